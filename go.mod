@@ -1,0 +1,3 @@
+module fabemu
+
+go 1.26

@@ -1,0 +1,30 @@
+// Package wire holds the frames of the fabric, as values and as bytes.
+//
+// A frame as a value is a Frame: small, comparable, copied freely. Its payload
+// is a length; the content is padding. A frame as bytes is what stands in a
+// datagram, and what Wireshark decodes:
+//
+//	data packet   LRH 8 | BTH 12 | payload | ICRC 4 | VCRC 2
+//	ACK           LRH 8 | BTH 12 | AETH 4  | ICRC 4 | VCRC 2
+//	flow control  Op, FCTBS | VL, FCCL | LPCRC                      (6 bytes)
+//
+// Behind the frame's own bytes stands the link trailer (48 bytes, found from the
+// end), which tells the receiver what a cable would have shown it: when the
+// frame was on the line, and in which order.
+//
+// Each kind has a file of its own with Append and Parse. Append writes exactly
+// WireSize bytes. Parse never panics, never allocates, and refuses what it does
+// not understand with a *ParseError that says which field, at which offset. What
+// Parse accepts, Append writes again byte for byte.
+//
+// The words, used the same way everywhere in this project: a port is one end of
+// a link; a link is the path between two ports; a line is the transmitter that
+// serialises; flow control is credit (or PAUSE) on a link; a flow is traffic
+// from one endpoint to another, with its own rate limiter; a lane is a virtual
+// lane (VL); a mark is the ECN bit: FECN on data, BECN on the way back.
+//
+// # Limitations
+//
+// InfiniBand only so far, with local routing (no GRH), reliable connected
+// SEND-only packets and their ACKs. A payload is padding: its bytes are zero.
+package wire

@@ -1,0 +1,138 @@
+package wire
+
+import "fabemu/wire/unit"
+
+// Kind says what a frame is. The zero value is no frame.
+type Kind uint8
+
+// The kinds of frames.
+const (
+	Data        Kind = iota + 1 // an InfiniBand RC SEND-only packet
+	Ack                         // an InfiniBand RC ACK packet
+	FlowControl                 // an InfiniBand flow control packet (FCP)
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Data:
+		return "data"
+	case Ack:
+		return "ack"
+	case FlowControl:
+		return "fcp"
+	default:
+		return "none"
+	}
+}
+
+// Control reports whether k acts on the link it crosses and goes no further.
+func (k Kind) Control() bool { return k == FlowControl }
+
+// LID is a local identifier: the address of an endpoint in a subnet. Unicast
+// LIDs are 0x0001 to 0xBFFF.
+type LID uint16
+
+// MaxLID is the last unicast LID.
+const MaxLID LID = 0xBFFF
+
+// Op says what a flow control packet does.
+type Op uint8
+
+// The operands of flow control packets (IBTA Volume 1, 7.9.4); others are
+// reserved and a packet that has one is discarded.
+const (
+	OpNormal Op = 0
+	OpInit   Op = 1 // link initialisation: the receiver sets its block counter to zero
+)
+
+// Frame is a frame as a value. Which fields count depends on Kind; the others
+// are zero, so that two frames are the same when == says so.
+type Frame struct {
+	Kind Kind
+	Lane uint8 // virtual lane, 0 to 15
+	FECN bool  // Data, Ack: met congestion on its way (set by switches)
+	BECN bool  // Ack: the data packet that it acknowledges had been marked
+
+	Src, Dst LID    // Data, Ack
+	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
+	PSN      uint32 // Data, Ack: packet sequence number, 24 bits
+	MSN      uint32 // Ack: message sequence number, 24 bits
+	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload
+
+	Op    Op     // FlowControl
+	FCTBS uint16 // FlowControl: total blocks sent, modulo 4096
+	FCCL  uint16 // FlowControl: credit limit in blocks, modulo 4096
+}
+
+// MaxPayload is the largest payload of a Data frame: the largest MTU of
+// InfiniBand.
+const MaxPayload = 4096
+
+// The sizes of the parts of a packet, in bytes.
+const (
+	LRHSize     = 8
+	BTHSize     = 12
+	AETHSize    = 4
+	ICRCSize    = 4
+	VCRCSize    = 2
+	FCPSize     = 6
+	TrailerSize = 48
+)
+
+// HeaderSize is what a cut-through switch must have read before it can forward
+// a packet: LRH and BTH. It is the "packet header 20 bytes" of HPL-2002-224,
+// Table I.
+const HeaderSize = LRHSize + BTHSize
+
+// BlockSize is the unit of InfiniBand's credits (IBTA Volume 1, 7.9.4.3).
+const BlockSize = 64
+
+// WireSize returns how many bytes f has in a datagram, without the trailer.
+func (f *Frame) WireSize() unit.Size {
+	switch f.Kind {
+	case Data:
+		return HeaderSize + unit.Size(f.Payload) + ICRCSize + VCRCSize
+	case Ack:
+		return HeaderSize + AETHSize + ICRCSize + VCRCSize
+	case FlowControl:
+		return FCPSize
+	default:
+		return 0
+	}
+}
+
+// Blocks returns how many blocks of credit f takes: its bytes from the first of
+// the LRH to the last of the VCRC, in units of BlockSize, rounded up. Flow
+// control packets take none.
+func (f *Frame) Blocks() int {
+	if f.Kind.Control() {
+		return 0
+	}
+	return int((f.WireSize() + BlockSize - 1) / BlockSize)
+}
+
+// Framing says which length a frame has on the line, the one that paces it.
+type Framing uint8
+
+const (
+	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
+	// payload, an ACK is 20 bytes, flow control packets take no time.
+	PaperFraming Framing = iota
+	// WireFraming counts the bytes that are really sent.
+	WireFraming
+)
+
+// Length returns the length of f on the line.
+func (g Framing) Length(f *Frame) unit.Size {
+	if g == WireFraming {
+		return f.WireSize()
+	}
+	switch f.Kind {
+	case Data:
+		return HeaderSize + unit.Size(f.Payload)
+	case Ack:
+		return HeaderSize
+	default:
+		return 0
+	}
+}

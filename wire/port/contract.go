@@ -1,0 +1,98 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// ID is the number of a port within its machine, from 0.
+type ID uint16
+
+// Arrival is a frame that a port's link has brought. The frame may be acted on
+// at the instant at which the machine is given it.
+type Arrival struct {
+	Frame  wire.Frame
+	Head   unit.Time     // first bit left the peer's line
+	Tail   unit.Time     // last bit left the peer's line
+	Length unit.Size     // length on the line
+	Late   unit.Duration // by how much it came after its due time; 0 on the virtual clock
+}
+
+// Transmission is a frame that a machine puts on a link.
+type Transmission struct {
+	Port     ID
+	Frame    wire.Frame
+	Start    unit.Time     // first bit on the line; never after the instant of the call
+	Duration unit.Duration // how long the line is taken
+	Due      unit.Time     // when the peer may act on it
+	Length   unit.Size     // length on the line
+	Note     Note
+}
+
+// Note says what the bytes of a frame do not: for captures and events.
+type Note struct {
+	Reason  uint8  // a trace.Reason: why the frame was marked here; 0 if it was not
+	Waiting uint16 // frames that waited for this port (cnt1)
+	Credit  int32  // blocks of credit left on the lane after this frame
+}
+
+// Event is something that happens to a port from outside, by the scenario.
+type Event struct {
+	Port ID
+	Kind EventKind
+	Rate unit.Rate // RateChange: the new rate
+}
+
+// EventKind says what an Event is. The zero value is invalid on purpose.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	_          EventKind = iota
+	RateChange           // the line runs at Event.Rate from its next frame on
+)
+
+// Block says why a frame may not be sent.
+type Block uint8
+
+// The answers to "may I send?".
+const (
+	Open         Block = iota // yes
+	Idle                      // there is nothing to send
+	LineBusy                  // the line serialises another frame until Answer.Until
+	NoCredit                  // the peer's buffer has no room; a flow control packet ends it
+	CrossbarBusy              // the input buffer feeds another output
+	RateLimited               // the flow's rate limiter says so, until Answer.Until
+	Window                    // as many packets as the window allows await their ACK
+)
+
+// Blocks is the number of kinds of Block.
+const Blocks = 7
+
+func (b Block) String() string {
+	switch b {
+	case Open:
+		return "open"
+	case Idle:
+		return "idle"
+	case LineBusy:
+		return "line-busy"
+	case NoCredit:
+		return "no-credit"
+	case CrossbarBusy:
+		return "crossbar-busy"
+	case RateLimited:
+		return "rate-limited"
+	case Window:
+		return "window"
+	default:
+		return "unknown"
+	}
+}
+
+// Answer is the answer to "may I send?": why not, and until when. Until is
+// unit.Never where only a frame can change it.
+type Answer struct {
+	Block Block
+	Until unit.Time
+}

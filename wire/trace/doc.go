@@ -1,0 +1,12 @@
+// Package trace holds what machines report: events, and the sinks that take
+// them. Machines only say what happened; a sink counts (emu/metrics), writes
+// (events.jsonl) or compares (the digest of two runs).
+//
+// An Event is a flat value of fixed size, comparable and with a codec, so that
+// two logs are the same when their bytes are. Each machine numbers its own
+// events; the log of a run is the merge of the machines' logs by (time, machine,
+// number).
+//
+// Nothing in an Event depends on the wall clock: what only a wall run has
+// (lateness, say) is reported by the driver, apart.
+package trace

@@ -1,0 +1,145 @@
+package trace
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Kind says what happened. The zero value is invalid on purpose.
+type Kind uint8
+
+// The kinds of events. Where A and B are not named they are zero.
+const (
+	_ Kind = iota
+
+	// Start: a frame begins on the line of Port. Bytes is its length on the line, A
+	// its FrameWord. B is the credit left on its lane in blocks, -1 where the lane
+	// has none.
+	Start
+	// Arrive: a frame was handed to the machine by Port. Bytes is its length on the
+	// line, A its FrameWord. B is the occupancy of the buffer of its lane in blocks,
+	// this frame included.
+	Arrive
+	// Release: a frame left the buffer of Port. B is the occupancy left, in blocks.
+	Release
+	// Trigger: congestion was detected on behalf of egress Port. A is the Reason, B
+	// the number of frames that wait for that port (cnt1), which is copied to cnt2.
+	Trigger
+	// Mark: a data frame was marked as it left by Port. A is the Reason, B the number
+	// of frames that waited for that port.
+	Mark
+	// Deliver: a data frame reached its destination whole. Bytes is its length on the
+	// line, A its FrameWord.
+	Deliver
+	// Feedback: the source of Flow took in an ACK. A is its FrameWord, B the rate of
+	// the flow afterwards in bits per second.
+	Feedback
+	// FlowStart and FlowStop: the source of Flow became active, or ended.
+	FlowStart
+	FlowStop
+	// Stall: what keeps Flow at its source (Flow not zero), or the frames that wait
+	// on Lane for the line of Port (Flow zero), changed. A is the port.Block that
+	// holds from now on, B the one that held before.
+	Stall
+	// Control: an event of the scenario was applied. A and B say what.
+	Control
+	// Drop: a frame was discarded by Port. A is the Reason.
+	Drop
+	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
+	// belongs to it.
+	Violation
+)
+
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "violation"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && k != 0 {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Reason says why a frame was marked or dropped, or what was violated.
+type Reason int64
+
+// The reasons.
+const (
+	NoReason       Reason = iota
+	FullBuffer            // marked: an input buffer was full
+	OverThreshold         // marked: too many frames waited for an output
+	Overrun               // violated: a frame came that its buffer has no room for
+	CreditOverrun         // violated: a frame was sent without credit
+	OutOfOrder            // violated: a frame came before one that was sent earlier
+	NoRoute               // dropped: nobody has this destination
+	NotForUs              // dropped: an endpoint got a frame for another one
+	UnknownFlow           // dropped: an endpoint has no such queue pair
+	BadFlowControl        // dropped: a flow control packet with a reserved operand
+)
+
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control"}
+
+func (r Reason) String() string {
+	if r >= 0 && int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+// Event is something that happened in a machine.
+type Event struct {
+	At      unit.Time // when, in model time
+	Seq     uint32    // number of the event in its machine, from 0
+	Machine int32     // index of the machine in the fabric
+	Port    uint16    // index of the port in the machine
+	Kind    Kind
+	Lane    uint8
+	Flow    uint32 // queue pair that names the flow; 0 where there is none
+	PSN     uint32
+	Bytes   uint32
+	A, B    int64 // what they mean depends on Kind
+}
+
+// A Sink takes events. It must not keep the pointer: the event is overwritten by
+// the next one.
+type Sink interface{ Record(*Event) }
+
+// Recorder stamps the events of one machine and hands them to its sink. The zero
+// value records nothing.
+type Recorder struct {
+	sink Sink
+	ev   Event
+}
+
+// NewRecorder returns the recorder of a machine. A nil sink is silence.
+func NewRecorder(machine int, sink Sink) Recorder {
+	return Recorder{sink: sink, ev: Event{Machine: int32(machine)}}
+}
+
+// Emit reports e; its Machine and Seq are set here.
+func (r *Recorder) Emit(e Event) {
+	if r.sink == nil {
+		return
+	}
+	e.Machine, e.Seq = r.ev.Machine, r.ev.Seq
+	r.ev = e
+	r.sink.Record(&r.ev)
+	r.ev.Seq++
+}
+
+// FrameWord packs what an event says of a frame into one figure: its kind, and
+// its marks.
+func FrameWord(f *wire.Frame) int64 {
+	w := int64(f.Kind)
+	if f.FECN {
+		w |= 1 << 8
+	}
+	if f.BECN {
+		w |= 1 << 9
+	}
+	return w
+}
+
+// FrameOf takes a FrameWord apart.
+func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {
+	return wire.Kind(word & 0xff), word&(1<<8) != 0, word&(1<<9) != 0
+}
