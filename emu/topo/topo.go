@@ -1,0 +1,62 @@
+package topo
+
+import (
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Fabric is a scenario laid out: machines, the wires between their ports, and
+// who reaches whom by which port. Everything is in slices, in a fixed order:
+// switches in the order of the scenario, then endpoints; the index of a machine
+// is its place in the total order of events.
+type Fabric struct {
+	Machines []Machine
+	Wires    []Wire // in the order of the scenario's links
+	Flows    []Flow // in the order of the scenario's flows
+}
+
+// Machine is a switch or an endpoint.
+type Machine struct {
+	Name   string
+	Switch *scenario.Switch // nil for an endpoint
+	LID    wire.LID         // address; index + 1
+	Ports  []Port
+	Routes []port.ID // switches: the port towards each LID; NoRoute where there is none
+}
+
+// NoRoute stands in Machine.Routes for a LID that cannot be reached.
+const NoRoute port.ID = 0xFFFF
+
+// Port is one end of a wire.
+type Port struct {
+	Wire int // index in Fabric.Wires
+	End  int // 0 for Wire.Ends[0], 1 for Wire.Ends[1]
+}
+
+// Wire is a link of the scenario between two ports.
+type Wire struct {
+	Link *scenario.Link
+	Name string // the link's name
+	Ends [2]End
+}
+
+// End names a port of a machine.
+type End struct {
+	Machine int
+	Port    port.ID
+}
+
+// Flow is a flow of the scenario with its addresses.
+type Flow struct {
+	*scenario.Flow
+	QP       uint32    // queue pair at both ends: index + 2 (0 and 1 are reserved by InfiniBand)
+	Src, Dst int       // machines
+	Start    unit.Time // with the jitter drawn from the seed
+	Stop     unit.Time // unit.Never: at the end of the run
+	Hops     []Hop     // the directed wires that it crosses, in order
+}
+
+// Hop is a wire crossed in one direction: from Ends[From] to the other end.
+type Hop struct{ Wire, From int }
