@@ -74,9 +74,10 @@ const (
 	NotForUs              // dropped: an endpoint got a frame for another one
 	UnknownFlow           // dropped: an endpoint has no such queue pair
 	BadFlowControl        // dropped: a flow control packet with a reserved operand
+	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

@@ -1,0 +1,212 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Config describes an endpoint.
+type Config struct {
+	Index int         // of the machine in the fabric, for events
+	LID   wire.LID    // its address
+	Port  port.Config // its one port
+	Flows []Flow      // that begin here
+	Sinks []uint32    // queue pairs of the flows that end here
+}
+
+// Endpoint is the machine at which flows begin and end.
+type Endpoint struct {
+	lid     wire.LID
+	port    *port.Port
+	out     port.Outbox
+	rec     trace.Recorder
+	sources []source
+	sinks   []sink
+	source  table // from queue pair to source
+	sink    table // from queue pair to sink
+
+	acks  queue[wire.Frame] // wait for the line, before data
+	ready queue[int32]      // sources whose packet waits for the line
+
+	agenda *agenda.Agenda // the slots below, then one for each source
+}
+
+// The slots of an endpoint's agenda, in the order in which things that are due at
+// the same instant are done.
+const (
+	lineSlot   = iota // something waits and the line becomes idle, or credit came
+	resendSlot        // a flow control packet is due again
+	flowSlot          // the first source
+)
+
+// New returns an endpoint that reports to sink. It refuses a flow that could
+// never send.
+func New(c Config, events trace.Sink) (*Endpoint, error) {
+	e := &Endpoint{
+		lid:     c.LID,
+		rec:     trace.NewRecorder(c.Index, events),
+		sources: make([]source, len(c.Flows)),
+		sinks:   make([]sink, len(c.Sinks)),
+		agenda:  agenda.New(flowSlot + len(c.Flows)),
+	}
+	e.port = port.New(0, c.Port, &e.out, &e.rec)
+	pairs := make([]uint32, len(c.Flows))
+	for i, f := range c.Flows {
+		if f.Window < 1 || f.Limiter == nil || f.Controller == nil {
+			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1, a limiter and a controller are wanted", f.QP)
+		}
+		s := &e.sources[i]
+		s.Flow = f
+		frame := s.packet(c.LID)
+		s.length = c.Port.Framing.Length(&frame)
+		s.rate = f.Controller.Rate()
+		s.block = port.Idle
+		f.Limiter.SetRate(0, s.rate)
+		if f.Rate > 0 {
+			s.interval = f.Rate.Serialise(s.length)
+		}
+		pairs[i] = f.QP
+		e.agenda.Set(flowSlot+i, f.Start)
+	}
+	e.source = newTable(pairs)
+	e.sink = newTable(c.Sinks)
+	e.agenda.Set(resendSlot, 0)
+	return e, nil
+}
+
+// Receive takes in a frame at its due time: data goes to its sink, an ACK to its
+// source. What follows from it is done by Advance, at the same instant, once all
+// frames of that instant are in.
+func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
+	f := &a.Frame
+	if !e.port.Receive(now, &a) {
+		e.agenda.Set(lineSlot, now) // credit may have come
+		return
+	}
+	switch {
+	case f.Dst != e.lid:
+		e.port.Discard(now, f, trace.NotForUs)
+	case f.Kind == wire.Data:
+		i, ok := e.sink.find(f.QP)
+		if !ok {
+			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		e.acks.push(e.sinks[i].delivered(now, &a, &e.rec))
+		e.port.Free(now, f)
+	case f.Kind == wire.Ack:
+		i, ok := e.source.find(f.QP)
+		if !ok {
+			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		e.port.Free(now, f)
+		e.sources[i].acked(now, f, &e.rec)
+		e.agenda.Set(flowSlot+i, now)
+	}
+	e.agenda.Set(lineSlot, now)
+}
+
+// Advance does what is due: it lets sources queue their packets, and fills the
+// line.
+func (e *Endpoint) Advance(now unit.Time) {
+	serve := false
+	for {
+		slot, due := e.agenda.First()
+		if due > now {
+			break
+		}
+		serve = true
+		if slot < flowSlot {
+			e.agenda.Set(slot, unit.Never)
+			continue
+		}
+		e.offer(now, slot-flowSlot)
+	}
+	if serve {
+		e.serve(now)
+	}
+}
+
+// offer lets a source do what is due and queues its packet for the line if it has
+// one.
+func (e *Endpoint) offer(now unit.Time, i int) {
+	s := &e.sources[i]
+	s.advance(now, &e.rec)
+	if s.queued {
+		e.agenda.Set(flowSlot+i, s.deadline(port.Answer{}))
+		return
+	}
+	a := s.answer(now)
+	if a.Block == port.Open {
+		s.queued = true
+		e.ready.push(int32(i))
+	} else {
+		s.report(now, a.Block, &e.rec)
+	}
+	e.agenda.Set(flowSlot+i, s.deadline(a))
+}
+
+// serve fills the line: owed flow control packets, then ACKs, then data, each as
+// far as the line and the credit allow.
+func (e *Endpoint) serve(now unit.Time) {
+	e.port.Control(now)
+	for !e.acks.empty() {
+		f := *e.acks.front()
+		if e.port.MaySend(now, &f).Block != port.Open {
+			break
+		}
+		e.acks.pop()
+		e.port.Start(now, &f, port.Note{})
+	}
+	for !e.ready.empty() {
+		i := int(*e.ready.front())
+		s := &e.sources[i]
+		f := s.packet(e.lid)
+		if a := e.port.MaySend(now, &f); a.Block != port.Open {
+			e.keep(now, a.Block)
+			break
+		}
+		e.ready.pop()
+		s.queued = false
+		s.report(now, port.Open, &e.rec)
+		e.port.Start(now, &f, port.Note{})
+		s.sent(now)
+		e.offer(now, i)
+	}
+	wake := unit.Never
+	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.acks.empty() || !e.ready.empty()) {
+		wake = free
+	}
+	e.agenda.Set(lineSlot, wake)
+	e.agenda.Set(resendSlot, e.port.Resend())
+}
+
+// keep reports what keeps the sources that wait for the line: the first one by
+// what the port says, those behind it by the line, which it will have first.
+func (e *Endpoint) keep(now unit.Time, b port.Block) {
+	for k := range e.ready.len() {
+		e.sources[*e.ready.at(k)].report(now, b, &e.rec)
+		b = port.LineBusy
+	}
+}
+
+// Apply makes a change from outside.
+func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
+	e.port.Apply(now, ev)
+	e.agenda.Set(lineSlot, now)
+}
+
+// Poll takes the next frame for the link.
+func (e *Endpoint) Poll() (port.Transmission, bool) { return e.out.Poll() }
+
+// Deadline returns when Advance has something to do.
+func (e *Endpoint) Deadline() unit.Time {
+	_, due := e.agenda.First()
+	return due
+}

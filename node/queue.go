@@ -1,0 +1,66 @@
+package node
+
+// queue is a first-in first-out queue that does not allocate once it has reached
+// its size.
+type queue[T any] struct {
+	ring []T
+	head int
+	n    int
+}
+
+func (q *queue[T]) len() int    { return q.n }
+func (q *queue[T]) empty() bool { return q.n == 0 }
+
+// at returns the i-th element from the front.
+func (q *queue[T]) at(i int) *T { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
+
+func (q *queue[T]) front() *T { return q.at(0) }
+
+func (q *queue[T]) push(v T) {
+	if q.n == len(q.ring) {
+		grown := make([]T, max(8, 2*len(q.ring)))
+		for i := range q.n {
+			grown[i] = *q.at(i)
+		}
+		q.ring, q.head = grown, 0
+	}
+	q.n++
+	*q.at(q.n - 1) = v
+}
+
+func (q *queue[T]) pop() {
+	q.head = (q.head + 1) & (len(q.ring) - 1)
+	q.n--
+}
+
+// table finds the place of a queue pair: a slice over the range of numbers that
+// are in use here.
+type table struct {
+	base  uint32
+	place []int32 // by number - base; -1 where there is none
+}
+
+func newTable(pairs []uint32) table {
+	if len(pairs) == 0 {
+		return table{}
+	}
+	low, high := pairs[0], pairs[0]
+	for _, p := range pairs {
+		low, high = min(low, p), max(high, p)
+	}
+	t := table{base: low, place: make([]int32, high-low+1)}
+	for i := range t.place {
+		t.place[i] = -1
+	}
+	for i, p := range pairs {
+		t.place[p-low] = int32(i)
+	}
+	return t
+}
+
+func (t *table) find(qp uint32) (int, bool) {
+	if i := qp - t.base; i < uint32(len(t.place)) && t.place[i] >= 0 {
+		return int(t.place[i]), true
+	}
+	return 0, false
+}

@@ -1,0 +1,18 @@
+// Package rp holds the reaction points: the laws by which a source changes its
+// rate when feedback says that its packets met congestion, or did not.
+//
+// A Controller sees one rate-limited flow. It is told what was sent and what came
+// back, and says at which rate the flow may go; the rate limiter (package node)
+// turns the rate into instants.
+//
+// The laws of HPL-2002-224 and the reports around it (Santos, Turner,
+// Janakiraman) follow one design rule: after a mark, the rate is back where it was
+// one packet time at the lowest rate later. So 1/Rmin is the recovery time of LIPD
+// and FIMD at every rate; AIMD takes longer the higher the rate.
+//
+// # Limitations
+//
+// The laws are applied once for each ACK. The lowest rate was not published; its
+// ratio to the highest, rmax-over-rmin, is 256 by default, fitted to the figures
+// of the paper.
+package rp

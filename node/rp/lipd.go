@@ -1,0 +1,49 @@
+package rp
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// LIPD is linear inter-packet delay, the law of all figures of HPL-2002-224
+// (US 7,920,476; Santos, Turner, Janakiraman, INFOCOM 2003):
+//
+//	marked ACK     r := max(r / (1 + r/Rmax), Rmin)      the delay grows by one packet time
+//	unmarked ACK   r := min(r / (1 - Rmin/Rmax), Rmax)   the delay shrinks by its Rmin/Rmax-th part
+//
+// The state is the delay itself, from start to start of two packets, in whole
+// picoseconds: it lies between one packet time at Rmax and one at Rmin.
+type LIPD struct {
+	ackClocked
+	delay     unit.Duration // 1/r
+	step      unit.Duration // 1/Rmax: one packet time
+	highest   unit.Duration // 1/Rmin
+	ratio     unit.Duration // Rmax/Rmin
+	length    unit.Size
+	rate, max unit.Rate
+}
+
+// NewLIPD returns the law for one flow, which starts at the highest rate.
+func NewLIPD(c Config) *LIPD {
+	step := c.Max.Serialise(c.Length)
+	return &LIPD{
+		delay: step, step: step, highest: step * unit.Duration(c.Ratio), ratio: unit.Duration(c.Ratio),
+		length: c.Length, rate: c.Max, max: c.Max,
+	}
+}
+
+// Feedback takes in an ACK.
+func (c *LIPD) Feedback(_ unit.Time, f wire.Frame) {
+	before := c.delay
+	if f.BECN {
+		c.delay = min(c.delay+c.step, c.highest)
+	} else {
+		c.delay = max(c.delay-c.delay/c.ratio, c.step)
+	}
+	if c.delay != before {
+		c.rate = min(unit.RateOf(c.length, c.delay), c.max)
+	}
+}
+
+// Rate returns the rate that the delay amounts to.
+func (c *LIPD) Rate() unit.Rate { return c.rate }

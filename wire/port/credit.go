@@ -1,0 +1,120 @@
+package port
+
+import "fabemu/wire"
+
+// modulus is the range of InfiniBand's block counters: 12 bits (IBTA Volume 1,
+// 7.9.4.3).
+const modulus = 4096
+
+// maxAdvertised is the most room that a flow control packet can offer: half of
+// the counters' range, so that "behind" and "ahead" can be told apart.
+const maxAdvertised = modulus / 2
+
+// Credit is the flow control of one virtual lane, both directions of it, in
+// blocks of 64 bytes (IBTA Volume 1, 7.9.4).
+//
+// The four counters, as the specification names them:
+//
+//	FCTBS  total blocks sent: what we have sent since the link came up
+//	limit  the last FCCL that the peer told: how far FCTBS may go
+//	ABR    adjusted blocks received: what we have received
+//	used   what of it is still in our buffer
+//
+// FCTBS and ABR are absolute. A flow control packet carries our FCTBS, which the
+// peer takes for its ABR, and ABR plus our free room, which the peer takes for
+// its limit: whatever was lost before, the two agree again.
+type Credit struct {
+	fctbs, limit uint16 // sender
+	abr          uint16 // receiver
+	used, room   int
+
+	fresh int  // blocks freed since the peer was last told
+	batch int  // tell the peer when fresh reaches this
+	owed  bool // a flow control packet is due
+	up    bool // the peer has told us its limit
+}
+
+// NewCredit returns the flow control of a lane with a receive buffer of room
+// blocks, whose peer is told once batch blocks have been freed, at least.
+func NewCredit(room, batch int) Credit {
+	return Credit{room: room, batch: max(batch, 1)}
+}
+
+// MaySend reports whether the peer has room for n blocks.
+func (c *Credit) MaySend(n int) bool {
+	return c.up && (c.limit-c.fctbs-uint16(n))%modulus <= maxAdvertised
+}
+
+// Left returns how many blocks may still be sent.
+func (c *Credit) Left() int {
+	if !c.up {
+		return 0
+	}
+	return int((c.limit - c.fctbs) % modulus)
+}
+
+// Sent debits n blocks. It panics when there is no credit for them: the caller
+// has not asked.
+func (c *Credit) Sent(n int) {
+	if !c.MaySend(n) {
+		panic("port: sent without credit")
+	}
+	c.fctbs = (c.fctbs + uint16(n)) % modulus
+}
+
+// Received accounts for n blocks that came and must be stored. It reports false,
+// and accounts for nothing in the buffer, when there is no room: the peer has
+// broken the promise that makes the link lossless.
+func (c *Credit) Received(n int) bool {
+	c.abr = (c.abr + uint16(n)) % modulus
+	if c.used+n > c.room {
+		return false
+	}
+	c.used += n
+	return true
+}
+
+// Freed returns n blocks of the buffer to the peer.
+func (c *Credit) Freed(n int) {
+	if n > c.used {
+		panic("port: freed more than was stored")
+	}
+	c.used -= n
+	c.fresh += n
+	if c.fresh >= c.batch {
+		c.owed = true
+	}
+}
+
+// Used returns the occupancy of the buffer in blocks.
+func (c *Credit) Used() int { return c.used }
+
+// Room returns the capacity of the buffer in blocks.
+func (c *Credit) Room() int { return c.room }
+
+// Told takes in a flow control packet of the peer. It reports false when its
+// operand is reserved, and the packet must be discarded.
+func (c *Credit) Told(f *wire.Frame) bool {
+	if f.Op != wire.OpNormal && f.Op != wire.OpInit {
+		return false
+	}
+	c.abr = f.FCTBS % modulus
+	c.limit = f.FCCL % modulus
+	c.up = true
+	return true
+}
+
+// Tell returns the flow control packet to send now. Until the peer has answered
+// it asks for initialisation.
+func (c *Credit) Tell(lane uint8) wire.Frame {
+	c.owed, c.fresh = false, 0
+	op := wire.OpNormal
+	if !c.up {
+		op = wire.OpInit
+	}
+	return wire.Frame{
+		Kind: wire.FlowControl, Lane: lane, Op: op,
+		FCTBS: c.fctbs,
+		FCCL:  (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus,
+	}
+}

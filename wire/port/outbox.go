@@ -1,0 +1,25 @@
+package port
+
+// Outbox is the queue of a machine's transmissions, in the order in which they
+// were started. The driver empties it after each call.
+type Outbox struct {
+	queue []Transmission
+	next  int
+}
+
+func (o *Outbox) push(t Transmission) {
+	if o.next == len(o.queue) { // all taken: begin again, in the same memory
+		o.queue, o.next = o.queue[:0], 0
+	}
+	o.queue = append(o.queue, t)
+}
+
+// Poll takes the next transmission.
+func (o *Outbox) Poll() (Transmission, bool) {
+	if o.next == len(o.queue) {
+		return Transmission{}, false
+	}
+	t := o.queue[o.next]
+	o.next++
+	return t, true
+}

@@ -1,0 +1,185 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The virtual lanes. A higher one goes first when the line becomes idle.
+const (
+	DataLane = 0
+	AckLane  = 1
+	Lanes    = 2
+)
+
+// The room for ACKs at each port, and how much of it is given back at a time. The
+// paper's reverse path is uncongested; giving credit back in halves keeps the
+// flow control packets for ACKs to one in 32.
+const (
+	AckRoom  = 64 // blocks; an ACK takes one
+	ackBatch = AckRoom / 2
+)
+
+// Config describes a port. Rate, Propagation and Resend must be positive.
+type Config struct {
+	Rate        unit.Rate
+	Propagation unit.Duration // at least 1 ns
+	Framing     wire.Framing  // which length of a frame paces the line
+	CutThrough  bool          // the peer is a switch that acts on a frame's header
+	Room        int           // receive buffer for data, in blocks
+	Resend      unit.Duration // flow control packets are repeated after this, at the latest
+}
+
+// Port is one end of a link.
+type Port struct {
+	id          ID
+	line        Line
+	framing     wire.Framing
+	propagation unit.Duration
+	credit      [Lanes]Credit
+	told        [Lanes]unit.Time // when each lane's last flow control packet left
+	resend      unit.Duration
+	out         *Outbox
+	rec         *trace.Recorder
+}
+
+// New returns a port that hands its transmissions to out and reports to rec.
+func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
+	p := &Port{
+		id: id, framing: c.Framing, propagation: c.Propagation, resend: c.Resend, out: out, rec: rec,
+		line: newLine(c.Rate, c.Propagation, c.CutThrough),
+	}
+	p.credit[DataLane] = NewCredit(c.Room, 1)
+	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
+	for lane := range p.told {
+		p.told[lane] = -1 - unit.Time(c.Resend) // never yet: due at time 0
+	}
+	return p
+}
+
+// Line returns the port's transmitter.
+func (p *Port) Line() *Line { return &p.line }
+
+// Propagation returns the time of flight from the peer.
+func (p *Port) Propagation() unit.Duration { return p.propagation }
+
+// Used returns the occupancy of a lane's receive buffer in blocks.
+func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
+
+// Receive takes in a frame from the link at its due time. Control frames end
+// here; pass tells the machine that the frame is its own now, stored in the
+// buffer until Free. A frame that the buffer has no room for is reported as a
+// violation and dropped.
+func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
+	f := &a.Frame
+	e := trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)}
+	if f.Lane >= Lanes {
+		p.drop(now, f, trace.NoSuchLane)
+		return false
+	}
+	c := &p.credit[f.Lane]
+	if f.Kind.Control() {
+		if !c.Told(f) {
+			p.drop(now, f, trace.BadFlowControl)
+			return false
+		}
+		e.B = int64(c.Used())
+		p.rec.Emit(e)
+		return false
+	}
+	if !c.Received(f.Blocks()) {
+		e.Kind, e.A, e.B = trace.Violation, int64(trace.Overrun), int64(c.Used())
+		p.rec.Emit(e)
+		p.drop(now, f, trace.Overrun)
+		return false
+	}
+	e.B = int64(c.Used())
+	p.rec.Emit(e)
+	return true
+}
+
+func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)})
+}
+
+// Discard frees a frame that Receive has passed and that nobody wants.
+func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
+	p.drop(now, f, why)
+	p.Free(now, f)
+}
+
+// Free gives the room of f back to the peer: f has left the buffer.
+func (p *Port) Free(now unit.Time, f *wire.Frame) {
+	c := &p.credit[f.Lane]
+	c.Freed(f.Blocks())
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, B: int64(c.Used())})
+}
+
+// MaySend answers whether f may be put on the line now.
+func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
+	if p.line.free > now {
+		return Answer{LineBusy, p.line.free}
+	}
+	if !p.credit[f.Lane].MaySend(f.Blocks()) {
+		return Answer{NoCredit, unit.Never}
+	}
+	return Answer{Open, now}
+}
+
+// Start puts f on the line at now. The caller has asked MaySend.
+func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
+	left := -1
+	if !f.Kind.Control() {
+		c := &p.credit[f.Lane]
+		c.Sent(f.Blocks())
+		left = c.Left()
+	}
+	n := p.framing.Length(f)
+	duration, due := p.line.start(now, n, f.Kind.Control())
+	note.Credit = int32(left)
+	p.out.push(Transmission{Port: p.id, Frame: *f, Start: now, Duration: duration, Due: due, Length: n, Note: note})
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
+}
+
+// Owes reports whether a flow control packet waits for the line.
+func (p *Port) Owes() bool { return p.credit[DataLane].owed || p.credit[AckLane].owed }
+
+// Resend returns when the next flow control packet is due whatever happens:
+// InfiniBand wants one for each lane at least every 65 536 symbol times. One that
+// is owed already waits for the line, not for this.
+func (p *Port) Resend() unit.Time {
+	at := unit.Never
+	for lane := range p.credit {
+		if !p.credit[lane].owed {
+			at = min(at, p.told[lane].Add(p.resend))
+		}
+	}
+	return at
+}
+
+// Control sends the flow control packets that are owed or due again, if the line
+// is idle. What waits for the line goes after them.
+func (p *Port) Control(now unit.Time) {
+	for lane := range p.credit {
+		c := &p.credit[lane]
+		if !c.owed && p.told[lane].Add(p.resend) > now {
+			continue
+		}
+		c.owed = true
+		if p.line.free > now {
+			continue
+		}
+		f := c.Tell(uint8(lane))
+		p.told[lane] = now
+		p.Start(now, &f, Note{})
+	}
+}
+
+// Apply makes a change from outside.
+func (p *Port) Apply(now unit.Time, e Event) {
+	if e.Kind == RateChange {
+		p.line.SetRate(e.Rate)
+		p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: int64(e.Rate)})
+	}
+}
