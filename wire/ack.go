@@ -1,0 +1,31 @@
+package wire
+
+// appendAck appends LRH, BTH, AETH, ICRC and VCRC. The echoed mark rides in
+// BECN.
+func appendAck(b []byte, f *Frame) []byte {
+	start := len(b)
+	b = appendHeader(b, f, AETHSize, BTH{Opcode: RCAck, BECN: f.BECN})
+	b = AETH{Syndrome: AckNoCredit, MSN: f.MSN}.Append(b)
+	return appendCRCs(b, start, false)
+}
+
+// parseAck completes f with what is special to an Ack frame; body is what stands
+// between BTH and ICRC.
+func parseAck(f Frame, h *BTH, body []byte) (Frame, error) {
+	if h.AckReq {
+		return Frame{}, refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
+	}
+	aeth, rest, err := ParseAETH(body)
+	switch {
+	case err != nil:
+		return Frame{}, shift(err, HeaderSize)
+	case len(rest) != 0:
+		return Frame{}, refuse("AETH", HeaderSize+AETHSize, ErrTrailing)
+	case aeth.Syndrome != AckNoCredit:
+		return Frame{}, refuse("AETH.Syndrome", HeaderSize, ErrUnsupported)
+	}
+	f.Kind = Ack
+	f.BECN = h.BECN
+	f.MSN = aeth.MSN
+	return f, nil
+}

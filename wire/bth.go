@@ -1,0 +1,87 @@
+package wire
+
+import "encoding/binary"
+
+// BTH is the base transport header, 12 bytes, the high byte of each field first:
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+---------------+-+-+---+-------+-------------------------------+
+//	|    OpCode     |S|M|Pad| TVer  |             P_Key             |
+//	+-+-+-----------+-+-+---+-------+-------------------------------+
+//	|F|B|     0     |                    DestQP                     |
+//	+-+-+-----------+-----------------------------------------------+
+//	|A|      0      |                      PSN                      |
+//	+-+-------------+-----------------------------------------------+
+type BTH struct {
+	Opcode    Opcode
+	Solicited bool   // S: the receiver shall raise an event
+	Migrated  bool   // M: state of path migration; true where none is used
+	Pad       uint8  // how many pad bytes follow the payload, 0 to 3
+	TVer      uint8  // version of the transport, 0 to 15; 0 is the only one
+	PKey      uint16 // partition key
+	FECN      bool   // F: met congestion on the way here
+	BECN      bool   // B: what went the other way met congestion
+	DestQP    uint32 // destination queue pair, 24 bits
+	AckReq    bool   // A: an acknowledgement is asked for
+	PSN       uint32 // packet sequence number, 24 bits
+}
+
+// Opcode says which service and which operation a packet is for: three bits for
+// the one, five for the other.
+type Opcode uint8
+
+// The opcodes of the packets that this package writes.
+const (
+	RCSendOnly Opcode = 0x04 // reliable connection: the whole of a message
+	RCAck      Opcode = 0x11 // reliable connection: acknowledgement
+)
+
+// DefaultPKey is the partition that every port is a full member of.
+const DefaultPKey = 0xFFFF
+
+// Append appends the BTHSize bytes of h to b. Of a field that is too large only
+// the bits that fit are written.
+func (h BTH) Append(b []byte) []byte {
+	// Two stores, because the CRCs load these bytes again at once.
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, 55)|bit(h.Migrated, 54)|
+		uint64(h.Pad&3)<<52|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
+		bit(h.FECN, 31)|bit(h.BECN, 30)|uint64(h.DestQP&0xFFFFFF))
+	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, 31))|h.PSN&0xFFFFFF)
+}
+
+// ParseBTH reads a BTH from the front of b and returns what follows it. It
+// refuses too few bytes and reserved bits.
+func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
+	if len(b) < BTHSize {
+		return BTH{}, nil, refuse("BTH", len(b), ErrTruncated)
+	}
+	w, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])
+	switch {
+	case w&(0x3F<<24) != 0:
+		return BTH{}, nil, refuse("BTH.Reserved", 4, ErrReserved)
+	case last&(0x7F<<24) != 0:
+		return BTH{}, nil, refuse("BTH.Reserved", 8, ErrReserved)
+	}
+	return BTH{
+		Opcode:    Opcode(w >> 56),
+		Solicited: w&(1<<55) != 0,
+		Migrated:  w&(1<<54) != 0,
+		Pad:       uint8(w>>52) & 3,
+		TVer:      uint8(w>>48) & 0xF,
+		PKey:      uint16(w >> 32),
+		FECN:      w&(1<<31) != 0,
+		BECN:      w&(1<<30) != 0,
+		DestQP:    uint32(w) & 0xFFFFFF,
+		AckReq:    last&(1<<31) != 0,
+		PSN:       last & 0xFFFFFF,
+	}, b[BTHSize:], nil
+}
+
+// bit returns a word with bit n set if v is true.
+func bit(v bool, n uint) uint64 {
+	if v {
+		return 1 << n
+	}
+	return 0
+}

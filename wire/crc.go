@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// zeroLevels is how many run lengths of zero bytes have a map of their own: the
+// powers of two from 1 to MaxPayload.
+const zeroLevels = 13
+
+// crcTable holds what it takes to compute one reflected CRC of at most 32 bits.
+// The state is that of the shift register: the caller sets the initial value and
+// inverts the result.
+type crcTable struct {
+	// slice[k][v] is the state after byte v and k zero bytes, from state 0: with
+	// eight tables eight bytes are taken at a step.
+	slice [8][256]uint32
+	// zeros[k] takes a state to the one after 2^k zero bytes. A CRC is linear, so
+	// the map is a matrix over bits; it is kept as one table for each of the eight
+	// nibbles of the state, whose images add up.
+	zeros [zeroLevels][8][16]uint32
+}
+
+// newCRC computes the tables of a reflected polynomial.
+func newCRC(poly uint32) *crcTable {
+	t := new(crcTable)
+	for v := range uint32(256) {
+		s := v
+		for range 8 {
+			if s&1 != 0 {
+				s = s>>1 ^ poly
+			} else {
+				s >>= 1
+			}
+		}
+		t.slice[0][v] = s
+	}
+	for k := 1; k < len(t.slice); k++ {
+		for v := range t.slice[k] {
+			s := t.slice[k-1][v]
+			t.slice[k][v] = s>>8 ^ t.slice[0][byte(s)]
+		}
+	}
+	for k := range t.zeros {
+		for nibble := range t.zeros[k] {
+			for v := range uint32(16) {
+				s := v << (4 * nibble)
+				if k == 0 {
+					s = s>>8 ^ t.slice[0][byte(s)]
+				} else {
+					s = t.zero(k-1, t.zero(k-1, s))
+				}
+				t.zeros[k][nibble][v] = s
+			}
+		}
+	}
+	return t
+}
+
+// update returns the state after the bytes of p.
+func (t *crcTable) update(s uint32, p []byte) uint32 {
+	for len(p) >= 8 {
+		s = t.step8(s, binary.LittleEndian.Uint64(p))
+		p = p[8:]
+	}
+	if len(p) >= 4 {
+		s = t.step4(s, binary.LittleEndian.Uint32(p))
+		p = p[4:]
+	}
+	for _, v := range p {
+		s = s>>8 ^ t.slice[0][byte(s)^v]
+	}
+	return s
+}
+
+// step8 returns the state after the eight bytes of x, the lowest first.
+func (t *crcTable) step8(s uint32, x uint64) uint32 {
+	x ^= uint64(s)
+	return t.slice[7][byte(x)] ^ t.slice[6][byte(x>>8)] ^ t.slice[5][byte(x>>16)] ^ t.slice[4][byte(x>>24)] ^
+		t.slice[3][byte(x>>32)] ^ t.slice[2][byte(x>>40)] ^ t.slice[1][byte(x>>48)] ^ t.slice[0][byte(x>>56)]
+}
+
+// step4 returns the state after the four bytes of x, the lowest first.
+func (t *crcTable) step4(s, x uint32) uint32 {
+	x ^= s
+	return t.slice[3][byte(x)] ^ t.slice[2][byte(x>>8)] ^ t.slice[1][byte(x>>16)] ^ t.slice[0][byte(x>>24)]
+}
+
+// padding returns the state after n zero bytes, in a time that does not depend
+// on n as long as n is at most MaxPayload: the payload of every data packet is
+// such a run.
+func (t *crcTable) padding(s uint32, n int) uint32 {
+	const top = zeroLevels - 1
+	for ; n >= 1<<(top+1); n -= 1 << top {
+		s = t.zero(top, s)
+	}
+	for k := 0; n != 0; k++ {
+		if n&1 != 0 {
+			s = t.zero(min(k, top), s)
+		}
+		n >>= 1
+	}
+	return s
+}
+
+// zero returns the state after 2^k zero bytes.
+func (t *crcTable) zero(k int, s uint32) uint32 {
+	m := &t.zeros[k]
+	return m[0][s&15] ^ m[1][s>>4&15] ^ m[2][s>>8&15] ^ m[3][s>>12&15] ^
+		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
+}
+
+// allZero reports whether p has no byte but zeros: the first is zero and each is
+// the same as the one before it, which one fast comparison tells.
+func allZero(p []byte) bool {
+	return len(p) == 0 || p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1])
+}

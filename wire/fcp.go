@@ -1,0 +1,50 @@
+package wire
+
+import "encoding/binary"
+
+// maxDataLane is the highest lane that has flow control: VL15 carries management
+// and has none.
+const maxDataLane = 14
+
+// appendFCP appends a flow control packet, the high byte of each field first
+// but for the LPCRC, whose low byte is first:
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+-------+-----------------------+-------+-----------------------+
+//	|  Op   |         FCTBS         |  VL   |         FCCL          |
+//	+-------+-----------------------+-------+-----------------------+
+//	|             LPCRC             |
+//	+-------------------------------+
+func appendFCP(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(f.Op)<<12|f.FCTBS&0xFFF)
+	b = binary.BigEndian.AppendUint16(b, uint16(f.Lane)<<12|f.FCCL&0xFFF)
+	return binary.LittleEndian.AppendUint16(b, VCRC(b[len(b)-4:]))
+}
+
+// parseFCP reads a flow control packet.
+func parseFCP(b []byte) (Frame, error) {
+	switch {
+	case len(b) < FCPSize:
+		return Frame{}, refuse("FCP", len(b), ErrTruncated)
+	case len(b) > FCPSize:
+		return Frame{}, refuse("FCP", FCPSize, ErrTrailing)
+	case VCRC(b[:4]) != binary.LittleEndian.Uint16(b[4:]):
+		return Frame{}, refuse("FCP.LPCRC", 4, ErrChecksum)
+	}
+	first, second := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	f := Frame{
+		Kind:  FlowControl,
+		Lane:  uint8(second >> 12),
+		Op:    Op(first >> 12),
+		FCTBS: first & 0xFFF,
+		FCCL:  second & 0xFFF,
+	}
+	switch {
+	case f.Op > OpInit:
+		return Frame{}, refuse("FCP.Op", 0, ErrUnsupported)
+	case f.Lane > maxDataLane:
+		return Frame{}, refuse("FCP.VL", 2, ErrRange)
+	}
+	return f, nil
+}

@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Delimiter says which symbol stood in front of a frame on a real link, where it
+// tells data packets from link packets. In a datagram the trailer carries it.
+// The zero value is invalid on purpose.
+type Delimiter uint8
+
+// The delimiters.
+const (
+	DataPacket Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
+	LinkPacket                      // FlowControl
+)
+
+func (d Delimiter) String() string {
+	switch d {
+	case DataPacket:
+		return "data packet"
+	case LinkPacket:
+		return "link packet"
+	default:
+		return "none"
+	}
+}
+
+// Delimiter returns the delimiter of frames of kind k; that of no frame is 0.
+func (k Kind) Delimiter() Delimiter {
+	switch k {
+	case Data, Ack:
+		return DataPacket
+	case FlowControl:
+		return LinkPacket
+	default:
+		return 0
+	}
+}
+
+// Append appends the bytes of f to b: WireSize of them, every one written. It
+// does not allocate if b has room. Of a field that is too large only the bits
+// that fit are written. It panics if the payload of a Data frame is above
+// MaxPayload or not a multiple of 4, which would be an error of the program. A
+// frame of no kind has no bytes.
+func (f *Frame) Append(b []byte) []byte {
+	if f.Kind == Data && (f.Payload > MaxPayload || f.Payload%4 != 0) {
+		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
+	}
+	b = slices.Grow(b, int(f.WireSize()))
+	switch f.Kind {
+	case Data:
+		return appendData(b, f)
+	case Ack:
+		return appendAck(b, f)
+	case FlowControl:
+		return appendFCP(b, f)
+	default:
+		return b
+	}
+}
+
+// Parse reads the frame that b holds from its first to its last byte, without
+// the trailer. It refuses, with a *ParseError, what Append would not have
+// written: what Parse accepts, Append writes again byte for byte. It does not
+// allocate unless it refuses, and keeps no reference to b.
+func Parse(d Delimiter, b []byte) (Frame, error) {
+	switch d {
+	case DataPacket:
+		return parsePacket(b)
+	case LinkPacket:
+		return parseFCP(b)
+	default:
+		return Frame{}, refuse("Trailer.Delimiter", 0, ErrUnsupported)
+	}
+}
+
+// appendHeader appends LRH and BTH of a packet with n bytes between BTH and
+// ICRC.
+func appendHeader(b []byte, f *Frame, n int, h BTH) []byte {
+	b = LRH{
+		VL:     f.Lane,
+		LNH:    NextBTH,
+		DLID:   f.Dst,
+		Length: uint16((HeaderSize + n + ICRCSize) / 4),
+		SLID:   f.Src,
+	}.Append(b)
+	h.Migrated = true
+	h.PKey = DefaultPKey
+	h.FECN = f.FECN
+	h.DestQP = f.QP
+	h.PSN = f.PSN
+	return h.Append(b)
+}
+
+// appendCRCs appends ICRC and VCRC to the packet that starts at b[start]. What
+// follows its BTH is zeros if padding says so.
+func appendCRCs(b []byte, start int, padding bool) []byte {
+	b = binary.LittleEndian.AppendUint32(b, icrcOf(b[start:], padding))
+	b = append(b, 0, 0)
+	packet := b[start:]
+	binary.LittleEndian.PutUint16(packet[len(packet)-VCRCSize:], packetVCRC(packet, padding))
+	return b
+}
+
+// parsePacket reads a packet that begins with an LRH. Its length and its VCRC are
+// checked before anything else is believed.
+func parsePacket(b []byte) (Frame, error) {
+	const minimum = HeaderSize + ICRCSize + VCRCSize
+	if len(b) < LRHSize {
+		return Frame{}, refuse("LRH", len(b), ErrTruncated)
+	}
+	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
+	switch {
+	case size < minimum:
+		return Frame{}, refuse("LRH.Length", 4, ErrRange)
+	case len(b) < size:
+		return Frame{}, refuse("packet", len(b), ErrTruncated)
+	case len(b) > size:
+		return Frame{}, refuse("packet", size, ErrTrailing)
+	}
+	behind := size - VCRCSize - ICRCSize
+	body := b[HeaderSize:behind]
+	padding := allZero(body)
+	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
+		return Frame{}, refuse("VCRC", size-VCRCSize, ErrChecksum)
+	}
+	lrh, rest, err := ParseLRH(b)
+	if err != nil {
+		return Frame{}, err
+	}
+	switch {
+	case lrh.LVer != 0:
+		return Frame{}, refuse("LRH.LVer", 0, ErrUnsupported)
+	case lrh.SL != 0:
+		return Frame{}, refuse("LRH.SL", 1, ErrUnsupported)
+	case lrh.LNH != NextBTH:
+		return Frame{}, refuse("LRH.LNH", 1, ErrUnsupported)
+	}
+	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
+		return Frame{}, refuse("ICRC", behind, ErrChecksum)
+	}
+	bth, _, err := ParseBTH(rest)
+	if err != nil {
+		return Frame{}, shift(err, LRHSize)
+	}
+	switch {
+	case bth.Solicited:
+		return Frame{}, refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
+	case !bth.Migrated:
+		return Frame{}, refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
+	case bth.Pad != 0:
+		return Frame{}, refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
+	case bth.TVer != 0:
+		return Frame{}, refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
+	case bth.PKey != DefaultPKey:
+		return Frame{}, refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
+	}
+	f := Frame{
+		Lane: lrh.VL,
+		FECN: bth.FECN,
+		Src:  lrh.SLID,
+		Dst:  lrh.DLID,
+		QP:   bth.DestQP,
+		PSN:  bth.PSN,
+	}
+	switch bth.Opcode {
+	case RCSendOnly:
+		return parseData(f, &bth, len(body), padding)
+	case RCAck:
+		return parseAck(f, &bth, body)
+	default:
+		return Frame{}, refuse("BTH.Opcode", LRHSize, ErrUnsupported)
+	}
+}
