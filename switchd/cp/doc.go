@@ -1,0 +1,23 @@
+// Package cp holds the congestion points: how a switch finds out that it is
+// congested, and whom it tells.
+//
+// A Point is asked at two moments of a data frame's stay. Enqueue comes when the
+// frame can be forwarded and the switch has tried to: it either has begun to
+// leave (it cut through) or it waits. Dequeue comes when it begins to leave. The
+// Point marks frames, or gives back a notification to send to the source.
+//
+// The three marking schemes of HPL-2002-224, section IV, are one Point,
+// InputMarking, with two questions: what triggers a marking event, and which
+// packets does it mark.
+//
+//	scheme         triggered by                        marks
+//	naive          a full input buffer                 the packets in that buffer
+//	input          a full input buffer                 all packets that wait for an output
+//	                                                   that a packet in that buffer waits for
+//	input-output   that, or an output for which        the same, or all that wait for that
+//	               threshold packets wait              output
+//
+// # Limitations
+//
+// A Point sees data frames only; ACKs are neither counted nor marked.
+package cp

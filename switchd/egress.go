@@ -1,0 +1,191 @@
+package switchd
+
+import (
+	"fabemu/switchd/cp"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// egress is the output side of a port.
+type egress struct {
+	queue   [port.Lanes]fifo // frames that are for this output, in order of arrival over all inputs
+	waiting int              // cnt1: data frames that are in queue
+	sending int32            // the slot whose frame is on the line, or none
+	waited  bool             // the frame on the line has had to wait for credit
+	block   port.Block       // what keeps the data that waits, as last reported
+}
+
+// waits reports whether a frame is in one of the queues.
+func (e *egress) waits() bool {
+	for _, q := range e.queue {
+		if q.head != none {
+			return true
+		}
+	}
+	return false
+}
+
+// fifo is a list of slots.
+type fifo struct{ head, tail int32 }
+
+// enqueue puts a registered frame into its output's queue.
+func (s *Switch) enqueue(id int32) {
+	sl := &s.slots[id]
+	out := &s.egress[sl.output]
+	q := &out.queue[sl.frame.Lane]
+	if q.tail == none {
+		q.head = id
+	} else {
+		s.slots[q.tail].next = id
+	}
+	q.tail = id
+	if sl.frame.Lane == port.DataLane {
+		out.waiting++
+	}
+}
+
+// remove takes a frame out of its output's queue; before is the one ahead of it.
+func (s *Switch) remove(q *fifo, before, id int32) {
+	next := s.slots[id].next
+	if before == none {
+		q.head = next
+	} else {
+		s.slots[before].next = next
+	}
+	if q.tail == id {
+		q.tail = before
+	}
+	s.slots[id].next = none
+}
+
+// serve lets an output send what it may: flow control packets that are owed, then
+// ACKs, then data.
+func (s *Switch) serve(now unit.Time, p int) {
+	pt, out := s.ports[p], &s.egress[p]
+	pt.Control(now)
+	block := port.Open
+	for lane := port.Lanes - 1; lane >= 0; lane-- {
+		if out.queue[lane].head == none {
+			continue
+		}
+		if b := s.sendOldest(now, p, lane); lane == port.DataLane {
+			block = b
+		}
+	}
+	if block == port.LineBusy { // it works: nothing keeps it
+		block = port.Open
+	}
+	if block != out.block {
+		s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), A: int64(block), B: int64(out.block)})
+		out.block = block
+	}
+	wake := unit.Never
+	if free := pt.Line().Free(); free > now && (out.sending != none || pt.Owes() || out.waits()) {
+		wake = free
+	}
+	s.agenda.Set(s.lineSlot(p), wake)
+	s.agenda.Set(s.resendSlot(p), pt.Resend())
+}
+
+// sendOldest starts the oldest frame of a lane that may be forwarded. It says
+// what kept it from doing so.
+func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Block {
+	pt, out := s.ports[p], &s.egress[p]
+	if pt.Line().Free() > now {
+		return port.LineBusy
+	}
+	q := &out.queue[lane]
+	before, id := none, q.head
+	bypassing := false
+	for ; id != none; before, id = id, s.slots[id].next {
+		sl := &s.slots[id]
+		if sl.state != waiting {
+			continue // its header is still being read
+		}
+		if !s.single || s.ingress[sl.input].feeding == 0 {
+			break
+		}
+		if sl.bypassed >= s.bypass {
+			return port.CrossbarBusy // it has been overtaken often enough: the output waits for it
+		}
+		bypassing = true
+	}
+	if id == none {
+		if bypassing {
+			return port.CrossbarBusy
+		}
+		return port.Open
+	}
+	sl := &s.slots[id]
+	if a := pt.MaySend(now, &sl.frame); a.Block != port.Open {
+		return a.Block
+	}
+	if bypassing {
+		s.countBypass(q, id)
+	}
+	s.remove(q, before, id)
+	s.start(now, p, id)
+	return port.Open
+}
+
+// countBypass notes that the frame in slot id overtakes those ahead of it that
+// could have been forwarded but for the crossbar.
+func (s *Switch) countBypass(q *fifo, id int32) {
+	for older := q.head; older != id; older = s.slots[older].next {
+		if s.slots[older].state == waiting {
+			s.slots[older].bypassed++
+		}
+	}
+}
+
+// start puts a frame on the line; the congestion point may mark it.
+func (s *Switch) start(now unit.Time, p int, id int32) {
+	sl, out := &s.slots[id], &s.egress[p]
+	note := port.Note{Waiting: uint16(out.waiting)}
+	if sl.frame.Lane == port.DataLane {
+		came := sl.frame.FECN && sl.reason == trace.NoReason // marked before it came here
+		if s.point != nil {
+			why := s.point.Dequeue(now, &sl.frame, cp.Queue{Input: sl.input, Output: p, Leaving: true, Switch: s})
+			if why != trace.NoReason && sl.reason == trace.NoReason {
+				sl.reason = why
+			}
+		}
+		if sl.reason != trace.NoReason && !came {
+			note.Reason = uint8(sl.reason)
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(sl.reason), B: int64(out.waiting)})
+		}
+		out.waited = out.block == port.NoCredit
+		if !s.countSending {
+			out.waiting--
+		}
+	}
+	sl.state = sending
+	s.ingress[sl.input].feeding++
+	out.sending = id
+	s.ports[p].Start(now, &sl.frame, note)
+}
+
+// complete ends a transmission: the tail has left.
+func (s *Switch) complete(now unit.Time, p int) {
+	out := &s.egress[p]
+	id := out.sending
+	out.sending = none
+	sl := &s.slots[id]
+	if s.countSending && sl.frame.Lane == port.DataLane {
+		out.waiting--
+	}
+	s.release(now, id)
+}
+
+// Waiting returns cnt1 of an output (cp.Switch).
+func (s *Switch) Waiting(output int) int { return s.egress[output].waiting }
+
+// Sending reports whether an output's line serialises a frame (cp.Switch).
+func (s *Switch) Sending(output int) bool { return s.egress[output].sending != none }
+
+// Blocked reports whether an output was recently without credit (cp.Switch).
+func (s *Switch) Blocked(output int) bool {
+	out := &s.egress[output]
+	return out.block == port.NoCredit || out.sending != none && out.waited
+}

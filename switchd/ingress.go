@@ -1,0 +1,111 @@
+package switchd
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// slot is a place in an input buffer, from the moment at which the header of a
+// frame is in until its tail has left.
+type slot struct {
+	frame    wire.Frame
+	length   unit.Size // on the line
+	input    int
+	output   int
+	eligible unit.Time // when it may be forwarded at the earliest
+	state    state
+	reason   trace.Reason // why it was marked here
+	bypassed int          // by how many younger frames (model M2)
+	next     int32        // in the output's queue, or in the list of free slots
+}
+
+// state is where a frame in a slot stands.
+type state uint8
+
+const (
+	arriving state = iota // its header is being read
+	waiting               // it may be forwarded
+	sending               // it has begun to leave
+)
+
+// none ends a list of slots.
+const none int32 = -1
+
+// ingress is the input side of a port.
+type ingress struct {
+	slots    []int32 // in use, in order of arrival
+	arriving int     // so many of the last ones are not eligible yet
+	feeding  int     // lines that it feeds now
+}
+
+// store gives a frame a slot and its place in the order of arrival.
+func (s *Switch) store(now unit.Time, p int, output int, a *port.Arrival) int32 {
+	id := s.free
+	if id == none {
+		id = int32(len(s.slots))
+		s.slots = append(s.slots, slot{})
+	} else {
+		s.free = s.slots[id].next
+	}
+	in := &s.ingress[p]
+	from, to := s.ports[p], s.ports[output]
+
+	// The forwarding delay counts from the first bit. A frame that leaves faster than
+	// it comes must not run dry. The header pipeline of an input works in order.
+	first := a.Head.Add(from.Propagation())
+	last := a.Tail.Add(from.Propagation())
+	eligible := max(first.Add(s.delay), last-unit.Time(to.Line().Serialise(a.Length)))
+	if in.arriving > 0 {
+		eligible = max(eligible, s.slots[in.slots[len(in.slots)-1]].eligible)
+	}
+	s.slots[id] = slot{frame: a.Frame, length: a.Length, input: p, output: output, eligible: eligible, next: none}
+	in.slots = append(in.slots, id)
+	in.arriving++
+	if in.arriving == 1 {
+		s.agenda.Set(s.eligibleSlot(p), eligible)
+	}
+	return id
+}
+
+// release frees the slot of a frame whose tail has left, and owes the credit to
+// the peer.
+func (s *Switch) release(now unit.Time, id int32) {
+	sl := &s.slots[id]
+	in := &s.ingress[sl.input]
+	in.feeding--
+	for i, other := range in.slots {
+		if other == id {
+			in.slots = append(in.slots[:i], in.slots[i+1:]...)
+			break
+		}
+	}
+	s.ports[sl.input].Free(now, &sl.frame)
+	sl.next, s.free = s.free, id
+}
+
+// Full reports whether an input buffer counts as full: a frame of the largest
+// size would take it past the configured occupancy, by default its whole room.
+func (s *Switch) Full(input int) bool {
+	limit := s.fullAt[input]
+	return s.ports[input].Used(port.DataLane) > limit-s.packet
+}
+
+// Resident returns the i-th frame of an input buffer (cp.Switch).
+func (s *Switch) Resident(input, i int) (output int, waits, ok bool) {
+	in := &s.ingress[input]
+	if i >= len(in.slots) {
+		return 0, false, false
+	}
+	sl := &s.slots[in.slots[i]]
+	return sl.output, sl.state != sending && sl.frame.Lane == port.DataLane, true
+}
+
+// Mark marks the i-th frame of an input buffer (cp.Switch).
+func (s *Switch) Mark(input, i int, why trace.Reason) {
+	sl := &s.slots[s.ingress[input].slots[i]]
+	if !sl.frame.FECN {
+		sl.frame.FECN, sl.reason = true, why
+	}
+}

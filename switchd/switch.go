@@ -1,0 +1,205 @@
+package switchd
+
+import (
+	"fmt"
+
+	"fabemu/switchd/cp"
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Config describes an input-buffered switch.
+type Config struct {
+	Index   int           // of the machine in the fabric, for events
+	Ports   []port.Config // Room is each input's buffer
+	Routes  []port.ID     // by LID: the port towards it, or NoRoute
+	Delay   unit.Duration // forwarding delay: first bit in to first bit out, at the least
+	Single  bool          // an input feeds one output at a time (model M2)
+	Bypass  int           // with Single: how often a frame may be bypassed
+	Marking cp.Config
+
+	// CountSending makes cnt1 count the frame on the line too: "incremented and
+	// decremented as packets enter and leave the switch" (HPL-2002-224, IV.B). By
+	// default it counts "the packets in the switch that are waiting" (the same
+	// sentence), which is nearer to the figures.
+	CountSending bool
+	// Packet is the largest frame in blocks, and FullAt the occupancy of an input
+	// buffer, in blocks, that counts as full (footnote 3); 0 is the whole room.
+	Packet, FullAt int
+}
+
+// Switch is an input-buffered, cut-through switch.
+type Switch struct {
+	ports   []*port.Port
+	ingress []ingress
+	egress  []egress
+	out     port.Outbox
+	rec     trace.Recorder
+	point   cp.Point // nil: nothing is marked
+
+	slots  []slot
+	free   int32 // list of free slots
+	fullAt []int // by input
+	routes []port.ID
+
+	delay        unit.Duration
+	single       bool
+	bypass       int
+	packet       int
+	countSending bool
+
+	agenda *agenda.Agenda
+	dirty  []int // outputs to serve in this Advance, in order
+	isIn   []bool
+}
+
+// New returns a switch that reports to sink.
+func New(c Config, events trace.Sink) (*Switch, error) {
+	n := len(c.Ports)
+	s := &Switch{
+		ports: make([]*port.Port, n), ingress: make([]ingress, n), egress: make([]egress, n),
+		rec: trace.NewRecorder(c.Index, events), free: none, fullAt: make([]int, n), routes: c.Routes,
+		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
+		agenda: agenda.New(3 * n), dirty: make([]int, 0, n), isIn: make([]bool, n),
+	}
+	for i, pc := range c.Ports {
+		if c.Packet < 1 || pc.Room < c.Packet {
+			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d", i, pc.Room, c.Packet)
+		}
+		s.ports[i] = port.New(port.ID(i), pc, &s.out, &s.rec)
+		s.fullAt[i] = pc.Room
+		if c.FullAt > 0 {
+			s.fullAt[i] = min(c.FullAt, pc.Room)
+		}
+		s.egress[i].sending = none
+		for lane := range s.egress[i].queue {
+			s.egress[i].queue[lane] = fifo{none, none}
+		}
+		s.agenda.Set(s.resendSlot(i), 0)
+	}
+	var err error
+	s.point, err = cp.New(c.Marking, n, &s.rec)
+	return s, err
+}
+
+// The slots of the agenda: of what is due at the same instant, all lines come
+// first, then the frames that may now be forwarded, then what is only repeated;
+// within each, by port.
+func (s *Switch) lineSlot(p int) int     { return p }
+func (s *Switch) eligibleSlot(p int) int { return len(s.ports) + p }
+func (s *Switch) resendSlot(p int) int   { return 2*len(s.ports) + p }
+
+// Receive takes in a frame, of which the header has been read. What follows from
+// it is done by Advance, once all frames of that instant are in.
+func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
+	p := int(id)
+	if !s.ports[p].Receive(now, &a) {
+		s.agenda.Set(s.lineSlot(p), min(now, s.agenda.Due(s.lineSlot(p)))) // credit may have come
+		return
+	}
+	output, ok := s.forward(a.Frame.Dst)
+	if !ok {
+		s.ports[p].Discard(now, &a.Frame, trace.NoRoute)
+		s.agenda.Set(s.lineSlot(p), min(now, s.agenda.Due(s.lineSlot(p))))
+		return
+	}
+	s.enqueue(s.store(now, p, output, &a))
+}
+
+// Advance does what is due: it ends transmissions, lets idle outputs take the
+// oldest frames, and then, frame by frame, tries those that may now be forwarded
+// and asks the congestion point about them.
+func (s *Switch) Advance(now unit.Time) {
+	for {
+		slot, due := s.agenda.First()
+		if due > now {
+			break
+		}
+		n := len(s.ports)
+		switch {
+		case slot < n: // a line is idle, or credit came
+			s.touch(slot)
+			s.agenda.Set(slot, unit.Never)
+			if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+				sl := &s.slots[s.egress[slot].sending]
+				s.complete(now, slot)
+				s.touch(sl.input)
+				if s.single {
+					s.touchFed(sl.input)
+				}
+			}
+		case slot < 2*n: // a header is read
+			s.flush(now)
+			s.admit(now, slot-n)
+		default:
+			s.touch(slot - 2*n)
+			s.agenda.Set(slot, unit.Never)
+		}
+	}
+	s.flush(now)
+}
+
+// touch notes that an output is to be served.
+func (s *Switch) touch(p int) {
+	if !s.isIn[p] {
+		s.isIn[p] = true
+		s.dirty = append(s.dirty, p)
+	}
+}
+
+// touchFed notes the outputs that frames of an input wait for: the input can feed
+// one again.
+func (s *Switch) touchFed(input int) {
+	for _, id := range s.ingress[input].slots {
+		if s.slots[id].state == waiting {
+			s.touch(s.slots[id].output)
+		}
+	}
+}
+
+// flush serves the outputs that were touched.
+func (s *Switch) flush(now unit.Time) {
+	for _, p := range s.dirty {
+		s.isIn[p] = false
+		s.serve(now, p)
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// admit makes the next frame of an input eligible: the output is tried first, and
+// only then does the congestion point see the arrival, so that a frame that cuts
+// through is neither marked nor counted (footnote 6).
+func (s *Switch) admit(now unit.Time, p int) {
+	in := &s.ingress[p]
+	id := in.slots[len(in.slots)-in.arriving]
+	in.arriving--
+	next := unit.Never
+	if in.arriving > 0 {
+		next = s.slots[in.slots[len(in.slots)-in.arriving]].eligible
+	}
+	s.agenda.Set(s.eligibleSlot(p), next)
+	sl := &s.slots[id]
+	sl.state = waiting
+	s.serve(now, sl.output)
+	if s.point == nil || sl.frame.Lane != port.DataLane {
+		return
+	}
+	// The schemes of an input-buffered switch mark; none gives back a notification.
+	s.point.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
+}
+
+// Apply makes a change from outside.
+func (s *Switch) Apply(now unit.Time, e port.Event) {
+	s.ports[e.Port].Apply(now, e)
+}
+
+// Poll takes the next frame for a link.
+func (s *Switch) Poll() (port.Transmission, bool) { return s.out.Poll() }
+
+// Deadline returns when Advance has something to do.
+func (s *Switch) Deadline() unit.Time {
+	_, due := s.agenda.First()
+	return due
+}
