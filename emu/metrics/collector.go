@@ -1,0 +1,367 @@
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The counters of a port. The first group belongs to the line that leaves it,
+// inOccupancy to the buffer behind it.
+const (
+	outBytes    = iota // data on the line, headers included
+	outFrames          // data frames
+	outMarked          // data frames that were marked as they left
+	outAcks            // ACK frames
+	outControl         // flow control packets
+	inOccupancy        // blocks in the buffer, times picoseconds
+	outStall           // picoseconds by port.Block, from here on
+	portColumns = outStall + port.Blocks
+)
+
+// The counters of a flow.
+const (
+	flowBytes   = iota // data received whole, headers included
+	flowFrames         // data frames received whole
+	flowMarked         // of them, those that carried a mark
+	flowLimit          // not a counter but a state: the rate of the source in bits per second
+	flowStall          // picoseconds by port.Block, from here on
+	flowColumns = flowStall + port.Blocks
+)
+
+// reasons is the room for trace.Reason in tables: a power of two, so that a
+// mask keeps an unknown reason within it.
+const reasons = 32
+
+// maxViolations is how many violations are kept; all are counted.
+const maxViolations = 100
+
+// Collector counts the events of one run. Make one with New, feed it with
+// Record, end it with Close; the figures are complete then.
+type Collector struct {
+	fabric   *topo.Fabric
+	scenario *scenario.Scenario
+	checks   []Metric // of scenario.Expect, in its order
+
+	lo, next unit.Time // the bin that is being counted: lo <= At < next
+	now      []int64   // the counters: ports, then flows
+	ofPorts  []int32   // where the counters of each machine's first port begin, in now
+	ofFlows  int       // where the counters of the first flow begin, in now
+	first    []int32   // index of each machine's first port in ports
+	ports    []portState
+	flows    []flowState
+	drops    [reasons]int64
+
+	edges     []unit.Time
+	cur       int     // edges[cur] is lo
+	rows      []int64 // the counters at each edge, len(now) to a row
+	perWindow int64
+
+	objects    *objects
+	capacities [][]capacity // of each wire, by time
+	violations []trace.Event
+	violated   int64
+	closed     bool
+}
+
+type portState struct {
+	since     unit.Time // inOccupancy is counted up to here
+	blocked   unit.Time // outStall is counted up to here
+	occupancy int64     // blocks in the buffer since then
+	most      int64
+	block     port.Block // what has held the line back since then
+	marks     [reasons]int64
+	triggers  [reasons]int64
+}
+
+type flowState struct {
+	blocked    unit.Time
+	block      port.Block
+	acks       int64
+	markedAcks int64
+	active     []Interval
+}
+
+// Interval is a span of model time: From <= t < To.
+type Interval struct{ From, To unit.Time }
+
+// New returns the collector of one run of s on f. It fails when a check of s
+// names a figure that f does not have, or when the run is too long for its
+// window.
+func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
+	c := &Collector{fabric: f, scenario: s, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
+	var wrong []error
+	for i := range s.Expect {
+		m, err := c.objects.compile(s.Expect[i].Metric)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("check %s: %w", s.Expect[i].ID, err))
+		}
+		c.checks = append(c.checks, m)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	ports := 0
+	for i := range f.Machines {
+		c.first = append(c.first, int32(ports))
+		c.ofPorts = append(c.ofPorts, int32(ports*portColumns))
+		ports += len(f.Machines[i].Ports)
+	}
+	c.ofFlows = ports * portColumns
+	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
+	c.ports = make([]portState, ports)
+	c.flows = make([]flowState, len(f.Flows))
+	for i := range c.ports {
+		c.ports[i].block = port.Idle
+	}
+	for i := range c.flows {
+		c.flows[i].block = port.Idle
+		c.flows[i].active = make([]Interval, 0, 4)
+	}
+	c.violations = make([]trace.Event, 0, maxViolations)
+	var err error
+	if c.edges, c.perWindow, err = edgesOf(s, max(len(c.now), 1)); err != nil {
+		return nil, err
+	}
+	c.rows = make([]int64, len(c.edges)*len(c.now))
+	c.next = c.edges[1]
+	return c, nil
+}
+
+// Record counts e. It is a trace.Sink. Events should come in the order of time;
+// one that comes late is counted where it belongs all the same, only slower.
+// An event at or after the end of the run falls into no bin.
+func (c *Collector) Record(e *trace.Event) {
+	if e.At >= c.next && !c.advance(e.At) {
+		if e.Kind == trace.Violation { // no promise is kept only until the end
+			c.rare(e)
+		}
+		return
+	}
+	if e.At < c.lo {
+		c.late(e)
+		return
+	}
+	c.count(e)
+}
+
+// count adds e to the counters.
+func (c *Collector) count(e *trace.Event) {
+	switch e.Kind {
+	case trace.Start:
+		at := c.port(e)
+		switch kind, _, _ := trace.FrameOf(e.A); kind {
+		case wire.Data:
+			c.now[at+outBytes] += int64(e.Bytes)
+			c.now[at+outFrames]++
+		case wire.Ack:
+			c.now[at+outAcks]++
+		case wire.FlowControl:
+			c.now[at+outControl]++
+		}
+	case trace.Arrive:
+		if kind, _, _ := trace.FrameOf(e.A); e.Lane == 0 && kind == wire.Data {
+			c.occupy(e)
+		}
+	case trace.Release:
+		if e.Lane == 0 {
+			c.occupy(e)
+		}
+	case trace.Deliver:
+		if at, ok := c.flow(e); ok {
+			c.now[at+flowBytes] += int64(e.Bytes)
+			c.now[at+flowFrames]++
+			c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
+		}
+	case trace.Feedback:
+		if at, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			f.acks++
+			f.markedAcks += e.A >> 9 & 1 // BECN
+			c.now[at+flowLimit] = e.B
+		}
+	case trace.Stall:
+		c.stall(e)
+	case trace.Mark:
+		c.now[c.port(e)+outMarked]++
+		c.ports[c.first[e.Machine]+int32(e.Port)].marks[e.A&(reasons-1)]++
+	case trace.Trigger:
+		c.ports[c.first[e.Machine]+int32(e.Port)].triggers[e.A&(reasons-1)]++
+	default:
+		c.rare(e)
+	}
+}
+
+// firstQP is the queue pair of the first flow (topo.Flow.QP).
+const firstQP = 2
+
+// port returns where the counters of e's port begin.
+func (c *Collector) port(e *trace.Event) int {
+	return int(c.ofPorts[e.Machine]) + int(e.Port)*portColumns
+}
+
+// flow returns where the counters of e's flow begin; not ok when e names none.
+func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
+	i := e.Flow - firstQP // 0 and 1 wrap around to what no flow has
+	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
+}
+
+// occupy notes that the buffer of e's port holds e.B blocks from now on.
+func (c *Collector) occupy(e *trace.Event) {
+	p := &c.ports[c.first[e.Machine]+int32(e.Port)]
+	c.now[c.port(e)+inOccupancy] += p.occupancy * int64(e.At-p.since)
+	p.occupancy, p.since = e.B, e.At
+	if e.B > p.most {
+		p.most = e.B
+	}
+}
+
+// stall notes that e.A keeps a flow or a line back from now on.
+func (c *Collector) stall(e *trace.Event) {
+	if uint64(e.A) >= port.Blocks {
+		return
+	}
+	if e.Flow != 0 {
+		if at, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
+			f.block, f.blocked = port.Block(e.A), e.At
+		}
+		return
+	}
+	if e.Lane == 0 {
+		p := &c.ports[c.first[e.Machine]+int32(e.Port)]
+		c.now[c.port(e)+outStall+int(p.block)] += int64(e.At - p.blocked)
+		p.block, p.blocked = port.Block(e.A), e.At
+	}
+}
+
+// rare counts what does not happen with every frame.
+func (c *Collector) rare(e *trace.Event) {
+	switch e.Kind {
+	case trace.FlowStart:
+		if _, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			f.active = append(f.active, Interval{e.At, unit.Never})
+		}
+	case trace.FlowStop:
+		if _, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			if n := len(f.active); n > 0 && f.active[n-1].To == unit.Never {
+				f.active[n-1].To = e.At
+			}
+		}
+	case trace.Drop:
+		c.drops[e.A&(reasons-1)]++
+	case trace.Violation:
+		c.violated++
+		if len(c.violations) < maxViolations {
+			c.violations = append(c.violations, *e)
+		}
+	}
+}
+
+// advance closes the bins that end at or before t. It reports whether t is
+// within the run; at its end next stays there, so that every event after it
+// comes here too.
+func (c *Collector) advance(t unit.Time) bool {
+	for c.cur+1 < len(c.edges) && t >= c.edges[c.cur+1] {
+		c.cur++
+		c.settle(c.edges[c.cur])
+		copy(c.row(c.cur), c.now)
+	}
+	c.lo = c.edges[c.cur]
+	if c.cur+1 == len(c.edges) {
+		c.next = c.lo
+		return false
+	}
+	c.next = c.edges[c.cur+1]
+	return true
+}
+
+// row returns the counters at edge k.
+func (c *Collector) row(k int) []int64 { return c.rows[k*len(c.now) : (k+1)*len(c.now)] }
+
+// settle counts occupancies and stalls up to t.
+func (c *Collector) settle(t unit.Time) {
+	for i := range c.ports {
+		p, at := &c.ports[i], i*portColumns
+		c.now[at+inOccupancy] += p.occupancy * int64(t-p.since)
+		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
+		p.since, p.blocked = t, t
+	}
+	for i := range c.flows {
+		f, at := &c.flows[i], c.ofFlows+i*flowColumns
+		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
+		f.blocked = t
+	}
+}
+
+// late counts an event whose bin is closed: it adds to the rows since then what
+// the event adds to the counters. Where time is counted (occupancy, stalls), the
+// old state was counted up to each edge and the new one not at all.
+func (c *Collector) late(e *trace.Event) {
+	k, _ := slices.BinarySearch(c.edges[:c.cur+1], e.At+1) // the first edge after e
+	before := slices.Clone(c.now)
+	oldColumn, newColumn, oldWeight, newWeight := -1, -1, int64(0), int64(0)
+	switch data, _, _ := trace.FrameOf(e.A); {
+	case e.Kind == trace.Release && e.Lane == 0, e.Kind == trace.Arrive && e.Lane == 0 && data == wire.Data:
+		oldColumn = c.port(e) + inOccupancy
+		newColumn = oldColumn
+		oldWeight, newWeight = c.ports[c.first[e.Machine]+int32(e.Port)].occupancy, e.B
+	case e.Kind == trace.Stall && uint64(e.A) < port.Blocks:
+		at, ok := c.flow(e)
+		if e.Flow != 0 && ok {
+			oldColumn = at + flowStall + int(c.flows[e.Flow-firstQP].block)
+			newColumn = at + flowStall + int(e.A)
+		} else if e.Flow == 0 && e.Lane == 0 {
+			oldColumn = c.port(e) + outStall + int(c.ports[c.first[e.Machine]+int32(e.Port)].block)
+			newColumn = c.port(e) + outStall + int(e.A)
+		}
+		oldWeight, newWeight = 1, 1
+	}
+	c.count(e)
+	for ; k <= c.cur; k++ {
+		row := c.row(k)
+		for i, v := range before {
+			if i != oldColumn {
+				row[i] += c.now[i] - v
+			}
+		}
+		if oldColumn >= 0 {
+			span := int64(c.edges[k] - e.At)
+			row[oldColumn] -= oldWeight * span
+			row[newColumn] += newWeight * span
+		}
+	}
+}
+
+// Close ends the run at end: what is still going on is counted up to it. A run
+// that ends before its scenario does has figures up to its end only. Record must
+// not be called afterwards.
+func (c *Collector) Close(end unit.Time) {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	end = min(end, c.edges[len(c.edges)-1])
+	if c.advance(end); end > c.lo {
+		c.edges = append(c.edges[:c.cur+1], end)
+		c.advance(end)
+	}
+	c.edges = c.edges[:c.cur+1]
+	for i := range c.flows {
+		active := c.flows[i].active
+		for k := range active {
+			active[k].To = min(active[k].To, end)
+		}
+		c.flows[i].active = slices.DeleteFunc(active, func(a Interval) bool { return a.To <= a.From })
+	}
+}

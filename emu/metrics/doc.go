@@ -1,0 +1,27 @@
+// Package metrics counts what the machines of a fabric report, and answers how
+// much of it fell into an interval of model time.
+//
+// A Collector is a trace.Sink. Its Record is the hot path of the whole program:
+// it adds to counters that lie in one slice and never allocates, looks up a map
+// or divides. The counters only grow; at every edge of the time bins they are
+// copied into a row of their own, so what happened between two edges is the
+// difference of two rows, and no check has to read the run again.
+//
+// The edges are the multiples of a twentieth of the scenario's measure.window,
+// both ends of every check, and the end of the run. So the figures over a
+// check's interval are exact; at an instant that is not an edge a counter is
+// interpolated between its neighbours.
+//
+// Compile reads the expressions in which scenarios name figures:
+//
+//	trunk.A-B.utilisation       data on the line from A to B over its capacity
+//	remote.rate / local.rate    a quotient of two figures
+//	local.B1.marked             share of the flow's data frames that came marked
+//
+// # Limitations
+//
+// Only lane 0, which carries the data, has its occupancy and its stalls
+// counted. Very long runs are counted in wider bins, so that the rows fit into
+// 256 MiB (at least two bins to a window; New refuses what needs more). A
+// Collector belongs to one goroutine.
+package metrics

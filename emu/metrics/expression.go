@@ -1,0 +1,311 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fabemu/emu/topo"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Metric is a figure that can be taken of a run: an expression, compiled.
+type Metric struct {
+	expression string
+	over       *figure // nil: the metric is not a quotient
+	figure     figure
+}
+
+// figure is a quantity of an object.
+type figure struct {
+	object   object
+	quantity quantity
+	cause    port.Block // of quantity stalled
+}
+
+type quantity uint8
+
+const (
+	utilisation quantity = iota
+	rate
+	marked
+	fairness
+	occupancy
+	stalled
+)
+
+// A word is how a quantity is written.
+type word struct {
+	text     string
+	quantity quantity
+	cause    port.Block
+	links    bool // links have it
+	flows    bool // flows and groups have it
+}
+
+var words = func() []word {
+	w := []word{
+		{"utilisation", utilisation, 0, true, true},
+		{"rate", rate, 0, true, true},
+		{"marked", marked, 0, true, true},
+		{"fairness", fairness, 0, false, true},
+		{"occupancy", occupancy, 0, true, false},
+	}
+	for b := port.LineBusy; b < port.Blocks; b++ {
+		w = append(w, word{"stalled." + b.String(), stalled, b, true, true})
+	}
+	return w
+}()
+
+// Compile reads an expression: an object of f, a dot and a quantity; or the
+// quotient of two of them, written with " / ".
+//
+// Objects are the directions of links ("trunk.A-B" from A to B, "A1-A" where the
+// link has no name), groups of flows ("local") and flows ("local.B1"). Where a
+// name could be read in two ways, the longest object counts.
+//
+// Quantities of links: utilisation (data on the line over what it can carry, 0
+// to 1), rate (data in bytes per second, headers included, ACKs not), marked
+// (share of data frames that were marked as they left by this line), occupancy
+// (mean number of blocks in the buffer at the end of the link), stalled.CAUSE
+// (share of the time in which frames that waited were kept back by CAUSE:
+// no-credit, line-busy, crossbar-busy).
+//
+// Quantities of flows and groups: utilisation (rate over the capacity of the
+// slowest link that all flows of the group cross; where they share none, over
+// the sum of each one's slowest), rate (data received whole, in bytes per
+// second, headers included), marked (share of the data frames that came
+// marked), fairness (Jain's index of the rates, 1/n to 1), stalled.CAUSE (share
+// of the time in which CAUSE kept the source from sending, as the mean of the
+// flows: rate-limited, window, line-busy, no-credit).
+//
+// The error says which objects f has, the nearest names first.
+func Compile(expression string, f *topo.Fabric) (Metric, error) {
+	return objectsOf(f).compile(expression)
+}
+
+func (o *objects) compile(expression string) (Metric, error) {
+	m := Metric{expression: strings.TrimSpace(expression)}
+	parts := strings.Split(m.expression, " / ")
+	if len(parts) > 2 {
+		return Metric{}, fmt.Errorf("metric %q: at most one \" / \" is understood", expression)
+	}
+	var err error
+	if m.figure, err = o.figure(strings.TrimSpace(parts[0])); err != nil {
+		return Metric{}, err
+	}
+	if len(parts) == 2 {
+		m.over = new(figure)
+		if *m.over, err = o.figure(strings.TrimSpace(parts[1])); err != nil {
+			return Metric{}, err
+		}
+	}
+	return m, nil
+}
+
+// figure reads an object and a quantity.
+func (o *objects) figure(text string) (figure, error) {
+	best, rest := -1, ""
+	for i := len(text) - 1; i > 0 && best < 0; i-- {
+		if text[i] != '.' {
+			continue
+		}
+		k, known := o.byName[text[:i]]
+		if known && k < 0 {
+			return figure{}, fmt.Errorf("metric %q: two things are called %q", text, text[:i])
+		}
+		if known {
+			best, rest = k, text[i+1:]
+		}
+	}
+	if best < 0 {
+		name := text
+		if k, known := o.byName[text]; known && k >= 0 {
+			return figure{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
+		}
+		for _, w := range words {
+			if before, found := strings.CutSuffix(text, "."+w.text); found {
+				name = before
+			}
+		}
+		return figure{}, fmt.Errorf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))
+	}
+	object := o.all[best]
+	for _, w := range words {
+		if w.text == rest && w.on(&object) {
+			return figure{object, w.quantity, w.cause}, nil
+		}
+	}
+	return figure{}, fmt.Errorf("metric %q: %s has no %q; it has %s", text, object.name, rest, quantitiesOf(&object))
+}
+
+// on reports whether an object has this quantity.
+func (w *word) on(x *object) bool {
+	if x.flows == nil {
+		return w.links
+	}
+	return w.flows
+}
+
+func quantitiesOf(x *object) string {
+	var have []string
+	for _, w := range words {
+		if w.on(x) {
+			have = append(have, w.text)
+		}
+	}
+	return strings.Join(have, ", ")
+}
+
+// String returns the expression.
+func (m Metric) String() string { return m.expression }
+
+// Over returns the figure over from <= t < to, of a collector of the fabric that
+// m was compiled for. It is not a number when it is undefined: a quotient by
+// zero, a share of nothing, an interval that is empty or that the run did not
+// reach the end of.
+func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
+	v := c.figure(&m.figure, from, to)
+	if m.over != nil {
+		v = ratio(v, c.figure(m.over, from, to))
+	}
+	return v
+}
+
+// Check returns the value of the check at index i of the scenario's checks, over
+// its interval.
+func (c *Collector) Check(i int) float64 {
+	during := c.scenario.Expect[i].During
+	return c.checks[i].Over(c, unit.Time(during[0]), unit.Time(during[1]))
+}
+
+// End returns the instant up to which the figures are complete.
+func (c *Collector) End() unit.Time { return c.edges[c.cur] }
+
+func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
+	if from < 0 || to <= from || to > c.End() {
+		return math.NaN()
+	}
+	if g.object.flows == nil {
+		return c.linkFigure(g, from, to)
+	}
+	return c.flowsFigure(g, from, to)
+}
+
+func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
+	out := c.out(g.object.hop)
+	switch seconds := to.Sub(from).Seconds(); g.quantity {
+	case rate:
+		return c.grown(out+outBytes, from, to) / seconds
+	case utilisation:
+		return ratio(c.grown(out+outBytes, from, to)/seconds, c.capacity(g.object.hop.Wire, from, to))
+	case marked:
+		return ratio(c.grown(out+outMarked, from, to), c.grown(out+outFrames, from, to))
+	case occupancy:
+		in := c.out(topo.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
+		return c.grown(in+inOccupancy, from, to) / float64(to-from)
+	case stalled:
+		return c.grown(out+outStall+int(g.cause), from, to) / float64(to-from)
+	}
+	return math.NaN()
+}
+
+func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
+	sum := func(column int) float64 {
+		v := 0.0
+		for _, i := range g.object.flows {
+			v += c.grown(c.ofFlows+i*flowColumns+column, from, to)
+		}
+		return v
+	}
+	switch seconds := to.Sub(from).Seconds(); g.quantity {
+	case rate:
+		return sum(flowBytes) / seconds
+	case utilisation:
+		return ratio(sum(flowBytes)/seconds, c.share(g.object.flows, from, to))
+	case marked:
+		return ratio(sum(flowMarked), sum(flowFrames))
+	case fairness:
+		return c.Jain(g.object.flows, from, to)
+	case stalled:
+		return sum(flowStall+int(g.cause)) / float64(to-from) / float64(len(g.object.flows))
+	}
+	return math.NaN()
+}
+
+// out returns where the counters of the port begin that sends into h.
+func (c *Collector) out(h topo.Hop) int {
+	end := c.fabric.Wires[h.Wire].Ends[h.From]
+	return int(c.ofPorts[end.Machine]) + int(end.Port)*portColumns
+}
+
+// share returns what the flows together could carry at the most, in bytes per
+// second.
+func (c *Collector) share(flows []int, from, to unit.Time) float64 {
+	slowest := func(hops []topo.Hop) float64 {
+		least := math.Inf(1)
+		for _, h := range hops {
+			least = min(least, c.capacity(h.Wire, from, to))
+		}
+		return least
+	}
+	common := slices.Clone(c.fabric.Flows[flows[0]].Hops)
+	sum := 0.0
+	for _, i := range flows {
+		hops := c.fabric.Flows[i].Hops
+		sum += slowest(hops)
+		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return !slices.Contains(hops, h) })
+	}
+	if len(common) > 0 {
+		return slowest(common)
+	}
+	return sum
+}
+
+// Jain returns Jain's fairness index of the rates of some flows: 1 when all are
+// equal, 1/n when one of n has everything, not a number when nothing came.
+func (c *Collector) Jain(flows []int, from, to unit.Time) float64 {
+	sum, squares := 0.0, 0.0
+	for _, i := range flows {
+		v := c.grown(c.ofFlows+i*flowColumns+flowBytes, from, to)
+		sum += v
+		squares += v * v
+	}
+	return ratio(sum*sum, float64(len(flows))*squares)
+}
+
+// grown returns by how much a counter grew between two instants.
+func (c *Collector) grown(column int, from, to unit.Time) float64 {
+	a, b := c.edge(from), c.edge(to)
+	if c.edges[a] == from && c.edges[b] == to {
+		return float64(c.row(b)[column] - c.row(a)[column]) // exact
+	}
+	return c.at(column, b, to) - c.at(column, a, from)
+}
+
+// edge returns the first edge at or after t, or the last one.
+func (c *Collector) edge(t unit.Time) int {
+	k, _ := slices.BinarySearch(c.edges[:c.cur+1], t)
+	return min(k, c.cur)
+}
+
+// at returns a counter at t, which is not after edge k and after the one before
+// it: on a straight line between the two.
+func (c *Collector) at(column, k int, t unit.Time) float64 {
+	v := float64(c.row(k)[column])
+	if k == 0 || c.edges[k] <= t {
+		return v
+	}
+	before := float64(c.row(k - 1)[column])
+	return before + (v-before)*float64(t-c.edges[k-1])/float64(c.edges[k]-c.edges[k-1])
+}
+
+// ratio is a quotient that is not a number where it is undefined.
+func ratio(a, b float64) float64 {
+	if b == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return math.NaN()
+	}
+	return a / b
+}

@@ -1,0 +1,166 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire/unit"
+)
+
+// Named reports whether w has a name of its own, and not just those of the
+// machines that it joins.
+func Named(w *topo.Wire) bool {
+	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B
+}
+
+// LinkName returns the name of a direction of a wire: "trunk.A-B" for the link
+// trunk, "A1-A" for one without a name of its own.
+func LinkName(f *topo.Fabric, h topo.Hop) string {
+	w := &f.Wires[h.Wire]
+	name := f.Machines[w.Ends[h.From].Machine].Name + "-" + f.Machines[w.Ends[1-h.From].Machine].Name
+	if Named(w) {
+		name = w.Name + "." + name
+	}
+	return name
+}
+
+// An object is what a figure can be taken of: a direction of a wire, or some
+// flows.
+type object struct {
+	name  string
+	flows []int // none: a link
+	hop   topo.Hop
+}
+
+// objects are those of a fabric: links, groups, then the flows that are not a
+// group of their own.
+type objects struct {
+	all    []object
+	byName map[string]int // -1: two objects have the name
+}
+
+func objectsOf(f *topo.Fabric) *objects {
+	o := &objects{byName: make(map[string]int)}
+	for w := range f.Wires {
+		for from := range 2 {
+			h := topo.Hop{Wire: w, From: from}
+			o.add(object{name: LinkName(f, h), hop: h})
+		}
+	}
+	for _, g := range Groups(f) {
+		o.add(object{name: g.Name, flows: g.Flows})
+	}
+	for i := range f.Flows {
+		if f.Flows[i].Name != f.Flows[i].Group {
+			o.add(object{name: f.Flows[i].Name, flows: []int{i}})
+		}
+	}
+	return o
+}
+
+func (o *objects) add(x object) {
+	if _, taken := o.byName[x.name]; taken {
+		o.byName[x.name] = -1
+		return
+	}
+	o.byName[x.name] = len(o.all)
+	o.all = append(o.all, x)
+}
+
+// Group is the flows of one entry of a scenario.
+type Group struct {
+	Name  string
+	Flows []int // indices in Fabric.Flows
+}
+
+// Groups returns the groups of flows of f, in the order of its flows.
+func Groups(f *topo.Fabric) []Group {
+	var groups []Group
+	for i := range f.Flows {
+		k := slices.IndexFunc(groups, func(g Group) bool { return g.Name == f.Flows[i].Group })
+		if k < 0 {
+			k = len(groups)
+			groups = append(groups, Group{Name: f.Flows[i].Group})
+		}
+		groups[k].Flows = append(groups[k].Flows, i)
+	}
+	return groups
+}
+
+// known lists the objects for an error message, those whose names are nearest
+// to name first.
+func (o *objects) known(name string) string {
+	const most = 12
+	names := make([]string, len(o.all))
+	for i := range o.all {
+		names[i] = o.all[i].name
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// distance returns how many letters must be added, taken out or changed to make
+// b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// capacity says how fast a wire is from an instant on.
+type capacity struct {
+	from unit.Time
+	rate unit.Rate
+}
+
+func capacitiesOf(f *topo.Fabric, s *scenario.Scenario) [][]capacity {
+	all := make([][]capacity, len(f.Wires))
+	for i := range f.Wires {
+		all[i] = []capacity{{0, f.Wires[i].Link.Rate}}
+		for _, e := range s.Events {
+			if e.Link == f.Wires[i].Name && e.Rate > 0 {
+				all[i] = append(all[i], capacity{unit.Time(e.At), e.Rate})
+			}
+		}
+		slices.SortStableFunc(all[i], func(a, b capacity) int { return cmp.Compare(a.from, b.from) })
+	}
+	return all
+}
+
+// capacity returns what a wire can carry in one direction from one instant to
+// another, in bytes per second.
+func (c *Collector) capacity(wire int, from, to unit.Time) float64 {
+	steps := c.capacities[wire]
+	sum := 0.0
+	for i, step := range steps {
+		until := unit.Never
+		if i+1 < len(steps) {
+			until = steps[i+1].from
+		}
+		if a, b := max(step.from, from), min(until, to); b > a {
+			sum += step.rate.BytesPerSecond() * b.Sub(a).Seconds()
+		}
+	}
+	return sum / to.Sub(from).Seconds()
+}

@@ -1,0 +1,125 @@
+package metrics
+
+import (
+	"slices"
+
+	"fabemu/emu/topo"
+	"fabemu/wire/unit"
+)
+
+// Phase is a part of the run in which the same flows are active and no link
+// changes its rate.
+type Phase struct {
+	Interval           // without its first window, in which the fabric settles
+	Begin    unit.Time // with it
+	Flows    []int     // the flows that are active, by index
+}
+
+// Phases returns the phases that last two windows or longer, in their order;
+// shorter ones belong to the change from one to the next. A run that has none is
+// one phase, in which every flow counts that is active at some time of it.
+func (c *Collector) Phases() []Phase {
+	window := c.scenario.Measure.Window
+	changes := []unit.Time{0, c.End()}
+	for i := range c.flows {
+		for _, a := range c.flows[i].active {
+			changes = append(changes, a.From, a.To)
+		}
+	}
+	for _, steps := range c.capacities {
+		for _, step := range steps {
+			changes = append(changes, min(step.from, c.End()))
+		}
+	}
+	slices.Sort(changes)
+	changes = slices.Compact(changes)
+	var phases []Phase
+	for i := 0; i+1 < len(changes); i++ {
+		begin, end := changes[i], changes[i+1]
+		if end.Sub(begin) < 2*window {
+			continue
+		}
+		// Whole bins, so that the figures are exact.
+		from, to := c.edges[c.edge(begin.Add(window))], end
+		if k := c.edge(end); c.edges[k] > end {
+			to = c.edges[k-1]
+		}
+		phases = append(phases, Phase{Interval{from, to}, begin, c.active(begin, begin+1)})
+	}
+	if phases == nil && c.End() > 0 {
+		whole := Interval{0, c.End()}
+		if c.End() > unit.Time(2*window) {
+			whole.From = c.edges[c.edge(unit.Time(window))]
+		}
+		phases = []Phase{{whole, 0, c.active(0, c.End())}}
+	}
+	return phases
+}
+
+// active returns the flows that are active at some time of from <= t < to.
+func (c *Collector) active(from, to unit.Time) []int {
+	var flows []int
+	for i := range c.flows {
+		if slices.ContainsFunc(c.flows[i].active, func(a Interval) bool { return a.From < to && from < a.To }) {
+			flows = append(flows, i)
+		}
+	}
+	return flows
+}
+
+// LinkFigures returns the mean rate in bytes per second and the utilisation (0 to
+// 1) of a direction of a link.
+func (c *Collector) LinkFigures(h topo.Hop, over Interval) (bytesPerSecond, share float64) {
+	x := object{hop: h}
+	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
+}
+
+// FlowFigures returns the mean rate in bytes per second of some flows together,
+// and which share (0 to 1) of what they could have it is.
+func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
+	x := object{flows: flows}
+	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
+}
+
+// Bottleneck is a direction of a link and the flows for which it is the
+// narrowest: where the capacity divided by the number of flows is the least on
+// their way.
+type Bottleneck struct {
+	Hop   topo.Hop
+	Flows []int
+}
+
+// Bottlenecks returns where some flows are held back, by their number and not by
+// what they do; only links at which two or more are. Of equal ones the first on
+// the way counts.
+func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
+	crossing := make([][2]int, len(c.fabric.Wires))
+	for _, i := range flows {
+		for _, h := range c.fabric.Flows[i].Hops {
+			crossing[h.Wire][h.From]++
+		}
+	}
+	held := make([][2][]int, len(c.fabric.Wires))
+	for _, i := range flows {
+		least, at := 0.0, -1
+		hops := c.fabric.Flows[i].Hops
+		for k, h := range hops {
+			if share := c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From]); at < 0 || share < least {
+				least, at = share, k
+			}
+		}
+		if at >= 0 {
+			h := hops[at]
+			held[h.Wire][h.From] = append(held[h.Wire][h.From], i)
+		}
+	}
+	var all []Bottleneck
+	for w := range held {
+		for from, flows := range held[w] {
+			if len(flows) > 1 {
+				all = append(all, Bottleneck{topo.Hop{Wire: w, From: from}, flows})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,145 @@
+package metrics
+
+import (
+	"fabemu/emu/topo"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Series is a figure over model time.
+type Series struct {
+	Kind   string // what of whom: "link.rate", "flow.limit", "buffer.occupancy", ...
+	Name   string // of the link's direction, the group, the flow
+	Unit   string // "B/s", "1" for a share, "blocks"
+	Times  []unit.Time
+	Values []float64 // NaN where undefined
+}
+
+// Kinds of series. Rates, utilisations and stalls exist for links, groups and
+// flows.
+const (
+	LinkRate         = "link.rate"
+	LinkUtilisation  = "link.utilisation"
+	GroupRate        = "group.rate"
+	GroupUtilisation = "group.utilisation"
+	FlowRate         = "flow.rate"
+	FlowUtilisation  = "flow.utilisation"
+	FlowLimit        = "flow.limit"
+	BufferOccupancy  = "buffer.occupancy"
+	LinkStalled      = "link.stalled." // and the cause
+	FlowStalled      = "flow.stalled." // and the cause
+)
+
+// Series returns how the figures went. Rates and utilisations are means over
+// the scenario's window, centred on each point, and cut where it would leave the
+// run; a point stands at each regular edge. Occupancies (by the link that fills
+// the buffer) and stalls are means over each bin, stamped with its begin; only
+// causes that occurred are there. The limit of a flow is what its source's
+// limiter allows at the instant, in bytes per second.
+//
+// Links are those that some flow crosses, in the direction of its data.
+func (c *Collector) Series() []Series {
+	var all []Series
+	points := c.points()
+	windowed := func(kind, unit string, x object, q quantity) {
+		all = append(all, c.windowed(kind, unit, points, &figure{object: x, quantity: q}))
+	}
+	used := DataLinks(c.fabric)
+	for _, h := range used {
+		x := object{name: LinkName(c.fabric, h), hop: h}
+		windowed(LinkRate, "B/s", x, rate)
+		windowed(LinkUtilisation, "1", x, utilisation)
+	}
+	for _, g := range Groups(c.fabric) {
+		windowed(GroupRate, "B/s", object{name: g.Name, flows: g.Flows}, rate)
+		windowed(GroupUtilisation, "1", object{name: g.Name, flows: g.Flows}, utilisation)
+	}
+	for i := range c.fabric.Flows {
+		x := object{name: c.fabric.Flows[i].Name, flows: []int{i}}
+		windowed(FlowRate, "B/s", x, rate)
+		windowed(FlowUtilisation, "1", x, utilisation)
+		all = append(all, c.limit(i))
+	}
+	for _, h := range used {
+		name := LinkName(c.fabric, h)
+		all = append(all, c.binned(BufferOccupancy, name, "blocks", c.out(topo.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
+		for b := port.LineBusy; b < port.Blocks; b++ {
+			if column := c.out(h) + outStall + int(b); c.row(c.cur)[column] > 0 {
+				all = append(all, c.binned(LinkStalled+b.String(), name, "1", column))
+			}
+		}
+	}
+	for i := range c.fabric.Flows {
+		for b := port.LineBusy; b < port.Blocks; b++ {
+			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.row(c.cur)[column] > 0 {
+				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, "1", column))
+			}
+		}
+	}
+	return all
+}
+
+// DataLinks returns the directions of wires that the data of some flow crosses,
+// in the order of the wires.
+func DataLinks(f *topo.Fabric) []topo.Hop {
+	var hops []topo.Hop
+	carries := make([][2]bool, len(f.Wires))
+	for i := range f.Flows {
+		for _, h := range f.Flows[i].Hops {
+			carries[h.Wire][h.From] = true
+		}
+	}
+	for w := range carries {
+		for from, yes := range carries[w] {
+			if yes {
+				hops = append(hops, topo.Hop{Wire: w, From: from})
+			}
+		}
+	}
+	return hops
+}
+
+// points returns the regular edges that the run has reached.
+func (c *Collector) points() []unit.Time {
+	var times []unit.Time
+	for i := int64(0); ; i++ {
+		t := unit.Time(unit.Duration(i).Scale(int64(c.scenario.Measure.Window), c.perWindow))
+		if t > c.End() {
+			return times
+		}
+		times = append(times, t)
+	}
+}
+
+// windowed takes a figure over the window around each point.
+func (c *Collector) windowed(kind, measure string, points []unit.Time, g *figure) Series {
+	s := Series{Kind: kind, Name: g.object.name, Unit: measure, Times: points, Values: make([]float64, len(points))}
+	half := c.perWindow / 2
+	for i := range points {
+		from := points[max(0, int64(i)-half)]
+		to := c.End()
+		if k := int64(i) + half; k < int64(len(points)) {
+			to = points[k]
+		}
+		s.Values[i] = c.figure(g, from, to)
+	}
+	return s
+}
+
+// binned takes the mean of a counter of time over each bin.
+func (c *Collector) binned(kind, name, measure string, column int) Series {
+	s := Series{Kind: kind, Name: name, Unit: measure, Times: c.edges[:c.cur], Values: make([]float64, c.cur)}
+	for k := range c.cur {
+		s.Values[k] = float64(c.row(k + 1)[column]-c.row(k)[column]) / float64(c.edges[k+1]-c.edges[k])
+	}
+	return s
+}
+
+// limit reads the state of a flow's limiter at each edge.
+func (c *Collector) limit(flow int) Series {
+	s := Series{Kind: FlowLimit, Name: c.fabric.Flows[flow].Name, Unit: "B/s", Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
+	for k := range s.Values {
+		s.Values[k] = unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+flowLimit]).BytesPerSecond()
+	}
+	return s
+}

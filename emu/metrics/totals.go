@@ -1,0 +1,116 @@
+package metrics
+
+import (
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Fabric returns the fabric whose events are counted.
+func (c *Collector) Fabric() *topo.Fabric { return c.fabric }
+
+// Scenario returns the scenario that is run.
+func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
+
+// Stalls is the time by what it was spent waiting for, by port.Block. Open and
+// Idle are no stalls: they make up the rest of the time.
+type Stalls [port.Blocks]unit.Duration
+
+// LinkTotals is what one direction of a link did in the whole run.
+type LinkTotals struct {
+	Bytes    int64          // data on the line, headers included
+	Frames   int64          // data frames
+	Marked   int64          // data frames marked as they left by this line
+	Acks     int64          // ACK frames
+	Control  int64          // flow control packets
+	Marks    [reasons]int64 // Marked by trace.Reason
+	Triggers [reasons]int64 // how often congestion was detected on its behalf, by trace.Reason
+	Stalled  Stalls         // of the frames that wait for the line, lane 0
+}
+
+// Link returns the totals of a direction of a link.
+func (c *Collector) Link(h topo.Hop) LinkTotals {
+	end := c.fabric.Wires[h.Wire].Ends[h.From]
+	p, row := &c.ports[int(c.first[end.Machine])+int(end.Port)], c.row(c.cur)[c.out(h):]
+	t := LinkTotals{Bytes: row[outBytes], Frames: row[outFrames], Marked: row[outMarked], Acks: row[outAcks], Control: row[outControl], Marks: p.marks, Triggers: p.triggers}
+	for b := range t.Stalled {
+		t.Stalled[b] = unit.Duration(row[outStall+b])
+	}
+	return t
+}
+
+// BufferTotals is how full the data lane of a receive buffer was, in blocks.
+type BufferTotals struct {
+	Mean float64 // over the time of the run
+	Max  int64
+}
+
+// Buffer returns the totals of the buffer behind a port.
+func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
+	i := int(c.first[machine]) + int(p)
+	return BufferTotals{
+		Mean: ratio(float64(c.row(c.cur)[i*portColumns+inOccupancy]), float64(c.End())),
+		Max:  c.ports[i].most,
+	}
+}
+
+// FlowTotals is what became of a flow in the whole run.
+type FlowTotals struct {
+	Bytes      int64 // data received whole, headers included
+	Frames     int64
+	Marked     int64      // of Frames, those that came marked
+	Acks       int64      // taken in by the source
+	MarkedAcks int64      // of Acks, those that carried the mark back
+	Limit      unit.Rate  // the source's rate after the last ACK; 0 when none came
+	Stalled    Stalls     // of the source
+	Active     []Interval // when the source had something to send
+}
+
+// Flow returns the totals of the flow at an index of the fabric's flows. The
+// caller must not change Active.
+func (c *Collector) Flow(i int) FlowTotals {
+	f, row := &c.flows[i], c.row(c.cur)[c.ofFlows+i*flowColumns:]
+	t := FlowTotals{Bytes: row[flowBytes], Frames: row[flowFrames], Marked: row[flowMarked], Acks: f.acks, MarkedAcks: f.markedAcks, Limit: unit.Rate(row[flowLimit]), Active: f.active}
+	for b := range t.Stalled {
+		t.Stalled[b] = unit.Duration(row[flowStall+b])
+	}
+	return t
+}
+
+// FrameHops returns how many data and ACK frames were put on a line, flow
+// control packets not counted.
+func (c *Collector) FrameHops() int64 {
+	n := int64(0)
+	row := c.row(c.cur)
+	for at := 0; at < c.ofFlows; at += portColumns {
+		n += row[at+outFrames] + row[at+outAcks]
+	}
+	return n
+}
+
+// Drops returns how many frames were discarded, for each trace.Reason of which
+// there were any, in the order of the reasons.
+func (c *Collector) Drops() []ReasonCount { return ReasonCounts(&c.drops) }
+
+// ReasonCount is how often something happened for a reason.
+type ReasonCount struct {
+	Reason trace.Reason
+	Count  int64
+}
+
+// ReasonCounts returns the reasons in a table that occurred, in their order.
+func ReasonCounts(table *[reasons]int64) []ReasonCount {
+	var out []ReasonCount
+	for r, n := range table {
+		if n > 0 {
+			out = append(out, ReasonCount{trace.Reason(r), n})
+		}
+	}
+	return out
+}
+
+// Violations returns the first violations, and how many there were in all. The
+// caller must not change them.
+func (c *Collector) Violations() (first []trace.Event, total int64) { return c.violations, c.violated }

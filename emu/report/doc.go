@@ -1,0 +1,20 @@
+// Package report says what came out of a run: as a Result, which is also
+// result.json, as text for a terminal, as curves (rates.svg) and tables
+// (series.csv), and as a log of events (events.jsonl). It judges as well whether
+// a run on the wall clock kept its time (Judge).
+//
+// The way of a run's figures: the machines' events go through Tee to a
+// metrics.Collector, a Digest and, where asked for, an EventLog. At the end New
+// makes a Result of the collector; the driver's figures go through Judge into
+// its Verdict; WriteDir and WriteText, or WriteJSON, write it down.
+//
+// In result.json shares are 0 to 1, instants and spans of model time are whole
+// picoseconds in fields that end in _ps, rates are bytes per second, and what is
+// not known or not defined is null.
+//
+// # Limitations
+//
+// A Digest is no cryptographic hash: it finds accidents, not forgeries. An
+// EventLog wants the events of a run in the order of time. rates.svg shows at
+// most 16 curves; series.csv has all.
+package report

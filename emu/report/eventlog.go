@@ -1,0 +1,207 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"fabemu/emu/topo"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// EventLog is a trace.Sink that writes the log of a run, one JSON object a line,
+// in the order of (time, machine, number in the machine).
+//
+// A run in one process reports its events in the order of time, but those of one
+// instant in the order in which they were run, where a machine may come twice.
+// So only the events of the current instant are kept, sorted, and written when
+// time moves on: memory is bounded by what happens in one instant. An event of
+// an earlier instant cannot be put in its place any more; it is an error, which
+// Close returns.
+//
+// A line has time_ps, machine, seq and event, always; port (the direction of the
+// link that leaves there) where the event has one; then what the event says,
+// with the names of trace.Event's fields or the meaning of A and B.
+type EventLog struct {
+	w     *bufio.Writer
+	names *names
+	flows map[uint32]string // by queue pair
+	same  []trace.Event     // of the instant that is current
+	line  []byte
+	err   error
+}
+
+// NewEventLog returns a log of the machines of f that is written to w.
+func NewEventLog(w io.Writer, f *topo.Fabric) *EventLog {
+	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32]string)}
+	for i := range f.Flows {
+		l.flows[f.Flows[i].QP] = f.Flows[i].Name
+	}
+	return l
+}
+
+// Record takes e into the log.
+func (l *EventLog) Record(e *trace.Event) {
+	if l.err != nil {
+		return
+	}
+	if len(l.same) > 0 && e.At != l.same[0].At {
+		if e.At < l.same[0].At {
+			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v", e.Seq, l.names.machine(e), e.At, l.same[0].At)
+			return
+		}
+		l.flush()
+	}
+	l.same = append(l.same, *e)
+}
+
+// Close writes what is left. It returns the first error of the writer, or says
+// which event came out of order; the log ends there.
+func (l *EventLog) Close() error {
+	l.flush()
+	if err := l.w.Flush(); l.err == nil {
+		l.err = err
+	}
+	return l.err
+}
+
+// flush writes the events of one instant.
+func (l *EventLog) flush() {
+	slices.SortFunc(l.same, func(a, b trace.Event) int {
+		if a.Machine != b.Machine {
+			return int(a.Machine) - int(b.Machine)
+		}
+		return int(int64(a.Seq) - int64(b.Seq))
+	})
+	for i := range l.same {
+		l.line = l.append(l.line[:0], &l.same[i])
+		if _, err := l.w.Write(l.line); err != nil && l.err == nil {
+			l.err = err
+		}
+	}
+	l.same = l.same[:0]
+}
+
+// append writes e as a line.
+func (l *EventLog) append(b []byte, e *trace.Event) []byte {
+	number := func(key string, v int64) {
+		b = append(append(append(b, `,"`...), key...), `":`...)
+		b = strconv.AppendInt(b, v, 10)
+	}
+	text := func(key, v string) {
+		b = append(append(append(b, `,"`...), key...), `":`...)
+		b = appendJSON(b, v)
+	}
+	frame := func() {
+		kind, fecn, becn := trace.FrameOf(e.A)
+		text("frame", kind.String())
+		number("lane", int64(e.Lane))
+		number("bytes", int64(e.Bytes))
+		if e.Flow != 0 {
+			number("psn", int64(e.PSN))
+		}
+		if fecn {
+			b = append(b, `,"fecn":true`...)
+		}
+		if becn {
+			b = append(b, `,"becn":true`...)
+		}
+	}
+	b = append(b, `{"time_ps":`...)
+	b = strconv.AppendInt(b, int64(e.At), 10)
+	text("machine", l.names.machine(e))
+	number("seq", int64(e.Seq))
+	text("event", e.Kind.String())
+	if hasPort(e) {
+		text("port", l.names.port(e))
+	}
+	if e.Flow != 0 {
+		if name, known := l.flows[e.Flow]; known {
+			text("flow", name)
+		} else {
+			number("qp", int64(e.Flow))
+		}
+	}
+	switch e.Kind {
+	case trace.Start:
+		frame()
+		if e.B >= 0 {
+			number("credit_blocks", e.B)
+		}
+	case trace.Arrive:
+		frame()
+		number("occupancy_blocks", e.B)
+	case trace.Deliver:
+		frame()
+	case trace.Release:
+		number("lane", int64(e.Lane))
+		number("occupancy_blocks", e.B)
+	case trace.Trigger, trace.Mark:
+		text("reason", reason(e.A))
+		number("waiting", e.B)
+		if e.Kind == trace.Mark {
+			number("psn", int64(e.PSN))
+		}
+	case trace.Feedback:
+		_, fecn, becn := trace.FrameOf(e.A)
+		number("psn", int64(e.PSN))
+		if fecn {
+			b = append(b, `,"fecn":true`...)
+		}
+		b = append(b, `,"becn":`...)
+		b = strconv.AppendBool(b, becn)
+		text("rate", unit.Rate(e.B).String())
+	case trace.Stall:
+		number("lane", int64(e.Lane))
+		text("cause", block(e.A))
+		text("before", block(e.B))
+	case trace.Drop, trace.Violation:
+		text("reason", reason(e.A))
+		number("lane", int64(e.Lane))
+		number("bytes", int64(e.Bytes))
+		number("psn", int64(e.PSN))
+		number("figure", e.B)
+	case trace.FlowStart, trace.FlowStop:
+	default:
+		number("a", e.A)
+		number("b", e.B)
+	}
+	return append(b, '}', '\n')
+}
+
+// hasPort reports whether the port of an event means something: what happens to
+// a flow at its source, or to a machine, has none.
+func hasPort(e *trace.Event) bool {
+	switch e.Kind {
+	case trace.Feedback, trace.FlowStart, trace.FlowStop:
+		return false
+	case trace.Stall:
+		return e.Flow == 0
+	}
+	return true
+}
+
+func block(a int64) string {
+	if a < 0 || a >= port.Blocks {
+		return "unknown"
+	}
+	return port.Block(a).String()
+}
+
+// appendJSON writes s as a JSON string. Names in scenarios are mostly plain.
+func appendJSON(b []byte, s string) []byte {
+	plain := true
+	for i := range len(s) {
+		plain = plain && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	quoted, _ := json.Marshal(s) // a string cannot fail
+	return append(b, quoted...)
+}

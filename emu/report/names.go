@@ -1,0 +1,48 @@
+package report
+
+import (
+	"fabemu/emu/metrics"
+	"fabemu/emu/topo"
+	"fabemu/wire/trace"
+)
+
+// names gives the words for what events number.
+type names struct {
+	fabric *topo.Fabric
+	ports  [][]string // of each machine's ports: the direction of the link that leaves there
+}
+
+func namesOf(f *topo.Fabric) *names {
+	n := &names{fabric: f, ports: make([][]string, len(f.Machines))}
+	for i := range f.Machines {
+		for _, p := range f.Machines[i].Ports {
+			n.ports[i] = append(n.ports[i], metrics.LinkName(f, topo.Hop{Wire: p.Wire, From: p.End}))
+		}
+	}
+	return n
+}
+
+func (n *names) machine(e *trace.Event) string {
+	if e.Machine < 0 || int(e.Machine) >= len(n.fabric.Machines) {
+		return ""
+	}
+	return n.fabric.Machines[e.Machine].Name
+}
+
+func (n *names) port(e *trace.Event) string {
+	if e.Machine < 0 || int(e.Machine) >= len(n.ports) || int(e.Port) >= len(n.ports[e.Machine]) {
+		return ""
+	}
+	return n.ports[e.Machine][e.Port]
+}
+
+func (n *names) flow(e *trace.Event) string {
+	for i := range n.fabric.Flows { // queue pairs rise with the index, but are not promised to
+		if e.Flow != 0 && n.fabric.Flows[i].QP == e.Flow {
+			return n.fabric.Flows[i].Name
+		}
+	}
+	return ""
+}
+
+func reason(a int64) string { return trace.Reason(a).String() }

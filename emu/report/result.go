@@ -1,0 +1,396 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/topo"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Number is a figure that may be missing: NaN and the infinities are null in
+// JSON, and null is read as NaN.
+type Number float64
+
+// Missing is a Number that is not known or not defined.
+func Missing() Number { return Number(math.NaN()) }
+
+// Known reports whether n is a figure.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes n, or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Missing()
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// Result is what came out of a run: the content of result.json.
+type Result struct {
+	Fabemu      string      `json:"fabemu"`   // version of this program
+	Scenario    string      `json:"scenario"` // its name
+	Source      string      `json:"source"`   // where the scenario comes from
+	Clock       string      `json:"clock"`    // "wall" or "virtual"
+	Timing      string      `json:"timing"`   // "ideal" or "actual"
+	Placement   string      `json:"placement"`
+	Link        string      `json:"link"`     // "udp", "veth", "pipe"
+	Dilation    int64       `json:"dilation"` // wall time per model time; 0 on the virtual clock
+	Seed        uint64      `json:"seed"`
+	Partial     bool        `json:"partial"`     // ended before its time
+	DurationPs  int64       `json:"duration_ps"` // model time that was run
+	WindowPs    int64       `json:"window_ps"`   // of the sliding means
+	Verdict     Verdict     `json:"verdict"`
+	Checks      []Check     `json:"checks"`
+	Phases      []Phase     `json:"phases"`
+	Flows       []Flow      `json:"flows"`
+	Links       []Link      `json:"links"`
+	Buffers     []Buffer    `json:"buffers"`
+	Drops       []Count     `json:"drops"`
+	Violations  []Violation `json:"violations"` // the first ones; verdict.violations counts all
+	Machine     Machine     `json:"machine"`
+	WallSeconds Number      `json:"wall_seconds"` // how long the run took
+	FrameHops   int64       `json:"frame_hops"`   // data and ACK frames put on a line
+	Digest      string      `json:"digest"`       // of the event log (Digest.Sum)
+	Warnings    []string    `json:"warnings"`
+
+	Directory string `json:"-"` // where the results lie; empty when they were not written
+}
+
+// Machine is the computer that a run was made on.
+type Machine struct {
+	System string `json:"system,omitempty"` // operating system and kernel
+	Arch   string `json:"arch,omitempty"`
+	CPU    string `json:"cpu,omitempty"`
+	CPUs   int    `json:"cpus,omitempty"`
+	Go     string `json:"go,omitempty"`
+}
+
+// Outcome says how a check came out.
+type Outcome string
+
+// The outcomes of a check.
+const (
+	Pass           Outcome = "pass"
+	Fail           Outcome = "fail"
+	Differs        Outcome = "differs"         // out of its range, as expected
+	UnexpectedPass Outcome = "unexpected-pass" // in its range, though expected to differ
+)
+
+// Check is a claim and what came out.
+type Check struct {
+	ID       string   `json:"id"`
+	Source   string   `json:"source"`
+	Claim    string   `json:"claim"`
+	Metric   string   `json:"metric"`
+	DuringPs [2]int64 `json:"during_ps"`
+	Value    Number   `json:"value"` // null: undefined
+	Low      Number   `json:"low"`
+	High     Number   `json:"high"`
+	Outcome  Outcome  `json:"outcome"`
+	Reason   string   `json:"reason,omitempty"` // why it differs, or why it is undefined
+}
+
+// Phase is a part of the run in which the same flows were active, and the means
+// over it.
+type Phase struct {
+	BeginPs  int64      `json:"begin_ps"` // when it began
+	FromPs   int64      `json:"from_ps"`  // the means begin here: a window later
+	ToPs     int64      `json:"to_ps"`
+	Flows    int        `json:"flows"` // how many were active
+	Rates    []Rate     `json:"rates"`
+	Fairness []Fairness `json:"fairness"`
+}
+
+// Rate is how much an aggregate carried in a phase: a direction of a link that
+// carries data, or a group of flows.
+type Rate struct {
+	Kind        string `json:"kind"` // "link" or "group"
+	Name        string `json:"name"`
+	Rate        Number `json:"rate"`        // bytes per second
+	Utilisation Number `json:"utilisation"` // of the link; of the narrowest that the group shares
+}
+
+// Fairness is how evenly flows shared what they had.
+type Fairness struct {
+	Kind  string `json:"kind"` // "group", or "bottleneck": the flows that one link holds back
+	Name  string `json:"name"`
+	Flows int    `json:"flows"`
+	Jain  Number `json:"jain"` // Jain's index: 1 when all are equal, 1/flows when one has all
+}
+
+// Count is how often something happened for a reason.
+type Count struct {
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+// Stall is model time spent waiting for a cause.
+type Stall struct {
+	Cause  string `json:"cause"`
+	TimePs int64  `json:"time_ps"`
+}
+
+// Flow is what became of a flow.
+type Flow struct {
+	Name       string     `json:"name"`
+	Group      string     `json:"group"`
+	From       string     `json:"from"`
+	To         string     `json:"to"`
+	QP         uint32     `json:"qp"`
+	ActivePs   [][2]int64 `json:"active_ps"` // when it had something to send
+	Bytes      int64      `json:"bytes"`     // received whole, headers included
+	Frames     int64      `json:"frames"`
+	Marked     int64      `json:"marked"` // of the frames
+	Rate       Number     `json:"rate"`   // over the time in which it was active
+	Limit      Number     `json:"limit"`  // its rate limiter's at the end, bytes per second
+	Acks       int64      `json:"acks"`
+	MarkedAcks int64      `json:"marked_acks"`
+	Stalled    []Stall    `json:"stalled"`
+}
+
+// Link is what one direction of a link did.
+type Link struct {
+	Name        string  `json:"name"` // "trunk.A-B"
+	From        string  `json:"from"`
+	To          string  `json:"to"`
+	Capacity    Number  `json:"capacity"` // at the begin of the run
+	Bytes       int64   `json:"bytes"`    // of data, headers included
+	Frames      int64   `json:"frames"`   // of data
+	Acks        int64   `json:"acks"`
+	Control     int64   `json:"flow_control"`
+	Utilisation Number  `json:"utilisation"` // by data, over the run
+	Marked      int64   `json:"marked"`      // data frames marked as they left by this line
+	Marks       []Count `json:"marks"`
+	Triggers    []Count `json:"triggers"` // how often congestion was detected
+	Stalled     []Stall `json:"stalled"`
+}
+
+// Buffer is how full the data lane of a switch's receive buffer was.
+type Buffer struct {
+	Machine    string `json:"machine"`
+	Port       int    `json:"port"`
+	Link       string `json:"link"` // that fills it
+	MeanBlocks Number `json:"mean_blocks"`
+	MaxBlocks  int64  `json:"max_blocks"`
+}
+
+// Violation is a broken promise of the fabric.
+type Violation struct {
+	AtPs    int64  `json:"at_ps"`
+	Machine string `json:"machine"`
+	Port    string `json:"port"` // the link's direction that comes from it
+	Flow    string `json:"flow,omitempty"`
+	Reason  string `json:"reason"`
+	Figure  int64  `json:"figure"`
+}
+
+// New makes the Result of a closed collector: the scenario, the checks, and the
+// figures of flows, links and buffers. What only the driver knows (Fabemu,
+// Clock, Timing, Placement, Link, Dilation, Verdict, Machine, WallSeconds,
+// Digest, Warnings) is left to the caller.
+func New(c *metrics.Collector) *Result {
+	s := c.Scenario()
+	first, total := c.Violations()
+	r := &Result{
+		Scenario:    s.Name,
+		Source:      s.Source,
+		Seed:        s.Model.Seed,
+		Partial:     c.End() < unit.Time(s.Model.Duration),
+		DurationPs:  int64(c.End()),
+		WindowPs:    int64(s.Measure.Window),
+		Verdict:     Verdict{Figures: NoFigures()},
+		Checks:      checksOf(c),
+		Phases:      phasesOf(c),
+		Flows:       flowsOf(c),
+		Links:       linksOf(c),
+		Buffers:     buffersOf(c),
+		Drops:       counts(c.Drops()),
+		Violations:  []Violation{},
+		WallSeconds: Missing(),
+		FrameHops:   c.FrameHops(),
+		Warnings:    []string{},
+	}
+	r.Verdict.Violations = total
+	n := namesOf(c.Fabric())
+	for i := range first {
+		e := &first[i]
+		r.Violations = append(r.Violations, Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), reason(e.A), e.B})
+	}
+	return r
+}
+
+func checksOf(c *metrics.Collector) []Check {
+	checks := []Check{}
+	for i, want := range c.Scenario().Expect {
+		got := c.Check(i)
+		k := Check{
+			ID: want.ID, Source: want.Source, Claim: want.Claim, Metric: want.Metric,
+			DuringPs: [2]int64{int64(want.During[0]), int64(want.During[1])},
+			Value:    Number(got), Low: Number(want.Low), High: Number(want.High),
+		}
+		holds := got >= want.Low && got <= want.High // false when undefined
+		switch expected := want.Expected != "differs"; {
+		case math.IsNaN(got) && unit.Time(want.During[1]) > c.End():
+			k.Outcome, k.Reason = Fail, fmt.Sprintf("undefined: the run ended at %v", c.End())
+		case math.IsNaN(got):
+			k.Outcome, k.Reason = Fail, "undefined: nothing was there to measure"
+		case holds && expected:
+			k.Outcome = Pass
+		case holds:
+			k.Outcome, k.Reason = UnexpectedPass, want.Reason
+		case expected:
+			k.Outcome = Fail
+		default:
+			k.Outcome, k.Reason = Differs, want.Reason
+		}
+		checks = append(checks, k)
+	}
+	return checks
+}
+
+func phasesOf(c *metrics.Collector) []Phase {
+	f := c.Fabric()
+	groups := metrics.Groups(f)
+	phases := []Phase{}
+	for _, p := range c.Phases() {
+		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows), Rates: []Rate{}, Fairness: []Fairness{}}
+		for _, h := range aggregates(f) {
+			rate, share := c.LinkFigures(h, p.Interval)
+			out.Rates = append(out.Rates, Rate{"link", metrics.LinkName(f, h), Number(rate), Number(share)})
+		}
+		for _, g := range groups {
+			rate, share := c.FlowFigures(g.Flows, p.Interval)
+			out.Rates = append(out.Rates, Rate{"group", g.Name, Number(rate), Number(share)})
+		}
+		for _, g := range groups {
+			if active := both(g.Flows, p.Flows); len(active) > 1 {
+				out.Fairness = append(out.Fairness, Fairness{"group", g.Name, len(active), Number(c.Jain(active, p.From, p.To))})
+			}
+		}
+		for _, b := range c.Bottlenecks(p.Flows, p.Interval) {
+			out.Fairness = append(out.Fairness, Fairness{"bottleneck", metrics.LinkName(f, b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
+		}
+		phases = append(phases, out)
+	}
+	return phases
+}
+
+// aggregates returns the links whose rates are worth a line of their own: those
+// that carry data and have a name, or join two switches.
+func aggregates(f *topo.Fabric) []topo.Hop {
+	var hops []topo.Hop
+	for _, h := range metrics.DataLinks(f) {
+		w := &f.Wires[h.Wire]
+		between := f.Machines[w.Ends[0].Machine].Switch != nil && f.Machines[w.Ends[1].Machine].Switch != nil
+		if between || metrics.Named(w) {
+			hops = append(hops, h)
+		}
+	}
+	return hops
+}
+
+// both returns what is in a and in b, each of which is in rising order.
+func both(a, b []int) []int {
+	var out []int
+	for _, x := range a {
+		for len(b) > 0 && b[0] < x {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0] == x {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func flowsOf(c *metrics.Collector) []Flow {
+	f := c.Fabric()
+	flows := []Flow{}
+	for i := range f.Flows {
+		x, t := &f.Flows[i], c.Flow(i)
+		out := Flow{
+			Name: x.Name, Group: x.Group, From: f.Machines[x.Src].Name, To: f.Machines[x.Dst].Name, QP: x.QP,
+			ActivePs: [][2]int64{}, Bytes: t.Bytes, Frames: t.Frames, Marked: t.Marked,
+			Limit: Missing(), Acks: t.Acks, MarkedAcks: t.MarkedAcks, Stalled: stalls(&t.Stalled),
+		}
+		active := unit.Duration(0)
+		for _, a := range t.Active {
+			out.ActivePs = append(out.ActivePs, [2]int64{int64(a.From), int64(a.To)})
+			active += a.To.Sub(a.From)
+		}
+		out.Rate = Number(float64(t.Bytes) / active.Seconds())
+		if t.Acks > 0 {
+			out.Limit = Number(t.Limit.BytesPerSecond())
+		}
+		flows = append(flows, out)
+	}
+	return flows
+}
+
+func linksOf(c *metrics.Collector) []Link {
+	f := c.Fabric()
+	links := []Link{}
+	for w := range f.Wires {
+		for from := range 2 {
+			h := topo.Hop{Wire: w, From: from}
+			t, ends := c.Link(h), f.Wires[w].Ends
+			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
+			links = append(links, Link{
+				Name: metrics.LinkName(f, h), From: f.Machines[ends[from].Machine].Name, To: f.Machines[ends[1-from].Machine].Name,
+				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks, Control: t.Control,
+				Utilisation: Number(share), Marked: t.Marked,
+				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)), Stalled: stalls(&t.Stalled),
+			})
+		}
+	}
+	return links
+}
+
+func buffersOf(c *metrics.Collector) []Buffer {
+	f := c.Fabric()
+	buffers := []Buffer{}
+	for m := range f.Machines {
+		if f.Machines[m].Switch == nil {
+			continue
+		}
+		for p, end := range f.Machines[m].Ports {
+			t := c.Buffer(m, port.ID(p))
+			buffers = append(buffers, Buffer{
+				Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End}),
+				MeanBlocks: Number(t.Mean), MaxBlocks: t.Max,
+			})
+		}
+	}
+	return buffers
+}
+
+func counts(in []metrics.ReasonCount) []Count {
+	out := []Count{}
+	for _, x := range in {
+		out = append(out, Count{x.Reason.String(), x.Count})
+	}
+	return out
+}
+
+func stalls(in *metrics.Stalls) []Stall {
+	out := []Stall{}
+	for b := port.LineBusy; b < port.Blocks; b++ {
+		if in[b] > 0 {
+			out = append(out, Stall{b.String(), int64(in[b])})
+		}
+	}
+	return out
+}
