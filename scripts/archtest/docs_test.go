@@ -1,0 +1,199 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A package says once what it is, in doc.go (a command may say it in main.go),
+// and a package of the product also says what it cannot do.
+func TestPackageComments(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.product()) == 0 {
+			continue
+		}
+		where := []string{"doc.go"}
+		if p.isMain() {
+			where = append(where, "main.go")
+		}
+		var text string
+		var in []string
+		for _, f := range p.files {
+			if f.ast.Doc == nil || f.test && strings.HasSuffix(f.ast.Name.Name, "_test") {
+				continue
+			}
+			text = f.ast.Doc.Text()
+			in = append(in, f.name)
+			if !slices.Contains(where, path.Base(f.name)) {
+				t.Errorf("%s: the package comment of %s belongs in %s/%s", f.name, p.dir, p.dir, where[0])
+			}
+		}
+		switch len(in) {
+		case 0:
+			t.Errorf("%s has no package comment: say in %s/doc.go what it is, the types to know, its limitations", p.dir, p.dir)
+			continue
+		case 1:
+		default:
+			t.Errorf("%s has %d package comments: %s", p.dir, len(in), strings.Join(in, ", "))
+			continue
+		}
+		if p.isMain() {
+			continue
+		}
+		if want := "Package " + path.Base(p.dir) + " "; !strings.HasPrefix(text, want) {
+			t.Errorf("%s: the package comment does not begin with %q", in[0], want)
+		}
+		if p.isProduct() && !strings.Contains(text, "Limitations") {
+			t.Errorf("%s: the package comment does not say what the package cannot do, under \"# Limitations\"", in[0])
+		}
+	}
+}
+
+// Every exported name of the product is described.
+func TestExportedNamesAreDescribed(t *testing.T) {
+	for _, p := range packages(t) {
+		if !p.isProduct() || p.isMain() {
+			continue
+		}
+		for _, s := range undescribed(p) {
+			t.Error(s)
+		}
+	}
+}
+
+// Methods that say all by their name: fmt and errors call them.
+var wellKnown = []string{"String", "Error", "Unwrap"}
+
+// undescribed lists the exported functions, methods, types, constants and
+// variables of a package without a comment that begins with their name. In a
+// group, the comment of the group or one at the end of the line will do for
+// constants and variables. Fields, methods of interfaces and the methods whose
+// meaning the standard library fixes (wellKnown) are not looked at.
+func undescribed(p *pkg) []string {
+	var found []string
+	check := func(name *ast.Ident, what string, doc *ast.CommentGroup, begins bool) {
+		at := p.fset.Position(name.Pos())
+		switch text := doc.Text(); {
+		case strings.TrimSpace(text) == "":
+			found = append(found, fmt.Sprintf("%s:%d: %s has no comment", at.Filename, at.Line, what))
+		case begins && !beginsWith(text, name.Name):
+			found = append(found, fmt.Sprintf("%s:%d: the comment of %s does not begin with %q", at.Filename, at.Line, what, name.Name))
+		}
+	}
+	for _, f := range p.product() {
+		for _, d := range f.ast.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				what := d.Name.Name
+				if d.Recv != nil {
+					recv := receiver(d.Recv.List[0].Type)
+					if !ast.IsExported(recv) {
+						continue
+					}
+					what = recv + "." + what
+				}
+				if d.Name.IsExported() && !(d.Recv != nil && slices.Contains(wellKnown, d.Name.Name)) {
+					check(d.Name, what, d.Doc, true)
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					switch s := s.(type) {
+					case *ast.TypeSpec:
+						doc := s.Doc
+						if doc == nil && !d.Lparen.IsValid() {
+							doc = d.Doc
+						}
+						if s.Name.IsExported() {
+							check(s.Name, s.Name.Name, doc, true)
+						}
+					case *ast.ValueSpec:
+						doc, begins := s.Doc, true
+						if doc == nil && !d.Lparen.IsValid() {
+							doc = d.Doc
+						}
+						if doc == nil {
+							doc, begins = s.Comment, false
+						}
+						if doc == nil {
+							doc = d.Doc
+						}
+						if d.Lparen.IsValid() {
+							begins = false
+						}
+						for _, n := range s.Names {
+							if n.IsExported() {
+								check(n, n.Name, doc, begins && len(s.Names) == 1)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// beginsWith says whether a comment begins with the name, after an article.
+func beginsWith(text, name string) bool {
+	words := strings.Fields(text)
+	if len(words) > 1 && slices.Contains([]string{"A", "An", "The"}, words[0]) {
+		words = words[1:]
+	}
+	rest, ok := strings.CutPrefix(words[0], name)
+	return ok && (rest == "" || !ast.IsExported("X"+rest) || !token.IsIdentifier(name+rest))
+}
+
+// receiver returns the name of the type of a receiver.
+func receiver(e ast.Expr) string {
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+func TestUndescribed(t *testing.T) {
+	for _, tc := range []struct {
+		src  string
+		want string // part of the report; empty: nothing to report
+	}{
+		{"// F does it.\nfunc F() {}", ""},
+		{"// A T is one.\ntype T int\n// String writes it.\nfunc (t T) String() string { return `` }", ""},
+		{"// A T is one.\ntype T int\nfunc (t T) String() string { return `` }", ""},
+		{"// F, as G, does it.\nfunc F() {}", ""},
+		{"func f() {}\ntype t int\nfunc (t) M() {}", ""},
+		{"// Kinds of it.\nconst (\n\tA = 1\n\tB = 2\n)", ""},
+		{"const (\n\tA = 1 // the first\n\t// B is the second.\n\tB = 2\n)", ""},
+		{"const A = 1 // the first", ""},
+		{"func F() {}", "F has no comment"},
+		{"// Does it.\nfunc F() {}", `does not begin with "F"`},
+		{"// Fast does it.\nfunc F() {}", `does not begin with "F"`},
+		{"// T is one.\ntype T int\nfunc (t *T) M() {}", "T.M has no comment"},
+		{"const (\n\tA = 1\n)", "A has no comment"},
+		{"// Kinds of it.\ntype (\n\tT int\n)", "T has no comment"},
+		{"// Something.\nvar V = 1", `does not begin with "V"`},
+	} {
+		p := &pkg{dir: "x", fset: token.NewFileSet()}
+		if err := p.add("x.go", []byte("package x\n"+tc.src)); err != nil {
+			t.Fatalf("%s: %v", tc.src, err)
+		}
+		got := strings.Join(undescribed(p), "\n")
+		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+			t.Errorf("%s\n got %q\nwant %q", tc.src, got, tc.want)
+		}
+	}
+}
