@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+#
+# Runs every fuzz target of the tree, one after another.
+#
+# Usage: scripts/fuzz.sh [-json] SECONDS [TOTAL]
+#
+#   SECONDS  for each target
+#   TOTAL    seconds for all of them together: with many targets each gets less,
+#            but never less than one second
+#   -json    write events as "go test -json" does, for scripts/testsum
+#
+# What a target finds is written to testdata/fuzz beside it: commit it there, and
+# it is a test from then on. All targets run, even after one has failed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+json=()
+if [ "${1:-}" = -json ]; then
+	json=(-json)
+	shift
+fi
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! "$*" =~ ^[1-9][0-9]*(\ [1-9][0-9]*)?$ ]]; then
+	echo "usage: scripts/fuzz.sh [-json] SECONDS [TOTAL]" >&2
+	exit 2
+fi
+each=$1
+total=${2:-}
+
+# "go test -list" writes the names of a package's targets, then "ok <package>".
+list=$(go test -list '^Fuzz' ./...)
+mapfile -t targets < <(awk '/^Fuzz/ { name[n++] = $1 } $1 == "ok" { for (i = 0; i < n; i++) print $2, name[i]; n = 0 }' <<<"$list")
+if [ ${#targets[@]} -eq 0 ]; then
+	echo "fuzz: no targets" >&2
+	exit 0
+fi
+if [ -n "$total" ] && [ $((each * ${#targets[@]})) -gt "$total" ]; then
+	each=$((total / ${#targets[@]}))
+	[ "$each" -ge 1 ] || each=1
+fi
+
+status=0
+n=0
+for t in "${targets[@]}"; do
+	read -r package name <<<"$t"
+	n=$((n + 1))
+	echo "+ go test -fuzz ^$name\$ -fuzztime ${each}s $package  ($n of ${#targets[@]})" >&2
+	go test "${json[@]}" -run '^$' -fuzz "^$name\$" -fuzztime "${each}s" "$package" || status=1
+done
+exit "$status"

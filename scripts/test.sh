@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+#
+# All tests, from a fresh machine with Go on it to one line of figures:
+#
+#   1. a C compiler for the race detector: installed with apt-get when there is
+#      none, and this is root on a machine with apt-get; otherwise the tests run
+#      without the race detector, and this script says so
+#   2. scripts/check.sh
+#   3. go test -race -shuffle=on ./...
+#   4. tests of wall timing and of allocations, which the race detector would
+#      spoil: by themselves, one package at a time. Their names begin with
+#      TestWall or TestAllocs, their files have "//go:build !race"
+#   5. every fuzz target, for some seconds
+#
+# The last line is "N passed, N failed, N skipped", of 3 to 5 together; the exit
+# code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
+# a test, a check, the race detector.
+#
+# Usage: scripts/test.sh
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+fuzz_each=10   # seconds for a fuzz target
+fuzz_total=120 # seconds for all of them
+apart='^Test(Wall|Allocs)'
+
+all=${FABEMU_TEST_ALL:-}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+status=0
+
+if ! command -v go >/dev/null; then
+	echo "test: there is no go command: install Go 1.26 first (https://go.dev/dl)" >&2
+	exit 1
+fi
+
+# raced: whether this machine builds programs with the race detector.
+raced() {
+	mkdir -p "$tmp/probe"
+	printf 'module probe\n\ngo 1.26\n' >"$tmp/probe/go.mod"
+	printf 'package main\n\nfunc main() {}\n' >"$tmp/probe/main.go"
+	(cd "$tmp/probe" && CGO_ENABLED=1 go build -race -o probe . && ./probe) >"$tmp/race.log" 2>&1
+}
+
+# compiler: installs what the race detector needs, where it may.
+compiler() {
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "test: not root: no C compiler is installed"
+		return 1
+	fi
+	if ! command -v apt-get >/dev/null; then
+		echo "test: no apt-get: no C compiler is installed"
+		return 1
+	fi
+	echo "+ apt-get install gcc libc6-dev"
+	export DEBIAN_FRONTEND=noninteractive
+	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; } >"$tmp/apt.log" 2>&1; then
+		tail -n 5 "$tmp/apt.log"
+		return 1
+	fi
+}
+
+race=()
+if raced || { compiler && raced; }; then
+	race=(-race)
+	export CGO_ENABLED=1
+else
+	tail -n 3 "$tmp/race.log"
+	echo "test: skipped: the race detector (it needs a C compiler: gcc and libc6-dev)"
+	if [ "$all" = 1 ]; then
+		echo "test: everything was to run (FABEMU_TEST_ALL=1)"
+		status=1
+	fi
+fi
+
+scripts/check.sh || status=1
+
+summary=()
+if [ "$all" = 1 ]; then
+	summary=(-noskip)
+fi
+go build -o "$tmp/testsum" ./scripts/testsum
+
+# Each pass runs, whatever came of those before it; what it runs goes to stderr,
+# its events to the summary.
+passes() {
+	local failed=0
+	echo "+ go test ${race[*]} -shuffle=on -skip $apart ./..." >&2
+	go test -json "${race[@]}" -shuffle=on -skip "$apart" ./... || failed=1
+	echo "+ go test -p 1 -count=1 -run $apart ./..." >&2
+	go test -json -p 1 -count=1 -run "$apart" ./... || failed=1
+	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
+	return "$failed"
+}
+
+# The last line of the summary is the last of this script, so what else went
+# wrong is told before it.
+if [ "$status" -ne 0 ]; then
+	echo "test: something failed before the tests: see above"
+fi
+passes | "$tmp/testsum" "${summary[@]}" || status=1
+exit "$status"
