@@ -1,0 +1,143 @@
+#!/usr/bin/env bash
+#
+# Benchmarks, in the form that benchstat reads; of two revisions, compared.
+#
+# Usage: scripts/bench.sh [-g GROUP] [-n COUNT] [-t TIME] [-o DIR] [OLD [NEW]]
+#
+#   -g GROUP  which benchmarks: wire     codecs, CRCs, ports, machines one by one
+#                               virtual  whole runs on the virtual clock
+#                               all      every benchmark of the tree (default)
+#   -n COUNT  how many times each is run (default 10: benchstat wants that many)
+#   -t TIME   how long each runs, as go test -benchtime takes it (default 1s)
+#   -o DIR    where the results go (default results/bench/<date and time>)
+#   OLD NEW   git revisions. One: it is compared with the files as they are now.
+#             None: the files as they are now, without comparison
+#   -h        this text
+#
+# Revisions are built from work trees in a temporary folder, removed at the end.
+# Two revisions take turns, COUNT times, so that a machine that grows slower
+# meanwhile does not favour one. A busy machine gives figures that mean nothing:
+# the load at the start stands in the results.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+usage() {
+	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+}
+
+group=all
+count=10
+time=1s
+out=
+while getopts 'g:n:t:o:h' option; do
+	case $option in
+	g) group=$OPTARG ;;
+	n) count=$OPTARG ;;
+	t) time=$OPTARG ;;
+	o) out=$OPTARG ;;
+	h)
+		usage
+		exit 0
+		;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+done
+shift $((OPTIND - 1))
+
+case $group in
+wire)
+	pattern=.
+	packages=(./wire/... ./node/... ./switchd/...)
+	;;
+virtual)
+	pattern=^BenchmarkVirtual
+	packages=(./emu/...)
+	;;
+all)
+	pattern=.
+	packages=(./...)
+	;;
+*)
+	echo "bench: no group $group: wire, virtual or all" >&2
+	exit 2
+	;;
+esac
+if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
+	echo "bench: -n takes a number, not $count" >&2
+	exit 2
+fi
+if [ $# -gt 2 ]; then
+	usage >&2
+	exit 2
+fi
+for revision in "$@"; do
+	if ! git rev-parse --quiet --verify "$revision^{commit}" >/dev/null; then
+		echo "bench: no revision $revision" >&2
+		exit 2
+	fi
+done
+
+out=${out:-results/bench/$(date +%Y%m%d-%H%M%S)}
+mkdir -p "$out"
+tmp=$(mktemp -d)
+cleanup() {
+	rm -rf "$tmp"
+	git worktree prune
+}
+trap cleanup EXIT
+
+# machine writes what the figures depend on and go test does not say, as
+# configuration lines of the benchmark format.
+machine() {
+	local governor=/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor
+	echo "cpus: $(nproc)"
+	echo "kernel: $(uname -r)"
+	echo "toolchain: $(go env GOVERSION)"
+	if [ -r "$governor" ]; then
+		echo "governor: $(<"$governor")"
+	fi
+	echo "load: $(cut -d ' ' -f 1 /proc/loadavg)"
+}
+
+# checkout REVISION NAME: a work tree of the revision, as $tmp/NAME.
+checkout() {
+	echo "+ git worktree add $2 $1  ($(git log -1 --format='%h %s' "$1"))" >&2
+	git worktree add --quiet --detach "$tmp/$2" "$1"
+}
+
+# bench FOLDER COUNT: runs the group there.
+bench() {
+	echo "+ go test -run '^\$' -bench $pattern -benchtime $time -count $2 -benchmem ${packages[*]}" >&2
+	(cd "$1" && go test -run '^$' -bench "$pattern" -benchtime "$time" -count "$2" -benchmem "${packages[@]}")
+}
+
+if [ $# -eq 0 ]; then
+	{ machine && bench . "$count"; } | tee "$out/new.txt"
+	echo "bench: written to $out/new.txt" >&2
+	exit 0
+fi
+
+checkout "$1" old
+new=.
+if [ $# -eq 2 ]; then
+	checkout "$2" new
+	new=$tmp/new
+fi
+machine | tee "$out/old.txt" >"$out/new.txt"
+for ((i = 1; i <= count; i++)); do
+	echo "bench: round $i of $count" >&2
+	bench "$tmp/old" 1 >>"$out/old.txt"
+	bench "$new" 1 >>"$out/new.txt"
+done
+
+if go run "$benchstat" -h >"$tmp/benchstat" 2>&1 || grep -q -i '^usage' "$tmp/benchstat"; then
+	(cd "$out" && go run "$benchstat" old.txt new.txt) | tee "$out/benchstat.txt"
+else
+	echo "bench: $benchstat cannot be fetched (offline?): compare the two files yourself" >&2
+fi
+printf 'bench: written to %s\n' "$out/old.txt" "$out/new.txt" >&2

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+#
+# The long ones: runs on real sockets at several dilations, then fuzzing for
+# minutes. For the night before a release, not for every commit.
+#
+# Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-o DIR]
+#
+#   -d DILATIONS  wall clock runs at these dilations (default "1000 500 200 100 50 20";
+#                 a run of 100 ms lasts 100 s at dilation 1000, 2 s at 20)
+#   -s SCENARIOS  of these (default "hpl2002/fig2 hpl2002/fig3a hpl2002/fig3b
+#                 hpl2002/fig3c hpl2002/fig3d")
+#   -r REPEATS    each this many times, with seeds 1, 2, ... (default 1)
+#   -m MINUTES    for each fuzz target (default 5; 0: no fuzzing)
+#   -o DIR        where results and logs go (default results/soak/<date and time>)
+#   -h            this text
+#
+# Every run happens, whatever came of those before. A run fails here as it does
+# by hand, with its exit code: a check that did not hold (1), a mistake in the
+# call (2), a run that failed or is void (3). A slow verdict is no failure: at a
+# low dilation it is a figure about the machine, and it is printed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+}
+
+dilations="1000 500 200 100 50 20"
+scenarios="hpl2002/fig2 hpl2002/fig3a hpl2002/fig3b hpl2002/fig3c hpl2002/fig3d"
+repeats=1
+minutes=5
+out=
+while getopts 'd:s:r:m:o:h' option; do
+	case $option in
+	d) dilations=$OPTARG ;;
+	s) scenarios=$OPTARG ;;
+	r) repeats=$OPTARG ;;
+	m) minutes=$OPTARG ;;
+	o) out=$OPTARG ;;
+	h)
+		usage
+		exit 0
+		;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+done
+shift $((OPTIND - 1))
+if [ $# -gt 0 ] || [[ ! "$repeats $minutes" =~ ^[1-9][0-9]*\ [0-9]+$ ]]; then
+	usage >&2
+	exit 2
+fi
+
+out=${out:-results/soak/$(date +%Y%m%d-%H%M%S)}
+mkdir -p "$out"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+read -r -a D <<<"$dilations"
+read -r -a S <<<"$scenarios"
+total=$((${#D[@]} * ${#S[@]} * repeats))
+failed=()
+
+# verdict DIR: the level in a run's result.json.
+verdict() {
+	{ grep -o '"level": *"[a-z-]*"' "$1/result.json" 2>/dev/null || echo '"none"'; } | head -n 1 | cut -d '"' -f 4
+}
+
+echo "+ go build -o fabemu ./cmd/fabemu"
+go build -o "$tmp/fabemu" ./cmd/fabemu
+
+n=0
+for scenario in "${S[@]}"; do
+	for dilation in "${D[@]}"; do
+		for ((seed = 1; seed <= repeats; seed++)); do
+			n=$((n + 1))
+			dir=$out/${scenario//\//-}-d$dilation-s$seed
+			mkdir -p "$dir"
+			printf '%s  %d of %d: %s, dilation %d, seed %d: ' "$(date +%T)" "$n" "$total" "$scenario" "$dilation" "$seed"
+			code=0
+			"$tmp/fabemu" run "$scenario" --clock wall --dilation "$dilation" --seed "$seed" --out "$dir/out" \
+				>"$dir/stdout.txt" 2>"$dir/stderr.txt" || code=$?
+			level=$(verdict "$dir/out")
+			echo "exit $code, verdict ${level:-none}"
+			if [ "$code" -ne 0 ]; then
+				failed+=("$scenario, dilation $dilation, seed $seed: exit $code, see $dir")
+				tail -n 3 "$dir/stderr.txt" | sed 's/^/          /'
+			fi
+		done
+	done
+done
+
+if [ "$minutes" -gt 0 ]; then
+	echo "+ scripts/fuzz.sh $((minutes * 60))"
+	scripts/fuzz.sh $((minutes * 60)) 2>&1 | tee "$out/fuzz.txt" || failed+=("fuzzing: see $out/fuzz.txt")
+fi
+
+for f in "${failed[@]}"; do
+	echo "soak: failed: $f"
+done
+echo "soak: $total runs, ${#failed[@]} failures, results in $out"
+[ ${#failed[@]} -eq 0 ]
