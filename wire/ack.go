@@ -11,21 +11,21 @@ func appendAck(b []byte, f *Frame) []byte {
 
 // parseAck completes f with what is special to an Ack frame; body is what stands
 // between BTH and ICRC.
-func parseAck(f Frame, h *BTH, body []byte) (Frame, error) {
+func parseAck(f *Frame, h *BTH, body []byte) error {
 	if h.AckReq {
-		return Frame{}, refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
+		return refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
 	}
 	aeth, rest, err := ParseAETH(body)
 	switch {
 	case err != nil:
-		return Frame{}, shift(err, HeaderSize)
+		return shift(err, HeaderSize)
 	case len(rest) != 0:
-		return Frame{}, refuse("AETH", HeaderSize+AETHSize, ErrTrailing)
+		return refuse("AETH", HeaderSize+AETHSize, ErrTrailing)
 	case aeth.Syndrome != AckNoCredit:
-		return Frame{}, refuse("AETH.Syndrome", HeaderSize, ErrUnsupported)
+		return refuse("AETH.Syndrome", HeaderSize, ErrUnsupported)
 	}
 	f.Kind = Ack
 	f.BECN = h.BECN
 	f.MSN = aeth.MSN
-	return f, nil
+	return nil
 }

@@ -56,26 +56,33 @@ func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	if len(b) < BTHSize {
 		return BTH{}, nil, refuse("BTH", len(b), ErrTruncated)
 	}
+	if err := h.parse(b); err != nil {
+		return BTH{}, nil, err
+	}
+	return h, b[BTHSize:], nil
+}
+
+// parse is ParseBTH in place, as for the LRH.
+func (h *BTH) parse(b []byte) error {
 	w, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])
 	switch {
 	case w&(0x3F<<24) != 0:
-		return BTH{}, nil, refuse("BTH.Reserved", 4, ErrReserved)
+		return refuse("BTH.Reserved", 4, ErrReserved)
 	case last&(0x7F<<24) != 0:
-		return BTH{}, nil, refuse("BTH.Reserved", 8, ErrReserved)
+		return refuse("BTH.Reserved", 8, ErrReserved)
 	}
-	return BTH{
-		Opcode:    Opcode(w >> 56),
-		Solicited: w&(1<<55) != 0,
-		Migrated:  w&(1<<54) != 0,
-		Pad:       uint8(w>>52) & 3,
-		TVer:      uint8(w>>48) & 0xF,
-		PKey:      uint16(w >> 32),
-		FECN:      w&(1<<31) != 0,
-		BECN:      w&(1<<30) != 0,
-		DestQP:    uint32(w) & 0xFFFFFF,
-		AckReq:    last&(1<<31) != 0,
-		PSN:       last & 0xFFFFFF,
-	}, b[BTHSize:], nil
+	h.Opcode = Opcode(w >> 56)
+	h.Solicited = w&(1<<55) != 0
+	h.Migrated = w&(1<<54) != 0
+	h.Pad = uint8(w>>52) & 3
+	h.TVer = uint8(w>>48) & 0xF
+	h.PKey = uint16(w >> 32)
+	h.FECN = w&(1<<31) != 0
+	h.BECN = w&(1<<30) != 0
+	h.DestQP = uint32(w) & 0xFFFFFF
+	h.AckReq = last&(1<<31) != 0
+	h.PSN = last & 0xFFFFFF
+	return nil
 }
 
 // bit returns a word with bit n set if v is true.

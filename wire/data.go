@@ -12,18 +12,18 @@ func appendData(b []byte, f *Frame) []byte {
 
 // parseData completes f with what is special to a Data frame with n bytes of
 // payload, all of them zero if padding says so.
-func parseData(f Frame, h *BTH, n int, padding bool) (Frame, error) {
+func parseData(f *Frame, h *BTH, n int, padding bool) error {
 	switch {
 	case h.BECN:
-		return Frame{}, refuse("BTH.BECN", LRHSize+4, ErrUnsupported)
+		return refuse("BTH.BECN", LRHSize+4, ErrUnsupported)
 	case !h.AckReq:
-		return Frame{}, refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
+		return refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
 	case n > MaxPayload:
-		return Frame{}, refuse("payload", HeaderSize, ErrRange)
+		return refuse("payload", HeaderSize, ErrRange)
 	case !padding:
-		return Frame{}, refuse("payload", HeaderSize, ErrPayload)
+		return refuse("payload", HeaderSize, ErrPayload)
 	}
 	f.Kind = Data
 	f.Payload = uint32(n)
-	return f, nil
+	return nil
 }

@@ -22,29 +22,27 @@ func appendFCP(b []byte, f *Frame) []byte {
 	return binary.LittleEndian.AppendUint16(b, VCRC(b[len(b)-4:]))
 }
 
-// parseFCP reads a flow control packet.
-func parseFCP(b []byte) (Frame, error) {
+// parseFCP reads a flow control packet into f.
+func parseFCP(f *Frame, b []byte) error {
 	switch {
 	case len(b) < FCPSize:
-		return Frame{}, refuse("FCP", len(b), ErrTruncated)
+		return refuse("FCP", len(b), ErrTruncated)
 	case len(b) > FCPSize:
-		return Frame{}, refuse("FCP", FCPSize, ErrTrailing)
+		return refuse("FCP", FCPSize, ErrTrailing)
 	case VCRC(b[:4]) != binary.LittleEndian.Uint16(b[4:]):
-		return Frame{}, refuse("FCP.LPCRC", 4, ErrChecksum)
+		return refuse("FCP.LPCRC", 4, ErrChecksum)
 	}
 	first, second := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	f := Frame{
-		Kind:  FlowControl,
-		Lane:  uint8(second >> 12),
-		Op:    Op(first >> 12),
-		FCTBS: first & 0xFFF,
-		FCCL:  second & 0xFFF,
-	}
+	f.Kind = FlowControl
+	f.Lane = uint8(second >> 12)
+	f.Op = Op(first >> 12)
+	f.FCTBS = first & 0xFFF
+	f.FCCL = second & 0xFFF
 	switch {
 	case f.Op > OpInit:
-		return Frame{}, refuse("FCP.Op", 0, ErrUnsupported)
+		return refuse("FCP.Op", 0, ErrUnsupported)
 	case f.Lane > maxDataLane:
-		return Frame{}, refuse("FCP.VL", 2, ErrRange)
+		return refuse("FCP.VL", 2, ErrRange)
 	}
-	return f, nil
+	return nil
 }

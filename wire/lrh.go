@@ -47,20 +47,28 @@ func ParseLRH(b []byte) (h LRH, rest []byte, err error) {
 	if len(b) < LRHSize {
 		return LRH{}, nil, refuse("LRH", len(b), ErrTruncated)
 	}
+	if err := h.parse(b); err != nil {
+		return LRH{}, nil, err
+	}
+	return h, b[LRHSize:], nil
+}
+
+// parse is ParseLRH in place: a header returned by value is copied through the
+// stack, which costs more than to read it.
+func (h *LRH) parse(b []byte) error {
 	w := binary.BigEndian.Uint64(b)
 	switch {
 	case w&(0x3<<50) != 0:
-		return LRH{}, nil, refuse("LRH.Reserved", 1, ErrReserved)
+		return refuse("LRH.Reserved", 1, ErrReserved)
 	case w&(0x1F<<27) != 0:
-		return LRH{}, nil, refuse("LRH.Reserved", 4, ErrReserved)
+		return refuse("LRH.Reserved", 4, ErrReserved)
 	}
-	return LRH{
-		VL:     uint8(w >> 60),
-		LVer:   uint8(w>>56) & 0xF,
-		SL:     uint8(w>>52) & 0xF,
-		LNH:    LNH(w>>48) & 3,
-		DLID:   LID(w >> 32),
-		Length: uint16(w >> 16),
-		SLID:   LID(w),
-	}, b[LRHSize:], nil
+	h.VL = uint8(w >> 60)
+	h.LVer = uint8(w>>56) & 0xF
+	h.SL = uint8(w>>52) & 0xF
+	h.LNH = LNH(w>>48) & 3
+	h.DLID = LID(w >> 32)
+	h.Length = uint16(w >> 16)
+	h.SLID = LID(w)
+	return nil
 }

@@ -65,15 +65,19 @@ func (f *Frame) Append(b []byte) []byte {
 // the trailer. It refuses, with a *ParseError, what Append would not have
 // written: what Parse accepts, Append writes again byte for byte. It does not
 // allocate unless it refuses, and keeps no reference to b.
-func Parse(d Delimiter, b []byte) (Frame, error) {
+func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	switch d {
 	case DataPacket:
-		return parsePacket(b)
+		err = parsePacket(&f, b)
 	case LinkPacket:
-		return parseFCP(b)
+		err = parseFCP(&f, b)
 	default:
-		return Frame{}, refuse("Trailer.Delimiter", 0, ErrUnsupported)
+		err = refuse("Trailer.Delimiter", 0, ErrUnsupported)
 	}
+	if err != nil {
+		return Frame{}, err
+	}
+	return f, nil
 }
 
 // appendHeader appends LRH and BTH of a packet with n bytes between BTH and
@@ -104,73 +108,71 @@ func appendCRCs(b []byte, start int, padding bool) []byte {
 	return b
 }
 
-// parsePacket reads a packet that begins with an LRH. Its length and its VCRC are
-// checked before anything else is believed.
-func parsePacket(b []byte) (Frame, error) {
+// parsePacket reads a packet that begins with an LRH into f, which is zero. Its
+// length and its VCRC are checked before anything else is believed.
+func parsePacket(f *Frame, b []byte) error {
 	const minimum = HeaderSize + ICRCSize + VCRCSize
 	if len(b) < LRHSize {
-		return Frame{}, refuse("LRH", len(b), ErrTruncated)
+		return refuse("LRH", len(b), ErrTruncated)
 	}
 	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
 	switch {
 	case size < minimum:
-		return Frame{}, refuse("LRH.Length", 4, ErrRange)
+		return refuse("LRH.Length", 4, ErrRange)
 	case len(b) < size:
-		return Frame{}, refuse("packet", len(b), ErrTruncated)
+		return refuse("packet", len(b), ErrTruncated)
 	case len(b) > size:
-		return Frame{}, refuse("packet", size, ErrTrailing)
+		return refuse("packet", size, ErrTrailing)
 	}
 	behind := size - VCRCSize - ICRCSize
 	body := b[HeaderSize:behind]
 	padding := allZero(body)
 	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
-		return Frame{}, refuse("VCRC", size-VCRCSize, ErrChecksum)
+		return refuse("VCRC", size-VCRCSize, ErrChecksum)
 	}
-	lrh, rest, err := ParseLRH(b)
-	if err != nil {
-		return Frame{}, err
+	var lrh LRH
+	if err := lrh.parse(b); err != nil {
+		return err
 	}
 	switch {
 	case lrh.LVer != 0:
-		return Frame{}, refuse("LRH.LVer", 0, ErrUnsupported)
+		return refuse("LRH.LVer", 0, ErrUnsupported)
 	case lrh.SL != 0:
-		return Frame{}, refuse("LRH.SL", 1, ErrUnsupported)
+		return refuse("LRH.SL", 1, ErrUnsupported)
 	case lrh.LNH != NextBTH:
-		return Frame{}, refuse("LRH.LNH", 1, ErrUnsupported)
+		return refuse("LRH.LNH", 1, ErrUnsupported)
 	}
 	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
-		return Frame{}, refuse("ICRC", behind, ErrChecksum)
+		return refuse("ICRC", behind, ErrChecksum)
 	}
-	bth, _, err := ParseBTH(rest)
-	if err != nil {
-		return Frame{}, shift(err, LRHSize)
+	var bth BTH
+	if err := bth.parse(b[LRHSize:]); err != nil {
+		return shift(err, LRHSize)
 	}
 	switch {
 	case bth.Solicited:
-		return Frame{}, refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
+		return refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
 	case !bth.Migrated:
-		return Frame{}, refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
+		return refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
 	case bth.Pad != 0:
-		return Frame{}, refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
+		return refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
 	case bth.TVer != 0:
-		return Frame{}, refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
+		return refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
 	case bth.PKey != DefaultPKey:
-		return Frame{}, refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
+		return refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
 	}
-	f := Frame{
-		Lane: lrh.VL,
-		FECN: bth.FECN,
-		Src:  lrh.SLID,
-		Dst:  lrh.DLID,
-		QP:   bth.DestQP,
-		PSN:  bth.PSN,
-	}
+	f.Lane = lrh.VL
+	f.FECN = bth.FECN
+	f.Src = lrh.SLID
+	f.Dst = lrh.DLID
+	f.QP = bth.DestQP
+	f.PSN = bth.PSN
 	switch bth.Opcode {
 	case RCSendOnly:
 		return parseData(f, &bth, len(body), padding)
 	case RCAck:
 		return parseAck(f, &bth, body)
 	default:
-		return Frame{}, refuse("BTH.Opcode", LRHSize, ErrUnsupported)
+		return refuse("BTH.Opcode", LRHSize, ErrUnsupported)
 	}
 }

@@ -1,0 +1,102 @@
+package wire_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+func TestTrailerLayout(t *testing.T) {
+	tr := wire.Trailer{
+		Head: 0x0102030405060708, Due: 0x1112131415161718, Promise: unit.Never,
+		Duration: 0x212223242526, Length: 0x3132, Seq: 0x41424344, Run: 0x51525354,
+		Port: 0x6162, Incarnation: 0x7172, Delimiter: wire.LinkPacket,
+	}
+	want := unhex(t, "0102030405060708 1112131415161718 7FFFFFFFFFFFFFFF 2122232425263132 4142434451525354 6162717202 01FAB1")
+	got := tr.Append(dirty(wire.TrailerSize))
+	if !bytes.Equal(got, want) {
+		t.Errorf("Append:\n%x, want\n%x", got, want)
+	}
+	back, frame, err := wire.ParseTrailer(append([]byte("a frame"), want...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back != tr {
+		t.Errorf("Parse:\n%s", cmp.Diff(tr, back))
+	}
+	if string(frame) != "a frame" {
+		t.Errorf("in front of the trailer stands %q", frame)
+	}
+}
+
+func TestTrailersComeBack(t *testing.T) {
+	for _, tr := range []wire.Trailer{
+		{Delimiter: wire.DataPacket},
+		{Head: math.MaxInt64, Due: math.MaxInt64, Promise: math.MaxInt64, Duration: wire.MaxTrailerDuration, Length: math.MaxUint16,
+			Seq: math.MaxUint32, Run: math.MaxUint32, Port: math.MaxUint16, Incarnation: math.MaxUint16, Delimiter: wire.LinkPacket},
+		trailer,
+	} {
+		back, frame, err := wire.ParseTrailer(tr.Append(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back != tr {
+			t.Errorf("came back with changes:\n%s", cmp.Diff(tr, back))
+		}
+		if len(frame) != 0 {
+			t.Errorf("%d bytes in front of a trailer alone", len(frame))
+		}
+	}
+}
+
+func TestTrailerRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		at   int
+		v    byte
+		want wire.ParseError
+	}{
+		{"head below zero", 0, 0x80, wire.ParseError{Field: "Trailer.Head", Offset: 0, Reason: wire.ErrRange}},
+		{"due below zero", 8, 0xFF, wire.ParseError{Field: "Trailer.Due", Offset: 8, Reason: wire.ErrRange}},
+		{"promise below zero", 16, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 16, Reason: wire.ErrRange}},
+		{"no delimiter", 44, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
+		{"unknown delimiter", 44, 3, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
+		{"version", 45, 2, wire.ParseError{Field: "Trailer.Version", Offset: 45, Reason: wire.ErrUnsupported}},
+		{"magic", 46, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
+		{"magic", 47, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := trailer.Append(nil)
+			b[c.at] = c.v
+			if _, _, err := wire.ParseTrailer(b); !refusedFor(err, c.want) {
+				t.Errorf("got %v, want %v", err, &c.want)
+			}
+		})
+	}
+}
+
+// A datagram is a frame and its trailer; each is read without the other.
+func TestDatagram(t *testing.T) {
+	for _, f := range append(samples(), data2048) {
+		tr := trailer
+		tr.Delimiter = f.Kind.Delimiter()
+		b := tr.Append(f.Append(dirty(int(f.WireSize()) + wire.TrailerSize)))
+		got, frame, err := wire.ParseTrailer(b)
+		if err != nil || got != tr {
+			t.Fatalf("trailer %+v, %v", got, err)
+		}
+		back, err := wire.Parse(got.Delimiter, frame)
+		if err != nil || back != f {
+			t.Fatalf("frame %+v, %v", back, err)
+		}
+		if _, err := wire.Parse(got.Delimiter, b); !errors.Is(err, wire.ErrTrailing) {
+			t.Errorf("a frame with its trailer still on: %v, want %v", err, wire.ErrTrailing)
+		}
+	}
+}
