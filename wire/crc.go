@@ -14,8 +14,8 @@ const zeroLevels = 13
 // inverts the result.
 type crcTable struct {
 	// slice[k][v] is the state after byte v and k zero bytes, from state 0: with
-	// eight tables eight bytes are taken at a step.
-	slice [8][256]uint32
+	// sixteen tables sixteen bytes are taken at a step.
+	slice [16][256]uint32
 	// zeros[k] takes a state to the one after 2^k zero bytes. A CRC is linear, so
 	// the map is a matrix over bits; it is kept as one table for each of the eight
 	// nibbles of the state, whose images add up.
@@ -60,7 +60,12 @@ func newCRC(poly uint32) *crcTable {
 
 // update returns the state after the bytes of p.
 func (t *crcTable) update(s uint32, p []byte) uint32 {
-	for len(p) >= 8 {
+	for len(p) >= 16 {
+		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		s = fold((*[8][256]uint32)(t.slice[8:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.slice[:]), y)
+		p = p[16:]
+	}
+	if len(p) >= 8 {
 		s = t.step8(s, binary.LittleEndian.Uint64(p))
 		p = p[8:]
 	}
@@ -76,9 +81,13 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 
 // step8 returns the state after the eight bytes of x, the lowest first.
 func (t *crcTable) step8(s uint32, x uint64) uint32 {
-	x ^= uint64(s)
-	return t.slice[7][byte(x)] ^ t.slice[6][byte(x>>8)] ^ t.slice[5][byte(x>>16)] ^ t.slice[4][byte(x>>24)] ^
-		t.slice[3][byte(x>>32)] ^ t.slice[2][byte(x>>40)] ^ t.slice[1][byte(x>>48)] ^ t.slice[0][byte(x>>56)]
+	return fold((*[8][256]uint32)(t.slice[:]), x^uint64(s))
+}
+
+// fold adds up what eight tables say of the bytes of x, the lowest first.
+func fold(t *[8][256]uint32, x uint64) uint32 {
+	return t[7][byte(x)] ^ t[6][byte(x>>8)] ^ t[5][byte(x>>16)] ^ t[4][byte(x>>24)] ^
+		t[3][byte(x>>32)] ^ t[2][byte(x>>40)] ^ t[1][byte(x>>48)] ^ t[0][byte(x>>56)]
 }
 
 // step4 returns the state after the four bytes of x, the lowest first.
