@@ -88,7 +88,7 @@ func Compile(expression string, f *topo.Fabric) (Metric, error) {
 
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
-	parts := strings.Split(m.expression, " / ")
+	parts := strings.Split(expression, " / ")
 	if len(parts) > 2 {
 		return Metric{}, fmt.Errorf("metric %q: at most one \" / \" is understood", expression)
 	}

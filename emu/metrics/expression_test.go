@@ -1,0 +1,53 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCompile(t *testing.T) {
+	f, _ := paperFabric(2)
+	for _, good := range []string{
+		"trunk.A-B.utilisation", "trunk.B-A.rate", "root.B-BC.marked", "A1-A.rate", "A-A1.rate", "B-BV.occupancy",
+		"local.rate", "local.B1.rate", "victim.utilisation", "remote.rate / local.rate",
+		"local.fairness", "trunk.A-B.stalled.no-credit", "local.B2.stalled.rate-limited", " victim.rate ",
+	} {
+		if m, err := Compile(good, f); err != nil {
+			t.Errorf("%q: %v", good, err)
+		} else if m.String() != strings.TrimSpace(good) {
+			t.Errorf("%q prints as %q", good, m)
+		}
+	}
+	for _, bad := range []struct{ expression, want string }{
+		{"", `nothing in this fabric is called ""`},
+		{"trunk.rate", `nothing in this fabric is called "trunk"; there are trunk.A-B, trunk.B-A`},
+		{"trunk.A-C.rate", `called "trunk.A-C"; there are trunk.A-B`},
+		{"locl.rate", `called "locl"; there are local,`},
+		{"local", `has no quantity: local has utilisation, rate, marked, fairness, stalled.`},
+		{"local.B7.rate", `local has no "B7.rate"; it has utilisation`},
+		{"trunk.A-B.fairness", `trunk.A-B has no "fairness"; it has utilisation, rate, marked, occupancy`},
+		{"local.occupancy", `local has no "occupancy"`},
+		{"local.rate / ", `nothing in this fabric is called ""`},
+		{"local.rate / remote.rate / victim.rate", `at most one " / "`},
+		{"local.stalled.lunch", `local has no "stalled.lunch"`},
+	} {
+		if _, err := Compile(bad.expression, f); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%q: %v\nwant %s", bad.expression, err, bad.want)
+		}
+	}
+}
+
+// A group and a flow may have names such that one begins with the other.
+func TestTheLongestNameCounts(t *testing.T) {
+	f, _ := paperFabric(2)
+	f.Flows[2].Group, f.Flows[2].Name = "local.B1", "local.B1.x" // groups local and local.B1, flow local.B1
+	f.Flows[0].Name = "local.B0"
+	m, err := Compile("local.B1.rate", f)
+	if err != nil || m.figure.object.name != "local.B1" {
+		t.Errorf("%v, %v", m.figure.object, err)
+	}
+	f.Flows[0].Name = "local.B1" // now a flow and a group
+	if _, err := Compile("local.B1.rate", f); err == nil || !strings.Contains(err.Error(), "two things") {
+		t.Errorf("an ambiguous name: %v", err)
+	}
+}

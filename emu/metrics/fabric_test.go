@@ -1,0 +1,134 @@
+package metrics
+
+import (
+	"fmt"
+	"testing"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// paperFabric is Fig. 1 of HPL-2002-224 with n local and n remote flows, laid
+// out by hand: switches A and B first, then A1.., AV, B1.., BC, BV.
+func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scenario) {
+	const ms = unit.Millisecond
+	s := &scenario.Scenario{
+		Name:    "test/paper",
+		Source:  "HPL-2002-224, Fig. 1",
+		Model:   scenario.Model{Duration: 100 * ms, Seed: 1},
+		Measure: scenario.Measure{Window: 2 * ms},
+		Events:  events,
+	}
+	f := &topo.Fabric{}
+	machine := func(name string) int {
+		f.Machines = append(f.Machines, topo.Machine{Name: name, LID: wire.LID(len(f.Machines) + 1)})
+		return len(f.Machines) - 1
+	}
+	join := func(name string, a, b int) int {
+		l := &scenario.Link{Name: name, A: f.Machines[a].Name, B: f.Machines[b].Name, Rate: 8e9}
+		if name == "" {
+			l.Name = l.A + " - " + l.B
+		}
+		w := topo.Wire{Link: l, Name: l.Name}
+		for end, m := range [2]int{a, b} {
+			w.Ends[end] = topo.End{Machine: m, Port: port.ID(len(f.Machines[m].Ports))}
+			f.Machines[m].Ports = append(f.Machines[m].Ports, topo.Port{Wire: len(f.Wires), End: end})
+		}
+		f.Wires = append(f.Wires, w)
+		return len(f.Wires) - 1
+	}
+	flow := func(group, name string, start, stop unit.Time, src, dst int, wires ...int) {
+		if stop == 0 {
+			stop = unit.Never
+		}
+		x := topo.Flow{Flow: &scenario.Flow{Name: name, Group: group}, QP: uint32(len(f.Flows) + 2), Src: src, Dst: dst, Start: start, Stop: stop}
+		for _, w := range wires {
+			x.Hops = append(x.Hops, topo.Hop{Wire: w})
+		}
+		f.Flows = append(f.Flows, x)
+	}
+	a, b := machine("A"), machine("B")
+	f.Machines[a].Switch, f.Machines[b].Switch = &scenario.Switch{Name: "A"}, &scenario.Switch{Name: "B"}
+	var as, bs []int
+	for i := range n {
+		as = append(as, machine(fmt.Sprintf("A%d", i+1)))
+	}
+	av := machine("AV")
+	for i := range n {
+		bs = append(bs, machine(fmt.Sprintf("B%d", i+1)))
+	}
+	bc, bv := machine("BC"), machine("BV")
+	var aw, bw []int
+	for _, m := range as {
+		aw = append(aw, join("", m, a))
+	}
+	avw := join("", av, a)
+	for _, m := range bs {
+		bw = append(bw, join("", m, b))
+	}
+	trunk, root := join("trunk", a, b), join("root", b, bc)
+	bvw := join("", b, bv)
+	for i := range n {
+		flow("local", fmt.Sprintf("local.B%d", i+1), unit.Time(i)*unit.Time(ms)/10, 0, bs[i], bc, bw[i], root)
+	}
+	for i := range n {
+		flow("remote", fmt.Sprintf("remote.A%d", i+1), unit.Time(ms)+unit.Time(i)*unit.Time(ms)/10, 0, as[i], bc, aw[i], trunk, root)
+	}
+	flow("victim", "victim", 40*unit.Time(ms), 60*unit.Time(ms), av, bv, avw, trunk, bvw)
+	return f, s
+}
+
+// play feeds a collector with what the fabric would report.
+type play struct {
+	c    *Collector
+	f    *topo.Fabric
+	seqs map[int32]uint32
+}
+
+func newPlay(t *testing.T, f *topo.Fabric, s *scenario.Scenario) *play {
+	t.Helper()
+	c, err := New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &play{c, f, make(map[int32]uint32)}
+}
+
+func (p *play) record(e trace.Event) {
+	e.Seq = p.seqs[e.Machine]
+	p.seqs[e.Machine]++
+	p.c.Record(&e)
+}
+
+// end returns the machine and port that send into a direction of a wire.
+func (p *play) end(wireName string, from int) (int32, uint16) {
+	for i := range p.f.Wires {
+		if p.f.Wires[i].Name == wireName {
+			e := p.f.Wires[i].Ends[from]
+			return int32(e.Machine), uint16(e.Port)
+		}
+	}
+	panic("no wire " + wireName)
+}
+
+// start puts a frame on the line from end from of a wire.
+func (p *play) start(at unit.Time, wireName string, from int, kind wire.Kind, bytes uint32) {
+	m, port := p.end(wireName, from)
+	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Start, Bytes: bytes, A: int64(kind), B: -1})
+}
+
+// deliver hands a data frame of a flow to its destination.
+func (p *play) deliver(at unit.Time, flow int, bytes uint32, marked bool) {
+	f := wire.Frame{Kind: wire.Data, FECN: marked}
+	x := &p.f.Flows[flow]
+	p.record(trace.Event{At: at, Machine: int32(x.Dst), Kind: trace.Deliver, Flow: x.QP, Bytes: bytes, A: trace.FrameWord(&f)})
+}
+
+func (p *play) flowEvent(at unit.Time, kind trace.Kind, flow int) {
+	x := &p.f.Flows[flow]
+	p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: kind, Flow: x.QP})
+}
