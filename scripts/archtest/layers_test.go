@@ -39,10 +39,11 @@ wire/unit, wire < wire/link
 # Drivers and captures see machines through the contract in wire/port alone.
 wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/capture
 
-# From a file to a fabric; from events to figures.
-NONE < emu/scenarios
-wire/unit < emu/scenario
-emu/scenario, wire/port, wire, wire/unit < emu/topo
+# From a file to a fabric; from events to figures. A scenario is checked against
+# the sizes of frames and credit blocks, and each flow must have a path.
+NONE < emu/scenarios, emu/topo/paths
+wire/unit, wire, emu/topo/paths < emu/scenario
+emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
 wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
 
 # Where everything meets.
