@@ -86,7 +86,7 @@ go build -o "$tmp/testsum" ./scripts/testsum
 # its events to the summary.
 passes() {
 	local failed=0
-	echo "+ go test ${race[*]} -shuffle=on -skip $apart ./..." >&2
+	echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $apart ./..." >&2
 	go test -json "${race[@]}" -shuffle=on -skip "$apart" ./... || failed=1
 	echo "+ go test -p 1 -count=1 -run $apart ./..." >&2
 	go test -json -p 1 -count=1 -run "$apart" ./... || failed=1
