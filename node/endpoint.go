@@ -184,7 +184,9 @@ func (e *Endpoint) serve(now unit.Time) {
 		wake = free
 	}
 	e.agenda.Set(lineSlot, wake)
-	e.agenda.Set(resendSlot, e.port.Resend())
+	if e.agenda.Due(resendSlot) == unit.Never {
+		e.agenda.Set(resendSlot, e.port.Resend()) // only when it has come: each packet puts it off
+	}
 }
 
 // keep reports what keeps the sources that wait for the line: the first one by
@@ -207,6 +209,5 @@ func (e *Endpoint) Poll() (port.Transmission, bool) { return e.out.Poll() }
 
 // Deadline returns when Advance has something to do.
 func (e *Endpoint) Deadline() unit.Time {
-	_, due := e.agenda.First()
-	return due
+	return e.agenda.Next()
 }

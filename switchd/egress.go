@@ -85,7 +85,11 @@ func (s *Switch) serve(now unit.Time, p int) {
 		wake = free
 	}
 	s.agenda.Set(s.lineSlot(p), wake)
-	s.agenda.Set(s.resendSlot(p), pt.Resend())
+	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
+		// Set anew only when it has come: each packet puts it off, and to look once too
+		// often costs less than to write it down each time.
+		s.agenda.Set(s.resendSlot(p), pt.Resend())
+	}
 }
 
 // sendOldest starts the oldest frame of a lane that may be forwarded. It says

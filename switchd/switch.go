@@ -200,6 +200,5 @@ func (s *Switch) Poll() (port.Transmission, bool) { return s.out.Poll() }
 
 // Deadline returns when Advance has something to do.
 func (s *Switch) Deadline() unit.Time {
-	_, due := s.agenda.First()
-	return due
+	return s.agenda.Next()
 }

@@ -7,16 +7,23 @@
 // decides ties, and so how the total order of events is made (package
 // emu/drive) and the order of work inside a switch (package switchd).
 //
-// It is a tournament tree: First is free, Set costs at most one comparison per
-// doubling of the slots, and nothing allocates.
+// It is a tournament tree: the root holds the earliest instant, each node the
+// earlier of its two children's. First goes down it and Set goes up, one step
+// per doubling of the slots, without a branch that the processor could guess
+// wrong but the last. Nothing allocates.
+//
+// # Limitations
+//
+// The number of slots is fixed when an Agenda is made.
 package agenda
 
 import "fabemu/wire/unit"
 
 // Agenda is a table of instants. Make one with New.
 type Agenda struct {
-	due  []unit.Time // by slot, padded with Never to a power of two
-	best []int32     // best[n] is the first slot below node n; best[1] is the first of all
+	// tree[1] is the root, tree[2n] and tree[2n+1] are below tree[n], and the slots
+	// are the second half, padded with Never to a power of two.
+	tree []unit.Time
 }
 
 // New returns an agenda of n slots, all Never.
@@ -25,13 +32,9 @@ func New(n int) *Agenda {
 	for width < n {
 		width *= 2
 	}
-	a := &Agenda{due: make([]unit.Time, width), best: make([]int32, 2*width)}
-	for i := range a.due {
-		a.due[i] = unit.Never
-		a.best[width+i] = int32(i)
-	}
-	for n := width - 1; n > 0; n-- {
-		a.best[n] = a.best[2*n]
+	a := &Agenda{tree: make([]unit.Time, 2*width)}
+	for i := range a.tree {
+		a.tree[i] = unit.Never
 	}
 	return a
 }
@@ -39,28 +42,39 @@ func New(n int) *Agenda {
 // First returns the slot that is due first and its instant: unit.Never when no
 // slot is due.
 func (a *Agenda) First() (slot int, due unit.Time) {
-	i := a.best[1]
-	return int(i), a.due[i]
+	tree := a.tree
+	due = tree[1]
+	width := len(tree) / 2
+	n := 1
+	for n < width {
+		n *= 2
+		if tree[n] != due { // then it is on the right; on a tie, the left wins
+			n++
+		}
+	}
+	return n - width, due
 }
 
+// Next returns the instant of the slot that is due first.
+func (a *Agenda) Next() unit.Time { return a.tree[1] }
+
 // Due returns the instant of a slot.
-func (a *Agenda) Due(slot int) unit.Time { return a.due[slot] }
+func (a *Agenda) Due(slot int) unit.Time { return a.tree[len(a.tree)/2+slot] }
 
 // Set makes a slot due at t.
 func (a *Agenda) Set(slot int, t unit.Time) {
-	if a.due[slot] == t {
+	tree := a.tree
+	n := len(tree)/2 + slot
+	if tree[n] == t {
 		return
 	}
-	a.due[slot] = t
-	for n := (len(a.due) + slot) / 2; n > 0; n /= 2 {
-		left, right := a.best[2*n], a.best[2*n+1]
-		first := left
-		if a.due[right] < a.due[left] {
-			first = right
+	tree[n] = t
+	for n > 1 {
+		first := min(tree[n], tree[n^1])
+		n /= 2
+		if tree[n] == first {
+			return // nothing above changes
 		}
-		if first == a.best[n] && int(first) != slot {
-			return // nothing above has changed
-		}
-		a.best[n] = first
+		tree[n] = first
 	}
 }

@@ -1,0 +1,23 @@
+package drive
+
+import (
+	"time"
+
+	"fabemu/wire/unit"
+)
+
+// A clock tells wall time, in nanoseconds since it was made. It never goes back.
+type clock func() int64
+
+// monotonic is the clock of the machine, CLOCK_MONOTONIC.
+func monotonic() clock {
+	base := time.Now()
+	return func() int64 { return int64(time.Since(base)) }
+}
+
+// dilate returns the wall time of a model time, in nanoseconds, rounded down:
+// D * t without leaving 64 bits for any run that ends within 290 years of wall
+// time.
+func dilate(t unit.Time, dilation int64) int64 {
+	return int64(t)/1000*dilation + int64(t)%1000*dilation/1000
+}

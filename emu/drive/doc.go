@@ -1,0 +1,33 @@
+// Package drive makes machines run: it gives them the time and the frames, and
+// carries what they send.
+//
+// There are two drivers. Virtual goes from event to event as fast as it can. Wall
+// does the same events in the same order, but none before its time: wall time is
+// the epoch plus the dilation times model time, and each frame crosses a real
+// link as a datagram (package wire/link). A wall run in one process is therefore,
+// event for event, the run of the virtual clock; what varies is the pace, and
+// Timing says how.
+//
+// # The order of events
+//
+// Ties are the norm in a fabric of equal links, so their order is part of the
+// model. All drivers keep one total order: by time; then frames that arrive, then
+// changes from outside, then deadlines; then by the index of the machine; then by
+// port; then by the order on the link. It is kept by numbering: each direction of
+// a link, and each machine, has a slot of an agenda (package wire/agenda), and of
+// the slots that are due at one instant the lowest comes first.
+//
+// # The on-time rule
+//
+// A datagram says when its frame is due: the first instant at which the receiver
+// may act on it. The driver knows which datagrams it has sent, and does no event
+// that comes after the due time of one that has not been seen. It reads the
+// receiving socket right after the send, which nearly always finds the datagram
+// there, but does not rely on it. A datagram that has not come 50 ms of wall time
+// after it was needed is lost, which makes the run void.
+//
+// # Limitations
+//
+// All machines of a run live in one process, on one thread; a loop that waits for
+// an instant spins.
+package drive

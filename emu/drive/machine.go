@@ -1,0 +1,62 @@
+package drive
+
+import (
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Machine is one element of a fabric, an endpoint or a switch: all of its
+// protocol, no I/O and no clock. One goroutine owns it.
+//
+// The driver calls Receive, Advance and Apply with a time that never goes back;
+// after each of them it calls Poll until there is nothing, and then reads
+// Deadline.
+//
+// Receive only takes in: what follows from a frame is done by Advance at the same
+// instant, when all frames of that instant are in. So after Receive or Apply the
+// Deadline may be now; after Advance it is later than now. Each deadline inside is
+// a field that is overwritten; nothing is ever cancelled, and a call of Advance
+// that comes too early does nothing.
+type Machine interface {
+	// Receive hands over a frame that may be acted on now.
+	Receive(now unit.Time, p port.ID, a port.Arrival)
+	// Advance does what is due.
+	Advance(now unit.Time)
+	// Apply makes a change from outside.
+	Apply(now unit.Time, e port.Event)
+	// Poll takes the next frame for a link: it started at or before the instant of
+	// the last call.
+	Poll() (port.Transmission, bool)
+	// Deadline returns when Advance has something to do; unit.Never when only a frame
+	// can matter.
+	Deadline() unit.Time
+}
+
+// End is a port of a machine.
+type End struct {
+	Machine int
+	Port    port.ID
+}
+
+// Change is a change from outside at an instant.
+type Change struct {
+	At      unit.Time
+	Machine int
+	Event   port.Event
+}
+
+// Fabric is what is driven: machines, the wires between their ports, and the
+// changes to come, in the order of their instants.
+type Fabric struct {
+	Machines []Machine
+	Wires    [][2]End
+	Changes  []Change
+	End      unit.Time // the run covers [0, End)
+	Run      uint32    // tells its datagrams from those of other runs
+
+	// Ties permutes the tie rule, for tests: machine i is ordered as Ties[i]. Nil is
+	// the index itself.
+	Ties []int
+	// Progress is told how far the run is. It may be nil.
+	Progress *Progress
+}

@@ -1,0 +1,179 @@
+package drive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// order is what both drivers share: the total order of events, and the frames
+// that are under way.
+type order struct {
+	fabric   *Fabric
+	machines []Machine
+	paths    []path    // in the order of their slots
+	leaving  [][]int32 // by machine and port: the path of what leaves by it
+	byRank   []int32   // the machine that has the i-th deadline slot
+	rank     []int32   // the deadline slot of each machine, from 0
+	change   int       // the next of fabric.Changes
+	agenda   *agenda.Agenda
+	now      unit.Time
+	hops     int64 // frames handed over
+}
+
+// path is one direction of a wire.
+type path struct {
+	number int // 2*wire + which end sends: the sending port's number in the fabric
+	from   End
+	to     End
+	ring   []flight // frames under way, in the order in which they were sent
+	head   int
+	count  int
+	seq    uint32 // of the first frame in ring
+}
+
+// flight is a frame under way.
+type flight struct {
+	due     unit.Time
+	arrival port.Arrival
+	arrived bool // the datagram has been seen
+}
+
+// newOrder numbers paths and machines, and reads the first deadlines.
+func newOrder(f *Fabric, machines []Machine) (*order, error) {
+	o := &order{fabric: f, machines: machines, leaving: make([][]int32, len(machines)), rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
+	tie := func(m int) int { return m }
+	if f.Ties != nil {
+		tie = func(m int) int { return f.Ties[m] }
+	}
+	for i := range machines {
+		o.byRank[i] = int32(i)
+	}
+	slices.SortFunc(o.byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
+	for r, m := range o.byRank {
+		o.rank[m] = int32(r)
+	}
+	for w, ends := range f.Wires {
+		for i := range ends {
+			o.paths = append(o.paths, path{number: 2*w + i, from: ends[i], to: ends[1-i]})
+		}
+	}
+	slices.SortFunc(o.paths, func(a, b path) int {
+		return cmp.Or(cmp.Compare(o.rank[a.to.Machine], o.rank[b.to.Machine]), cmp.Compare(a.to.Port, b.to.Port))
+	})
+	for i, p := range o.paths {
+		if p.from.Machine >= len(machines) || p.from.Machine < 0 {
+			return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", p.number/2, p.from.Machine, len(machines))
+		}
+		ports := o.leaving[p.from.Machine]
+		for len(ports) <= int(p.from.Port) {
+			ports = append(ports, -1)
+		}
+		if ports[p.from.Port] >= 0 {
+			return nil, fmt.Errorf("port %d of machine %d is joined twice", p.from.Port, p.from.Machine)
+		}
+		ports[p.from.Port] = int32(i)
+		o.leaving[p.from.Machine] = ports
+	}
+	o.agenda = agenda.New(len(o.paths) + 1 + len(machines))
+	if len(f.Changes) > 0 {
+		o.agenda.Set(o.changeSlot(), f.Changes[0].At)
+	}
+	for m := range machines {
+		o.agenda.Set(o.machineSlot(m), max(0, machines[m].Deadline()))
+	}
+	return o, nil
+}
+
+// The slots of the agenda: arrivals by path, then changes from outside, then the
+// deadlines of machines.
+func (o *order) changeSlot() int       { return len(o.paths) }
+func (o *order) machineSlot(m int) int { return len(o.paths) + 1 + int(o.rank[m]) }
+
+// send puts a frame under way and returns its path and its place on it. The frame
+// itself comes later, with arrive.
+func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
+	i := o.leaving[m][t.Port]
+	p := &o.paths[i]
+	f := p.push()
+	f.due = t.Due
+	if p.count == 1 {
+		o.agenda.Set(int(i), t.Due)
+	}
+	return p, f
+}
+
+// push makes a place for one more frame under way.
+func (p *path) push() *flight {
+	if p.count == len(p.ring) {
+		grown := make([]flight, max(16, 2*len(p.ring)))
+		for i := range p.count {
+			grown[i] = *p.at(i)
+		}
+		p.ring, p.head = grown, 0
+	}
+	p.count++
+	f := p.at(p.count - 1)
+	f.arrived = false
+	return f
+}
+
+// at returns the i-th frame under way.
+func (p *path) at(i int) *flight { return &p.ring[(p.head+i)&(len(p.ring)-1)] }
+
+// pop takes the first frame under way off the path. What it points to stays valid
+// until the next push.
+func (o *order) pop(slot int) *flight {
+	p := &o.paths[slot]
+	f := p.at(0)
+	p.head = (p.head + 1) & (len(p.ring) - 1)
+	p.count--
+	p.seq++
+	next := unit.Never
+	if p.count > 0 {
+		next = p.at(0).due
+	}
+	o.agenda.Set(slot, next)
+	return f
+}
+
+// do lets the event of a slot happen at t. A path's first frame has arrived.
+func (o *order) do(slot int, t unit.Time) (machine int) {
+	o.now = t
+	switch n := len(o.paths); {
+	case slot < n:
+		to := o.paths[slot].to
+		f := o.pop(slot)
+		o.hops++
+		o.machines[to.Machine].Receive(t, to.Port, f.arrival)
+		return to.Machine
+	case slot == n:
+		c := &o.fabric.Changes[o.change]
+		o.change++
+		next := unit.Never
+		if o.change < len(o.fabric.Changes) {
+			next = o.fabric.Changes[o.change].At
+		}
+		o.agenda.Set(slot, next)
+		o.machines[c.Machine].Apply(t, c.Event)
+		return c.Machine
+	default:
+		m := int(o.byRank[slot-n-1])
+		o.machines[m].Advance(t)
+		return m
+	}
+}
+
+// settle reads the deadline of a machine after a call.
+func (o *order) settle(m, slot int) error {
+	due := o.machines[m].Deadline()
+	if due <= o.now && slot > o.changeSlot() {
+		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, o.now, due)
+	}
+	o.agenda.Set(o.machineSlot(m), max(due, o.now))
+	return nil
+}

@@ -1,0 +1,61 @@
+package drive
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Timing is what the wall driver measures of its own run. Wall times are in
+// nanoseconds. T is the wall time of the longest data frame on a link.
+type Timing struct {
+	Hops    int64     // frames handed over
+	Reached unit.Time // model time that was run
+	Wall    int64     // wall time that it took
+
+	Lateness  *hdrhistogram.Histogram // of data frames: how long after its due wall time each left, in ns
+	LatenessT *hdrhistogram.Histogram // the same in thousandths of T
+	Data      int64                   // data frames sent
+	Late      int64                   // of them, later than 5 % of T
+	LateT     int64                   // and later than T
+	Early     int64                   // frames of any kind that left before their due wall time
+	Worst     int                     // wire whose data frames were late by more than 5 % of T the most often; -1: none
+
+	// Spun is the time that the loop spent waiting for an instant, and SpunLate the
+	// part of it in which an instant would have found the loop away by more than 5 %
+	// of T: their quotient is the floor of this computer, whatever the loop does.
+	Spun, SpunLate int64
+	Stalls         []Stall // gaps in waiting of more than StallLimit; the first 1000
+	StallCount     int64
+	Stalled        int64 // their sum
+
+	Sent, Received int64 // datagrams
+	Lost           int64 // datagrams that the kernel lost
+	Foreign        int64 // datagrams of others, dropped
+	Refused        [wire.Reasons]int64
+	LateFrames     int64 // frames handed over after a later event of their machine
+}
+
+// Stall is a gap in which the loop did not run although it wanted to.
+type Stall struct {
+	At   unit.Time // model time at its end
+	Wall int64     // how long, in ns
+}
+
+// StallLimit is the shortest gap that is called a stall.
+const StallLimit = 5_000_000
+
+// maxStalls is how many stalls are kept.
+const maxStalls = 1000
+
+// newTiming returns a Timing with empty histograms: up to 100 s of lateness, in
+// three digits.
+func newTiming() *Timing {
+	return &Timing{
+		Lateness:  hdrhistogram.New(1, 100_000_000_000, 3),
+		LatenessT: hdrhistogram.New(1, 100_000_000_000, 3),
+		Stalls:    make([]Stall, 0, maxStalls),
+		Worst:     -1,
+	}
+}

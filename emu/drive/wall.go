@@ -1,0 +1,358 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// lostAfter is how long, in ns of wall time, the loop waits for a datagram that it
+// has sent and needs before it calls it lost.
+const lostAfter = 50_000_000
+
+// Wall runs a fabric on the wall clock, over real links. Each machine has a
+// goroutine of its own (see coroutine); one loop does the events in their order,
+// each at its wall time or as soon after it as it can.
+type Wall struct {
+	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
+	Dilation int64
+	// Links holds the two ends of each wire of the fabric, in the order of its ends.
+	Links [][2]link.Link
+	// Longest is the duration of the longest data frame on each wire: T.
+	Longest []unit.Duration
+	// Stamped, if not nil, is told for each frame that arrives with a kernel receive
+	// time stamp: which path (2*wire + sending end), when it started in model time,
+	// and the stamp in ns of the system's real-time clock. Links that cannot stamp
+	// say nothing.
+	Stamped func(path int, f *wire.Frame, start unit.Time, stamp int64)
+	// Epoch, if not nil, is told when the run begins.
+	Epoch func()
+
+	clock clock // tests only
+}
+
+// stamper is a link that knows when the kernel received a datagram.
+type stamper interface {
+	RecvStamped(b []byte) (n int, stamp int64, err error)
+}
+
+// counter is a link that knows how many datagrams the kernel has dropped.
+type counter interface {
+	Lost() (uint32, error)
+}
+
+// wallRun is a run of the wall driver.
+type wallRun struct {
+	*order
+	*Timing
+	wall   *Wall
+	clock  clock
+	now    int64 // the last reading of clock
+	epoch  int64 // wall time of model time 0
+	stop   atomic.Bool
+	routes []route // by path
+	floor  int64   // 5 % of the shortest T, in ns: what the floor is measured against
+	buf    []byte
+	in     []byte
+}
+
+// route is what a path needs to know of its link.
+type route struct {
+	send, recv link.Link
+	stamps     stamper
+	pending    int // datagrams that were sent and have not been seen
+	wire       int
+	t          int64 // T in ns
+	late       int64 // data frames that left later than 5 % of T
+}
+
+// Run runs f to its end, or until ctx is done; it then returns the error of ctx
+// beside what was measured. A link that fails ends the run.
+func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
+	if w.Dilation < 1 {
+		return nil, fmt.Errorf("dilation %d: at least 1 is wanted", w.Dilation)
+	}
+	if len(w.Links) != len(f.Wires) || len(w.Longest) != len(f.Wires) {
+		return nil, fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
+	}
+	machines := make([]Machine, len(f.Machines))
+	for i, m := range f.Machines {
+		c := newCoroutine(m)
+		defer c.stop()
+		machines[i] = c
+	}
+	o, err := newOrder(f, machines)
+	if err != nil {
+		return nil, err
+	}
+	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.clock, routes: make([]route, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
+	if r.clock == nil {
+		r.clock = monotonic()
+	}
+	for i := range o.paths {
+		p := &o.paths[i]
+		k, from := p.number/2, p.number%2
+		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, dilate(unit.Time(w.Longest[k]), w.Dilation))}
+		if w.Stamped != nil {
+			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
+		}
+		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
+			r.floor = t
+		}
+	}
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-ctx.Done():
+			r.stop.Store(true)
+		case <-ended:
+		}
+	}()
+	err = r.loop()
+	if errors.Is(err, errStopped) {
+		err = ctx.Err()
+	}
+	r.close()
+	return r.Timing, err
+}
+
+var errStopped = errors.New("drive: stopped")
+
+// loop does event after event.
+func (r *wallRun) loop() error {
+	end := r.fabric.End
+	if r.wall.Epoch != nil {
+		r.wall.Epoch()
+	}
+	r.now = r.clock()
+	r.epoch = r.now
+	for {
+		slot, t := r.agenda.First()
+		if t >= end {
+			if err := r.until(end); err != nil {
+				return err
+			}
+			r.fabric.Progress.at(end)
+			return nil
+		}
+		if err := r.until(t); err != nil {
+			return err
+		}
+		r.fabric.Progress.at(t)
+		if slot < len(r.paths) && !r.paths[slot].at(0).arrived {
+			came, err := r.await(slot)
+			if err != nil {
+				return err
+			}
+			if !came {
+				r.Lost++
+				r.routes[slot].pending--
+				r.pop(slot)
+				continue
+			}
+		}
+		m := r.do(slot, t)
+		for {
+			tr, ok := r.machines[m].Poll()
+			if !ok {
+				break
+			}
+			if err := r.transmit(m, &tr); err != nil {
+				return err
+			}
+		}
+		if err := r.settle(m, slot); err != nil {
+			return err
+		}
+	}
+}
+
+// until waits for the wall time of t. It spins: a thread that sleeps is woken tens
+// of microseconds late. What it sees of the gaps between two looks at the clock is
+// the floor of this computer.
+func (r *wallRun) until(t unit.Time) error {
+	if r.stop.Load() {
+		r.now = r.clock()
+		return errStopped
+	}
+	target := r.epoch + dilate(t, r.wall.Dilation)
+	if r.now = r.clock(); r.now >= target {
+		return nil
+	}
+	began := r.now
+	for r.now < target {
+		next := r.clock()
+		if gap := next - r.now; gap > r.floor {
+			r.SpunLate += gap - r.floor
+			if gap > StallLimit {
+				r.stalled(t, gap)
+			}
+		}
+		r.now = next
+		if r.stop.Load() {
+			return errStopped
+		}
+	}
+	r.Spun += r.now - began
+	return nil
+}
+
+func (r *wallRun) stalled(t unit.Time, gap int64) {
+	r.StallCount++
+	r.Stalled += gap
+	if len(r.Stalls) < maxStalls {
+		r.Stalls = append(r.Stalls, Stall{t, gap})
+	}
+}
+
+// transmit sends a frame: not before its time, and then reads what has come at
+// the other end.
+func (r *wallRun) transmit(m int, tr *port.Transmission) error {
+	slot := int(r.leaving[m][tr.Port])
+	p, _ := r.send(m, tr)
+	route := &r.routes[slot]
+	r.buf = encode(r.buf[:0], tr, p, p.seq+uint32(p.count)-1, r.fabric.Run)
+
+	due := r.epoch + dilate(tr.Start, r.wall.Dilation)
+	now := r.clock()
+	late := now - due
+	if late < 0 {
+		r.Early++
+	}
+	if tr.Frame.Kind == wire.Data {
+		r.Data++
+		r.Lateness.RecordValue(max(late, 0))
+		r.LatenessT.RecordValue(max(late, 0) * 1000 / route.t)
+		if late > route.t/20 {
+			r.Late++
+			route.late++
+			if r.fabric.Progress != nil {
+				r.fabric.Progress.late.Store(r.Late)
+			}
+			if late > route.t {
+				r.LateT++
+			}
+		}
+	}
+	err := route.send.Send(r.buf)
+	if err != nil && !errors.Is(err, link.ErrFull) {
+		return fmt.Errorf("%s: %w", r.name(p), err)
+	}
+	r.Sent++
+	route.pending++
+	return r.collect(slot)
+}
+
+func (r *wallRun) name(p *path) string {
+	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, p.from.Machine, p.to.Machine)
+}
+
+// collect reads the datagrams that wait at the end of a path, while any of those
+// sent has not been seen.
+func (r *wallRun) collect(slot int) error {
+	route, p := &r.routes[slot], &r.paths[slot]
+	for route.pending > 0 {
+		var n int
+		var stamp int64
+		var err error
+		if route.stamps != nil {
+			n, stamp, err = route.stamps.RecvStamped(r.in)
+		} else {
+			n, err = route.recv.Recv(r.in)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name(p), err)
+		}
+		if n == 0 {
+			return nil
+		}
+		seq, a, err := decode(r.in[:n], p, r.fabric.Run)
+		if err != nil {
+			r.refuse(err)
+			continue
+		}
+		i := seq - p.seq
+		if i >= uint32(p.count) || p.at(int(i)).arrived {
+			r.Foreign++ // seen before, or given up
+			continue
+		}
+		flight := p.at(int(i))
+		flight.arrival, flight.arrived = a, true
+		route.pending--
+		r.Received++
+		if route.stamps != nil {
+			r.wall.Stamped(p.number, &a.Frame, a.Head, stamp)
+		}
+	}
+	return nil
+}
+
+// refuse counts a datagram that is dropped.
+func (r *wallRun) refuse(err error) {
+	var bad *wire.ParseError
+	if errors.As(err, &bad) {
+		r.Refused[bad.Reason]++
+	} else {
+		r.Foreign++
+	}
+}
+
+// await waits for the datagram of a path's first frame. It reports false when it
+// has not come.
+func (r *wallRun) await(slot int) (bool, error) {
+	for begin := r.clock(); r.clock()-begin <= lostAfter; {
+		if r.stop.Load() {
+			return false, errStopped
+		}
+		if err := r.collect(slot); err != nil {
+			return false, err
+		}
+		if r.paths[slot].at(0).arrived {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// close takes stock: what was sent must have been received.
+func (r *wallRun) close() {
+	r.Hops = r.hops
+	r.Wall = r.now - r.epoch
+	r.Reached = min(r.fabric.End, r.order.now)
+	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {
+		r.Reached = r.fabric.End
+	}
+	begin := r.clock()
+	for slot := range r.routes {
+		for r.routes[slot].pending > 0 && r.clock()-begin < lostAfter {
+			if r.collect(slot) != nil {
+				break
+			}
+		}
+		r.Lost += int64(r.routes[slot].pending)
+	}
+	var dropped int64
+	for _, ends := range r.wall.Links {
+		for _, l := range ends {
+			if c, ok := l.(counter); ok {
+				if n, err := c.Lost(); err == nil {
+					dropped += int64(n)
+				}
+			}
+		}
+	}
+	r.Lost = max(r.Lost, dropped)
+	var worst int64
+	for i := range r.routes {
+		if r.routes[i].late > worst {
+			worst, r.Worst = r.routes[i].late, r.routes[i].wire
+		}
+	}
+}
