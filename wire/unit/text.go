@@ -121,8 +121,22 @@ func (t Time) String() string {
 	return Duration(t).String()
 }
 
-// String prints s by thousands, so that ParseSize reads it back: "150KB".
-func (s Size) String() string { return exact(int64(s), sizeWords[:4]) }
+// String prints s in whole numbers, so that ParseSize reads it back: in bytes
+// below 10 000 of them ("2048B"), and else with the unit that makes it shortest
+// ("150KB", "128KiB").
+func (s Size) String() string {
+	best := fmt.Sprint(int64(s)) + "B"
+	for _, w := range sizeWords {
+		binary := w.base%int64(KiB) == 0
+		if s == 0 || int64(s)%w.base != 0 || binary && s < 10*KB && s > -10*KB {
+			continue
+		}
+		if text := fmt.Sprint(int64(s)/w.base) + w.word; len(text) < len(best) {
+			best = text
+		}
+	}
+	return best
+}
 
 // String prints r so that ParseRate reads it back, in bits or in bytes,
 // whichever is shorter: "10Gb/s", "1GB/s".
