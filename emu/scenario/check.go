@@ -1,0 +1,290 @@
+package scenario
+
+import (
+	"math"
+	"strconv"
+
+	"fabemu/emu/topo/paths"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// check looks at how the parts of the scenario fit together.
+func (r *resolver) check(top view) {
+	r.checkLists()
+	r.checkWall(top)
+	r.checkRates()
+	r.checkEndpoints()
+	r.checkSwitches()
+	r.checkPaths()
+	r.checkWindow(top)
+}
+
+// checkLists refuses empty lists and fabrics that InfiniBand cannot address.
+func (r *resolver) checkLists() {
+	for _, name := range []string{"endpoints", "links", "flows"} {
+		if n := r.root.get(name); n != nil && !n.bad && len(n.items) == 0 {
+			r.add(n.at, n.path, "there are no %s: %s is wanted", name, language().field(name).shape.what)
+		}
+	}
+	if n := r.root.get("endpoints"); n != nil {
+		if total := len(r.s.Switches) + len(r.s.Endpoints); total > int(wire.MaxLID) {
+			r.add(n.at, n.path, "there are %d machines; a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
+			r.broken = true
+		}
+	}
+	if n := r.root.get("flows"); n != nil && len(r.s.Flows) > maxFlows {
+		r.add(n.at, n.path, "there are %d flows; queue pair numbers of 24 bits are enough for %d", len(r.s.Flows), maxFlows)
+		r.broken = true
+	}
+}
+
+// maxFlows is how many queue pair numbers there are: 24 bits, without 0 and 1,
+// which InfiniBand reserves, and without the multicast number 0xFFFFFF.
+const maxFlows = 1<<24 - 3
+
+// checkWall refuses a run whose wall time no clock can hold, and ports that do
+// not exist.
+func (r *resolver) checkWall(top view) {
+	wall := top.sub("wall")
+	_, n := wall.at("dilation")
+	at := r.place(n, r.root.get("model"))
+	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
+		r.add(at, "wall.dilation", "%v of model time %d times slower is more wall time than a clock can count", r.s.Model.Duration, r.s.Wall.Dilation)
+	}
+	if _, n := wall.at("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
+		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
+			r.add(n.at, n.path, "%d links need %d ports, from %d to %d; the last there is is 65535", len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
+		}
+	}
+}
+
+// place returns where a value stands, or the place of what it belongs to.
+func (r *resolver) place(n, owner *node) place {
+	switch {
+	case n != nil:
+		return n.at
+	case owner != nil:
+		return owner.at
+	}
+	return r.root.at
+}
+
+// checkRates reports the links without a rate, once.
+func (r *resolver) checkRates() {
+	missing := map[*node]bool{}
+	var first *node
+	for i, l := range r.s.Links {
+		n := r.links[i].node
+		if l.Rate == 0 && !missing[n] && !(n.get("rate") != nil && n.get("rate").bad) {
+			missing[n] = true
+			if first == nil {
+				first = n
+			}
+		}
+	}
+	if first == nil {
+		return
+	}
+	if d := r.root.get("defaults").get("link").get("rate"); d != nil && d.bad {
+		return
+	}
+	others := ""
+	if len(missing) > 1 {
+		others = ", nor have " + itoa(len(missing)-1) + " more items"
+	}
+	r.add(first.at, first.path, "the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
+}
+
+// checkEndpoints refuses an endpoint that has not exactly one link, and a switch
+// that has none.
+func (r *resolver) checkEndpoints() {
+	if r.broken {
+		return
+	}
+	for _, name := range r.s.Endpoints {
+		m := r.machines[name]
+		switch {
+		case len(m.links) == 0:
+			r.add(m.at, m.path, "endpoint %s has no link: it needs one", name)
+		case len(m.links) > 1:
+			r.add(m.linkAt[1], r.links[m.links[1]].node.path, "endpoint %s has a second link; its first is given%s, and an endpoint has one", name, inLine(m.linkAt[0]))
+		}
+	}
+	for _, s := range r.s.Switches {
+		if m := r.machines[s.Name]; len(m.links) == 0 {
+			r.add(m.at, m.path, "switch %s has no link", s.Name)
+		}
+	}
+}
+
+// checkSwitches refuses a switch that would forward before it has read a header.
+func (r *resolver) checkSwitches() {
+	for _, s := range r.s.Switches {
+		m := r.machines[s.Name]
+		if m.view.refused("forwarding-delay") {
+			continue
+		}
+		_, n := m.view.at("forwarding-delay")
+		for _, i := range m.links {
+			l := r.s.Links[i]
+			header := l.Rate.Serialise(wire.HeaderSize)
+			if l.Rate > 0 && s.ForwardingDelay < header {
+				at := m.at
+				if n != nil {
+					at = n.at
+				}
+				r.add(at, m.path, "switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)", s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
+				break
+			}
+		}
+	}
+}
+
+// checkPaths refuses flows without a path, and looks at what crosses each link.
+func (r *resolver) checkPaths() {
+	if r.broken || len(r.list) > 0 && len(r.s.Links) == 0 {
+		return
+	}
+	g, index := Graph(&r.s)
+	largest := make([]int, len(r.s.Links)) // flow with the largest packet, and one more; 0 for none
+	next := map[int][]paths.Step{}
+	told := map[*node]bool{}
+	for i, f := range r.s.Flows {
+		dst := index[f.To]
+		if next[dst] == nil {
+			next[dst] = g.Towards(dst)
+		}
+		at := index[f.From]
+		for at != dst {
+			step := next[dst][at]
+			if step.Link < 0 {
+				if of := r.flows[i]; !told[of.node] {
+					told[of.node] = true
+					r.add(of.to.at, of.node.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+				}
+				break
+			}
+			if l := &largest[step.Link]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
+				*l = i + 1
+			}
+			at = step.To
+		}
+	}
+	r.checkBuffers(largest)
+	r.checkFull(largest)
+}
+
+// blocksOf returns how many blocks of credit a packet with a payload takes.
+func blocksOf(payload unit.Size) int {
+	return (&wire.Frame{Kind: wire.Data, Payload: uint32(payload)}).Blocks()
+}
+
+// checkBuffers refuses a buffer in which the largest packet that crosses the
+// link has no room.
+func (r *resolver) checkBuffers(largest []int) {
+	told := map[*node]bool{}
+	for i, l := range r.s.Links {
+		n := r.links[i].buffer
+		if largest[i] == 0 || l.Buffer.Packets > 0 || n == nil || told[n] {
+			continue
+		}
+		f := r.s.Flows[largest[i]-1]
+		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
+		if have < need {
+			told[n] = true
+			r.add(n.at, r.links[i].node.path, "the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
+				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
+		}
+	}
+}
+
+// wireOverhead is what a packet has on the wire beside its payload.
+const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
+
+// checkFull refuses a full-at above every buffer of the switch: it would never
+// be reached.
+func (r *resolver) checkFull(largest []int) {
+	for _, s := range r.s.Switches {
+		m := r.machines[s.Name]
+		_, n := m.view.sub("marking").at("full-at")
+		if n == nil || s.Marking.FullAt == (Buffer{}) {
+			continue
+		}
+		reached := false
+		for _, i := range m.links {
+			room := r.s.Links[i].Buffer
+			payload := unit.Size(wire.MaxPayload)
+			if largest[i] > 0 {
+				payload = r.s.Flows[largest[i]-1].Packet
+			}
+			reached = reached || blocksIn(s.Marking.FullAt, payload) <= blocksIn(room, payload)
+		}
+		if !reached && len(m.links) > 0 {
+			r.add(n.at, m.path, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
+		}
+	}
+}
+
+// blocksIn returns how many blocks a room has for packets with a payload.
+func blocksIn(b Buffer, payload unit.Size) int {
+	if b.Packets > 0 {
+		return b.Packets * blocksOf(payload)
+	}
+	return int(b.Bytes / wire.BlockSize)
+}
+
+// checkWindow refuses a measuring window longer than the run, or shorter than a
+// packet.
+func (r *resolver) checkWindow(top view) {
+	measure := top.sub("measure")
+	_, n := measure.at("window")
+	w, end := r.s.Measure.Window, r.s.Model.Duration
+	if end == 0 || measure.refused("window") {
+		return
+	}
+	at := r.place(n, r.root.get("model"))
+	if w > end {
+		r.add(at, "measure.window", "the window of %v is longer than the run of %v", w, end)
+	}
+	for _, f := range r.s.Flows {
+		for _, i := range r.machines[f.From].links {
+			l := r.s.Links[i]
+			if t := l.Rate.Serialise(r.length(f.Packet)); l.Rate > 0 && t > w {
+				r.add(at, "measure.window", "the window of %v is shorter than one packet of flow %s, which takes %v on link %s", w, f.Name, t, l.Name)
+				return
+			}
+		}
+	}
+}
+
+// Graph returns the fabric of a scenario as a graph, with the machines in their
+// order (switches, then endpoints) and the links in theirs, and the index of
+// each machine.
+func Graph(s *Scenario) (*paths.Graph, map[string]int) {
+	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
+	for i := range s.Switches {
+		names = append(names, s.Switches[i].Name)
+	}
+	names = append(names, s.Endpoints...)
+	index := make(map[string]int, len(names))
+	for i, name := range names {
+		index[name] = i
+	}
+	links := make([][2]int, len(s.Links))
+	for i, l := range s.Links {
+		links[i] = [2]int{index[l.A], index[l.B]}
+	}
+	return paths.New(names, len(s.Switches), links), index
+}
+
+// checkMetrics asks whether the metrics of the checks can be measured.
+func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
+	for i, n := range r.items("expect") {
+		if err := check(s.Expect[i].Metric, s); err != nil {
+			r.add(n.get("metric").at, n.path+".metric", "%v", err)
+		}
+	}
+}

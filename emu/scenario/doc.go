@@ -1,0 +1,68 @@
+// Package scenario reads scenarios: YAML files that say which machines a fabric
+// has, how they are joined, what traffic crosses them, and what is claimed of
+// the outcome.
+//
+// [Load] turns the text of a file, with what --set changes in it, into a
+// [Scenario] in which every default is filled in and every range expanded, or
+// into [Errors]: all the mistakes that it finds, each with its place, an excerpt
+// and what would be right. [Scenario.Resolved] prints a Scenario as a file that
+// Load reads back to the same Scenario. [Fields] tells the whole language, with
+// defaults, from the table that Load itself follows.
+//
+// # The language
+//
+//	name: hpl2002/fig3b
+//	source: HPL-2002-224, Fig. 3(b)
+//	model: {duration: 100ms, seed: 1}
+//	wall: {dilation: 200}
+//	defaults:
+//	  link: {rate: 1GB/s, buffer: 4 packets}
+//	  switch: {marking: {scheme: input}}
+//	  flow: {control: {law: lipd}}
+//	switches: {A: {}, B: {}}
+//	endpoints: ["A[1-10]", AV, "B[1-10]", BC, BV]
+//	links:
+//	  - "A[1-10] - A"
+//	  - {name: trunk, between: A - B}
+//	flows:
+//	  - {name: local, from: "B[1-10]", to: BC, start: 0us + 100us}
+//	expect:
+//	  - {id: IB-5, metric: trunk.A-B.utilisation, during: [42ms, 60ms], low: 0.9, high: 1}
+//
+// Every quantity has a unit: 40ns, 2048B, 150KB (150 000 bytes), 4KiB (4096
+// bytes), 1GB/s, 10Gb/s. Times are model times.
+//
+// A range in a name, A[1-10], stands for ten names, A1 to A10; A[01-10] keeps
+// the width. In a link or a flow a range on one side fans out, and ranges of the
+// same length on both sides go pairwise. A flow of a range becomes one flow for
+// each member, local.B1 to local.B10, in the group local; with the start
+// "0us + 100us" each starts 100 us after the one before it.
+//
+// A field that an item does not give comes from defaults.link, defaults.switch
+// or defaults.flow, and from the built-in default where those are silent too.
+//
+// # Overrides
+//
+// [ParseSet] reads PATH=VALUE, where PATH names a field as in the file:
+// model.seed=2, defaults.link.buffer=8packets, and, in lists, by name:
+// links.trunk.rate=2GB/s, flows.victim.stop=50ms, expect.IB-5.low=0.8. A link
+// without a name is addressed by what it joins: "links.A - B.rate=2GB/s".
+//
+// # Buffers
+//
+// A buffer is given in packets of the largest size that crosses the link, or in
+// bytes. Credits count it in blocks of 64 bytes of the packet on the wire: a
+// payload of 2048 bytes is 2074 bytes with its headers and CRCs, 33 blocks. A
+// receiver advertises at most 2048 blocks at a time (the counters are modulo
+// 4096), so that a larger buffer is allowed but never has more than 128 KiB
+// granted in advance.
+//
+// # Limitations
+//
+// Of YAML, anchors, aliases, merge keys, tags and several documents in a file
+// are refused: what is shared stands under defaults. A value of --set is one
+// value, not a list. A range has one pair of brackets. Lists are matched by name
+// only, so that events cannot be set. Flow control is credit, switches are
+// input-buffered and the rate limiter is the inter-packet delay; the words exist
+// so that others can join them.
+package scenario

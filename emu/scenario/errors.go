@@ -1,0 +1,156 @@
+package scenario
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Error is a mistake in a scenario.
+type Error struct {
+	File    string // name given to Load; empty for a mistake in a --set
+	Line    int    // from 1; 0 for a mistake in a --set
+	Column  int    // in characters, from 1; 0 for a mistake in a --set
+	Path    string // the field, such as "defaults.link.rate"; may be empty
+	Message string // what is wrong, what is allowed, and the nearest name
+	Excerpt string // the line with a caret under the place, or the --set
+}
+
+// Error prints the mistake without its excerpt, on one line.
+func (e Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Line > 0:
+		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+		if e.Path != "" {
+			b.WriteString(e.Path + ": ")
+		}
+	case e.Excerpt != "":
+		b.WriteString(e.Excerpt + ": ")
+	default:
+		b.WriteString(e.File + ": ")
+	}
+	return b.String() + e.Message
+}
+
+// Errors is all that is wrong with a scenario: what Load returns.
+type Errors struct {
+	List []Error // by position; those of --set come last
+}
+
+// Error prints every mistake with its excerpt.
+func (e *Errors) Error() string {
+	var b strings.Builder
+	for i, m := range e.List {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(m.Error())
+		if m.Line > 0 && m.Excerpt != "" {
+			b.WriteByte('\n')
+			b.WriteString(m.Excerpt)
+		}
+	}
+	return b.String()
+}
+
+// Unwrap returns the mistakes one by one, for errors.As.
+func (e *Errors) Unwrap() []error {
+	list := make([]error, len(e.List))
+	for i := range e.List {
+		list[i] = e.List[i]
+	}
+	return list
+}
+
+// reports collects mistakes while a file is read.
+type reports struct {
+	file  string
+	lines []string
+	list  []Error
+	seen  map[string]bool // place and message, so that a default that 20 links inherit is refused once
+}
+
+func newReports(file, src string) *reports {
+	return &reports{file: file, lines: strings.Split(src, "\n"), seen: map[string]bool{}}
+}
+
+// place is where a mistake stands: in the file, or in a --set.
+type place struct {
+	line, column int
+	set          *Set
+}
+
+// add reports a mistake at a place.
+func (r *reports) add(at place, path, format string, args ...any) {
+	e := Error{File: r.file, Line: at.line, Column: at.column, Path: path, Message: fmt.Sprintf(format, args...)}
+	switch {
+	case at.set != nil:
+		e.File, e.Line, e.Column = "", 0, 0
+		e.Excerpt = "--set " + at.set.String()
+	case at.line > 0:
+		e.Excerpt = r.excerpt(at.line, at.column)
+	}
+	key := fmt.Sprintf("%d:%d:%s:%s", e.Line, e.Column, e.Excerpt, e.Message)
+	if r.seen[key] {
+		return
+	}
+	r.seen[key] = true
+	r.list = append(r.list, e)
+}
+
+// err returns what was collected, by position, or nil.
+func (r *reports) err() error {
+	if len(r.list) == 0 {
+		return nil
+	}
+	sort.SliceStable(r.list, func(i, j int) bool {
+		a, b := r.list[i], r.list[j]
+		if (a.Line == 0) != (b.Line == 0) {
+			return b.Line == 0
+		}
+		if a.Line != b.Line {
+			return a.Line < b.Line
+		}
+		return a.Column < b.Column
+	})
+	return &Errors{List: r.list}
+}
+
+// excerptWidth is how much of a long line is shown, in characters.
+const excerptWidth = 100
+
+// excerpt shows a line of the file with a caret under a column.
+func (r *reports) excerpt(line, column int) string {
+	if line > len(r.lines) {
+		return ""
+	}
+	text := []rune(strings.TrimRight(r.lines[line-1], "\r"))
+	at := min(max(column-1, 0), len(text))
+	before, after := "", ""
+	if len(text) > excerptWidth {
+		from := min(max(at-excerptWidth/2, 0), len(text)-excerptWidth)
+		if from > 0 {
+			before = "..."
+		}
+		if from+excerptWidth < len(text) {
+			after = "..."
+		}
+		text, at = text[from:from+excerptWidth], at-from
+	}
+	// The caret is set below its character whatever the width of a tab is.
+	var shown, caret strings.Builder
+	for i, c := range text {
+		if c < ' ' && c != '\t' {
+			c = '\uFFFD'
+		}
+		shown.WriteRune(c)
+		if i < at {
+			if c != '\t' {
+				c = ' '
+			}
+			caret.WriteRune(c)
+		}
+	}
+	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^", line, before, shown.String(), after, len(before), "", caret.String())
+}

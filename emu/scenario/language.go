@@ -1,0 +1,281 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+)
+
+// shapeKind says what may stand in a place of a file.
+type shapeKind uint8
+
+const (
+	valueShape  shapeKind = iota // one value, read by shape.read
+	textShape                    // one value, any text on one line
+	objectShape                  // a mapping with known keys
+	mapShape                     // a mapping whose keys are names
+	listShape                    // a list
+)
+
+// shape says what may stand in a place of a file. The shapes make a tree, the
+// language; reading, --set, messages and documentation all follow it.
+type shape struct {
+	kind   shapeKind
+	what   string // what is wanted there, for messages and documentation: "a duration such as 100us"
+	read   func(text string) (any, error)
+	units  []string // value: words of its units, to suggest one of them
+	words  []string // value: the words that are allowed, if there are no others
+	fields []field  // object
+	item   *shape   // map, list: what each item is
+	key    string   // list: the field that names an item; empty when items have no names
+	short  string   // list: an item may be a single value, which is then this field of it
+	length int      // list: how many items there must be; 0 for any number
+}
+
+// field is a key of an object.
+type field struct {
+	name     string
+	shape    *shape
+	doc      string   // meaning, range, and what follows from it
+	def      string   // default, as one would write it; empty when there is none or it is computed
+	computed string   // how the default is computed
+	source   string   // where the default comes from
+	required bool     // must be given
+	inherit  bool     // required: it may be given under defaults instead
+	also     []string // what others call it, to suggest the right name
+}
+
+func (sh *shape) isScalar() bool { return sh.kind == valueShape || sh.kind == textShape }
+
+// field returns the field of a name, or nil.
+func (sh *shape) field(name string) *field {
+	for i := range sh.fields {
+		if sh.fields[i].name == name {
+			return &sh.fields[i]
+		}
+	}
+	return nil
+}
+
+// names lists the fields, the nearest to a misspelt one first.
+func (sh *shape) names(word string) string {
+	var all []string
+	for _, f := range sh.fields {
+		all = append(all, f.name)
+	}
+	return someOf(byNearness(word, all))
+}
+
+// suggest says which field is meant by a misspelt one, or nothing.
+func (sh *shape) suggest(word string) string {
+	var all []string
+	for _, f := range sh.fields {
+		for _, w := range f.also {
+			if fold(w) == fold(word) {
+				return didYouMean(f.name)
+			}
+		}
+		all = append(all, f.name)
+	}
+	return didYouMean(nearest(word, all))
+}
+
+// language returns the shape of a scenario.
+func language() *shape {
+	return object(
+		field{name: "name", shape: scenarioName(), required: true,
+			doc: "Name of the scenario: words of letters, digits, \"_\", \"-\" and \".\", joined by \"/\"."},
+		field{name: "source", shape: text(), also: []string{"reference", "paper"},
+			doc: "Where the scenario comes from: document and figure."},
+		field{name: "description", shape: text(), also: []string{"summary", "comment"},
+			doc: "What the scenario shows, in one line."},
+		field{name: "model", shape: modelShape(), required: true,
+			doc: "How long the fabric runs, and from which seed."},
+		field{name: "wall", shape: wallShape(), also: []string{"real", "clock"},
+			doc: "How model time follows the wall clock."},
+		field{name: "defaults", shape: object(
+			field{name: "link", shape: object(linkFields()...), also: []string{"links"}, doc: "What links have that do not say otherwise."},
+			field{name: "switch", shape: object(switchFields()...), also: []string{"switches"}, doc: "What switches have that do not say otherwise."},
+			field{name: "flow", shape: object(flowFields()...), also: []string{"flows"}, doc: "What flows have that do not say otherwise."},
+		), doc: "What links, switches and flows have that do not say otherwise."},
+		field{name: "switches", shape: &shape{kind: mapShape, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields()...)},
+			doc: "The switches, by name, and what each has that differs from defaults.switch."},
+		field{name: "endpoints", shape: &shape{kind: listShape, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", item: names()}, required: true, also: []string{"hosts", "nodes"},
+			doc: "The endpoints: names, or ranges of names."},
+		field{name: "links", shape: &shape{kind: listShape, what: "a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}", key: "name", short: "between", item: object(append([]field{
+			{name: "name", shape: linkName(), doc: "Name of the link, for events, metrics and --set. A link of a range has none.", computed: "what it joins, \"A - B\""},
+			{name: "between", shape: jointShape(), required: true, also: []string{"endpoints", "nodes", "ends"}, doc: "The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise."},
+		}, linkFields()...)...)}, required: true,
+			doc: "The links, each a text \"X - Y\" or a mapping with what differs from defaults.link."},
+		field{name: "flows", shape: &shape{kind: listShape, what: "a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}", key: "name", item: object(append([]field{
+			{name: "name", shape: flowName(), required: true, doc: "Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot."},
+			{name: "group", shape: flowName(), computed: "the flow's name", doc: "Group under which figures are added up."},
+			{name: "from", shape: endpointPattern(), required: true, also: []string{"source", "src"}, doc: "The endpoint that sends, or a range of them."},
+			{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."},
+		}, flowFields()...)...)}, required: true,
+			doc: "The flows: traffic from one endpoint to another, each with its own rate limiter."},
+		field{name: "events", shape: &shape{kind: listShape, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(
+			field{name: "at", shape: duration(0), required: true, doc: "Model time of the event, within the run."},
+			field{name: "link", shape: linkRef(), required: true, doc: "Name of the link that changes; of one without a name, what it joins, \"A - B\"."},
+			field{name: "rate", shape: rate(), required: true, also: []string{"bandwidth", "speed", "capacity"}, doc: "The link runs at this rate, in both directions, from its next frame on."},
+		)}, doc: "Changes of the fabric at given times."},
+		field{name: "measure", shape: object(
+			field{name: "window", shape: duration(1), def: "2ms", source: "HPL-2002-224, section III: \"a sliding time window of duration 2ms\"",
+				doc: "Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run."},
+		), doc: "How results are taken."},
+		field{name: "expect", shape: &shape{kind: listShape, what: "a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}", key: "id", item: checkShape()}, also: []string{"checks", "assert", "claims"},
+			doc: "Claims and the ranges in which they hold."},
+	)
+}
+
+func modelShape() *shape {
+	return object(
+		field{name: "duration", shape: duration(1), required: true, also: []string{"length", "time", "stop"},
+			doc: "How long the fabric runs, in model time; above zero."},
+		field{name: "seed", shape: natural(), def: "1", doc: "Seed of all random draws. The same seed gives the same run."},
+		field{name: "framing", shape: word("paper", "wire"), def: "paper", source: "HPL-2002-224, Table I",
+			doc: "Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow control; wire counts the bytes that are sent."},
+	)
+}
+
+func wallShape() *shape {
+	return object(
+		field{name: "dilation", shape: count(1, 1<<31), def: "200", also: []string{"slowdown", "scale", "factor"},
+			doc: "How many times slower than model time the wall clock runs; a whole factor of 1 or more."},
+		field{name: "udp-port", shape: count(0, 65535), def: "0", also: []string{"port"},
+			doc: "First UDP port of the fabric, two to a link; 0 lets the kernel choose."},
+		field{name: "socket-buffer", shape: size(4096 + 26 + 48), def: "128KiB", also: []string{"buffer", "rcvbuf"},
+			doc: "Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes) with its trailer (48 bytes)."},
+	)
+}
+
+func linkFields() []field {
+	return []field{
+		{name: "rate", shape: rate(), required: true, inherit: true, also: []string{"bandwidth", "speed", "capacity"},
+			doc: "Rate of each direction; above zero."},
+		{name: "propagation", shape: duration(1000), def: "1ns", also: []string{"delay", "latency"},
+			doc: "Time on the way; at least 1ns, since no latency in a model is zero."},
+		{name: "flow-control", shape: word("credit"), def: "credit",
+			doc: "How a receiver keeps the sender from overrunning it: credit is InfiniBand's, absolute counters of 64-byte blocks."},
+		{name: "buffer", shape: buffer(), def: "4 packets", source: "HPL-2002-224, Table I", also: []string{"queue", "buffers"},
+			doc: "Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance."},
+		{name: "resend", shape: duration(1000), def: "262.144us", source: "IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)",
+			doc: "Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns."},
+	}
+}
+
+func switchFields() []field {
+	return []field{
+		{name: "kind", shape: word("input-buffered"), def: "input-buffered", doc: "Where frames wait: at the port that they came in by."},
+		{name: "forwarding-delay", shape: duration(1000), def: "40ns", source: "HPL-2002-224, Table I", also: []string{"delay", "latency"},
+			doc: "From the first bit in to the first bit out, at the least; no less than the 20 bytes of the header take on any link of the switch, and at least 1ns."},
+		{name: "crossbar", shape: word("multi-output", "single-output"), def: "multi-output",
+			doc: "Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the model M2)."},
+		{name: "bypass", shape: count(0, 1<<20), def: "4", source: "HPL-2002-224, Table I: \"max bypass: 4\"",
+			doc: "How often younger frames may overtake one whose input is busy; counts with single-output only."},
+		{name: "marking", shape: object(
+			field{name: "scheme", shape: hinted(word("none", "naive", "input", "input-output"), map[string]string{"off": "none", "input-triggered": "input", "input-output-triggered": "input-output"}), def: "none",
+				doc: "Which packets are marked, and when: none; naive, those of an input buffer that has become full; input, all that wait for the outputs for which packets of a full buffer wait; input-output, in addition all that wait for an output for which the threshold is reached."},
+			field{name: "threshold", shape: threshold(), def: "4", source: "HPL-2002-224, Fig. 3(c)",
+				doc: "Frames that wait for an output, from which on input-output marks; at least 1. none turns input-output into input."},
+			field{name: "exceeds", shape: word(">=", ">"), def: ">=",
+				doc: "How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."},
+			field{name: "counts", shape: word("waiting", "waiting-and-sending"), def: "waiting", source: "HPL-2002-224, footnote 6",
+				doc: "Whether the frame being sent counts among those that wait."},
+			field{name: "full-at", shape: fullAt(), def: "whole", source: "HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3",
+				doc: "Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer."},
+			field{name: "skip-blocked", shape: flag(), def: "false", source: "HPL-2002-224, footnote 4",
+				doc: "Do not mark what waits for a link that has no credit."},
+			field{name: "idle-exempt", shape: flag(), computed: "false with multi-output, true with single-output",
+				doc: "An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."},
+		), doc: "Which packets the switch marks, and when."},
+	}
+}
+
+func flowFields() []field {
+	return []field{
+		{name: "start", shape: start(), def: "0s", also: []string{"begin"},
+			doc: "When the flow starts; with a step, \"0us + 100us\", each further member of a range starts that much later. Before the end of the run."},
+		{name: "stop", shape: stop(), def: "end", also: []string{"until"},
+			doc: "When the flow stops, after its start; end is the end of the run."},
+		{name: "jitter", shape: duration(0), computed: "half a packet's time on the sender's link",
+			doc: "The start is delayed by a random part of this, drawn from the seed."},
+		{name: "traffic", shape: word("greedy", "constant"), def: "greedy", source: "HPL-2002-224, section III: \"All flows are greedy\"",
+			doc: "greedy sends whenever it may; constant offers data at a rate."},
+		{name: "rate", shape: rate(), also: []string{"bandwidth", "speed"},
+			doc: "Rate of constant traffic, payload and header; required there, and no part of greedy traffic."},
+		{name: "packet", shape: packet(), def: "2048B", source: "HPL-2002-224, Table I", also: []string{"size", "payload", "mtu"},
+			doc: "Payload of a packet; a multiple of 4 bytes from 4B to 4096B."},
+		{name: "window", shape: count(1, 1<<23), def: "1", source: "HPL-2002-224, section IV: a window of one packet",
+			doc: "Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers."},
+		{name: "limiter", shape: word("ipd"), def: "ipd",
+			doc: "The rate limiter: ipd holds an inter-packet delay from start to start."},
+		{name: "control", shape: object(
+			field{name: "law", shape: hinted(word("fixed", "lipd", "fimd", "aimd"), map[string]string{"none": "fixed", "off": "fixed", "constant": "fixed", "no": "fixed"}), def: "fixed",
+				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman."},
+			field{name: "rmax-over-rmin", shape: count(1, 1<<31), def: "256", source: "not in the papers; fitted, and the range of IBTA's 8-bit static rate",
+				doc: "The highest rate, that of the sender's link, over the lowest; 1 or more."},
+			field{name: "factor", shape: number("a factor such as 2", func(v float64) error {
+				if v <= 1 {
+					return fmt.Errorf("a factor of %v does not lower a rate: it must be above 1", v)
+				}
+				return nil
+			}), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
+		), doc: "How the source answers marks."},
+	}
+}
+
+func checkShape() *shape {
+	return object(
+		field{name: "id", shape: checkID(), required: true, doc: "Name of the check."},
+		field{name: "source", shape: text(), doc: "Where the claim is made: section, figure or footnote.", computed: "the scenario's source"},
+		field{name: "claim", shape: text(), also: []string{"description"}, doc: "What is claimed, in words."},
+		field{name: "metric", shape: &shape{kind: textShape, what: "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", read: readMetric}, required: true,
+			doc: "What is measured: <object>.<quantity>, or a quotient of two. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."},
+		field{name: "during", shape: &shape{kind: listShape, what: "the begin and the end, such as [42ms, 60ms]", length: 2, item: duration(0)}, required: true,
+			doc: "When it is measured: from and to, within the run."},
+		field{name: "low", shape: number("a number such as 0.9", nil), required: true, also: []string{"min", "minimum"}, doc: "The least value that agrees with the claim."},
+		field{name: "high", shape: number("a number such as 1.0", nil), required: true, also: []string{"max", "maximum"}, doc: "The greatest value that agrees with the claim."},
+		field{name: "expected", shape: word("holds", "differs"), def: "holds", also: []string{"outcome"},
+			doc: "Whether the claim is known to come out: differs is for one that is known not to, with a reason."},
+		field{name: "reason", shape: text(), also: []string{"because"}, doc: "Why the claim does not come out; required with differs."},
+	)
+}
+
+func object(fields ...field) *shape {
+	sh := &shape{kind: objectShape, fields: fields}
+	sh.what = "a mapping with " + sh.names("")
+	return sh
+}
+
+// Field is a field of the scenario language, for documentation.
+type Field struct {
+	Path     string // "defaults.link.rate"; "*" stands for a name, "[]" for the items of a list
+	Doc      string // meaning and range
+	Wanted   string // what may stand there: "a duration such as 100us"
+	Default  string // as one would write it, or how it is computed; may be empty
+	Source   string // where the default comes from; may be empty
+	Required bool   // must be given, here or, in links, switches and flows, under defaults
+}
+
+// Fields returns every field of the language, in its order. Under defaults stand
+// the fields of links, switches and flows once more.
+func Fields() []Field {
+	var out []Field
+	var walk func(path string, sh *shape)
+	walk = func(path string, sh *shape) {
+		switch sh.kind {
+		case mapShape:
+			walk(path+".*", sh.item)
+		case listShape:
+			walk(path+"[]", sh.item)
+		case objectShape:
+			for _, f := range sh.fields {
+				out = append(out, Field{Path: join(path, f.name), Doc: f.doc, Wanted: f.shape.what, Default: f.def + f.computed, Source: f.source,
+					Required: f.required && !strings.HasPrefix(path, "defaults.")})
+				walk(join(path, f.name), f.shape)
+			}
+		}
+	}
+	walk("", language())
+	return out
+}

@@ -1,0 +1,61 @@
+package scenario
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// MetricChecker says whether an expression can be measured in a scenario:
+// whether it is well formed and names what is there. Package emu/metrics has
+// one.
+type MetricChecker func(expr string, s *Scenario) error
+
+// Option changes what Load does.
+type Option func(*options)
+
+type options struct{ metrics MetricChecker }
+
+// CheckMetrics has Load check the metrics under expect, once the rest of the
+// scenario is right.
+func CheckMetrics(check MetricChecker) Option {
+	return func(o *options) { o.metrics = check }
+}
+
+// Load reads a scenario from the text of a file and changes it as sets say, in
+// their order, so that the last of two for one field holds. The name is that of
+// the file, for messages. A scenario that is not right gives an error of type
+// *Errors, with all mistakes that were found: those of values and names first,
+// and, when all of those are right, those of how the parts fit together.
+func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	text := strings.TrimPrefix(string(src), "\uFEFF") // a byte order mark, which some editors write
+	r := newReports(filepath.ToSlash(name), text)
+	root := r.parse(text)
+	if root == nil {
+		return nil, r.err()
+	}
+	sh := language()
+	if root.kind != mapping {
+		root.want(r, mapping, sh)
+		return nil, r.err()
+	}
+	for _, s := range sets {
+		r.apply(root, s)
+	}
+	r.read(root, sh)
+	res := &resolver{reports: r, root: root}
+	s := res.resolve()
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	if o.metrics != nil {
+		res.checkMetrics(s, o.metrics)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,227 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxRange is the most names that a range may stand for: more than a subnet has
+// LIDs, so that a slip of the finger is told apart from a large fabric.
+const maxRange = 65536
+
+// pattern is a name or a range of names: "BC", "A[1-10]", "A[01-10]x".
+type pattern struct {
+	text           string
+	prefix, suffix string
+	low, high      int
+	width          int // digits, with leading zeros; 0 without a range
+	ranged         bool
+}
+
+// names returns the names that a pattern stands for, in order.
+func (p pattern) names() []string {
+	if !p.ranged {
+		return []string{p.prefix}
+	}
+	names := make([]string, 0, p.size())
+	for i := p.low; i <= p.high; i++ {
+		names = append(names, fmt.Sprintf("%s%0*d%s", p.prefix, p.width, i, p.suffix))
+	}
+	return names
+}
+
+// size returns how many names a pattern stands for.
+func (p pattern) size() int {
+	if !p.ranged {
+		return 1
+	}
+	return p.high - p.low + 1
+}
+
+// parsePattern reads a name or a range of names.
+func parsePattern(text string) (pattern, error) {
+	p := pattern{text: text}
+	open := strings.IndexByte(text, '[')
+	if open < 0 {
+		p.prefix = text
+		return p, checkName(text)
+	}
+	end := strings.IndexByte(text, ']')
+	if end < open {
+		return p, fmt.Errorf("%q has a \"[\" without \"]\": a range is written like A[1-10]", text)
+	}
+	p.prefix, p.suffix, p.ranged = text[:open], text[end+1:], true
+	if strings.ContainsAny(p.suffix, "[]") {
+		return p, fmt.Errorf("%q has more than one pair of brackets: a name has one range, like A[1-10]", text)
+	}
+	lowText, highText, found := strings.Cut(text[open+1:end], "-")
+	low, errLow := strconv.ParseUint(lowText, 10, 31)
+	high, errHigh := strconv.ParseUint(highText, 10, 31)
+	if !found || errLow != nil || errHigh != nil {
+		return p, fmt.Errorf("%q is not a range: it is written like A[1-10]", text)
+	}
+	p.low, p.high = int(low), int(high)
+	if p.high < p.low {
+		return p, fmt.Errorf("the range in %q runs backwards: did you mean [%s-%s]?", text, highText, lowText)
+	}
+	if p.size() > maxRange {
+		return p, fmt.Errorf("%q stands for %d names; at most %d are allowed", text, p.size(), maxRange)
+	}
+	if strings.HasPrefix(lowText, "0") && len(lowText) > 1 {
+		if len(lowText) != len(highText) {
+			return p, fmt.Errorf("the two ends of the range in %q have different widths", text)
+		}
+		p.width = len(lowText)
+	}
+	return p, checkName(p.prefix + lowText + p.suffix)
+}
+
+// checkName says whether a name may stand for a machine, a link or a flow.
+// Metrics, links and paths separate names by dots, slashes and spaces.
+func checkName(name string) error {
+	if name == "" {
+		return fmt.Errorf("a name is missing")
+	}
+	for i, c := range name {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || (c < '0' || c > '9') && c != '_' && c != '-') {
+			return fmt.Errorf("%q is not a name: a name is a letter, then letters, digits, \"_\" and \"-\"", name)
+		}
+	}
+	return nil
+}
+
+// checkDotted is checkName for names of several parts joined by a separator.
+func checkDotted(name, separator string) error {
+	for part := range strings.SplitSeq(name, separator) {
+		if err := checkName(part); err != nil {
+			if part == name {
+				return err
+			}
+			return fmt.Errorf("%q is not a name: each part between %q is a letter, then letters, digits, \"_\" and \"-\"", name, separator)
+		}
+	}
+	return nil
+}
+
+// joint is what a link joins: "A[1-10] - A".
+type joint struct {
+	a, b     pattern
+	aAt, bAt int // offsets in the text
+}
+
+// parseJoint reads what a link joins.
+func parseJoint(text string) (joint, int, error) {
+	parts := strings.Split(text, " - ")
+	if len(parts) != 2 {
+		return joint{}, 0, fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text)
+	}
+	var j joint
+	var err error
+	j.aAt = leading(parts[0])
+	j.bAt = len(parts[0]) + 3 + leading(parts[1])
+	if j.a, err = parsePattern(strings.TrimSpace(parts[0])); err != nil {
+		return j, j.aAt, err
+	}
+	if j.b, err = parsePattern(strings.TrimSpace(parts[1])); err != nil {
+		return j, j.bAt, err
+	}
+	if j.a.ranged && j.b.ranged && j.a.size() != j.b.size() {
+		return j, j.bAt, fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long", j.a.text, j.a.size(), j.b.text, j.b.size())
+	}
+	return j, 0, nil
+}
+
+// leading returns how many bytes of space a text begins with.
+func leading(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
+
+// pairs returns the names on both sides, one pair for each link or flow: a range
+// on one side fans out, two go pairwise.
+func pairs(a, b pattern) [][2]string {
+	as, bs := a.names(), b.names()
+	n := max(len(as), len(bs))
+	out := make([][2]string, n)
+	for i := range out {
+		out[i] = [2]string{as[min(i, len(as)-1)], bs[min(i, len(bs)-1)]}
+	}
+	return out
+}
+
+// distance is the number of letters to insert, delete, change or swap with their
+// neighbour to get from a to b (optimal string alignment), whatever the case and
+// whether words are joined by "-" or "_".
+func distance(a, b string) int {
+	x, y := fold(a), fold(b)
+	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
+	for j := range rows[1] {
+		rows[1][j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		before, last, row := rows[0], rows[1], rows[2]
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		rows[0], rows[1], rows[2] = last, row, before
+	}
+	return rows[1][len(y)]
+}
+
+func fold(s string) string {
+	if len(s) > 64 { // longer than any word of ours: what follows cannot make it near
+		s = s[:64]
+	}
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+}
+
+// nearest returns the word that is meant by a misspelt one, or "" when none is
+// near: at most one letter in three may differ.
+func nearest(word string, words []string) string {
+	best, bestDistance := "", 1+max(1, len(fold(word))/3)
+	for _, w := range words {
+		if d := distance(word, w); d < bestDistance {
+			best, bestDistance = w, d
+		}
+	}
+	return best
+}
+
+// byNearness sorts words, the nearest to a misspelt one first. Without one the
+// order stays.
+func byNearness(word string, words []string) []string {
+	sorted := slices.Clone(words)
+	if word == "" {
+		return sorted
+	}
+	near := make(map[string]int, len(sorted))
+	for _, w := range sorted {
+		near[w] = distance(word, w)
+	}
+	slices.SortStableFunc(sorted, func(a, b string) int { return near[a] - near[b] })
+	return sorted
+}
+
+func didYouMean(word string) string {
+	if word == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", word)
+}
+
+// someOf prints a list, of long ones the beginning.
+func someOf(words []string) string {
+	const most = 24
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,367 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// kind is what a node of a file is.
+type kind uint8
+
+const (
+	null kind = iota
+	scalar
+	mapping
+	list
+)
+
+func (k kind) String() string {
+	switch k {
+	case null:
+		return "nothing"
+	case scalar:
+		return "a single value"
+	case mapping:
+		return "a mapping (key: value)"
+	default:
+		return "a list"
+	}
+}
+
+// node is a part of a file, or of a --set, with its place. The resolver asks it
+// for values after the reader has checked it.
+type node struct {
+	kind    kind
+	at      place
+	path    string  // as in Error.Path
+	text    string  // scalar: its text without quotes
+	verbose bool    // scalar: the text stands in the file character by character from inner on
+	inner   int     // scalar: column of the first character of the text
+	entries []entry // mapping, in the order of the file
+	items   []*node // list
+
+	value any  // scalar: what the reader made of the text
+	bad   bool // the reader has refused it: nothing more is said about it
+}
+
+// entry is a key of a mapping and its value.
+type entry struct {
+	key   *node
+	value *node
+}
+
+// get returns the value of a key, or nil.
+func (n *node) get(key string) *node {
+	if n == nil {
+		return nil
+	}
+	for _, e := range n.entries {
+		if e.key.text == key {
+			return e.value
+		}
+	}
+	return nil
+}
+
+// put sets the value of a key. In place of a value that is not a mapping, n
+// becomes one.
+func (n *node) put(key string, v *node) {
+	if n.kind != mapping {
+		n.kind, n.text, n.items, n.entries = mapping, "", nil, nil
+	}
+	for i, e := range n.entries {
+		if e.key.text == key {
+			n.entries[i].value = v
+			return
+		}
+	}
+	n.entries = append(n.entries, entry{key: &node{kind: scalar, at: v.at, text: key}, value: v})
+}
+
+// inside returns the place of the character at an offset (in bytes) of the text.
+func (n *node) inside(offset int) place {
+	if !n.verbose || n.at.set != nil || offset > len(n.text) {
+		return n.at
+	}
+	return place{line: n.at.line, column: n.inner + utf8.RuneCountInString(n.text[:offset])}
+}
+
+// The limits of a file. They only keep a hostile file from exhausting the
+// memory or the stack of the parser; what people write is far below.
+const (
+	maxSource = 16 << 20 // bytes
+	maxDepth  = 100      // nested lists and mappings
+)
+
+// parse reads the file into nodes. It returns nil when the file has no usable
+// content; then it has reported why.
+func (r *reports) parse(src string) *node {
+	top := place{line: 1, column: 1}
+	if len(src) > maxSource {
+		r.add(place{}, "", "the file has %d bytes; at most %d are read", len(src), maxSource)
+		return nil
+	}
+	if !utf8.ValidString(src) {
+		r.add(badUTF8(src), "", "the file is not UTF-8 text")
+		return nil
+	}
+	for i, line := range strings.Split(src, "\n") {
+		for j, c := range []rune(strings.TrimSuffix(line, "\r")) {
+			if c < ' ' && c != '\t' || c == 0x7f {
+				r.add(place{line: i + 1, column: j + 1}, "", "the file holds the control character U+%04X", c)
+				return nil
+			}
+		}
+	}
+	docs, err := parseYAML(src)
+	if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	var root ast.Node
+	for _, doc := range docs {
+		if doc.Body == nil || doc.Body.Type() == ast.DirectiveType || doc.Body.Type() == ast.CommentType {
+			continue
+		}
+		if root != nil {
+			r.add(placeOf(doc.Body), "", "a second document begins here: a file holds one scenario")
+			return nil
+		}
+		root = doc.Body
+	}
+	if root == nil || root.Type() == ast.NullType {
+		r.add(top, "", "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
+		return nil
+	}
+	return r.node(root, "", 0)
+}
+
+func badUTF8(src string) place {
+	line, column := 1, 1
+	for _, c := range src {
+		if c == utf8.RuneError {
+			break
+		}
+		column++
+		if c == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return place{line: line, column: column}
+}
+
+// errDeep says that a file nests too deeply for the parser, at a token.
+type errDeep struct{ at place }
+
+func (errDeep) Error() string { return fmt.Sprintf("nested more than %d deep", maxDepth) }
+
+// parseYAML runs the YAML parser. The parser calls itself for each level, so
+// that the levels are counted before it runs; should it panic, the file is to
+// blame.
+func parseYAML(src string) (docs []*ast.DocumentNode, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
+		}
+	}()
+	tokens := lexer.Tokenize(src)
+	flow, run, line := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
+			if t.Position.Line != line {
+				run = 0
+			}
+			run++
+		}
+		line = t.Position.Line
+		// A block level costs at least one column.
+		if flow > maxDepth || run > maxDepth || t.Position.IndentNum > 4*maxDepth {
+			return nil, errDeep{place{line: t.Position.Line, column: t.Position.Column}}
+		}
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, err
+	}
+	return file.Docs, nil
+}
+
+// syntax reports that the YAML parser has refused the file.
+func (r *reports) syntax(err error) {
+	at := place{line: 1, column: 1}
+	message := err.Error()
+	var deep errDeep
+	var yamlErr yaml.Error
+	switch {
+	case errors.As(err, &deep):
+		at = deep.at
+	case errors.As(err, &yamlErr):
+		message = yamlErr.GetMessage()
+		if t := yamlErr.GetToken(); t != nil && t.Position != nil {
+			at = place{line: t.Position.Line, column: t.Position.Column}
+		}
+	}
+	if strings.Contains(message, "mapping value is not allowed") {
+		message += `; a text that holds ": " stands in quotes`
+	}
+	r.add(at, "", "this is not YAML: %s", message)
+}
+
+func placeOf(n ast.Node) place {
+	t := n.GetToken()
+	if t == nil || t.Position == nil {
+		return place{line: 1, column: 1}
+	}
+	return place{line: t.Position.Line, column: t.Position.Column}
+}
+
+// node turns a node of the YAML tree into one of ours.
+func (r *reports) node(n ast.Node, path string, depth int) *node {
+	out := &node{at: placeOf(n), path: path}
+	if depth > maxDepth {
+		r.add(out.at, path, "nested more than %d deep", maxDepth)
+		out.bad = true
+		return out
+	}
+	refuse := func(what string) *node {
+		r.add(out.at, path, "%s are not part of the scenario language: write the value out, or put what several items share under defaults", what)
+		out.kind, out.bad = scalar, true
+		return out
+	}
+	switch n := n.(type) {
+	case *ast.NullNode:
+		out.kind = null
+	case *ast.MappingNode:
+		out.kind = mapping
+		r.entries(out, n.Values, depth)
+		if len(n.Values) > 0 && !n.IsFlowStyle {
+			out.at = placeOf(n.Values[0].Key) // a mapping's own token is its first colon
+		}
+	case *ast.MappingValueNode:
+		out.kind, out.at = mapping, placeOf(n.Key)
+		r.entries(out, []*ast.MappingValueNode{n}, depth)
+	case *ast.SequenceNode:
+		out.kind = list
+		for i, v := range n.Values {
+			out.items = append(out.items, r.node(v, itemPath(path, i, v), depth+1))
+		}
+	case *ast.AnchorNode:
+		return refuse("anchors (&)")
+	case *ast.AliasNode:
+		return refuse("aliases (*)")
+	case *ast.TagNode:
+		return refuse("tags (!)")
+	case *ast.LiteralNode:
+		out.kind, out.text = scalar, n.Value.Value
+	case ast.ScalarNode:
+		out.kind, out.text = scalar, n.GetToken().Value
+		if s, ok := n.(*ast.StringNode); ok {
+			out.text = s.Value
+		}
+		r.spell(out)
+	default:
+		return refuse(fmt.Sprintf("YAML nodes of type %s", n.Type().YAMLName()))
+	}
+	return out
+}
+
+// itemPath names an item of a list: by its name or id when it has one.
+func itemPath(path string, i int, v ast.Node) string {
+	if m, ok := v.(*ast.MappingNode); ok {
+		for _, e := range m.Values {
+			if k := keyText(e.Key); k == "name" || k == "id" {
+				if s, ok := e.Value.(*ast.StringNode); ok && s.Value != "" && len(s.Value) < 100 {
+					return path + "." + s.Value
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
+}
+
+func keyText(k ast.MapKeyNode) string {
+	if s, ok := k.(*ast.StringNode); ok {
+		return s.Value
+	}
+	if t := k.GetToken(); t != nil {
+		return t.Value
+	}
+	return ""
+}
+
+// entries adds the entries of a mapping and refuses those that come twice.
+func (r *reports) entries(out *node, values []*ast.MappingValueNode, depth int) {
+	for _, v := range values {
+		key := &node{kind: scalar, at: placeOf(v.Key), text: keyText(v.Key), path: out.path}
+		switch k := v.Key.(type) {
+		case *ast.MergeKeyNode:
+			r.add(key.at, out.path, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
+			continue
+		case ast.ScalarNode:
+			switch k.(type) {
+			case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+				r.add(key.at, out.path, "a key is a plain word")
+				continue
+			}
+		default:
+			r.add(key.at, out.path, "a key is a plain word")
+			continue
+		}
+		if first := out.key(key.text); first != nil {
+			r.add(key.at, out.path, "%q stands here a second time; the first is in line %d", key.text, first.at.line)
+			continue
+		}
+		r.spell(key)
+		path := key.text
+		if out.path != "" {
+			path = out.path + "." + key.text
+		}
+		value := &node{kind: null, at: key.at, path: path}
+		if v.Value != nil {
+			value = r.node(v.Value, path, depth+1)
+			if value.kind == null {
+				value.at = key.at // what is missing has no place of its own
+			}
+		}
+		out.entries = append(out.entries, entry{key: key, value: value})
+	}
+}
+
+// key returns the node of a key, or nil.
+func (n *node) key(text string) *node {
+	for _, e := range n.entries {
+		if e.key.text == text {
+			return e.key
+		}
+	}
+	return nil
+}
+
+// spell finds out whether a scalar's text stands in the file as it is, so that
+// a caret can point into it.
+func (r *reports) spell(n *node) {
+	if n.at.line < 1 || n.at.line > len(r.lines) {
+		return
+	}
+	line := []rune(r.lines[n.at.line-1])
+	for skip := range 2 { // with and without a quote
+		from := n.at.column - 1 + skip
+		if from >= 0 && from <= len(line) && strings.HasPrefix(string(line[from:]), n.text) {
+			n.verbose, n.inner = true, from+1
+			return
+		}
+	}
+}

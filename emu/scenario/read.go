@@ -1,0 +1,129 @@
+package scenario
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// read checks a tree against a shape: keys, kinds and values. It leaves the
+// values in the nodes and marks as bad what it has refused.
+func (r *reports) read(n *node, sh *shape) {
+	if n.bad {
+		return
+	}
+	switch sh.kind {
+	case objectShape:
+		r.readObject(n, sh)
+	case mapShape:
+		if n.kind == null || n.want(r, mapping, sh) {
+			for _, e := range n.entries {
+				if err := checkName(e.key.text); err != nil {
+					r.add(e.key.at, n.path, "%v%s", err, rangeHint(e.key.text))
+					e.value.bad = true
+					continue
+				}
+				r.read(e.value, sh.item)
+			}
+		}
+	case listShape:
+		r.readList(n, sh)
+	default:
+		r.readValue(n, sh)
+	}
+}
+
+func rangeHint(name string) string {
+	if strings.ContainsAny(name, "[]") {
+		return "; switches are named one by one, without ranges"
+	}
+	return ""
+}
+
+// want reports a node that is not of a kind.
+func (n *node) want(r *reports, k kind, sh *shape) bool {
+	if n.kind == k {
+		return true
+	}
+	n.bad = true
+	r.add(n.at, n.path, "%s stands here, where %s is wanted", n.kind, sh.what)
+	return false
+}
+
+func (r *reports) readObject(n *node, sh *shape) {
+	if n.kind == null {
+		n.kind = mapping
+	}
+	if !n.want(r, mapping, sh) {
+		return
+	}
+	for _, e := range n.entries {
+		f := sh.field(e.key.text)
+		if f == nil {
+			r.add(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, sh.suggest(e.key.text), sh.names(e.key.text))
+			continue
+		}
+		r.read(e.value, f.shape)
+	}
+	for _, f := range sh.fields {
+		if f.required && !f.inherit && n.get(f.name) == nil {
+			r.add(n.at, n.path, "%s is missing: %s is wanted", f.name, f.shape.what)
+			n.bad = true
+		}
+	}
+}
+
+func (r *reports) readList(n *node, sh *shape) {
+	if n.kind == null && sh.length == 0 {
+		n.kind = list
+	}
+	if !n.want(r, list, sh) {
+		return
+	}
+	if sh.length > 0 && len(n.items) != sh.length {
+		n.bad = true
+		r.add(n.at, n.path, "a list of %d stands here, where %s is wanted", len(n.items), sh.what)
+		return
+	}
+	for _, v := range n.items {
+		if v.kind == scalar && sh.short != "" {
+			text := *v
+			*v = node{kind: mapping, at: text.at, path: text.path, bad: text.bad}
+			v.put(sh.short, &text)
+		}
+		r.read(v, sh.item)
+		n.bad = n.bad || v.bad && sh.length > 0
+	}
+}
+
+func (r *reports) readValue(n *node, sh *shape) {
+	if n.kind == null {
+		n.bad = true
+		r.add(n.at, n.path, "a value is missing: %s is wanted", sh.what)
+		return
+	}
+	if !n.want(r, scalar, sh) {
+		return
+	}
+	v, err := sh.read(n.text)
+	if err != nil {
+		n.bad = true
+		at := n.at
+		var off offsetError
+		if errors.As(err, &off) {
+			at = n.inside(off.offset)
+		}
+		r.add(at, n.path, "%v%s", err, sh.suggestUnit(n.text))
+		return
+	}
+	n.value = v
+}
+
+// suggestUnit says which unit is meant by a misspelt one, or nothing.
+func (sh *shape) suggestUnit(text string) string {
+	number, word := splitUnit(text)
+	if number == "" || word == "" || slices.Contains(sh.units, word) {
+		return ""
+	}
+	return didYouMean(nearest(word, sh.units))
+}
