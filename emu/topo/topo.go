@@ -23,7 +23,7 @@ type Machine struct {
 	Switch *scenario.Switch // nil for an endpoint
 	LID    wire.LID         // address; index + 1
 	Ports  []Port
-	Routes []port.ID // switches: the port towards each LID; NoRoute where there is none
+	Routes []port.ID // switches: the port towards each LID, indexed by it; NoRoute where there is none
 }
 
 // NoRoute stands in Machine.Routes for a LID that cannot be reached.
