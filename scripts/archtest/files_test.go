@@ -3,6 +3,7 @@ package archtest
 import (
 	"bytes"
 	"errors"
+	"go/ast"
 	"go/format"
 	"io/fs"
 	"os"
@@ -124,4 +125,37 @@ func files(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// scripts/test.sh runs the tests of wall timing and of allocations apart, without
+// the race detector, and finds them by name. A test that is kept from the race
+// detector under another name would never run at all.
+func TestEveryTestIsInAPass(t *testing.T) {
+	apart := regexp.MustCompile(`^Test(Wall|Allocs)`)
+	for _, p := range packages(t) {
+		for _, f := range p.files {
+			if !f.test {
+				continue
+			}
+			noRace := false
+			for line := range strings.Lines(string(f.src[:p.fset.Position(f.ast.Package).Offset])) {
+				if rest, ok := strings.CutPrefix(line, "//go:build "); ok && strings.Contains(rest, "!race") {
+					noRace = true
+				}
+			}
+			for _, d := range f.ast.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok || fn.Recv != nil || fn.Name.Name == "TestMain" || !regexp.MustCompile(`^(Test|Fuzz|Example)`).MatchString(fn.Name.Name) {
+					continue
+				}
+				at := p.fset.Position(fn.Pos())
+				switch named := apart.MatchString(fn.Name.Name); {
+				case noRace && !named:
+					t.Errorf("%s:%d: %s never runs: in a file with \"!race\" its name begins with TestWall or TestAllocs", at.Filename, at.Line, fn.Name.Name)
+				case named && !noRace:
+					t.Errorf("%s:%d: %s belongs in a file with \"//go:build !race\": the race detector spoils timing and allocations", at.Filename, at.Line, fn.Name.Name)
+				}
+			}
+		}
+	}
 }
