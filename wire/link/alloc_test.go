@@ -1,0 +1,57 @@
+//go:build !race
+
+package link_test
+
+import (
+	"errors"
+	"testing"
+
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+func TestNothingIsAllocated(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			a, b := k.pair(t)
+			out, in := make([]byte, 2122), make([]byte, 4096)
+			round := func() {
+				send(t, a, out)
+				recv(t, b, in)
+				if n, err := b.Recv(in); n != 0 || err != nil { // nothing waits
+					t.Fatalf("Recv = %d, %v", n, err)
+				}
+			}
+			for range 300 { // a pipe has held a datagram in each of its slots
+				round()
+			}
+			if n := testing.AllocsPerRun(500, round); n != 0 {
+				t.Errorf("a datagram allocates %v times", n)
+			}
+		})
+	}
+}
+
+func TestFullPipeAllocatesNothing(t *testing.T) {
+	a, _ := link.Pipe(1)
+	out := make([]byte, 100)
+	send(t, a, out)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := a.Send(out); !errors.Is(err, link.ErrFull) {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("a refusal allocates %v times", n)
+	}
+}
+
+func TestLostAllocatesNothing(t *testing.T) {
+	a, _ := udpPair(t, link.UDPOptions{Buffer: unit.MiB})
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := a.Lost(); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("Lost allocates %v times", n)
+	}
+}

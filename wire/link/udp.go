@@ -1,0 +1,295 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/unit"
+)
+
+// UDPOptions says how to make a UDP link. The zero value is a link on ports that
+// the kernel chooses, with the kernel's own buffer.
+type UDPOptions struct {
+	// Port is the UDP port of the first end, 1 to 65534; the second has the next
+	// one. 0 lets the kernel choose both, and they need not follow each other.
+	Port int
+
+	// Buffer is the receive buffer to ask for, up to 1 GiB; 0 leaves what the
+	// kernel gives to every socket. The kernel counts what a datagram takes in its
+	// memory against it, which is more than the datagram has bytes: reckon with
+	// twice the bytes that may wait, and 1 KiB for each datagram.
+	Buffer unit.Size
+
+	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
+	Stamp bool
+}
+
+// UDP is one end of a UDP link: a non-blocking socket that is bound to the
+// loopback address and connected to its peer, so that the kernel refuses what
+// anyone else sends to it. It is no net.UDPConn, because a socket of package net
+// also wakes the poller of the Go runtime with every datagram.
+//
+// The methods call the kernel without telling the scheduler (RawSyscall): none
+// of them can block, and the detour would cost as much as a third of the call.
+type UDP struct {
+	fd      int // -1 once closed
+	port    int
+	granted unit.Size
+
+	// What RecvStamped hands to the kernel. It is here and not on the stack,
+	// because the kernel sees it through pointers within it.
+	msg     unix.Msghdr
+	vec     unix.Iovec
+	control [8]uint64 // 64 bytes of control messages, aligned for their headers
+}
+
+// UDPPair returns the two ends of a UDP link on the loopback interface. If it
+// fails, nothing stays open; if a port is taken, the error says which, and
+// errors.Is(err, unix.EADDRINUSE) holds.
+func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
+	if opts.Port < 0 || opts.Port > 65534 {
+		return nil, nil, fmt.Errorf("UDP port %d: a link wants two ports from 1 to 65535", opts.Port)
+	}
+	if opts.Buffer < 0 || opts.Buffer > unit.GiB {
+		return nil, nil, fmt.Errorf("receive buffer of %v: 0 to 1 GiB are possible", opts.Buffer)
+	}
+	second := 0
+	if opts.Port != 0 {
+		second = opts.Port + 1
+	}
+	// Both are bound before either is connected: a datagram to a port that no one
+	// has bound comes back as an error on the socket that sent it.
+	if a, err = listenUDP(opts.Port, opts); err != nil {
+		return nil, nil, err
+	}
+	if b, err = listenUDP(second, opts); err != nil {
+		return nil, nil, errors.Join(err, a.Close())
+	}
+	if err = errors.Join(a.connect(b.port), b.connect(a.port)); err != nil {
+		return nil, nil, errors.Join(err, a.Close(), b.Close())
+	}
+	return a, b, nil
+}
+
+// local returns the address of a port on the loopback interface.
+func local(port int) unix.Sockaddr {
+	return &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+}
+
+// listenUDP opens one end and binds it.
+func listenUDP(port int, opts UDPOptions) (*UDP, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a UDP socket: %w", err)
+	}
+	u := &UDP{fd: fd, port: port}
+	if err := u.setUp(opts); err != nil {
+		return nil, errors.Join(err, u.Close())
+	}
+	return u, nil
+}
+
+// setUp sets the options of the socket, binds it and reads back what the kernel
+// chose.
+func (u *UDP) setUp(opts UDPOptions) error {
+	// Never in fragments: a path that is too narrow is an error of the first Send
+	// and not a slower link.
+	if err := unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO); err != nil {
+		return fmt.Errorf("forbid fragments on a UDP socket: %w", err)
+	}
+	if opts.Buffer > 0 {
+		// The first needs CAP_NET_ADMIN and goes beyond net.core.rmem_max; the second
+		// is cut to it.
+		if unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(opts.Buffer)) != nil {
+			if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, int(opts.Buffer)); err != nil {
+				return fmt.Errorf("set the receive buffer of a UDP socket to %v: %w", opts.Buffer, err)
+			}
+		}
+	}
+	if opts.Stamp {
+		if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
+			return fmt.Errorf("ask for receive times on a UDP socket: %w", err)
+		}
+	}
+	if err := unix.Bind(u.fd, local(u.port)); err != nil {
+		if errors.Is(err, unix.EADDRINUSE) {
+			return fmt.Errorf("UDP port %d is in use: %w", u.port, err)
+		}
+		return fmt.Errorf("bind UDP port %d: %w", u.port, err)
+	}
+	doubled, err := unix.GetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return fmt.Errorf("read the receive buffer of a UDP socket: %w", err)
+	}
+	u.granted = unit.Size(doubled / 2)
+	name, err := unix.Getsockname(u.fd)
+	if err != nil {
+		return fmt.Errorf("read the port of a UDP socket: %w", err)
+	}
+	u.port = name.(*unix.SockaddrInet4).Port
+	return nil
+}
+
+// connect fixes the peer.
+func (u *UDP) connect(port int) error {
+	if err := unix.Connect(u.fd, local(port)); err != nil {
+		return fmt.Errorf("connect UDP port %d to %d: %w", u.port, port, err)
+	}
+	// Until now anyone could send here. The peer has not, so what waits is not ours.
+	var strange [1]byte
+	for {
+		if n, err := u.Recv(strange[:]); n == 0 && !errors.Is(err, ErrTooLong) {
+			return err
+		}
+	}
+}
+
+// Send sends b as one datagram. ErrFull means that the kernel has no memory for
+// it now; a full buffer of the receiver does not show here, but in the receiver's
+// Lost.
+func (u *UDP) Send(b []byte) error {
+	if err := check(len(b)); err != nil {
+		return err
+	}
+	for {
+		if u.fd < 0 {
+			return ErrClosed
+		}
+		_, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(u.fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		case unix.EAGAIN, unix.ENOBUFS:
+			return ErrFull
+		case unix.EMSGSIZE:
+			return ErrTooLong
+		default:
+			return u.wrap("send", errno)
+		}
+	}
+}
+
+// Recv reads the next datagram into b.
+func (u *UDP) Recv(b []byte) (int, error) {
+	for {
+		if u.fd < 0 {
+			return 0, ErrClosed
+		}
+		// With MSG_TRUNC the kernel returns the length that the datagram had.
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(u.fd),
+			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
+		switch errno {
+		case 0:
+			if int(n) > len(b) {
+				return 0, ErrTooLong
+			}
+			if n > 0 {
+				return int(n), nil
+			}
+			// An empty datagram is none of ours, and another may be behind it.
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return 0, nil
+		default:
+			return 0, u.wrap("receive", errno)
+		}
+	}
+}
+
+// RecvStamped is Recv that also returns when the datagram came into the kernel of
+// this host: CLOCK_REALTIME in nanoseconds since 1970, or 0 if the link was made
+// without Stamp.
+func (u *UDP) RecvStamped(b []byte) (n int, stamp int64, err error) {
+	u.vec.Base = unsafe.SliceData(b)
+	u.vec.SetLen(len(b))
+	u.msg.Iov = &u.vec
+	u.msg.SetIovlen(1)
+	u.msg.Control = (*byte)(unsafe.Pointer(&u.control))
+	defer func() { u.vec.Base = nil }() // b is the caller's again
+	for {
+		if u.fd < 0 {
+			return 0, 0, ErrClosed
+		}
+		u.msg.SetControllen(int(unsafe.Sizeof(u.control)))
+		got, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(u.fd), uintptr(unsafe.Pointer(&u.msg)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		switch errno {
+		case 0:
+			if int(got) > len(b) {
+				return 0, 0, ErrTooLong
+			}
+			if got > 0 {
+				return int(got), u.stamp(), nil
+			}
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return 0, 0, nil
+		default:
+			return 0, 0, u.wrap("receive", errno)
+		}
+	}
+}
+
+// stamp returns the time in the control messages of the last datagram. No other
+// kind of message was asked for, so it is the first one or there is none.
+func (u *UDP) stamp() int64 {
+	header := (*unix.Cmsghdr)(unsafe.Pointer(&u.control))
+	if int(u.msg.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) ||
+		header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS {
+		return 0
+	}
+	return (*unix.Timespec)(unsafe.Add(unsafe.Pointer(&u.control), unix.CmsgLen(0))).Nano()
+}
+
+// wrap turns an error of the kernel into one of this package.
+func (u *UDP) wrap(what string, errno unix.Errno) error {
+	if errno == unix.ECONNREFUSED {
+		return ErrPeerClosed
+	}
+	return fmt.Errorf("%s on UDP port %d: %w", what, u.port, errno)
+}
+
+// Granted returns the receive buffer that the kernel gave, in the terms of
+// UDPOptions.Buffer. (The kernel doubles what it is asked for, to allow for its
+// own records, and reports the double; this is the half.) Where it is less than
+// was asked for, net.core.rmem_max is in the way.
+func (u *UDP) Granted() unit.Size { return u.granted }
+
+// LocalPort returns the UDP port of this end.
+func (u *UDP) LocalPort() int { return u.port }
+
+// FD returns the file descriptor, for a poller; -1 once the end is closed.
+func (u *UDP) FD() int { return u.fd }
+
+// Lost returns how many datagrams the kernel has dropped on their way into this
+// end since it was opened, modulo 2^32. Nearly always its buffer was full.
+func (u *UDP) Lost() (uint32, error) {
+	if u.fd < 0 {
+		return 0, ErrClosed
+	}
+	var info [unix.SK_MEMINFO_VARS]uint32
+	size := uint32(unsafe.Sizeof(info))
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(u.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return 0, fmt.Errorf("read the losses of UDP port %d: %w", u.port, errno)
+	}
+	return info[unix.SK_MEMINFO_DROPS], nil
+}
+
+// Close closes the socket.
+func (u *UDP) Close() error {
+	if u.fd < 0 {
+		return nil
+	}
+	fd := u.fd
+	u.fd = -1
+	if err := unix.Close(fd); err != nil {
+		return fmt.Errorf("close UDP port %d: %w", u.port, err)
+	}
+	return nil
+}

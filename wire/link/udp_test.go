@@ -1,0 +1,233 @@
+package link_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// The sockets are connected, so the kernel tells a stranger that there is no one
+// at the port, and the ends of the link see nothing of it.
+func TestForeignDatagramIsRefusedByTheKernel(t *testing.T) {
+	a, b := udpPair(t, link.UDPOptions{})
+	stranger, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.LocalPort()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if _, err := stranger.Write([]byte("let me in")); err != nil {
+		t.Fatal(err)
+	}
+	if err := stranger.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Read(make([]byte, 100)); !errors.Is(err, unix.ECONNREFUSED) {
+		t.Errorf("the stranger sees %v, want %v", err, unix.ECONNREFUSED)
+	}
+	silent(t, a)
+	silent(t, b)
+	send(t, b, []byte("mine"))
+	if got := recv(t, a, make([]byte, 100)); string(got) != "mine" {
+		t.Errorf("the link carries %q", got)
+	}
+}
+
+// freePorts returns a port that is free with the next one, as far as can be told.
+func freePorts(t *testing.T) int {
+	t.Helper()
+	for port := 20003; port < 30000; port += 97 {
+		a, b, err := link.UDPPair(link.UDPOptions{Port: port})
+		if err == nil {
+			closeBoth(t, a, b)
+			return port
+		}
+	}
+	t.Skip("no two free UDP ports in a row between 20003 and 30000")
+	return 0
+}
+
+func closeBoth(t *testing.T, a, b *link.UDP) {
+	t.Helper()
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPortsAreTheOnesAskedFor(t *testing.T) {
+	port := freePorts(t)
+	a, b := udpPair(t, link.UDPOptions{Port: port})
+	if a.LocalPort() != port || b.LocalPort() != port+1 {
+		t.Errorf("ports %d and %d, want %d and %d", a.LocalPort(), b.LocalPort(), port, port+1)
+	}
+	a, b = udpPair(t, link.UDPOptions{})
+	if a.LocalPort() == 0 || b.LocalPort() == 0 || a.LocalPort() == b.LocalPort() {
+		t.Errorf("the kernel chose ports %d and %d", a.LocalPort(), b.LocalPort())
+	}
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+func TestPortInUse(t *testing.T) {
+	port := freePorts(t)
+	for _, c := range []struct {
+		name  string
+		taken int
+	}{{"first", port}, {"second", port + 1}} {
+		t.Run(c.name, func(t *testing.T) {
+			squatter, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: c.taken})
+			if err != nil {
+				t.Skip(err)
+			}
+			defer squatter.Close()
+			before := descriptors(t)
+			_, _, err = link.UDPPair(link.UDPOptions{Port: port})
+			if !errors.Is(err, unix.EADDRINUSE) {
+				t.Fatalf("got %v, want %v", err, unix.EADDRINUSE)
+			}
+			if want := fmt.Sprintf("UDP port %d is in use: ", c.taken); !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("the error is %q, want %q first", err, want)
+			}
+			if after := descriptors(t); after != before {
+				t.Errorf("%d descriptors are open, %d were before", after, before)
+			}
+		})
+	}
+}
+
+func TestImpossibleOptionsAreRefused(t *testing.T) {
+	for _, opts := range []link.UDPOptions{{Port: -1}, {Port: 65535}, {Port: 1 << 20}, {Buffer: -1}, {Buffer: unit.GiB + 1}} {
+		if a, b, err := link.UDPPair(opts); err == nil {
+			closeBoth(t, a, b)
+			t.Errorf("%+v is taken", opts)
+		}
+	}
+}
+
+func TestGrantedBuffer(t *testing.T) {
+	a, b := udpPair(t, link.UDPOptions{Buffer: 64 * unit.KiB})
+	if a.Granted() != 64*unit.KiB || b.Granted() != 64*unit.KiB {
+		t.Errorf("asked for 64 KiB, granted %d and %d", a.Granted(), b.Granted())
+	}
+	a, _ = udpPair(t, link.UDPOptions{})
+	if a.Granted() <= 0 {
+		t.Errorf("asked for nothing, granted %d", a.Granted())
+	}
+	// What is beyond the limit of the host is granted or cut, and never hidden.
+	a, _ = udpPair(t, link.UDPOptions{Buffer: unit.GiB})
+	if a.Granted() <= 64*unit.KiB || a.Granted() > unit.GiB {
+		t.Errorf("asked for 1 GiB, granted %d", a.Granted())
+	}
+}
+
+func TestLostCountsWhatTheKernelDropped(t *testing.T) {
+	a, b := udpPair(t, link.UDPOptions{Buffer: 16 * unit.KiB})
+	if n, err := b.Lost(); n != 0 || err != nil {
+		t.Fatalf("Lost of a new link = %d, %v", n, err)
+	}
+	const sent = 200
+	out := make([]byte, 2122)
+	for range sent {
+		send(t, a, out)
+	}
+	var received, lost int
+	buf := make([]byte, 4096)
+	for end := time.Now().Add(time.Second); received+lost < sent && time.Now().Before(end); {
+		n, err := b.Recv(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			received++
+		}
+		l, err := b.Lost()
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = int(l)
+	}
+	if lost == 0 || received == 0 || received+lost != sent {
+		t.Errorf("%d sent, %d received, %d lost", sent, received, lost)
+	}
+	if n, err := a.Lost(); n != 0 || err != nil {
+		t.Errorf("Lost of the sender = %d, %v", n, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Lost(); !errors.Is(err, link.ErrClosed) {
+		t.Errorf("Lost of a closed end: %v, want %v", err, link.ErrClosed)
+	}
+}
+
+func TestStampIsTheTimeOfArrival(t *testing.T) {
+	a, b := udpPair(t, link.UDPOptions{Stamp: true})
+	now := func() int64 {
+		var ts unix.Timespec
+		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &ts); err != nil {
+			t.Fatal(err)
+		}
+		return ts.Nano()
+	}
+	buf := make([]byte, 100)
+	for range 10 {
+		before := now()
+		send(t, a, []byte{1})
+		time.Sleep(5 * time.Millisecond) // delivered long before it is read
+		late := now()
+		n, stamp, err := b.RecvStamped(buf)
+		if n != 1 || err != nil {
+			t.Fatalf("RecvStamped = %d, %v", n, err)
+		}
+		if stamp < before || stamp > late {
+			t.Errorf("the stamp is %d ns after the send and %d ns before the read", stamp-before, late-stamp)
+		}
+	}
+}
+
+func TestLinkWithoutStampsHasNone(t *testing.T) {
+	a, b := udpPair(t, link.UDPOptions{})
+	send(t, a, []byte("plain"))
+	buf := make([]byte, 100)
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		n, stamp, err := b.RecvStamped(buf)
+		if err != nil || stamp != 0 {
+			t.Fatalf("RecvStamped = %d, %d, %v", n, stamp, err)
+		}
+		if n > 0 {
+			if string(buf[:n]) != "plain" {
+				t.Errorf("got %q", buf[:n])
+			}
+			return
+		}
+	}
+	t.Error("nothing came within a second")
+}
+
+func TestDescriptorIsGoneAfterClose(t *testing.T) {
+	a, _ := udpPair(t, link.UDPOptions{})
+	if a.FD() < 0 {
+		t.Errorf("FD of an open end is %d", a.FD())
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if a.FD() != -1 {
+		t.Errorf("FD of a closed end is %d", a.FD())
+	}
+}
