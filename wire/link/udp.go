@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,7 @@ type UDPOptions struct {
 	Buffer unit.Size
 
 	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
+	// UDPPair then waits until it does, some milliseconds at most as a rule.
 	Stamp bool
 }
 
@@ -68,7 +70,11 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if b, err = listenUDP(second, opts); err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	if err = errors.Join(a.connect(b.port), b.connect(a.port)); err != nil {
+	err = errors.Join(a.connect(b.port), b.connect(a.port))
+	if err == nil && opts.Stamp {
+		err = awaitStamps(a, b)
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, a.Close(), b.Close())
 	}
 	return a, b, nil
@@ -143,6 +149,35 @@ func (u *UDP) connect(port int) error {
 	for {
 		if n, err := u.Recv(strange[:]); n == 0 && !errors.Is(err, ErrTooLong) {
 			return err
+		}
+	}
+}
+
+// awaitStamps returns when the kernel stamps datagrams as they come. It begins to
+// a moment after the first socket of the host has asked for it; until then it
+// gives the time of the reading, which a test of real timing would take for
+// lateness.
+func awaitStamps(from, to *UDP) error {
+	var b [1]byte
+	for end := time.Now().Add(time.Second); ; {
+		if err := from.Send(b[:]); err != nil {
+			return err
+		}
+		for {
+			time.Sleep(100 * time.Microsecond)
+			reading := time.Now()
+			n, stamp, err := to.RecvStamped(b[:])
+			switch {
+			case err != nil:
+				return err
+			case n > 0 && stamp != 0 && stamp < reading.UnixNano():
+				return nil
+			case reading.After(end):
+				return fmt.Errorf("UDP port %d: the kernel does not stamp datagrams", to.port)
+			}
+			if n > 0 {
+				break
+			}
 		}
 	}
 }
