@@ -8,7 +8,7 @@ import (
 	"fabemu/wire"
 )
 
-func TestNothingIsAllocated(t *testing.T) {
+func TestAllocsOfAFrame(t *testing.T) {
 	for _, f := range []wire.Frame{data2048, ackFrame, fcpFrame} {
 		buf := make([]byte, 0, int(f.WireSize())+wire.TrailerSize)
 		tr := trailer
@@ -31,7 +31,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-func TestAppendGrowsOnce(t *testing.T) {
+func TestAllocsOfAppendToNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { data2048.Append(nil) }); n != 1 {
 		t.Errorf("writing to nothing allocates %v times, want 1", n)
 	}

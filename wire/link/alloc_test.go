@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-func TestNothingIsAllocated(t *testing.T) {
+func TestAllocsOfADatagram(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			a, b := k.pair(t)
@@ -32,7 +32,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-func TestFullPipeAllocatesNothing(t *testing.T) {
+func TestAllocsOfAFullPipe(t *testing.T) {
 	a, _ := link.Pipe(1)
 	out := make([]byte, 100)
 	send(t, a, out)
@@ -45,7 +45,7 @@ func TestFullPipeAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestLostAllocatesNothing(t *testing.T) {
+func TestAllocsOfLost(t *testing.T) {
 	a, _ := udpPair(t, link.UDPOptions{Buffer: unit.MiB})
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := a.Lost(); err != nil {
