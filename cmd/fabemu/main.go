@@ -1,0 +1,79 @@
+// Command fabemu emulates lossless fabrics on real sockets.
+//
+//	fabemu run [SCENARIO]    run a scenario; without a name, hpl2002/fig3b
+//	fabemu list              show the scenarios that come with the program
+//	fabemu check SCENARIO    say what is wrong with a scenario, and run nothing
+//
+// A SCENARIO is a name from the list, the path of a YAML file, or "-" for
+// standard input. Results go to standard output, progress to standard error. The
+// exit status is 0 when all checks hold, 1 when one fails (or the run is not good
+// enough for --strict), 2 for a mistake in the call or in the scenario, and 3 when
+// the run failed, is void, or was ended early.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"fabemu/emu"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit statuses.
+const (
+	exitOK      = 0
+	exitCheck   = 1
+	exitMistake = 2
+	exitFailed  = 3
+)
+
+func main() { os.Exit(execute(os.Args[1:])) }
+
+// execute runs the command line and returns the exit status.
+func execute(args []string) int {
+	status := exitOK
+	root := &cobra.Command{
+		Use:           "fabemu",
+		Short:         "Emulate lossless fabrics on real sockets",
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.AddCommand(runCommand(&status), listCommand(), checkCommand())
+	root.SetArgs(args)
+	if err := root.Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "fabemu:", err)
+		return exitOf(err)
+	}
+	return status
+}
+
+// failure is an error of a run, as opposed to one of its call.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// exitOf returns the exit status for an error. What does not come from a run is a
+// mistake in the call.
+func exitOf(err error) int {
+	var mistake *emu.Mistake
+	var failed failure
+	if errors.As(err, &failed) && !errors.As(err, &mistake) {
+		return exitFailed
+	}
+	return exitMistake
+}
+
+// version returns the version that the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
+}

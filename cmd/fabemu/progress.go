@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/scenario"
+)
+
+// progress shows how far a run is: on a terminal a line that is written over and
+// over; elsewhere plain lines, at growing intervals.
+type progress struct {
+	to       *os.File
+	name     string
+	wall     bool
+	terminal bool
+	next     time.Duration // plain lines: when the next one is due
+	shown    bool
+}
+
+func newProgress(to *os.File, s *scenario.Scenario, clock emu.Clock) *progress {
+	p := &progress{to: to, name: s.Name, wall: clock != emu.VirtualClock, next: time.Second}
+	info, err := to.Stat()
+	p.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+	if p.wall {
+		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
+		fmt.Fprintf(to, "%s: %v of model time at dilation %d takes %v\n", s.Name, s.Model.Duration, s.Wall.Dilation, took.Round(10*time.Millisecond))
+	}
+	return p
+}
+
+// show is called while the run goes on.
+func (p *progress) show(s emu.Status) {
+	if !p.terminal {
+		if s.Wall < p.next {
+			return
+		}
+		p.next *= 2
+	}
+	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
+		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
+	if p.wall && s.Late > 0 {
+		line += fmt.Sprintf(", %d frames left late", s.Late)
+	}
+	if p.terminal {
+		p.shown = true
+		fmt.Fprintf(p.to, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
+	} else {
+		fmt.Fprintln(p.to, line)
+	}
+}
+
+// end clears the line.
+func (p *progress) end() {
+	if p.shown {
+		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", 79))
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	clock, link, verify, out    string
+	dilation                    int64
+	seed                        uint64
+	sets                        []string
+	force, json, strict, events bool
+}
+
+func runCommand(status *int) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run [SCENARIO]",
+		Short: "Run a scenario; without a name, " + scenarios.Default,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			name := scenarios.Default
+			if len(args) == 1 {
+				name = args[0]
+			}
+			*status, err = f.run(c, name)
+			return err
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
+	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, or pipe (memory of this process)")
+	flags.Int64Var(&f.dilation, "dilation", 0, "wall time per model time (default: the scenario's)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
+	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
+	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
+	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report")
+	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
+	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
+	setFlag(c, &f.sets)
+	return c
+}
+
+func setFlag(c *cobra.Command, sets *[]string) {
+	c.Flags().StringArrayVar(sets, "set", nil, "change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
+}
+
+// open reads a scenario with the changes of --set.
+func open(name string, sets []string) (*scenario.Scenario, error) {
+	parsed := make([]scenario.Set, len(sets))
+	for i, text := range sets {
+		var err error
+		if parsed[i], err = scenario.ParseSet(text); err != nil {
+			return nil, err
+		}
+	}
+	return emu.Open(name, parsed...)
+}
+
+// run runs one scenario and returns the exit status.
+func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
+	sets := f.sets
+	if c.Flags().Changed("dilation") {
+		sets = append(sets, fmt.Sprintf("wall.dilation=%d", f.dilation))
+	}
+	if c.Flags().Changed("seed") {
+		sets = append(sets, fmt.Sprintf("model.seed=%d", f.seed))
+	}
+	s, err := open(name, sets)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := f.directory(s)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(dir) // it stays if something is in it
+
+	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Version: version()}
+	if f.events {
+		file, err := os.Create(filepath.Join(dir, report.EventsFile))
+		if err != nil {
+			return 0, failure{err}
+		}
+		w := bufio.NewWriterSize(file, 1<<16)
+		options.Events = w
+		defer func() {
+			if e := errors.Join(w.Flush(), file.Close()); err == nil && e != nil {
+				status, err = exitFailed, failure{e}
+			}
+		}()
+	}
+	// The first interrupt ends the run, and what was measured so far is written; the
+	// second ends the program.
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	p := newProgress(os.Stderr, s, options.Clock)
+	options.Progress = p.show
+	result, err := emu.Run(ctx, s, options)
+	p.end()
+	if err != nil {
+		return 0, failure{err}
+	}
+	if err := result.Write(dir); err != nil {
+		return 0, failure{err}
+	}
+	if f.json {
+		err = report.WriteJSON(c.OutOrStdout(), result.Result)
+	} else {
+		err = report.WriteText(c.OutOrStdout(), result.Result, report.Color(os.Stdout))
+	}
+	if err != nil {
+		return 0, failure{err}
+	}
+	return f.status(result.Result), nil
+}
+
+// status returns the exit status that a result deserves.
+func (f *runFlags) status(r *report.Result) int {
+	if r.Partial || r.Verdict.Level == report.Void {
+		return exitFailed
+	}
+	for _, check := range r.Checks {
+		if check.Outcome == report.Fail {
+			return exitCheck
+		}
+	}
+	if f.strict && !r.Verdict.Level.Strict() {
+		return exitCheck
+	}
+	return exitOK
+}
+
+// directory makes the directory for the results. Nothing that is there is
+// overwritten, unless --force says so.
+func (f *runFlags) directory(s *scenario.Scenario) (string, error) {
+	if f.out != "" {
+		entries, err := os.ReadDir(f.out)
+		switch {
+		case err == nil && len(entries) > 0 && !f.force:
+			return "", fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", f.out)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("--out: %w", err)
+		}
+		if err := os.MkdirAll(f.out, 0o777); err != nil {
+			return "", fmt.Errorf("--out: %w", err)
+		}
+		return f.out, nil
+	}
+	base := strings.NewReplacer("/", "-", " ", "-").Replace(s.Name) + "-" + f.clock
+	if f.clock == string(emu.WallClock) {
+		base += fmt.Sprintf("-%d", s.Wall.Dilation)
+	}
+	if err := os.MkdirAll("results", 0o777); err != nil {
+		return "", fmt.Errorf("results: %w; choose another place with --out", err)
+	}
+	for n := 1; ; n++ {
+		dir := filepath.Join("results", fmt.Sprintf("%s-%d", base, n))
+		err := os.Mkdir(dir, 0o777)
+		switch {
+		case err == nil:
+			return dir, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", fmt.Errorf("results: %w; choose another place with --out", err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package emu
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/topo"
+)
+
+// Open reads a scenario: one that comes with the program, by its name
+// ("hpl2002/fig3b"), or a file, by its path (it ends in .yaml or .yml, or begins
+// with "." or "/"), or standard input ("-"). The sets change it, as --set does.
+// An error that is the user's to mend is a *Mistake.
+func Open(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
+	src, file, err := read(name)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	s, err := scenario.Load(file, src, sets, scenario.CheckMetrics(checkMetric))
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	return s, nil
+}
+
+// Mistake is an error that the user can mend: in the scenario, or in the options.
+type Mistake struct{ Err error }
+
+func (m *Mistake) Error() string { return m.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (m *Mistake) Unwrap() error { return m.Err }
+
+// mistakef returns a Mistake.
+func mistakef(format string, args ...any) error { return &Mistake{fmt.Errorf(format, args...)} }
+
+// read finds the text of a scenario, and its name for messages.
+func read(name string) (src []byte, file string, err error) {
+	switch {
+	case name == "-":
+		src, err = io.ReadAll(os.Stdin)
+		return src, "standard input", err
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name, "."), strings.HasPrefix(name, "/"):
+		src, err = os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
+		}
+		return src, name, err
+	default:
+		src, err = scenarios.Read(name)
+		return src, name + ".yaml", err
+	}
+}
+
+// checkMetric says whether an expression can be measured in a scenario.
+func checkMetric(expression string, s *scenario.Scenario) error {
+	f, err := topo.Build(s)
+	if err != nil {
+		return err
+	}
+	_, err = metrics.Compile(expression, f)
+	return err
+}
+
+// Prepare lays a scenario out without running it: what a check shows to be
+// possible.
+func Prepare(s *scenario.Scenario) (*topo.Fabric, error) {
+	f, err := topo.Build(s)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	if _, err := build(s, f, nil); err != nil {
+		return nil, &Mistake{err}
+	}
+	return f, nil
+}
