@@ -190,8 +190,8 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	switchA, toB := p.end("trunk", 0)
 	switchB, fromA := p.end("trunk", 1)
 	occupied := int64(0)
-	for i := range 1000 {
-		at := unit.Time(i) * 90 * us
+	for i := range 300 {
+		at := unit.Time(i) * 300 * us
 		blocks := []port.Block{port.Idle, port.LineBusy, port.NoCredit}
 		events = append(events,
 			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Start, Bytes: 1000 + uint32(i), A: int64(wire.Data)},
@@ -223,7 +223,7 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	for len(machines) > 0 {
 		k := rng.IntN(len(machines))
 		m := machines[k]
-		n := min(1+rng.IntN(60), len(queues[m]))
+		n := min(1+rng.IntN(20), len(queues[m]))
 		for i := range queues[m][:n] {
 			mixed.Record(&queues[m][i])
 		}
