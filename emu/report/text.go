@@ -1,0 +1,445 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"fabemu/wire/unit"
+)
+
+// width is how many columns the text has at the most, as far as names allow.
+const width = 100
+
+// Color reports whether text for w may be coloured: w is a terminal that can,
+// and NO_COLOR is not set.
+func Color(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// WriteText writes r for people: what was run, the rates, the claims and what
+// came out, the verdict, the warnings, and where the results lie. It fits into
+// 100 columns unless names are very long.
+func WriteText(w io.Writer, r *Result, color bool) error {
+	t := &page{color: color}
+	t.title(r)
+	t.rates(r)
+	t.claims(r)
+	t.verdict(r)
+	t.end(r)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// page is a report that is being written.
+type page struct {
+	b     strings.Builder
+	color bool
+}
+
+func (t *page) line(format string, args ...any) {
+	t.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	t.b.WriteByte('\n')
+}
+
+// The colours, as terminals number them.
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (t *page) paint(code, s string) string {
+	if !t.color || code == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (t *page) title(r *Result) {
+	t.line("%s", t.paint(bold, r.Scenario))
+	if r.Source != "" {
+		t.line("%s", r.Source)
+	}
+	how := []string{r.Clock + " clock"}
+	if r.Clock != "virtual" {
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", r.Link, "a "+r.Placement+" for each machine")
+	}
+	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
+	if r.WallSeconds.Known() {
+		how[len(how)-1] += fmt.Sprintf(" in %.3g s", float64(r.WallSeconds))
+	}
+	if r.Partial {
+		how = append(how, "ended before its time")
+	}
+	for _, l := range wrap(strings.Join(how, ", "), width) {
+		t.line("%s", l)
+	}
+}
+
+// phasesPerTable is how many columns of phases fit beside the names.
+const phasesPerTable = 6
+
+func (t *page) rates(r *Result) {
+	for first := 0; first < len(r.Phases); first += phasesPerTable {
+		phases := r.Phases[first:min(first+phasesPerTable, len(r.Phases))]
+		t.line("")
+		t.line("%s", t.paint(bold, "Rates in percent of link capacity, after the first "+unit.Duration(r.WindowPs).String()+" of each phase"))
+		name := len("flows that are active")
+		for _, x := range phases[0].Rates {
+			name = max(name, len(x.Name))
+		}
+		for _, p := range phases {
+			for _, x := range p.Fairness {
+				name = max(name, len(fairnessName(&x)))
+			}
+		}
+		row := func(what string, cell func(p *Phase) string) {
+			var b strings.Builder
+			fmt.Fprintf(&b, "  %-*s", name, what)
+			for i := range phases {
+				fmt.Fprintf(&b, "  %11s", cell(&phases[i]))
+			}
+			t.line("%s", b.String())
+		}
+		row("", func(p *Phase) string { return milliseconds(p.FromPs) + "-" + milliseconds(p.ToPs) + " ms" })
+		for i, x := range phases[0].Rates { // every phase has the same
+			row(x.Name, func(p *Phase) string { return tenths(100*p.Rates[i].Utilisation, 1) })
+		}
+		row("flows that are active", func(p *Phase) string { return fmt.Sprint(p.Flows) })
+		seen := map[string]bool{}
+		for i := range phases {
+			for _, x := range phases[i].Fairness {
+				what := fairnessName(&x)
+				if seen[what] {
+					continue
+				}
+				seen[what] = true
+				row(what, func(p *Phase) string {
+					for k := range p.Fairness {
+						if fairnessName(&p.Fairness[k]) == what {
+							return tenths(p.Fairness[k].Jain, 3)
+						}
+					}
+					return "-"
+				})
+			}
+		}
+	}
+}
+
+// fairnessName says whose index a row shows.
+func fairnessName(x *Fairness) string {
+	if x.Kind == "bottleneck" {
+		return "Jain's index at " + x.Name
+	}
+	return "Jain's index of " + x.Name
+}
+
+func (t *page) claims(r *Result) {
+	if len(r.Checks) == 0 {
+		return
+	}
+	t.line("")
+	t.line("%s", t.paint(bold, "Claims"))
+	id, wanted, got := len("id"), len("wanted"), len("came out")
+	for i := range r.Checks {
+		k := &r.Checks[i]
+		id, wanted, got = max(id, len(k.ID)), max(wanted, len(wantedRange(k))), max(got, len(cameOut(k)))
+	}
+	const outcome = len("UNEXPECTED PASS")
+	claim := max(20, width-2-id-wanted-got-outcome-4*2)
+	t.line("  %-*s  %-*s  %*s  %*s", id, "id", claim, "claim", wanted, "wanted", got, "came out")
+	for i := range r.Checks {
+		k := &r.Checks[i]
+		lines := wrap(k.Claim, claim)
+		if len(lines) > 2 {
+			lines = []string{lines[0], shorten(lines[1]+" "+lines[2], claim)}
+		}
+		word, code := outcomeWord(k.Outcome)
+		t.line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, wantedRange(k), got, cameOut(k), t.paint(code, word))
+		rest := lines[1:]
+		if k.Reason != "" && k.Outcome != Pass {
+			rest = append(rest, wrap(because(k), width-2-id-2)...)
+		}
+		for _, l := range rest {
+			t.line("  %-*s  %s", id, "", l)
+		}
+	}
+	t.line("  %s", summary(r.Checks))
+}
+
+func outcomeWord(o Outcome) (word, color string) {
+	switch o {
+	case Pass:
+		return "PASS", green
+	case Differs:
+		return "DIFFERS", yellow
+	case UnexpectedPass:
+		return "UNEXPECTED PASS", yellow
+	default:
+		return "FAIL", red
+	}
+}
+
+// because says why a check came out as it did.
+func because(k *Check) string {
+	switch k.Outcome {
+	case Differs:
+		return "because " + k.Reason
+	case UnexpectedPass:
+		return "was expected to differ because " + k.Reason
+	default:
+		return k.Reason
+	}
+}
+
+// summary counts the outcomes.
+func summary(checks []Check) string {
+	n := map[Outcome]int{}
+	for i := range checks {
+		n[checks[i].Outcome]++
+	}
+	words := []string{fmt.Sprintf("%d of %d hold", n[Pass]+n[UnexpectedPass], len(checks))}
+	for _, x := range []struct {
+		outcome Outcome
+		words   string
+	}{{Fail, "%d failed"}, {Differs, "%d known to differ"}, {UnexpectedPass, "%d of them against expectation"}} {
+		if n[x.outcome] > 0 {
+			words = append(words, fmt.Sprintf(x.words, n[x.outcome]))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// cameOut prints the value of a check, with so many digits that it does not look
+// like a bound that it only comes near to.
+func cameOut(k *Check) string {
+	for digits := 3; ; digits++ {
+		s := valueTo(k, k.Value, digits)
+		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, digits) }
+		if digits == 9 || !near(k.Low) && !near(k.High) {
+			return s
+		}
+	}
+}
+
+// value prints a figure of a check to three digits.
+func value(k *Check, v Number) string { return valueTo(k, v, 3) }
+
+// valueTo prints a figure in the way of the check's metric: rates in bytes per
+// second, shares in percent, the rest as they are.
+func valueTo(k *Check, v Number, digits int) string {
+	switch {
+	case math.IsNaN(float64(v)):
+		return "undefined"
+	case strings.Contains(k.Metric, " / "), strings.HasSuffix(k.Metric, ".fairness"), strings.HasSuffix(k.Metric, ".occupancy"):
+		return significant(float64(v), digits)
+	case strings.HasSuffix(k.Metric, ".rate"):
+		for _, u := range []struct {
+			base float64
+			word string
+		}{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}} {
+			if math.Abs(float64(v)) >= u.base {
+				return significant(float64(v)/u.base, digits+1) + " " + u.word
+			}
+		}
+		return significant(float64(v), digits+1) + " B/s"
+	}
+	return significant(100*float64(v), digits) + " %"
+}
+
+// wantedRange prints the range of a check. A bound that the quantity cannot
+// cross anyway is left out.
+func wantedRange(k *Check) string {
+	share := strings.HasSuffix(value(k, k.Low), "%")
+	low := !math.IsInf(float64(k.Low), -1) && k.Low.Known() && (k.Low != 0 || !share)
+	high := !math.IsInf(float64(k.High), 1) && k.High.Known() && (k.High != 1 || !share)
+	switch {
+	case low && high && k.Low == k.High:
+		return value(k, k.Low)
+	case low && high:
+		from := value(k, k.Low)
+		to := value(k, k.High)
+		if a, b := unitOf(from), unitOf(to); a == b {
+			from = strings.TrimSuffix(from, a)
+		}
+		return from + " to " + to
+	case low:
+		return ">= " + value(k, k.Low)
+	case high:
+		return "<= " + value(k, k.High)
+	}
+	return "any"
+}
+
+// unitOf returns the unit of a printed figure with the space before it.
+func unitOf(s string) string {
+	if i := strings.IndexByte(s, ' '); i >= 0 {
+		return s[i:]
+	}
+	return ""
+}
+
+func (t *page) verdict(r *Result) {
+	v := &r.Verdict
+	t.line("")
+	code := red
+	switch v.Level {
+	case Exact, Faithful, Virtual:
+		code = green
+	case OrderOnly:
+		code = yellow
+	}
+	sentence := v.Reason
+	if sentence != "" {
+		sentence = strings.ToUpper(sentence[:1]) + sentence[1:] + "."
+	}
+	lines := wrap("Verdict: "+string(v.Level)+". "+sentence, width)
+	head := "Verdict: " + string(v.Level)
+	lines[0] = t.paint(bold, "Verdict: ") + t.paint(code, string(v.Level)) + strings.TrimPrefix(lines[0], head)
+	for _, l := range lines {
+		t.line("%s", l)
+	}
+	if r.Clock == "virtual" {
+		if r.WallSeconds > 0 {
+			t.line("  speed   %s million frame-hops a second of wall time", significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
+		}
+		return
+	}
+	if v.Order.Frames > 0 {
+		order := fmt.Sprintf("%d of %d frames late", v.Order.LateFrames, v.Order.Frames)
+		if v.Order.LateFrames > 0 && v.Order.WorstPacketTimes.Known() {
+			order += fmt.Sprintf(", by %s packet times at the worst", significant(float64(v.Order.WorstPacketTimes), 2))
+		}
+		switch v.Verify {
+		case "equal":
+			order += "; the event log equals the virtual clock's"
+		case "differs":
+			order += "; the event log differs from the virtual clock's"
+		}
+		t.line("  order   %s", order)
+	}
+	p := &v.Pace
+	if p.Ratio.Known() {
+		t.line("  pace    %s of the wall time that the dilation asks for", percent(p.Ratio))
+	}
+	if l := &p.LatenessUs; l.P50.Known() {
+		t.line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
+			short(l.P50), short(l.P95), short(l.P99), short(l.Max), short(p.LatenessPacketTimes.P99))
+	}
+	if v.WorstLink != "" {
+		t.line("  worst   %s", v.WorstLink)
+	}
+	if p.LateShare.Known() {
+		t.line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
+	}
+	t.line("  losses  %s lost, %s refused, %s", count(v.LostDatagrams, "datagram"), count(v.Refused, "stranger"), count(v.Violations, "violation"))
+	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
+		t.line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", count(v.Stalls, "stall"), short(v.StalledUs), count(v.GCCycles, "collection"), short(v.ForeignCPUs))
+	}
+}
+
+func (t *page) end(r *Result) {
+	if len(r.Violations) > 0 {
+		t.line("")
+		t.line("%s", t.paint(red, "Broken promises of the fabric"))
+		for i, v := range r.Violations {
+			if i == 5 {
+				t.line("  ... %d in all", r.Verdict.Violations)
+				break
+			}
+			t.line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
+		}
+	}
+	if len(r.Warnings) > 0 {
+		t.line("")
+		for _, warning := range r.Warnings {
+			for i, l := range wrap(warning, width-len("Warning: ")) {
+				if i == 0 {
+					t.line("%s%s", t.paint(yellow, "Warning: "), l)
+				} else {
+					t.line("         %s", l)
+				}
+			}
+		}
+	}
+	if r.Directory != "" {
+		t.line("")
+		t.line("Results: %s", r.Directory)
+	}
+}
+
+// milliseconds prints an instant to a thousandth of a millisecond at the most.
+func milliseconds(ps int64) string {
+	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// tenths prints a figure with so many digits behind the point.
+func tenths(n Number, digits int) string {
+	if !n.Known() {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", digits, float64(n))
+}
+
+// short prints a figure for a list of such.
+func short(n Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return significant(float64(n), 2)
+}
+
+// significant prints v with so many digits that mean something, never in powers
+// of ten; those before the point are all printed.
+func significant(v float64, digits int) string {
+	if v == 0 {
+		return "0"
+	}
+	behind := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
+	s := fmt.Sprintf("%.*f", max(0, min(behind, 9)), v)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// wrap breaks s into lines of at most so many columns, at spaces. It returns one
+// line at least.
+func wrap(s string, columns int) []string {
+	lines := []string{""}
+	for _, word := range strings.Fields(s) {
+		last := &lines[len(lines)-1]
+		switch {
+		case *last == "":
+			*last = word
+		case len([]rune(*last))+1+len([]rune(word)) <= columns:
+			*last += " " + word
+		default:
+			lines = append(lines, word)
+		}
+	}
+	for i := range lines {
+		lines[i] = shorten(lines[i], columns)
+	}
+	return lines
+}
+
+// shorten cuts s to so many columns.
+func shorten(s string, columns int) string {
+	r := []rune(s)
+	if len(r) <= columns {
+		return s
+	}
+	return strings.TrimRight(string(r[:columns-3]), " ") + "..."
+}
