@@ -1,0 +1,128 @@
+package report
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"fabemu/emu/metrics"
+)
+
+// The files that WriteDir writes. EventsFile is written by an EventLog.
+const (
+	ResultFile   = "result.json"
+	SeriesFile   = "series.csv"
+	ResolvedFile = "resolved.yaml"
+	RatesFile    = "rates.svg"
+	EventsFile   = "events.jsonl"
+)
+
+// WriteDir writes the results of a run to a directory, which is made where it
+// does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
+// and result.json at last, so that where it stands everything stands. Each file
+// appears whole or not at all. It sets r.Directory.
+func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	series := c.Series()
+	files := []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) }},
+		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
+		{RatesFile, func(w io.Writer) error { return WriteRates(w, r, series) }},
+		{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }},
+	}
+	for _, f := range files {
+		if f.name == ResolvedFile && resolved == nil {
+			continue
+		}
+		if err := writeFile(filepath.Join(dir, f.name), f.write); err != nil {
+			return fmt.Errorf("results: %w", err)
+		}
+	}
+	r.Directory = dir
+	return nil
+}
+
+// writeFile writes to a file of another name, which takes its place at the end.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 1<<16)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+// WriteJSON writes r as result.json has it.
+func WriteJSON(w io.Writer, r *Result) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// WriteSeries writes series as a table with the columns time_ps, kind, name and
+// value; an undefined value is empty. The first row is the verdict: its kind is
+// "verdict" and its name the level, so that the table does not go about without
+// it.
+func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	out.WriteString("time_ps,kind,name,value\n")
+	fmt.Fprintf(out, "0,verdict,%s,\n", r.Verdict.Level)
+	var line []byte
+	for _, s := range series {
+		middle := cells(s.Kind, s.Name)
+		for i, v := range s.Values {
+			line = strconv.AppendInt(line[:0], int64(s.Times[i]), 10)
+			line = append(line, middle...)
+			if Number(v).Known() {
+				line = strconv.AppendFloat(line, v, 'g', -1, 64)
+			}
+			line = append(line, '\n')
+			out.Write(line) // the error stays in out until Flush
+		}
+	}
+	return out.Flush()
+}
+
+// cells returns two cells of a CSV table with a comma before, between and after
+// them, quoted where they must be.
+func cells(a, b string) []byte {
+	var text appender
+	w := csv.NewWriter(&text)
+	w.Write([]string{"", a, b}) // writing to memory does not fail
+	w.Flush()
+	return append(text[:len(text)-1], ',')
+}
+
+type appender []byte
+
+func (a *appender) Write(b []byte) (int, error) {
+	*a = append(*a, b...)
+	return len(b), nil
+}
