@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+)
+
+type recorded []trace.Event
+
+func (r *recorded) Record(e *trace.Event) { *r = append(*r, *e) }
+
+func TestTee(t *testing.T) {
+	var a, b recorded
+	sink := Tee(&a, nil, &b)
+	sink.Record(&trace.Event{Seq: 1})
+	sink.Record(&trace.Event{Seq: 2})
+	if len(a) != 2 || len(b) != 2 || b[1].Seq != 2 {
+		t.Errorf("%v, %v", a, b)
+	}
+	if Tee() != nil || Tee(nil, nil) != nil {
+		t.Error("nothing is not silence")
+	}
+	if got := Tee(nil, &a); got != trace.Sink(&a) {
+		t.Errorf("one sink is wrapped: %v", got)
+	}
+}
+
+func digestOf(machines int, events []trace.Event) string {
+	d := NewDigest(machines)
+	for i := range events {
+		d.Record(&events[i])
+	}
+	return d.Sum()
+}
+
+// Every field of every event changes the digest, zero values included.
+func TestDigestTakesEveryField(t *testing.T) {
+	for _, base := range []trace.Event{{Kind: trace.Start}, {At: 5, Seq: 1, Machine: 1, Port: 2, Kind: trace.Mark, Lane: 1, Flow: 7, PSN: 9, Bytes: 2068, A: 1, B: -1}} {
+		before := digestOf(4, []trace.Event{base, base})
+		for i := range reflect.TypeFor[trace.Event]().NumField() {
+			for _, first := range []bool{true, false} {
+				changed := base
+				switch f := reflect.ValueOf(&changed).Elem().Field(i); {
+				case f.CanInt():
+					f.SetInt(f.Int() + 1)
+				default:
+					f.SetUint(f.Uint() + 1)
+				}
+				events := []trace.Event{base, changed}
+				if first {
+					events = []trace.Event{changed, base}
+				}
+				if digestOf(4, events) == before {
+					t.Errorf("%s does not count", reflect.TypeFor[trace.Event]().Field(i).Name)
+				}
+			}
+		}
+	}
+}
+
+func TestDigestOfMachines(t *testing.T) {
+	a, b := trace.Event{At: 1, Machine: 0, Kind: trace.Start}, trace.Event{At: 2, Machine: 1, Kind: trace.Arrive}
+	c := trace.Event{At: 3, Machine: 0, Seq: 1, Kind: trace.Release}
+	if digestOf(2, []trace.Event{a, b, c}) != digestOf(2, []trace.Event{b, a, c}) {
+		t.Error("the order between machines counts")
+	}
+	if digestOf(2, []trace.Event{a, b, c}) == digestOf(2, []trace.Event{c, b, a}) {
+		t.Error("the order within a machine does not count")
+	}
+	if digestOf(2, []trace.Event{a, b}) == digestOf(2, []trace.Event{a}) || digestOf(2, nil) == digestOf(3, nil) {
+		t.Error("the number of events or of machines does not count")
+	}
+	d := NewDigest(2)
+	d.Record(&a)
+	d.Record(&b)
+	if d.Events() != 2 || len(d.Sum()) != 32 {
+		t.Errorf("%d events, %s", d.Events(), d.Sum())
+	}
+}
+
+// The digest is the same in every version: runs are compared across them.
+func TestDigestIsFixed(t *testing.T) {
+	f, _ := sampleFabric()
+	const want = "d2baa75f8b6db2527f22313da2e0c3b5"
+	if got := digestOf(len(f.Machines), sampleEvents(f)[:1000]); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}
+
+func TestDigestsDoNotCollide(t *testing.T) {
+	seen := map[string]trace.Event{}
+	for at := range 40 {
+		for a := range 40 {
+			for seq := range 40 {
+				e := trace.Event{At: us * 0, Seq: uint32(seq), A: int64(a), B: int64(at)}
+				sum := digestOf(1, []trace.Event{e})
+				if other, taken := seen[sum]; taken {
+					t.Fatalf("%+v and %+v have the digest %s", e, other, sum)
+				}
+				seen[sum] = e
+			}
+		}
+	}
+}
+
+func TestEventLog(t *testing.T) {
+	f, _ := sampleFabric()
+	var b bytes.Buffer
+	l := NewEventLog(&b, f)
+	data := wire.Frame{Kind: wire.Data, FECN: true}
+	for _, e := range []trace.Event{
+		{At: 0, Machine: 4, Kind: trace.FlowStart, Flow: 2},
+		// One instant, as it was run: machine 4 comes twice.
+		{At: 10, Machine: 4, Seq: 2, Kind: trace.Stall, Flow: 2, A: int64(port.Window), B: int64(port.Open)},
+		{At: 10, Machine: 1, Seq: 1, Port: 2, Kind: trace.Mark, Flow: 2, PSN: 6, A: int64(trace.FullBuffer), B: 3},
+		{At: 10, Machine: 4, Seq: 1, Kind: trace.Start, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 99},
+		{At: 10, Machine: 1, Seq: 0, Port: 2, Kind: trace.Trigger, A: int64(trace.OverThreshold), B: 4},
+		{At: 20, Machine: 1, Seq: 2, Port: 0, Kind: trace.Arrive, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 33},
+		{At: 30, Machine: 1, Seq: 3, Port: 0, Kind: trace.Release},
+		{At: 31, Machine: 1, Seq: 4, Port: 0, Kind: trace.Start, A: int64(wire.FlowControl), B: -1},
+		{At: 32, Machine: 1, Seq: 5, Port: 2, Kind: trace.Stall, A: int64(port.NoCredit), B: int64(port.LineBusy)},
+		{At: 40, Machine: 5, Seq: 0, Kind: trace.Deliver, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data)},
+		{At: 50, Machine: 4, Seq: 3, Kind: trace.Feedback, Flow: 2, PSN: 7, A: int64(wire.Ack) | 1<<9, B: 4e9},
+		{At: 60, Machine: 4, Seq: 4, Kind: trace.FlowStop, Flow: 2},
+		{At: 70, Machine: 6, Seq: 0, Kind: trace.Drop, Flow: 99, PSN: 1, Bytes: 20, A: int64(trace.UnknownFlow)},
+		{At: 80, Machine: 1, Seq: 6, Port: 1, Kind: trace.Violation, A: int64(trace.Overrun), B: 165},
+		{At: 90, Machine: 1, Seq: 7, Port: 2, Kind: trace.Control, A: 1, B: 4e9},
+	} {
+		l.Record(&e)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "events.jsonl", b.Bytes())
+	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+}
+
+func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
+	f, _ := sampleFabric()
+	var b bytes.Buffer
+	l := NewEventLog(&b, f)
+	for _, at := range []int64{5, 9, 8, 10} {
+		l.Record(&trace.Event{At: us * 0, Machine: 1, Kind: trace.Release, Seq: uint32(at)})
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("one instant: %v", err)
+	}
+	l = NewEventLog(&b, f)
+	l.Record(&trace.Event{At: 2 * us, Kind: trace.Release})
+	l.Record(&trace.Event{At: us, Machine: 1, Seq: 8, Kind: trace.Release})
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "event 8 of B at 1us came after one at 2us") {
+		t.Errorf("time that goes back: %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
+
+func TestEventLogReportsTheWriter(t *testing.T) {
+	f, _ := sampleFabric()
+	l := NewEventLog(broken{}, f)
+	l.Record(&trace.Event{Kind: trace.Release})
+	if err := l.Close(); err == nil || err.Error() != "no room" {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNamesAreQuoted(t *testing.T) {
+	for _, x := range [][2]string{{"A1", `"A1"`}, {`a"b\c`, `"a\"b\\c"`}, {"ä", `"ä"`}, {"\n", `"\n"`}} {
+		if got := string(appendJSON(nil, x[0])); got != x[1] {
+			t.Errorf("%q is written as %s", x[0], got)
+		}
+	}
+}
+
+func BenchmarkDigest(b *testing.B) {
+	d := NewDigest(8)
+	e := trace.Event{Kind: trace.Start, Bytes: 2068, A: 1, B: 99, Flow: 3}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.At += 1000
+		e.Seq++
+		e.Machine = int32(e.Seq & 7)
+		d.Record(&e)
+	}
+}
+
+func BenchmarkEventLog(b *testing.B) {
+	f, _ := sampleFabric()
+	l := NewEventLog(discard{}, f)
+	e := trace.Event{Kind: trace.Start, Bytes: 2068, A: 1, B: 99, Flow: 3}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.At += 1000
+		e.Seq++
+		l.Record(&e)
+	}
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestText(t *testing.T) {
+	r, _ := sample(t)
+	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
+	r.Directory = "out/fig3b"
+	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) })
+	golden(t, "wall.txt", got)
+	for i, line := range strings.Split(string(got), "\n") {
+		if n := len([]rune(line)); n > width {
+			t.Errorf("line %d has %d columns: %s", i+1, n, line)
+		}
+	}
+	golden(t, "wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, true) }))
+}
+
+func TestTextOfAVirtualRun(t *testing.T) {
+	r, _ := sample(t)
+	r.Clock, r.Dilation, r.WallSeconds = "virtual", 0, 0.9
+	r.Verdict.Figures = NoFigures()
+	r.Verdict.Virtual = true
+	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
+	r.Checks = nil
+	golden(t, "virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) }))
+}
+
+func TestTextOfAVoidRun(t *testing.T) {
+	r, _ := sample(t)
+	r.Partial = true
+	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
+	r.Verdict.Order.LateFrames, r.Verdict.Order.WorstPacketTimes = 3, 1.37
+	for i := range 7 {
+		r.Violations = append(r.Violations, Violation{int64(i+1) * 1_000_000, "B", "root.B-BC", "local", "overrun", 165})
+	}
+	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
+	golden(t, "void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) }))
+}
+
+func TestJSON(t *testing.T) {
+	r, _ := sample(t)
+	got := render(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
+	golden(t, "result.json", got)
+	var back Result
+	if err := json.Unmarshal(got, &back); err != nil {
+		t.Fatal(err)
+	}
+	sameNumber := cmp.Comparer(func(a, b Number) bool { return a == b || !a.Known() && !b.Known() })
+	if diff := cmp.Diff(r, &back, sameNumber); diff != "" {
+		t.Errorf("read back (-written +read):\n%s", diff)
+	}
+}
+
+func TestNumbersThatAreMissing(t *testing.T) {
+	for _, n := range []Number{Missing(), Number(math.Inf(1)), Number(math.Inf(-1))} {
+		if b, err := json.Marshal(n); err != nil || string(b) != "null" {
+			t.Errorf("%v is written as %s, %v", float64(n), b, err)
+		}
+	}
+	var n Number = 5
+	if err := json.Unmarshal([]byte("null"), &n); err != nil || n.Known() {
+		t.Errorf("null is read as %v, %v", n, err)
+	}
+}
+
+func TestRatesIsTheSameEachTime(t *testing.T) {
+	r, c := sample(t)
+	series := c.Series()
+	first := render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
+	second := render(t, func(b *bytes.Buffer) error { return WriteRates(b, r, series) })
+	if !bytes.Equal(first, second) {
+		t.Error("two figures of the same run differ")
+	}
+	golden(t, "rates.svg", first)
+}
+
+// A run without flows or phases has a figure too: an empty one.
+func TestRatesOfNothing(t *testing.T) {
+	got := render(t, func(b *bytes.Buffer) error {
+		return WriteRates(b, &Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil)
+	})
+	if !bytes.Contains(got, []byte("<svg")) {
+		t.Error("no figure")
+	}
+}
+
+func TestSeriesTable(t *testing.T) {
+	r, c := sample(t)
+	got := render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) })
+	lines := strings.Split(strings.TrimSuffix(string(got), "\n"), "\n")
+	if lines[0] != "time_ps,kind,name,value" || lines[1] != "0,verdict,exact," {
+		t.Errorf("begins with %q, %q", lines[0], lines[1])
+	}
+	found := false
+	for _, l := range lines[1:] {
+		if strings.Count(l, ",") != 3 {
+			t.Fatalf("row %q", l)
+		}
+		found = found || strings.HasPrefix(l, "50000000000,link.utilisation,trunk.A-B,0.9")
+	}
+	if !found {
+		t.Error("no figure of the trunk at 50 ms")
+	}
+	if got := string(cells("a", `b,"c`)); got != `,a,"b,""c",` {
+		t.Errorf("cells are %s", got)
+	}
+}
+
+func TestWriteDir(t *testing.T) {
+	r, c := sample(t)
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	if err := WriteDir(dir, r, c, []byte("name: x\n")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if diff := cmp.Diff([]string{RatesFile, ResolvedFile, ResultFile, SeriesFile}, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, ResolvedFile)); string(b) != "name: x\n" {
+		t.Errorf("resolved scenario %q", b)
+	}
+	if r.Directory != dir {
+		t.Errorf("directory %q", r.Directory)
+	}
+	// Again over what is there, without a resolved scenario.
+	if err := WriteDir(dir, r, c, nil); err != nil {
+		t.Error(err)
+	}
+	// Where a file stands no directory can be.
+	if err := WriteDir(filepath.Join(dir, ResultFile), r, c, nil); err == nil || !strings.HasPrefix(err.Error(), "results: ") {
+		t.Errorf("a file instead of a directory: %v", err)
+	}
+}
+
+func TestPrintedFigures(t *testing.T) {
+	for _, x := range []struct {
+		metric string
+		v      Number
+		want   string
+	}{
+		{"a.utilisation", 0.9567, "95.7 %"}, {"a.utilisation", 1, "100 %"}, {"a.utilisation", 0.0412, "4.12 %"},
+		{"a.marked", 0, "0 %"}, {"a.stalled.window", 0.5, "50 %"},
+		{"a.rate / b.rate", 0.33333, "0.333"}, {"a.rate / b.rate", Missing(), "undefined"},
+		{"a.rate", 7.1439e8, "714.4 MB/s"}, {"a.rate", 1e9, "1 GB/s"}, {"a.rate", 12, "12 B/s"},
+		{"a.fairness", 0.99951, "1"}, {"a.occupancy", 131.7, "132"},
+	} {
+		if got := value(&Check{Metric: x.metric}, x.v); got != x.want {
+			t.Errorf("%s %v prints as %q, want %q", x.metric, float64(x.v), got, x.want)
+		}
+	}
+	inf := Number(math.Inf(1))
+	for _, x := range []struct {
+		metric    string
+		low, high Number
+		want      string
+	}{
+		{"a.utilisation", 0.9, 1, ">= 90 %"}, {"a.utilisation", 0, 0.85, "<= 85 %"}, {"a.utilisation", 0.037, 0.043, "3.7 to 4.3 %"},
+		{"a.rate / b.rate", 0, 1, "0 to 1"}, {"a.rate / b.rate", 0.9, inf, ">= 0.9"}, {"a.rate / b.rate", -inf, inf, "any"},
+		{"a.rate", 9e8, 1.1e9, "900 MB/s to 1.1 GB/s"}, {"a.rate", 5, 5, "5 B/s"},
+	} {
+		if got := wantedRange(&Check{Metric: x.metric, Low: x.low, High: x.high}); got != x.want {
+			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	got := wrap("one two  three averyverylongword x", 9)
+	if diff := cmp.Diff([]string{"one two", "three", "averyv...", "x"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := wrap("", 9); len(got) != 1 || got[0] != "" {
+		t.Errorf("%q", got)
+	}
+}
