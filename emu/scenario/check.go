@@ -88,12 +88,23 @@ func (r *resolver) checkRates() {
 	if first == nil {
 		return
 	}
-	if d := r.root.get("defaults").get("link").get("rate"); d != nil && d.bad {
-		return
+	for d, key := r.root, "defaults"; d != nil; {
+		if d.bad && d != r.root {
+			return // there might be one in what was refused
+		}
+		switch d = d.get(key); key {
+		case "defaults":
+			key = "link"
+		case "link":
+			key = "rate"
+		}
 	}
 	others := ""
-	if len(missing) > 1 {
-		others = ", nor have " + itoa(len(missing)-1) + " more items"
+	switch n := len(missing) - 1; {
+	case n == 1:
+		others = ", nor has one more item"
+	case n > 1:
+		others = ", nor have " + itoa(n) + " more items"
 	}
 	r.add(first.at, first.path, "the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
@@ -132,11 +143,11 @@ func (r *resolver) checkSwitches() {
 			l := r.s.Links[i]
 			header := l.Rate.Serialise(wire.HeaderSize)
 			if l.Rate > 0 && s.ForwardingDelay < header {
-				at := m.at
+				at, path := m.at, m.path
 				if n != nil {
-					at = n.at
+					at, path = n.at, n.path
 				}
-				r.add(at, m.path, "switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)", s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
+				r.add(at, path, "switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)", s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
 				break
 			}
 		}
@@ -195,7 +206,7 @@ func (r *resolver) checkBuffers(largest []int) {
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
 			told[n] = true
-			r.add(n.at, r.links[i].node.path, "the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
+			r.add(n.at, n.path, "the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
 				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
 		}
 	}
@@ -223,7 +234,7 @@ func (r *resolver) checkFull(largest []int) {
 			reached = reached || blocksIn(s.Marking.FullAt, payload) <= blocksIn(room, payload)
 		}
 		if !reached && len(m.links) > 0 {
-			r.add(n.at, m.path, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
+			r.add(n.at, n.path, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
 		}
 	}
 }
@@ -247,7 +258,7 @@ func (r *resolver) checkWindow(top view) {
 	}
 	at := r.place(n, r.root.get("model"))
 	if w > end {
-		r.add(at, "measure.window", "the window of %v is longer than the run of %v", w, end)
+		r.add(at, "measure.window", "the window of %v does not fit: %s", w, r.runEnds())
 	}
 	for _, f := range r.s.Flows {
 		for _, i := range r.machines[f.From].links {

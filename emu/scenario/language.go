@@ -120,7 +120,7 @@ func language() *shape {
 		)}, doc: "Changes of the fabric at given times."},
 		field{name: "measure", shape: object(
 			field{name: "window", shape: duration(1), def: "2ms", source: "HPL-2002-224, section III: \"a sliding time window of duration 2ms\"",
-				doc: "Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run."},
+				doc: "Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. In a run shorter than the default it is as long as the run."},
 		), doc: "How results are taken."},
 		field{name: "expect", shape: &shape{kind: listShape, what: "a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}", key: "id", item: checkShape()}, also: []string{"checks", "assert", "claims"},
 			doc: "Claims and the ranges in which they hold."},

@@ -176,6 +176,15 @@ func distance(a, b string) int {
 	return rows[1][len(y)]
 }
 
+// agreement is how many letters two words have in common at their begin.
+func agreement(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
 func fold(s string) string {
 	if len(s) > 64 { // longer than any word of ours: what follows cannot make it near
 		s = s[:64]
@@ -184,22 +193,39 @@ func fold(s string) string {
 }
 
 // nearest returns the word that is meant by a misspelt one, or "" when none is
-// near: at most one letter in three may differ.
+// near: at most one letter in three may differ (rounded up), or one word must
+// begin with the other ("multi" for "multi-output"). Of words that
+// are equally near, the one that agrees longer from its begin is meant, so that
+// "GBs" is GB/s.
 func nearest(word string, words []string) string {
-	best, bestDistance := "", 1+max(1, len(fold(word))/3)
+	letters := len(fold(word))
+	most := (letters + 2) / 3
+	if letters == 1 {
+		most = 0
+	}
+	best, bestDistance := "", most+1
 	for _, w := range words {
-		if d := distance(word, w); d < bestDistance {
+		d := distance(word, w)
+		if d < bestDistance || d == bestDistance && best != "" && agreement(word, w) > agreement(word, best) {
 			best, bestDistance = w, d
 		}
 	}
-	return best
+	if best != "" || len(word) < 2 {
+		return best
+	}
+	for _, w := range words {
+		if len(w) >= 2 && (strings.HasPrefix(fold(w), fold(word)) || strings.HasPrefix(fold(word), fold(w))) {
+			return w
+		}
+	}
+	return ""
 }
 
-// byNearness sorts words, the nearest to a misspelt one first. Without one the
-// order stays.
+// byNearness sorts words, the nearest to a misspelt one first. When none is near
+// the order stays.
 func byNearness(word string, words []string) []string {
 	sorted := slices.Clone(words)
-	if word == "" {
+	if nearest(word, words) == "" {
 		return sorted
 	}
 	near := make(map[string]int, len(sorted))

@@ -214,13 +214,24 @@ func (r *reports) syntax(err error) {
 			at = place{line: t.Position.Line, column: t.Position.Column}
 		}
 	}
-	if strings.Contains(message, "mapping value is not allowed") {
+	switch {
+	case strings.Contains(message, "\t") || strings.Contains(message, "tab character"):
+		message = "a tab stands where YAML wants spaces"
+	case strings.Contains(message, "mapping value is not allowed"):
 		message += `; a text that holds ": " stands in quotes`
 	}
 	r.add(at, "", "this is not YAML: %s", message)
 }
 
 func placeOf(n ast.Node) place {
+	switch m := n.(type) {
+	case *ast.MappingNode: // its own token is its first colon
+		if len(m.Values) > 0 && !m.IsFlowStyle {
+			n = m.Values[0].Key
+		}
+	case *ast.MappingValueNode:
+		n = m.Key
+	}
 	t := n.GetToken()
 	if t == nil || t.Position == nil {
 		return place{line: 1, column: 1}
@@ -247,11 +258,8 @@ func (r *reports) node(n ast.Node, path string, depth int) *node {
 	case *ast.MappingNode:
 		out.kind = mapping
 		r.entries(out, n.Values, depth)
-		if len(n.Values) > 0 && !n.IsFlowStyle {
-			out.at = placeOf(n.Values[0].Key) // a mapping's own token is its first colon
-		}
 	case *ast.MappingValueNode:
-		out.kind, out.at = mapping, placeOf(n.Key)
+		out.kind = mapping
 		r.entries(out, []*ast.MappingValueNode{n}, depth)
 	case *ast.SequenceNode:
 		out.kind = list
@@ -309,6 +317,7 @@ func (r *reports) entries(out *node, values []*ast.MappingValueNode, depth int) 
 		switch k := v.Key.(type) {
 		case *ast.MergeKeyNode:
 			r.add(key.at, out.path, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
+			out.bad = true
 			continue
 		case ast.ScalarNode:
 			switch k.(type) {

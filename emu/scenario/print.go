@@ -13,7 +13,7 @@ import (
 // returned: one that was built in Go and is not right, or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{}
-	p.line("name: %s", s.Name)
+	p.line("name: %s", quote(s.Name))
 	p.text("source", s.Source)
 	p.text("description", s.Description)
 	p.line("model: {duration: %v, seed: %d, framing: %s}", s.Model.Duration, s.Model.Seed, s.Model.Framing)
@@ -161,7 +161,7 @@ func quote(s string) string {
 	plain := s != ""
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		plain = plain && (letter || i > 0 && (c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'))
+		plain = plain && (letter || i > 0 && (c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-' || c == '/'))
 	}
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "true", "false", "on", "off", "null", "nan", "inf":

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -65,12 +66,26 @@ func (r *reports) readObject(n *node, sh *shape) {
 		}
 		r.read(e.value, f.shape)
 	}
+	r.missing(n, sh)
+}
+
+// missing reports the required fields that an object does not have.
+func (r *reports) missing(n *node, sh *shape) {
+	var missing []string
 	for _, f := range sh.fields {
 		if f.required && !f.inherit && n.get(f.name) == nil {
-			r.add(n.at, n.path, "%s is missing: %s is wanted", f.name, f.shape.what)
-			n.bad = true
+			missing = append(missing, fmt.Sprintf("%s (%s)", f.name, f.shape.what))
 		}
 	}
+	switch len(missing) {
+	case 0:
+		return
+	case 1:
+		r.add(n.at, n.path, "this is missing: %s", missing[0])
+	default:
+		r.add(n.at, n.path, "these are missing: %s", strings.Join(missing, "; "))
+	}
+	n.bad = true
 }
 
 func (r *reports) readList(n *node, sh *shape) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"strings"
 
 	"fabemu/wire"
@@ -19,6 +20,7 @@ type resolver struct {
 	links     []linkOf // for each of s.Links
 	linkNames map[string]*node
 	flows     []flowOf // for each of s.Flows
+	partial   bool     // machines were refused: what is unknown may be one of them
 	broken    bool     // machines or links were refused: paths cannot be judged
 }
 
@@ -109,12 +111,17 @@ func (r *resolver) resolve() *Scenario {
 	model, wall := top.sub("model"), top.sub("wall")
 	r.s.Model = Model{Duration: get[unit.Duration](model, "duration"), Seed: get[uint64](model, "seed"), Framing: get[string](model, "framing")}
 	r.s.Wall = Wall{Dilation: get[int64](wall, "dilation"), UDPPort: int(get[int64](wall, "udp-port")), Buffer: get[unit.Size](wall, "socket-buffer")}
-	r.s.Measure.Window = get[unit.Duration](top.sub("measure"), "window")
+	window, given := top.sub("measure").at("window")
+	r.s.Measure.Window = window.(unit.Duration)
+	if given == nil && r.s.Model.Duration > 0 {
+		r.s.Measure.Window = min(r.s.Measure.Window, r.s.Model.Duration)
+	}
 
 	r.machines, r.linkNames = map[string]*machine{}, map[string]*node{}
 	defaults := r.root.get("defaults")
 	r.resolveSwitches(sh, defaults.get("switch"))
 	r.resolveEndpoints()
+	r.broken = r.partial
 	r.resolveLinks(sh, defaults.get("link"))
 	r.resolveFlows(sh, defaults.get("flow"))
 	r.resolveEvents(sh)
@@ -157,7 +164,12 @@ func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
 		return
 	}
 	item := sh.field("switches").shape.item
+	r.partial = r.partial || n.bad
 	for _, e := range n.entries {
+		if checkName(e.key.text) != nil {
+			r.partial = true
+			continue
+		}
 		v := view{shape: item, chain: []*node{e.value, defaults}}
 		if !r.declare(e.key.text, &machine{isSwitch: true, at: e.key.at, path: e.value.path, view: v}) {
 			continue
@@ -195,10 +207,13 @@ func marking(v view) Marking {
 }
 
 func (r *resolver) resolveEndpoints() {
+	if n := r.root.get("endpoints"); n == nil || n.bad {
+		r.partial = true
+	}
 	for _, n := range r.items("endpoints") {
 		p, ok := n.value.(pattern)
 		if !ok {
-			r.broken = true
+			r.partial = true
 			continue
 		}
 		for _, name := range p.names() {
@@ -211,6 +226,9 @@ func (r *resolver) resolveEndpoints() {
 
 func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 	item := sh.field("links").shape.item
+	if n := r.root.get("links"); n == nil || n.bad {
+		r.broken = true
+	}
 	for _, n := range r.items("links") {
 		v := view{shape: item, chain: []*node{n, defaults}}
 		between := n.get("between")
@@ -320,12 +338,15 @@ func (r *resolver) known(n *node, at place, p pattern, all func() []string, what
 	switch {
 	case missing == 0:
 		return true
+	case r.partial: // what is missing may be what was refused
 	case missing == 1 && !p.ranged:
 		r.add(at, n.path, "there is no %s named %q%s", what, first, didYouMean(nearest(first, all())))
 	case missing == p.size():
 		r.add(at, n.path, "there is no %s named %q, nor any other of %s%s", what, first, p.text, didYouMean(nearest(first, all())))
+	case missing == 1:
+		r.add(at, n.path, "there is no %s named %q, one of %s", what, first, p.text)
 	default:
-		r.add(at, n.path, "there is no %s named %q: of the %d names that %s stands for, %d are missing", what, first, p.size(), p.text, missing)
+		r.add(at, n.path, "there is no %s named %q, nor %d more of %s", what, first, missing-1, p.text)
 	}
 	return false
 }
@@ -461,20 +482,34 @@ func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt,
 	if startNode != nil {
 		at = startNode.at
 	}
-	end, what := r.s.Model.Duration, "the run ends"
+	end, what := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
-		end, what = f.Stop, "it stops"
+		_, stopNode := v.at("stop")
+		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(stopNode)
 	}
 	if start.first >= end {
-		r.add(at, n.path, "the flow starts at %v, but %s at %v", start.first, what, end)
+		r.add(at, n.path, "the flow starts at %v, but %s", start.first, what)
 		return false
 	}
 	last := unit.Duration(members - 1)
 	if start.step > 0 && last > (end-1-start.first)/start.step {
-		r.add(at, n.path, "the last of %d members starts %d x %v after %v, but %s at %v", members, last, start.step, start.first, what, end)
+		r.add(at, n.path, "the last of %d members starts %d x %v after %v, but %s", members, last, start.step, start.first, what)
 		return false
 	}
 	return true
+}
+
+// runEnds says when the run ends.
+func (r *resolver) runEnds() string {
+	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.root.get("model").get("duration"))
+}
+
+// bySet names the --set that gives a value, or nothing.
+func bySet(n *node) string {
+	if n == nil || n.at.set == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (--set %v)", n.at.set)
 }
 
 // jitter returns the jitter of a flow: as given, or half of the time of a packet
@@ -500,19 +535,20 @@ func (r *resolver) length(payload unit.Size) unit.Size {
 	return framing.Length(&wire.Frame{Kind: wire.Data, Payload: uint32(payload)})
 }
 
-// checkGroups refuses a group that has the name of a flow outside it.
+// checkGroups refuses names that stand for two things: for two flows, or for a
+// group and for a flow or a link.
 func (r *resolver) checkGroups() {
-	groupOf := make(map[string]string, len(r.s.Flows))
+	isFlow := make(map[string]bool, len(r.s.Flows))
 	for i, f := range r.s.Flows {
-		if _, twice := groupOf[f.Name]; twice {
+		if isFlow[f.Name] {
 			r.add(r.flows[i].node.at, r.flows[i].node.path, "the name %q is used twice among the flows", f.Name)
 		}
-		groupOf[f.Name] = f.Group
+		isFlow[f.Name] = true
 	}
 	for i, f := range r.s.Flows {
 		at, path := r.flows[i].node.at, r.flows[i].node.path
-		if other, isFlow := groupOf[f.Group]; isFlow && other != f.Group {
-			r.add(at, path, "the group %q has the name of a flow that is not in it", f.Group)
+		if f.Group != f.Name && isFlow[f.Group] {
+			r.add(at, path, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
 			r.add(at, path, "the group %q has the name of a link%s, and metrics could not tell them apart", f.Group, inLine(link.at))
@@ -526,7 +562,7 @@ func (r *resolver) resolveEvents(sh *shape) {
 		v := view{shape: item, chain: []*node{n}}
 		e := Event{At: get[unit.Duration](v, "at"), Link: get[string](v, "link"), Rate: get[unit.Rate](v, "rate")}
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
-			r.add(at.at, n.path, "the event is at %v, but the run ends at %v", e.At, r.s.Model.Duration)
+			r.add(at.at, n.path, "the event is at %v, but %s", e.At, r.runEnds())
 		}
 		if link := n.get("link"); link != nil && !link.bad && r.linkNames[e.Link] == nil && !r.broken {
 			var names []string
@@ -586,6 +622,6 @@ func (r *resolver) checkDuring(n, during *node, span [2]unit.Duration) {
 	case span[0] >= span[1]:
 		r.add(during.at, n.path, "the span from %v to %v is empty", span[0], span[1])
 	case end > 0 && span[1] > end:
-		r.add(during.items[1].at, n.path, "the span ends at %v, but the run ends at %v", span[1], end)
+		r.add(during.items[1].at, n.path, "the span ends at %v, but %s", span[1], r.runEnds())
 	}
 }

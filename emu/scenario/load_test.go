@@ -1,0 +1,418 @@
+package scenario_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+// small is a fabric of one switch that the tests build on.
+const small = `name: small
+source: nowhere
+model: {duration: 10ms}
+defaults:
+  link: {rate: 1GB/s}
+switches: {S: {}, T: {marking: {scheme: naive}}}
+endpoints: ["A[1-3]", B]
+links:
+  - "A[1-3] - S"
+  - {name: trunk, between: S - T}
+  - B - T
+flows:
+  - {name: in, from: "A[1-3]", to: B, start: 1ms + 100us, stop: 5ms}
+  - {name: out, from: B, to: A2}
+expect:
+  - {id: C1, metric: in.rate, during: [1ms, 2ms], low: 0, high: 1}
+`
+
+func load(t testing.TB, src string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	s, err := loadErr(t, src, sets...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src)
+	}
+	return s
+}
+
+func loadErr(t testing.TB, src string, sets ...string) (*scenario.Scenario, error) {
+	t.Helper()
+	var parsed []scenario.Set
+	for _, text := range sets {
+		set, err := scenario.ParseSet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, set)
+	}
+	return scenario.Load("small.yaml", []byte(src), parsed)
+}
+
+// TestDefaults names every default, with where it comes from in the table of
+// the language.
+func TestDefaults(t *testing.T) {
+	s := load(t, small)
+	link := scenario.Link{Name: "A1 - S", A: "A1", B: "S", Rate: 8e9, Propagation: unit.Nanosecond, FlowControl: "credit",
+		Buffer: scenario.Buffer{Packets: 4}, Resend: 262144 * unit.Nanosecond}
+	if diff := cmp.Diff(link, s.Links[0]); diff != "" {
+		t.Errorf("link (-want +got):\n%s", diff)
+	}
+	sw := scenario.Switch{Name: "S", Kind: "input-buffered", ForwardingDelay: 40 * unit.Nanosecond, Crossbar: "multi-output", Bypass: 4,
+		Marking: scenario.Marking{Scheme: "none", Threshold: 4, Exceeds: ">=", Counts: "waiting"}}
+	if diff := cmp.Diff(sw, s.Switches[0]); diff != "" {
+		t.Errorf("switch (-want +got):\n%s", diff)
+	}
+	// The jitter is half of 2068 bytes at 1 byte/ns.
+	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: "greedy", Packet: 2048,
+		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", RmaxOverRmin: 256, Factor: 2}}
+	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
+		t.Errorf("flow (-want +got):\n%s", diff)
+	}
+	rest := []any{
+		scenario.Model{Duration: 10 * unit.Millisecond, Seed: 1, Framing: "paper"}, s.Model,
+		scenario.Wall{Dilation: 200, Buffer: 128 * unit.KiB}, s.Wall,
+		scenario.Measure{Window: 2 * unit.Millisecond}, s.Measure,
+		scenario.Check{ID: "C1", Source: "nowhere", Metric: "in.rate", During: [2]unit.Duration{unit.Millisecond, 2 * unit.Millisecond}, High: 1, Expected: "holds"}, s.Expect[0],
+	}
+	for i := 0; i < len(rest); i += 2 {
+		if diff := cmp.Diff(rest[i], rest[i+1]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRanges checks names, order and starts of what ranges stand for.
+func TestRanges(t *testing.T) {
+	s := load(t, `name: ranges
+model: {duration: 10ms}
+defaults: {link: {rate: 10Gb/s}}
+switches: {S: {}}
+endpoints: ["a[08-11]", "b[1-4]x", c]
+links: ["a[08-11] - S", "S - b[1-4]x", c - S]
+flows:
+  - {name: pairs, from: "a[08-09]", to: "b[3-4]x", start: 1us + 2us}
+  - {name: fan, from: c, to: "b[1-2]x"}
+  - {name: in, group: all, from: "a[10-11]", to: c}
+`)
+	var got []string
+	for _, l := range s.Links {
+		got = append(got, l.Name)
+	}
+	for _, f := range s.Flows {
+		got = append(got, fmt.Sprintf("%s (%s): %s to %s at %v", f.Name, f.Group, f.From, f.To, f.Start))
+	}
+	want := []string{
+		"a08 - S", "a09 - S", "a10 - S", "a11 - S", "S - b1x", "S - b2x", "S - b3x", "S - b4x", "c - S",
+		"pairs.a08 (pairs): a08 to b3x at 1us", "pairs.a09 (pairs): a09 to b4x at 3us",
+		"fan.b1x (fan): c to b1x at 0s", "fan.b2x (fan): c to b2x at 0s",
+		"in.a10 (all): a10 to c at 0s", "in.a11 (all): a11 to c at 0s",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDependentDefaults(t *testing.T) {
+	for _, c := range []struct {
+		sets            []string
+		scheme          string
+		threshold       int
+		exempt, sExempt bool
+	}{
+		{nil, "naive", 4, false, false},
+		{[]string{"defaults.switch.crossbar=single-output"}, "naive", 4, true, true},
+		{[]string{"defaults.switch.crossbar=single-output", "switches.T.crossbar=multi-output"}, "naive", 4, false, true},
+		{[]string{"defaults.switch.crossbar=single-output", "switches.T.marking.idle-exempt=false"}, "naive", 4, false, true},
+		{[]string{"switches.T.marking.scheme=input-output"}, "input-output", 4, false, false},
+		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=8"}, "input-output", 8, false, false},
+		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=none"}, "input", 0, false, false},
+		{[]string{"defaults.switch.marking.threshold=none"}, "naive", 0, false, false},
+	} {
+		s := load(t, small, c.sets...)
+		m := s.Switches[1].Marking
+		if m.Scheme != c.scheme || m.Threshold != c.threshold || m.IdleExempt != c.exempt || s.Switches[0].Marking.IdleExempt != c.sExempt {
+			t.Errorf("%v: %+v, and idle-exempt %t at S", c.sets, m, s.Switches[0].Marking.IdleExempt)
+		}
+	}
+}
+
+func TestWireFramingJitter(t *testing.T) {
+	s := load(t, small, "model.framing=wire")
+	if got := s.Flows[0].Jitter; got != 1037*unit.Nanosecond { // 2074 bytes
+		t.Errorf("jitter %v", got)
+	}
+}
+
+// TestSet changes one field after another and looks at it.
+func TestSet(t *testing.T) {
+	for _, c := range []struct {
+		set string
+		got func(s *scenario.Scenario) any
+		str string
+	}{
+		{"model.seed=18446744073709551615", func(s *scenario.Scenario) any { return s.Model.Seed }, "18446744073709551615"},
+		{" model.duration = 20ms ", func(s *scenario.Scenario) any { return s.Model.Duration }, "20ms"},
+		{"wall.dilation=1", func(s *scenario.Scenario) any { return s.Wall.Dilation }, "1"},
+		{"wall.udp-port=4000", func(s *scenario.Scenario) any { return s.Wall.UDPPort }, "4000"},
+		{"wall.socket-buffer=1MiB", func(s *scenario.Scenario) any { return s.Wall.Buffer }, "1MiB"},
+		{"description=a, b", func(s *scenario.Scenario) any { return s.Description }, "a, b"},
+		{"defaults.link.buffer=8packets", func(s *scenario.Scenario) any { return s.Links[4].Buffer }, "8 packets"},
+		{"defaults.link.buffer=150KB", func(s *scenario.Scenario) any { return s.Links[0].Buffer }, "150KB"},
+		{"defaults.flow.control.law=lipd", func(s *scenario.Scenario) any { return s.Flows[0].Control.Law }, "lipd"},
+		{"links.trunk.rate=2GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "2GB/s"},
+		{"links.S - T.rate=3GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "3GB/s"},
+		{"links.A[1-3] - S.rate=4GB/s", func(s *scenario.Scenario) any { return s.Links[2].Rate }, "4GB/s"},
+		{"links.B - T.propagation=5us", func(s *scenario.Scenario) any { return s.Links[4].Propagation }, "5us"},
+		{"flows.in.stop=6ms", func(s *scenario.Scenario) any { return s.Flows[2].Stop }, "6ms"},
+		{"flows.in.stop=end", func(s *scenario.Scenario) any { return s.Flows[2].Stop }, "0s"},
+		{"flows.in.start=0us + 1us", func(s *scenario.Scenario) any { return s.Flows[2].Start }, "2us"},
+		{"switches.S.marking.scheme=input", func(s *scenario.Scenario) any { return s.Switches[0].Marking.Scheme }, "input"},
+		{"switches.S.forwarding-delay=1us", func(s *scenario.Scenario) any { return s.Switches[0].ForwardingDelay }, "1us"},
+		{"measure.window=1ms", func(s *scenario.Scenario) any { return s.Measure.Window }, "1ms"},
+		{"expect.C1.low=-0.5", func(s *scenario.Scenario) any { return s.Expect[0].Low }, "-0.5"},
+	} {
+		s := load(t, small, c.set)
+		if got := fmt.Sprint(c.got(s)); got != c.str {
+			t.Errorf("%s: %s, not %s", c.set, got, c.str)
+		}
+	}
+	if s := load(t, small, "model.seed=2", "model.seed=3"); s.Model.Seed != 3 {
+		t.Errorf("the last of two does not hold: %d", s.Model.Seed)
+	}
+}
+
+// TestBadSets compares what is said about bad overrides with a golden: first
+// those that are no PATH=VALUE, then those that do not fit the file.
+func TestBadSets(t *testing.T) {
+	var b strings.Builder
+	for _, text := range []string{"", "model.seed", "=2", "model.seed=", "model..seed=2", ".=1"} {
+		_, err := scenario.ParseSet(text)
+		if err == nil {
+			t.Errorf("%q is taken", text)
+		}
+		fmt.Fprintln(&b, err)
+	}
+	for _, text := range []string{
+		"modle.seed=2", "model.sed=2", "model=2", "model.seed.low=2", "model.seed=two",
+		"defaults.link.buffr=8packets", "defaults.link.buffer=8cows", "defaults.link.buffer=2,3,4", "defaults.link=1GB/s",
+		"links.trnk.rate=1GB/s", "links.trunk=1GB/s", "links=1", "links.trunk.speed=1GB/s", "links.trunk.rate=0GB/s",
+		"flows.in.A1.stop=5ms", "flows.inn.stop=5ms", "flows.in.stop=500us", "flows.out.control.law=none",
+		"switches.U.crossbar=multi-output", "switches.S=none", "switches=S", "switches.T.marking.scheme=naif",
+		"events.0.rate=1GB/s", "endpoints=C", "endpoints.A1=C", "expect.C1.during=1ms", "expect.C2.low=1", "expect=1",
+		"wall.dilation=0.5", "name=a b", "model.duration=1ms", "defaults.link.rate=100Mb/s",
+	} {
+		s, err := loadErr(t, small, text)
+		if err == nil {
+			t.Errorf("%q is taken: %+v", text, s)
+			continue
+		}
+		fmt.Fprintln(&b, err)
+	}
+	golden(t, "testdata/sets.golden", b.String())
+}
+
+// TestSetOnBadFile: a --set and a mistake in the file are both reported, the
+// --set last.
+func TestSetOnBadFile(t *testing.T) {
+	_, err := loadErr(t, strings.Replace(small, "duration", "durration", 1), "model.seed=x", "model=y")
+	list := err.(*scenario.Errors).List
+	if len(list) != 4 || list[0].Line != 3 || list[3].Line != 0 || list[3].File != "" {
+		t.Errorf("%v", err)
+	}
+	for _, e := range err.(*scenario.Errors).Unwrap() {
+		if e.Error() == "" {
+			t.Error("an empty message")
+		}
+	}
+}
+
+// TestBuiltin loads every embedded scenario, prints it resolved, and reads that
+// back. The resolved form of one of them is a golden.
+func TestBuiltin(t *testing.T) {
+	for _, e := range scenarios.List() {
+		src, err := scenarios.Read(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := load(t, string(src))
+		out := roundTrip(t, s)
+		if e.Name == "hpl2002/fig3b" {
+			golden(t, "testdata/fig3b.resolved.golden", string(out))
+		}
+	}
+}
+
+// roundTrip checks that the resolved form of a scenario reads back to it.
+func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
+	t.Helper()
+	out, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := load(t, string(out))
+	if diff := cmp.Diff(s, back); diff != "" {
+		t.Fatalf("read back (-want +got):\n%s\n%s", diff, out)
+	}
+	again, err := back.Resolved()
+	if err != nil || string(again) != string(out) {
+		t.Fatalf("printed again it differs: %v\n%s", err, cmp.Diff(string(out), string(again)))
+	}
+	return out
+}
+
+// TestResolvedProperty makes scenarios at random and checks that their resolved
+// forms read back to them.
+func TestResolvedProperty(t *testing.T) {
+	for seed := range uint64(300) {
+		s := load(t, randomScenario(rand.New(rand.NewPCG(seed, 0))))
+		roundTrip(t, s)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// randomScenario writes a right scenario with values drawn at random.
+func randomScenario(r *rand.Rand) string {
+	pick := func(words ...string) string { return words[r.IntN(len(words))] }
+	maybe := func(text string) string {
+		if r.IntN(2) == 0 {
+			return ""
+		}
+		return text
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "name: %s\n", pick("a", "yes/no", "'null'", "x.y-z/v_1", "true"))
+	b.WriteString(maybe("source: " + pick(`"a \"quoted\" one: \\ # %"`, "plain", "'it''s'", `"é 日本 \u2028 🦆"`, "|\n  two\n  lines", "~x", `""`) + "\n"))
+	b.WriteString(maybe("description: " + pick("'- dash'", "'[x'", "123", "0x1f", "1e3", "no", "'null'") + "\n"))
+	fmt.Fprintf(&b, "model: {duration: %dus, seed: %d, framing: %s}\n", 100000+r.IntN(1000), r.Uint64(), pick("paper", "wire"))
+	b.WriteString(maybe(fmt.Sprintf("wall: {dilation: %d, udp-port: %d, socket-buffer: %dB}\n", 1+r.IntN(1000), r.IntN(60000), 4170+r.IntN(1<<20))))
+	fmt.Fprintf(&b, "defaults:\n  link: {rate: %dMb/s%s%s%s}\n", 8000+r.IntN(1000), maybe(fmt.Sprintf(", propagation: %dps", 1000+r.IntN(9999))),
+		maybe(", buffer: "+pick("1 packet", "7 packets", "100KB", "64KiB", "8192B")), maybe(fmt.Sprintf(", resend: %dns", 1+r.IntN(1e6))))
+	b.WriteString(maybe(fmt.Sprintf("  flow: {packet: %dB, window: %d, jitter: %dps, control: {law: %s, rmax-over-rmin: %d, factor: %v}}\n",
+		4+4*r.IntN(1024), 1+r.IntN(99), r.IntN(1e7), pick("fixed", "lipd", "fimd", "aimd"), 1+r.IntN(2000), 1+r.Float64()+1e-9)))
+	b.WriteString("switches:\n")
+	for _, name := range []string{"S", "on", "T-1"} {
+		fmt.Fprintf(&b, "  '%s': {forwarding-delay: %dns%s%s}\n", name, 40+r.IntN(100), maybe(", crossbar: "+pick("multi-output", "single-output")+", bypass: 9"),
+			maybe(fmt.Sprintf(", marking: {scheme: %s, threshold: %s, exceeds: '%s', counts: %s%s, skip-blocked: %s%s}", pick("none", "naive", "input", "input-output"),
+				pick("none", "1", "16"), pick(">", ">="), pick("waiting", "waiting-and-sending"), maybe(", full-at: "+pick("whole", "1 packet", "64B")), pick("true", "false"), maybe(", idle-exempt: "+pick("true", "false")))))
+	}
+	n := 1 + r.IntN(30)
+	fmt.Fprintf(&b, "endpoints: ['A[1-%d]', y, B]\nlinks:\n  - 'A[1-%d] - S'\n  - S - on\n  - {name: up, between: on - T-1, rate: %dGb/s}\n", n, n, 8+r.IntN(90))
+	b.WriteString(maybe("  - {name: up2, between: T-1 - on}\n") + "  - T-1 - y\n  - B - on\nflows:\n")
+	fmt.Fprintf(&b, "  - {name: in, from: 'A[1-%d]', to: y, start: %dus + %dns%s}\n", n, r.IntN(100), r.IntN(1000), maybe(", stop: 90ms"))
+	fmt.Fprintf(&b, "  - {name: 'off', group: g.x, from: y, to: B, traffic: constant, rate: %dMb/s}\n", 1+r.IntN(1000))
+	b.WriteString(maybe("events:\n  - {at: 1ms, link: up, rate: 1Mb/s}\n  - {at: 2ms, link: B - on, rate: 3b/s}\n"))
+	b.WriteString(maybe("measure: {window: 33us}\n"))
+	b.WriteString(maybe(fmt.Sprintf("expect:\n  - {id: n, claim: '%s', metric: in.rate / off.rate, during: [1ms, 2ms], low: %v, high: 1e9, expected: differs, reason: 'a: b'}\n",
+		pick("x", "a: b", "# no"), -r.ExpFloat64())))
+	return b.String()
+}
+
+// TestResolvedRefuses: what Load would not have returned does not print.
+func TestResolvedRefuses(t *testing.T) {
+	for name, change := range map[string]func(s *scenario.Scenario){
+		"rate":    func(s *scenario.Scenario) { s.Links[0].Rate = 0 },
+		"name":    func(s *scenario.Scenario) { s.Name = "a b" },
+		"flow":    func(s *scenario.Scenario) { s.Flows[0].To = "nobody" },
+		"scheme":  func(s *scenario.Scenario) { s.Switches[0].Marking.Scheme = "" },
+		"between": func(s *scenario.Scenario) { s.Links[0].A = "A1 - S" },
+		"text":    func(s *scenario.Scenario) { s.Source = "two\nlines" },
+		"rates":   func(s *scenario.Scenario) { s.Flows[0].Rate = 1 },
+	} {
+		s := load(t, small)
+		change(s)
+		if out, err := s.Resolved(); err == nil {
+			t.Errorf("%s: printed\n%s", name, out)
+		}
+	}
+}
+
+// TestLarge: 2000 endpoints load well under a second.
+func TestLarge(t *testing.T) {
+	begin := time.Now()
+	s := load(t, largeScenario(2000))
+	if len(s.Endpoints) != 2000 || len(s.Flows) != 1000 {
+		t.Errorf("%d endpoints, %d flows", len(s.Endpoints), len(s.Flows))
+	}
+	if d := time.Since(begin); d > 2*time.Second {
+		t.Errorf("it takes %v", d)
+	}
+}
+
+// largeScenario is a tree of switches with n endpoints, of which half send to
+// the other half.
+func largeScenario(n int) string {
+	var b strings.Builder
+	leaves := (n + 49) / 50
+	b.WriteString("name: large\nmodel: {duration: 10ms}\ndefaults: {link: {rate: 1GB/s}}\nswitches:\n  Top: {}\n")
+	for i := range leaves {
+		fmt.Fprintf(&b, "  L%d: {}\n", i)
+	}
+	fmt.Fprintf(&b, "endpoints: ['e[1-%d]']\nlinks:\n", n)
+	for i := range leaves {
+		fmt.Fprintf(&b, "  - L%d - Top\n  - 'e[%d-%d] - L%d'\n", i, 50*i+1, min(50*i+50, n), i)
+	}
+	fmt.Fprintf(&b, "flows:\n  - {name: f, from: 'e[1-%d]', to: 'e[%d-%d]'}\n", n/2, n/2+1, n)
+	return b.String()
+}
+
+func BenchmarkLoad(b *testing.B) {
+	src := []byte(largeScenario(2000))
+	for b.Loop() {
+		if _, err := scenario.Load("large.yaml", src, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// FuzzLoad: whatever the file, Load returns a scenario that reads back or a list
+// of mistakes, and does not panic.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.bad.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src, "model.seed=2")
+	}
+	for _, e := range scenarios.List() {
+		src, err := scenarios.Read(e.Name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src, "flows.victim.stop=50ms")
+	}
+	f.Add([]byte(small), "links.S - T.rate=1GB/s")
+	f.Fuzz(func(t *testing.T, src []byte, set string) {
+		var sets []scenario.Set
+		if s, err := scenario.ParseSet(set); err == nil {
+			sets = append(sets, s)
+		}
+		s, err := scenario.Load("fuzz.yaml", src, sets)
+		if err != nil {
+			list, ok := err.(*scenario.Errors)
+			if !ok || len(list.List) == 0 || err.Error() == "" {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		if len(s.Endpoints) > 1000 || len(s.Flows) > 1000 {
+			return // right, and slow to print
+		}
+		roundTrip(t, s)
+	})
+}
