@@ -26,7 +26,7 @@ func (r *resolver) check(top view) {
 func (r *resolver) checkLists() {
 	for _, name := range []string{"endpoints", "links", "flows"} {
 		if n := r.root.get(name); n != nil && !n.bad && len(n.items) == 0 {
-			r.add(n.at, n.path, "there are no %s: %s is wanted", name, language().field(name).shape.what)
+			r.add(n.at, n.path, "there are no %s: %s is wanted", name, r.language.field(name).shape.what)
 		}
 	}
 	if n := r.root.get("endpoints"); n != nil {
@@ -115,12 +115,15 @@ func (r *resolver) checkEndpoints() {
 	if r.broken {
 		return
 	}
+	told := map[[2]place]bool{} // once for each item, however many endpoints it stands for
 	for _, name := range r.s.Endpoints {
 		m := r.machines[name]
 		switch {
-		case len(m.links) == 0:
+		case len(m.links) == 0 && !told[[2]place{m.at}]:
+			told[[2]place{m.at}] = true
 			r.add(m.at, m.path, "endpoint %s has no link: it needs one", name)
-		case len(m.links) > 1:
+		case len(m.links) > 1 && !told[[2]place{m.at, m.linkAt[1]}]:
+			told[[2]place{m.at, m.linkAt[1]}] = true
 			r.add(m.linkAt[1], r.links[m.links[1]].node.path, "endpoint %s has a second link; its first is given%s, and an endpoint has one", name, inLine(m.linkAt[0]))
 		}
 	}

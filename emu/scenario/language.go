@@ -242,9 +242,11 @@ func checkShape() *shape {
 }
 
 func object(fields ...field) *shape {
-	sh := &shape{kind: objectShape, fields: fields}
-	sh.what = "a mapping with " + sh.names("")
-	return sh
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return &shape{kind: objectShape, fields: fields, what: "a mapping with " + someOf(names)}
 }
 
 // Field is a field of the scenario language, for documentation.

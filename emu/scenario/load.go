@@ -43,10 +43,10 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		return nil, r.err()
 	}
 	for _, s := range sets {
-		r.apply(root, s)
+		r.apply(root, sh, s)
 	}
 	r.read(root, sh)
-	res := &resolver{reports: r, root: root}
+	res := &resolver{reports: r, root: root, language: sh}
 	s := res.resolve()
 	if err := r.err(); err != nil {
 		return nil, err

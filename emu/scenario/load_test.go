@@ -272,7 +272,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 // TestResolvedProperty makes scenarios at random and checks that their resolved
 // forms read back to them.
 func TestResolvedProperty(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		s := load(t, randomScenario(rand.New(rand.NewPCG(seed, 0))))
 		roundTrip(t, s)
 		if t.Failed() {

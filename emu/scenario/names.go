@@ -189,7 +189,12 @@ func fold(s string) string {
 	if len(s) > 64 { // longer than any word of ours: what follows cannot make it near
 		s = s[:64]
 	}
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+	return strings.Map(func(c rune) rune {
+		if c == '_' || c == '-' || c == ' ' {
+			return -1
+		}
+		return c
+	}, strings.ToLower(s))
 }
 
 // nearest returns the word that is meant by a misspelt one, or "" when none is

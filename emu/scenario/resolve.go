@@ -13,8 +13,9 @@ import (
 // and the checks leave it alone.
 type resolver struct {
 	*reports
-	root *node
-	s    Scenario
+	language *shape
+	root     *node
+	s        Scenario
 
 	machines  map[string]*machine
 	links     []linkOf // for each of s.Links
@@ -103,7 +104,7 @@ func get[T any](v view, name string) T {
 
 // resolve fills in everything and checks how the parts fit together.
 func (r *resolver) resolve() *Scenario {
-	sh := language()
+	sh := r.language
 	top := view{shape: sh, chain: []*node{r.root}}
 	r.s.Name = get[string](top, "name")
 	r.s.Source = get[string](top, "source")
@@ -217,9 +218,11 @@ func (r *resolver) resolveEndpoints() {
 			continue
 		}
 		for _, name := range p.names() {
-			if r.declare(name, &machine{at: n.at, path: n.path}) {
-				r.s.Endpoints = append(r.s.Endpoints, name)
+			if !r.declare(name, &machine{at: n.at, path: n.path}) {
+				r.partial = r.partial || p.ranged
+				break // the rest of a range is likely to be there too
 			}
+			r.s.Endpoints = append(r.s.Endpoints, name)
 		}
 	}
 }
@@ -256,6 +259,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.at, n.path, "%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one", between.text, max(j.a.size(), j.b.size()), name)
+			r.broken = true
 			continue
 		}
 		for _, ends := range pairs(j.a, j.b) {
@@ -264,21 +268,24 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 			if named != nil {
 				link.Name = name.(string)
 			}
-			r.addLink(link, of, named, between)
+			if !r.addLink(link, of, named, between) {
+				r.broken = true
+				break // the rest of a range is likely to be as wrong
+			}
 		}
 	}
 }
 
 // addLink enters a link, unless something like it is there.
-func (r *resolver) addLink(link Link, of linkOf, named, between *node) {
+func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 	at, path := between.at, of.node.path
 	switch {
 	case link.A == link.B:
 		r.add(at, path, "%s is linked to itself", link.A)
-		return
+		return false
 	case link.A+"-"+link.B == link.B+"-"+link.A:
 		r.add(at, path, "the directions of this link would both be called %q: rename one of the machines", link.A+"-"+link.B)
-		return
+		return false
 	}
 	if named != nil {
 		at = named.at
@@ -289,7 +296,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) {
 		} else {
 			r.add(at, path, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
 		}
-		return
+		return false
 	}
 	// A named link beside an unnamed one is as much in doubt as two unnamed.
 	for _, i := range r.machines[link.A].links {
@@ -299,7 +306,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) {
 		}
 		if named == nil || other.Name == other.A+" - "+other.B {
 			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name", link.A, link.B, inLine(r.links[i].node.at))
-			return
+			return false
 		}
 	}
 	r.linkNames[link.Name] = of.node
@@ -310,6 +317,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) {
 	}
 	r.s.Links = append(r.s.Links, link)
 	r.links = append(r.links, of)
+	return true
 }
 
 // inLine tells where something stands, as the end of a clause.
@@ -539,8 +547,10 @@ func (r *resolver) length(payload unit.Size) unit.Size {
 // group and for a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
+	told := map[*node]bool{} // once for each item
 	for i, f := range r.s.Flows {
-		if isFlow[f.Name] {
+		if n := r.flows[i].node; isFlow[f.Name] && !told[n] {
+			told[n] = true
 			r.add(r.flows[i].node.at, r.flows[i].node.path, "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true

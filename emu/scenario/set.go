@@ -37,9 +37,9 @@ func ParseSet(text string) (Set, error) {
 
 // apply changes the tree of a file as a --set says. Whether the value is right
 // is found when the tree is read.
-func (r *reports) apply(root *node, s Set) {
+func (r *reports) apply(root *node, sh *shape, s Set) {
 	at := place{set: &s}
-	n, sh, rest, done := root, language(), s.Path, ""
+	n, rest, done := root, s.Path, ""
 	for {
 		switch sh.kind {
 		case objectShape:
