@@ -192,14 +192,10 @@ func outcomeWord(o Outcome) (word, color string) {
 
 // because says why a check came out as it did.
 func because(k *Check) string {
-	switch k.Outcome {
-	case Differs:
-		return "because " + k.Reason
-	case UnexpectedPass:
-		return "was expected to differ because " + k.Reason
-	default:
-		return k.Reason
+	if k.Outcome == UnexpectedPass {
+		return "It was expected to differ: " + k.Reason
 	}
+	return k.Reason
 }
 
 // summary counts the outcomes.
@@ -435,11 +431,15 @@ func wrap(s string, columns int) []string {
 	return lines
 }
 
-// shorten cuts s to so many columns.
+// shorten cuts s to so many columns, between two words where one ends near.
 func shorten(s string, columns int) string {
 	r := []rune(s)
 	if len(r) <= columns {
 		return s
 	}
-	return strings.TrimRight(string(r[:columns-3]), " ") + "..."
+	cut := string(r[:columns-2])
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
+		return cut[:i] + "..."
+	}
+	return string(r[:columns-3]) + "..."
 }

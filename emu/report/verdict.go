@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Level says how far the figures of a run can be trusted.
 type Level string
@@ -146,7 +149,7 @@ func judgeOrder(o Order) (words string, kept bool) {
 		words = "one frame came late"
 	}
 	if o.WorstPacketTimes.Known() {
-		words += fmt.Sprintf(" (by %.2g packet times at the worst)", float64(o.WorstPacketTimes))
+		words += fmt.Sprintf(" (by %s packet times at the worst)", significant(float64(o.WorstPacketTimes), 2))
 	}
 	// Comparisons with a missing figure are false.
 	return words, o.Over5Percent <= faithfulLate && o.OverT <= faithfulLateT
@@ -163,15 +166,22 @@ func judgePace(p Pace) (words string, faithful, exact bool) {
 	}
 	exact = p.Ratio >= exactPace && p.LateShare <= floor+exactAbove
 	faithful = p.Ratio >= faithfulPace && p.LatenessPacketTimes.P99 <= faithfulP99
-	words = fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio))
-	switch {
-	case exact:
-	case !p.LateShare.Known():
-		words += ", the lateness of frames was not measured"
-	default:
-		words += fmt.Sprintf(", %s of the frames left late (the machine's floor: %s)", percent(p.LateShare), percent(p.FloorShare))
+	if exact {
+		return fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio)), faithful, true
 	}
-	return words, faithful, exact
+	var short []string // what keeps it from being exact
+	if p.Ratio < exactPace {
+		short = append(short, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
+	}
+	if !p.LateShare.Known() {
+		short = append(short, "the lateness of frames was not measured")
+	} else if p.LateShare > floor+exactAbove {
+		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(p.LateShare), percent(p.FloorShare)))
+	}
+	if p99 := p.LatenessPacketTimes.P99; p99 > faithfulP99 {
+		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(p99), 2)))
+	}
+	return strings.Join(short, ", "), faithful, false
 }
 
 func count(n int64, what string) string {
@@ -194,7 +204,7 @@ func percent(n Number) string {
 		return "-"
 	}
 	digits := 1
-	if n > 0.99 && n < 1 {
+	if n > 0.99 && n < 0.9999 {
 		digits = 2 // where the levels are decided
 	}
 	return fmt.Sprintf("%.*f %%", digits, 100*float64(n))

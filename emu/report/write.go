@@ -86,6 +86,10 @@ func WriteJSON(w io.Writer, r *Result) error {
 	return e.Encode(r)
 }
 
+// seriesDigits is how many digits series have: more than are needed, fewer than
+// show how floats round.
+const seriesDigits = 10
+
 // WriteSeries writes series as a table with the columns time_ps, kind, name and
 // value; an undefined value is empty. The first row is the verdict: its kind is
 // "verdict" and its name the level, so that the table does not go about without
@@ -101,7 +105,7 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 			line = strconv.AppendInt(line[:0], int64(s.Times[i]), 10)
 			line = append(line, middle...)
 			if Number(v).Known() {
-				line = strconv.AppendFloat(line, v, 'g', -1, 64)
+				line = strconv.AppendFloat(line, v, 'g', seriesDigits, 64)
 			}
 			line = append(line, '\n')
 			out.Write(line) // the error stays in out until Flush
