@@ -33,10 +33,10 @@ func (r *run) connect() (*links, error) {
 	for i := range r.fabric.Wires {
 		if r.options.Link == Pipe {
 			a, b := link.Pipe(pipeRoom)
-			l.add(a, b)
+			l.add(a, b, r.options.test.wrap)
 			continue
 		}
-		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: r.scenario.Wall.Buffer})
+		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: r.scenario.Wall.Buffer, Stamp: r.options.test.stamped != nil})
 		if err != nil {
 			l.close()
 			err = fmt.Errorf("link %s: %w", r.fabric.Wires[i].Name, err)
@@ -48,7 +48,7 @@ func (r *run) connect() (*links, error) {
 			}
 			return nil, err
 		}
-		l.add(a, b)
+		l.add(a, b, r.options.test.wrap)
 		if port != 0 {
 			port += 2
 		}
@@ -59,10 +59,10 @@ func (r *run) connect() (*links, error) {
 	return l, nil
 }
 
-func (l *links) add(a, b interface {
-	link.Link
-	io.Closer
-}) {
-	l.ends = append(l.ends, [2]link.Link{a, b})
+func (l *links) add(a, b link.Link, wrap func(link.Link) link.Link) {
 	l.closer = append(l.closer, a, b)
+	if wrap != nil {
+		a, b = wrap(a), wrap(b)
+	}
+	l.ends = append(l.ends, [2]link.Link{a, b})
 }

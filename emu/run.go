@@ -17,6 +17,8 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -66,6 +68,16 @@ type Options struct {
 	Progress func(Status)
 	// Version is written into results; empty means "devel".
 	Version string
+
+	test hooks
+}
+
+// hooks are what the tests of this package put between the parts.
+type hooks struct {
+	wrap    func(link.Link) link.Link // around each end of a link
+	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
+	epoch   func() // called when model time 0 is now
+	ties    []int  // permutes the tie rule
 }
 
 // Status is how far a run is.
@@ -167,6 +179,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, &Mistake{err}
 	}
+	machines.Ties = r.options.test.ties
 	begin := time.Now()
 	stop := r.watch(machines, begin)
 	var figures report.Figures
@@ -258,7 +271,10 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		return report.Figures{}, err
 	}
 	defer links.close()
-	w := drive.Wall{Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest()}
+	w := drive.Wall{
+		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
+		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch,
+	}
 
 	defer holdGC()()
 	var before, after runtime.MemStats

@@ -54,8 +54,9 @@ type Fabric struct {
 	End      unit.Time // the run covers [0, End)
 	Run      uint32    // tells its datagrams from those of other runs
 
-	// Ties permutes the tie rule, for tests: machine i is ordered as Ties[i]. Nil is
-	// the index itself.
+	// Ties is another tie rule, for tests: machine i is ordered as Ties[i], and the
+	// ports of a machine by the order of the machines at their other ends. Nil is the
+	// rule of the model: by index, and by port.
 	Ties []int
 	// Progress is told how far the run is. It may be nil.
 	Progress *Progress

@@ -63,7 +63,11 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 		}
 	}
 	slices.SortFunc(o.paths, func(a, b path) int {
-		return cmp.Or(cmp.Compare(o.rank[a.to.Machine], o.rank[b.to.Machine]), cmp.Compare(a.to.Port, b.to.Port))
+		byPort := cmp.Compare(a.to.Port, b.to.Port)
+		if f.Ties != nil {
+			byPort = cmp.Or(cmp.Compare(o.rank[a.from.Machine], o.rank[b.from.Machine]), byPort)
+		}
+		return cmp.Or(cmp.Compare(o.rank[a.to.Machine], o.rank[b.to.Machine]), byPort)
 	})
 	for i, p := range o.paths {
 		if p.from.Machine >= len(machines) || p.from.Machine < 0 {

@@ -30,7 +30,7 @@ type Wall struct {
 	// time stamp: which path (2*wire + sending end), when it started in model time,
 	// and the stamp in ns of the system's real-time clock. Links that cannot stamp
 	// say nothing.
-	Stamped func(path int, f *wire.Frame, start unit.Time, stamp int64)
+	Stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	// Epoch, if not nil, is told when the run begins.
 	Epoch func()
 
@@ -288,7 +288,7 @@ func (r *wallRun) collect(slot int) error {
 		route.pending--
 		r.Received++
 		if route.stamps != nil {
-			r.wall.Stamped(p.number, &a.Frame, a.Head, stamp)
+			r.wall.Stamped(p.number, flight.arrival.Frame, a.Head, stamp)
 		}
 	}
 	return nil

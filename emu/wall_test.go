@@ -1,0 +1,242 @@
+//go:build !race
+
+package emu
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// again runs a test of wall timing, up to three times: once more when the run
+// itself saw the machine stall for more than 5 ms, which it prints.
+func again(t *testing.T, try func(t *testing.T) (r *Result, complaints []string)) {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		r, complaints := try(t)
+		if len(complaints) == 0 {
+			return
+		}
+		if r.Verdict.Stalls == 0 || attempt == 3 {
+			for _, c := range complaints {
+				t.Error(c)
+			}
+			return
+		}
+		t.Logf("attempt %d: the machine stalled %d times (%.0f us in all): again", attempt, r.Verdict.Stalls, float64(r.Verdict.StalledUs))
+	}
+}
+
+// A stamp is when the kernel received a frame, and when the frame started in model
+// time.
+type stamp struct {
+	start unit.Time
+	at    int64
+}
+
+// The kernel's time stamps on the receiving socket of a busy link say that frames
+// leave when the model says: at epoch + D x model time. It is real timing, not a
+// replay.
+func TestWallDeparturesFollowTheModel(t *testing.T) {
+	const dilation = 200
+	s := short(t, "hpl2002/fig2", "12ms")
+	fabric, err := topo.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := -1
+	for i, w := range fabric.Wires {
+		if w.Name == "root" {
+			root = 2 * i // from B, the first end, to BC
+		}
+	}
+	again(t, func(t *testing.T) (*Result, []string) {
+		var stamps []stamp
+		var epoch time.Time
+		o := Options{test: hooks{
+			epoch: func() { epoch = time.Now() },
+			stamped: func(path int, f wire.Frame, start unit.Time, at int64) {
+				if path == root && f.Kind == wire.Data {
+					stamps = append(stamps, stamp{start, at})
+				}
+			},
+		}}
+		r, err := Run(context.Background(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The stamps are of the real-time clock, the loop keeps to the monotonic one: the
+		// one may be slewed against the other.
+		now := time.Now()
+		slew := float64(now.UnixNano()-epoch.UnixNano()) / float64(now.Sub(epoch))
+
+		const packet = dilation * 2068.0 // ns of wall time
+		errs := make([]float64, len(stamps))
+		for i, st := range stamps {
+			errs[i] = float64(st.at-epoch.UnixNano()) - slew*dilation*float64(st.start)/1000
+		}
+		third := len(errs) / 3
+		median := func(v []float64) float64 { v = slices.Clone(v); slices.Sort(v); return v[len(v)/2] }
+		all, drift := median(errs), median(errs[2*third:])-median(errs[:third])
+
+		first, last := stamps[0], stamps[len(stamps)-1]
+		model := float64(last.start-first.start) * dilation / 1000
+		rate := model / (float64(last.at-first.at) / slew) // in wall time, over that in model time
+
+		t.Logf("%d frames: median %.1f us after their time (%.2f %% of a packet time), first to last third %+.1f us, rate in wall time %.4f of that in model time",
+			len(stamps), all/1e3, 100*all/packet, drift/1e3, rate)
+		var complaints []string
+		if len(stamps) < 5000 {
+			complaints = append(complaints, "too few frames to tell")
+		}
+		if math.Abs(all) > 0.05*packet {
+			complaints = append(complaints, "the median departure is not within 5 % of a packet time")
+		}
+		if math.Abs(drift) > 0.02*packet {
+			complaints = append(complaints, "departures drift")
+		}
+		if math.Abs(rate-1) > 0.01 {
+			complaints = append(complaints, "the rates differ by more than 1 %")
+		}
+		if r.Verdict.Pace.Early != 0 {
+			complaints = append(complaints, "frames left before their time")
+		}
+		return r, complaints
+	})
+}
+
+// Once a run has reached its steady state it does not allocate: twenty times as
+// many frames take no more memory.
+func TestAllocsPerFrame(t *testing.T) {
+	mallocs := func(t *testing.T, s *scenario.Scenario, wall bool) (hops, allocated int64) {
+		fabric, err := topo.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		collector, err := metrics.New(fabric, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machines, err := build(s, fabric, report.Tee(collector, report.NewDigest(len(fabric.Machines))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &run{scenario: s, fabric: fabric, options: Options{}.withDefaults()}
+		w := drive.Wall{Dilation: 1, Longest: r.longest()}
+		if wall {
+			l, err := r.connect()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.close()
+			w.Links = l.ends
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		if wall {
+			timing, err := w.Run(context.Background(), machines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hops = timing.Hops
+		} else if hops, err = (drive.Virtual{}).Run(context.Background(), machines); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return hops, int64(after.Mallocs - before.Mallocs)
+	}
+	for _, wall := range []bool{false, true} {
+		name := map[bool]string{false: "virtual", true: "wall"}[wall]
+		t.Run(name, func(t *testing.T) {
+			few, base := mallocs(t, short(t, "hpl2002/fig3b", "4ms"), wall)
+			many, grown := mallocs(t, short(t, "hpl2002/fig3b", "80ms"), wall)
+			t.Logf("%d frame-hops: %d allocations; %d frame-hops: %d", few, base, many, grown)
+			if more := grown - base; more > 100 {
+				t.Errorf("%d more frame-hops took %d more allocations, want none per frame", many-few, more)
+			}
+		})
+	}
+}
+
+// leaky is an end of a link that loses one data frame.
+type leaky struct {
+	link.Link
+	left *int // data frames until the loss
+}
+
+func (l *leaky) Send(b []byte) error {
+	if len(b) > 2000 {
+		if *l.left--; *l.left == 0 {
+			return nil
+		}
+	}
+	return l.Link.Send(b)
+}
+
+// A datagram that the kernel loses is found out, and makes the run void.
+func TestWallLostDatagramVoidsTheRun(t *testing.T) {
+	left := 1000
+	o := Options{test: hooks{wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
+	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.LostDatagrams != 1 || r.Verdict.Level != report.Void {
+		t.Errorf("%d datagrams lost, level %s (%s); want 1, void", r.Verdict.LostDatagrams, r.Verdict.Level, r.Verdict.Reason)
+	}
+}
+
+// strange is an end of a link to which others send too.
+type strange struct {
+	link.Link
+	n *int
+}
+
+func (l *strange) Send(b []byte) error {
+	*l.n++
+	switch *l.n {
+	case 100: // of another run
+		other := append([]byte(nil), b...)
+		binary.BigEndian.PutUint32(other[len(other)-wire.TrailerSize+36:], 12345)
+		if err := l.Link.Send(other); err != nil {
+			return err
+		}
+	case 200: // broken
+		if err := l.Link.Send([]byte("hello")); err != nil {
+			return err
+		}
+	case 300: // twice
+		if err := l.Link.Send(b); err != nil {
+			return err
+		}
+	}
+	return l.Link.Send(b)
+}
+
+// Datagrams of another run, broken ones and repeated ones are dropped and counted;
+// they change nothing.
+func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
+	n := 0
+	o := Options{test: hooks{wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
+	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.Refused != 3 || r.Verdict.Verify != "equal" || r.Verdict.LostDatagrams != 0 {
+		t.Errorf("%d refused, log %s, %d lost; want 3, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
+	}
+}
