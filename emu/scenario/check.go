@@ -106,7 +106,7 @@ func (r *resolver) checkRates() {
 	case n > 1:
 		others = ", nor have " + itoa(n) + " more items"
 	}
-	r.add(first.at, first.path, "the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
+	r.add(first.at, first.path+".rate", "the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
 
 // checkEndpoints refuses an endpoint that has not exactly one link, and a switch
@@ -177,7 +177,7 @@ func (r *resolver) checkPaths() {
 			if step.Link < 0 {
 				if of := r.flows[i]; !told[of.node] {
 					told[of.node] = true
-					r.add(of.to.at, of.node.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+					r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 				}
 				break
 			}

@@ -69,7 +69,7 @@ func parsePattern(text string) (pattern, error) {
 	if p.size() > maxRange {
 		return p, fmt.Errorf("%q stands for %d names; at most %d are allowed", text, p.size(), maxRange)
 	}
-	if strings.HasPrefix(lowText, "0") && len(lowText) > 1 {
+	if padded(lowText) || padded(highText) {
 		if len(lowText) != len(highText) {
 			return p, fmt.Errorf("the two ends of the range in %q have different widths", text)
 		}
@@ -77,6 +77,9 @@ func parsePattern(text string) (pattern, error) {
 	}
 	return p, checkName(p.prefix + lowText + p.suffix)
 }
+
+// padded says whether a number has leading zeros.
+func padded(number string) bool { return len(number) > 1 && number[0] == '0' }
 
 // checkName says whether a name may stand for a machine, a link or a flow.
 // Metrics, links and paths separate names by dots, slashes and spaces.

@@ -258,7 +258,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 		_, of.buffer = v.at("buffer")
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
-			r.add(named.at, n.path, "%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one", between.text, max(j.a.size(), j.b.size()), name)
+			r.add(named.at, named.path, "%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one", between.text, max(j.a.size(), j.b.size()), name)
 			r.broken = true
 			continue
 		}
@@ -278,7 +278,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 
 // addLink enters a link, unless something like it is there.
 func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
-	at, path := between.at, of.node.path
+	at, path := between.at, between.path
 	switch {
 	case link.A == link.B:
 		r.add(at, path, "%s is linked to itself", link.A)
@@ -288,7 +288,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 		return false
 	}
 	if named != nil {
-		at = named.at
+		at, path = named.at, named.path
 	}
 	if first := r.linkNames[link.Name]; first != nil {
 		if named == nil {
@@ -379,12 +379,12 @@ func (r *resolver) resolveFlows(sh *shape, defaults *node) {
 			continue
 		}
 		if first, twice := names[named.text]; twice {
-			r.add(named.at, n.path, "the name %q is used twice: a flow has it already%s", named.text, inLine(first))
+			r.add(named.at, named.path, "the name %q is used twice: a flow has it already%s", named.text, inLine(first))
 			continue
 		}
 		names[named.text] = named.at
 		if link := r.linkNames[named.text]; link != nil {
-			r.add(named.at, n.path, "the name %q is used twice: a link has it already%s, and metrics could not tell them apart", named.text, inLine(link.at))
+			r.add(named.at, named.path, "the name %q is used twice: a link has it already%s, and metrics could not tell them apart", named.text, inLine(link.at))
 			continue
 		}
 		base := Flow{
@@ -418,11 +418,11 @@ func (r *resolver) flowRate(f *Flow, v view, n *node) {
 	}
 	switch own := n.get("rate"); {
 	case f.Traffic == "constant" && given == nil:
-		r.add(n.at, n.path, "constant traffic needs a rate, such as 1GB/s")
+		r.add(n.at, n.path+".rate", "constant traffic needs a rate, such as 1GB/s")
 	case f.Traffic == "constant":
 		f.Rate = value.(unit.Rate)
 	case own != nil:
-		r.add(own.at, n.path, "greedy traffic has no rate: it sends whenever it may; write traffic: constant for a rate")
+		r.add(own.at, own.path, "greedy traffic has no rate: it sends whenever it may; write traffic: constant for a rate")
 	}
 }
 
@@ -439,7 +439,7 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 		return
 	}
 	if from.ranged && to.ranged && from.size() != to.size() {
-		r.add(of.to.at, n.path, "%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long", from.text, from.size(), to.text, to.size())
+		r.add(of.to.at, of.to.path, "%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long", from.text, from.size(), to.text, to.size())
 		return
 	}
 	begin, startNode := v.at("start")
@@ -463,12 +463,12 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 			n    *node
 		}{{f.From, of.from}, {f.To, of.to}} {
 			if r.machines[end.name].isSwitch {
-				r.add(end.n.at, n.path, "%s is a switch: a flow goes from an endpoint to an endpoint", end.name)
+				r.add(end.n.at, end.n.path, "%s is a switch: a flow goes from an endpoint to an endpoint", end.name)
 				ok = false
 			}
 		}
 		if f.From == f.To {
-			r.add(of.to.at, n.path, "flow %s goes from %s to itself", f.Name, f.From)
+			r.add(of.to.at, of.to.path, "flow %s goes from %s to itself", f.Name, f.From)
 			ok = false
 		}
 		if !ok {
@@ -486,9 +486,9 @@ func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt,
 	if v.refused("start") || v.refused("stop") || r.s.Model.Duration == 0 {
 		return true
 	}
-	at := n.at
+	at, path := n.at, n.path
 	if startNode != nil {
-		at = startNode.at
+		at, path = startNode.at, startNode.path
 	}
 	end, what := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
@@ -496,12 +496,12 @@ func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt,
 		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(stopNode)
 	}
 	if start.first >= end {
-		r.add(at, n.path, "the flow starts at %v, but %s", start.first, what)
+		r.add(at, path, "the flow starts at %v, but %s", start.first, what)
 		return false
 	}
 	last := unit.Duration(members - 1)
 	if start.step > 0 && last > (end-1-start.first)/start.step {
-		r.add(at, n.path, "the last of %d members starts %d x %v after %v, but %s", members, last, start.step, start.first, what)
+		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s", members, last, start.step, start.first, what)
 		return false
 	}
 	return true
@@ -551,12 +551,15 @@ func (r *resolver) checkGroups() {
 	for i, f := range r.s.Flows {
 		if n := r.flows[i].node; isFlow[f.Name] && !told[n] {
 			told[n] = true
-			r.add(r.flows[i].node.at, r.flows[i].node.path, "the name %q is used twice among the flows", f.Name)
+			r.add(r.flows[i].node.at, r.flows[i].node.path+".name", "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
 	for i, f := range r.s.Flows {
-		at, path := r.flows[i].node.at, r.flows[i].node.path
+		at, path := r.flows[i].node.at, r.flows[i].node.path+".group"
+		if n := r.flows[i].node.get("group"); n != nil {
+			at = n.at
+		}
 		if f.Group != f.Name && isFlow[f.Group] {
 			r.add(at, path, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
 		}
@@ -572,14 +575,14 @@ func (r *resolver) resolveEvents(sh *shape) {
 		v := view{shape: item, chain: []*node{n}}
 		e := Event{At: get[unit.Duration](v, "at"), Link: get[string](v, "link"), Rate: get[unit.Rate](v, "rate")}
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
-			r.add(at.at, n.path, "the event is at %v, but %s", e.At, r.runEnds())
+			r.add(at.at, at.path, "the event is at %v, but %s", e.At, r.runEnds())
 		}
 		if link := n.get("link"); link != nil && !link.bad && r.linkNames[e.Link] == nil && !r.broken {
 			var names []string
 			for _, l := range r.s.Links {
 				names = append(names, l.Name)
 			}
-			r.add(link.at, n.path, "there is no link named %q%s: there are %s", e.Link, didYouMean(nearest(e.Link, names)), someOf(byNearness(e.Link, names)))
+			r.add(link.at, link.path, "there is no link named %q%s: there are %s", e.Link, didYouMean(nearest(e.Link, names)), someOf(byNearness(e.Link, names)))
 		}
 		r.s.Events = append(r.s.Events, e)
 	}
@@ -605,7 +608,7 @@ func (r *resolver) resolveExpect(sh *shape) {
 		}
 		if id := n.get("id"); id != nil && !id.bad {
 			if first, twice := ids[c.ID]; twice {
-				r.add(id.at, n.path, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
+				r.add(id.at, id.path, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
 			}
 			ids[c.ID] = id.at
 		}
@@ -614,14 +617,14 @@ func (r *resolver) resolveExpect(sh *shape) {
 			r.checkDuring(n, during, c.During)
 		}
 		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad && c.Low > c.High {
-			r.add(low.at, n.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
+			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
 		}
 		reason := n.get("reason")
 		switch {
 		case c.Expected == "differs" && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
-			r.add(n.get("expected").at, n.path, "a check that is expected to differ needs a reason")
+			r.add(n.get("expected").at, n.path+".reason", "a check that is expected to differ needs a reason")
 		case c.Expected == "holds" && c.Reason != "" && !v.refused("expected"):
-			r.add(reason.at, n.path, "a reason says why a claim does not come out: it goes with expected: differs")
+			r.add(reason.at, reason.path, "a reason says why a claim does not come out: it goes with expected: differs")
 		}
 		r.s.Expect = append(r.s.Expect, c)
 	}
@@ -630,8 +633,8 @@ func (r *resolver) resolveExpect(sh *shape) {
 func (r *resolver) checkDuring(n, during *node, span [2]unit.Duration) {
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
-		r.add(during.at, n.path, "the span from %v to %v is empty", span[0], span[1])
+		r.add(during.at, during.path, "the span from %v to %v is empty", span[0], span[1])
 	case end > 0 && span[1] > end:
-		r.add(during.items[1].at, n.path, "the span ends at %v, but %s", span[1], r.runEnds())
+		r.add(during.items[1].at, during.path, "the span ends at %v, but %s", span[1], r.runEnds())
 	}
 }

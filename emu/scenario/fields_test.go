@@ -1,0 +1,147 @@
+package scenario_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fabemu/emu/scenario"
+)
+
+// keyOf says which key of the language sets a field of Scenario.
+var keyOf = map[string]string{
+	"Name": "name", "Source": "source", "Description": "description",
+	"Model.Duration": "model.duration", "Model.Seed": "model.seed", "Model.Framing": "model.framing",
+	"Wall.Dilation": "wall.dilation", "Wall.UDPPort": "wall.udp-port", "Wall.Buffer": "wall.socket-buffer",
+	"Switches.Name": "switches", "Switches.Kind": "switches.*.kind", "Switches.ForwardingDelay": "switches.*.forwarding-delay",
+	"Switches.Crossbar": "switches.*.crossbar", "Switches.Bypass": "switches.*.bypass",
+	"Switches.Marking.Scheme": "switches.*.marking.scheme", "Switches.Marking.Threshold": "switches.*.marking.threshold",
+	"Switches.Marking.Exceeds": "switches.*.marking.exceeds", "Switches.Marking.Counts": "switches.*.marking.counts",
+	"Switches.Marking.FullAt.Packets": "switches.*.marking.full-at", "Switches.Marking.FullAt.Bytes": "switches.*.marking.full-at",
+	"Switches.Marking.SkipBlocked": "switches.*.marking.skip-blocked", "Switches.Marking.IdleExempt": "switches.*.marking.idle-exempt",
+	"Endpoints":  "endpoints",
+	"Links.Name": "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
+	"Links.Propagation": "links[].propagation", "Links.FlowControl": "links[].flow-control",
+	"Links.Buffer.Packets": "links[].buffer", "Links.Buffer.Bytes": "links[].buffer", "Links.Resend": "links[].resend",
+	"Flows.Name": "flows[].name", "Flows.Group": "flows[].group", "Flows.From": "flows[].from", "Flows.To": "flows[].to",
+	"Flows.Start": "flows[].start", "Flows.Stop": "flows[].stop", "Flows.Jitter": "flows[].jitter", "Flows.Traffic": "flows[].traffic",
+	"Flows.Rate": "flows[].rate", "Flows.Packet": "flows[].packet", "Flows.Window": "flows[].window", "Flows.Limiter": "flows[].limiter",
+	"Flows.Control.Law": "flows[].control.law", "Flows.Control.RmaxOverRmin": "flows[].control.rmax-over-rmin", "Flows.Control.Factor": "flows[].control.factor",
+	"Events.At": "events[].at", "Events.Link": "events[].link", "Events.Rate": "events[].rate",
+	"Measure.Window": "measure.window",
+	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
+	"Expect.During": "expect[].during", "Expect.Low": "expect[].low", "Expect.High": "expect[].high",
+	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason",
+}
+
+// TestEveryField: each field of Scenario is set by a key, which is documented
+// and has a bad file in which it is wrong.
+func TestEveryField(t *testing.T) {
+	fields := map[string]scenario.Field{}
+	for _, f := range scenario.Fields() {
+		fields[f.Path] = f
+	}
+	wrong := wrongPaths(t)
+	leaves := map[string]bool{}
+	leavesOf("", reflect.TypeFor[scenario.Scenario](), leaves)
+	used := map[string]bool{}
+	for leaf := range leaves {
+		key, ok := keyOf[leaf]
+		if !ok {
+			t.Errorf("no key sets %s", leaf)
+			continue
+		}
+		used[key] = true
+		if _, ok := fields[key]; !ok {
+			t.Errorf("%s is set by %s, which the language does not have", leaf, key)
+		}
+		if !matches(wrong, key) {
+			t.Errorf("no bad file has a wrong %s", key)
+		}
+	}
+	for leaf := range keyOf {
+		if !leaves[leaf] {
+			t.Errorf("Scenario has no field %s", leaf)
+		}
+	}
+	for path, f := range fields {
+		if len(f.Doc) < 10 || !strings.HasSuffix(f.Doc, ".") {
+			t.Errorf("%s has no proper documentation: %q", path, f.Doc)
+		}
+		if f.Wanted == "" {
+			t.Errorf("%s does not say what is wanted", path)
+		}
+		if strings.HasPrefix(path, "defaults.") || !strings.ContainsAny(path, ".[") || used[path] {
+			continue
+		}
+		if strings.HasSuffix(path, ".marking") || strings.HasSuffix(path, ".control") {
+			continue // they hold fields
+		}
+		t.Errorf("the key %s sets nothing", path)
+	}
+}
+
+// leavesOf collects the fields that hold values.
+func leavesOf(path string, typ reflect.Type, out map[string]bool) {
+	switch {
+	case typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Struct:
+		leavesOf(path, typ.Elem(), out)
+	case typ.Kind() == reflect.Struct:
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			name := f.Name
+			if path != "" {
+				name = path + "." + f.Name
+			}
+			leavesOf(name, f.Type, out)
+		}
+	default:
+		out[path] = true
+	}
+}
+
+// wrongPaths returns the paths of the mistakes in all bad files.
+func wrongPaths(t *testing.T) []string {
+	files, err := filepath.Glob("testdata/*.bad.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = scenario.Load(file, src, nil, scenario.CheckMetrics(checkMetric))
+		for _, e := range err.(*scenario.Errors).List {
+			paths = append(paths, e.Path)
+		}
+	}
+	return paths
+}
+
+// matches says whether one of the paths is that of a key, or of the same key
+// under defaults.
+func matches(paths []string, key string) bool {
+	pattern := regexp.QuoteMeta(key)
+	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`} {
+		pattern = strings.Replace(pattern, from, to, 1)
+	}
+	pattern = strings.Replace(pattern, `\[\]`, `(\[\d+\]|\..+)`, 1)
+	if strings.HasSuffix(key, ".between") {
+		pattern = strings.TrimSuffix(pattern, `\.between`) // a short link is its between
+	}
+	if key == "endpoints" || key == "switches" {
+		pattern += `(\[\d+\]|\..+)?`
+	}
+	re := regexp.MustCompile("^" + pattern + "$")
+	for _, p := range paths {
+		if re.MatchString(p) {
+			return true
+		}
+	}
+	return false
+}

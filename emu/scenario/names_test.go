@@ -1,0 +1,94 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPattern(t *testing.T) {
+	for text, want := range map[string]string{
+		"BC": "BC", "A[1-3]": "A1 A2 A3", "A[9-11]": "A9 A10 A11", "A[09-11]": "A09 A10 A11", "r[0-1]x-y": "r0x-y r1x-y",
+		"A[7-7]": "A7", "a_b-1": "a_b-1", "x[00-02]": "x00 x01 x02",
+		"": "", "1A": "", "[1-2]": "", "A[1-2": "", "A]1-2[": "", "A[2-1]": "", "A[1-2][1-2]": "", "A[-1-2]": "", "A[+1-2]": "",
+		"A[1-]": "", "A[1]": "", "A[a-b]": "", "A[1-65537]": "", "A[9-010]": "", "A[01-2]": "", "A b": "", "A.b": "", "é": "", "A[1-2]é": "",
+	} {
+		p, err := parsePattern(text)
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q is taken: %+v", text, p)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got := strings.Join(p.names(), " "); got != want || len(p.names()) != p.size() {
+			t.Errorf("%q: %s, not %s; size %d", text, got, want, p.size())
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"rate", "propagation", "flow-control", "buffer", "resend"}
+	for word, want := range map[string]string{
+		"rat": "rate", "Rate": "rate", "flow_control": "flow-control", "flowControl": "flow-control", "bufer": "buffer", "bfufer": "buffer",
+		"resned": "resend", "prop": "propagation", "colour": "", "": "", "x": "", strings.Repeat("rate", 1000): "rate",
+	} {
+		if got := nearest(word, words); got != want {
+			t.Errorf("%.20q: %q, not %q", word, got, want)
+		}
+	}
+	if got := nearest("GBs", []string{"Gb/s", "GB/s"}); got != "GB/s" {
+		t.Errorf("GBs: %s", got)
+	}
+	if diff := cmp.Diff([]string{"buffer", "rate", "resend"}, byNearness("bufer", []string{"rate", "buffer", "resend"})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"abc", "bc", 1}, {"ca", "abc", 3}, {"kitten", "sitting", 3}} {
+		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != got {
+			t.Errorf("%q to %q: %d, not %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestDefaultsRead: every default in the language can be read, and every word
+// and unit that it suggests is taken.
+func TestDefaultsRead(t *testing.T) {
+	var walk func(path string, sh *shape)
+	walk = func(path string, sh *shape) {
+		for _, f := range sh.fields {
+			if f.def != "" {
+				if _, err := f.shape.read(f.def); err != nil {
+					t.Errorf("%s.%s: %v", path, f.name, err)
+				}
+			}
+			if f.def != "" && f.computed != "" || f.required && f.def != "" {
+				t.Errorf("%s.%s has two defaults, or one and is required", path, f.name)
+			}
+			for _, w := range f.shape.words {
+				if _, err := f.shape.read(w); err != nil {
+					t.Errorf("%s.%s: %v", path, f.name, err)
+				}
+			}
+			for _, u := range f.shape.units {
+				if _, err := f.shape.read("1000000" + u); err != nil && strings.Contains(err.Error(), "unknown unit") {
+					t.Errorf("%s.%s: %v", path, f.name, err)
+				}
+			}
+			walk(path+"."+f.name, f.shape)
+			if f.shape.item != nil {
+				walk(path+"."+f.name, f.shape.item)
+			}
+		}
+	}
+	walk("", language())
+}
