@@ -1,0 +1,156 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+func load(t *testing.T, name string) *scenario.Scenario {
+	t.Helper()
+	src, err := scenarios.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load(name+".yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestList(t *testing.T) {
+	var names []string
+	found := false
+	for _, e := range scenarios.List() {
+		names = append(names, e.Name)
+		found = found || e.Name == scenarios.Default
+		s := load(t, e.Name)
+		if s.Name != e.Name || s.Source != e.Source || s.Description != e.Description {
+			t.Errorf("%s: listed as %+v", e.Name, e)
+		}
+		if e.Source == "" || e.Description == "" || strings.Contains(e.Description, "\n") {
+			t.Errorf("%s: what is it? %+v", e.Name, e)
+		}
+	}
+	want := []string{"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d"}
+	if diff := cmp.Diff(want, names); diff != "" || !found {
+		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
+	}
+}
+
+func TestRead(t *testing.T) {
+	for name, hint := range map[string]string{
+		"fig3b": `"hpl2002/fig3b"`, "hpl2002/fig3": `"hpl2002/fig3a"`, "hpl202/fig3c": `"hpl2002/fig3c"`, "HPL2002/fig2": `"hpl2002/fig2"`,
+		"qcn": "", "": "", "../scenarios.go": "", "hpl2002": "",
+	} {
+		_, err := scenarios.Read(name)
+		if err == nil {
+			t.Errorf("%q is there", name)
+			continue
+		}
+		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are hpl2002/fig2, ") {
+			t.Errorf("%q: %v", name, err)
+		}
+		if hint == "" && name != "hpl2002" && strings.Contains(err.Error(), "did you mean") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestHPL2002 checks the fabric of HPL-2002-224, Fig. 1 and Table I: "a set of 10
+// local flows", "10 remote flows", "a victim flow"; "local and remote flows start
+// sequentially every 100us, with the local flows starting before the remote
+// flows"; "the victim flow is active only in the time interval [40ms,60ms]".
+func TestHPL2002(t *testing.T) {
+	marking := map[string]scenario.Marking{
+		"fig2":  {Scheme: "none", Threshold: 4},
+		"fig3a": {Scheme: "naive", Threshold: 4},
+		"fig3b": {Scheme: "input", Threshold: 4},
+		"fig3c": {Scheme: "input-output", Threshold: 4},
+		"fig3d": {Scheme: "input-output", Threshold: 8},
+	}
+	for fig, want := range marking {
+		t.Run(fig, func(t *testing.T) {
+			s := load(t, "hpl2002/"+fig)
+			want.Exceeds, want.Counts = ">=", "waiting"
+			for _, sw := range s.Switches {
+				if diff := cmp.Diff(want, sw.Marking); diff != "" {
+					t.Errorf("switch %s (-want +got):\n%s", sw.Name, diff)
+				}
+				if sw.ForwardingDelay != 40*unit.Nanosecond || sw.Crossbar != "multi-output" || sw.Bypass != 4 {
+					t.Errorf("%+v", sw)
+				}
+			}
+			if len(s.Switches) != 2 || len(s.Endpoints) != 23 || len(s.Links) != 24 || len(s.Flows) != 21 {
+				t.Errorf("%d switches, %d endpoints, %d links, %d flows", len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows))
+			}
+			for _, l := range s.Links {
+				if l.Rate != 8e9 || l.Buffer != (scenario.Buffer{Packets: 4}) || l.FlowControl != "credit" {
+					t.Errorf("%+v", l)
+				}
+			}
+			law := "lipd"
+			if fig == "fig2" {
+				law = "fixed"
+			}
+			for i, f := range s.Flows {
+				name, to, start, stop := fmt.Sprintf("local.B%d", i+1), "BC", unit.Duration(i)*100*unit.Microsecond, unit.Duration(0)
+				switch {
+				case i == 20:
+					name, to, start, stop = "victim", "BV", 40*unit.Millisecond, 60*unit.Millisecond
+				case i >= 10:
+					name = fmt.Sprintf("remote.A%d", i-9)
+				}
+				if f.Name != name || f.To != to || f.Start != start || f.Stop != stop || f.Packet != 2048 || f.Window != 1 || f.Control.Law != law || f.Control.RmaxOverRmin != 256 {
+					t.Errorf("%+v", f)
+				}
+			}
+			if s.Model.Duration != 100*unit.Millisecond || s.Measure.Window != 2*unit.Millisecond || s.Wall.Dilation != 200 {
+				t.Errorf("%+v %+v %+v", s.Model, s.Measure, s.Wall)
+			}
+		})
+	}
+}
+
+// TestRanges pins the ranges in which the claims hold: they may not be widened.
+// The upper ends just above 1 allow for one packet at the edge of the interval.
+func TestRanges(t *testing.T) {
+	const root, trunk, victim, ratio = "root.B-BC.utilisation", "trunk.A-B.utilisation", "victim.utilisation", "remote.rate / local.rate"
+	type claim struct {
+		metric    string
+		low, high float64
+		expected  string
+	}
+	want := map[string]map[string]claim{
+		"fig2": {"IB-1a": {root, 0.995, 1.001, "holds"}, "IB-1b": {trunk, 0.32, 0.33, "holds"}, "IB-1c": {victim, 0.037, 0.043, "holds"},
+			"IB-1d": {"local.utilisation", 0.71, 0.72, "holds"}},
+		"fig3a": {"IB-3a": {"local.rate / root.B-BC.rate", 0.88, 0.92, "holds"}, "IB-3b": {victim, 0.75, 1, "holds"}},
+		"fig3b": {"IB-5a": {trunk, 0.90, 1, "holds"}, "IB-5b": {ratio, 0.28, 0.45, "holds"}, "IB-5c": {victim, 0.60, 1, "holds"}},
+		"fig3c": {"IB-6": {root, 0, 0.85, "holds"}},
+		"fig3d": {"IB-7a": {root, 0.97, 1.001, "holds"}, "IB-7b": {trunk, 0.90, 1, "holds"}, "IB-7c": {ratio, 0.8, 1.25, "differs"}},
+	}
+	for fig, claims := range want {
+		s := load(t, "hpl2002/"+fig)
+		if len(s.Expect) != len(claims) {
+			t.Errorf("%s has %d checks, not %d", fig, len(s.Expect), len(claims))
+		}
+		for _, c := range s.Expect {
+			if got := (claim{c.Metric, c.Low, c.High, c.Expected}); got != claims[c.ID] {
+				t.Errorf("%s %s: %+v, not %+v", fig, c.ID, got, claims[c.ID])
+			}
+			if c.During != [2]unit.Duration{42 * unit.Millisecond, 60 * unit.Millisecond} {
+				t.Errorf("%s %s: during %v", fig, c.ID, c.During)
+			}
+			if c.Claim == "" || !strings.Contains(c.Source, "section") && !strings.Contains(c.Source, "Fig.") {
+				t.Errorf("%s %s: claim %q, source %q", fig, c.ID, c.Claim, c.Source)
+			}
+		}
+	}
+}
