@@ -12,9 +12,14 @@
 // One path for each destination: no load is spread over equal ones.
 package paths
 
+import (
+	"slices"
+	"strings"
+)
+
 // Graph is a fabric: machines, of which the first are switches, and links.
 type Graph struct {
-	names    []string
+	rank     []int    // for each machine, the place of its name among all names
 	switches int
 	ends     [][]Step // for each machine, its links in order and where they lead
 }
@@ -28,7 +33,15 @@ type Step struct {
 // New returns the graph of machines, the first of which are switches, and of the
 // links between them.
 func New(names []string, switches int, links [][2]int) *Graph {
-	g := &Graph{names: names, switches: switches, ends: make([][]Step, len(names))}
+	g := &Graph{rank: make([]int, len(names)), switches: switches, ends: make([][]Step, len(names))}
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	for place, machine := range order {
+		g.rank[machine] = place
+	}
 	for i, l := range links {
 		g.ends[l[0]] = append(g.ends[l[0]], Step{i, l[1]})
 		if l[0] != l[1] {
@@ -42,13 +55,13 @@ func New(names []string, switches int, links [][2]int) *Graph {
 // destination.
 func (g *Graph) Towards(dst int) []Step {
 	const far = int(^uint(0) >> 1)
-	hops := make([]int, len(g.names))
-	steps := make([]Step, len(g.names))
+	hops := make([]int, len(g.rank))
+	steps := make([]Step, len(g.rank))
 	for i := range hops {
 		hops[i], steps[i] = far, Step{Link: -1, To: -1}
 	}
 	hops[dst] = 0
-	queue := append(make([]int, 0, len(g.names)), dst)
+	queue := append(make([]int, 0, len(g.rank)), dst)
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
@@ -62,7 +75,7 @@ func (g *Graph) Towards(dst int) []Step {
 			}
 		}
 	}
-	for from := range g.names {
+	for from := range g.rank {
 		if from == dst || hops[from] == far {
 			continue
 		}
@@ -70,7 +83,7 @@ func (g *Graph) Towards(dst int) []Step {
 			if s.To != dst && s.To >= g.switches || hops[s.To] != hops[from]-1 {
 				continue
 			}
-			if steps[from].Link < 0 || g.names[s.To] < g.names[steps[from].To] {
+			if steps[from].Link < 0 || g.rank[s.To] < g.rank[steps[from].To] {
 				steps[from] = s
 			}
 		}
