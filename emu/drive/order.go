@@ -23,6 +23,9 @@ type order struct {
 	agenda   *agenda.Agenda
 	now      unit.Time
 	hops     int64 // frames handed over
+
+	carry func(m int, t *port.Transmission) error // sends a frame on its way
+	sent  port.Transmission                       // the one that is being carried
 }
 
 // path is one direction of a wire.
@@ -172,12 +175,40 @@ func (o *order) do(slot int, t unit.Time) (machine int) {
 	}
 }
 
-// settle reads the deadline of a machine after a call.
-func (o *order) settle(m, slot int) error {
-	due := o.machines[m].Deadline()
-	if due <= o.now && slot > o.changeSlot() {
-		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, o.now, due)
+// step lets the event of a slot happen at t and carries what the machine sends.
+func (o *order) step(slot int, t unit.Time) error {
+	m := o.do(slot, t)
+	due, err := o.drain(m)
+	if err != nil {
+		return err
 	}
-	o.agenda.Set(o.machineSlot(m), max(due, o.now))
+	advanced := slot > o.changeSlot()
+	if due <= t && !advanced && o.agenda.Next() > t {
+		// Its deadline is the only event left at this instant: there is no need to write
+		// it down first.
+		o.machines[m].Advance(t)
+		if due, err = o.drain(m); err != nil {
+			return err
+		}
+		advanced = true
+	}
+	if due <= t && advanced {
+		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, t, due)
+	}
+	o.agenda.Set(o.machineSlot(m), max(due, t))
 	return nil
+}
+
+// drain carries what a machine has sent, and reads its deadline.
+func (o *order) drain(m int) (due unit.Time, err error) {
+	machine := o.machines[m]
+	for {
+		var ok bool
+		if o.sent, ok = machine.Poll(); !ok {
+			return machine.Deadline(), nil
+		}
+		if err := o.carry(m, &o.sent); err != nil {
+			return 0, err
+		}
+	}
 }

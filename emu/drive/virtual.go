@@ -22,7 +22,11 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	buf := make([]byte, 0, maxDatagram)
+	c := codec{order: o, buf: make([]byte, 0, maxDatagram)}
+	o.carry = c.carry
+	if v.SkipCodec {
+		o.carry = o.handOver
+	}
 	done := ctx.Done()
 	for n := 0; ; n++ {
 		slot, t := o.agenda.First()
@@ -38,28 +42,34 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 			default:
 			}
 		}
-		m := o.do(slot, t)
-		for {
-			tr, ok := o.machines[m].Poll()
-			if !ok {
-				break
-			}
-			p, flight := o.send(m, &tr)
-			flight.arrived = true
-			if v.SkipCodec {
-				flight.arrival = port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
-				continue
-			}
-			seq := p.seq + uint32(p.count) - 1
-			buf = encode(buf[:0], &tr, p, seq, f.Run)
-			got, a, err := decode(buf, p, f.Run)
-			if err != nil || got != seq {
-				return o.hops, fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, tr.Port, err)
-			}
-			flight.arrival = a
-		}
-		if err := o.settle(m, slot); err != nil {
+		if err := o.step(slot, t); err != nil {
 			return o.hops, err
 		}
 	}
+}
+
+// handOver carries a frame as a value.
+func (o *order) handOver(m int, t *port.Transmission) error {
+	_, flight := o.send(m, t)
+	flight.arrived = true
+	flight.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length}
+	return nil
+}
+
+// codec carries frames through their bytes.
+type codec struct {
+	*order
+	buf []byte
+}
+
+func (c *codec) carry(m int, t *port.Transmission) error {
+	p, flight := c.send(m, t)
+	seq := p.seq + uint32(p.count) - 1
+	c.buf = encode(c.buf[:0], t, p, seq, c.fabric.Run)
+	got, a, err := decode(c.buf, p, c.fabric.Run)
+	if err != nil || got != seq {
+		return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
+	}
+	flight.arrived, flight.arrival = true, a
+	return nil
 }

@@ -95,6 +95,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	if r.clock == nil {
 		r.clock = monotonic()
 	}
+	o.carry = r.transmit
 	for i := range o.paths {
 		p := &o.paths[i]
 		k, from := p.number/2, p.number%2
@@ -158,17 +159,7 @@ func (r *wallRun) loop() error {
 				continue
 			}
 		}
-		m := r.do(slot, t)
-		for {
-			tr, ok := r.machines[m].Poll()
-			if !ok {
-				break
-			}
-			if err := r.transmit(m, &tr); err != nil {
-				return err
-			}
-		}
-		if err := r.settle(m, slot); err != nil {
+		if err := r.step(slot, t); err != nil {
 			return err
 		}
 	}
