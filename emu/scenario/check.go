@@ -164,17 +164,13 @@ func (r *resolver) checkPaths() {
 	}
 	g, index := Graph(&r.s)
 	largest := make([]int, len(r.s.Links)) // flow with the largest packet, and one more; 0 for none
-	next := map[int][]paths.Step{}
 	told := map[*node]bool{}
 	for i, f := range r.s.Flows {
 		dst := index[f.To]
-		if next[dst] == nil {
-			next[dst] = g.Towards(dst)
-		}
 		at := index[f.From]
 		for at != dst {
-			step := next[dst][at]
-			if step.Link < 0 {
+			step, ok := g.Next(at, dst)
+			if !ok {
 				if of := r.flows[i]; !told[of.node] {
 					told[of.node] = true
 					r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)

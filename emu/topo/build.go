@@ -92,25 +92,20 @@ func (f *Fabric) addWires(s *scenario.Scenario, index map[string]int) error {
 
 // route fills in the routes of the switches.
 func (f *Fabric) route(g *paths.Graph) {
-	var switches []int
 	for i := range f.Machines {
 		if f.Machines[i].Switch == nil {
 			continue
 		}
-		switches = append(switches, i)
 		routes := make([]port.ID, len(f.Machines)+1)
-		for lid := range routes {
-			routes[lid] = NoRoute
+		routes[0] = NoRoute // no machine has this LID
+		for dst := range f.Machines {
+			out := NoRoute
+			if step, ok := g.Next(i, dst); ok {
+				out = f.Wires[step.Link].end(i).Port
+			}
+			routes[f.Machines[dst].LID] = out
 		}
 		f.Machines[i].Routes = routes
-	}
-	for dst := range f.Machines {
-		steps := g.Towards(dst)
-		for _, i := range switches {
-			if step := steps[i]; step.Link >= 0 {
-				f.Machines[i].Routes[f.Machines[dst].LID] = f.Wires[step.Link].end(i).Port
-			}
-		}
 	}
 }
 
@@ -131,7 +126,6 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 	if len(s.Flows)+1 > maxQP {
 		return fmt.Errorf("topo: %d flows are more than there are queue pair numbers", len(s.Flows))
 	}
-	towards := map[int][]paths.Step{}
 	for i := range s.Flows {
 		flow := &s.Flows[i]
 		src, okSrc := index[flow.From]
@@ -144,10 +138,7 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 		case src == dst:
 			return fmt.Errorf("topo: flow %q goes from %q to itself", flow.Name, flow.From)
 		}
-		if towards[dst] == nil {
-			towards[dst] = g.Towards(dst)
-		}
-		hops, err := f.way(towards[dst], src, dst)
+		hops, err := f.way(g, src, dst)
 		if err != nil {
 			return fmt.Errorf("topo: flow %q: %w", flow.Name, err)
 		}
@@ -166,18 +157,19 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 var errNoPath = errors.New("there is no path")
 
 // way returns the hops from a machine to another.
-func (f *Fabric) way(steps []paths.Step, src, dst int) ([]Hop, error) {
+func (f *Fabric) way(g *paths.Graph, src, dst int) ([]Hop, error) {
 	var hops []Hop
-	for at := src; at != dst; at = steps[at].To {
-		link := steps[at].Link
-		if link < 0 {
+	for at := src; at != dst; {
+		step, ok := g.Next(at, dst)
+		if !ok {
 			return nil, errNoPath
 		}
 		from := 0
-		if f.Wires[link].Ends[1].Machine == at {
+		if f.Wires[step.Link].Ends[1].Machine == at {
 			from = 1
 		}
-		hops = append(hops, Hop{Wire: link, From: from})
+		hops = append(hops, Hop{Wire: step.Link, From: from})
+		at = step.To
 	}
 	return hops, nil
 }

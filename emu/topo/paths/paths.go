@@ -9,7 +9,8 @@
 //
 // # Limitations
 //
-// One path for each destination: no load is spread over equal ones.
+// One path for each destination: no load is spread over equal ones. A Graph
+// keeps what it has found, and belongs to one goroutine.
 package paths
 
 import (
@@ -20,20 +21,29 @@ import (
 // Graph is a fabric: machines, of which the first are switches, and links.
 type Graph struct {
 	rank     []int    // for each machine, the place of its name among all names
-	switches int
+	switches int      // how many of the machines are switches
 	ends     [][]Step // for each machine, its links in order and where they lead
+	tables   map[int]*table
 }
 
 // Step is a link on a way, and the machine that it leads to.
 type Step struct {
-	Link int // index; -1 where there is no way, and at the destination
+	Link int // index
 	To   int // machine
 }
+
+// table says how the switches reach a destination.
+type table struct {
+	hops []int  // for each switch, how many links lie before it; far where there is no way
+	next []Step // for each switch but the destination and those without a way
+}
+
+const far = int(^uint(0) >> 1)
 
 // New returns the graph of machines, the first of which are switches, and of the
 // links between them.
 func New(names []string, switches int, links [][2]int) *Graph {
-	g := &Graph{rank: make([]int, len(names)), switches: switches, ends: make([][]Step, len(names))}
+	g := &Graph{rank: make([]int, len(names)), switches: switches, ends: make([][]Step, len(names)), tables: map[int]*table{}}
 	order := make([]int, len(names))
 	for i := range order {
 		order[i] = i
@@ -44,49 +54,87 @@ func New(names []string, switches int, links [][2]int) *Graph {
 	}
 	for i, l := range links {
 		g.ends[l[0]] = append(g.ends[l[0]], Step{i, l[1]})
-		if l[0] != l[1] {
-			g.ends[l[1]] = append(g.ends[l[1]], Step{i, l[0]})
-		}
+		g.ends[l[1]] = append(g.ends[l[1]], Step{i, l[0]})
 	}
 	return g
 }
 
-// Towards returns, for each machine, the first step of its way to a
-// destination.
-func (g *Graph) Towards(dst int) []Step {
-	const far = int(^uint(0) >> 1)
-	hops := make([]int, len(g.rank))
-	steps := make([]Step, len(g.rank))
-	for i := range hops {
-		hops[i], steps[i] = far, Step{Link: -1, To: -1}
+// Next returns the first step on the way from a machine to another. It returns
+// false when there is no way, or none to go.
+func (g *Graph) Next(from, dst int) (Step, bool) {
+	if from == dst {
+		return Step{}, false
 	}
-	hops[dst] = 0
-	queue := append(make([]int, 0, len(g.rank)), dst)
+	// What is at the end of one link is reached as the switch before it is, so
+	// that one table does for all endpoints of a switch.
+	root := dst
+	if dst >= g.switches && len(g.ends[dst]) == 1 && g.ends[dst][0].To < g.switches {
+		root = g.ends[dst][0].To
+		if from == root {
+			return Step{g.ends[dst][0].Link, dst}, true
+		}
+	}
+	t := g.tables[root]
+	if t == nil {
+		t = g.find(root)
+		g.tables[root] = t
+	}
+	if from < g.switches {
+		return t.next[from], t.hops[from] != far
+	}
+	best, hops := Step{}, far
+	for _, s := range g.ends[from] {
+		h := far
+		switch {
+		case s.To == dst:
+			h = 0
+		case s.To < g.switches:
+			h = t.hops[s.To]
+		}
+		if h < hops || h == hops && h != far && g.rank[s.To] < g.rank[best.To] {
+			best, hops = s, h
+		}
+	}
+	return best, hops != far
+}
+
+// find makes the table of a destination.
+func (g *Graph) find(dst int) *table {
+	t := &table{hops: make([]int, g.switches), next: make([]Step, g.switches)}
+	for i := range t.hops {
+		t.hops[i] = far
+	}
+	queue := make([]int, 0, g.switches+1)
+	queue = append(queue, dst)
+	if dst < g.switches {
+		t.hops[dst] = 0
+	}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		if at != dst && at >= g.switches {
-			continue // an endpoint forwards nothing
+		hops := 0
+		if at != dst {
+			hops = t.hops[at]
 		}
 		for _, s := range g.ends[at] {
-			if hops[s.To] == far {
-				hops[s.To] = hops[at] + 1
+			if s.To < g.switches && t.hops[s.To] == far {
+				t.hops[s.To] = hops + 1
 				queue = append(queue, s.To)
 			}
 		}
 	}
-	for from := range g.rank {
-		if from == dst || hops[from] == far {
+	for from := range t.hops {
+		if from == dst || t.hops[from] == far {
 			continue
 		}
+		best := Step{To: -1}
 		for _, s := range g.ends[from] {
-			if s.To != dst && s.To >= g.switches || hops[s.To] != hops[from]-1 {
-				continue
-			}
-			if steps[from].Link < 0 || g.rank[s.To] < g.rank[steps[from].To] {
-				steps[from] = s
+			before := s.To == dst && t.hops[from] == 1 || s.To < g.switches && s.To != dst && t.hops[s.To] == t.hops[from]-1
+			if before && (best.To < 0 || g.rank[s.To] < g.rank[best.To]) {
+				best = s
 			}
 		}
+		t.next[from] = best
 	}
-	return steps
+	return t
 }
