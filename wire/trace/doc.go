@@ -9,4 +9,9 @@
 //
 // Nothing in an Event depends on the wall clock: what only a wall run has
 // (lateness, say) is reported by the driver, apart.
+//
+// # Limitations
+//
+// A Sink cannot refuse an event nor slow the machine down. The numbers of a
+// machine's events wrap after 2^32 of them.
 package trace
