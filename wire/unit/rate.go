@@ -35,7 +35,7 @@ func (r Rate) Serialise(n Size) Duration {
 	if r <= 0 {
 		return Duration(Never)
 	}
-	hi, lo := bits.Mul64(uint64(n)*8, uint64(Second))
+	hi, lo := bits.Mul64(uint64(n), 8*uint64(Second))
 	if hi >= uint64(r) {
 		return Duration(Never)
 	}
@@ -50,12 +50,13 @@ func (r Rate) Serialise(n Size) Duration {
 }
 
 // RateOf returns the rate at which n bytes take the span d, rounded to the
-// nearest bit per second. It returns 0 when d is not positive.
+// nearest bit per second, at most the largest Rate. It returns 0 when d is not
+// positive.
 func RateOf(n Size, d Duration) Rate {
 	if d <= 0 {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(n)*8, uint64(Second))
+	hi, lo := bits.Mul64(uint64(n), 8*uint64(Second))
 	var carry uint64
 	lo, carry = bits.Add64(lo, uint64(d)/2, 0)
 	hi += carry
@@ -63,7 +64,7 @@ func RateOf(n Size, d Duration) Rate {
 		return math.MaxInt64
 	}
 	q, _ := bits.Div64(hi, lo, uint64(d))
-	return Rate(q)
+	return Rate(min(q, math.MaxInt64))
 }
 
 // BytesPerSecond returns r in bytes per second, for figures and reports.

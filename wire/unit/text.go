@@ -21,10 +21,10 @@ var (
 )
 
 // ParseDuration reads a span such as "100us", "1.5ms" or "40 ns". The unit is
-// one of s, ms, us (or µs), ns, ps and may not be left out; the value may not be
+// one of s, ms, us (or µs, with either of the two mu of Unicode), ns, ps and may not be left out; the value may not be
 // negative and must be a whole number of picoseconds.
 func ParseDuration(s string) (Duration, error) {
-	v, err := parse("duration", strings.Replace(s, "µ", "u", 1), "100us", durationWords)
+	v, err := parse("duration", strings.NewReplacer("\u00b5s", "us", "\u03bcs", "us").Replace(s), "100us", durationWords)
 	return Duration(v), err
 }
 
@@ -152,20 +152,20 @@ func (r Rate) String() string {
 
 // exact prints v with the largest unit that it reaches, and all its digits.
 func exact(v int64, words []suffix) string {
-	sign := ""
+	sign, size := "", uint64(v)
 	if v < 0 {
-		sign, v = "-", -v
+		sign, size = "-", -size
 	}
 	last := words[len(words)-1]
 	for _, w := range words {
-		if v >= w.base {
+		if size >= uint64(w.base) {
 			last = w
 			break
 		}
 	}
-	text := fmt.Sprint(v / last.base)
-	if rest := v % last.base; rest != 0 {
-		fraction := new(big.Rat).SetFrac64(rest, last.base).FloatString(12)
+	text := fmt.Sprint(size / uint64(last.base))
+	if rest := size % uint64(last.base); rest != 0 {
+		fraction := new(big.Rat).SetFrac64(int64(rest), last.base).FloatString(12)
 		text += strings.TrimRight(fraction[1:], "0")
 	}
 	return sign + text + last.word
