@@ -1,16 +1,3 @@
-// Package paths finds the shortest paths of a fabric.
-//
-// A path goes over switches only: an endpoint is where one begins or ends.
-// Length is the number of links. Of several shortest paths from a machine the
-// one is taken whose next machine has the first name, compared byte by byte (so
-// that "S10" comes before "S2"), and over parallel links the one that was given
-// first; so a machine has one way towards each destination, and all that meet
-// there go on together.
-//
-// # Limitations
-//
-// One path for each destination: no load is spread over equal ones. A Graph
-// keeps what it has found, and belongs to one goroutine.
 package paths
 
 import (

@@ -1,0 +1,14 @@
+// Package scenarios holds the scenarios that come with the program: each is a
+// file as a user would write it, with the claims of the document that it
+// reproduces.
+//
+// hpl2002 is J. R. Santos, Y. Turner and G. Janakiraman, "Evaluation of
+// Congestion Detection Mechanisms for InfiniBand Switches", HPL-2002-224 (also
+// GLOBECOM 2002): Fig. 2 without congestion control, Fig. 3(a) to (d) with
+// naive, input-triggered and input-output-triggered marking.
+//
+// # Limitations
+//
+// Claims that compare two runs are not part of a scenario: they are checked by
+// tests.
+package scenarios
