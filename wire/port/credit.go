@@ -45,12 +45,14 @@ func (c *Credit) MaySend(n int) bool {
 	return c.up && (c.limit-c.fctbs-uint16(n))%modulus <= maxAdvertised
 }
 
-// Left returns how many blocks may still be sent.
+// Left returns how many blocks may still be sent. A limit behind what was sent, as
+// an old flow control packet leaves it, is no credit.
 func (c *Credit) Left() int {
-	if !c.up {
+	left := int((c.limit - c.fctbs) % modulus)
+	if !c.up || left > maxAdvertised {
 		return 0
 	}
-	return int((c.limit - c.fctbs) % modulus)
+	return left
 }
 
 // Sent debits n blocks. It panics when there is no credit for them: the caller

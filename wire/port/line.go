@@ -53,8 +53,12 @@ func (l *Line) Serialise(n unit.Size) unit.Duration {
 // long it takes and when the peer may act on it: its header (cut-through) or its
 // tail, after the propagation. Control frames are acted on when they are whole,
 // but never before what was sent ahead of them: a flow control packet that
-// overtook data would overdraw the buffer (design: the on-time rule).
+// overtook data would overdraw the buffer (design: the on-time rule). It panics
+// when the line is busy: the caller has not asked.
 func (l *Line) start(t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
+	if t < l.free {
+		panic("port: started on a busy line")
+	}
 	d := l.Serialise(n)
 	read := d
 	if l.cut && !control {
