@@ -1,0 +1,50 @@
+//go:build !race
+
+package port
+
+import (
+	"testing"
+
+	"fabemu/wire/trace"
+)
+
+// silent takes events and keeps none.
+type silent struct{}
+
+// Record does nothing.
+func (silent) Record(*trace.Event) {}
+
+// "Zero allocations per frame in the steady state": a frame is started, polled,
+// received and freed, and the flow control packet for it comes back.
+func TestAllocsOfAFrame(t *testing.T) {
+	var outs [2]Outbox
+	rec := trace.NewRecorder(0, silent{})
+	a, b := New(0, paperLink(), &outs[0], &rec), New(0, paperLink(), &outs[1], &rec)
+	f := data(0, 1)[0]
+	now := at(0)
+	carry := func(from *Outbox, to *Port) {
+		for tr, ok := from.Poll(); ok; tr, ok = from.Poll() {
+			arrival := Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
+			now = max(now, tr.Due)
+			if to.Receive(now, &arrival) {
+				to.Free(now, &arrival.Frame)
+			}
+		}
+	}
+	round := func() {
+		a.Control(now)
+		if a.MaySend(now, &f).Block == Open {
+			a.Start(now, &f, Note{})
+		}
+		carry(&outs[0], b)
+		b.Control(now)
+		carry(&outs[1], a)
+		now = max(now, a.Line().Free())
+	}
+	for range 10 {
+		round()
+	}
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("a frame and its credit allocate %v times", n)
+	}
+}
