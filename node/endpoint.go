@@ -33,6 +33,8 @@ type Endpoint struct {
 	acks  queue[wire.Frame] // wait for the line, before data
 	ready queue[int32]      // sources whose packet waits for the line
 
+	starved bool // the first of them waits for credit
+
 	agenda *agenda.Agenda // the slots below, then one for each source
 }
 
@@ -115,20 +117,18 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 // Advance does what is due: it lets sources queue their packets, and fills the
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
-	serve := false
-	for {
-		slot, due := e.agenda.First()
-		if due > now {
-			break
+	for e.agenda.Next() <= now {
+		for {
+			slot, due := e.agenda.First()
+			if due > now {
+				break
+			}
+			if slot < flowSlot {
+				e.agenda.Set(slot, unit.Never)
+			} else {
+				e.offer(now, slot-flowSlot)
+			}
 		}
-		serve = true
-		if slot < flowSlot {
-			e.agenda.Set(slot, unit.Never)
-			continue
-		}
-		e.offer(now, slot-flowSlot)
-	}
-	if serve {
 		e.serve(now)
 	}
 }
@@ -143,10 +143,18 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		return
 	}
 	a := s.answer(now)
-	if a.Block == port.Open {
-		s.queued = true
+	switch a.Block {
+	case port.Open:
+		s.queued, s.ready = true, now
+		if s.limited > 0 {
+			s.ready, s.limited = min(now, s.limited), 0 // due since then, however late this is
+		}
 		e.ready.push(int32(i))
-	} else {
+	case port.RateLimited:
+		s.limited = a.Until
+		s.report(now, a.Block, &e.rec)
+	default:
+		s.limited = 0
 		s.report(now, a.Block, &e.rec)
 	}
 	e.agenda.Set(flowSlot+i, s.deadline(a))
@@ -170,13 +178,19 @@ func (e *Endpoint) serve(now unit.Time) {
 		f := s.packet(e.lid)
 		if a := e.port.MaySend(now, &f); a.Block != port.Open {
 			e.keep(now, a.Block)
+			e.starved = a.Block == port.NoCredit
 			break
 		}
 		e.ready.pop()
 		s.queued = false
 		s.report(now, port.Open, &e.rec)
-		e.port.Start(now, &f, port.Note{})
-		s.sent(now)
+		at := now
+		if !e.starved { // it has waited for the limiter, or for the line
+			at = max(s.ready, e.port.Line().Free())
+		}
+		e.starved = false
+		e.port.StartAt(now, at, &f, port.Note{})
+		s.sent(at)
 		e.offer(now, i)
 	}
 	wake := unit.Never

@@ -30,8 +30,10 @@ type source struct {
 	offered   int           // constant traffic: packets that wait to be sent
 	active    bool
 	stopped   bool
-	queued    bool // in the endpoint's queue for the line
-	inFlight  int  // packets that await their ACK
+	queued    bool      // in the endpoint's queue for the line
+	ready     unit.Time // queued: since when
+	limited   unit.Time // until when the limiter keeps the packet, as last answered; 0: it does not
+	inFlight  int       // packets that await their ACK
 	psn       uint32
 	rate      unit.Rate  // what the limiter was last told
 	block     port.Block // what keeps it, as last reported
@@ -124,6 +126,7 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s.inFlight > 0 {
 		s.inFlight--
 	}
+	s.limited = 0 // the window, or another rate, is what it has waited for
 	s.Controller.Feedback(now, *f)
 	s.settle(now)
 	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.rate)})

@@ -128,7 +128,14 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 }
 
 // Start puts f on the line at now. The caller has asked MaySend.
-func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
+func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) { p.StartAt(now, now, f, note) }
+
+// StartAt puts f on the line now, as of an instant that may have passed: at is when
+// what kept f until then came to its end, be it that the line became idle or that
+// the rate limiter let it go. A machine that is told the time late makes up for it
+// so; to one that is told its deadlines on time, at is now. The line must have
+// been idle at that instant.
+func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	left := -1
 	if !f.Kind.Control() {
 		c := &p.credit[f.Lane]
@@ -136,9 +143,9 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
 		left = c.Left()
 	}
 	n := p.framing.Length(f)
-	duration, due := p.line.start(now, n, f.Kind.Control())
+	duration, due := p.line.start(at, n, f.Kind.Control())
 	note.Credit = int32(left)
-	p.out.push(Transmission{Port: p.id, Frame: *f, Start: now, Duration: duration, Due: due, Length: n, Note: note})
+	p.out.push(Transmission{Port: p.id, Frame: *f, Start: at, Duration: duration, Due: due, Length: n, Note: note})
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
 }
 
