@@ -27,7 +27,7 @@ type Controller interface {
 type Config struct {
 	Law    string    // "fixed", "lipd", "fimd" or "aimd"
 	Max    unit.Rate // Rmax: the highest rate, at which a flow starts; positive
-	Ratio  int64     // Rmax/Rmin, at least 1
+	Ratio  int64     // Rmax/Rmin, at least 1; Rmin must be 1 bit per second or more
 	Length unit.Size // of a packet on the line; positive
 	Factor float64   // fimd, aimd: m, what a mark divides the rate by; above 1
 }
@@ -39,6 +39,9 @@ func Laws() []string { return []string{"fixed", "lipd", "fimd", "aimd"} }
 func New(c Config) (Controller, error) {
 	if c.Max <= 0 || c.Length <= 0 || c.Ratio < 1 {
 		return nil, fmt.Errorf("reaction point: rate %v, packet %v and rmax-over-rmin %d must all be positive", c.Max, c.Length, c.Ratio)
+	}
+	if int64(c.Max) < c.Ratio {
+		return nil, fmt.Errorf("reaction point: the lowest rate, %v over %d, is less than 1b/s", c.Max, c.Ratio)
 	}
 	switch c.Law {
 	case "fixed":

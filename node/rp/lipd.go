@@ -38,9 +38,13 @@ func (c *LIPD) Feedback(_ unit.Time, f wire.Frame) {
 	if f.BECN {
 		c.delay = min(c.delay+c.step, c.highest)
 	} else {
-		c.delay = max(c.delay-c.delay/c.ratio, c.step)
+		c.delay = max(c.delay-max(c.delay/c.ratio, 1), c.step)
 	}
-	if c.delay != before {
+	switch c.delay {
+	case before:
+	case c.step:
+		c.rate = c.max
+	default:
 		c.rate = min(unit.RateOf(c.length, c.delay), c.max)
 	}
 }
