@@ -1,0 +1,168 @@
+package rp_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// New refuses what could never work, and says which parameter it is.
+func TestNewRefuses(t *testing.T) {
+	good := rp.Config{Law: "fimd", Max: rmax, Ratio: 256, Length: packet, Factor: 2}
+	if _, err := rp.New(good); err != nil {
+		t.Fatalf("%+v is refused: %v", good, err)
+	}
+	for _, tc := range []struct {
+		name string
+		make func(c *rp.Config)
+		want string // part of the message
+	}{
+		{"no rate", func(c *rp.Config) { c.Max = 0 }, "rate 0b/s"},
+		{"a negative rate", func(c *rp.Config) { c.Max = -1 }, "must all be positive"},
+		{"no length", func(c *rp.Config) { c.Length = 0 }, "packet 0B"},
+		{"no ratio", func(c *rp.Config) { c.Ratio = 0 }, "rmax-over-rmin 0"},
+		{"a lowest rate of nothing", func(c *rp.Config) { c.Max, c.Ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
+		{"no law", func(c *rp.Config) { c.Law = "" }, `there is no law ""; there are [fixed lipd fimd aimd]`},
+		{"another law", func(c *rp.Config) { c.Law = "LIPD" }, `there is no law "LIPD"`},
+		{"a factor of 1", func(c *rp.Config) { c.Factor = 1 }, "the factor of fimd is 1"},
+		{"no factor", func(c *rp.Config) { c.Law, c.Factor = "aimd", 0 }, "the factor of aimd is 0"},
+		{"a factor that is no number", func(c *rp.Config) { c.Factor = math.NaN() }, "the factor of fimd is NaN"},
+	} {
+		c := good
+		tc.make(&c)
+		got, err := rp.New(c)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || got != nil {
+			t.Errorf("%s: %v, %v; want an error with %q", tc.name, got, err, tc.want)
+		}
+	}
+	for _, name := range []string{"fixed", "lipd"} { // which have no factor
+		if _, err := rp.New(rp.Config{Law: name, Max: rmax, Ratio: 1, Length: packet}); err != nil {
+			t.Errorf("%s without a factor: %v", name, err)
+		}
+	}
+}
+
+// "Laws lists the laws that New knows", and these change only when an ACK comes:
+// what is sent and what time it is mean nothing to them.
+func TestLawsAreACKClocked(t *testing.T) {
+	for _, name := range rp.Laws() {
+		c := law(t, name, 256, 2)
+		feed(c, 3, true)
+		feed(c, 1, false)
+		r := c.Rate()
+		for i := range 100 {
+			c.Sent(unit.Time(i), packet)
+			c.Advance(unit.Time(i) * unit.Time(unit.Second))
+		}
+		if c.Rate() != r {
+			t.Errorf("%s: without feedback the rate went from %v to %v", name, r, c.Rate())
+		}
+		if c.Deadline() != unit.Never {
+			t.Errorf("%s: a deadline at %v, want none", name, c.Deadline())
+		}
+		if name == "fixed" && r != rmax {
+			t.Errorf("fixed: marks lead to %v", r)
+		}
+	}
+}
+
+// A delay of few picoseconds shrinks by whole ones: it does not stay where its
+// Rmin/Rmax-th part is less than one.
+func TestLIPDRecoversAtShortDelays(t *testing.T) {
+	c, err := rp.New(rp.Config{Law: "lipd", Max: 400e9, Ratio: 1 << 20, Length: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed(c, 4, true) // 6400 ps
+	feed(c, 6400-1280, false)
+	if c.Rate() != 400e9 {
+		t.Errorf("the rate is %v, want 400Gb/s again", c.Rate())
+	}
+}
+
+// Where a packet time is no whole number of picoseconds, a flow that has recovered
+// has Rmax again, not what its rounded delay amounts to.
+func TestLIPDIsBackAtRmaxExactly(t *testing.T) {
+	c, err := rp.New(rp.Config{Law: "lipd", Max: 7e9, Ratio: 256, Length: packet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed(c, 1, true)
+	feed(c, 1000, false)
+	if c.Rate() != 7e9 {
+		t.Errorf("the rate is %v, want 7Gb/s", c.Rate())
+	}
+}
+
+// FuzzFeedback: whatever comes back, in whatever order, a rate never leaves [Rmin,
+// Rmax], a mark never raises it, and no mark never lowers it.
+func FuzzFeedback(f *testing.F) {
+	f.Add(byte(1), int64(8e9), int64(256), int64(2068), 2.0, []byte("marked or not"))
+	f.Add(byte(2), int64(8e9), int64(1024), int64(2068), 1.001, []byte{0, 255, 0, 255, 7})
+	f.Add(byte(3), int64(1), int64(1), int64(1), 1e300, []byte{255, 255, 0, 0})
+	f.Add(byte(1), int64(400e9), int64(1<<31), int64(20), 2.0, []byte{255, 0, 0, 0, 255})
+	f.Add(byte(2), int64(1)<<62, int64(1<<31), int64(4116), math.Inf(1), []byte{255, 0, 255})
+	f.Fuzz(func(t *testing.T, which byte, high, ratio, length int64, factor float64, feedback []byte) {
+		laws := rp.Laws()
+		if length > 1<<16 || len(feedback) > 64 {
+			return // no packet is as long, and no more is learnt
+		}
+		config := rp.Config{Law: laws[int(which)%len(laws)], Max: unit.Rate(high), Ratio: ratio, Length: unit.Size(length), Factor: factor}
+		c, err := rp.New(config)
+		if err != nil {
+			return
+		}
+		top := float64(high)
+		// Rates are whole bits per second, and LIPD's delays whole picoseconds: at Rmin
+		// the delay is the ratio times that at Rmax, which is rounded up.
+		step := unit.Rate(high).Serialise(unit.Size(length))
+		bottom := float64(length) * 8 / (step.Seconds() * float64(ratio))
+		bottom = math.Floor(math.Min(bottom, top/float64(ratio))*(1-1e-12)) - 0.5
+		for i, b := range feedback {
+			for range 1 + int(b>>1)*int(b>>1) {
+				before := c.Rate()
+				c.Feedback(unit.Time(i), wire.Frame{Kind: wire.Ack, BECN: b&1 == 1})
+				r := c.Rate()
+				if float64(r) > top || float64(r) < bottom || r < 0 {
+					t.Fatalf("%+v: feedback %d leads from %v to %v, out of [%v, %v]", config, i, before, r, bottom, top)
+				}
+				if b&1 == 1 && r > before || b&1 == 0 && r < before {
+					t.Fatalf("%+v: feedback %d, marked %v, leads from %v to %v", config, i, b&1 == 1, before, r)
+				}
+			}
+		}
+	})
+}
+
+// Two marks, and the ACKs that make them good, on a link of 1 GB/s with packets of
+// 2068 bytes.
+func ExampleLIPD() {
+	c := rp.NewLIPD(rp.Config{Max: 8e9, Ratio: 256, Length: 2068})
+	show := func(what string) {
+		fmt.Printf("%-20s %.3f GB/s, one packet in %v\n", what, c.Rate().BytesPerSecond()/1e9, c.Rate().Serialise(2068))
+	}
+	marked, unmarked := wire.Frame{Kind: wire.Ack, BECN: true}, wire.Frame{Kind: wire.Ack}
+
+	show("at first")
+	c.Feedback(0, marked)
+	show("a marked ACK")
+	c.Feedback(0, marked)
+	show("another")
+	c.Feedback(0, unmarked)
+	show("an unmarked ACK")
+	for range 300 {
+		c.Feedback(0, unmarked)
+	}
+	show("300 more")
+	// Output:
+	// at first             1.000 GB/s, one packet in 2.068us
+	// a marked ACK         0.500 GB/s, one packet in 4.136us
+	// another              0.333 GB/s, one packet in 6.204us
+	// an unmarked ACK      0.335 GB/s, one packet in 6.179766us
+	// 300 more             1.000 GB/s, one packet in 2.068us
+}
