@@ -32,6 +32,15 @@ const (
 	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
 )
 
+// Timing says which time machines are told on the wall clock.
+type Timing string
+
+// The disciplines.
+const (
+	IdealTiming  Timing = "ideal"  // the instants of the model: its log is that of the virtual clock
+	ActualTiming Timing = "actual" // the measured wall time over the dilation
+)
+
 // Carrier says what carries the datagrams of a wall run.
 type Carrier string
 
@@ -55,6 +64,7 @@ const (
 // over UDP.
 type Options struct {
 	Clock  Clock   // default: WallClock
+	Timing Timing  // wall clock; default: IdealTiming
 	Link   Carrier // wall clock; default: UDP
 	Verify Verify  // wall clock; default: VerifyShort
 
@@ -126,6 +136,9 @@ func (o Options) withDefaults() Options {
 	if o.Clock == "" {
 		o.Clock = WallClock
 	}
+	if o.Timing == "" {
+		o.Timing = IdealTiming
+	}
 	if o.Link == "" {
 		o.Link = UDP
 	}
@@ -143,6 +156,15 @@ func (o Options) check() error {
 	case WallClock, VirtualClock:
 	default:
 		return mistakef("there is no clock %q; there are wall and virtual", o.Clock)
+	}
+	switch o.Timing {
+	case IdealTiming:
+	case ActualTiming:
+		if o.Clock == VirtualClock {
+			return mistakef("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
+		}
+	default:
+		return mistakef("there is no timing %q; there are ideal and actual", o.Timing)
 	}
 	switch o.Link {
 	case UDP, Pipe:
@@ -165,6 +187,7 @@ type run struct {
 	fabric    *topo.Fabric
 	collector *metrics.Collector
 	warnings  []string
+	moments   []report.Moment
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -273,18 +296,23 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	defer links.close()
 	w := drive.Wall{
 		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
+		Actual:  r.options.Timing == ActualTiming,
 		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch,
 	}
 
 	defer holdGC()()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
+	cpu := startCPUMeter()
 	t, err := w.Run(ctx, f)
+	foreign := cpu.foreign()
 	runtime.ReadMemStats(&after)
 	if t == nil {
 		return report.Figures{}, err
 	}
 	figures := r.figures(t)
+	r.moments = momentsOf(t)
+	figures.ForeignCPUs = foreign
 	figures.GCCycles = int64(after.NumGC - before.NumGC)
 	return figures, err
 }
@@ -321,8 +349,10 @@ func (r *run) figures(t *drive.Timing) report.Figures {
 	f := report.NoFigures()
 	f.Order.Frames = t.Hops
 	f.Order.LateFrames = t.LateFrames
-	if t.LateFrames == 0 {
-		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT = 0, 0, 0
+	f.Order.WorstPacketTimes = report.Number(t.WorstLate)
+	if t.Hops > 0 {
+		f.Order.Over5Percent = report.Number(float64(t.LateFrames5) / float64(t.Hops))
+		f.Order.OverT = report.Number(float64(t.LateFramesT) / float64(t.Hops))
 	}
 	if t.Wall > 0 {
 		f.Pace.Ratio = report.Number(t.Reached.Seconds() * 1e9 * float64(r.scenario.Wall.Dilation) / float64(t.Wall))
@@ -353,6 +383,18 @@ func (r *run) figures(t *drive.Timing) report.Figures {
 	return f
 }
 
+// momentsOf puts the moments of a run into the terms of reports.
+func momentsOf(t *drive.Timing) []report.Moment {
+	list := make([]report.Moment, 0, len(t.Moments))
+	for _, m := range t.Moments {
+		list = append(list, report.Moment{
+			From: m.From, Late: report.Number(float64(m.Late) / float64(m.Data)),
+			WorstUs: report.Number(float64(m.Worst) / 1e3), StalledUs: report.Number(float64(m.Stalled) / 1e3),
+		})
+	}
+	return list
+}
+
 // result collects what came out.
 func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
 	out := report.New(r.collector)
@@ -360,7 +402,8 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	out.Verdict.Figures = figures
 	out.Fabemu = r.options.Version
 	out.Clock = string(r.options.Clock)
-	out.Timing = "ideal"
+	out.Timing = string(r.options.Timing)
+	out.Moments = r.moments
 	out.Placement = "goroutine"
 	if r.options.Clock == WallClock {
 		out.Link = string(r.options.Link)
@@ -380,7 +423,7 @@ const shortHops = 5_000_000
 // logs.
 func (r *run) verify(ctx context.Context, result *report.Result) error {
 	v := r.options.Verify
-	if r.options.Clock == VirtualClock || v == VerifyOff || result.Partial || v == VerifyShort && result.Verdict.Order.Frames > shortHops {
+	if r.options.Clock == VirtualClock || r.options.Timing == ActualTiming || v == VerifyOff || result.Partial || v == VerifyShort && result.Verdict.Order.Frames > shortHops {
 		return nil
 	}
 	digest := report.NewDigest(len(r.fabric.Machines))

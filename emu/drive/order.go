@@ -26,6 +26,38 @@ type order struct {
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
 	sent  port.Transmission                       // the one that is being carried
+
+	// tell, if not nil, says which time the machines are told for an event of t; by
+	// default t itself.
+	tell func(t unit.Time) unit.Time
+	late lateness
+}
+
+// lateness counts frames that were handed over late: when their machine had been
+// told a later time already.
+type lateness struct {
+	told   []unit.Time // by machine: the last time it was told
+	frames int64
+	over5  int64 // by more than 5 % of T
+	overT  int64 // and by more than T
+	worst  float64
+	packet []unit.Duration // T of each wire, in model time
+}
+
+// note counts a frame that is due at t and handed over at now.
+func (l *lateness) note(m, wire int, t, now unit.Time) {
+	if l.told[m] <= t {
+		return
+	}
+	l.frames++
+	by, packet := now.Sub(t), l.packet[wire]
+	if by > packet/20 {
+		l.over5++
+	}
+	if by > packet {
+		l.overT++
+	}
+	l.worst = max(l.worst, float64(by)/float64(packet))
 }
 
 // path is one direction of a wire.
@@ -107,9 +139,9 @@ func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
 	i := o.leaving[m][t.Port]
 	p := &o.paths[i]
 	f := p.push()
-	f.due = t.Due
+	f.due = max(t.Due, o.now) // earlier only if its machine was told the time late
 	if p.count == 1 {
-		o.agenda.Set(int(i), t.Due)
+		o.agenda.Set(int(i), f.due)
 	}
 	return p, f
 }
@@ -148,15 +180,20 @@ func (o *order) pop(slot int) *flight {
 	return f
 }
 
-// do lets the event of a slot happen at t. A path's first frame has arrived.
-func (o *order) do(slot int, t unit.Time) (machine int) {
+// do lets the event of a slot happen at t; the machine is told that it is now. A
+// path's first frame has arrived.
+func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	o.now = t
 	switch n := len(o.paths); {
 	case slot < n:
 		to := o.paths[slot].to
 		f := o.pop(slot)
 		o.hops++
-		o.machines[to.Machine].Receive(t, to.Port, f.arrival)
+		if now > t {
+			f.arrival.Late = now.Sub(t)
+			o.late.note(to.Machine, o.paths[slot].number/2, t, now)
+		}
+		o.machines[to.Machine].Receive(now, to.Port, f.arrival)
 		return to.Machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
@@ -166,18 +203,22 @@ func (o *order) do(slot int, t unit.Time) (machine int) {
 			next = o.fabric.Changes[o.change].At
 		}
 		o.agenda.Set(slot, next)
-		o.machines[c.Machine].Apply(t, c.Event)
+		o.machines[c.Machine].Apply(now, c.Event)
 		return c.Machine
 	default:
 		m := int(o.byRank[slot-n-1])
-		o.machines[m].Advance(t)
+		o.machines[m].Advance(now)
 		return m
 	}
 }
 
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
-	m := o.do(slot, t)
+	now := t
+	if o.tell != nil {
+		now = o.tell(t)
+	}
+	m := o.do(slot, t, now)
 	due, err := o.drain(m)
 	if err != nil {
 		return err
@@ -186,14 +227,17 @@ func (o *order) step(slot int, t unit.Time) error {
 	if due <= t && !advanced && o.agenda.Next() > t {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
-		o.machines[m].Advance(t)
+		o.machines[m].Advance(now)
 		if due, err = o.drain(m); err != nil {
 			return err
 		}
 		advanced = true
 	}
-	if due <= t && advanced {
-		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, t, due)
+	if o.tell != nil {
+		o.late.told[m] = now
+	}
+	if due <= now && advanced {
+		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 	}
 	o.agenda.Set(o.machineSlot(m), max(due, t))
 	return nil

@@ -34,8 +34,26 @@ type Timing struct {
 	Lost           int64 // datagrams that the kernel lost
 	Foreign        int64 // datagrams of others, dropped
 	Refused        [wire.Reasons]int64
-	LateFrames     int64 // frames handed over after a later event of their machine
+
+	// Frames that were handed over when their machine had been told a later time
+	// already: none with ideal times.
+	LateFrames, LateFrames5, LateFramesT int64   // all; by more than 5 % of T; by more than T
+	WorstLate                            float64 // the latest, in T
+
+	Moments []Moment // the run in equal parts of model time
 }
+
+// Moment is what happened in a part of the run.
+type Moment struct {
+	From    unit.Time // it ends where the next begins
+	Data    int64     // data frames sent
+	Late    int64     // of them, later than 5 % of T
+	Worst   int64     // the latest, in ns
+	Stalled int64     // wall time in which the loop did not run, in ns
+}
+
+// moments is how many parts a run is divided into.
+const moments = 500
 
 // Stall is a gap in which the loop did not run although it wanted to.
 type Stall struct {
@@ -56,6 +74,7 @@ func newTiming() *Timing {
 		Lateness:  hdrhistogram.New(1, 100_000_000_000, 3),
 		LatenessT: hdrhistogram.New(1, 100_000_000_000, 3),
 		Stalls:    make([]Stall, 0, maxStalls),
+		Moments:   make([]Moment, 1, moments+2),
 		Worst:     -1,
 	}
 }

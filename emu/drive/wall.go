@@ -24,6 +24,9 @@ type Wall struct {
 	Dilation int64
 	// Links holds the two ends of each wire of the fabric, in the order of its ends.
 	Links [][2]link.Link
+	// Actual tells the machines the measured time, wall time over the dilation,
+	// instead of the ideal one. Their lines and limiters still keep to ideal instants.
+	Actual bool
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
 	// Stamped, if not nil, is told for each frame that arrives with a kernel receive
@@ -60,6 +63,9 @@ type wallRun struct {
 	floor  int64   // 5 % of the shortest T, in ns: what the floor is measured against
 	buf    []byte
 	in     []byte
+
+	moment    *Moment   // the one that goes on
+	momentEnd unit.Time // and when it ends
 }
 
 // route is what a path needs to know of its link.
@@ -96,6 +102,12 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 		r.clock = monotonic()
 	}
 	o.carry = r.transmit
+	o.late.packet = w.Longest
+	if w.Actual {
+		o.late.told = make([]unit.Time, len(machines))
+		o.tell = r.measured
+	}
+	r.momentEnd = f.End / moments
 	for i := range o.paths {
 		p := &o.paths[i]
 		k, from := p.number/2, p.number%2
@@ -124,6 +136,19 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	return r.Timing, err
 }
 
+// measured returns the model time that the wall clock shows, at an event of t.
+func (r *wallRun) measured(t unit.Time) unit.Time {
+	return max(t, unit.Time((r.now-r.epoch)/r.wall.Dilation*1000+(r.now-r.epoch)%r.wall.Dilation*1000/r.wall.Dilation))
+}
+
+// turn begins the moment that holds t.
+func (r *wallRun) turn(t unit.Time) {
+	length := max(1, r.fabric.End/moments)
+	r.momentEnd = t/length*length + length
+	r.Moments = append(r.Moments, Moment{From: t / length * length})
+	r.moment = &r.Moments[len(r.Moments)-1]
+}
+
 var errStopped = errors.New("drive: stopped")
 
 // loop does event after event.
@@ -134,6 +159,7 @@ func (r *wallRun) loop() error {
 	}
 	r.now = r.clock()
 	r.epoch = r.now
+	r.moment = &r.Moments[0]
 	for {
 		slot, t := r.agenda.First()
 		if t >= end {
@@ -147,6 +173,9 @@ func (r *wallRun) loop() error {
 			return err
 		}
 		r.fabric.Progress.at(t)
+		if t >= r.momentEnd {
+			r.turn(t)
+		}
 		if slot < len(r.paths) && !r.paths[slot].at(0).arrived {
 			came, err := r.await(slot)
 			if err != nil {
@@ -198,6 +227,7 @@ func (r *wallRun) until(t unit.Time) error {
 func (r *wallRun) stalled(t unit.Time, gap int64) {
 	r.StallCount++
 	r.Stalled += gap
+	r.moment.Stalled += gap
 	if len(r.Stalls) < maxStalls {
 		r.Stalls = append(r.Stalls, Stall{t, gap})
 	}
@@ -219,10 +249,13 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	}
 	if tr.Frame.Kind == wire.Data {
 		r.Data++
+		r.moment.Data++
+		r.moment.Worst = max(r.moment.Worst, late)
 		r.Lateness.RecordValue(max(late, 0))
 		r.LatenessT.RecordValue(max(late, 0) * 1000 / route.t)
 		if late > route.t/20 {
 			r.Late++
+			r.moment.Late++
 			route.late++
 			if r.fabric.Progress != nil {
 				r.fabric.Progress.late.Store(r.Late)
@@ -315,6 +348,7 @@ func (r *wallRun) await(slot int) (bool, error) {
 // close takes stock: what was sent must have been received.
 func (r *wallRun) close() {
 	r.Hops = r.hops
+	r.LateFrames, r.LateFrames5, r.LateFramesT, r.WorstLate = r.late.frames, r.late.over5, r.late.overT, r.late.worst
 	r.Wall = r.now - r.epoch
 	r.Reached = min(r.fabric.End, r.order.now)
 	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {

@@ -119,6 +119,10 @@ func WriteRates(w io.Writer, r *Result, series []metrics.Series) error {
 	if more > 0 {
 		entry(fmt.Sprintf("(%d more in %s)", more, SeriesFile))
 	}
+	if marks := stallsOf(r.Moments); len(marks) > 0 {
+		p.Add(marks)
+		entry("machine stalled", marks)
+	}
 	p.X.Min, p.X.Max = 0, float64(r.DurationPs)/float64(unit.Millisecond)
 	p.Y.Min, p.Y.Max = 0, highest*1.03 // a curve at 100 % does not lie on the frame
 	p.X.Tick.Marker, p.Y.Tick.Marker = even{10}, even{5}
@@ -182,6 +186,36 @@ func stamp(r *Result) string {
 		s += "; ended before its time"
 	}
 	return s
+}
+
+// stallMarks are the instants, in ms of model time, at which the machine stalled: a
+// stroke on the time axis each.
+type stallMarks []float64
+
+func stallsOf(moments []Moment) stallMarks {
+	var marks stallMarks
+	for _, m := range moments {
+		if m.StalledUs > 0 {
+			marks = append(marks, float64(m.From)/float64(unit.Millisecond))
+		}
+	}
+	return marks
+}
+
+var stallStroke = draw.LineStyle{Color: color.RGBA{0xC0, 0x20, 0x20, 0xff}, Width: 1.5}
+
+// Plot draws the strokes.
+func (m stallMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, at := range m {
+		c.StrokeLine2(stallStroke, x(at), c.Min.Y, x(at), c.Min.Y+7)
+	}
+}
+
+// Thumbnail draws one for the legend.
+func (m stallMarks) Thumbnail(c *draw.Canvas) {
+	middle := (c.Min.X + c.Max.X) / 2
+	c.StrokeLine2(stallStroke, middle, c.Center().Y-3.5, middle, c.Center().Y+3.5)
 }
 
 // aggregateSeries picks the curves of a figure, and says how many do not fit.

@@ -66,7 +66,16 @@ type Result struct {
 	Digest      string      `json:"digest"`       // of the event log (Digest.Sum)
 	Warnings    []string    `json:"warnings"`
 
-	Directory string `json:"-"` // where the results lie; empty when they were not written
+	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
+	Directory string   `json:"-"` // where the results lie; empty when they were not written
+}
+
+// Moment is how a part of a wall run kept to the wall clock.
+type Moment struct {
+	From      unit.Time // it ends where the next begins
+	Late      Number    // share of data frames that left more than 5 % of T late
+	WorstUs   Number    // the latest of them
+	StalledUs Number    // wall time in which the driver did not run
 }
 
 // Machine is the computer that a run was made on.

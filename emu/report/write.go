@@ -93,13 +93,14 @@ const seriesDigits = 10
 // WriteSeries writes series as a table with the columns time_ps, kind, name and
 // value; an undefined value is empty. The first row is the verdict: its kind is
 // "verdict" and its name the level, so that the table does not go about without
-// it.
+// it. A wall run has the kind "pace" too: the share of data frames that left late,
+// the latest, and the wall time in which the driver did not run.
 func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	out.WriteString("time_ps,kind,name,value\n")
 	fmt.Fprintf(out, "0,verdict,%s,\n", r.Verdict.Level)
 	var line []byte
-	for _, s := range series {
+	for _, s := range append(series[:len(series):len(series)], paceOf(r.Moments)...) {
 		middle := cells(s.Kind, s.Name)
 		for i, v := range s.Values {
 			line = strconv.AppendInt(line[:0], int64(s.Times[i]), 10)
@@ -112,6 +113,23 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 		}
 	}
 	return out.Flush()
+}
+
+// paceOf returns the moments of a wall run as series.
+func paceOf(moments []Moment) []metrics.Series {
+	if len(moments) == 0 {
+		return nil
+	}
+	list := []metrics.Series{
+		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: "stalled-us"},
+	}
+	for _, m := range moments {
+		for i, n := range []Number{m.Late, m.WorstUs, m.StalledUs} {
+			list[i].Times = append(list[i].Times, m.From)
+			list[i].Values = append(list[i].Values, float64(n))
+		}
+	}
+	return list
 }
 
 // cells returns two cells of a CSV table with a comma before, between and after

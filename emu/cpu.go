@@ -1,0 +1,67 @@
+package emu
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"fabemu/emu/report"
+)
+
+// cpuMeter measures how many processors other programs have used.
+type cpuMeter struct {
+	began time.Time
+	busy  float64 // of all, in seconds since the machine started; negative: unknown
+	own   float64
+}
+
+func startCPUMeter() cpuMeter { return cpuMeter{time.Now(), busyCPU(), ownCPU()} }
+
+// foreign returns the mean number of processors that were busy with something
+// else since the meter started; it is missing where the system does not tell. The
+// system counts in hundredths of a second: over a short time it says little.
+func (m cpuMeter) foreign() report.Number {
+	busy, own, wall := busyCPU(), ownCPU(), time.Since(m.began).Seconds()
+	if m.busy < 0 || busy < 0 || wall <= 0 {
+		return report.Missing()
+	}
+	return report.Number(max(0, (busy-m.busy-(own-m.own))/wall))
+}
+
+// userHZ is the unit of /proc/stat on every architecture that Go runs on.
+const userHZ = 100
+
+// busyCPU returns the seconds that all processors have been busy, from the first
+// line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
+func busyCPU() float64 {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return -1
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line)
+	if len(fields) < 9 || fields[0] != "cpu" {
+		return -1
+	}
+	var ticks float64
+	for _, i := range []int{1, 2, 3, 6, 7, 8} {
+		n, err := strconv.ParseFloat(fields[i], 64)
+		if err != nil {
+			return -1
+		}
+		ticks += n
+	}
+	return ticks / userHZ
+}
+
+// ownCPU returns the seconds of processor time that this process has used.
+func ownCPU() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(u.Utime) + seconds(u.Stime)
+}
