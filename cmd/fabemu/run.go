@@ -23,6 +23,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	clock, link, verify, out    string
+	timing                      string
 	dilation                    int64
 	seed                        uint64
 	sets                        []string
@@ -46,6 +47,7 @@ func runCommand(status *int) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
+	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones")
 	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, or pipe (memory of this process)")
 	flags.Int64Var(&f.dilation, "dilation", 0, "wall time per model time (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
@@ -94,7 +96,7 @@ func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
 	}
 	defer os.Remove(dir) // it stays if something is in it
 
-	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Version: version()}
+	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Version: version()}
 	if f.events {
 		file, err := os.Create(filepath.Join(dir, report.EventsFile))
 		if err != nil {
