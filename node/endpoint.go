@@ -69,9 +69,6 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		s.rate = f.Controller.Rate()
 		s.block = port.Idle
 		f.Limiter.SetRate(0, s.rate)
-		if f.Rate > 0 {
-			s.interval = f.Rate.Serialise(s.length)
-		}
 		pairs[i] = f.QP
 		e.agenda.Set(flowSlot+i, f.Start)
 	}

@@ -24,10 +24,10 @@ type Flow struct {
 // source is the sending half of a flow.
 type source struct {
 	Flow
-	length    unit.Size     // of a packet on the line
-	interval  unit.Duration // constant traffic: from offer to offer
-	nextOffer unit.Time     // constant traffic: the next offer
-	offered   int           // constant traffic: packets that wait to be sent
+	length    unit.Size // of a packet on the line
+	offers    unit.Size // constant traffic: packets offered so far
+	nextOffer unit.Time // constant traffic: the next offer
+	offered   int       // constant traffic: packets that wait to be sent
 	active    bool
 	stopped   bool
 	queued    bool      // in the endpoint's queue for the line
@@ -49,7 +49,8 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	}
 	for s.active && s.Rate > 0 && s.nextOffer <= now && s.nextOffer < s.Stop {
 		s.offered++
-		s.nextOffer = s.nextOffer.Add(s.interval)
+		s.offers++
+		s.nextOffer = s.Start.Add(s.Rate.Serialise(s.offers * s.length)) // from the start: what is rounded never adds up
 	}
 	if s.active && now >= s.Stop {
 		s.active, s.stopped = false, true
