@@ -29,14 +29,17 @@ const pipeRoom = 1024
 // open.
 func (r *run) connect() (*links, error) {
 	l := &links{}
-	port := r.scenario.Wall.UDPPort
+	port, buffer := r.scenario.Wall.UDPPort, r.scenario.Wall.Buffer
+	if r.options.test.buffer > 0 {
+		buffer = r.options.test.buffer
+	}
 	for i := range r.fabric.Wires {
 		if r.options.Link == Pipe {
 			a, b := link.Pipe(pipeRoom)
 			l.add(a, b, r.options.test.wrap)
 			continue
 		}
-		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: r.scenario.Wall.Buffer, Stamp: r.options.test.stamped != nil})
+		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: buffer, Stamp: r.options.test.stamped != nil})
 		if err != nil {
 			l.close()
 			err = fmt.Errorf("link %s: %w", r.fabric.Wires[i].Name, err)
@@ -52,8 +55,8 @@ func (r *run) connect() (*links, error) {
 		if port != 0 {
 			port += 2
 		}
-		if got := min(a.Granted(), b.Granted()); got < r.scenario.Wall.Buffer && i == 0 {
-			r.warnings = append(r.warnings, fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, r.scenario.Wall.Buffer))
+		if got := min(a.Granted(), b.Granted()); got < buffer && i == 0 {
+			r.warnings = append(r.warnings, fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, buffer))
 		}
 	}
 	return l, nil

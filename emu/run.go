@@ -88,6 +88,8 @@ type hooks struct {
 	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	epoch   func() // called when model time 0 is now
 	ties    []int  // permutes the tie rule
+	clock   func() int64
+	buffer  unit.Size // of sockets, instead of the scenario's
 }
 
 // Status is how far a run is.
@@ -297,7 +299,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	w := drive.Wall{
 		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
 		Actual:  r.options.Timing == ActualTiming,
-		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch,
+		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch, Clock: r.options.test.clock,
 	}
 
 	defer holdGC()()

@@ -6,11 +6,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A clock tells wall time, in nanoseconds since it was made. It never goes back.
-type clock func() int64
-
-// monotonic is the clock of the machine, CLOCK_MONOTONIC.
-func monotonic() clock {
+// monotonic returns the clock of the system, CLOCK_MONOTONIC, in nanoseconds since
+// the call.
+func monotonic() func() int64 {
 	base := time.Now()
 	return func() int64 { return int64(time.Since(base)) }
 }

@@ -36,8 +36,9 @@ type Wall struct {
 	Stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	// Epoch, if not nil, is told when the run begins.
 	Epoch func()
-
-	clock clock // tests only
+	// Clock is the clock to keep to: nanoseconds since some instant. Nil is the
+	// monotonic clock of the system; tests have others, that jump.
+	Clock func() int64
 }
 
 // stamper is a link that knows when the kernel received a datagram.
@@ -55,7 +56,7 @@ type wallRun struct {
 	*order
 	*Timing
 	wall   *Wall
-	clock  clock
+	clock  func() int64
 	now    int64 // the last reading of clock
 	epoch  int64 // wall time of model time 0
 	stop   atomic.Bool
@@ -97,7 +98,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.clock, routes: make([]route, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
+	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
 	if r.clock == nil {
 		r.clock = monotonic()
 	}

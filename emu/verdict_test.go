@@ -1,0 +1,216 @@
+//go:build !race
+
+package emu
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/emu/report"
+	"fabemu/wire/link"
+)
+
+// Each level of the verdict, reached by something that happens to real runs. What a
+// run says of its pace must be so however busy the computer of the test is; so
+// causes are chosen large.
+
+// verdict runs a scenario and returns its result.
+func verdict(t *testing.T, name, duration string, o Options, sets ...string) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), short(t, name, duration, sets...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+	return r
+}
+
+// wantLevel checks the level, and that figures in model time are those of the
+// virtual clock where the level says so.
+func wantLevel(t *testing.T, r *Result, levels ...report.Level) {
+	t.Helper()
+	for _, l := range levels {
+		if r.Verdict.Level != l {
+			continue
+		}
+		if (l == report.Exact || l == report.OrderOnly) && r.Verdict.Verify != "equal" {
+			t.Errorf("the level is %s, but the log compared with the virtual clock's: %q", l, r.Verdict.Verify)
+		}
+		return
+	}
+	t.Errorf("level %s (%s), want %v", r.Verdict.Level, r.Verdict.Reason, levels)
+}
+
+// hogs keeps processors busy with other processes until the test ends.
+func hogs(t *testing.T, n int) {
+	for range n {
+		c := exec.Command("sh", "-c", "while :; do :; done")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	}
+}
+
+func TestWallVerdictExact(t *testing.T) {
+	again(t, func(t *testing.T) (*Result, []string) {
+		r := verdict(t, "hpl2002/fig2", "3ms", Options{}, "wall.dilation=1000")
+		if r.Verdict.Level != report.Exact {
+			return r, []string{"at a dilation of 1000 the level is " + string(r.Verdict.Level) + ": " + r.Verdict.Reason}
+		}
+		return r, nil
+	})
+}
+
+// Other programs take all processors, several times over. The order stays exact, so
+// figures in model time stand; the pace does not. With the measured time told to
+// machines, nothing stands.
+func TestWallVerdictBesideHogs(t *testing.T) {
+	hogs(t, 4*runtime.NumCPU())
+	r := verdict(t, "hpl2002/fig3b", "20ms", Options{}, "wall.dilation=20")
+	wantLevel(t, r, report.OrderOnly)
+	if !(r.Verdict.ForeignCPUs > 0.3) {
+		t.Errorf("others used %.2f processors, it says", float64(r.Verdict.ForeignCPUs))
+	}
+	wantLevel(t, verdict(t, "hpl2002/fig3b", "20ms", Options{Timing: ActualTiming}, "wall.dilation=20"), report.Degraded)
+}
+
+// The process is stopped for a while. It catches up, but what left meanwhile left
+// late, and the stall is shown where it was.
+func TestWallVerdictOfAPausedProcess(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "fabemu")
+	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	c := exec.Command(binary, "run", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--dilation", "20", "hpl2002/fig2")
+	var out bytes.Buffer
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(700 * time.Millisecond)
+	const pause = 600 * time.Millisecond
+	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+		if err := c.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+	}
+	c.Wait()
+	var r Result
+	r.Result = new(report.Result)
+	if err := json.Unmarshal(out.Bytes(), r.Result); err != nil {
+		t.Fatalf("%v\n%s", err, out.Bytes())
+	}
+	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+	wantLevel(t, &r, report.OrderOnly)
+	if worst := float64(r.Verdict.Pace.LatenessUs.Max); worst < float64(pause.Microseconds()) {
+		t.Errorf("the latest frame left %.0f us late in a run that was stopped for %v", worst, pause)
+	}
+}
+
+// A receive buffer that is too small for what waits in it loses datagrams. The
+// kernel says so, and the run is void.
+func TestWallVerdictOfATinyBuffer(t *testing.T) {
+	o := Options{test: hooks{
+		buffer: 1, // a scenario may not ask for so little
+		wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
+	}}
+	r := verdict(t, "hpl2002/fig2", "3ms", o, "wall.dilation=20")
+	wantLevel(t, r, report.Void)
+	if r.Verdict.LostDatagrams == 0 {
+		t.Error("no datagram was lost")
+	}
+}
+
+// bursty is an end of a link that sends each datagram several times over, so that
+// more than one waits at the other end.
+type bursty struct{ link.Link }
+
+func (l *bursty) Send(b []byte) error {
+	for range 3 {
+		if err := l.Link.Send(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *bursty) Lost() (uint32, error) {
+	return l.Link.(interface{ Lost() (uint32, error) }).Lost()
+}
+
+// A clock that leaps ahead leaves no time for what was to be done meanwhile.
+func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
+	begin := time.Now()
+	o := Options{test: hooks{clock: func() int64 {
+		now := time.Since(begin)
+		if now > 300*time.Millisecond {
+			now += 2 * time.Second
+		}
+		return int64(now)
+	}}}
+	r := verdict(t, "hpl2002/fig2", "5ms", o, "wall.dilation=200")
+	wantLevel(t, r, report.OrderOnly)
+	if r.Verdict.Stalls == 0 {
+		t.Error("no stall was seen")
+	}
+}
+
+// A clock that falls back lets a frame leave before its time. No figure stands.
+func TestWallVerdictOfAFrameThatIsEarly(t *testing.T) {
+	begin, reads := time.Now(), 0
+	o := Options{test: hooks{clock: func() int64 {
+		now := int64(time.Since(begin))
+		if reads++; now > int64(200*time.Millisecond) && reads%2 == 0 {
+			now -= int64(5 * time.Millisecond)
+		}
+		return now
+	}}}
+	r := verdict(t, "hpl2002/fig2", "3ms", o, "wall.dilation=200")
+	wantLevel(t, r, report.Void)
+	if r.Verdict.Pace.Early == 0 {
+		t.Error("no frame left early")
+	}
+}
+
+// Another part of the program allocates without end, and collects. The collections
+// are counted; the order stays.
+func TestWallVerdictInAStormOfGarbage(t *testing.T) {
+	stop := make(chan struct{})
+	var storm sync.WaitGroup
+	storm.Go(func() {
+		var keep [][]byte
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if keep = append(keep, make([]byte, 1<<16)); len(keep) > 1000 {
+				keep = nil
+				debug.FreeOSMemory() // collects
+			}
+		}
+	})
+	r := verdict(t, "hpl2002/fig3b", "12ms", Options{}, "wall.dilation=50")
+	close(stop)
+	storm.Wait()
+	wantLevel(t, r, report.Exact, report.Faithful, report.OrderOnly)
+	if r.Verdict.GCCycles == 0 || r.Verdict.Verify != "equal" {
+		t.Errorf("%d collections, log %s; want some, equal", r.Verdict.GCCycles, r.Verdict.Verify)
+	}
+	if _, err := os.Stat("/proc/stat"); err == nil && !r.Verdict.ForeignCPUs.Known() {
+		t.Error("the processors used by others are not known")
+	}
+}
