@@ -24,9 +24,9 @@ func (r *resolver) check(top view) {
 
 // checkLists refuses empty lists and fabrics that InfiniBand cannot address.
 func (r *resolver) checkLists() {
-	for _, name := range []string{"endpoints", "links", "flows"} {
-		if n := r.root.get(name); n != nil && !n.bad && len(n.items) == 0 {
-			r.add(n.at, n.path, "there are no %s: %s is wanted", name, r.language.field(name).shape.what)
+	for _, f := range r.language.fields {
+		if n := r.root.get(f.name); n != nil && !n.bad && len(n.items) < f.shape.least {
+			r.add(n.at, n.path, "there are no %s: %s is wanted", f.name, f.shape.what)
 		}
 	}
 	if n := r.root.get("endpoints"); n != nil {

@@ -1,34 +1,48 @@
 package scenario
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
-// shapeKind says what may stand in a place of a file.
-type shapeKind uint8
+// Form says what is written in a place of a file.
+type Form uint8
 
+// The forms.
 const (
-	valueShape  shapeKind = iota // one value, read by shape.read
-	textShape                    // one value, any text on one line
-	objectShape                  // a mapping with known keys
-	mapShape                     // a mapping whose keys are names
-	listShape                    // a list
+	FormValue   Form = iota // one value, written as Field.Pattern says
+	FormWord                // one of Field.Words
+	FormWhole               // a whole number, or one of Field.Words
+	FormDecimal             // a number
+	FormFlag                // true or false
+	FormText                // any text, on one line
+	FormObject              // a mapping with the keys Field.Fields
+	FormMap                 // a mapping whose keys are names; Field.Fields[0] says what each holds
+	FormList                // a list; Field.Fields[0] says what each item is
 )
 
 // shape says what may stand in a place of a file. The shapes make a tree, the
-// language; reading, --set, messages and documentation all follow it.
+// language; reading, --set, messages, the schema and documentation all follow
+// it.
 type shape struct {
-	kind   shapeKind
-	what   string // what is wanted there, for messages and documentation: "a duration such as 100us"
-	read   func(text string) (any, error)
-	units  []string // value: words of its units, to suggest one of them
-	words  []string // value: the words that are allowed, if there are no others
-	fields []field  // object
-	item   *shape   // map, list: what each item is
-	key    string   // list: the field that names an item; empty when items have no names
-	short  string   // list: an item may be a single value, which is then this field of it
-	length int      // list: how many items there must be; 0 for any number
+	form    Form
+	what    string // what is wanted there, for messages and documentation: "a duration such as 100us"
+	read    func(text string) (any, error)
+	units   []string // value: words of its units, to suggest one of them
+	words   []string // value: words that are allowed
+	pattern string   // value: a regular expression of the whole text; read knows better
+	span    span     // value: its bounds
+	fields  []field  // object
+	item    *shape   // map, list: what each item is
+	key     string   // list: the field that names an item; empty when items have no names
+	short   string   // list: an item may be a single value, which is then this field of it
+	least   int      // list: how many items there must be
+	length  int      // list: how many items there must be, no more and no less; 0 for any number
+}
+
+// span is the bounds of a value, as one would write them; empty where there is
+// none.
+type span struct {
+	low, high string
+	above     bool   // low itself is not allowed
+	step      string // only multiples of this
 }
 
 // field is a key of an object.
@@ -44,7 +58,7 @@ type field struct {
 	also     []string // what others call it, to suggest the right name
 }
 
-func (sh *shape) isScalar() bool { return sh.kind == valueShape || sh.kind == textShape }
+func (sh *shape) isScalar() bool { return sh.form <= FormText }
 
 // field returns the field of a name, or nil.
 func (sh *shape) field(name string) *field {
@@ -97,23 +111,23 @@ func language() *shape {
 			field{name: "switch", shape: object(switchFields()...), also: []string{"switches"}, doc: "What switches have that do not say otherwise."},
 			field{name: "flow", shape: object(flowFields()...), also: []string{"flows"}, doc: "What flows have that do not say otherwise."},
 		), doc: "What links, switches and flows have that do not say otherwise."},
-		field{name: "switches", shape: &shape{kind: mapShape, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields()...)},
+		field{name: "switches", shape: &shape{form: FormMap, pattern: `^` + namePattern + `$`, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields()...)},
 			doc: "The switches, by name, and what each has that differs from defaults.switch."},
-		field{name: "endpoints", shape: &shape{kind: listShape, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", item: names()}, required: true, also: []string{"hosts", "nodes"},
+		field{name: "endpoints", shape: &shape{form: FormList, least: 1, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", item: names()}, required: true, also: []string{"hosts", "nodes"},
 			doc: "The endpoints: names, or ranges of names."},
-		field{name: "links", shape: &shape{kind: listShape, what: "a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}", key: "name", short: "between", item: object(append([]field{
+		field{name: "links", shape: &shape{form: FormList, least: 1, what: "a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}", key: "name", short: "between", item: object(append([]field{
 			{name: "name", shape: linkName(), doc: "Name of the link, for events, metrics and --set. A link of a range has none.", computed: "what it joins, \"A - B\""},
 			{name: "between", shape: jointShape(), required: true, also: []string{"endpoints", "nodes", "ends"}, doc: "The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise."},
 		}, linkFields()...)...)}, required: true,
 			doc: "The links, each a text \"X - Y\" or a mapping with what differs from defaults.link."},
-		field{name: "flows", shape: &shape{kind: listShape, what: "a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}", key: "name", item: object(append([]field{
+		field{name: "flows", shape: &shape{form: FormList, least: 1, what: "a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}", key: "name", item: object(append([]field{
 			{name: "name", shape: flowName(), required: true, doc: "Name of the flow. A flow from or to a range becomes one flow for each member, with the member's name after a dot."},
 			{name: "group", shape: flowName(), computed: "the flow's name", doc: "Group under which figures are added up."},
 			{name: "from", shape: endpointPattern(), required: true, also: []string{"source", "src"}, doc: "The endpoint that sends, or a range of them."},
 			{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."},
 		}, flowFields()...)...)}, required: true,
 			doc: "The flows: traffic from one endpoint to another, each with its own rate limiter."},
-		field{name: "events", shape: &shape{kind: listShape, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(
+		field{name: "events", shape: &shape{form: FormList, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(
 			field{name: "at", shape: duration(0), required: true, doc: "Model time of the event, within the run."},
 			field{name: "link", shape: linkRef(), required: true, doc: "Name of the link that changes; of one without a name, what it joins, \"A - B\"."},
 			field{name: "rate", shape: rate(), required: true, also: []string{"bandwidth", "speed", "capacity"}, doc: "The link runs at this rate, in both directions, from its next frame on."},
@@ -122,7 +136,7 @@ func language() *shape {
 			field{name: "window", shape: duration(1), def: "2ms", source: "HPL-2002-224, section III: \"a sliding time window of duration 2ms\"",
 				doc: "Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. In a run shorter than the default it is as long as the run."},
 		), doc: "How results are taken."},
-		field{name: "expect", shape: &shape{kind: listShape, what: "a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}", key: "id", item: checkShape()}, also: []string{"checks", "assert", "claims"},
+		field{name: "expect", shape: &shape{form: FormList, what: "a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}", key: "id", item: checkShape()}, also: []string{"checks", "assert", "claims"},
 			doc: "Claims and the ranges in which they hold."},
 	)
 }
@@ -214,12 +228,7 @@ func flowFields() []field {
 				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman."},
 			field{name: "rmax-over-rmin", shape: count(1, 1<<31), def: "256", source: "not in the papers; fitted, and the range of IBTA's 8-bit static rate",
 				doc: "The highest rate, that of the sender's link, over the lowest; 1 or more."},
-			field{name: "factor", shape: number("a factor such as 2", func(v float64) error {
-				if v <= 1 {
-					return fmt.Errorf("a factor of %v does not lower a rate: it must be above 1", v)
-				}
-				return nil
-			}), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
+			field{name: "factor", shape: factor(), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
 		), doc: "How the source answers marks."},
 	}
 }
@@ -229,12 +238,12 @@ func checkShape() *shape {
 		field{name: "id", shape: checkID(), required: true, doc: "Name of the check."},
 		field{name: "source", shape: text(), doc: "Where the claim is made: section, figure or footnote.", computed: "the scenario's source"},
 		field{name: "claim", shape: text(), also: []string{"description"}, doc: "What is claimed, in words."},
-		field{name: "metric", shape: &shape{kind: textShape, what: "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", read: readMetric}, required: true,
+		field{name: "metric", shape: metric(), required: true,
 			doc: "What is measured: <object>.<quantity>, or a quotient of two. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."},
-		field{name: "during", shape: &shape{kind: listShape, what: "the begin and the end, such as [42ms, 60ms]", length: 2, item: duration(0)}, required: true,
+		field{name: "during", shape: &shape{form: FormList, what: "the begin and the end, such as [42ms, 60ms]", length: 2, item: duration(0)}, required: true,
 			doc: "When it is measured: from and to, within the run."},
-		field{name: "low", shape: number("a number such as 0.9", nil), required: true, also: []string{"min", "minimum"}, doc: "The least value that agrees with the claim."},
-		field{name: "high", shape: number("a number such as 1.0", nil), required: true, also: []string{"max", "maximum"}, doc: "The greatest value that agrees with the claim."},
+		field{name: "low", shape: number("a number such as 0.9"), required: true, also: []string{"min", "minimum"}, doc: "The least value that agrees with the claim."},
+		field{name: "high", shape: number("a number such as 1.0"), required: true, also: []string{"max", "maximum"}, doc: "The greatest value that agrees with the claim."},
 		field{name: "expected", shape: word("holds", "differs"), def: "holds", also: []string{"outcome"},
 			doc: "Whether the claim is known to come out: differs is for one that is known not to, with a reason."},
 		field{name: "reason", shape: text(), also: []string{"because"}, doc: "Why the claim does not come out; required with differs."},
@@ -246,38 +255,74 @@ func object(fields ...field) *shape {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	return &shape{kind: objectShape, fields: fields, what: "a mapping with " + someOf(names)}
+	return &shape{form: FormObject, fields: fields, what: "a mapping with " + someOf(names)}
 }
 
-// Field is a field of the scenario language, for documentation.
+// Field is a place of the scenario language: a key of a mapping, what a mapping
+// of names holds, or an item of a list. With its Fields it is a tree.
 type Field struct {
-	Path     string // "defaults.link.rate"; "*" stands for a name, "[]" for the items of a list
-	Doc      string // meaning and range
-	Wanted   string // what may stand there: "a duration such as 100us"
-	Default  string // as one would write it, or how it is computed; may be empty
-	Source   string // where the default comes from; may be empty
-	Required bool   // must be given, here or, in links, switches and flows, under defaults
+	Path     string // "defaults.link.rate"; "*" stands for a name, "[]" for the items of a list; empty for the whole scenario
+	Name     string // the last part of Path
+	Form     Form
+	Doc      string   // meaning, range, and what follows from it
+	Wanted   string   // what may stand there: "a duration such as 100us"
+	Default  string   // as one would write it; empty when there is none or it is computed
+	Computed string   // how the default is computed; may be empty
+	Source   string   // where the default comes from; may be empty
+	Required bool     // must be given
+	Inherits bool     // required, but it may be given under defaults instead
+	Units    []string // the words of its units; none for a value without
+	Words    []string // the words that are allowed; beside FormWord, in addition to other values
+	Pattern  string   // FormValue: a regular expression of the whole text, which lets pass all that Load takes; FormMap: one of the names
+	Low      string   // least value, as one would write it; empty without a bound
+	High     string   // greatest value
+	Above    bool     // the value must be above Low
+	Step     string   // the value is a multiple of this; empty when it need not be
+	Short    string   // FormList: an item may be a single value, which is then this field of it
+	Least    int      // FormList: how many items there are at the least
+	Most     int      // FormList: how many items there are at the most; 0 for any number
+	Fields   []Field  // FormObject: its keys. FormMap, FormList: one, what each item is
 }
 
-// Fields returns every field of the language, in its order. Under defaults stand
+// Language returns the scenario language, from the table that Load follows.
+func Language() Field { return export("", field{shape: language()}) }
+
+// Fields returns every key of the language, in its order. Under defaults stand
 // the fields of links, switches and flows once more.
 func Fields() []Field {
 	var out []Field
-	var walk func(path string, sh *shape)
-	walk = func(path string, sh *shape) {
-		switch sh.kind {
-		case mapShape:
-			walk(path+".*", sh.item)
-		case listShape:
-			walk(path+"[]", sh.item)
-		case objectShape:
-			for _, f := range sh.fields {
-				out = append(out, Field{Path: join(path, f.name), Doc: f.doc, Wanted: f.shape.what, Default: f.def + f.computed, Source: f.source,
-					Required: f.required && !strings.HasPrefix(path, "defaults.")})
-				walk(join(path, f.name), f.shape)
+	var walk func(f Field)
+	walk = func(f Field) {
+		for _, sub := range f.Fields {
+			if f.Form == FormObject {
+				out = append(out, sub)
 			}
+			walk(sub)
 		}
 	}
-	walk("", language())
+	walk(Language())
+	return out
+}
+
+// export returns what a field is, with all that is below it.
+func export(path string, f field) Field {
+	sh := f.shape
+	out := Field{
+		Path: path, Name: f.name, Form: sh.form, Doc: f.doc, Wanted: sh.what, Default: f.def, Computed: f.computed, Source: f.source,
+		Required: f.required && !(f.inherit && strings.HasPrefix(path, "defaults.")), Inherits: f.inherit,
+		Units: sh.units, Words: sh.words, Pattern: sh.pattern,
+		Low: sh.span.low, High: sh.span.high, Above: sh.span.above, Step: sh.span.step,
+		Short: sh.short, Least: max(sh.least, sh.length), Most: sh.length,
+	}
+	switch sh.form {
+	case FormMap:
+		out.Fields = []Field{export(path+".*", field{name: "*", shape: sh.item})}
+	case FormList:
+		out.Fields = []Field{export(path+"[]", field{name: "[]", shape: sh.item})}
+	case FormObject:
+		for _, sub := range sh.fields {
+			out.Fields = append(out.Fields, export(join(path, sub.name), sub))
+		}
+	}
 	return out
 }

@@ -13,10 +13,10 @@ func (r *reports) read(n *node, sh *shape) {
 	if n.bad {
 		return
 	}
-	switch sh.kind {
-	case objectShape:
+	switch sh.form {
+	case FormObject:
 		r.readObject(n, sh)
-	case mapShape:
+	case FormMap:
 		if n.kind == null || n.want(r, mapping, sh) {
 			for _, e := range n.entries {
 				if err := checkName(e.key.text); err != nil {
@@ -27,7 +27,7 @@ func (r *reports) read(n *node, sh *shape) {
 				r.read(e.value, sh.item)
 			}
 		}
-	case listShape:
+	case FormList:
 		r.readList(n, sh)
 	default:
 		r.readValue(n, sh)

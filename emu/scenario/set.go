@@ -41,12 +41,12 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 	at := place{set: &s}
 	n, rest, done := root, s.Path, ""
 	for {
-		switch sh.kind {
-		case objectShape:
+		switch sh.form {
+		case FormObject:
 			name, more, _ := strings.Cut(rest, ".")
 			f := sh.field(name)
 			if f == nil {
-				r.add(at, s.Path, "%s has no field %q%s: it has %s", whole(done), name, sh.suggest(name), sh.names(name))
+				r.add(at, s.Path, "%s has no field %q%s: it has %s", wholePath(done), name, sh.suggest(name), sh.names(name))
 				return
 			}
 			done, rest = join(done, name), more
@@ -55,7 +55,7 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 					r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
 					return
 				}
-				if strings.Contains(s.Value, ",") && f.shape.kind != textShape {
+				if strings.Contains(s.Value, ",") && f.shape.form != FormText {
 					r.add(at, s.Path, "a comma: --set takes one value here, not a list")
 					return
 				}
@@ -68,8 +68,8 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				return
 			}
 			next := n.get(name)
-			if next == nil || (next.kind != mapping && f.shape.kind != listShape) {
-				if f.shape.kind == listShape {
+			if next == nil || (next.kind != mapping && f.shape.form != FormList) {
+				if f.shape.form == FormList {
 					next = &node{kind: list, at: at, path: done}
 				} else {
 					next = &node{kind: mapping, at: at, path: done}
@@ -77,8 +77,8 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				n.put(name, next)
 			}
 			n, sh = next, f.shape
-		case mapShape, listShape:
-			if sh.kind == listShape && sh.key == "" {
+		case FormMap, FormList:
+			if sh.form == FormList && sh.key == "" {
 				r.add(at, s.Path, "the items of %s have no names, so that --set cannot tell them apart", done)
 				return
 			}
@@ -109,10 +109,10 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 
 // refuseWhole says that a --set names more than one field.
 func (r *reports) refuseWhole(at place, n *node, sh *shape, path string) {
-	switch sh.kind {
-	case objectShape:
+	switch sh.form {
+	case FormObject:
 		r.add(at, path, "%s is not a single value: set one of its fields %s", path, sh.names(""))
-	case mapShape, listShape:
+	case FormMap, FormList:
 		if known := sh.known(n); sh.key != "" && len(known) > 0 {
 			r.add(at, path, "%s is a list: set a field of one of its items %s", path, someOf(known))
 			return
@@ -133,7 +133,7 @@ func (sh *shape) find(n *node, path string) (item *node, name, rest string) {
 			rest = strings.TrimPrefix(path[len(candidate):], ".")
 		}
 	}
-	if sh.kind == mapShape {
+	if sh.form == FormMap {
 		for _, e := range n.entries {
 			try(e.key.text, e.value)
 		}
@@ -194,7 +194,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func whole(path string) string {
+func wholePath(path string) string {
 	if path == "" {
 		return "a scenario"
 	}

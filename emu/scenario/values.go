@@ -19,9 +19,34 @@ type startAt struct{ first, step unit.Duration }
 // noThreshold is the threshold "none".
 const noThreshold int64 = 0
 
+// The patterns of what is written, for the schema: they let pass all that the
+// readers take.
+const (
+	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
+	durationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
+	sizePattern     = decimalPattern + `\s*(B|KB|MB|GB|KiB|MiB|GiB)`
+	ratePattern     = decimalPattern + `\s*[kMG]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
+	roomPattern     = `\+?[0-9]+\s*packets?|` + sizePattern
+	namePattern     = `[A-Za-z][A-Za-z0-9_-]*`
+	rangePattern    = namePattern + `(\[[0-9]+-[0-9]+\][A-Za-z0-9_-]*)?`
+)
+
+// whole returns a pattern of a whole text, whatever the spaces around it.
+func whole(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
+
+func durationUnits() []string { return []string{"s", "ms", "us", "ns", "ps"} }
+
 // duration is a span of model time of at least the given picoseconds.
 func duration(least unit.Duration) *shape {
-	return &shape{what: "a duration such as 100us", units: []string{"s", "ms", "us", "ns", "ps"}, read: func(s string) (any, error) {
+	sh := &shape{what: "a duration such as 100us", units: durationUnits(), pattern: whole(durationPattern)}
+	switch least {
+	case 0:
+	case 1:
+		sh.span = span{low: "0s", above: true}
+	default:
+		sh.span = span{low: least.String()}
+	}
+	sh.read = func(s string) (any, error) {
 		d, err := unit.ParseDuration(s)
 		switch {
 		case err != nil:
@@ -32,11 +57,12 @@ func duration(least unit.Duration) *shape {
 			return nil, fmt.Errorf("%q is too short: it must be at least %v, since no latency in a model is zero", s, least)
 		}
 		return d, nil
-	}}
+	}
+	return sh
 }
 
 func rate() *shape {
-	return &shape{what: "a rate such as 10Gb/s or 1GB/s", units: []string{"b/s", "kb/s", "Mb/s", "Gb/s", "B/s", "KB/s", "MB/s", "GB/s"}, read: func(s string) (any, error) {
+	return &shape{what: "a rate such as 10Gb/s or 1GB/s", units: []string{"b/s", "kb/s", "Mb/s", "Gb/s", "B/s", "KB/s", "MB/s", "GB/s"}, pattern: whole(ratePattern), span: span{low: "0b/s", above: true}, read: func(s string) (any, error) {
 		r, err := unit.ParseRate(s)
 		if err == nil && r == 0 {
 			return nil, fmt.Errorf("%q is zero: a rate must be above zero", s)
@@ -47,30 +73,40 @@ func rate() *shape {
 
 func sizeUnits() []string { return []string{"B", "KB", "MB", "GB", "KiB", "MiB", "GiB"} }
 
+// maxSize is the largest size, and the largest room, that is understood.
+const maxSize unit.Size = math.MaxInt32
+
 // size is a number of bytes, at least the given one.
 func size(least unit.Size) *shape {
-	return &shape{what: "a size such as 128KiB", units: sizeUnits(), read: func(s string) (any, error) {
+	return &shape{what: "a size such as 128KiB", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: least.String(), high: maxSize.String()}, read: func(s string) (any, error) {
 		n, err := unit.ParseSize(s)
 		switch {
 		case err != nil:
 			return nil, err
 		case n < least:
 			return nil, fmt.Errorf("%q is too small: at least %v are needed", s, least)
-		case n > math.MaxInt32:
-			return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, math.MaxInt32)
+		case n > maxSize:
+			return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, maxSize)
 		}
 		return n, nil
 	}}
 }
 
+// The payloads that an InfiniBand packet may have: whole words of 4 bytes.
+const (
+	minPacket  unit.Size = 4
+	maxPacket  unit.Size = wire.MaxPayload
+	packetStep unit.Size = 4
+)
+
 func packet() *shape {
-	return &shape{what: "a size such as 2048B", units: sizeUnits(), read: func(s string) (any, error) {
+	return &shape{what: "a size such as 2048B", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: minPacket.String(), high: maxPacket.String(), step: packetStep.String()}, read: func(s string) (any, error) {
 		n, err := unit.ParseSize(s)
 		switch {
 		case err != nil:
 			return nil, err
-		case n < 4 || n > wire.MaxPayload || n%4 != 0:
-			return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of 4 bytes from 4B to %dB", s, wire.MaxPayload)
+		case n < minPacket || n > maxPacket || n%packetStep != 0:
+			return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v", s, packetStep, minPacket, maxPacket)
 		}
 		return n, nil
 	}}
@@ -78,7 +114,7 @@ func packet() *shape {
 
 // natural is a whole number from 0 to the largest of 64 bits.
 func natural() *shape {
-	return &shape{what: "a whole number such as 1", read: func(s string) (any, error) {
+	return &shape{form: FormWhole, what: "a whole number such as 1", span: span{low: "0", high: strconv.FormatUint(math.MaxUint64, 10)}, read: func(s string) (any, error) {
 		v, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("%q is not a whole number from 0 to %d", s, uint64(math.MaxUint64))
@@ -89,7 +125,7 @@ func natural() *shape {
 
 // count is a whole number between two others.
 func count(low, high int64) *shape {
-	return &shape{what: fmt.Sprintf("a whole number of %d or more", low), read: func(s string) (any, error) {
+	return &shape{form: FormWhole, what: fmt.Sprintf("a whole number of %d or more", low), span: span{low: strconv.FormatInt(low, 10), high: strconv.FormatInt(high, 10)}, read: func(s string) (any, error) {
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || v < low || v > high {
 			return nil, fmt.Errorf("%q is not a whole number from %d to %d", s, low, high)
@@ -98,9 +134,9 @@ func count(low, high int64) *shape {
 	}}
 }
 
-// number is a finite number that a function may refuse.
-func number(what string, check func(float64) error) *shape {
-	return &shape{what: what, read: func(s string) (any, error) {
+// number is a finite number.
+func number(what string) *shape {
+	return &shape{form: FormDecimal, what: what, read: func(s string) (any, error) {
 		if strings.HasSuffix(s, "%") {
 			return nil, fmt.Errorf("%q is a percentage: fractions are written from 0 to 1, such as 0.9", s)
 		}
@@ -111,15 +147,27 @@ func number(what string, check func(float64) error) *shape {
 		if v == 0 {
 			v = 0 // not minus zero, which reads back as another value
 		}
-		if check != nil {
-			return v, check(v)
-		}
 		return v, nil
 	}}
 }
 
+// factor is a number that something is divided by to make it less.
+func factor() *shape {
+	sh := number("a factor such as 2")
+	sh.span = span{low: "1", above: true}
+	read := sh.read
+	sh.read = func(s string) (any, error) {
+		v, err := read(s)
+		if err == nil && v.(float64) <= 1 {
+			return nil, fmt.Errorf("a factor of %v does not lower a rate: it must be above 1", v)
+		}
+		return v, err
+	}
+	return sh
+}
+
 func flag() *shape {
-	return &shape{what: "true or false", words: []string{"true", "false"}, read: func(s string) (any, error) {
+	return &shape{form: FormFlag, what: "true or false", words: []string{"true", "false"}, read: func(s string) (any, error) {
 		switch s {
 		case "true":
 			return true, nil
@@ -132,7 +180,7 @@ func flag() *shape {
 
 // word is one of a few words.
 func word(words ...string) *shape {
-	return &shape{what: oneOf(words), words: words, read: func(s string) (any, error) {
+	return &shape{form: FormWord, what: oneOf(words), words: words, read: func(s string) (any, error) {
 		if slices.Contains(words, s) {
 			return s, nil
 		}
@@ -164,7 +212,7 @@ func oneOf(words []string) string {
 
 // text is any text, brought to one line.
 func text() *shape {
-	return &shape{kind: textShape, what: "a text", read: func(s string) (any, error) {
+	return &shape{form: FormText, what: "a text", read: func(s string) (any, error) {
 		for _, c := range s {
 			if unicode.IsControl(c) && !unicode.IsSpace(c) {
 				return nil, fmt.Errorf("the text holds the control character U+%04X", c)
@@ -174,16 +222,19 @@ func text() *shape {
 	}}
 }
 
-func readMetric(s string) (any, error) {
-	v, err := text().read(s)
-	if err == nil && v == "" {
-		return nil, fmt.Errorf("a metric is missing, such as trunk.A-B.utilisation or remote.rate / local.rate")
-	}
-	return v, err
+// metric is the text of a metric. Whether it can be measured is found later.
+func metric() *shape {
+	return &shape{form: FormText, what: "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", read: func(s string) (any, error) {
+		v, err := text().read(s)
+		if err == nil && v == "" {
+			return nil, fmt.Errorf("a metric is missing, such as trunk.A-B.utilisation or remote.rate / local.rate")
+		}
+		return v, err
+	}}
 }
 
 func scenarioName() *shape {
-	return &shape{what: "a name such as hpl2002/fig3b", read: func(s string) (any, error) {
+	return &shape{what: "a name such as hpl2002/fig3b", pattern: `^` + namePattern + `([./]` + namePattern + `)*$`, read: func(s string) (any, error) {
 		for part := range strings.SplitSeq(s, "/") {
 			if err := checkDotted(part, "."); err != nil {
 				return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part begins with a letter, and parts are joined by \"/\"", s)
@@ -194,20 +245,20 @@ func scenarioName() *shape {
 }
 
 func linkName() *shape {
-	return &shape{what: "a name such as trunk", read: func(s string) (any, error) { return s, checkName(s) }}
+	return &shape{what: "a name such as trunk", pattern: `^` + namePattern + `$`, read: func(s string) (any, error) { return s, checkName(s) }}
 }
 
 func flowName() *shape {
-	return &shape{what: "a name such as local", read: func(s string) (any, error) { return s, checkDotted(s, ".") }}
+	return &shape{what: "a name such as local", pattern: `^` + namePattern + `(\.` + namePattern + `)*$`, read: func(s string) (any, error) { return s, checkDotted(s, ".") }}
 }
 
 func checkID() *shape {
-	return &shape{what: "a name such as IB-5a", read: func(s string) (any, error) { return s, checkName(s) }}
+	return &shape{what: "a name such as IB-5a", pattern: `^` + namePattern + `$`, read: func(s string) (any, error) { return s, checkName(s) }}
 }
 
 // names is a name or a range of names.
 func names() *shape {
-	return &shape{what: "a name or a range of names such as A[1-10]", read: func(s string) (any, error) {
+	return &shape{what: "a name or a range of names such as A[1-10]", pattern: whole(rangePattern), read: func(s string) (any, error) {
 		p, err := parsePattern(strings.TrimSpace(s))
 		return p, err
 	}}
@@ -226,7 +277,7 @@ type offsetError struct {
 }
 
 func jointShape() *shape {
-	return &shape{what: "two machines such as \"A - B\" or \"A[1-10] - A\"", read: func(s string) (any, error) {
+	return &shape{what: "two machines such as \"A - B\" or \"A[1-10] - A\"", pattern: whole(rangePattern + `\s* - \s*` + rangePattern), read: func(s string) (any, error) {
 		j, offset, err := parseJoint(s)
 		if err != nil {
 			return nil, offsetError{err, offset}
@@ -238,7 +289,7 @@ func jointShape() *shape {
 // linkRef is the name of a link, or what it joins. Whether there is such a link
 // is found later.
 func linkRef() *shape {
-	return &shape{what: "the name of a link", read: func(s string) (any, error) {
+	return &shape{what: "the name of a link", pattern: `\S`, read: func(s string) (any, error) {
 		if s == "" {
 			return nil, fmt.Errorf("the name of a link is missing")
 		}
@@ -247,7 +298,7 @@ func linkRef() *shape {
 }
 
 func start() *shape {
-	return &shape{what: "a duration such as 1ms, or a first one and a step such as 0us + 100us", units: []string{"s", "ms", "us", "ns", "ps"}, read: func(s string) (any, error) {
+	return &shape{what: "a duration such as 1ms, or a first one and a step such as 0us + 100us", units: durationUnits(), pattern: whole(durationPattern + `(\s*\+\s*` + durationPattern + `)?`), read: func(s string) (any, error) {
 		var at startAt
 		var err error
 		first, step, stepped := strings.Cut(s, "+")
@@ -265,7 +316,7 @@ func start() *shape {
 
 // stop is a duration above zero; zero stands for the end of the run.
 func stop() *shape {
-	return &shape{what: "a duration such as 60ms, or end", units: []string{"s", "ms", "us", "ns", "ps"}, read: func(s string) (any, error) {
+	return &shape{what: "a duration such as 60ms, or end", units: durationUnits(), words: []string{"end"}, pattern: `^end$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
 		if s == "end" {
 			return unit.Duration(0), nil
 		}
@@ -273,27 +324,32 @@ func stop() *shape {
 	}}
 }
 
+// maxFrames is the most frames that a threshold or a buffer may count.
+const maxFrames = 1 << 20
+
 func threshold() *shape {
-	return &shape{what: "a number of frames such as 4, or none", read: func(s string) (any, error) {
+	return &shape{form: FormWhole, what: "a number of frames such as 4, or none", words: []string{"none"}, span: span{low: "1", high: strconv.Itoa(maxFrames)}, read: func(s string) (any, error) {
 		if s == "none" {
 			return noThreshold, nil
 		}
 		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || v < 1 || v > 1<<20 {
-			return nil, fmt.Errorf("%q is not a threshold: it is a whole number from 1 to %d, or none", s, 1<<20)
+		if err != nil || v < 1 || v > maxFrames {
+			return nil, fmt.Errorf("%q is not a threshold: it is a whole number from 1 to %d, or none", s, maxFrames)
 		}
 		return v, nil
 	}}
 }
 
 func buffer() *shape {
-	return &shape{what: "a room such as \"4 packets\" or 150KB", units: append([]string{"packets", "packet"}, sizeUnits()...), read: readBuffer}
+	return &shape{what: "a room such as \"4 packets\" or 150KB", units: append([]string{"packets", "packet"}, sizeUnits()...), pattern: whole(roomPattern), span: span{low: "1 packet", high: maxSize.String()}, read: readBuffer}
 }
 
 // fullAt is a buffer; the word whole is the zero value.
 func fullAt() *shape {
 	sh := buffer()
 	sh.what = "a room such as \"3 packets\" or 6KB, or whole"
+	sh.words = []string{"whole"}
+	sh.pattern = `^whole$|` + sh.pattern
 	sh.read = func(s string) (any, error) {
 		if s == "whole" {
 			return Buffer{}, nil
@@ -309,8 +365,8 @@ func readBuffer(s string) (any, error) {
 	switch word {
 	case "packets", "packet":
 		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 || n > 1<<20 {
-			return nil, fmt.Errorf("%q is not a room: packets are counted from 1 to %d", s, 1<<20)
+		if err != nil || n < 0 || n > maxFrames {
+			return nil, fmt.Errorf("%q is not a room: packets are counted from 1 to %d", s, maxFrames)
 		}
 		if n == 0 {
 			return nil, fmt.Errorf("%q holds no packet: a buffer of a lossless link holds at least one", s)
@@ -327,8 +383,8 @@ func readBuffer(s string) (any, error) {
 		return nil, err
 	case n == 0:
 		return nil, fmt.Errorf("%q holds no packet: a buffer of a lossless link holds at least one", s)
-	case n > math.MaxInt32:
-		return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, math.MaxInt32)
+	case n > maxSize:
+		return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, maxSize)
 	}
 	return Buffer{Bytes: n}, nil
 }
