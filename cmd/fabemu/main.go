@@ -44,7 +44,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), listCommand(), checkCommand())
+	root.AddCommand(runCommand(&status), listCommand(), checkCommand(), schemaCommand())
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)

@@ -42,7 +42,7 @@ wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, and each flow must have a path.
 NONE < emu/scenarios, emu/topo/paths
-wire/unit, wire, emu/topo/paths < emu/scenario
+wire/unit, wire, emu/topo/paths < emu/scenario < emu/schema
 emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
 wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
 
@@ -50,6 +50,11 @@ wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
 node, switchd, wire/link < emu
 emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report < emu
 emu < cmd/fabemu
+
+# What the command shows and writes without running anything.
+emu/scenario, emu/topo < emu/graph
+NONE < emu/generate
+emu/schema, emu/graph, emu/generate < cmd/fabemu
 
 # What keeps the house.
 NONE < scripts/archtest, scripts/testsum

@@ -1,0 +1,14 @@
+// Package schema writes the scenario language down for others: as a JSON Schema,
+// by which an editor completes and explains a scenario while it is written, and
+// as the reference in docs/scenarios.md.
+//
+// Both are made of [scenario.Language], the table that [scenario.Load] follows,
+// so that they cannot say anything else than what is read.
+//
+// # Limitations
+//
+// The schema is of draft 7, which the editors know. It tells the form of each
+// field, not how the fields fit together: names that do not exist, flows without
+// a path and times after the end are for Load to find ("fabemu check"). What
+// stands in quotes is a text for the schema, also where Load takes "4" for 4.
+package schema

@@ -1,0 +1,238 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the reference in docs/scenarios.md")
+
+// validator compiles the schema, which must itself be one of draft 7.
+func validator(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("scenario.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	v, err := c.Compile("scenario.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// validate asks the schema about the text of a scenario, as an editor does.
+func validate(t *testing.T, v *jsonschema.Schema, src []byte) error {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal(src, &value); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.Validate(doc)
+}
+
+// TestScenarios: the schema lets pass the scenarios that come with the program,
+// as they are and resolved, and the examples.
+func TestScenarios(t *testing.T) {
+	v := validator(t)
+	sources := map[string][]byte{}
+	for _, e := range scenarios.List() {
+		src, err := scenarios.Read(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[e.Name] = src
+	}
+	examples, err := filepath.Glob("../../docs/examples/*.yaml")
+	if err != nil || len(examples) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range examples {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[file] = src
+	}
+	for name, src := range sources {
+		s, err := scenario.Load(name, src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := s.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range [][]byte{src, resolved} {
+			if err := validate(t, v, text); err != nil {
+				t.Errorf("%s: %#v", name, err)
+			}
+		}
+	}
+}
+
+// TestForms: what Load takes of a field, the schema takes, in all the ways in
+// which it can be written; what is wrong in form, it refuses.
+func TestForms(t *testing.T) {
+	v := validator(t)
+	const right = `name: x/y.z
+model: {duration: 10 ms, seed: 18446744073709551615}
+defaults:
+wall: {dilation: 1, socket-buffer: 0.5MiB}
+switches: {S: }
+endpoints: [a, "b[01-12]x", c]
+links:
+  - {between: "b[01-12]x - S", rate: .5GB/s, buffer: 12packets, propagation: "1.5 µs"}
+  - {between: a - S, rate: "8000000kb/s", buffer: 64KiB}
+  - {between: c - S, rate: 1000MB/s, buffer: 1 packet}
+flows:
+  - {name: in.x, from: "b[01-12]x", to: a, start: 0us+1us, stop: end}
+  - {name: two, from: a, to: c, start: 1us, stop: 5ms, control: {factor: 1.5, law: fimd}}
+events:
+expect: []
+`
+	if _, err := scenario.Load("right.yaml", []byte(right), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(t, v, []byte(right)); err != nil {
+		t.Errorf("right: %#v", err)
+	}
+	for _, change := range []struct{ from, to string }{
+		{"name: x/y.z\n", ""}, {"x/y.z", "x y"}, {"duration: 10 ms", "duration: 10"}, {"duration: 10 ms", "length: 10ms"}, {"10 ms", "10 min"},
+		{"seed: 18446744073709551615", "seed: -1"}, {"seed: 18446744073709551615", "seed: 1.5"}, {"dilation: 1", "dilation: 0"}, {"0.5MiB", "0.5MB/s"},
+		{"defaults:", "defaults: 5"}, {"defaults:", "defaults: {links: {}}"}, {"switches: {S: }", "switches: [S]"}, {"{S: }", "{S.1: }"}, {"{S: }", "{S: {marking: {threshold: 0}}}"},
+		{"{S: }", "{S: {marking: {threshold: some}}}"}, {"{S: }", "{S: {marking: {scheme: some}}}"}, {"{S: }", "{S: {marking: {skip-blocked: maybe}}}"},
+		{`endpoints: [a, "b[01-12]x", c]`, "endpoints: []"}, {`endpoints: [a, "b[01-12]x", c]`, ""}, {`"b[01-12]x", c]`, `"b[01-]x", c]`},
+		{"between: a - S", "between: a-S"}, {".5GB/s", ".5GB"}, {"12packets", "12"}, {"12packets", "12.5packets"}, {"{between: a - S, ", "{"},
+		{"0us+1us", "0us+1"}, {"stop: end", "stop: never"}, {"factor: 1.5", "factor: 1"}, {"events:", "events: [{at: 1ms}]"},
+		{"expect: []", "expect: [{id: C, metric: in.rate, during: [1ms], low: 0, high: 1}]"}, {"expect: []", "expect: [{id: C, metric: in.rate, during: [1ms, 2ms], low: a, high: 1}]"},
+	} {
+		text := strings.Replace(right, change.from, change.to, 1)
+		if text == right {
+			t.Fatalf("nothing is changed by %q", change)
+		}
+		if _, err := scenario.Load("wrong.yaml", []byte(text), nil); err == nil {
+			t.Errorf("%q is not wrong", change)
+		}
+		if err := validate(t, v, []byte(text)); err == nil {
+			t.Errorf("the schema does not see that %q is wrong", change)
+		}
+	}
+}
+
+// TestBad: the schema refuses the bad files that are wrong in the form of one
+// field, and takes those that are wrong in how fields fit together.
+func TestBad(t *testing.T) {
+	v := validator(t)
+	form := strings.Fields(`buffer-unit check-missing duration-unit duration-value event flow-values link-form list lists-empty
+		many name names-of-parts no-value range rate-unit seed switch-name switch-values unknown-key unknown-keys-within wall words wrong-kind event-time`)
+	together := strings.Fields(`check-spans endpoint-links flow-name-twice forwarding-delay full-at group link-name-twice
+		link-to-itself link-twice link-unknown name-twice no-path ports-too-few wall-too-long window-long window-short buffer-small`)
+	for _, name := range form {
+		src, err := os.ReadFile("../scenario/testdata/" + name + ".bad.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if validate(t, v, src) == nil {
+			t.Errorf("the schema takes %s", name)
+		}
+	}
+	for _, name := range together {
+		src, err := os.ReadFile("../scenario/testdata/" + name + ".bad.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(t, v, src); err != nil {
+			t.Errorf("%s: the schema claims to see it: %#v", name, err)
+		}
+	}
+}
+
+// TestEveryField: each key of the language stands in the schema with its
+// documentation, and with its default when that is a constant.
+func TestEveryField(t *testing.T) {
+	var root map[string]any
+	if err := json.Unmarshal(schema.JSON(), &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range scenario.Fields() {
+		at := root
+		for part := range strings.SplitSeq(strings.NewReplacer("[]", ".[]").Replace(f.Path), ".") {
+			switch part {
+			case "*":
+				at = at["additionalProperties"].(map[string]any)
+			case "[]":
+				at = at["items"].(map[string]any)
+				if either, ok := at["anyOf"].([]any); ok {
+					at = either[1].(map[string]any)
+				}
+			default:
+				next, ok := at["properties"].(map[string]any)[part].(map[string]any)
+				if !ok {
+					t.Fatalf("%s is not in the schema", f.Path)
+				}
+				at = next
+			}
+		}
+		if d, _ := at["description"].(string); !strings.HasPrefix(d, f.Doc) {
+			t.Errorf("%s is described as %q", f.Path, d)
+		}
+		if _, ok := at["default"]; ok != (f.Default != "") {
+			t.Errorf("%s: default %v, not %q", f.Path, at["default"], f.Default)
+		}
+	}
+}
+
+const (
+	begin = "<!-- The reference below is written by: go test ./emu/schema -update -->\n"
+	end   = "<!-- end of the reference -->\n"
+)
+
+// TestDocument: the reference in docs/scenarios.md is that of the language.
+func TestDocument(t *testing.T) {
+	const file = "../../docs/scenarios.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s does not say where the reference is", file)
+	}
+	reference := "\n" + schema.Reference() + "\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+reference+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(old, reference); diff != "" {
+		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
+	}
+}
