@@ -163,7 +163,7 @@ func (r *resolver) checkPaths() {
 		return
 	}
 	g, index := Graph(&r.s)
-	largest := make([]int, len(r.s.Links)) // flow with the largest packet, and one more; 0 for none
+	r.crossed = make([][2]int, len(r.s.Links))
 	told := map[*node]bool{}
 	for i, f := range r.s.Flows {
 		dst := index[f.To]
@@ -177,14 +177,30 @@ func (r *resolver) checkPaths() {
 				}
 				break
 			}
-			if l := &largest[step.Link]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
+			side := 0
+			if index[r.s.Links[step.Link].A] != at {
+				side = 1
+			}
+			if l := &r.crossed[step.Link][side]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
 				*l = i + 1
 			}
 			at = step.To
 		}
 	}
-	r.checkBuffers(largest)
-	r.checkFull(largest)
+	r.checkBuffers()
+	r.checkFull()
+}
+
+// largest returns the flow with the largest packet that crosses a link, in one
+// direction or the other; nil when none does.
+func (r *resolver) largest(link int) *Flow {
+	var largest *Flow
+	for _, i := range r.crossed[link] {
+		if i > 0 && (largest == nil || largest.Packet < r.s.Flows[i-1].Packet) {
+			largest = &r.s.Flows[i-1]
+		}
+	}
+	return largest
 }
 
 // blocksOf returns how many blocks of credit a packet with a payload takes.
@@ -194,14 +210,13 @@ func blocksOf(payload unit.Size) int {
 
 // checkBuffers refuses a buffer in which the largest packet that crosses the
 // link has no room.
-func (r *resolver) checkBuffers(largest []int) {
+func (r *resolver) checkBuffers() {
 	told := map[*node]bool{}
 	for i, l := range r.s.Links {
-		n := r.links[i].buffer
-		if largest[i] == 0 || l.Buffer.Packets > 0 || n == nil || told[n] {
+		n, f := r.links[i].buffer, r.largest(i)
+		if f == nil || l.Buffer.Packets > 0 || n == nil || told[n] {
 			continue
 		}
-		f := r.s.Flows[largest[i]-1]
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
 			told[n] = true
@@ -216,7 +231,7 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 
 // checkFull refuses a full-at above every buffer of the switch: it would never
 // be reached.
-func (r *resolver) checkFull(largest []int) {
+func (r *resolver) checkFull() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
 		_, n := m.view.sub("marking").at("full-at")
@@ -227,8 +242,8 @@ func (r *resolver) checkFull(largest []int) {
 		for _, i := range m.links {
 			room := r.s.Links[i].Buffer
 			payload := unit.Size(wire.MaxPayload)
-			if largest[i] > 0 {
-				payload = r.s.Flows[largest[i]-1].Packet
+			if f := r.largest(i); f != nil {
+				payload = f.Packet
 			}
 			reached = reached || blocksIn(s.Marking.FullAt, payload) <= blocksIn(room, payload)
 		}
@@ -256,6 +271,9 @@ func (r *resolver) checkWindow(top view) {
 		return
 	}
 	at := r.place(n, r.root.get("model"))
+	if n == nil && r.cut.set != nil {
+		at = r.cut
+	}
 	if w > end {
 		r.add(at, "measure.window", "the window of %v does not fit: %s", w, r.runEnds())
 	}
@@ -290,11 +308,29 @@ func Graph(s *Scenario) (*paths.Graph, map[string]int) {
 	return paths.New(names, len(s.Switches), links), index
 }
 
-// checkMetrics asks whether the metrics of the checks can be measured.
+// checkMetrics asks whether the metrics of the checks can be measured. One that
+// can be but for a flow that a --set has left out is left out too.
 func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
-	for i, n := range r.items("expect") {
-		if err := check(s.Expect[i].Metric, s); err != nil {
+	var kept []Check
+	var left []string
+	for i, n := range r.checks {
+		c := s.Expect[i]
+		err := check(c.Metric, s)
+		if err != nil && len(r.left.flows) > 0 {
+			whole := *s
+			whole.Flows = r.left.all
+			if check(c.Metric, &whole) == nil {
+				left = append(left, c.ID)
+				continue
+			}
+		}
+		if err != nil {
 			r.add(n.get("metric").at, n.path+".metric", "%v", err)
 		}
+		kept = append(kept, c)
+	}
+	if len(left) > 0 {
+		s.Expect = kept
+		r.warn(r.cut, "model.duration", "checks of flows that start later are left out: %s", someOf(left))
 	}
 }

@@ -1,8 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -65,10 +66,11 @@ func (e *Errors) Unwrap() []error {
 
 // reports collects mistakes while a file is read.
 type reports struct {
-	file  string
-	lines []string
-	list  []Error
-	seen  map[string]bool // place and message, so that a default that 20 links inherit is refused once
+	file     string
+	lines    []string
+	list     []Error
+	warnings []Warning
+	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once
 }
 
 func newReports(file, src string) *reports {
@@ -83,7 +85,21 @@ type place struct {
 
 // add reports a mistake at a place.
 func (r *reports) add(at place, path, format string, args ...any) {
-	e := Error{File: r.file, Line: at.line, Column: at.column, Path: path, Message: fmt.Sprintf(format, args...)}
+	if e, first := r.entry(at, path, fmt.Sprintf(format, args...)); first {
+		r.list = append(r.list, e)
+	}
+}
+
+// warn reports what is probably not meant, at a place.
+func (r *reports) warn(at place, path, format string, args ...any) {
+	if e, first := r.entry(at, path, fmt.Sprintf(format, args...)); first {
+		r.warnings = append(r.warnings, Warning(e))
+	}
+}
+
+// entry says something of a place, and whether that is the first time.
+func (r *reports) entry(at place, path, message string) (e Error, first bool) {
+	e = Error{File: r.file, Line: at.line, Column: at.column, Path: path, Message: message}
 	switch {
 	case at.set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
@@ -92,11 +108,9 @@ func (r *reports) add(at place, path, format string, args ...any) {
 		e.Excerpt = r.excerpt(at.line, at.column)
 	}
 	key := fmt.Sprintf("%d:%d:%s:%s", e.Line, e.Column, e.Excerpt, e.Message)
-	if r.seen[key] {
-		return
-	}
+	first = !r.seen[key]
 	r.seen[key] = true
-	r.list = append(r.list, e)
+	return e, first
 }
 
 // err returns what was collected, by position, or nil.
@@ -104,17 +118,16 @@ func (r *reports) err() error {
 	if len(r.list) == 0 {
 		return nil
 	}
-	sort.SliceStable(r.list, func(i, j int) bool {
-		a, b := r.list[i], r.list[j]
-		if (a.Line == 0) != (b.Line == 0) {
-			return b.Line == 0
-		}
-		if a.Line != b.Line {
-			return a.Line < b.Line
-		}
-		return a.Column < b.Column
-	})
+	slices.SortStableFunc(r.list, byPlace)
 	return &Errors{List: r.list}
+}
+
+// byPlace orders by position; what has none comes last.
+func byPlace(a, b Error) int {
+	if (a.Line == 0) != (b.Line == 0) {
+		return cmp.Compare(b.Line, a.Line)
+	}
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
 // excerptWidth is how much of a long line is shown, in characters.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +26,12 @@ func CheckMetrics(check MetricChecker) Option {
 // their order, so that the last of two for one field holds. The name is that of
 // the file, for messages. A scenario that is not right gives an error of type
 // *Errors, with all mistakes that were found: those of values and names first,
-// and, when all of those are right, those of how the parts fit together.
+// and, when all of those are right, those of how the parts fit together. What is
+// right, but probably not meant, is in Scenario.Warnings.
+//
+// A set of model.duration is a wish for another look at the same scenario: flows,
+// events and checks that lie beyond the new end are left out, with a warning. In
+// a file they are mistakes.
 func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error) {
 	var o options
 	for _, opt := range opts {
@@ -57,5 +63,8 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	res.lint()
+	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
+	s.Warnings = r.warnings
 	return s, nil
 }

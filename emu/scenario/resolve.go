@@ -21,8 +21,19 @@ type resolver struct {
 	links     []linkOf // for each of s.Links
 	linkNames map[string]*node
 	flows     []flowOf // for each of s.Flows
+	checks    []*node  // for each of s.Expect
+	crossed   [][2]int // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
 	partial   bool     // machines were refused: what is unknown may be one of them
 	broken    bool     // machines or links were refused: paths cannot be judged
+
+	cut  place   // of the --set that says when the run ends; no place without one
+	left leftOut // what lies beyond that end
+}
+
+// leftOut is what is not run because a --set ends the run before it.
+type leftOut struct {
+	flows, events, checks []string
+	all                   []Flow // those that are run and those that are not
 }
 
 // machine is what is known about a name.
@@ -112,11 +123,10 @@ func (r *resolver) resolve() *Scenario {
 	model, wall := top.sub("model"), top.sub("wall")
 	r.s.Model = Model{Duration: get[unit.Duration](model, "duration"), Seed: get[uint64](model, "seed"), Framing: get[string](model, "framing")}
 	r.s.Wall = Wall{Dilation: get[int64](wall, "dilation"), UDPPort: int(get[int64](wall, "udp-port")), Buffer: get[unit.Size](wall, "socket-buffer")}
-	window, given := top.sub("measure").at("window")
-	r.s.Measure.Window = window.(unit.Duration)
-	if given == nil && r.s.Model.Duration > 0 {
-		r.s.Measure.Window = min(r.s.Measure.Window, r.s.Model.Duration)
+	if _, n := model.at("duration"); n != nil {
+		r.cut = place{set: n.at.set}
 	}
+	r.resolveWindow(top)
 
 	r.machines, r.linkNames = map[string]*machine{}, map[string]*node{}
 	defaults := r.root.get("defaults")
@@ -128,7 +138,26 @@ func (r *resolver) resolve() *Scenario {
 	r.resolveEvents(sh)
 	r.resolveExpect(sh)
 	r.check(top)
+	r.reportLeft()
 	return &r.s
+}
+
+// resolveWindow finds the measuring window. The default is no longer than the
+// run, and in a run that a --set cuts short none is.
+func (r *resolver) resolveWindow(top view) {
+	window, given := top.sub("measure").at("window")
+	r.s.Measure.Window = window.(unit.Duration)
+	end := r.s.Model.Duration
+	if end == 0 || r.s.Measure.Window <= end {
+		return
+	}
+	switch {
+	case given == nil:
+		r.s.Measure.Window = end
+	case r.cut.set != nil && given.at.set == nil:
+		r.s.Measure.Window = end
+		r.warn(r.cut, "measure.window", "the run is shorter than the measuring window of %v: rates are means over all of it", window)
+	}
 }
 
 // items returns the items of a list of the scenario.
@@ -445,7 +474,8 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 	begin, startNode := v.at("start")
 	start := begin.(startAt)
 	ends := pairs(from, to)
-	if !r.checkStart(base, v, n, startNode, start, len(ends)) {
+	running := r.checkStart(base, v, n, startNode, start, len(ends))
+	if running < 0 {
 		return
 	}
 	for i, p := range ends {
@@ -475,16 +505,26 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 			return
 		}
 		f.Jitter = r.jitter(f, v)
-		r.s.Flows = append(r.s.Flows, f)
-		r.flows = append(r.flows, of)
+		r.left.all = append(r.left.all, f)
+		if i < running {
+			r.s.Flows = append(r.s.Flows, f)
+			r.flows = append(r.flows, of)
+		}
+	}
+	switch later := len(ends) - running; {
+	case running == 0:
+		r.left.flows = append(r.left.flows, base.Name)
+	case later > 0:
+		r.left.flows = append(r.left.flows, fmt.Sprintf("%d of %d of %s", later, len(ends), base.Name))
 	}
 }
 
-// checkStart says whether all members of a flow start before its stop and the
-// end of the run.
-func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt, members int) bool {
+// checkStart says how many of the members of a flow start before the end of the
+// run: all, unless a --set cuts the run short. It refuses a flow of which one
+// starts after its stop or, without such a --set, after the end, and returns -1.
+func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt, members int) int {
 	if v.refused("start") || v.refused("stop") || r.s.Model.Duration == 0 {
-		return true
+		return members
 	}
 	at, path := n.at, n.path
 	if startNode != nil {
@@ -495,16 +535,29 @@ func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt,
 		_, stopNode := v.at("stop")
 		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(stopNode)
 	}
+	if r.cut.set != nil && end == r.s.Model.Duration && (startNode == nil || startNode.at.set == nil) {
+		return startedBy(start, members, end)
+	}
 	if start.first >= end {
 		r.add(at, path, "the flow starts at %v, but %s", start.first, what)
-		return false
+		return -1
 	}
-	last := unit.Duration(members - 1)
-	if start.step > 0 && last > (end-1-start.first)/start.step {
-		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s", members, last, start.step, start.first, what)
-		return false
+	if startedBy(start, members, end) < members {
+		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s", members, members-1, start.step, start.first, what)
+		return -1
 	}
-	return true
+	return members
+}
+
+// startedBy returns how many of the members of a flow start before an instant.
+func startedBy(start startAt, members int, end unit.Duration) int {
+	switch {
+	case start.first >= end:
+		return 0
+	case start.step == 0:
+		return members
+	}
+	return int(min(int64(members), int64((end-1-start.first)/start.step)+1))
 }
 
 // runEnds says when the run ends.
@@ -574,8 +627,13 @@ func (r *resolver) resolveEvents(sh *shape) {
 	for _, n := range r.items("events") {
 		v := view{shape: item, chain: []*node{n}}
 		e := Event{At: get[unit.Duration](v, "at"), Link: get[string](v, "link"), Rate: get[unit.Rate](v, "rate")}
+		late := false
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
-			r.add(at.at, at.path, "the event is at %v, but %s", e.At, r.runEnds())
+			if late = r.cut.set != nil; late {
+				r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", e.Link, e.At))
+			} else {
+				r.add(at.at, at.path, "the event is at %v, but %s", e.At, r.runEnds())
+			}
 		}
 		if link := n.get("link"); link != nil && !link.bad && r.linkNames[e.Link] == nil && !r.broken {
 			var names []string
@@ -584,7 +642,9 @@ func (r *resolver) resolveEvents(sh *shape) {
 			}
 			r.add(link.at, link.path, "there is no link named %q%s: there are %s", e.Link, didYouMean(nearest(e.Link, names)), someOf(byNearness(e.Link, names)))
 		}
-		r.s.Events = append(r.s.Events, e)
+		if !late {
+			r.s.Events = append(r.s.Events, e)
+		}
 	}
 }
 
@@ -612,9 +672,10 @@ func (r *resolver) resolveExpect(sh *shape) {
 			}
 			ids[c.ID] = id.at
 		}
+		late := false
 		if during := n.get("during"); during != nil && !during.bad {
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
-			r.checkDuring(n, during, c.During)
+			late = r.checkDuring(during, c.During)
 		}
 		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad && c.Low > c.High {
 			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
@@ -626,15 +687,45 @@ func (r *resolver) resolveExpect(sh *shape) {
 		case c.Expected == "holds" && c.Reason != "" && !v.refused("expected"):
 			r.add(reason.at, reason.path, "a reason says why a claim does not come out: it goes with expected: differs")
 		}
+		if late {
+			r.left.checks = append(r.left.checks, c.ID)
+			continue
+		}
 		r.s.Expect = append(r.s.Expect, c)
+		r.checks = append(r.checks, n)
 	}
 }
 
-func (r *resolver) checkDuring(n, during *node, span [2]unit.Duration) {
+// checkDuring refuses a span that is empty or ends after the run. It returns true
+// for one that does so because a --set cuts the run short.
+func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) {
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
 		r.add(during.at, during.path, "the span from %v to %v is empty", span[0], span[1])
+	case end > 0 && span[1] > end && r.cut.set != nil:
+		return true
 	case end > 0 && span[1] > end:
 		r.add(during.items[1].at, during.path, "the span ends at %v, but %s", span[1], r.runEnds())
+	}
+	return false
+}
+
+// reportLeft says what is not run because a --set cuts the run short.
+func (r *resolver) reportLeft() {
+	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
+		r.add(r.cut, "model.duration", "no flow starts before the end of the run")
+		return
+	}
+	for _, left := range []struct {
+		names []string
+		what  string
+	}{
+		{r.left.flows, "flows that start later are"},
+		{r.left.events, "events that come later are"},
+		{r.left.checks, "checks that look further are"},
+	} {
+		if len(left.names) > 0 {
+			r.warn(r.cut, "model.duration", "%s left out: %s", left.what, someOf(left.names))
+		}
 	}
 }

@@ -17,6 +17,10 @@ type Scenario struct {
 	Events      []Event
 	Measure     Measure
 	Expect      []Check
+
+	// Warnings is what Load noticed that is right, but probably not meant, by
+	// position. They are no part of the scenario: it is the same without them.
+	Warnings []Warning
 }
 
 // Model says how long the fabric runs, in model time, and from which seed.

@@ -1,0 +1,139 @@
+package scenario
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Warning is something in a scenario that is right, but probably not meant. Its
+// fields are those of Error.
+type Warning Error
+
+// String prints the warning without its excerpt, on one line.
+func (w Warning) String() string { return Error(w).Error() }
+
+// lint looks for what is probably not meant in a scenario that is right.
+func (r *resolver) lint() {
+	r.lintIgnored()
+	r.lintCredits()
+}
+
+// uses finds out which values of a file are made use of.
+type uses struct {
+	order []*node // that may have no effect, in the order in which they were met
+	with  map[*node]string
+	used  map[*node]bool
+}
+
+// look enters a value that has an effect only with something, and whether it has.
+// A value that is the default says nothing, unless it comes from a --set: files
+// with every default filled in are full of them.
+func (u *uses) look(v view, name string, effect bool, with string) {
+	value, n := v.at(name)
+	if n == nil {
+		return
+	}
+	if f := v.shape.field(name); f.def != "" && n.at.set == nil {
+		if usual, err := f.shape.read(f.def); err == nil && usual == value {
+			return
+		}
+	}
+	if _, met := u.with[n]; !met {
+		u.order = append(u.order, n)
+		u.with[n] = fmt.Sprintf("%s has no effect: it counts with %s only", name, with)
+	}
+	u.used[n] = u.used[n] || effect
+}
+
+// lintIgnored warns of values that no switch and no flow makes use of.
+func (r *resolver) lintIgnored() {
+	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
+	for _, s := range r.s.Switches {
+		v, scheme := r.machines[s.Name].view, s.Marking.Scheme
+		marking := v.sub("marking")
+		// A threshold of none has made input of input-output.
+		counting := scheme == "input-output" || scheme == "input" && s.Marking.Threshold == int(noThreshold)
+		for _, name := range []string{"threshold", "exceeds", "counts"} {
+			u.look(marking, name, counting, "scheme: input-output")
+		}
+		for _, name := range []string{"full-at", "skip-blocked"} {
+			u.look(marking, name, scheme != "none", "a marking scheme")
+		}
+		u.look(v, "bypass", s.Crossbar == "single-output", "crossbar: single-output")
+	}
+	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
+	for i, f := range r.s.Flows {
+		v := view{shape: item, chain: []*node{r.flows[i].node, defaults}}
+		control := v.sub("control")
+		u.look(control, "factor", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
+		u.look(control, "rmax-over-rmin", f.Control.Law != "fixed", "a law that changes the rate")
+		u.look(v, "rate", f.Traffic == "constant", "traffic: constant")
+	}
+	for _, n := range u.order {
+		if !u.used[n] {
+			r.warn(n.at, n.path, "%s", u.with[n])
+		}
+	}
+}
+
+// maxGranted is how many blocks a receiver grants in advance at the most: half of
+// the 12 bits of the counters.
+const maxGranted = 2048
+
+// lintCredits warns of links that cannot run at their full rate, since more
+// packets are under way, or awaited back as credit, than the buffer holds.
+//
+// The credit for a packet comes back to the sender one packet's time, twice the
+// propagation and the forwarding delay of the receiver (none at an endpoint)
+// after the packet began to leave, at the soonest. In that time the sender can
+// have sent no more than fits into the buffer.
+func (r *resolver) lintCredits() {
+	told := map[*node]bool{}
+	for i, l := range r.s.Links {
+		for side, k := range r.crossed[i] {
+			if k == 0 {
+				continue
+			}
+			f, receiver := r.s.Flows[k-1], r.machines[[2]string{l.B, l.A}[side]]
+			time := l.Rate.Serialise(r.length(f.Packet))
+			trip := time + 2*l.Propagation
+			forwarding := ""
+			if receiver.isSwitch {
+				delay := get[unit.Duration](receiver.view, "forwarding-delay")
+				trip += delay
+				forwarding = fmt.Sprintf(", %v of forwarding", delay)
+			}
+			blocks := blocksOf(f.Packet)
+			room := blocksIn(l.Buffer, f.Packet)
+			holds := min(room, maxGranted) / blocks
+			if unit.Duration(holds)*time >= trip {
+				continue
+			}
+			n := r.links[i].buffer
+			if _, far := r.linkView(i).at("propagation"); n == nil {
+				n = far
+			}
+			if n == nil {
+				n = r.links[i].node
+			}
+			if told[n] {
+				continue
+			}
+			told[n] = true
+			enough := int((trip + time - 1) / time)
+			remedy := fmt.Sprintf("a buffer of %d packets would do", enough)
+			if enough*blocks > maxGranted {
+				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance", maxGranted, wire.BlockSize)
+			}
+			r.warn(n.at, n.path, "link %s cannot run at its full rate, %.3g %% of %v at the most: the credit for a packet comes back after %v (%v on the line, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
+				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding, holds, remedy)
+		}
+	}
+}
+
+// linkView returns the fields of a link.
+func (r *resolver) linkView(i int) view {
+	return view{shape: r.language.field("links").shape.item, chain: []*node{r.links[i].node, r.root.get("defaults").get("link")}}
+}
