@@ -125,6 +125,9 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, err
 	}
 	r := &run{scenario: s, options: o, resolved: resolved}
+	for _, w := range s.Warnings {
+		r.warnings = append(r.warnings, w.String())
+	}
 	if r.fabric, err = topo.Build(s); err != nil {
 		return nil, &Mistake{err}
 	}
