@@ -39,6 +39,9 @@ wire/unit, wire < wire/link
 # Drivers and captures see machines through the contract in wire/port alone.
 wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/capture
 
+# The computer itself: what it measures is its sockets and its clock.
+wire/unit, wire/link < emu/doctor
+
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, and each flow must have a path.
 NONE < emu/scenarios, emu/topo/paths
@@ -48,7 +51,7 @@ wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
 
 # Where everything meets.
 node, switchd, wire/link < emu
-emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report < emu
+emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report, emu/doctor < emu
 emu < cmd/fabemu
 
 # What the command shows and writes without running anything.

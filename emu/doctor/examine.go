@@ -1,0 +1,201 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Report is what an examination found.
+type Report struct {
+	Figures  Figures   `json:"figures"`
+	Findings []Finding `json:"findings"` // in the order of their groups
+}
+
+// Figures are what was measured and read.
+type Figures struct {
+	System  System  `json:"system"`
+	Load    Load    `json:"load"`
+	Speed   Speed   `json:"speed"`
+	Limits  Limits  `json:"limits"`
+	Network Network `json:"network"`
+	Rights  Rights  `json:"rights"`
+	Tools   []Tool  `json:"tools"`
+}
+
+// Limits are what the kernel grants to this process.
+type Limits struct {
+	Files     uint64 `json:"files"`      // file descriptors; a link of a fabric takes two
+	FilesHard uint64 `json:"files_hard"` // what Files can be raised to without privileges
+	Asked     int64  `json:"buffer_asked"`
+	Granted   int64  `json:"buffer_granted"` // of the Asked bytes of a socket's receive buffer
+}
+
+// Tool is a program that is of use beside this one.
+type Tool struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`    // empty: not found
+	Version string `json:"version"` // empty: it does not say
+}
+
+// askedBuffer is the receive buffer that scenarios ask for if they do not say.
+const askedBuffer = 128 * unit.KiB
+
+// Examine examines the computer, for about two seconds, most of which it spends
+// on one processor. progress, if not nil, is told what it does and what share of
+// it is done. An error is one of the sockets or that of ctx; what the kernel does
+// not show, or a tool does not say, is left empty.
+func Examine(ctx context.Context, progress func(what string, done float64)) (*Report, error) {
+	if progress == nil {
+		progress = func(string, float64) {}
+	}
+	root := os.DirFS("/")
+	f := Figures{System: system(root), Network: network(root)}
+	var err error
+	if f.Limits, err = limits(); err != nil {
+		return nil, err
+	}
+
+	// The load is read where nothing but the measurement is done.
+	before, own, began := cpuTicks(root), ownTime(), time.Now()
+	if f.Speed, err = Measure(ctx, func(done float64) { progress("measuring", done) }); err != nil {
+		return nil, err
+	}
+	f.Load = loadBetween(before, cpuTicks(root), ownTime()-own, int64(time.Since(began)))
+	if mean, _, ok := strings.Cut(text(root, "proc/loadavg"), " "); ok {
+		f.Load.Mean, _ = strconv.ParseFloat(mean, 64) // 0 if the kernel does not say
+	}
+
+	progress("looking around", 1)
+	f.Rights = rights(root)
+	if f.Tools, err = tools(ctx); err != nil {
+		return nil, err
+	}
+	return &Report{Figures: f, Findings: judge(&f)}, nil
+}
+
+// cpuTicks reads what the processors did so far.
+func cpuTicks(root fs.FS) ticks {
+	t, err := parseStat(text(root, "proc/stat"))
+	if err != nil {
+		return ticks{} // a kernel that does not show it: no foreign load is seen
+	}
+	return t
+}
+
+// ownTime returns the processor time of this process, in ns.
+func ownTime() int64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// limits asks the kernel for what a run needs.
+func limits() (Limits, error) {
+	l := Limits{Asked: int64(askedBuffer)}
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+		return l, fmt.Errorf("read the limit of open files: %w", err)
+	}
+	l.Files, l.FilesHard = files.Cur, files.Max
+	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
+	if err != nil {
+		return l, fmt.Errorf("open a link: %w", err)
+	}
+	l.Granted = int64(min(a.Granted(), b.Granted()))
+	return l, errors.Join(a.Close(), b.Close())
+}
+
+// rights finds out what this process may do.
+func rights(root fs.FS) Rights {
+	r := Rights{Root: os.Geteuid() == 0}
+	r.Capabilities, _ = parseCapabilities(text(root, "proc/self/status")) // none if the kernel does not say
+	r.NetworkNamespaces = namespaces()
+	_, err := fs.Stat(root, "proc/self/ns/user")
+	most := text(root, "proc/sys/user/max_user_namespaces")
+	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels
+	r.UserNamespaces = err == nil && most != "0" && clone != "0"
+	return r
+}
+
+// namespaces makes a network namespace, and goes back to its own at once. The new
+// one is gone when nobody is in it any more.
+func namespaces() bool {
+	made := make(chan bool)
+	go func() {
+		// A thread that could not get back must not be used for anything else: the
+		// runtime ends it with the goroutine that is still locked to it.
+		runtime.LockOSThread()
+		home, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			runtime.UnlockOSThread()
+			made <- false
+			return
+		}
+		defer unix.Close(home)
+		err = unix.Unshare(unix.CLONE_NEWNET)
+		if err != nil || unix.Setns(home, unix.CLONE_NEWNET) == nil {
+			runtime.UnlockOSThread()
+		}
+		made <- err == nil
+	}()
+	return <-made
+}
+
+// wanted are the tools that are looked for.
+var wanted = []struct{ name, flag string }{
+	{"wireshark", "--version"}, {"tshark", "--version"}, {"dumpcap", "--version"}, {"tcpdump", "--version"},
+	{"ip", "-Version"}, {"tc", "-Version"},
+}
+
+// tools looks for programs in PATH and asks them for their versions. The error is
+// that of ctx.
+func tools(ctx context.Context) ([]Tool, error) {
+	found := make([]Tool, len(wanted))
+	ended := make(chan struct{}, len(wanted))
+	for i, w := range wanted {
+		found[i].Name = w.name
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			name, err := exec.LookPath(w.name)
+			if err != nil {
+				return
+			}
+			found[i].Path = name
+			ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			c := exec.CommandContext(ctx, name, w.flag)
+			c.WaitDelay = time.Second
+			out, err := c.CombinedOutput()
+			if err == nil || len(out) > 0 {
+				found[i].Version = version(string(out))
+			}
+		}()
+	}
+	for range wanted {
+		<-ended
+	}
+	return found, ctx.Err()
+}
+
+// digits matches a version number.
+var digits = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// version returns the version in what a program says of itself: the first number
+// with points in it, in the first line that has one.
+func version(s string) string { return digits.FindString(s) }

@@ -1,0 +1,337 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Grade says what a finding means for a run.
+type Grade string
+
+// The grades.
+const (
+	Good    Grade = "good"
+	Warning Grade = "warning" // a run works, but not as well as it could
+	Bad     Grade = "bad"     // figures in wall time, or runs at all, are in danger
+)
+
+// Finding is one thing that matters.
+type Finding struct {
+	Group  string `json:"group"` // "timing", "datagrams", "computer", "rights", "tools"
+	Name   string `json:"name"`  // what was looked at; of one name there is one finding
+	Value  string `json:"value"` // for people; the figures have it for programs
+	Grade  Grade  `json:"grade"`
+	Advice string `json:"advice"` // what to do about it; empty if there is nothing to do
+}
+
+// The limits of the grades, each with its reason.
+const (
+	// LateLimit is the share of time in which the computer itself may be late for the
+	// timing to be good. The verdict "faithful" allows 2 % of the frames to leave more
+	// than 5 % of a packet time late; the loop's own work takes its part of that.
+	LateLimit = 0.01
+	lateBad   = 0.05 // no dilation that people use makes up for this
+
+	// lateAt is 5 % of the time of a packet of 2068 bytes at 1 GB/s and dilation 100,
+	// in ns: the yardstick where no scenario is given.
+	lateAt = 10_340
+
+	foreignGood = 0.1    // processors busy with other things
+	stolenGood  = 0.005  // share of a processor
+	stolenBad   = 0.05   //
+	costGood    = 2_500  // ns for a datagram: 400 000 a second
+	costBad     = 10_000 //
+	readGood    = 150    // ns for a reading of the clock; 20 to 60 without a system call
+	inlineGood  = 0.999
+	filesGood   = 1_024 // what a plain login gets; 504 links
+	backlogGood = 300   // the kernel's oldest default
+)
+
+// LinksFor returns how many links a process can open with so many file
+// descriptors: two for each, and 16 for the rest of the process.
+func LinksFor(files uint64) uint64 { return (max(files, 16) - 16) / 2 }
+
+// judge turns figures into findings. It is pure: the same figures, the same
+// findings.
+func judge(f *Figures) []Finding {
+	j := &judgement{f: f}
+	j.timing()
+	j.datagrams()
+	j.computer()
+	j.rights()
+	j.tools()
+	return j.found
+}
+
+type judgement struct {
+	f     *Figures
+	group string
+	found []Finding
+}
+
+func (j *judgement) add(name, value string, g Grade, advice string) {
+	if g == Good {
+		advice = ""
+	}
+	j.found = append(j.found, Finding{Group: j.group, Name: name, Value: value, Grade: g, Advice: advice})
+}
+
+// grade returns Good up to good, Bad from bad on, and Warning between.
+func grade[N int64 | float64](v, good, bad N) Grade {
+	switch {
+	case v <= good:
+		return Good
+	case v < bad:
+		return Warning
+	}
+	return Bad
+}
+
+func (j *judgement) timing() {
+	j.group = "timing"
+	floor := &j.f.Speed.Floor
+	late := floor.Share(lateAt)
+	j.add("lateness", fmt.Sprintf("an instant is served more than 10 us late %s of the time, more than 50 us %s",
+		Percent(late), Percent(floor.Share(50_000))),
+		grade(late, LateLimit, lateBad), "end other work on this computer; a higher dilation makes less of it")
+
+	stalls, g := "none in "+span(floor.WatchedNs), Good
+	if floor.Stalls > 0 {
+		stalls = fmt.Sprintf("%s of more than 5 ms in %s, the longest gap %s", count(floor.Stalls, "stall"), span(floor.WatchedNs), span(floor.GapMaxNs))
+		g = grade(float64(floor.StalledNs)/float64(max(1, floor.WatchedNs)), 0, 0.1)
+	}
+	j.add("stalls", stalls, g, "nobody can use the processor in this time: end other work, or ask whoever runs the host")
+
+	load, cores := j.f.Load, float64(j.f.System.Cores)
+	g = grade(load.Foreign, foreignGood, cores-1)
+	j.add("other load", fmt.Sprintf("%.2f of %s busy with other work", load.Foreign, count(j.f.System.Cores, "processor")),
+		g, "a run wants a processor for itself, all the time: end other work")
+	if load.Stolen > 0 || j.f.System.Hypervisor != "" {
+		j.add("stolen time", fmt.Sprintf("%s of a processor taken by the hypervisor", Percent(load.Stolen)),
+			grade(load.Stolen, stolenGood, stolenBad), "the host has more work than processors: ask for processors of your own")
+	}
+	sleep := &j.f.Speed.Sleep
+	j.add("sleep", fmt.Sprintf("%s asked of the system come %s late (median), %s (p99); runs spin instead", span(sleep.AskedNs), span(sleep.P50Ns), span(sleep.P99Ns)), Good, "")
+
+	src := j.f.System.ClockSource
+	if src == "" {
+		src = "unknown source"
+	}
+	slow := Good
+	if floor.ReadNs > readGood {
+		slow = Warning
+	}
+	j.add("clock", fmt.Sprintf("%s, %d ns a reading", src, floor.ReadNs), slow,
+		"readings are slow, since the kernel does not trust the processor's counter: see dmesg for clocksource, /sys/devices/system/clocksource")
+}
+
+func (j *judgement) datagrams() {
+	j.group = "datagrams"
+	speed := &j.f.Speed
+	var costs []string
+	worst := 0.0
+	for _, d := range speed.Datagrams {
+		costs = append(costs, fmt.Sprintf("%d bytes %.2f us (%s a second)", d.Bytes, d.Ns/1e3, thousands(d.PerSecond)))
+		worst = max(worst, d.Ns)
+	}
+	j.add("cost", strings.Join(costs, ", ")+", on one processor", grade(worst, costGood, costBad),
+		"filters (nft, iptables), audit rules or a busy computer make datagrams dear")
+
+	n := &j.f.Network
+	inline, g := fmt.Sprintf("%s of the datagrams are there right after they were sent", Percent(speed.Inline)), Good
+	if speed.Inline < inlineGood {
+		g = Warning
+	}
+	if speed.LostDatagrams > 0 {
+		inline += fmt.Sprintf(", %d were lost", speed.LostDatagrams)
+		g = Bad
+	}
+	j.add("delivery", inline, g, "runs wait for each datagram that is on its way, which slows them down; see packet steering")
+
+	steering, g := "off", Good
+	if len(n.Steering) > 0 {
+		steering, g = "on for lo: "+strings.Join(n.Steering, ", "), Warning
+	}
+	j.add("packet steering", steering, g, "order holds, but each datagram takes a way over another processor: echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus")
+
+	g = Good
+	if n.Backlog < backlogGood {
+		g = Warning
+	}
+	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight), g, "raise it: sysctl -w net.core.netdev_max_backlog=1000")
+
+	l := &j.f.Limits
+	g = Good
+	if l.Granted < l.Asked {
+		g = Bad
+	}
+	j.add("socket buffers", fmt.Sprintf("%s granted of %s asked for (rmem_max %s, default %s)", size(l.Granted), size(l.Asked), size(int64(n.RmemMax)), size(int64(n.RmemDef))),
+		g, fmt.Sprintf("datagrams will be lost, and a lost datagram makes a run void: sysctl -w net.core.rmem_max=%d", l.Asked))
+
+	g = Good
+	if l.Files < filesGood {
+		g = Warning
+	}
+	j.add("open files", fmt.Sprintf("%d: enough for %d links", l.Files, LinksFor(l.Files)), g, "raise the limit: ulimit -n 65536")
+}
+
+func (j *judgement) computer() {
+	j.group = "computer"
+	s := &j.f.System
+	cpu := s.CPU
+	if cpu == "" {
+		cpu = s.Arch
+	}
+	g := Good
+	if s.Cores < 2 {
+		g = Bad
+	}
+	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cpu), g, "a run keeps one processor busy, and all else disturbs it: use at least two")
+
+	if s.Hypervisor != "" {
+		// That it is virtual harms only where it shows.
+		g = Good
+		if j.f.Speed.Floor.Share(lateAt) > LateLimit || j.f.Load.Stolen > stolenGood {
+			g = Warning
+		}
+		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, g, "a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
+	} else {
+		j.add("virtual", "no", Good, "")
+	}
+	if s.Quota > 0 {
+		g = Bad
+		if s.Quota >= float64(s.Cores) {
+			g = Warning
+		}
+		j.add("CPU quota", fmt.Sprintf("%.4g processors", s.Quota), g, "a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
+	} else {
+		j.add("CPU quota", "none", Good, "")
+	}
+	if len(s.Governors) > 0 {
+		g = Good
+		if slices.Contains(s.Governors, "powersave") || slices.Contains(s.Governors, "conservative") {
+			g = Warning
+		}
+		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), g, "processors that save power are slow to wake: cpupower frequency-set -g performance")
+	}
+	j.add("kernel", s.Kernel, Good, "")
+}
+
+func (j *judgement) rights() {
+	j.group = "rights"
+	r := &j.f.Rights
+	who := "not root"
+	if r.Root {
+		who = "root"
+	}
+	var missing []string
+	for _, c := range []struct{ name, use string }{
+		{"CAP_SYS_NICE", "a higher priority"},
+		{"CAP_NET_ADMIN", "veth links and larger socket buffers"},
+		{"CAP_NET_RAW", "frames without UDP"},
+	} {
+		if !slices.Contains(r.Capabilities, c.name) {
+			missing = append(missing, c.name+" ("+c.use+")")
+		}
+	}
+	if len(missing) == 0 {
+		j.add("privileges", who+", with all that can be of use", Good, "")
+	} else {
+		j.add("privileges", who, Warning, "runs over UDP need none; missing are "+strings.Join(missing, ", "))
+	}
+	if r.NetworkNamespaces {
+		j.add("namespaces", "network namespaces can be made", Good, "")
+	} else {
+		advice := "only fabrics on veth links need them: run as root"
+		if r.UserNamespaces {
+			advice += ", or in a user namespace: unshare -r -n"
+		}
+		j.add("namespaces", "no network namespace can be made", Warning, advice)
+	}
+}
+
+func (j *judgement) tools() {
+	j.group = "tools"
+	for _, t := range []struct {
+		name   string
+		any    []string
+		advice string
+	}{
+		{"captures", []string{"wireshark", "tshark", "dumpcap", "tcpdump"}, "to look into captures install wireshark or tshark"},
+		{"iproute2", []string{"ip", "tc"}, "scripts/bench.sh pacing and veth links use it: install iproute2"},
+	} {
+		var have []string
+		for _, x := range j.f.Tools {
+			if x.Path == "" || !slices.Contains(t.any, x.Name) {
+				continue
+			}
+			have = append(have, strings.TrimSpace(x.Name+" "+x.Version))
+		}
+		if len(have) == 0 {
+			j.add(t.name, "none of "+strings.Join(t.any, ", ")+" is in PATH", Warning, t.advice)
+		} else {
+			j.add(t.name, strings.Join(have, ", "), Good, "")
+		}
+	}
+}
+
+// Percent prints a share in percent, with as many digits as it deserves.
+func Percent(share float64) string {
+	switch p := 100 * share; {
+	case p == 0:
+		return "0 %"
+	case p < 0.01:
+		return "below 0.01 %"
+	case p < 1:
+		return fmt.Sprintf("%.2f %%", p)
+	case p < 99.95:
+		return fmt.Sprintf("%.1f %%", p)
+	case p < 100:
+		return fmt.Sprintf("%.2f %%", min(p, 99.99))
+	default:
+		return "100 %"
+	}
+}
+
+// span prints a time in ns.
+func span(ns int64) string {
+	switch v := float64(ns); {
+	case v < 1e3:
+		return fmt.Sprintf("%d ns", ns)
+	case v < 1e6:
+		return fmt.Sprintf("%.3g us", v/1e3)
+	case v < 1e9:
+		return fmt.Sprintf("%.3g ms", v/1e6)
+	default:
+		return fmt.Sprintf("%.3g s", v/1e9)
+	}
+}
+
+// size prints a number of bytes.
+func size(n int64) string {
+	switch {
+	case n >= 1<<20 && n%(1<<20) == 0:
+		return fmt.Sprintf("%d MiB", n>>20)
+	case n >= 1<<10 && n%(1<<10) == 0:
+		return fmt.Sprintf("%d KiB", n>>10)
+	default:
+		return fmt.Sprintf("%d B", n)
+	}
+}
+
+// thousands prints a large number.
+func thousands(v float64) string {
+	if v >= 1e6 {
+		return fmt.Sprintf("%.2f million", v/1e6)
+	}
+	return fmt.Sprintf("%.0f 000", v/1e3)
+}
+
+// count prints a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
