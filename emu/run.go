@@ -71,6 +71,9 @@ type Options struct {
 	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
 	// default they go through bytes, as on a socket.
 	SkipCodec bool
+	// Priority raises the priority of this process while a wall run goes on, as far as
+	// the system allows: a loop that others push aside is late.
+	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
 	// Progress, if not nil, is called from time to time while the run goes on, from
@@ -90,6 +93,8 @@ type hooks struct {
 	ties    []int  // permutes the tie rule
 	clock   func() int64
 	buffer  unit.Size // of sockets, instead of the scenario's
+	loop    drive.Loop
+	collect bool // leave the garbage collector on
 }
 
 // Status is how far a run is.
@@ -302,10 +307,15 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	w := drive.Wall{
 		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
 		Actual:  r.options.Timing == ActualTiming,
-		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch, Clock: r.options.test.clock,
+		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch, Clock: r.options.test.clock, Loop: r.options.test.loop,
 	}
 
-	defer holdGC()()
+	if !r.options.test.collect {
+		defer holdGC()()
+	}
+	if r.options.Priority {
+		defer raisePriority()()
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	cpu := startCPUMeter()

@@ -28,6 +28,7 @@ type runFlags struct {
 	seed                        uint64
 	sets                        []string
 	force, json, strict, events bool
+	priority                    bool
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -57,6 +58,7 @@ func runCommand(status *int) *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
+	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 	setFlag(c, &f.sets)
 	return c
 }
@@ -96,7 +98,7 @@ func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
 	}
 	defer os.Remove(dir) // it stays if something is in it
 
-	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Version: version()}
+	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
 	if f.events {
 		file, err := os.Create(filepath.Join(dir, report.EventsFile))
 		if err != nil {

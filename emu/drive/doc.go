@@ -22,8 +22,8 @@
 // A datagram says when its frame is due: the first instant at which the receiver
 // may act on it. The driver knows which datagrams it has sent, and does no event
 // that comes after the due time of one that has not been seen. It reads the
-// receiving socket right after the send, which nearly always finds the datagram
-// there, but does not rely on it. A datagram that has not come 50 ms of wall time
+// receiving socket when it has nothing to send, at the latest when it needs the
+// datagram, which nearly always is there, but it does not rely on that. A datagram that has not come 50 ms of wall time
 // after it was needed is lost, which makes the run void.
 //
 // # Limitations

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"fabemu/wire"
 	"fabemu/wire/link"
@@ -36,10 +38,35 @@ type Wall struct {
 	Stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	// Epoch, if not nil, is told when the run begins.
 	Epoch func()
+	// Loop is how the loop waits. The zero value is the best known; docs/timing.md has
+	// the figures.
+	Loop Loop
 	// Clock is the clock to keep to: nanoseconds since some instant. Nil is the
 	// monotonic clock of the system; tests have others, that jump.
 	Clock func() int64
 }
+
+// Loop is how the wall driver's loop waits for an instant. It spins: a thread that
+// sleeps is woken tens of microseconds late. Where there is time to, it gives way
+// to other goroutines of its own accord, because Go's monitor would make it do so
+// at a worse moment, every 10 ms; and it sleeps when the next instant is far.
+type Loop struct {
+	LockThread bool // keep to one thread of the system
+	NeverYield bool // do not give way
+	NeverSleep bool // spin however far the next instant is
+}
+
+const (
+	// yieldEvery is how often, in ns, the loop gives way: well below the 10 ms after
+	// which Go's monitor forces it to.
+	yieldEvery = 2_000_000
+	// yieldRoom is how far, in ns, the next instant must be for that.
+	yieldRoom = 50_000
+	// sleepRoom is how far it must be for the loop to sleep, and sleepShort how long
+	// before it the loop wakes up again. A sleep ends up to 1 ms late.
+	sleepRoom  = 5_000_000
+	sleepShort = 2_500_000
+)
 
 // stamper is a link that knows when the kernel received a datagram.
 type stamper interface {
@@ -55,15 +82,17 @@ type counter interface {
 type wallRun struct {
 	*order
 	*Timing
-	wall   *Wall
-	clock  func() int64
-	now    int64 // the last reading of clock
-	epoch  int64 // wall time of model time 0
-	stop   atomic.Bool
-	routes []route // by path
-	floor  int64   // 5 % of the shortest T, in ns: what the floor is measured against
-	buf    []byte
-	in     []byte
+	wall    *Wall
+	clock   func() int64
+	now     int64 // the last reading of clock
+	yielded int64 // when the loop last gave way
+	epoch   int64 // wall time of model time 0
+	stop    atomic.Bool
+	routes  []route // by path
+	unread  []int32 // paths to read when there is time
+	floor   int64   // 5 % of the shortest T, in ns: what the floor is measured against
+	buf     []byte
+	in      []byte
 
 	moment    *Moment   // the one that goes on
 	momentEnd unit.Time // and when it ends
@@ -73,7 +102,8 @@ type wallRun struct {
 type route struct {
 	send, recv link.Link
 	stamps     stamper
-	pending    int // datagrams that were sent and have not been seen
+	pending    int  // datagrams that were sent and have not been seen
+	unread     bool // it is in the list of paths to read
 	wire       int
 	t          int64 // T in ns
 	late       int64 // data frames that left later than 5 % of T
@@ -88,6 +118,10 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	if len(w.Links) != len(f.Wires) || len(w.Longest) != len(f.Wires) {
 		return nil, fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
 	}
+	if w.Loop.LockThread { // before the coroutines are made: they belong to it then
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
 	machines := make([]Machine, len(f.Machines))
 	for i, m := range f.Machines {
 		c := newCoroutine(m)
@@ -98,7 +132,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
+	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
 	if r.clock == nil {
 		r.clock = monotonic()
 	}
@@ -207,6 +241,16 @@ func (r *wallRun) until(t unit.Time) error {
 	if r.now = r.clock(); r.now >= target {
 		return nil
 	}
+	if err := r.read(target); err != nil {
+		return err
+	}
+	if room := target - r.now; room > sleepRoom && !r.wall.Loop.NeverSleep {
+		time.Sleep(time.Duration(room - sleepShort))
+		r.now, r.yielded = r.clock(), r.clock()
+	} else if room > yieldRoom && r.now-r.yielded > yieldEvery && !r.wall.Loop.NeverYield {
+		runtime.Gosched()
+		r.yielded = r.now
+	}
 	began := r.now
 	for r.now < target {
 		next := r.clock()
@@ -234,8 +278,8 @@ func (r *wallRun) stalled(t unit.Time, gap int64) {
 	}
 }
 
-// transmit sends a frame: not before its time, and then reads what has come at
-// the other end.
+// transmit sends a frame, not before its time, and notes that there is something
+// to read at the other end.
 func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	slot := int(r.leaving[m][tr.Port])
 	p, _ := r.send(m, tr)
@@ -272,7 +316,27 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	}
 	r.Sent++
 	route.pending++
-	return r.collect(slot)
+	if !route.unread {
+		route.unread = true
+		r.unread = append(r.unread, int32(slot))
+	}
+	return nil
+}
+
+// read reads what has come on the paths that something was sent on, as long as
+// there is time until target: what leaves at an instant does not wait for what
+// arrives after it.
+func (r *wallRun) read(target int64) error {
+	for len(r.unread) > 0 && r.now < target {
+		slot := r.unread[len(r.unread)-1]
+		r.unread = r.unread[:len(r.unread)-1]
+		r.routes[slot].unread = false
+		if err := r.collect(int(slot)); err != nil {
+			return err
+		}
+		r.now = r.clock()
+	}
+	return nil
 }
 
 func (r *wallRun) name(p *path) string {
