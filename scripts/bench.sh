@@ -6,6 +6,8 @@
 #
 #   -g GROUP  which benchmarks: wire     codecs, CRCs, ports, machines one by one
 #                               virtual  whole runs on the virtual clock
+#                               engine   the wall driver: what a datagram costs, and
+#                                        the ways in which its loop could wait
 #                               all      every benchmark of the tree (default)
 #   -n COUNT  how many times each is run (default 10: benchstat wants that many)
 #   -t TIME   how long each runs, as go test -benchtime takes it (default 1s)
@@ -58,12 +60,16 @@ virtual)
 	pattern=^BenchmarkVirtual
 	packages=(./emu/...)
 	;;
+engine)
+	pattern=^BenchmarkEngine
+	packages=(./emu)
+	;;
 all)
 	pattern=.
 	packages=(./...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual or all" >&2
+	echo "bench: no group $group: wire, virtual, engine or all" >&2
 	exit 2
 	;;
 esac
