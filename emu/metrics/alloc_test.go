@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-func TestRecordDoesNotAllocate(t *testing.T) {
+func TestAllocsOfRecord(t *testing.T) {
 	f, s := paperFabric(10)
 	c, err := New(f, s)
 	if err != nil {
