@@ -122,8 +122,12 @@ func (s *source) sent(now unit.Time) {
 	s.settle(now)
 }
 
-// acked takes in an ACK.
+// acked takes in an ACK. It is that of the oldest packet which awaits one: links are
+// lossless and keep their order, so any other is a violation; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	if oldest := (s.psn - uint32(s.inFlight)) & (1<<24 - 1); s.inFlight == 0 || f.PSN != oldest {
+		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
+	}
 	if s.inFlight > 0 {
 		s.inFlight--
 	}
