@@ -1,0 +1,254 @@
+package node_test
+
+import (
+	"testing"
+
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+const (
+	gigabyte = unit.Rate(8e9) // per second: a byte lasts a nanosecond
+	ns       = unit.Nanosecond
+	us       = unit.Microsecond
+	tp       = 2068 * ns // HPL-2002-224, Table I: "data packet tx time 2.068 us"
+
+	here  = wire.LID(1) // the endpoint
+	there = wire.LID(2) // its peer on the bench
+)
+
+func at(d unit.Duration) unit.Time { return unit.Time(d) }
+
+// A bench holds one endpoint and plays its peer, in model time of its own: it gives
+// frames, keeps what the endpoint sends and reports, and watches after every call
+// that the contract between a machine and its driver is kept.
+type bench struct {
+	t      testing.TB
+	e      *node.Endpoint
+	now    unit.Time
+	events []trace.Event
+	sent   []port.Transmission // all of it
+	free   unit.Time           // when the endpoint's line is idle
+
+	credit [port.Lanes]port.Credit // the peer's
+	echo   unit.Duration           // from the start of a data packet to its ACK; 0: tests acknowledge
+	marked func(psn uint32) bool   // echo: which packets have met congestion
+	due    []given                 // frames to come, in order
+}
+
+type given struct {
+	at unit.Time
+	f  wire.Frame
+}
+
+// Record keeps an event.
+func (b *bench) Record(e *trace.Event) { b.events = append(b.events, *e) }
+
+// paperPort is a port of HPL-2002-224.
+func paperPort() port.Config {
+	return port.Config{Rate: gigabyte, Propagation: ns, CutThrough: true, Room: 4 * 33, Resend: 262144 * ns}
+}
+
+// fixed is a reaction point that never changes its rate.
+func fixed(t testing.TB, r unit.Rate) rp.Controller { return law(t, "fixed", r) }
+
+func law(t testing.TB, name string, r unit.Rate) rp.Controller {
+	t.Helper()
+	c, err := rp.New(rp.Config{Law: name, Max: r, Ratio: 256, Length: 2068, Factor: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// greedy is a flow that always has a packet, from the begin of the run.
+func greedy(t testing.TB, qp uint32, r unit.Rate) node.Flow {
+	return node.Flow{QP: qp, Dst: there, Payload: 2048, Window: 1, Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
+}
+
+// newBench returns an endpoint with these flows, and sinks for the queue pairs 100
+// and 101.
+func newBench(t testing.TB, flows ...node.Flow) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	e, err := node.New(node.Config{Index: 5, LID: here, Port: paperPort(), Flows: flows, Sinks: []uint32{100, 101}}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.e = e
+	for lane := range b.credit {
+		b.credit[lane] = port.NewCredit([]int{2048, port.AckRoom}[lane], 1)
+	}
+	return b
+}
+
+// echoing makes the peer acknowledge each data packet that long after its start.
+func (b *bench) echoing(d unit.Duration) *bench {
+	b.echo = d
+	return b
+}
+
+// open advances to 0 and gives the endpoint the peer's room, on both lanes.
+func (b *bench) open() *bench {
+	b.t.Helper()
+	b.advance()
+	for lane := range b.credit {
+		b.tell(uint8(lane))
+	}
+	return b
+}
+
+// tell gives the endpoint a flow control packet.
+func (b *bench) tell(lane uint8) {
+	b.t.Helper()
+	b.give(b.credit[lane].Tell(lane))
+}
+
+// give hands the endpoint a frame now, and lets it act.
+func (b *bench) give(f wire.Frame) {
+	b.t.Helper()
+	b.receive(f)
+	b.advance()
+}
+
+// receive hands the endpoint a frame now. "Receive only takes in: what follows from a
+// frame is done by Advance at the same instant", so the deadline is now at most.
+func (b *bench) receive(f wire.Frame) {
+	b.t.Helper()
+	n := wire.PaperFraming.Length(&f)
+	if !f.Kind.Control() && f.Lane < port.Lanes && b.credit[f.Lane].MaySend(f.Blocks()) {
+		b.credit[f.Lane].Sent(f.Blocks())
+	}
+	b.e.Receive(b.now, 0, port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: n})
+	b.poll()
+	if d := b.e.Deadline(); d > b.now {
+		b.t.Errorf("%v: after Receive the deadline is %v, want now: Advance has to look at it", b.now, d)
+	}
+}
+
+// advance lets the endpoint do what is due. "After Advance Deadline() > now"; and "a
+// call of Advance that comes too early does nothing", which a second one is.
+func (b *bench) advance() {
+	b.t.Helper()
+	b.e.Advance(b.now)
+	b.poll()
+	deadline := b.e.Deadline()
+	if deadline <= b.now {
+		b.t.Fatalf("%v: after Advance the deadline is %v", b.now, deadline)
+	}
+	events, sent := len(b.events), len(b.sent)
+	b.e.Advance(b.now)
+	b.poll()
+	if len(b.events) != events || len(b.sent) != sent || b.e.Deadline() != deadline {
+		b.t.Fatalf("%v: a second Advance reported %d events, sent %d frames and moved the deadline from %v to %v",
+			b.now, len(b.events)-events, len(b.sent)-sent, deadline, b.e.Deadline())
+	}
+}
+
+// poll takes what the endpoint sends, and is the peer that receives it.
+func (b *bench) poll() {
+	b.t.Helper()
+	for tr, ok := b.e.Poll(); ok; tr, ok = b.e.Poll() {
+		if tr.Start > b.now || tr.Start < b.free {
+			b.t.Errorf("%v: %v starts at %v, and the line is idle from %v", b.now, tr.Frame.Kind, tr.Start, b.free)
+		}
+		b.free = tr.Start.Add(tr.Duration)
+		if tr.Due <= tr.Start {
+			b.t.Errorf("%v: %v is due at %v: no latency is zero", tr.Start, tr.Frame.Kind, tr.Due)
+		}
+		b.sent = append(b.sent, tr)
+		c := &b.credit[tr.Frame.Lane]
+		if tr.Frame.Kind == wire.FlowControl {
+			c.Told(&tr.Frame)
+			continue
+		}
+		if !c.Received(tr.Frame.Blocks()) {
+			b.t.Errorf("%v: %v %d was sent and there is no room for it", tr.Start, tr.Frame.Kind, tr.Frame.PSN)
+		}
+		if tr.Frame.Kind == wire.Data && b.echo > 0 {
+			b.later(tr.Start.Add(b.echo), b.ackOf(&tr.Frame, b.marked != nil && b.marked(tr.Frame.PSN)))
+		}
+	}
+}
+
+// ackOf returns the ACK of a data packet.
+func (b *bench) ackOf(f *wire.Frame, marked bool) wire.Frame {
+	return wire.Frame{Kind: wire.Ack, Lane: port.AckLane, Src: there, Dst: here, QP: f.QP, PSN: f.PSN, BECN: marked}
+}
+
+// later gives the endpoint a frame at t.
+func (b *bench) later(t unit.Time, f wire.Frame) {
+	i := len(b.due)
+	for i > 0 && b.due[i-1].at > t {
+		i--
+	}
+	b.due = append(b.due[:i], append([]given{{t, f}}, b.due[i:]...)...)
+}
+
+// run lets time go on to t: at each instant first the frames of that instant, then
+// Advance. With echo the peer also frees what it has received.
+func (b *bench) run(t unit.Time) {
+	b.t.Helper()
+	for steps := 0; ; steps++ {
+		if steps > 10_000_000 {
+			b.t.Fatalf("%v: time does not go on", b.now)
+		}
+		next := b.e.Deadline()
+		if len(b.due) > 0 {
+			next = min(next, b.due[0].at)
+		}
+		if next > t {
+			b.now = t
+			return
+		}
+		b.now = max(b.now, next)
+		for len(b.due) > 0 && b.due[0].at <= b.now {
+			f := b.due[0].f
+			b.due = b.due[1:]
+			b.receive(f)
+		}
+		if b.echo > 0 && b.credit[port.DataLane].Used() > 1000 {
+			c := &b.credit[port.DataLane]
+			c.Freed(c.Used())
+			b.receive(c.Tell(port.DataLane))
+		}
+		b.advance()
+	}
+}
+
+// starts returns when the packets of a flow started.
+func (b *bench) starts(qp uint32) []unit.Time {
+	var s []unit.Time
+	for _, tr := range b.sent {
+		if tr.Frame.Kind == wire.Data && tr.Frame.QP == qp {
+			s = append(s, tr.Start)
+		}
+	}
+	return s
+}
+
+// frames returns what was sent of a kind.
+func (b *bench) frames(k wire.Kind) []wire.Frame {
+	var s []wire.Frame
+	for _, tr := range b.sent {
+		if tr.Frame.Kind == k {
+			s = append(s, tr.Frame)
+		}
+	}
+	return s
+}
+
+// reported returns the events of a kind.
+func (b *bench) reported(k trace.Kind) []trace.Event {
+	var s []trace.Event
+	for _, e := range b.events {
+		if e.Kind == k {
+			s = append(s, e)
+		}
+	}
+	return s
+}
