@@ -289,6 +289,18 @@ func TestStallTimesOfSeveralFlows(t *testing.T) {
 	}
 }
 
+// Without credit the first flow waits for that, and those behind it for the line.
+func TestOnlyTheFirstFlowWaitsForCredit(t *testing.T) {
+	b := newBench(t, greedy(t, 7, gigabyte), greedy(t, 8, gigabyte), greedy(t, 9, gigabyte))
+	b.advance()
+	b.run(at(50 * us))
+	for qp, want := range map[uint32]port.Block{7: port.NoCredit, 8: port.LineBusy, 9: port.LineBusy} {
+		if got := stalls(b, qp); got[want] != 50*us {
+			t.Errorf("flow %d: %v, want %v all the time", qp, got, want)
+		}
+	}
+}
+
 // A machine that is told the time late keeps to the ideal instants: a rate-limited
 // flow loses nothing of its rate to a driver that is late by up to half a delay.
 func TestLateCallsLoseNoRate(t *testing.T) {
