@@ -240,3 +240,40 @@ func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 		t.Errorf("%d refused, log %s, %d lost; want 3, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
 	}
 }
+
+// A machine that is told the measured time decides a little late, but its line and
+// its limiter keep to the ideal instants: at a dilation at which lateness is small
+// beside a packet time, rates come out as on the virtual clock.
+func TestWallActualTimingKeepsTheRates(t *testing.T) {
+	again(t, func(t *testing.T) (*Result, []string) {
+		s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=1000")
+		share := func(o Options) (*Result, float64, float64) {
+			r, err := Run(context.Background(), s, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			over := func(expression string) float64 {
+				m, err := metrics.Compile(expression, r.Metrics.Fabric())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m.Over(r.Metrics, unit.Time(3*unit.Millisecond), unit.Time(4*unit.Millisecond))
+			}
+			return r, over("root.B-BC.utilisation"), over("remote.utilisation")
+		}
+		_, wantRoot, wantRemote := share(Options{Clock: VirtualClock})
+		r, root, remote := share(Options{Timing: ActualTiming, Priority: true})
+		t.Logf("root %.3f, remote %.3f; on the virtual clock %.3f, %.3f; %s: %s", root, remote, wantRoot, wantRemote, r.Verdict.Level, r.Verdict.Reason)
+		var complaints []string
+		if math.Abs(root-wantRoot) > 0.02 || math.Abs(remote-wantRemote) > 0.03 {
+			complaints = append(complaints, "rates are not those of the virtual clock")
+		}
+		if r.Timing != "actual" || r.Verdict.Verify != "" {
+			complaints = append(complaints, "the result does not say that its timing was actual")
+		}
+		if r.Verdict.Pace.Early != 0 || r.Verdict.Violations != 0 {
+			complaints = append(complaints, "a frame left early, or a promise broke")
+		}
+		return r, complaints
+	})
+}
