@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"fabemu/emu/generate"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/schema"
@@ -57,7 +58,7 @@ func validate(t *testing.T, v *jsonschema.Schema, src []byte) error {
 }
 
 // TestScenarios: the schema lets pass the scenarios that come with the program,
-// as they are and resolved, and the examples.
+// the examples and what is generated, as they are and resolved.
 func TestScenarios(t *testing.T) {
 	v := validator(t)
 	sources := map[string][]byte{}
@@ -78,6 +79,13 @@ func TestScenarios(t *testing.T) {
 			t.Fatal(err)
 		}
 		sources[file] = src
+	}
+	for _, k := range generate.Kinds() {
+		src, err := generate.Write(k.Name, generate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources[k.Name] = src
 	}
 	for name, src := range sources {
 		s, err := scenario.Load(name, src, nil)

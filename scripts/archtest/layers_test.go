@@ -56,7 +56,7 @@ emu < cmd/fabemu
 
 # What the command shows and writes without running anything.
 emu/scenario, emu/topo < emu/graph
-NONE < emu/generate
+wire/unit < emu/generate
 emu/schema, emu/graph, emu/generate < cmd/fabemu
 
 # What keeps the house.
