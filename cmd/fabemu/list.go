@@ -1,56 +1,78 @@
 package main
 
 import (
-	"fmt"
-	"text/tabwriter"
+	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 
 	"github.com/spf13/cobra"
 )
 
+// listed is a scenario in the list, as JSON has it.
+type listed struct {
+	Name        string  `json:"name"`
+	Source      string  `json:"source"`
+	Description string  `json:"description"`
+	Default     bool    `json:"default"`     // run when none is named
+	DurationPs  int64   `json:"duration_ps"` // model time
+	Dilation    int64   `json:"dilation"`
+	WallSeconds float64 `json:"wall_seconds"` // of a run at that dilation
+}
+
 func listCommand() *cobra.Command {
-	return &cobra.Command{
+	var format string
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "list",
 		Short: "Show the scenarios that come with the program",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSOURCE\tWHAT IT SHOWS")
-			for _, e := range scenarios.List() {
-				name := e.Name
-				if name == scenarios.Default {
-					name += " (default)"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", name, e.Source, e.Description)
+			if asJSON {
+				format = "json"
 			}
-			return w.Flush()
+			t, err := listTable()
+			if err != nil {
+				return failure{err}
+			}
+			if format == "table" {
+				for _, row := range t.rows {
+					if row[0] == scenarios.Default {
+						row[0] += " (default)"
+					}
+				}
+			}
+			return t.print(c.OutOrStdout(), format)
 		},
 	}
+	formatFlag(c, &format, "table", "json", "csv")
+	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
+	return c
 }
 
-func checkCommand() *cobra.Command {
-	var sets []string
-	c := &cobra.Command{
-		Use:   "check SCENARIO...",
-		Short: "Say what is wrong with a scenario, and run nothing",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, names []string) error {
-			for _, name := range names {
-				s, err := open(name, sets)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %d switches, %d endpoints, %d links, %d flows, %d checks, %v of model time\n",
-					name, len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows), len(s.Expect), s.Model.Duration)
-				if _, err := emu.Prepare(s); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+func listTable() (*table, error) {
+	items := []listed{}
+	t := &table{heads: []string{"NAME", "SOURCE", "WALL TIME", "WHAT IT SHOWS"}}
+	for _, e := range scenarios.List() {
+		s, err := emu.Open(e.Name)
+		if err != nil {
+			return nil, err
+		}
+		took := wallTime(s)
+		items = append(items, listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(s.Model.Duration), s.Wall.Dilation, took.Seconds()})
+		t.rows = append(t.rows, []string{e.Name, e.Source, took.String(), e.Description})
 	}
-	setFlag(c, &sets)
-	return c
+	t.items = items
+	return t, nil
+}
+
+// wallTime returns how long a run on the wall clock takes at the dilation of the
+// scenario.
+func wallTime(s *scenario.Scenario) time.Duration {
+	took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
+	if took > time.Second {
+		return took.Round(100 * time.Millisecond)
+	}
+	return took
 }

@@ -1,14 +1,19 @@
 // Command fabemu emulates lossless fabrics on real sockets.
 //
-//	fabemu run [SCENARIO]    run a scenario; without a name, hpl2002/fig3b
-//	fabemu list              show the scenarios that come with the program
-//	fabemu check SCENARIO    say what is wrong with a scenario, and run nothing
+//	fabemu run [SCENARIO...]      run scenarios; without a name, hpl2002/fig3b
+//	fabemu list                   show the scenarios that come with the program
+//	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
+//	fabemu graph SCENARIO         draw the fabric and its flows
+//	fabemu generate KIND          print a scenario of some size
+//	fabemu schema                 print the language of scenarios for editors
+//	fabemu completion SHELL       print what completes commands in a shell
 //
 // A SCENARIO is a name from the list, the path of a YAML file, or "-" for
-// standard input. Results go to standard output, progress to standard error. The
-// exit status is 0 when all checks hold, 1 when one fails (or the run is not good
+// standard input. Results go to standard output, progress and warnings to
+// standard error; colours are used on terminals, unless NO_COLOR is set. The exit
+// status is 0 when all checks hold, 1 when one fails (or the run is not good
 // enough for --strict), 2 for a mistake in the call or in the scenario, and 3 when
-// the run failed, is void, or was ended early.
+// the run failed, is void, or was ended early; of several runs, the worst.
 package main
 
 import (
@@ -44,7 +49,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), listCommand(), checkCommand(), schemaCommand())
+	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand())
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/report"
@@ -34,15 +31,14 @@ type runFlags struct {
 func runCommand(status *int) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:   "run [SCENARIO]",
-		Short: "Run a scenario; without a name, " + scenarios.Default,
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			name := scenarios.Default
-			if len(args) == 1 {
-				name = args[0]
+		Use:               "run [SCENARIO...]",
+		Short:             "Run scenarios; without a name, " + scenarios.Default,
+		ValidArgsFunction: completeScenarios,
+		RunE: func(c *cobra.Command, names []string) (err error) {
+			if len(names) == 0 {
+				names = []string{scenarios.Default}
 			}
-			*status, err = f.run(c, name)
+			*status, err = f.runAll(c, names)
 			return err
 		},
 	}
@@ -59,6 +55,10 @@ func runCommand(status *int) *cobra.Command {
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
+	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
+	complete(c, "link", string(emu.UDP), string(emu.Pipe))
+	complete(c, "verify", string(emu.VerifyShort), string(emu.VerifyOn), string(emu.VerifyOff))
 	setFlag(c, &f.sets)
 	return c
 }
@@ -79,8 +79,8 @@ func open(name string, sets []string) (*scenario.Scenario, error) {
 	return emu.Open(name, parsed...)
 }
 
-// run runs one scenario and returns the exit status.
-func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
+// open reads a scenario with the changes of all flags.
+func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
 	sets := f.sets
 	if c.Flags().Changed("dilation") {
 		sets = append(sets, fmt.Sprintf("wall.dilation=%d", f.dilation))
@@ -88,10 +88,11 @@ func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
 	if c.Flags().Changed("seed") {
 		sets = append(sets, fmt.Sprintf("model.seed=%d", f.seed))
 	}
-	s, err := open(name, sets)
-	if err != nil {
-		return 0, err
-	}
+	return open(name, sets)
+}
+
+// run runs one scenario and returns the exit status.
+func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenario) (status int, err error) {
 	dir, err := f.directory(s)
 	if err != nil {
 		return 0, err
@@ -112,12 +113,6 @@ func (f *runFlags) run(c *cobra.Command, name string) (status int, err error) {
 			}
 		}()
 	}
-	// The first interrupt ends the run, and what was measured so far is written; the
-	// second ends the program.
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
-
 	p := newProgress(os.Stderr, s, options.Clock)
 	options.Progress = p.show
 	result, err := emu.Run(ctx, s, options)
@@ -171,7 +166,7 @@ func (f *runFlags) directory(s *scenario.Scenario) (string, error) {
 		}
 		return f.out, nil
 	}
-	base := strings.NewReplacer("/", "-", " ", "-").Replace(s.Name) + "-" + f.clock
+	base := fileName(s.Name) + "-" + f.clock
 	if f.clock == string(emu.WallClock) {
 		base += fmt.Sprintf("-%d", s.Wall.Dilation)
 	}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"fabemu/emu"
+	"fabemu/emu/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+// checked is what check says about a scenario, as JSON has it.
+type checked struct {
+	Scenario    string  `json:"scenario"` // as it was named in the call
+	OK          bool    `json:"ok"`
+	Mistakes    []said  `json:"mistakes"`
+	Warnings    []said  `json:"warnings"`
+	Switches    int     `json:"switches"`
+	Endpoints   int     `json:"endpoints"`
+	Links       int     `json:"links"`
+	Flows       int     `json:"flows"`
+	Checks      int     `json:"checks"`
+	DurationPs  int64   `json:"duration_ps"`
+	WallSeconds float64 `json:"wall_seconds"`
+}
+
+// said is a mistake or a warning and its place.
+type said struct {
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message"`
+}
+
+func checkCommand(status *int) *cobra.Command {
+	var sets []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:               "check SCENARIO...",
+		Short:             "Say what is wrong or odd with scenarios, and run nothing",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(c *cobra.Command, names []string) error {
+			if err := onceFromInput(names); err != nil {
+				return err
+			}
+			all := []checked{}
+			for _, name := range names {
+				s, err := open(name, sets)
+				if err == nil {
+					_, err = emu.Prepare(s)
+				}
+				if err != nil {
+					*status = max(*status, exitOf(err))
+				}
+				all = append(all, verdictOf(name, s, err))
+				if asJSON {
+					continue
+				}
+				if err != nil {
+					fmt.Fprintln(c.ErrOrStderr(), "fabemu:", err)
+					continue
+				}
+				showWarnings(s)
+				v := all[len(all)-1]
+				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %d switches, %d endpoints, %d links, %d flows, %d checks; %v of model time, %v of wall time\n",
+					name, v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks, s.Model.Duration, wallTime(s))
+			}
+			if asJSON {
+				return writing(printJSON(c.OutOrStdout(), all))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	setFlag(c, &sets)
+	return c
+}
+
+// verdictOf says what was found about a scenario; an error says that it is wrong.
+func verdictOf(name string, s *scenario.Scenario, err error) checked {
+	v := checked{Scenario: name, OK: err == nil, Mistakes: []said{}, Warnings: []said{}}
+	var list *scenario.Errors
+	switch {
+	case errors.As(err, &list):
+		for _, e := range list.List {
+			v.Mistakes = append(v.Mistakes, said{e.File, e.Line, e.Column, e.Path, e.Message})
+		}
+	case err != nil:
+		v.Mistakes = append(v.Mistakes, said{Message: err.Error()})
+	}
+	if s == nil {
+		return v
+	}
+	for _, w := range s.Warnings {
+		v.Warnings = append(v.Warnings, said{w.File, w.Line, w.Column, w.Path, w.Message})
+	}
+	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows), len(s.Expect)
+	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s).Seconds()
+	return v
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"fabemu/emu/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+// runAll runs scenarios one after another and returns the worst exit status. All
+// are read before the first is run, so that a mistake in the last does not show
+// after an hour.
+func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
+	all, err := openAll(names, func(name string) (*scenario.Scenario, error) { return f.open(c, name) })
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range all {
+		showWarnings(s)
+	}
+	// The first interrupt ends the run, what was measured so far is written, and
+	// nothing more is run; the second ends the program.
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	if len(all) == 1 {
+		return f.run(ctx, c, all[0])
+	}
+
+	worst := exitOK
+	within := map[string]int{}
+	for i, s := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		one := *f
+		if f.out != "" {
+			base := fileName(s.Name)
+			if within[base]++; within[base] > 1 {
+				base = fmt.Sprintf("%s-%d", base, within[base])
+			}
+			one.out = filepath.Join(f.out, base)
+		}
+		if i > 0 && !f.json {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		status, err := one.run(ctx, c, s)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "fabemu: %s: %v\n", s.Name, err)
+			status = exitOf(err)
+		}
+		worst = max(worst, status)
+	}
+	return worst, nil
+}
+
+// fileName makes a name for files of the name of a scenario.
+func fileName(scenario string) string {
+	return strings.NewReplacer("/", "-", " ", "-").Replace(scenario)
+}
+
+// openAll reads scenarios. Its error holds what is wrong with any of them.
+func openAll(names []string, open func(name string) (*scenario.Scenario, error)) ([]*scenario.Scenario, error) {
+	if err := onceFromInput(names); err != nil {
+		return nil, err
+	}
+	var all []*scenario.Scenario
+	var wrong []error
+	for _, name := range names {
+		s, err := open(name)
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+		all = append(all, s)
+	}
+	return all, errors.Join(wrong...)
+}
+
+// onceFromInput refuses a call that names standard input twice.
+func onceFromInput(names []string) error {
+	n := 0
+	for _, name := range names {
+		if name == "-" {
+			n++
+		}
+	}
+	if n > 1 {
+		return errors.New(`"-", standard input, can be read once`)
+	}
+	return nil
+}
+
+// showWarnings tells what Load noticed about a scenario.
+func showWarnings(s *scenario.Scenario) {
+	for _, w := range s.Warnings {
+		if w.Line == 0 {
+			fmt.Fprintf(os.Stderr, "fabemu: warning: %s: %v\n", s.Name, w)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "fabemu: warning: %v\n%s\n", w, w.Excerpt)
+	}
+}
