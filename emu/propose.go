@@ -1,0 +1,521 @@
+package emu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/doctor"
+	"fabemu/emu/drive"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Proposal is the smallest dilation at which this computer runs a scenario with
+// timing that can be trusted, and what it rests on.
+type Proposal struct {
+	Dilation    int64  `json:"dilation"`     // the larger of the two below
+	ForRate     int64  `json:"for_rate"`     // the computer does the work of the busiest stretch in time
+	ForLateness int64  `json:"for_lateness"` // frames leave on time
+	Reason      string `json:"reason"`       // sentences for people
+
+	FrameNs float64 `json:"frame_ns"` // wall time of work for a frame, the mean over the busiest stretch
+	// Busy is the wall time of work for each unit of model time in the busiest
+	// stretch: a run at this dilation would be busy all the time there.
+	Busy       float64       `json:"busy"`
+	BusyAtPs   int64         `json:"busy_at_ps"`     // where that stretch begins
+	BusyForPs  int64         `json:"busy_for_ps"`    // how long it is
+	Frames     int64         `json:"busy_frames"`    // sent in that stretch, of all kinds
+	DataFrames int64         `json:"busy_data"`      // of them, data
+	CoveredPs  int64         `json:"covered_ps"`     // model time that was looked at, from the begin
+	Steady     bool          `json:"steady"`         // false: at no sensible dilation is this computer on time
+	Expected   []Expectation `json:"expected"`       // around Dilation, by rising dilation
+	LongestPs  int64         `json:"packet_time_ps"` // of the longest data frame, on the fastest link that carries data
+}
+
+// Expectation is what is to be expected of data frames at a dilation. The shares
+// are from 0 to 1.
+type Expectation struct {
+	Dilation int64   `json:"dilation"`
+	Floor    float64 `json:"floor"` // of the time that the computer is late by more than 5 % of a packet time
+	Queue    float64 `json:"queue"` // of the data frames that wait longer than that for frames before them
+}
+
+// Late is the share of the data frames that are expected to leave more than 5 %
+// of a packet time late.
+func (e *Expectation) Late() float64 { return e.Floor + e.Queue }
+
+// What a proposal rests on beside measurements.
+const (
+	// headroom is how much more time than the work of the busiest stretch there must
+	// be: the cost of a frame is a median, and ticks, interrupts and cold caches come
+	// on top.
+	headroom = 1.4
+	// lateWanted is the share of data frames that may be expected to leave later than
+	// 5 % of a packet time: the verdict "faithful" allows 0.02, and the expectation
+	// must leave room for a measurement that was lucky.
+	lateWanted = 0.015
+	// sensible is the highest dilation that is proposed for the lateness of the
+	// computer alone: what disturbs it at more than that is a load or a stall, and
+	// goes away by itself or never.
+	sensible = 1000
+
+	proposeVirtual = 3 * time.Second        // at most, for the look at the whole scenario
+	proposeWall    = 400 * time.Millisecond // at most, for the cost of a frame
+	stretch        = unit.Millisecond       // the busiest of these is looked for
+	stretches      = 100_000                // at most; in a longer scenario they are longer
+)
+
+// HighPriority gives this process the highest priority, as far as the system allows,
+// as a run with Options.Priority does, and returns the function that takes it back.
+// What is measured for such a run is measured like that.
+func HighPriority() (restore func()) { return raisePriority() }
+
+// Propose measures which dilation this computer needs for a scenario. speed is
+// what the doctor measured just before.
+//
+// It takes three steps. The scenario is run over UDP at dilation 1, flat out, for a
+// moment: its order is exact at any dilation, so that shows what a frame costs with
+// all that belongs to it. It is then run on the virtual clock, which shows when how
+// many frames are sent: the busiest millisecond, its frames times their cost, times
+// a headroom, gives ForRate. In the same pass each frame waits, at each dilation,
+// for the work of those before it: for the sending of those of its instant (the
+// driver reads them later), for all of those of earlier ones. The share of data
+// frames that wait for more than 5 % of their packet time, and the share of time in
+// which the computer itself is late by more than that, give ForLateness.
+//
+// It returns within four seconds or so. Of a scenario that the virtual clock does
+// not get through in three, the rest is not seen: Covered says. It is a run of this
+// process like any other, and must have the computer for itself.
+func Propose(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*Proposal, error) {
+	p := &proposer{scenario: s, speed: speed, weight: dataWeight(speed)}
+	if err := p.cost(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.work(ctx); err != nil {
+		return nil, err
+	}
+	return p.propose(), nil
+}
+
+// dataWeight is what a data frame costs, in frames of other kinds.
+func dataWeight(speed *doctor.Speed) float64 {
+	var large, small float64
+	for _, d := range speed.Datagrams {
+		switch d.Bytes {
+		case doctor.LargeDatagram:
+			large = d.Ns
+		case doctor.SmallDatagram:
+			small = d.Ns
+		}
+	}
+	if small <= 0 || large < small {
+		return 1
+	}
+	return min(3, large/small)
+}
+
+// proposer is a Propose that is under way.
+type proposer struct {
+	scenario *scenario.Scenario
+	speed    *doctor.Speed
+	weight   float64 // of a data frame; the other kinds weigh 1
+	unitNs   float64 // wall time of work for a weight of 1
+	front    float64 // part of it, 0 to 1, that comes before the next frame of the same instant
+
+	length   unit.Duration // of a stretch
+	frames   []int64       // by stretch
+	data     []int64       // by stretch
+	covered  unit.Duration
+	longest  unit.Duration // T where it is the shortest
+	replays  []replay      // by rising dilation
+	allData  int64
+	expected []Expectation
+}
+
+// replay is the work of a run at one dilation, as a queue with one server.
+type replay struct {
+	dilation int64
+	instant  unit.Time // of the last frame
+	free     float64   // wall time at which the loop can send again, in ns
+	after    float64   // work that is left to do after this instant, in ns
+	late     int64     // data frames that waited for more than 5 % of T
+}
+
+// meter is a machine whose transmissions are looked at.
+type meter struct {
+	drive.Machine
+	sent func(t *port.Transmission)
+}
+
+func (m meter) Poll() (port.Transmission, bool) {
+	t, ok := m.Machine.Poll()
+	if ok {
+		m.sent(&t)
+	}
+	return t, ok
+}
+
+// stopwatch measures, in every second batch of frames, how much of the time goes by
+// in machines and in sending: what cannot be put off. The other batches say how
+// long one takes without being measured.
+type stopwatch struct {
+	weigh   func(t *port.Transmission) float64
+	frames  int
+	weight  float64 // of all frames so far
+	begin   float64 // weight at the begin of the batch
+	last    time.Time
+	front   time.Duration
+	sending time.Time // since when a frame is being sent; zero: none is
+	costs   []float64 // ns for a weight of 1, of the batches that were not measured
+	fronts  []float64 // ns for a weight of 1, of those that were
+}
+
+// batch is how many frames a stopwatch takes together.
+const batch = 256
+
+func newStopwatch(weigh func(t *port.Transmission) float64) *stopwatch {
+	const most = 1 << 15 // batches
+	return &stopwatch{weigh: weigh, last: time.Now(), costs: make([]float64, 0, most), fronts: make([]float64, 0, most)}
+}
+
+// timed is a machine on a stopwatch.
+type timed struct {
+	drive.Machine
+	w *stopwatch
+}
+
+func (m timed) Receive(now unit.Time, p port.ID, a port.Arrival) {
+	defer m.w.run()()
+	m.Machine.Receive(now, p, a)
+}
+
+func (m timed) Advance(now unit.Time) {
+	defer m.w.run()()
+	m.Machine.Advance(now)
+}
+
+// Poll is called again as soon as the frame that it returned is sent.
+func (m timed) Poll() (port.Transmission, bool) {
+	w := m.w
+	if !w.sending.IsZero() {
+		w.front += time.Since(w.sending)
+		w.sending = time.Time{}
+	}
+	t, ok := m.Machine.Poll()
+	if ok {
+		w.sent(&t)
+		if w.measures() {
+			w.sending = time.Now()
+		}
+	}
+	return t, ok
+}
+
+// measures says whether this batch is one of those that are measured.
+func (w *stopwatch) measures() bool { return w.frames/batch%2 == 1 }
+
+// run starts the time of a call; the function that it returns ends it.
+func (w *stopwatch) run() func() {
+	if !w.measures() {
+		return func() {}
+	}
+	began := time.Now()
+	return func() { w.front += time.Since(began) }
+}
+
+// sent counts a frame, and ends a batch when it is its last.
+func (w *stopwatch) sent(t *port.Transmission) {
+	measured := w.measures()
+	w.weight += w.weigh(t)
+	w.frames++
+	if w.frames%batch != 0 {
+		return
+	}
+	now, weight := time.Now(), w.weight-w.begin
+	switch {
+	case len(w.costs) == cap(w.costs):
+	case measured:
+		w.fronts = append(w.fronts, float64(w.front)/weight)
+	default:
+		w.costs = append(w.costs, float64(now.Sub(w.last))/weight)
+	}
+	w.last, w.begin, w.front = now, w.weight, 0
+}
+
+// cost finds out what a frame costs: a run over UDP, flat out.
+func (p *proposer) cost(ctx context.Context) error {
+	s := early(p.scenario)
+	r := &run{scenario: s, options: Options{}.withDefaults()}
+	var err error
+	if r.fabric, err = topo.Build(s); err != nil {
+		return &Mistake{err}
+	}
+	if r.collector, err = metrics.New(r.fabric, s); err != nil {
+		return &Mistake{err}
+	}
+	machines, err := build(s, r.fabric, report.Tee(r.collector, report.NewDigest(len(r.fabric.Machines))))
+	if err != nil {
+		return &Mistake{err}
+	}
+	machines.Run = r.id(uint64(time.Now().UnixNano()))
+	watch := newStopwatch(p.weigh)
+	for i := range machines.Machines {
+		machines.Machines[i] = timed{machines.Machines[i], watch}
+	}
+	l, err := r.connect()
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	defer holdGC()()
+	limited, cancel := context.WithTimeout(ctx, proposeWall)
+	defer cancel()
+	w := drive.Wall{Dilation: 1, Links: l.ends, Longest: r.longest(), Loop: drive.Loop{NeverSleep: true}}
+	watch.last = time.Now()
+	t, err := w.Run(limited, machines)
+	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
+		return err
+	}
+	if watch.weight == 0 {
+		return errors.New("nothing was sent in the time in which the cost of a frame is measured")
+	}
+	// Where the run waited, which happens if the scenario is light, a batch is longer
+	// than its work; the sum of the work is longer where there was a stall.
+	p.unitNs = float64(t.Wall-t.Spun) / watch.weight
+	p.front = 1
+	if n := len(watch.costs); n > 0 {
+		slices.Sort(watch.costs)
+		p.unitNs = min(p.unitNs, watch.costs[n/2])
+	}
+	if n := len(watch.fronts); n > 0 {
+		slices.Sort(watch.fronts)
+		p.front = min(1, watch.fronts[n/2]/p.unitNs)
+	}
+	return nil
+}
+
+// weigh returns the weight of a frame.
+func (p *proposer) weigh(t *port.Transmission) float64 {
+	if t.Frame.Kind == wire.Data {
+		return p.weight
+	}
+	return 1
+}
+
+// early is a copy of a scenario in which the first flow starts at once, without
+// claims.
+func early(s *scenario.Scenario) *scenario.Scenario {
+	out := *s
+	out.Expect = nil
+	out.Flows = slices.Clone(s.Flows)
+	out.Events = slices.Clone(s.Events)
+	if len(s.Flows) == 0 {
+		return &out
+	}
+	first := s.Flows[0].Start
+	for i := range s.Flows {
+		first = min(first, s.Flows[i].Start)
+	}
+	for i := range out.Flows {
+		f := &out.Flows[i]
+		f.Start -= first
+		if f.Stop > 0 {
+			f.Stop -= first // it is after its Start
+		}
+	}
+	for i := range out.Events {
+		out.Events[i].At = max(0, out.Events[i].At-first)
+	}
+	return &out
+}
+
+// work finds out how many frames are sent when, and how they would wait for one
+// another.
+func (p *proposer) work(ctx context.Context) error {
+	s := p.scenario
+	f, err := topo.Build(s)
+	if err != nil {
+		return &Mistake{err}
+	}
+	machines, err := build(s, f, nil)
+	if err != nil {
+		return &Mistake{err}
+	}
+	p.length = max(stretch, s.Model.Duration/stretches+1)
+	p.frames = make([]int64, s.Model.Duration/p.length+1)
+	p.data = make([]int64, len(p.frames))
+	for _, d := range friendly() {
+		p.replays = append(p.replays, replay{dilation: d})
+	}
+	longest := (&run{scenario: s, fabric: f}).longest()
+	for _, flow := range f.Flows {
+		for _, hop := range flow.Hops {
+			if t := longest[hop.Wire]; p.longest == 0 || t < p.longest {
+				p.longest = t
+			}
+		}
+	}
+	for i := range machines.Machines {
+		ports := f.Machines[i].Ports
+		machines.Machines[i] = meter{machines.Machines[i], func(t *port.Transmission) {
+			k := int(unit.Duration(t.Start) / p.length)
+			p.frames[k]++
+			isData := t.Frame.Kind == wire.Data
+			if isData {
+				p.data[k]++
+				p.allData++
+			}
+			p.replay(t.Start, isData, longest[ports[t.Port].Wire])
+		}}
+	}
+	machines.Progress = &drive.Progress{}
+	limited, cancel := context.WithTimeout(ctx, proposeVirtual)
+	defer cancel()
+	_, err = drive.Virtual{SkipCodec: true}.Run(limited, machines)
+	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
+		return err
+	}
+	p.covered = unit.Duration(machines.Progress.Now())
+	return nil
+}
+
+// replay lets a frame wait, at each dilation, for those before it. longest is the
+// duration of the longest data frame on its link.
+func (p *proposer) replay(start unit.Time, data bool, longest unit.Duration) {
+	cost := p.unitNs
+	if data {
+		cost *= p.weight
+	}
+	for i := range p.replays {
+		r := &p.replays[i]
+		if start != r.instant {
+			r.free += r.after
+			r.instant, r.after = start, 0
+		}
+		due := float64(start) / 1000 * float64(r.dilation)
+		begin := max(due, r.free)
+		if data && begin-due > float64(longest)/1000*float64(r.dilation)/20 {
+			r.late++
+		}
+		r.free = begin + cost*p.front
+		r.after += cost * (1 - p.front)
+	}
+}
+
+// friendly returns the dilations that are proposed: numbers that people choose.
+func friendly() []int64 {
+	var ds []int64
+	for d := int64(1); d <= 1_000_000; d *= 10 {
+		ds = append(ds, d, 2*d, 5*d)
+	}
+	return ds
+}
+
+// roundUp returns the first friendly number that is not below v, or the last one.
+func roundUp(v float64) int64 {
+	ds := friendly()
+	for _, d := range ds {
+		if float64(d) >= v {
+			return d
+		}
+	}
+	return ds[len(ds)-1]
+}
+
+// propose chooses.
+func (p *proposer) propose() *Proposal {
+	out := &Proposal{CoveredPs: int64(p.covered), LongestPs: int64(p.longest)}
+	busiest, most := 0, -1.0
+	for k := range p.frames {
+		if w := float64(p.frames[k]-p.data[k]) + p.weight*float64(p.data[k]); w > most {
+			busiest, most = k, w
+		}
+	}
+	out.BusyAtPs = int64(busiest) * int64(p.length)
+	out.BusyForPs = min(int64(p.length), max(1, int64(p.covered)-out.BusyAtPs))
+	out.Frames, out.DataFrames = p.frames[busiest], p.data[busiest]
+	out.Busy = most * p.unitNs / (float64(out.BusyForPs) / 1000)
+	if out.Frames > 0 {
+		out.FrameNs = most * p.unitNs / float64(out.Frames)
+	}
+	out.ForRate = roundUp(out.Busy * headroom)
+
+	for _, r := range p.replays {
+		e := Expectation{Dilation: r.dilation, Floor: p.speed.Floor.Share(float64(p.longest) / 1000 * float64(r.dilation) / 20)}
+		if p.allData > 0 {
+			e.Queue = float64(r.late) / float64(p.allData)
+		}
+		p.expected = append(p.expected, e)
+	}
+	out.ForLateness, out.Steady = choose(p.expected, out.ForRate)
+	out.Dilation = max(out.ForRate, out.ForLateness)
+	for _, e := range p.expected {
+		if e.Dilation >= out.Dilation/10 && e.Dilation <= out.Dilation*2 {
+			out.Expected = append(out.Expected, e)
+		}
+	}
+	out.Reason = out.reason(p.scenario.Model.Duration)
+	return out
+}
+
+// choose returns the first dilation at which frames leave on time. Where the
+// computer itself is too late at all that are sensible, it returns the first at
+// which at least the frames do not wait for one another, and steady is false.
+func choose(expected []Expectation, forRate int64) (dilation int64, steady bool) {
+	own := int64(0)
+	for _, e := range expected {
+		if own == 0 && e.Queue <= lateWanted/2 {
+			own = e.Dilation
+		}
+		if e.Late() <= lateWanted && e.Dilation <= max(sensible, own, forRate) {
+			return e.Dilation, true
+		}
+	}
+	if own == 0 {
+		own = expected[len(expected)-1].Dilation
+	}
+	return own, false
+}
+
+// reason says why, in sentences, for a scenario of that duration.
+func (p *Proposal) reason(duration unit.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The busiest %v begin at %v, with %d frames, %d of them data. A frame is %.2g us of work, which makes %.3g times the model time: the rate asks for a dilation of %d, with headroom.",
+		unit.Duration(p.BusyForPs), unit.Duration(p.BusyAtPs), p.Frames, p.DataFrames, p.FrameNs/1e3, p.Busy, p.ForRate)
+	var at, below *Expectation
+	for i := range p.Expected {
+		switch e := &p.Expected[i]; {
+		case e.Dilation == p.Dilation:
+			at = e
+		case e.Dilation < p.Dilation:
+			below = e
+		}
+	}
+	if at != nil {
+		fmt.Fprintf(&b, " At %d, 5 %% of a packet time are %.3g us: this computer is later than that %s of the time, and %s of the data frames wait longer than that for others.",
+			at.Dilation, float64(p.LongestPs)/1e6*float64(at.Dilation)/20, doctor.Percent(at.Floor), doctor.Percent(at.Queue))
+	}
+	switch {
+	case !p.Steady:
+		fmt.Fprintf(&b, " That is more than the %s that are wanted, and no dilation up to %d makes it good: end other work on this computer and ask again.", doctor.Percent(lateWanted), max(sensible, p.Dilation))
+	case below != nil:
+		fmt.Fprintf(&b, " Together that may be %s", doctor.Percent(lateWanted))
+		if below.Late() > lateWanted {
+			fmt.Fprintf(&b, "; at %d it would be %s", below.Dilation, doctor.Percent(min(1, below.Late())))
+		}
+		b.WriteString(".")
+	}
+	if unit.Duration(p.CoveredPs) < duration {
+		fmt.Fprintf(&b, " Only the first %v were looked at.", unit.Duration(p.CoveredPs))
+	}
+	return b.String()
+}
