@@ -3,6 +3,7 @@
 //	fabemu run [SCENARIO...]      run scenarios; without a name, hpl2002/fig3b
 //	fabemu list                   show the scenarios that come with the program
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
+//	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
 //	fabemu graph SCENARIO         draw the fabric and its flows
 //	fabemu generate KIND          print a scenario of some size
 //	fabemu schema                 print the language of scenarios for editors
@@ -49,7 +50,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand())
+	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), doctorCommand())
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)

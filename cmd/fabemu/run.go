@@ -20,8 +20,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	clock, link, verify, out    string
-	timing                      string
-	dilation                    int64
+	timing, dilation            string
 	seed                        uint64
 	sets                        []string
 	force, json, strict, events bool
@@ -46,7 +45,7 @@ func runCommand(status *int) *cobra.Command {
 	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
 	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones")
 	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, or pipe (memory of this process)")
-	flags.Int64Var(&f.dilation, "dilation", 0, "wall time per model time (default: the scenario's)")
+	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
@@ -82,8 +81,8 @@ func open(name string, sets []string) (*scenario.Scenario, error) {
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
 	sets := f.sets
-	if c.Flags().Changed("dilation") {
-		sets = append(sets, fmt.Sprintf("wall.dilation=%d", f.dilation))
+	if c.Flags().Changed("dilation") && f.dilation != "auto" {
+		sets = append(sets, "wall.dilation="+f.dilation)
 	}
 	if c.Flags().Changed("seed") {
 		sets = append(sets, fmt.Sprintf("model.seed=%d", f.seed))
@@ -93,6 +92,11 @@ func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, erro
 
 // run runs one scenario and returns the exit status.
 func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenario) (status int, err error) {
+	if f.dilation == "auto" && f.clock == string(emu.WallClock) {
+		if err := autoDilation(ctx, s, f.priority); err != nil {
+			return 0, err
+		}
+	}
 	dir, err := f.directory(s)
 	if err != nil {
 		return 0, err

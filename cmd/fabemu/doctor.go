@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"fabemu/emu"
+	"fabemu/emu/doctor"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+
+	"github.com/spf13/cobra"
+)
+
+// diagnosis is what doctor --json prints.
+type diagnosis struct {
+	Fabemu string `json:"fabemu"` // version
+	*doctor.Report
+	Scenario string        `json:"scenario"`
+	Proposal *emu.Proposal `json:"proposal"`
+}
+
+func doctorCommand() *cobra.Command {
+	var sets []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "doctor [SCENARIO]",
+		Short: "Examine this computer, and propose a dilation for a scenario",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := scenarios.Default
+			if len(args) == 1 {
+				name = args[0]
+			}
+			s, err := open(name, sets)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			d, err := diagnose(ctx, s)
+			if err != nil {
+				return failure{err}
+			}
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				err = e.Encode(d)
+			} else {
+				err = d.write(c.OutOrStdout(), report.Color(os.Stdout))
+			}
+			if err != nil {
+				return failure{err}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print figures and findings as JSON")
+	setFlag(c, &sets)
+	return c
+}
+
+// diagnose examines the computer with a scenario in mind, and shows on standard
+// error how far it is.
+func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
+	n := newNotice("doctor")
+	defer n.end()
+	defer emu.HighPriority()() // as runs have it
+	r, err := doctor.Examine(ctx, n.show)
+	if err != nil {
+		return nil, err
+	}
+	n.show("measuring "+s.Name, math.NaN())
+	p, err := emu.Propose(ctx, s, &r.Figures.Speed)
+	if err != nil {
+		return nil, err
+	}
+	return &diagnosis{Fabemu: version(), Report: r, Scenario: s.Name, Proposal: p}, nil
+}
+
+// write writes a diagnosis for people.
+func (d *diagnosis) write(w io.Writer, color bool) error {
+	if err := d.WriteText(w, color); err != nil {
+		return err
+	}
+	p := doctor.Page{Color: color}
+	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
+	p.Paragraph(2, d.Proposal.Reason)
+	_, err := io.WriteString(w, "\n"+p.String())
+	return err
+}
+
+// autoDilation gives a scenario the dilation that this computer needs for it, and
+// says which and why on standard error. priority says whether the run will have the
+// highest priority.
+func autoDilation(ctx context.Context, s *scenario.Scenario, priority bool) error {
+	n := newNotice(s.Name)
+	defer n.end()
+	if priority {
+		defer emu.HighPriority()()
+	}
+	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })
+	if err != nil {
+		return failure{err}
+	}
+	n.show("measuring the scenario", math.NaN())
+	proposal, err := emu.Propose(ctx, s, &speed)
+	if err != nil {
+		return failure{err}
+	}
+	n.end()
+	s.Wall.Dilation = proposal.Dilation
+	p := doctor.Page{}
+	p.Paragraph(0, fmt.Sprintf("%s: dilation %d. %s", s.Name, proposal.Dilation, proposal.Reason))
+	fmt.Fprint(os.Stderr, p.String())
+	return nil
+}
+
+// notice shows what is done before something can be shown: on a terminal a line
+// that is written over, elsewhere a line each time that something else is done.
+type notice struct {
+	name, last string
+	terminal   bool
+	shown      bool
+}
+
+func newNotice(name string) *notice {
+	return &notice{name: name, terminal: terminal(os.Stderr)}
+}
+
+// show says what is done, and the share of it that is done already (NaN: unknown).
+func (n *notice) show(what string, done float64) {
+	line := n.name + ": " + what
+	switch {
+	case n.terminal:
+		if !math.IsNaN(done) {
+			line += fmt.Sprintf(" %3.0f %%", 100*done)
+		}
+		n.shown = true
+		fmt.Fprintf(os.Stderr, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
+	case what != n.last:
+		fmt.Fprintln(os.Stderr, line)
+	}
+	n.last = what
+}
+
+// end clears the line.
+func (n *notice) end() {
+	if n.shown {
+		fmt.Fprintf(os.Stderr, "\r%s\r", strings.Repeat(" ", 79))
+		n.shown = false
+	}
+}
