@@ -9,6 +9,9 @@
 #                               engine   the wall driver: what a datagram costs, and
 #                                        the ways in which its loop could wait
 #                               all      every benchmark of the tree (default)
+#                               pacing   no benchmark of the tree: frames paced by
+#                                        fabemu, htb, tbf and time.Sleep side by side,
+#                                        COUNT rounds of TIME (root, iproute2)
 #   -n COUNT  how many times each is run (default 10: benchstat wants that many)
 #   -t TIME   how long each runs, as go test -benchtime takes it (default 1s)
 #   -o DIR    where the results go (default results/bench/<date and time>)
@@ -52,6 +55,16 @@ done
 shift $((OPTIND - 1))
 
 case $group in
+pacing)
+	if [ $# -gt 0 ]; then
+		echo "bench: pacing compares no revisions" >&2
+		exit 2
+	fi
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "bench: pacing wants root: htb and tbf are measured in network namespaces of their own" >&2
+		exit 1
+	fi
+	;;
 wire)
 	pattern=.
 	packages=(./wire/... ./node/... ./switchd/...)
@@ -69,7 +82,7 @@ all)
 	packages=(./...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, engine or all" >&2
+	echo "bench: no group $group: wire, virtual, engine, pacing or all" >&2
 	exit 2
 	;;
 esac
@@ -109,6 +122,14 @@ machine() {
 	fi
 	echo "load: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
+
+if [ "$group" = pacing ]; then
+	# A program of its own and no "go run", which would not hand an interrupt on.
+	go build -o "$tmp/pacing" ./scripts/pacing
+	{ machine && "$tmp/pacing" "$count" "${time%s}"; } | tee "$out/pacing.txt"
+	echo "bench: written to $out/pacing.txt" >&2
+	exit 0
+fi
 
 # checkout REVISION NAME: a work tree of the revision, as $tmp/NAME.
 checkout() {

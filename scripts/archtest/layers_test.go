@@ -59,8 +59,10 @@ emu/scenario, emu/topo < emu/graph
 wire/unit < emu/generate
 emu/schema, emu/graph, emu/generate < cmd/fabemu
 
-# What keeps the house.
+# What keeps the house. Pacing is measured without the rest of emu, so that nothing
+# but the line and the wall driver is compared with what the kernel has.
 NONE < scripts/archtest, scripts/testsum
+node, emu/drive < scripts/pacing
 `
 
 // A policy says, for each package that it names, what that package may import.
