@@ -59,10 +59,10 @@ emu/scenario, emu/topo < emu/graph
 wire/unit < emu/generate
 emu/schema, emu/graph, emu/generate < cmd/fabemu
 
-# What keeps the house. Pacing is measured without the rest of emu, so that nothing
-# but the line and the wall driver is compared with what the kernel has.
+# What keeps the house. Pacing compares the line of an endpoint, on the wall driver,
+# with what the kernel has.
 NONE < scripts/archtest, scripts/testsum
-node, emu/drive < scripts/pacing
+node, emu/drive, emu < scripts/pacing
 `
 
 // A policy says, for each package that it names, what that package may import.

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"fabemu/emu"
 	"fabemu/emu/drive"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -50,9 +51,10 @@ func fabemu(ctx context.Context, length time.Duration) (arrivals, error) {
 	defer a.Close()
 	defer b.Close()
 
-	// As in a run: the garbage collector does not disturb.
+	// As in a run: the garbage collector does not disturb, nor do other processes.
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer emu.HighPriority()()
 	w := drive.Wall{
 		Dilation: dilation,
 		Links:    [][2]link.Link{{a, b}},

@@ -73,7 +73,7 @@ func write(w io.Writer, results []figures, rounds int, length time.Duration) err
 		return err
 	}
 	mean, _, _ := strings.Cut(string(load), " ")
-	fmt.Fprintf(w, "A frame of %d bytes each %.1f us, %d rounds of %v each, load average %s\n", frameBytes, gapNs/1e3, rounds, length, mean)
+	fmt.Fprintf(w, "A frame of %d bytes each %.1f us, for %v in each of %d rounds, load average %s\n", frameBytes, gapNs/1e3, length, rounds, mean)
 	fmt.Fprintln(w, "Error of the gaps in us, of the mean rate in percent; by the kernel's receive time stamps")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "\tp50\tp90\tp99\tp99.9\tmax\trate\tworst round\tframes\tlost\t")
