@@ -4,7 +4,8 @@
 #
 #   1. a C compiler for the race detector: installed with apt-get when there is
 #      none, and this is root on a machine with apt-get; otherwise the tests run
-#      without the race detector, and this script says so
+#      without the race detector, and this script says so; iproute2 likewise, for
+#      the tests in network namespaces
 #   2. scripts/check.sh
 #   3. go test -race -shuffle=on ./...
 #   4. tests of wall timing and of allocations, which the race detector would
@@ -43,26 +44,26 @@ raced() {
 	(cd "$tmp/probe" && CGO_ENABLED=1 go build -race -o probe . && ./probe) >"$tmp/race.log" 2>&1
 }
 
-# compiler: installs what the race detector needs, where it may.
-compiler() {
+# install PACKAGE...: installs what the tests need, where it may.
+install() {
 	if [ "$(id -u)" -ne 0 ]; then
-		echo "test: not root: no C compiler is installed"
+		echo "test: not root: $* cannot be installed"
 		return 1
 	fi
 	if ! command -v apt-get >/dev/null; then
-		echo "test: no apt-get: no C compiler is installed"
+		echo "test: no apt-get: $* cannot be installed"
 		return 1
 	fi
-	echo "+ apt-get install gcc libc6-dev"
+	echo "+ apt-get install $*"
 	export DEBIAN_FRONTEND=noninteractive
-	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev; } >"$tmp/apt.log" 2>&1; then
+	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$@"; } >"$tmp/apt.log" 2>&1; then
 		tail -n 5 "$tmp/apt.log"
 		return 1
 	fi
 }
 
 race=()
-if raced || { compiler && raced; }; then
+if raced || { install gcc libc6-dev && raced; }; then
 	race=(-race)
 	export CGO_ENABLED=1
 else
@@ -72,6 +73,10 @@ else
 		echo "test: everything was to run (FABEMU_TEST_ALL=1)"
 		status=1
 	fi
+fi
+
+if ! { command -v ip && command -v tc; } >/dev/null; then
+	install iproute2 || echo "test: what needs network namespaces will be skipped"
 fi
 
 scripts/check.sh || status=1
