@@ -50,7 +50,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), doctorCommand())
+	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), doctorCommand())
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)
