@@ -27,11 +27,11 @@ type Finding struct {
 
 // The limits of the grades, each with its reason.
 const (
-	// LateLimit is the share of time in which the computer itself may be late for the
-	// timing to be good. The verdict "faithful" allows 2 % of the frames to leave more
-	// than 5 % of a packet time late; the loop's own work takes its part of that.
-	LateLimit = 0.01
-	lateBad   = 0.05 // no dilation that people use makes up for this
+	// lateGood is the share of time in which the computer itself may be late by lateAt
+	// for the timing to be good: half of the 2 % that a dilation is chosen for, since
+	// the work of a run comes on top.
+	lateGood = 0.01
+	lateBad  = 0.05 // more than a disturbance now and then
 
 	// lateAt is 5 % of the time of a packet of 2068 bytes at 1 GB/s and dilation 100,
 	// in ns: the yardstick where no scenario is given.
@@ -94,7 +94,7 @@ func (j *judgement) timing() {
 	late := floor.Share(lateAt)
 	j.add("lateness", fmt.Sprintf("an instant is served more than 10 us late %s of the time, more than 50 us %s",
 		Percent(late), Percent(floor.Share(50_000))),
-		grade(late, LateLimit, lateBad), "end other work on this computer; a higher dilation makes less of it")
+		grade(late, lateGood, lateBad), "end other work on this computer; a higher dilation makes less of it")
 
 	stalls, g := "none in "+span(floor.WatchedNs), Good
 	if floor.Stalls > 0 {
@@ -136,7 +136,7 @@ func (j *judgement) datagrams() {
 		worst = max(worst, d.Ns)
 	}
 	j.add("cost", strings.Join(costs, ", ")+", on one processor", grade(worst, costGood, costBad),
-		"filters (nft, iptables), audit rules or a busy computer make datagrams dear")
+		"fabrics need a higher dilation here; filters (nft, iptables), audit rules, a busy computer and some hypervisors make datagrams dear")
 
 	n := &j.f.Network
 	inline, g := fmt.Sprintf("%s of the datagrams are there right after they were sent", Percent(speed.Inline)), Good
@@ -192,7 +192,7 @@ func (j *judgement) computer() {
 	if s.Hypervisor != "" {
 		// That it is virtual harms only where it shows.
 		g = Good
-		if j.f.Speed.Floor.Share(lateAt) > LateLimit || j.f.Load.Stolen > stolenGood {
+		if j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood {
 			g = Warning
 		}
 		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, g, "a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
