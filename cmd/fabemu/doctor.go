@@ -35,6 +35,8 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor [SCENARIO]",
 		Short: "Examine this computer, and propose a dilation for a scenario",
 		Args:  cobra.MaximumNArgs(1),
+
+		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
 			name := scenarios.Default
 			if len(args) == 1 {
