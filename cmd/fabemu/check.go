@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
@@ -36,7 +40,7 @@ type said struct {
 
 func checkCommand(status *int) *cobra.Command {
 	var sets []string
-	var asJSON bool
+	var asJSON, computer bool
 	c := &cobra.Command{
 		Use:               "check SCENARIO...",
 		Short:             "Say what is wrong or odd with scenarios, and run nothing",
@@ -51,6 +55,9 @@ func checkCommand(status *int) *cobra.Command {
 				s, err := open(name, sets)
 				if err == nil {
 					_, err = emu.Prepare(s)
+				}
+				if err == nil && computer {
+					err = checkDilation(c.Context(), s)
 				}
 				if err != nil {
 					*status = max(*status, exitOf(err))
@@ -75,6 +82,7 @@ func checkCommand(status *int) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
+	c.Flags().BoolVar(&computer, "computer", false, "measure this computer too, some seconds, and warn of a dilation that is too low for it")
 	setFlag(c, &sets)
 	return c
 }
@@ -100,4 +108,22 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows), len(s.Expect)
 	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s).Seconds()
 	return v
+}
+
+// checkDilation adds a warning to a scenario whose dilation is lower than what
+// this computer keeps up with.
+func checkDilation(ctx context.Context, s *scenario.Scenario) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	d, err := diagnose(ctx, s)
+	if err != nil {
+		return failure{err}
+	}
+	if s.Wall.Dilation < d.Proposal.Dilation {
+		s.Warnings = append(s.Warnings, scenario.Warning{
+			File: s.Name, Path: "wall.dilation",
+			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor says why); the order of events is kept all the same", s.Wall.Dilation, d.Proposal.Dilation),
+		})
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,62 +28,113 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// commands returns the lines of the sh blocks of a document, without comments.
-func commands(t *testing.T, path string) []string {
+// A block is a fenced block of a document.
+type block struct {
+	kind  string // "sh", "yaml"
+	lines []string
+	save  string // name of the file that the text before it has one save it as
+}
+
+// blocks returns the fenced blocks of a document.
+func blocks(t *testing.T, path string) []block {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []string
-	in := false
+	var all []block
+	in, before := false, ""
 	for line := range strings.Lines(string(text)) {
-		switch line = strings.TrimSpace(line); {
-		case line == "```sh":
-			in = true
-		case line == "```":
-			in = false
-		case in && line != "":
-			line, _, _ = strings.Cut(line, " #")
-			lines = append(lines, strings.TrimSpace(line))
+		line = strings.TrimRight(line, "\n")
+		switch kind, fence := strings.CutPrefix(line, "```"); {
+		case fence && in:
+			in, before = false, ""
+		case fence:
+			b := block{kind: kind}
+			if found := saved.FindStringSubmatch(before); found != nil {
+				b.save = found[1]
+			}
+			all, in = append(all, b), true
+		case in:
+			all[len(all)-1].lines = append(all[len(all)-1].lines, line)
+		case line != "":
+			before = line
 		}
 	}
-	return lines
+	return all
 }
 
-// Every command in the README does what it says, in a fresh copy of what the
-// README refers to.
-func TestReadmeCommands(t *testing.T) {
+// saved finds "Save this as `two.yaml`".
+var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
+
+// documents returns the README and what is in docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	return append(docs, "../../README.md")
+}
+
+// Every command in the README and in docs does what it says, in the order of the
+// document, in a folder with nothing but what the document refers to or has one
+// save.
+func TestCommandsInDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := commands(t, filepath.Join(root, "README.md"))
-	if len(lines) < 5 {
-		t.Fatalf("the README has %d commands: %q", len(lines), lines)
+	for _, document := range documents(t) {
+		t.Run(filepath.Base(document), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.Symlink(filepath.Join(root, "docs"), filepath.Join(dir, "docs")); err != nil {
+				t.Fatal(err)
+			}
+			run := 0
+			for _, b := range blocks(t, document) {
+				if b.save != "" {
+					if err := os.WriteFile(filepath.Join(dir, b.save), []byte(strings.Join(b.lines, "\n")+"\n"), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if b.kind != "sh" {
+					continue
+				}
+				for _, line := range b.lines {
+					line, _, _ = strings.Cut(line, " #")
+					if line = strings.TrimSpace(line); line != "" {
+						run++
+						runLine(t, dir, line)
+					}
+				}
+			}
+			if run == 0 && filepath.Base(document) == "README.md" {
+				t.Error("the README has no command")
+			}
+		})
 	}
-	dir := t.TempDir()
-	if err := os.Symlink(filepath.Join(root, "docs"), filepath.Join(dir, "docs")); err != nil {
-		t.Fatal(err)
+}
+
+// runLine runs a command line of a document.
+func runLine(t *testing.T, dir, line string) {
+	t.Helper()
+	if line == "./scripts/test.sh" {
+		return // runs this test
 	}
-	for _, line := range lines {
-		if line == "./scripts/test.sh" {
-			continue // runs this test
-		}
-		command, ok := strings.CutPrefix(line, "go run ./cmd/fabemu ")
-		if !ok {
-			t.Errorf("the README has a command that this test does not know: %s", line)
-			continue
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		c := exec.CommandContext(ctx, "sh", "-c", binary+" "+command)
-		c.Dir = dir
-		out, err := c.CombinedOutput()
-		cancel()
-		if err != nil {
-			t.Errorf("%s: %v\n%s", line, err, out)
-		}
+	command, ok := strings.CutPrefix(line, "go run ./cmd/fabemu ")
+	if !ok {
+		t.Errorf("a command that this test does not know: %s", line)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "sh", "-c", binary+" "+command)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", line, err, out)
 	}
 }
 

@@ -102,7 +102,7 @@ func onceFromInput(names []string) error {
 func showWarnings(s *scenario.Scenario) {
 	for _, w := range s.Warnings {
 		if w.Line == 0 {
-			fmt.Fprintf(os.Stderr, "fabemu: warning: %s: %v\n", s.Name, w)
+			fmt.Fprintf(os.Stderr, "fabemu: warning: %s: %s\n", s.Name, strings.TrimPrefix(w.String(), s.Name+": "))
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "fabemu: warning: %v\n%s\n", w, w.Excerpt)
