@@ -27,12 +27,17 @@ type uses struct {
 	used  map[*node]bool
 }
 
-// look enters a value that has an effect only with something, and whether it has.
-// A value that is the default says nothing, unless it comes from a --set: files
-// with every default filled in are full of them.
-func (u *uses) look(v view, name string, effect bool, with string) {
+// look enters a value that has an effect only with something, of which another
+// field decides, and whether it has. A value that is the default says nothing,
+// unless it comes from a --set: files with every default filled in are full of
+// them. Nor does one that a --set of the other field has taken the effect from: a
+// run without it is what is wanted.
+func (u *uses) look(v view, name, other string, effect bool, with string) {
 	value, n := v.at(name)
 	if n == nil {
+		return
+	}
+	if _, by := v.at(other); by != nil && by.at.set != nil && n.at.set == nil {
 		return
 	}
 	if f := v.shape.field(name); f.def != "" && n.at.set == nil {
@@ -56,20 +61,20 @@ func (r *resolver) lintIgnored() {
 		// A threshold of none has made input of input-output.
 		counting := scheme == "input-output" || scheme == "input" && s.Marking.Threshold == int(noThreshold)
 		for _, name := range []string{"threshold", "exceeds", "counts"} {
-			u.look(marking, name, counting, "scheme: input-output")
+			u.look(marking, name, "scheme", counting, "scheme: input-output")
 		}
 		for _, name := range []string{"full-at", "skip-blocked"} {
-			u.look(marking, name, scheme != "none", "a marking scheme")
+			u.look(marking, name, "scheme", scheme != "none", "a marking scheme")
 		}
-		u.look(v, "bypass", s.Crossbar == "single-output", "crossbar: single-output")
+		u.look(v, "bypass", "crossbar", s.Crossbar == "single-output", "crossbar: single-output")
 	}
 	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i, f := range r.s.Flows {
 		v := view{shape: item, chain: []*node{r.flows[i].node, defaults}}
 		control := v.sub("control")
-		u.look(control, "factor", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
-		u.look(control, "rmax-over-rmin", f.Control.Law != "fixed", "a law that changes the rate")
-		u.look(v, "rate", f.Traffic == "constant", "traffic: constant")
+		u.look(control, "factor", "law", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
+		u.look(control, "rmax-over-rmin", "law", f.Control.Law != "fixed", "a law that changes the rate")
+		u.look(v, "rate", "traffic", f.Traffic == "constant", "traffic: constant")
 	}
 	for _, n := range u.order {
 		if !u.used[n] {

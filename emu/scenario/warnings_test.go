@@ -53,6 +53,27 @@ func TestNoWarnings(t *testing.T) {
 	}
 }
 
+// TestWarningsOfSets: what a --set takes the effect from is not warned of; what a
+// --set gives in vain is, also when it is the default.
+func TestWarningsOfSets(t *testing.T) {
+	src := strings.Replace(small, "naive}}}", "input-output, threshold: 6}}}", 1)
+	for _, c := range []struct {
+		set, want string
+	}{
+		{"model.seed=2", ""},
+		{"switches.T.marking.scheme=none", ""},
+		{"switches.S.marking.threshold=4", "--set switches.S.marking.threshold=4: threshold has no effect: it counts with scheme: input-output only"},
+		{"flows.out.control.factor=3", "--set flows.out.control.factor=3: factor has no effect: it counts with law: fimd or aimd only"},
+		{"links.trunk.propagation=5us", "--set links.trunk.propagation=5us: link trunk cannot run at its full rate, 68.3 % of 1GB/s at the most"},
+	} {
+		s := load(t, src, c.set)
+		switch {
+		case c.want == "" && len(s.Warnings) > 0, c.want != "" && (len(s.Warnings) != 1 || !strings.HasPrefix(s.Warnings[0].String(), c.want)):
+			t.Errorf("%s: %v", c.set, s.Warnings)
+		}
+	}
+}
+
 // TestCutShort: a --set of model.duration leaves out what lies beyond the new
 // end, and says so; what is left reads back without it.
 func TestCutShort(t *testing.T) {
