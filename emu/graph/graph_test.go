@@ -196,21 +196,40 @@ func TestGolden(t *testing.T) {
 			if err := draw(&got, s, f); err != nil {
 				t.Fatal(err)
 			}
-			file := "testdata/" + name + "." + ext
-			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				continue
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", file, diff)
-			}
+			compare(t, "testdata/"+name+"."+ext, got.Bytes())
 		}
+	}
+}
+
+// TestPictureOfExample: the picture in docs is that of the example.
+func TestPictureOfExample(t *testing.T) {
+	src, err := os.ReadFile("../../docs/examples/incast.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, f := open(t, src)
+	var got bytes.Buffer
+	if err := SVG(&got, s, f); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "../../docs/incast.svg", got.Bytes())
+}
+
+// compare compares a picture with a golden file, or rewrites that with -update.
+func compare(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 
