@@ -145,6 +145,29 @@ func TestDependentDefaults(t *testing.T) {
 	}
 }
 
+// TestBuilt: a scenario that is built in Go is that of a file that says the same.
+func TestBuilt(t *testing.T) {
+	want := load(t, `name: built
+model: {duration: 1ms}
+switches: {S: {}}
+endpoints: [a, b]
+links: [{between: a - S, rate: 1GB/s}, {name: exit, between: S - b, rate: 2GB/s}]
+flows: [{name: f, from: a, to: b, jitter: 0s}]
+expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
+`)
+	s := scenario.New("built", unit.Millisecond)
+	s.Switches = []scenario.Switch{scenario.NewSwitch("S")}
+	s.Endpoints = []string{"a", "b"}
+	s.Links = []scenario.Link{scenario.NewLink("a", "S", 8e9), scenario.NewLink("S", "b", 16e9)}
+	s.Links[1].Name = "exit"
+	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
+	s.Expect = []scenario.Check{{ID: "c", Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-file +built):\n%s", diff)
+	}
+	roundTrip(t, s)
+}
+
 func TestWireFramingJitter(t *testing.T) {
 	s := load(t, small, "model.framing=wire")
 	if got := s.Flows[0].Jitter; got != 1037*unit.Nanosecond { // 2074 bytes

@@ -121,8 +121,7 @@ func (r *resolver) resolve() *Scenario {
 	r.s.Source = get[string](top, "source")
 	r.s.Description = get[string](top, "description")
 	model, wall := top.sub("model"), top.sub("wall")
-	r.s.Model = Model{Duration: get[unit.Duration](model, "duration"), Seed: get[uint64](model, "seed"), Framing: get[string](model, "framing")}
-	r.s.Wall = Wall{Dilation: get[int64](wall, "dilation"), UDPPort: int(get[int64](wall, "udp-port")), Buffer: get[unit.Size](wall, "socket-buffer")}
+	r.s.Model, r.s.Wall = newModel(model), newWall(wall)
 	if _, n := model.at("duration"); n != nil {
 		r.cut = place{set: n.at.set}
 	}
@@ -204,36 +203,8 @@ func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
 		if !r.declare(e.key.text, &machine{isSwitch: true, at: e.key.at, path: e.value.path, view: v}) {
 			continue
 		}
-		r.s.Switches = append(r.s.Switches, Switch{
-			Name:            e.key.text,
-			Kind:            get[string](v, "kind"),
-			ForwardingDelay: get[unit.Duration](v, "forwarding-delay"),
-			Crossbar:        get[string](v, "crossbar"),
-			Bypass:          int(get[int64](v, "bypass")),
-			Marking:         marking(v),
-		})
+		r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v))
 	}
-}
-
-// marking returns how a switch marks.
-func marking(v view) Marking {
-	m := v.sub("marking")
-	out := Marking{
-		Scheme:      get[string](m, "scheme"),
-		Threshold:   int(get[int64](m, "threshold")),
-		Exceeds:     get[string](m, "exceeds"),
-		Counts:      get[string](m, "counts"),
-		FullAt:      get[Buffer](m, "full-at"),
-		SkipBlocked: get[bool](m, "skip-blocked"),
-		IdleExempt:  get[string](v, "crossbar") == "single-output",
-	}
-	if given, n := m.at("idle-exempt"); n != nil {
-		out.IdleExempt = given.(bool)
-	}
-	if out.Threshold == int(noThreshold) && out.Scheme == "input-output" {
-		out.Scheme = "input"
-	}
-	return out
 }
 
 func (r *resolver) resolveEndpoints() {
@@ -275,13 +246,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 			r.broken = true
 			continue
 		}
-		link := Link{
-			Rate:        get[unit.Rate](v, "rate"),
-			Propagation: get[unit.Duration](v, "propagation"),
-			FlowControl: get[string](v, "flow-control"),
-			Buffer:      get[Buffer](v, "buffer"),
-			Resend:      get[unit.Duration](v, "resend"),
-		}
+		link := newLink(v)
 		of := linkOf{node: n}
 		_, of.rate = v.at("rate")
 		_, of.buffer = v.at("buffer")
@@ -416,20 +381,7 @@ func (r *resolver) resolveFlows(sh *shape, defaults *node) {
 			r.add(named.at, named.path, "the name %q is used twice: a link has it already%s, and metrics could not tell them apart", named.text, inLine(link.at))
 			continue
 		}
-		base := Flow{
-			Name:    name.(string),
-			Group:   name.(string),
-			Stop:    get[unit.Duration](v, "stop"),
-			Traffic: get[string](v, "traffic"),
-			Packet:  get[unit.Size](v, "packet"),
-			Window:  int(get[int64](v, "window")),
-			Limiter: get[string](v, "limiter"),
-			Control: Control{
-				Law:          get[string](v.sub("control"), "law"),
-				RmaxOverRmin: get[int64](v.sub("control"), "rmax-over-rmin"),
-				Factor:       get[float64](v.sub("control"), "factor"),
-			},
-		}
+		base := newFlow(name.(string), v)
 		if group, given := v.at("group"); given != nil {
 			base.Group = group.(string)
 		}
