@@ -6,8 +6,9 @@
 // [Scenario] in which every default is filled in and every range expanded, or
 // into [Errors]: all the mistakes that it finds, each with its place, an excerpt
 // and what would be right. [Scenario.Resolved] prints a Scenario as a file that
-// Load reads back to the same Scenario. [Fields] tells the whole language, with
-// defaults, from the table that Load itself follows.
+// Load reads back to the same Scenario. [Language] tells the whole language, with
+// defaults, units and bounds, from the table that Load itself follows. [New] and
+// its like begin a Scenario that is built in Go.
 //
 // # The language
 //
@@ -47,6 +48,16 @@
 // model.seed=2, defaults.link.buffer=8packets, and, in lists, by name:
 // links.trunk.rate=2GB/s, flows.victim.stop=50ms, expect.IB-5.low=0.8. A link
 // without a name is addressed by what it joins: "links.A - B.rate=2GB/s".
+//
+// With a model.duration from a set, what lies beyond the end of the run is left
+// out: flows that start later, events, checks. In a file it is a mistake.
+//
+// # Warnings
+//
+// What is right but probably not meant is in Scenario.Warnings, each with its
+// place: values without effect (a threshold beside a scheme that has none), links
+// that run below their rate since their buffers do not cover the round trip of a
+// credit, and what a shorter run leaves out.
 //
 // # Buffers
 //

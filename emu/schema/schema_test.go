@@ -19,7 +19,7 @@ import (
 	"fabemu/emu/schema"
 )
 
-var update = flag.Bool("update", false, "rewrite the reference in docs/scenarios.md")
+var update = flag.Bool("update", false, "rewrite the schema and the reference in docs")
 
 // validator compiles the schema, which must itself be one of draft 7.
 func validator(t *testing.T) *jsonschema.Schema {
@@ -220,6 +220,37 @@ const (
 	begin = "<!-- The reference below is written by: go test ./emu/schema -update -->\n"
 	end   = "<!-- end of the reference -->\n"
 )
+
+// TestSchemaFile: the schema in docs, for those who write scenarios there, is that
+// of the language.
+func TestSchemaFile(t *testing.T) {
+	const file = "../../docs/scenario.schema.json"
+	if *update {
+		if err := os.WriteFile(file, schema.JSON(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(text), string(schema.JSON())); diff != "" {
+		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
+	}
+	examples, err := filepath.Glob("../../docs/examples/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples {
+		src, err := os.ReadFile(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(src), "# yaml-language-server: $schema=../scenario.schema.json\n") {
+			t.Errorf("%s does not name the schema in its first line", example)
+		}
+	}
+}
 
 // TestDocument: the reference in docs/scenarios.md is that of the language.
 func TestDocument(t *testing.T) {
