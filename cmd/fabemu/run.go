@@ -30,8 +30,13 @@ type runFlags struct {
 func runCommand(status *int) *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
-		Use:               "run [SCENARIO...]",
-		Short:             "Run scenarios; without a name, " + scenarios.Default,
+		Use:   "run [SCENARIO...]",
+		Short: "Run scenarios; without a name, " + scenarios.Default,
+		Long: "Run scenarios, one after another; without a name, " + scenarios.Default + `.
+
+Each has its results in a directory of its own: a new one under results/, or with
+--out DIR that one, and of several runs one in it for each, by the scenario's name.
+The exit status is the worst of all.`,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) (err error) {
 			if len(names) == 0 {
