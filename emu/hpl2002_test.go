@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"fabemu/emu/metrics"
@@ -22,41 +23,64 @@ const seeds = 5
 // during is the interval of the claims.
 var during = [2]unit.Time{unit.Time(42 * unit.Millisecond), unit.Time(60 * unit.Millisecond)}
 
+// untilVictimStops ends a run where the claims have their end.
+var untilVictimStops = scenario.Set{Path: "model.duration", Value: "60ms"}
+
 // means runs a scenario on the virtual clock with each seed and returns the mean
 // of each expression.
 func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expressions ...string) []float64 {
 	t.Helper()
-	sums := make([]float64, len(expressions))
-	for seed := 1; seed <= seeds; seed++ {
-		s, err := open(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := r.Verdict.Violations; n != 0 {
-			t.Fatalf("seed %d: %d violations, the first: %+v", seed, n, r.Violations[0])
-		}
-		for i, e := range expressions {
-			m, err := metrics.Compile(e, r.Metrics.Fabric())
+	var all [seeds][]float64
+	var wait sync.WaitGroup
+	for seed := range seeds {
+		wait.Go(func() {
+			s, err := open(seed + 1)
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				return
 			}
-			sums[i] += m.Over(r.Metrics, during[0], during[1])
-		}
+			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n := r.Verdict.Violations; n != 0 {
+				t.Errorf("seed %d: %d violations, the first: %+v", seed+1, n, r.Violations[0])
+			}
+			all[seed] = figures(t, r, expressions)
+		})
 	}
+	wait.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	sums := make([]float64, len(expressions))
 	for i := range sums {
-		sums[i] /= seeds
+		for _, f := range all {
+			sums[i] += f[i] / seeds
+		}
 	}
 	return sums
+}
+
+// figures returns each expression over the interval of the claims.
+func figures(t *testing.T, r *Result, expressions []string) []float64 {
+	list := make([]float64, len(expressions))
+	for i, e := range expressions {
+		m, err := metrics.Compile(e, r.Metrics.Fabric())
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		list[i] = m.Over(r.Metrics, during[0], during[1])
+	}
+	return list
 }
 
 // figure opens a scenario that comes with the program.
 func figure(name string) func(seed int) (*scenario.Scenario, error) {
 	return func(seed int) (*scenario.Scenario, error) {
-		return Open(name, scenario.Set{Path: "model.seed", Value: fmt.Sprint(seed)})
+		return Open(name, scenario.Set{Path: "model.seed", Value: fmt.Sprint(seed)}, untilVictimStops)
 	}
 }
 
@@ -132,6 +156,7 @@ func TestShareWithoutControlIsThatOfTheBuffer(t *testing.T) {
 			text, _, _ = strings.Cut(text, "\nexpect:")
 			return scenario.Load("fig2.yaml", []byte(text), []scenario.Set{
 				{Path: "model.seed", Value: fmt.Sprint(seed)},
+				untilVictimStops,
 				{Path: "defaults.link.buffer", Value: fmt.Sprintf("%d packets", test.capacity)},
 			})
 		}

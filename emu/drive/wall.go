@@ -14,9 +14,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// lostAfter is how long, in ns of wall time, the loop waits for a datagram that it
-// has sent and needs before it calls it lost.
-const lostAfter = 50_000_000
+// The loop calls a datagram lost that it has sent and needs when it has waited for
+// it for lostAfter, in ns of wall time, and has looked for it lostLooks times: a
+// loop that was away for the time has not waited.
+const (
+	lostAfter = 50_000_000
+	lostLooks = 2000
+)
 
 // Wall runs a fabric on the wall clock, over real links. Each machine has a
 // goroutine of its own (see coroutine); one loop does the events in their order,
@@ -396,7 +400,8 @@ func (r *wallRun) refuse(err error) {
 // await waits for the datagram of a path's first frame. It reports false when it
 // has not come.
 func (r *wallRun) await(slot int) (bool, error) {
-	for begin := r.clock(); r.clock()-begin <= lostAfter; {
+	begin := r.clock()
+	for looks := 0; looks < lostLooks || r.clock()-begin <= lostAfter; looks++ {
 		if r.stop.Load() {
 			return false, errStopped
 		}
