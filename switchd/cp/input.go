@@ -21,7 +21,8 @@ type Config struct {
 	// one more that waits, which is nearer to the figures.
 	MoreThan bool
 	// SkipBlocked is footnote 4: "does not mark packets that are transmitted on a link
-	// that was recently blocked".
+	// that was recently blocked". An output that is blocked when a marking event comes
+	// (Switch.Blocked) is left out of it; what is to be marked already stays so.
 	SkipBlocked bool
 	// IdleExempt says that an output whose line is idle when a buffer is full is not
 	// congested. The paper does not say so; a crossbar that serves one output at a
@@ -42,6 +43,8 @@ type InputMarking struct {
 	rec    *trace.Recorder
 	cnt2   []int          // by output
 	why    []trace.Reason // by output: what set cnt2
+	found  []uint64       // by output: the last event of a full buffer that concerned it
+	event  uint64         // counts them
 }
 
 // New returns the congestion point of a switch with so many ports, or nil for the
@@ -58,7 +61,10 @@ func New(c Config, ports int, rec *trace.Recorder) (Point, error) {
 	default:
 		return nil, fmt.Errorf("marking: there is no scheme %q; there are %v", c.Scheme, Schemes())
 	}
-	return &InputMarking{config: c, rec: rec, cnt2: make([]int, ports), why: make([]trace.Reason, ports)}, nil
+	return &InputMarking{
+		config: c, rec: rec,
+		cnt2: make([]int, ports), why: make([]trace.Reason, ports), found: make([]uint64, ports),
+	}, nil
 }
 
 // Enqueue looks for the two causes of a marking event. The frame that has just
@@ -83,27 +89,33 @@ func (m *InputMarking) Enqueue(now unit.Time, _ *wire.Frame, q Queue) (wire.Fram
 // destination for at least one packet in such a full buffer is classified as a
 // congested link" (IV.B).
 func (m *InputMarking) full(now unit.Time, q Queue) {
+	m.event++
 	for i := 0; ; i++ {
 		output, waiting, ok := q.Switch.Resident(q.Input, i)
-		switch {
-		case !ok:
+		if !ok {
 			return
-		case !waiting,
-			m.config.IdleExempt && !q.Switch.Sending(output),
-			m.config.SkipBlocked && q.Switch.Blocked(output):
-		case m.config.Scheme == "naive":
+		}
+		if !waiting || m.config.IdleExempt && !q.Switch.Sending(output) || m.config.SkipBlocked && q.Switch.Blocked(output) {
+			continue
+		}
+		if m.config.Scheme == "naive" {
 			q.Switch.Mark(q.Input, i, trace.FullBuffer)
-			m.rec.Emit(trace.Event{At: now, Kind: trace.Trigger, Port: uint16(output), A: int64(trace.FullBuffer), B: 1})
-		case m.cnt2[output] != q.Switch.Waiting(output) || m.why[output] != trace.FullBuffer:
-			m.trigger(now, output, trace.FullBuffer, q.Switch) // else nothing would change
+		}
+		if m.found[output] != m.event {
+			m.found[output] = m.event
+			m.trigger(now, output, trace.FullBuffer, q.Switch)
 		}
 	}
 }
 
-// trigger copies cnt1 to cnt2: assigned, not added (IV.B).
+// trigger is a marking event for an output: cnt1 is copied to cnt2, not added
+// (IV.B). The naive scheme has marked what it marks already.
 func (m *InputMarking) trigger(now unit.Time, output int, why trace.Reason, s Switch) {
-	m.cnt2[output], m.why[output] = s.Waiting(output), why
-	m.rec.Emit(trace.Event{At: now, Kind: trace.Trigger, Port: uint16(output), A: int64(why), B: int64(m.cnt2[output])})
+	waiting := s.Waiting(output)
+	if m.config.Scheme != "naive" {
+		m.cnt2[output], m.why[output] = waiting, why
+	}
+	m.rec.Emit(trace.Event{At: now, Kind: trace.Trigger, Port: uint16(output), A: int64(why), B: int64(waiting)})
 }
 
 // Dequeue marks the next cnt2 packets that leave.
