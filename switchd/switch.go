@@ -79,6 +79,11 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		}
 		s.agenda.Set(s.resendSlot(i), 0)
 	}
+	for lid, p := range c.Routes {
+		if p != NoRoute && int(p) >= n {
+			return nil, fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, n)
+		}
+	}
 	var err error
 	s.point, err = cp.New(c.Marking, n, &s.rec)
 	return s, err
