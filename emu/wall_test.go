@@ -243,7 +243,8 @@ func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 
 // A machine that is told the measured time decides a little late, but its line and
 // its limiter keep to the ideal instants: at a dilation at which lateness is small
-// beside a packet time, rates come out as on the virtual clock.
+// beside a packet time, rates come out as on the virtual clock. Where they do not,
+// because the computer was busy with something else, the verdict says so.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
 	again(t, func(t *testing.T) (*Result, []string) {
 		s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=1000")
@@ -265,8 +266,8 @@ func TestWallActualTimingKeepsTheRates(t *testing.T) {
 		r, root, remote := share(Options{Timing: ActualTiming, Priority: true})
 		t.Logf("root %.3f, remote %.3f; on the virtual clock %.3f, %.3f; %s: %s", root, remote, wantRoot, wantRemote, r.Verdict.Level, r.Verdict.Reason)
 		var complaints []string
-		if math.Abs(root-wantRoot) > 0.02 || math.Abs(remote-wantRemote) > 0.03 {
-			complaints = append(complaints, "rates are not those of the virtual clock")
+		if (math.Abs(root-wantRoot) > 0.02 || math.Abs(remote-wantRemote) > 0.03) && r.Verdict.Level.Strict() {
+			complaints = append(complaints, "rates are not those of the virtual clock, and the verdict does not say so")
 		}
 		if r.Timing != "actual" || r.Verdict.Verify != "" {
 			complaints = append(complaints, "the result does not say that its timing was actual")

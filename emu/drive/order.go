@@ -94,6 +94,9 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
+			if m := ends[i].Machine; m < 0 || m >= len(machines) {
+				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(machines))
+			}
 			o.paths = append(o.paths, path{number: 2*w + i, from: ends[i], to: ends[1-i]})
 		}
 	}
@@ -105,9 +108,6 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 		return cmp.Or(cmp.Compare(o.rank[a.to.Machine], o.rank[b.to.Machine]), byPort)
 	})
 	for i, p := range o.paths {
-		if p.from.Machine >= len(machines) || p.from.Machine < 0 {
-			return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", p.number/2, p.from.Machine, len(machines))
-		}
 		ports := o.leaving[p.from.Machine]
 		for len(ports) <= int(p.from.Port) {
 			ports = append(ports, -1)

@@ -1,0 +1,241 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// player is a machine that sends a frame by each of its ports at given instants and
+// writes down what it is told.
+type player struct {
+	name  string
+	story *[]string
+	ports int
+	at    []unit.Time // when to send
+	out   []port.Transmission
+	stuck bool // its deadline never passes
+}
+
+func (p *player) tell(format string, args ...any) {
+	*p.story = append(*p.story, p.name+" "+fmt.Sprintf(format, args...))
+}
+
+func (p *player) Receive(now unit.Time, id port.ID, a port.Arrival) {
+	p.tell("%v: port %d: %d", now, id, a.Frame.PSN)
+}
+
+func (p *player) Advance(now unit.Time) {
+	p.tell("%v: advance", now)
+	for !p.stuck && len(p.at) > 0 && p.at[0] <= now {
+		p.at = p.at[1:]
+		for id := range p.ports {
+			p.out = append(p.out, port.Transmission{
+				Port: port.ID(id), Start: now, Due: now.Add(unit.Nanosecond), Length: 20,
+				Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, PSN: uint32(now)},
+			})
+		}
+	}
+}
+
+func (p *player) Apply(now unit.Time, e port.Event) { p.tell("%v: rate %v", now, e.Rate) }
+
+func (p *player) Poll() (port.Transmission, bool) {
+	if len(p.out) == 0 {
+		return port.Transmission{}, false
+	}
+	t := p.out[0]
+	p.out = p.out[1:]
+	return t, true
+}
+
+func (p *player) Deadline() unit.Time {
+	if len(p.at) == 0 {
+		return unit.Never
+	}
+	return p.at[0]
+}
+
+// star is a fabric of three senders, a and b with a deadline at 0, at 1 and at 2 ns,
+// and a receiver in their midst that has a deadline at 1 ns too.
+func star() (*Fabric, *[]string) {
+	story := &[]string{}
+	times := func(ns ...int) (list []unit.Time) {
+		for _, n := range ns {
+			list = append(list, unit.Time(n)*unit.Time(unit.Nanosecond))
+		}
+		return list
+	}
+	f := &Fabric{
+		Machines: []Machine{
+			&player{name: "a", story: story, ports: 1, at: times(0, 1)},
+			&player{name: "middle", story: story, at: times(1)},
+			&player{name: "b", story: story, ports: 1, at: times(0)},
+		},
+		Wires:   [][2]End{{{2, 0}, {1, 0}}, {{0, 0}, {1, 1}}},
+		Changes: []Change{{unit.Time(unit.Nanosecond), 1, port.Event{Kind: port.RateChange, Rate: 8}}},
+		End:     unit.Time(10 * unit.Nanosecond),
+		Run:     7,
+	}
+	return f, story
+}
+
+// By time; then arrivals, changes, deadlines; then by machine; then by port.
+var starStory = []string{
+	"a 0s: advance", "b 0s: advance",
+	"middle 1ns: port 0: 0", "middle 1ns: port 1: 0", "middle 1ns: rate 1B/s",
+	"a 1ns: advance", "middle 1ns: advance",
+	"middle 2ns: port 1: 1000",
+}
+
+func TestEventsComeInOneTotalOrder(t *testing.T) {
+	for name, run := range map[string]func(*Fabric) error{
+		"virtual": func(f *Fabric) error { _, err := Virtual{}.Run(context.Background(), f); return err },
+		"values":  func(f *Fabric) error { _, err := Virtual{SkipCodec: true}.Run(context.Background(), f); return err },
+		"wall": func(f *Fabric) error {
+			timing, err := pipes(f, 1000).Run(context.Background(), f)
+			if err == nil && (timing.Hops != 3 || timing.Lost != 0 || timing.Early != 0) {
+				return fmt.Errorf("%d hops, %d lost, %d early", timing.Hops, timing.Lost, timing.Early)
+			}
+			return err
+		},
+	} {
+		f, story := star()
+		if err := run(f); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		// A deadline that is alone at its instant may be served with the arrival before it:
+		// the order is the same.
+		if diff := cmp.Diff(starStory, *story); diff != "" {
+			t.Errorf("%s: the order is another (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// pipes returns a wall driver with links through memory.
+func pipes(f *Fabric, dilation int64) *Wall {
+	w := &Wall{Dilation: dilation}
+	for range f.Wires {
+		a, b := link.Pipe(16)
+		w.Links = append(w.Links, [2]link.Link{a, b})
+		w.Longest = append(w.Longest, 2*unit.Microsecond)
+	}
+	return w
+}
+
+func TestDriversRefuse(t *testing.T) {
+	virtual := func(f *Fabric) error { _, err := Virtual{}.Run(context.Background(), f); return err }
+	for _, test := range []struct {
+		name string
+		want string
+		run  func(f *Fabric) error
+	}{
+		{"a machine that does not get on", "does not get on", func(f *Fabric) error {
+			f.Machines[0].(*player).stuck = true
+			return virtual(f)
+		}},
+		{"a port that is joined twice", "joined twice", func(f *Fabric) error {
+			f.Wires[1][0] = f.Wires[0][0]
+			return virtual(f)
+		}},
+		{"a wire that ends nowhere", "there are 3", func(f *Fabric) error {
+			f.Wires[0][0].Machine = 9
+			return virtual(f)
+		}},
+		{"no dilation", "at least 1", func(f *Fabric) error {
+			_, err := pipes(f, 0).Run(context.Background(), f)
+			return err
+		}},
+		{"a wire without a link", "1 links for 2 wires", func(f *Fabric) error {
+			w := pipes(f, 1)
+			w.Links = w.Links[:1]
+			_, err := w.Run(context.Background(), f)
+			return err
+		}},
+		{"a link that fails", "wire 0, from machine 2 to 1", func(f *Fabric) error {
+			w := pipes(f, 1)
+			w.Links[0][1].Close()
+			_, err := w.Run(context.Background(), f)
+			return err
+		}},
+	} {
+		f, _ := star()
+		if err := test.run(f); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want an error with %q", test.name, err, test.want)
+		}
+	}
+}
+
+// A run that is told to stop stops, and says how far it was.
+func TestRunsStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	f, _ := star()
+	if _, err := (Virtual{}).Run(ctx, f); !errors.Is(err, context.Canceled) {
+		t.Errorf("virtual: %v", err)
+	}
+	f, _ = star()
+	f.End = unit.Time(unit.Second)
+	timing, err := pipes(f, 1000).Run(ctx, f)
+	if !errors.Is(err, context.Canceled) || timing == nil || timing.Reached >= f.End {
+		t.Errorf("wall: %v, %+v", err, timing)
+	}
+}
+
+// The wall time of a model time is exact to the nanosecond, below it and far above.
+func TestDilate(t *testing.T) {
+	for _, test := range []struct {
+		t        unit.Time
+		dilation int64
+		want     int64
+	}{
+		{0, 200, 0},
+		{unit.Time(2068 * unit.Nanosecond), 200, 413_600},
+		{1, 200, 0},
+		{5, 200, 1},
+		{999, 1000, 999},
+		{unit.Time(100 * unit.Second), 100_000, 10_000_000_000_000_000},
+	} {
+		if got := dilate(test.t, test.dilation); got != test.want {
+			t.Errorf("dilate(%d ps, %d) is %d ns, want %d", int64(test.t), test.dilation, got, test.want)
+		}
+	}
+}
+
+// A datagram from the network is never trusted: it is of this path and right to the
+// last bit, or it is refused.
+func FuzzDecode(f *testing.F) {
+	p := &path{number: 5}
+	good := encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, p, 9, 11)
+	f.Add(good)
+	f.Add(encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, p, 0, 11))
+	f.Add(encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, FCCL: 132}}, &path{number: 6}, 0, 11))
+	f.Add([]byte("hello"))
+	if seq, a, err := decode(good, p, 11); err != nil || seq != 9 || a.Head != 3 || a.Tail != 7 {
+		f.Fatalf("seq %d, %+v, %v", seq, a, err)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		seq, a, err := decode(b, p, 11)
+		var bad *wire.ParseError
+		if err != nil {
+			if !errors.As(err, &bad) && !errors.Is(err, errForeign) {
+				t.Errorf("an error of another kind: %v", err)
+			}
+			return
+		}
+		again := encode(nil, &port.Transmission{Frame: a.Frame, Start: a.Head, Duration: a.Tail.Sub(a.Head), Due: 0, Length: a.Length}, p, seq, 11)
+		n := len(again) - wire.TrailerSize
+		if len(again) != len(b) || string(again[:n]) != string(b[:n]) {
+			t.Errorf("%x is read, but written as %x", b, again)
+		}
+	})
+}
