@@ -9,11 +9,11 @@ import (
 
 // egress is the output side of a port.
 type egress struct {
-	queue   [port.Lanes]fifo // frames that are for this output, in order of arrival over all inputs
-	waiting int              // cnt1: data frames that are in queue
-	sending int32            // the slot whose frame is on the line, or none
-	waited  bool             // the frame on the line has had to wait for credit
-	block   port.Block       // what keeps the data that waits, as last reported
+	queue   [port.Lanes]fifo       // frames that are for this output, in order of arrival over all inputs
+	block   [port.Lanes]port.Block // what keeps those that wait, as last found
+	waiting int                    // cnt1: data frames that are in queue
+	sending int32                  // the slot whose frame is on the line, or none
+	waited  bool                   // data had to wait for credit when the frame on the line began
 }
 
 // waits reports whether a frame is in one of the queues.
@@ -64,40 +64,38 @@ func (s *Switch) remove(q *fifo, before, id int32) {
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, out := s.ports[p], &s.egress[p]
 	pt.Control(now)
-	block := port.Open
-	for lane := port.Lanes - 1; lane >= 0; lane-- {
-		if out.queue[lane].head == none {
-			continue
-		}
-		if b := s.sendOldest(now, p, lane); lane == port.DataLane {
-			block = b
-		}
-	}
-	if block == port.LineBusy { // it works: nothing keeps it
-		block = port.Open
-	}
-	if block != out.block {
-		s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), A: int64(block), B: int64(out.block)})
-		out.block = block
-	}
 	wake := unit.Never
-	if free := pt.Line().Free(); free > now && (out.sending != none || pt.Owes() || out.waits()) {
-		wake = free
+	for lane := port.Lanes - 1; lane >= 0; lane-- {
+		block := port.Open
+		if out.queue[lane].head != none {
+			a := s.sendOldest(now, p, lane)
+			wake = min(wake, a.Until)
+			if a.Block != port.LineBusy { // busy, it works: nothing keeps it
+				block = a.Block
+			}
+		}
+		if block != out.block[lane] && lane == port.DataLane {
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), A: int64(block), B: int64(out.block[lane])})
+		}
+		out.block[lane] = block
 	}
-	s.agenda.Set(s.lineSlot(p), wake)
-	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
+	if out.sending != none || pt.Owes() {
+		wake = min(wake, pt.Line().Free())
+	}
+	s.lines.Set(s.lineSlot(p), wake)
+	if s.lines.Due(s.resendSlot(p)) == unit.Never {
 		// Set anew only when it has come: each packet puts it off, and to look once too
 		// often costs less than to write it down each time.
-		s.agenda.Set(s.resendSlot(p), pt.Resend())
+		s.lines.Set(s.resendSlot(p), pt.Resend())
 	}
 }
 
 // sendOldest starts the oldest frame of a lane that may be forwarded. It says
-// what kept it from doing so.
-func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Block {
+// what kept it from doing so, and when to ask again.
+func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 	pt, out := s.ports[p], &s.egress[p]
-	if pt.Line().Free() > now {
-		return port.LineBusy
+	if free := pt.Line().Free(); free > now || out.sending != none {
+		return port.Answer{Block: port.LineBusy, Until: free}
 	}
 	q := &out.queue[lane]
 	before, id := none, q.head
@@ -110,27 +108,28 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Block {
 		if !s.single || s.ingress[sl.input].feeding == 0 {
 			break
 		}
-		if sl.bypassed >= s.bypass {
-			return port.CrossbarBusy // it has been overtaken often enough: the output waits for it
-		}
 		bypassing = true
+		if sl.bypassed >= s.bypass {
+			id = none // it has been overtaken often enough: the output waits for it
+			break
+		}
 	}
 	if id == none {
 		if bypassing {
-			return port.CrossbarBusy
+			return port.Answer{Block: port.CrossbarBusy, Until: unit.Never}
 		}
-		return port.Open
+		return port.Answer{Block: port.Open, Until: unit.Never}
 	}
 	sl := &s.slots[id]
 	if a := pt.MaySend(now, &sl.frame); a.Block != port.Open {
-		return a.Block
+		return a
 	}
 	if bypassing {
 		s.countBypass(q, id)
 	}
 	s.remove(q, before, id)
 	s.start(now, p, id)
-	return port.Open
+	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
 // countBypass notes that the frame in slot id overtakes those ahead of it that
@@ -159,27 +158,40 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 			note.Reason = uint8(sl.reason)
 			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(sl.reason), B: int64(out.waiting)})
 		}
-		out.waited = out.block == port.NoCredit
 		if !s.countSending {
 			out.waiting--
 		}
 	}
 	sl.state = sending
-	s.ingress[sl.input].feeding++
-	out.sending = id
-	s.ports[p].Start(now, &sl.frame, note)
+	out.sending, out.waited = id, out.block[port.DataLane] == port.NoCredit
+	in := &s.ingress[sl.input]
+	in.feeding++
+	at := now
+	if out.block[sl.frame.Lane] != port.NoCredit {
+		// Nothing but these has kept it: to be told the time late costs the line nothing.
+		at = max(sl.eligible, s.ready(p, sl.tail, sl.length), s.ports[p].Line().Free())
+		if s.single {
+			at = max(at, in.fed)
+		}
+	}
+	s.ports[p].StartAt(now, at, &sl.frame, note)
 }
 
-// complete ends a transmission: the tail has left.
+// complete ends a transmission: the tail has left. The credit goes back, and the
+// input can feed other outputs.
 func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
-	id := out.sending
-	out.sending = none
-	sl := &s.slots[id]
+	sl := &s.slots[out.sending]
 	if s.countSending && sl.frame.Lane == port.DataLane {
 		out.waiting--
 	}
-	s.release(now, id)
+	s.release(now, out.sending)
+	s.ingress[sl.input].fed = s.ports[p].Line().Free()
+	out.sending = none
+	s.touch(sl.input)
+	if s.single {
+		s.touchFed(sl.input)
+	}
 }
 
 // Waiting returns cnt1 of an output (cp.Switch).
@@ -191,5 +203,5 @@ func (s *Switch) Sending(output int) bool { return s.egress[output].sending != n
 // Blocked reports whether an output was recently without credit (cp.Switch).
 func (s *Switch) Blocked(output int) bool {
 	out := &s.egress[output]
-	return out.block == port.NoCredit || out.sending != none && out.waited
+	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
 }

@@ -14,6 +14,7 @@ type slot struct {
 	length   unit.Size // on the line
 	input    int
 	output   int
+	tail     unit.Time // when all of it is in
 	eligible unit.Time // when it may be forwarded at the earliest
 	state    state
 	reason   trace.Reason // why it was marked here
@@ -35,13 +36,14 @@ const none int32 = -1
 
 // ingress is the input side of a port.
 type ingress struct {
-	slots    []int32 // in use, in order of arrival
-	arriving int     // so many of the last ones are not eligible yet
-	feeding  int     // lines that it feeds now
+	slots    []int32   // in use, in order of arrival
+	arriving int       // so many of the last ones are not eligible yet
+	feeding  int       // lines that it feeds now
+	fed      unit.Time // when the last of them became idle
 }
 
 // store gives a frame a slot and its place in the order of arrival.
-func (s *Switch) store(now unit.Time, p int, output int, a *port.Arrival) int32 {
+func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	id := s.free
 	if id == none {
 		id = int32(len(s.slots))
@@ -50,23 +52,24 @@ func (s *Switch) store(now unit.Time, p int, output int, a *port.Arrival) int32 
 		s.free = s.slots[id].next
 	}
 	in := &s.ingress[p]
-	from, to := s.ports[p], s.ports[output]
-
-	// The forwarding delay counts from the first bit. A frame that leaves faster than
-	// it comes must not run dry. The header pipeline of an input works in order.
-	first := a.Head.Add(from.Propagation())
-	last := a.Tail.Add(from.Propagation())
-	eligible := max(first.Add(s.delay), last-unit.Time(to.Line().Serialise(a.Length)))
-	if in.arriving > 0 {
-		eligible = max(eligible, s.slots[in.slots[len(in.slots)-1]].eligible)
-	}
-	s.slots[id] = slot{frame: a.Frame, length: a.Length, input: p, output: output, eligible: eligible, next: none}
+	flight := s.ports[p].Propagation()
+	head, tail := a.Head.Add(flight), a.Tail.Add(flight)
+	// The forwarding delay counts from the first bit. To have come late moves nothing.
+	read := now.Add(-a.Late)
+	eligible := max(read, head.Add(s.delay), s.ready(output, tail, a.Length))
+	s.slots[id] = slot{frame: a.Frame, length: a.Length, input: p, output: output, tail: tail, eligible: eligible, next: none}
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
-		s.agenda.Set(s.eligibleSlot(p), eligible)
+		s.headers.Set(p, eligible)
 	}
 	return id
+}
+
+// ready returns when an output may begin a frame that is still coming in, so that
+// it does not run dry: it ends no earlier than the frame's tail comes.
+func (s *Switch) ready(output int, tail unit.Time, n unit.Size) unit.Time {
+	return tail - unit.Time(s.ports[output].Line().Serialise(n))
 }
 
 // release frees the slot of a frame whose tail has left, and owes the credit to

@@ -50,9 +50,10 @@ type Switch struct {
 	packet       int
 	countSending bool
 
-	agenda *agenda.Agenda
-	dirty  []int // outputs to serve in this Advance, in order
-	isIn   []bool
+	lines   *agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
+	headers *agenda.Agenda // by input: when its next frame may be forwarded
+	dirty   []int          // outputs to serve in this Advance, in order
+	isDirty []bool
 }
 
 // New returns a switch that reports to sink.
@@ -62,7 +63,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ports: make([]*port.Port, n), ingress: make([]ingress, n), egress: make([]egress, n),
 		rec: trace.NewRecorder(c.Index, events), free: none, fullAt: make([]int, n), routes: c.Routes,
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
-		agenda: agenda.New(3 * n), dirty: make([]int, 0, n), isIn: make([]bool, n),
+		lines: agenda.New(2 * n), headers: agenda.New(n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range c.Ports {
 		if c.Packet < 1 || pc.Room < c.Packet {
@@ -77,7 +78,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		for lane := range s.egress[i].queue {
 			s.egress[i].queue[lane] = fifo{none, none}
 		}
-		s.agenda.Set(s.resendSlot(i), 0)
+		s.lines.Set(s.resendSlot(i), 0)
 	}
 	for lid, p := range c.Routes {
 		if p != NoRoute && int(p) >= n {
@@ -89,58 +90,67 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	return s, err
 }
 
-// The slots of the agenda: of what is due at the same instant, all lines come
-// first, then the frames that may now be forwarded, then what is only repeated;
-// within each, by port.
-func (s *Switch) lineSlot(p int) int     { return p }
-func (s *Switch) eligibleSlot(p int) int { return len(s.ports) + p }
-func (s *Switch) resendSlot(p int) int   { return 2*len(s.ports) + p }
+// The slots of lines: of what is due at the same instant, lines that become idle
+// come first, then flow control packets that are only repeated; each by port.
+func (s *Switch) lineSlot(p int) int   { return p }
+func (s *Switch) resendSlot(p int) int { return len(s.ports) + p }
 
 // Receive takes in a frame, of which the header has been read. What follows from
 // it is done by Advance, once all frames of that instant are in.
 func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 	p := int(id)
 	if !s.ports[p].Receive(now, &a) {
-		s.agenda.Set(s.lineSlot(p), min(now, s.agenda.Due(s.lineSlot(p)))) // credit may have come
+		if s.egress[p].waits() && s.ports[p].Line().Free() <= now { // credit may have come
+			s.wake(now, p)
+		}
 		return
 	}
 	output, ok := s.forward(a.Frame.Dst)
 	if !ok {
 		s.ports[p].Discard(now, &a.Frame, trace.NoRoute)
-		s.agenda.Set(s.lineSlot(p), min(now, s.agenda.Due(s.lineSlot(p))))
+		s.wake(now, p) // it owes credit
 		return
 	}
 	s.enqueue(s.store(now, p, output, &a))
 }
 
-// Advance does what is due: it ends transmissions, lets idle outputs take the
-// oldest frames, and then, frame by frame, tries those that may now be forwarded
-// and asks the congestion point about them.
+// wake makes the next Advance serve an output.
+func (s *Switch) wake(now unit.Time, p int) {
+	s.lines.Set(s.lineSlot(p), now)
+}
+
+// Advance does what is due: it ends transmissions and lets idle outputs take the
+// oldest frames; and then, frame by frame, it tries those that may now be
+// forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for {
-		slot, due := s.agenda.First()
+		if s.lines.Next() <= now {
+			s.settle(now)
+			continue
+		}
+		p, due := s.headers.First()
+		if due > now {
+			return
+		}
+		s.admit(now, p)
+	}
+}
+
+// settle looks after the lines that are due, and then serves the outputs.
+func (s *Switch) settle(now unit.Time) {
+	for {
+		slot, due := s.lines.First()
 		if due > now {
 			break
 		}
-		n := len(s.ports)
-		switch {
-		case slot < n: // a line is idle, or credit came
-			s.touch(slot)
-			s.agenda.Set(slot, unit.Never)
-			if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
-				sl := &s.slots[s.egress[slot].sending]
-				s.complete(now, slot)
-				s.touch(sl.input)
-				if s.single {
-					s.touchFed(sl.input)
-				}
-			}
-		case slot < 2*n: // a header is read
-			s.flush(now)
-			s.admit(now, slot-n)
-		default:
-			s.touch(slot - 2*n)
-			s.agenda.Set(slot, unit.Never)
+		s.lines.Set(slot, unit.Never)
+		if slot >= len(s.ports) {
+			s.touch(slot - len(s.ports))
+			continue
+		}
+		s.touch(slot)
+		if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+			s.complete(now, slot)
 		}
 	}
 	s.flush(now)
@@ -148,8 +158,8 @@ func (s *Switch) Advance(now unit.Time) {
 
 // touch notes that an output is to be served.
 func (s *Switch) touch(p int) {
-	if !s.isIn[p] {
-		s.isIn[p] = true
+	if !s.isDirty[p] {
+		s.isDirty[p] = true
 		s.dirty = append(s.dirty, p)
 	}
 }
@@ -167,7 +177,7 @@ func (s *Switch) touchFed(input int) {
 // flush serves the outputs that were touched.
 func (s *Switch) flush(now unit.Time) {
 	for _, p := range s.dirty {
-		s.isIn[p] = false
+		s.isDirty[p] = false
 		s.serve(now, p)
 	}
 	s.dirty = s.dirty[:0]
@@ -184,7 +194,7 @@ func (s *Switch) admit(now unit.Time, p int) {
 	if in.arriving > 0 {
 		next = s.slots[in.slots[len(in.slots)-in.arriving]].eligible
 	}
-	s.agenda.Set(s.eligibleSlot(p), next)
+	s.headers.Set(p, next)
 	sl := &s.slots[id]
 	sl.state = waiting
 	s.serve(now, sl.output)
@@ -204,6 +214,4 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 func (s *Switch) Poll() (port.Transmission, bool) { return s.out.Poll() }
 
 // Deadline returns when Advance has something to do.
-func (s *Switch) Deadline() unit.Time {
-	return s.agenda.Next()
-}
+func (s *Switch) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }
