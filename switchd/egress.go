@@ -124,6 +124,11 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 	if a := pt.MaySend(now, &sl.frame); a.Block != port.Open {
 		return a
 	}
+	if sl.tail > now { // the line may run faster than when the frame came
+		if at := s.ready(p, sl.tail, sl.length); at > now {
+			return port.Answer{Block: port.LineBusy, Until: at}
+		}
+	}
 	if bypassing {
 		s.countBypass(q, id)
 	}
