@@ -70,8 +70,11 @@ func (s *Switch) serve(now unit.Time, p int) {
 		if out.queue[lane].head != none {
 			a := s.sendOldest(now, p, lane)
 			wake = min(wake, a.Until)
-			if a.Block != port.LineBusy { // busy, it works: nothing keeps it
+			switch {
+			case a.Block != port.LineBusy:
 				block = a.Block
+			case out.sending == none || int(s.slots[out.sending].frame.Lane) != lane:
+				block = out.block[lane] // something else goes first: what kept it keeps it still
 			}
 		}
 		if block != out.block[lane] && lane == port.DataLane {
