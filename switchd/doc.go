@@ -16,6 +16,9 @@
 //  6. when the frame's tail has left, its slot is freed and credit goes back to the
 //     peer: no step but this one goes backwards.
 //
+// A switch that is told the time late decides late, but its lines keep to the
+// ideal instants: a frame starts when its line was idle and it could be forwarded.
+//
 // Two readings of the paper's "FIFO with possible bypass of older packets when
 // crossbar is busy (max bypass: 4)" (HPL-2002-224, Table I) can be chosen. With
 // the crossbar multi-output (model M1, the default) an input may feed several
