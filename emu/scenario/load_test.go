@@ -420,8 +420,10 @@ func FuzzLoad(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(src, "flows.victim.stop=50ms")
+		f.Add(src, "model.duration=1.5ms")
 	}
 	f.Add([]byte(small), "links.S - T.rate=1GB/s")
+	f.Add([]byte(small), "model.duration=1150us")
 	f.Fuzz(func(t *testing.T, src []byte, set string) {
 		var sets []scenario.Set
 		if s, err := scenario.ParseSet(set); err == nil {

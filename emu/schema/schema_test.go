@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,9 +16,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"fabemu/emu/generate"
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/schema"
+	"fabemu/emu/topo"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema and the reference in docs")
@@ -273,5 +277,78 @@ func TestDocument(t *testing.T) {
 	}
 	if diff := cmp.Diff(old, reference); diff != "" {
 		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
+	}
+}
+
+// TestMetricsOfDocument: docs/scenarios.md explains every quantity that a metric
+// can have, of links and of flows, and no other.
+func TestMetricsOfDocument(t *testing.T) {
+	src, err := scenarios.Read(scenarios.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load("default.yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := topo.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A quantity that does not exist has Compile list those that do.
+	want := map[string]string{}
+	for of, object := range map[string]string{"links": "trunk.A-B", "flows": "local"} {
+		_, err := metrics.Compile(object+".nothing", f)
+		_, list, found := strings.Cut(fmt.Sprint(err), "; it has ")
+		if !found {
+			t.Fatalf("no quantities in: %v", err)
+		}
+		want[of] = list
+	}
+
+	text, err := os.ReadFile("../../docs/scenarios.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	quantity := ""
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 {
+			continue
+		}
+		if name := strings.Trim(cells[1], " `"); name != "" {
+			quantity = name
+		}
+		of := strings.TrimSpace(cells[2])
+		if of != "links" && of != "flows" {
+			continue
+		}
+		names := []string{quantity}
+		if before, causes := strings.CutSuffix(quantity, ".CAUSE"); causes {
+			names = nil
+			for i, word := range strings.Split(cells[3], "`") {
+				if i%2 == 1 {
+					names = append(names, before+"."+word)
+				}
+			}
+		}
+		for _, name := range names {
+			if !slices.Contains(strings.Split(want[of], ", "), name) {
+				t.Errorf("%s have no %s; they have %s", of, name, want[of])
+			}
+			got[of] += name + " "
+		}
+	}
+	for of, list := range want {
+		for name := range strings.SplitSeq(list, ", ") {
+			explained := got[of]
+			if strings.HasPrefix(name, "stalled.") {
+				explained = got["links"] + got["flows"] // some causes never come to one of the two
+			}
+			if !slices.Contains(strings.Fields(explained), name) {
+				t.Errorf("the document does not explain %s of %s", name, of)
+			}
+		}
 	}
 }
