@@ -43,6 +43,9 @@ func (l *Line) SetRate(r unit.Rate) {
 
 // Serialise returns how long a frame of length n takes the line.
 func (l *Line) Serialise(n unit.Size) unit.Duration {
+	if n == 0 {
+		return 0
+	}
 	if n != l.length {
 		l.length, l.duration = n, l.rate.Serialise(n)
 	}
