@@ -149,7 +149,7 @@ func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
 // push makes a place for one more frame under way.
 func (p *path) push() *flight {
 	if p.count == len(p.ring) {
-		grown := make([]flight, max(16, 2*len(p.ring)))
+		grown := make([]flight, max(2, 2*len(p.ring)))
 		for i := range p.count {
 			grown[i] = *p.at(i)
 		}

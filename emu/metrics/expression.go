@@ -224,7 +224,7 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case rate:
 		return sum(flowBytes) / seconds
 	case utilisation:
-		return ratio(sum(flowBytes)/seconds, c.share(g.object.flows, from, to))
+		return ratio(sum(flowBytes)/seconds, c.share(&g.object, from, to))
 	case marked:
 		return ratio(sum(flowMarked), sum(flowFrames))
 	case fairness:
@@ -241,9 +241,10 @@ func (c *Collector) out(h topo.Hop) int {
 	return int(c.ofPorts[end.Machine]) + int(end.Port)*portColumns
 }
 
-// share returns what the flows together could carry at the most, in bytes per
-// second.
-func (c *Collector) share(flows []int, from, to unit.Time) float64 {
+// share returns what the flows of an object together could carry at the most, in
+// bytes per second: what the slowest link does that all of them cross, or, where
+// there is none, what each could have alone.
+func (c *Collector) share(x *object, from, to unit.Time) float64 {
 	slowest := func(hops []topo.Hop) float64 {
 		least := math.Inf(1)
 		for _, h := range hops {
@@ -251,15 +252,12 @@ func (c *Collector) share(flows []int, from, to unit.Time) float64 {
 		}
 		return least
 	}
-	common := slices.Clone(c.fabric.Flows[flows[0]].Hops)
-	sum := 0.0
-	for _, i := range flows {
-		hops := c.fabric.Flows[i].Hops
-		sum += slowest(hops)
-		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return !slices.Contains(hops, h) })
+	if len(x.common) > 0 {
+		return slowest(x.common)
 	}
-	if len(common) > 0 {
-		return slowest(common)
+	sum := 0.0
+	for _, i := range x.flows {
+		sum += slowest(c.fabric.Flows[i].Hops)
 	}
 	return sum
 }

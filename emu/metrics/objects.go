@@ -31,9 +31,10 @@ func LinkName(f *topo.Fabric, h topo.Hop) string {
 // An object is what a figure can be taken of: a direction of a wire, or some
 // flows.
 type object struct {
-	name  string
-	flows []int // none: a link
-	hop   topo.Hop
+	name   string
+	flows  []int      // none: a link
+	common []topo.Hop // of flows: the hops that all of them cross
+	hop    topo.Hop
 }
 
 // objects are those of a fabric: links, groups, then the flows that are not a
@@ -52,14 +53,26 @@ func objectsOf(f *topo.Fabric) *objects {
 		}
 	}
 	for _, g := range Groups(f) {
-		o.add(object{name: g.Name, flows: g.Flows})
+		o.add(flowsObject(f, g.Name, g.Flows))
 	}
 	for i := range f.Flows {
 		if f.Flows[i].Name != f.Flows[i].Group {
-			o.add(object{name: f.Flows[i].Name, flows: []int{i}})
+			o.add(flowsObject(f, f.Flows[i].Name, []int{i}))
 		}
 	}
 	return o
+}
+
+// flowsObject returns the object of some flows, with the hops that they share.
+func flowsObject(f *topo.Fabric, name string, flows []int) object {
+	common := slices.Clone(f.Flows[flows[0]].Hops)
+	for _, i := range flows[1:] {
+		if len(common) == 0 {
+			break
+		}
+		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return !slices.Contains(f.Flows[i].Hops, h) })
+	}
+	return object{name: name, flows: flows, common: common}
 }
 
 func (o *objects) add(x object) {

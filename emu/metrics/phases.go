@@ -77,7 +77,7 @@ func (c *Collector) LinkFigures(h topo.Hop, over Interval) (bytesPerSecond, shar
 // FlowFigures returns the mean rate in bytes per second of some flows together,
 // and which share (0 to 1) of what they could have it is.
 func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
-	x := object{flows: flows}
+	x := flowsObject(c.fabric, "", flows)
 	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
 }
 

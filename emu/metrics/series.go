@@ -51,11 +51,11 @@ func (c *Collector) Series() []Series {
 		windowed(LinkUtilisation, "1", x, utilisation)
 	}
 	for _, g := range Groups(c.fabric) {
-		windowed(GroupRate, "B/s", object{name: g.Name, flows: g.Flows}, rate)
-		windowed(GroupUtilisation, "1", object{name: g.Name, flows: g.Flows}, utilisation)
+		windowed(GroupRate, "B/s", flowsObject(c.fabric, g.Name, g.Flows), rate)
+		windowed(GroupUtilisation, "1", flowsObject(c.fabric, g.Name, g.Flows), utilisation)
 	}
 	for i := range c.fabric.Flows {
-		x := object{name: c.fabric.Flows[i].Name, flows: []int{i}}
+		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
 		windowed(FlowRate, "B/s", x, rate)
 		windowed(FlowUtilisation, "1", x, utilisation)
 		all = append(all, c.limit(i))
