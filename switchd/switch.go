@@ -112,6 +112,9 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		return
 	}
 	s.enqueue(s.store(now, p, output, &a))
+	if s.ports[p].Owes() {
+		s.wake(now, p)
+	}
 }
 
 // wake makes the next Advance serve an output.
