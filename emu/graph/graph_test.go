@@ -201,18 +201,24 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPictureOfExample: the picture in docs is that of the example.
-func TestPictureOfExample(t *testing.T) {
-	src, err := os.ReadFile("../../docs/examples/incast.yaml")
+// TestPicturesInDocs: the pictures in docs are those of the scenarios that they show.
+func TestPicturesInDocs(t *testing.T) {
+	incast, err := os.ReadFile("../../docs/examples/incast.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, f := open(t, src)
-	var got bytes.Buffer
-	if err := SVG(&got, s, f); err != nil {
+	hpl2002, err := scenarios.Read("hpl2002/fig3b")
+	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "../../docs/incast.svg", got.Bytes())
+	for file, src := range map[string][]byte{"incast.svg": incast, "hpl2002-fabric.svg": hpl2002} {
+		s, f := open(t, src)
+		var got bytes.Buffer
+		if err := SVG(&got, s, f); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "../../docs/"+file, got.Bytes())
+	}
 }
 
 // compare compares a picture with a golden file, or rewrites that with -update.
