@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"math"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"fabemu/emu/drive"
@@ -17,93 +14,9 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
-	"fabemu/wire"
-	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-// Clock says which clock a run keeps to.
-type Clock string
-
-// The clocks.
-const (
-	WallClock    Clock = "wall"    // real time, slowed down by the dilation of the scenario
-	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
-)
-
-// Timing says which time machines are told on the wall clock.
-type Timing string
-
-// The disciplines.
-const (
-	IdealTiming  Timing = "ideal"  // the instants of the model: its log is that of the virtual clock
-	ActualTiming Timing = "actual" // the measured wall time over the dilation
-)
-
-// Carrier says what carries the datagrams of a wall run.
-type Carrier string
-
-// The carriers.
-const (
-	UDP  Carrier = "udp"  // sockets on the loopback interface
-	Pipe Carrier = "pipe" // memory of this process
-)
-
-// Verify says whether a wall run is compared with the virtual clock afterwards.
-type Verify string
-
-// When to verify.
-const (
-	VerifyShort Verify = "short" // if that takes a few seconds at most
-	VerifyOn    Verify = "on"
-	VerifyOff   Verify = "off"
-)
-
-// Options say how a scenario is run. The zero value runs it on the wall clock,
-// over UDP.
-type Options struct {
-	Clock  Clock   // default: WallClock
-	Timing Timing  // wall clock; default: IdealTiming
-	Link   Carrier // wall clock; default: UDP
-	Verify Verify  // wall clock; default: VerifyShort
-
-	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
-	// default they go through bytes, as on a socket.
-	SkipCodec bool
-	// Priority raises the priority of this process while a wall run goes on, as far as
-	// the system allows: a loop that others push aside is late.
-	Priority bool
-	// Events, if not nil, takes the event log, a JSON object a line.
-	Events io.Writer
-	// Progress, if not nil, is called from time to time while the run goes on, from
-	// another goroutine.
-	Progress func(Status)
-	// Version is written into results; empty means "devel".
-	Version string
-
-	test hooks
-}
-
-// hooks are what the tests of this package put between the parts.
-type hooks struct {
-	wrap    func(link.Link) link.Link // around each end of a link
-	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
-	epoch   func() // called when model time 0 is now
-	ties    []int  // permutes the tie rule
-	clock   func() int64
-	buffer  unit.Size // of sockets, instead of the scenario's
-	loop    drive.Loop
-	collect bool // leave the garbage collector on
-}
-
-// Status is how far a run is.
-type Status struct {
-	Now, End unit.Time     // model time
-	Wall     time.Duration // wall time since the begin
-	Left     time.Duration // wall time to go; on the virtual clock, as it looks
-	Late     int64         // data frames that left later than 5 % of their duration
-}
 
 // Result is what came out of a run.
 type Result struct {
@@ -140,53 +53,6 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, &Mistake{err}
 	}
 	return r.run(ctx)
-}
-
-func (o Options) withDefaults() Options {
-	if o.Clock == "" {
-		o.Clock = WallClock
-	}
-	if o.Timing == "" {
-		o.Timing = IdealTiming
-	}
-	if o.Link == "" {
-		o.Link = UDP
-	}
-	if o.Verify == "" {
-		o.Verify = VerifyShort
-	}
-	if o.Version == "" {
-		o.Version = "devel"
-	}
-	return o
-}
-
-func (o Options) check() error {
-	switch o.Clock {
-	case WallClock, VirtualClock:
-	default:
-		return mistakef("there is no clock %q; there are wall and virtual", o.Clock)
-	}
-	switch o.Timing {
-	case IdealTiming:
-	case ActualTiming:
-		if o.Clock == VirtualClock {
-			return mistakef("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
-		}
-	default:
-		return mistakef("there is no timing %q; there are ideal and actual", o.Timing)
-	}
-	switch o.Link {
-	case UDP, Pipe:
-	default:
-		return mistakef("there is no link %q; there are udp and pipe", o.Link)
-	}
-	switch o.Verify {
-	case VerifyShort, VerifyOn, VerifyOff:
-	default:
-		return mistakef("verify is %q; it can be short, on or off", o.Verify)
-	}
-	return nil
 }
 
 // run is one run of a scenario.
@@ -332,22 +198,6 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	return figures, err
 }
 
-// holdGC keeps the garbage collector from running, unless memory grows by 1 GiB
-// over what is in use, and returns the function that lets it go again. A run does
-// not allocate in its steady state, but other goroutines may.
-func holdGC() (release func()) {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	limit := debug.SetMemoryLimit(-1)
-	percent := debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(min(limit, int64(m.Sys)+1<<30))
-	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-	}
-}
-
 // longest returns the duration of the longest data frame on each wire.
 func (r *run) longest() []unit.Duration {
 	b := builder{scenario: r.scenario, fabric: r.fabric}
@@ -357,104 +207,4 @@ func (r *run) longest() []unit.Duration {
 		longest[i] = r.fabric.Wires[i].Link.Rate.Serialise(b.length)
 	}
 	return longest
-}
-
-// figures puts what the driver measured into the terms of the verdict.
-func (r *run) figures(t *drive.Timing) report.Figures {
-	f := report.NoFigures()
-	f.Order.Frames = t.Hops
-	f.Order.LateFrames = t.LateFrames
-	f.Order.WorstPacketTimes = report.Number(t.WorstLate)
-	if t.Hops > 0 {
-		f.Order.Over5Percent = report.Number(float64(t.LateFrames5) / float64(t.Hops))
-		f.Order.OverT = report.Number(float64(t.LateFramesT) / float64(t.Hops))
-	}
-	if t.Wall > 0 {
-		f.Pace.Ratio = report.Number(t.Reached.Seconds() * 1e9 * float64(r.scenario.Wall.Dilation) / float64(t.Wall))
-	}
-	at := func(unit float64, value func(q float64) int64) report.Percentiles {
-		n := func(q float64) report.Number { return report.Number(float64(value(q)) / unit) }
-		return report.Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
-	}
-	if t.Data > 0 {
-		f.Pace.LatenessUs = at(1e3, t.Lateness.ValueAtQuantile)
-		f.Pace.LatenessPacketTimes = at(1e3, t.LatenessT.ValueAtQuantile)
-		f.Pace.LateShare = report.Number(float64(t.Late) / float64(t.Data))
-	}
-	if t.Spun > 0 {
-		f.Pace.FloorShare = report.Number(float64(t.SpunLate) / float64(t.Spun))
-	}
-	f.Pace.Early = t.Early
-	f.LostDatagrams = t.Lost
-	f.Refused = t.Foreign
-	for _, n := range t.Refused {
-		f.Refused += n
-	}
-	if t.Worst >= 0 {
-		f.WorstLink = r.fabric.Wires[t.Worst].Name
-	}
-	f.Stalls = t.StallCount
-	f.StalledUs = report.Number(float64(t.Stalled) / 1e3)
-	return f
-}
-
-// momentsOf puts the moments of a run into the terms of reports.
-func momentsOf(t *drive.Timing) []report.Moment {
-	list := make([]report.Moment, 0, len(t.Moments))
-	for _, m := range t.Moments {
-		list = append(list, report.Moment{
-			From: m.From, Late: report.Number(float64(m.Late) / float64(m.Data)),
-			WorstUs: report.Number(float64(m.Worst) / 1e3), StalledUs: report.Number(float64(m.Stalled) / 1e3),
-		})
-	}
-	return list
-}
-
-// result collects what came out.
-func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
-	out := report.New(r.collector)
-	figures.Violations = out.Verdict.Violations
-	out.Verdict.Figures = figures
-	out.Fabemu = r.options.Version
-	out.Clock = string(r.options.Clock)
-	out.Timing = string(r.options.Timing)
-	out.Moments = r.moments
-	out.Placement = "goroutine"
-	if r.options.Clock == WallClock {
-		out.Link = string(r.options.Link)
-		out.Dilation = r.scenario.Wall.Dilation
-	}
-	out.Machine = thisMachine()
-	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
-	out.Digest = digest
-	out.Warnings = append(out.Warnings, r.warnings...)
-	return out
-}
-
-// shortHops is how many frame-hops the virtual clock does within a few seconds.
-const shortHops = 5_000_000
-
-// verify runs a wall run's scenario again on the virtual clock and compares the
-// logs.
-func (r *run) verify(ctx context.Context, result *report.Result) error {
-	v := r.options.Verify
-	if r.options.Clock == VirtualClock || r.options.Timing == ActualTiming || v == VerifyOff || result.Partial || v == VerifyShort && result.Verdict.Order.Frames > shortHops {
-		return nil
-	}
-	digest := report.NewDigest(len(r.fabric.Machines))
-	machines, err := build(r.scenario, r.fabric, digest)
-	if err != nil {
-		return err
-	}
-	if _, err := (drive.Virtual{SkipCodec: true}).Run(ctx, machines); err != nil {
-		if ctx.Err() != nil {
-			return nil // the run itself is whole; it was not verified
-		}
-		return err
-	}
-	result.Verdict.Verify = "equal"
-	if digest.Sum() != result.Digest {
-		result.Verdict.Verify = "differs"
-	}
-	return nil
 }

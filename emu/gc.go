@@ -1,0 +1,22 @@
+package emu
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// holdGC keeps the garbage collector from running, unless memory grows by 1 GiB
+// over what is in use, and returns the function that lets it go again. A run does
+// not allocate in its steady state, but other goroutines may.
+func holdGC() (release func()) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	limit := debug.SetMemoryLimit(-1)
+	percent := debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(min(limit, int64(m.Sys)+1<<30))
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}

@@ -1,0 +1,140 @@
+package emu
+
+import (
+	"io"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Clock says which clock a run keeps to.
+type Clock string
+
+// The clocks.
+const (
+	WallClock    Clock = "wall"    // real time, slowed down by the dilation of the scenario
+	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
+)
+
+// Timing says which time machines are told on the wall clock.
+type Timing string
+
+// The disciplines.
+const (
+	IdealTiming  Timing = "ideal"  // the instants of the model: its log is that of the virtual clock
+	ActualTiming Timing = "actual" // the measured wall time over the dilation
+)
+
+// Carrier says what carries the datagrams of a wall run.
+type Carrier string
+
+// The carriers.
+const (
+	UDP  Carrier = "udp"  // sockets on the loopback interface
+	Pipe Carrier = "pipe" // memory of this process
+)
+
+// Verify says whether a wall run is compared with the virtual clock afterwards.
+type Verify string
+
+// When to verify.
+const (
+	VerifyShort Verify = "short" // if that takes a few seconds at most
+	VerifyOn    Verify = "on"
+	VerifyOff   Verify = "off"
+)
+
+// Options say how a scenario is run. The zero value runs it on the wall clock,
+// over UDP.
+type Options struct {
+	Clock  Clock   // default: WallClock
+	Timing Timing  // wall clock; default: IdealTiming
+	Link   Carrier // wall clock; default: UDP
+	Verify Verify  // wall clock; default: VerifyShort
+
+	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
+	// default they go through bytes, as on a socket.
+	SkipCodec bool
+	// Priority raises the priority of this process while a wall run goes on, as far as
+	// the system allows: a loop that others push aside is late.
+	Priority bool
+	// Events, if not nil, takes the event log, a JSON object a line.
+	Events io.Writer
+	// Progress, if not nil, is called from time to time while the run goes on, from
+	// another goroutine.
+	Progress func(Status)
+	// Version is written into results; empty means "devel".
+	Version string
+
+	test hooks
+}
+
+// hooks are what the tests of this package put between the parts.
+type hooks struct {
+	wrap    func(link.Link) link.Link // around each end of a link
+	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
+	epoch   func() // called when model time 0 is now
+	ties    []int  // permutes the tie rule
+	clock   func() int64
+	buffer  unit.Size // of sockets, instead of the scenario's
+	loop    drive.Loop
+	collect bool // leave the garbage collector on
+}
+
+// Status is how far a run is.
+type Status struct {
+	Now, End unit.Time     // model time
+	Wall     time.Duration // wall time since the begin
+	Left     time.Duration // wall time to go; on the virtual clock, as it looks
+	Late     int64         // data frames that left later than 5 % of their duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == "" {
+		o.Clock = WallClock
+	}
+	if o.Timing == "" {
+		o.Timing = IdealTiming
+	}
+	if o.Link == "" {
+		o.Link = UDP
+	}
+	if o.Verify == "" {
+		o.Verify = VerifyShort
+	}
+	if o.Version == "" {
+		o.Version = "devel"
+	}
+	return o
+}
+
+func (o Options) check() error {
+	switch o.Clock {
+	case WallClock, VirtualClock:
+	default:
+		return mistakef("there is no clock %q; there are wall and virtual", o.Clock)
+	}
+	switch o.Timing {
+	case IdealTiming:
+	case ActualTiming:
+		if o.Clock == VirtualClock {
+			return mistakef("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
+		}
+	default:
+		return mistakef("there is no timing %q; there are ideal and actual", o.Timing)
+	}
+	switch o.Link {
+	case UDP, Pipe:
+	default:
+		return mistakef("there is no link %q; there are udp and pipe", o.Link)
+	}
+	switch o.Verify {
+	case VerifyShort, VerifyOn, VerifyOff:
+	default:
+		return mistakef("verify is %q; it can be short, on or off", o.Verify)
+	}
+	return nil
+}
