@@ -28,17 +28,14 @@ type Credit struct {
 	abr          uint16 // receiver
 	used, room   int
 
-	few  int    // the peer is told at once when it knows of no more than this
 	told uint16 // the last FCCL that we told the peer
 	owed bool   // a flow control packet is due
 	up   bool   // the peer has told us its limit
 }
 
 // NewCredit returns the flow control of a lane with a receive buffer of room
-// blocks, for frames of frame blocks at the most.
-func NewCredit(room, frame int) Credit {
-	return Credit{room: room, few: max(min(room, maxAdvertised)/2, frame-1)}
-}
+// blocks.
+func NewCredit(room int) Credit { return Credit{room: room} }
 
 // MaySend reports whether the peer has room for n blocks.
 func (c *Credit) MaySend(n int) bool {
@@ -87,12 +84,12 @@ func (c *Credit) Freed(n int) {
 }
 
 // owe decides whether the peer has to be told: as soon as there is more room than
-// it knows of, and what it knows of is half or less of what it could have, or not
-// enough for a frame. A peer that sends all it may is so told of each frame that
-// leaves the buffer, and is never kept by credit that it has not been told of; one
-// that sends little costs few flow control packets.
+// it knows of, and what it knows of is half or less of what it could have. A peer
+// that sends all it may is so told of each block that is freed, and is never kept
+// by credit that it has not been told of; one that sends little costs few flow
+// control packets.
 func (c *Credit) owe() {
-	if knows := c.known(); knows <= c.few && c.offer() > knows {
+	if knows := c.known(); knows <= min(c.room, maxAdvertised)/2 && c.offer() > knows {
 		c.owed = true
 	}
 }

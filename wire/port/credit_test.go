@@ -12,7 +12,7 @@ const packetBlocks = 33 // a SEND-only of 2048 bytes is 2074 bytes on the wire
 // joined returns the two ends of a lane, one a sender of data and one with a buffer
 // of room blocks, that have told each other their limits.
 func joined(room int) (sender, receiver *Credit) {
-	s, r := NewCredit(room, 1), NewCredit(room, 1)
+	s, r := NewCredit(room), NewCredit(room)
 	tell(&s, &r)
 	tell(&r, &s)
 	return &s, &r
@@ -33,7 +33,7 @@ func tell(from, to *Credit) {
 //	The receiver frees one packet: ABR = 132, free = 33: FCCL = 165.
 //	(165 - 165) = 0 <= 2048: allowed.
 func TestWorkedExample(t *testing.T) {
-	s, r := NewCredit(132, 1), NewCredit(132, 1)
+	s, r := NewCredit(132), NewCredit(132)
 	if s.MaySend(1) || s.Left() != 0 {
 		t.Error("a sender that knows no limit may send")
 	}
@@ -255,7 +255,7 @@ func TestMistakesPanic(t *testing.T) {
 	mustPanic(t, "sent without credit", func() { s.Sent(8) })
 	r.Received(packetBlocks)
 	mustPanic(t, "freed more than was stored", func() { r.Freed(packetBlocks + 1) })
-	fresh := NewCredit(40, 1)
+	fresh := NewCredit(40)
 	mustPanic(t, "sent before the peer told its limit", func() { fresh.Sent(1) })
 }
 
@@ -264,7 +264,7 @@ func TestMistakesPanic(t *testing.T) {
 // sends now and then costs no flow control packet, the second does; a peer that
 // fills the buffer is told of each packet that leaves it.
 func TestWhenThePeerIsTold(t *testing.T) {
-	r := NewCredit(4*packetBlocks, 1)
+	r := NewCredit(4 * packetBlocks)
 	owes := func(step string, want bool) {
 		t.Helper()
 		if r.owed != want {
@@ -308,7 +308,7 @@ func TestWhenThePeerIsTold(t *testing.T) {
 // A buffer of more than can be told of at once: what is stored makes room in what
 // the peer knows of, and it is told, though nothing has left the buffer.
 func TestALargeBufferIsToldOfInParts(t *testing.T) {
-	s, r := NewCredit(0, 1), NewCredit(3*maxAdvertised, 1)
+	s, r := NewCredit(0), NewCredit(3*maxAdvertised)
 	f := r.Tell(DataLane)
 	s.Told(&f)
 	sent := 0
@@ -324,17 +324,5 @@ func TestALargeBufferIsToldOfInParts(t *testing.T) {
 	}
 	if sent != r.Room() {
 		t.Errorf("%d blocks were sent into a buffer of %d", sent, r.Room())
-	}
-}
-
-// "Or not enough for a frame": a room of less than two frames. What is left of it is
-// more than half, and too little for the next frame.
-func TestAPeerIsToldBeforeItLacksCreditForAFrame(t *testing.T) {
-	r := NewCredit(60, packetBlocks)
-	r.Tell(DataLane)
-	r.Received(28)
-	r.Freed(28)
-	if !r.owed {
-		t.Error("the peer knows of 32 blocks and cannot send its 33; nothing is owed")
 	}
 }

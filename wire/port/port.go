@@ -46,9 +46,8 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 		id: id, framing: c.Framing, propagation: c.Propagation, resend: c.Resend, out: out, rec: rec,
 		line: newLine(c.Rate, c.Propagation, c.CutThrough),
 	}
-	largest := wire.Frame{Kind: wire.Data, Payload: wire.MaxPayload}
-	p.credit[DataLane] = NewCredit(c.Room, largest.Blocks())
-	p.credit[AckLane] = NewCredit(AckRoom, 1)
+	p.credit[DataLane] = NewCredit(c.Room)
+	p.credit[AckLane] = NewCredit(AckRoom)
 	for lane := range p.told {
 		p.told[lane] = -1 - unit.Time(c.Resend) // never yet: due at time 0
 	}
