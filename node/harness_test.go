@@ -81,7 +81,7 @@ func newBench(t testing.TB, flows ...node.Flow) *bench {
 	}
 	b.e = e
 	for lane := range b.credit {
-		b.credit[lane] = port.NewCredit([]int{2048, port.AckRoom}[lane])
+		b.credit[lane] = port.NewCredit([]int{2048, port.AckRoom}[lane], 1)
 	}
 	return b
 }

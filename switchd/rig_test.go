@@ -38,16 +38,6 @@ func config(n int) switchd.Config {
 	return c
 }
 
-// tight is config with room for two packets at each port: with one of them there,
-// the peer knows of half the room, and is told as soon as it is freed.
-func tight(n int) switchd.Config {
-	c := config(n)
-	for p := range c.Ports {
-		c.Ports[p].Room = 2 * packet
-	}
-	return c
-}
-
 // data returns a data frame of 2048 bytes that is for an output. The flow's name
 // is what the tests tell frames by.
 func data(flow uint32, output int) wire.Frame {

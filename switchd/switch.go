@@ -112,9 +112,6 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		return
 	}
 	s.enqueue(s.store(now, p, output, &a))
-	if s.ports[p].Owes() {
-		s.wake(now, p)
-	}
 }
 
 // wake makes the next Advance serve an output.

@@ -189,31 +189,31 @@ func TestSlotIsHeldToTheTail(t *testing.T) {
 	}{
 		// One flow control packet for each lane when the link comes up; then one for
 		// the frame, when its tail has left: 41 + 2068. It comes 1 ns later.
-		{"as fast", gbyte, "vl0@0>1:66 vl1@0>1:64 vl0@2109>2110:99"},
-		{"slower", gbyte / 2, "vl0@0>1:66 vl1@0>1:64 vl0@4177>4178:99"},
-		{"twice as fast", gbyte * 2, "vl0@0>1:66 vl1@0>1:64 vl0@2069>2070:99"},
+		{"as fast", gbyte, "vl0@0>1:132 vl1@0>1:64 vl0@2109>2110:165"},
+		{"slower", gbyte / 2, "vl0@0>1:132 vl1@0>1:64 vl0@4177>4178:165"},
+		{"twice as fast", gbyte * 2, "vl0@0>1:132 vl1@0>1:64 vl0@2069>2070:165"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := tight(2)
+			cfg := config(2)
 			cfg.Ports[1].Rate = c.out
 			r := newRig(t, cfg)
 			r.send(0, 0, data(1, 1))
 			r.run(20 * t1)
 			want(t, "port 0", r.credits(0), c.credits)
-			want(t, "port 1", r.credits(1), "vl0@0>1:66 vl1@0>1:64")
+			want(t, "port 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64")
 		})
 	}
 }
 
 // Credit that is owed waits for the line, and then goes before data.
 func TestCreditWaitsForTheLine(t *testing.T) {
-	r := newRig(t, tight(3))
+	r := newRig(t, config(3))
 	r.send(0, 0, data(1, 2))       // its tail leaves at 2109
 	r.send(1000*ns, 1, data(2, 0)) // has port 0's line from 1041 to 3109
 	r.send(1010*ns, 2, data(3, 0)) // and this is next
 	r.run(20 * t1)
 	want(t, "port 0", r.left(0), "2@1041 3@3109")
-	want(t, "credit", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@3109>3110:99")
+	want(t, "credit", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@3109>3110:165")
 	r.noLoss()
 }
 
@@ -229,21 +229,19 @@ func TestCreditTakesTheLine(t *testing.T) {
 }
 
 func TestFlowControlIsRepeated(t *testing.T) {
-	cfg := tight(2)
+	cfg := config(2)
 	for p := range cfg.Ports {
 		cfg.Ports[p].Resend = 10 * unit.Microsecond
 	}
 	r := newRig(t, cfg)
 	r.send(0, 0, data(1, 1))
 	r.run(25_000 * ns)
-	want(t, "port 0", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@2109>2110:99 vl1@10000>10001:64 vl0@12109>12110:99 vl1@20000>20001:64 vl0@22109>22110:99")
-	want(t, "port 1", r.credits(1), "vl0@0>1:66 vl1@0>1:64 vl0@10000>10001:66 vl1@10000>10001:64 vl0@20000>20001:66 vl1@20000>20001:64")
+	want(t, "port 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@2109>2110:165 vl1@10000>10001:64 vl0@12109>12110:165 vl1@20000>20001:64 vl0@22109>22110:165")
+	want(t, "port 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64 vl0@10000>10001:132 vl1@10000>10001:64 vl0@20000>20001:132 vl1@20000>20001:64")
 }
 
 func TestBufferIsNeverAboveItsRoom(t *testing.T) {
-	cfg := config(2)
-	cfg.Ports[0].Resend = 15 * unit.Microsecond
-	r := newRig(t, cfg, 1)
+	r := newRig(t, config(2), 1)
 	for i := range 5 { // the fifth without credit for it
 		r.send(unit.Time(i)*t1, 0, data(uint32(i+1), 1))
 	}
@@ -256,10 +254,9 @@ func TestBufferIsNeverAboveItsRoom(t *testing.T) {
 		}
 	}
 	r.grant(r.now, 1, port.DataLane, roomy)
-	r.run(21 * t1)
+	r.run(20 * t1)
 	want(t, "port 1", r.left(1), "1@20680 2@22748 3@24816 4@26884")
-	// 5 frames came and the whole room is free again. By 26884 the peer knows of more
-	// than half; of the rest it is told by the repetition, 15 us later.
+	// 5 frames came and the whole room is free again.
 	want(t, "last credit", r.credits(0)[len(r.credits(0))-4:], fmt.Sprint(":", 5*packet+4*packet))
 }
 
@@ -335,16 +332,15 @@ func TestLanesDoNotBlockEachOther(t *testing.T) {
 	}
 }
 
-// The room of ACKs goes back when the peer knows of half or less: 32 of 64 blocks.
+// The room of ACKs goes back by halves: 32 of 64 blocks.
 func TestCreditOfAcks(t *testing.T) {
 	r := newRig(t, config(2))
 	for i := range 70 {
 		r.send(unit.Time(100*i)*ns, 0, ack(uint32(i), 1))
 	}
 	r.run(20 * t1)
-	// The header of the 32nd ACK is in at 3100 + 21: the peer knows of 32 blocks, and
-	// all but this one's are free. Of those 63 it knows of 32 when 31 more have come.
-	want(t, "port 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl1@3121>3122:95 vl1@6221>6222:126")
+	// The 32nd ACK begins at 3100 + 41 and is gone 20 ns later.
+	want(t, "port 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl1@3161>3162:96 vl1@6361>6362:128")
 	r.noLoss()
 }
 
@@ -473,7 +469,7 @@ func TestUnknownDestination(t *testing.T) {
 		dst  wire.LID
 	}{{"without a route", 0}, {"beyond the table", 99}} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, tight(2))
+			r := newRig(t, config(2))
 			f := data(1, 0)
 			f.Dst = c.dst
 			r.send(0, 0, f)
@@ -482,7 +478,7 @@ func TestUnknownDestination(t *testing.T) {
 			want(t, "drops", r.reported(trace.Drop, reason), "p0@21:no-route")
 			want(t, "port 1", r.left(1), "2@2109")
 			// Its room goes back at once.
-			want(t, "credit", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@21>22:99 vl0@4177>4178:132")
+			want(t, "credit", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@21>22:165 vl0@4177>4178:198")
 		})
 	}
 }
@@ -535,20 +531,20 @@ func TestLateFrame(t *testing.T) {
 	r.run(20 * t1)
 	want(t, "port 1", r.left(1), "1@41")
 
-	r = newRig(t, tight(3))
+	r = newRig(t, config(3))
 	r.send(0, 0, data(1, 2)) // leaves from 41 to 2109
 	r.hand(2109*ns, 1, port.Arrival{Frame: data(2, 2), Head: 0, Tail: t1, Length: 2068, Late: 2088 * unit.Nanosecond})
 	r.run(20 * t1)
 	want(t, "port 2", r.left(2), "1@41 2@2109")
-	want(t, "credit of 0", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@2109>2110:99")
-	want(t, "credit of 1", r.credits(1), "vl0@0>1:66 vl1@0>1:64 vl0@4177>4178:99")
+	want(t, "credit of 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@2109>2110:165")
+	want(t, "credit of 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64 vl0@4177>4178:165")
 	r.noLoss()
 }
 
 // A switch that is told the time late, as on the wall clock, keeps to the ideal
 // instants: its lines lose nothing. Credit goes when it can.
 func TestLateAdvance(t *testing.T) {
-	r := newRig(t, tight(3))
+	r := newRig(t, config(3))
 	r.late = true
 	r.send(0, 0, data(1, 2))
 	r.send(10*ns, 1, data(2, 2))
@@ -556,11 +552,11 @@ func TestLateAdvance(t *testing.T) {
 	r.now = 5000 * ns
 	r.advance()
 	want(t, "port 2", r.left(2), "1@41 2@2109")
-	want(t, "credit of 0", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@5000>5001:99")
-	want(t, "credit of 1", r.credits(1), "vl0@0>1:66 vl1@0>1:64 vl0@5000>5001:99")
+	want(t, "credit of 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@5000>5001:165")
+	want(t, "credit of 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64 vl0@5000>5001:165")
 
 	// A line that is due, and a header that has been read earlier.
-	r = newRig(t, tight(3))
+	r = newRig(t, config(3))
 	r.late = true
 	r.send(0, 0, data(1, 2))
 	r.send(1000*ns, 1, data(2, 2))
@@ -569,8 +565,8 @@ func TestLateAdvance(t *testing.T) {
 	r.advance()
 	r.run(20_000 * ns)
 	want(t, "port 2", r.left(2), "1@41 2@2109")
-	want(t, "credit of 0", r.credits(0), "vl0@0>1:66 vl1@0>1:64 vl0@3000>3001:99")
-	want(t, "credit of 1", r.credits(1), "vl0@0>1:66 vl1@0>1:64 vl0@4177>4178:99")
+	want(t, "credit of 0", r.credits(0), "vl0@0>1:132 vl1@0>1:64 vl0@3000>3001:165")
+	want(t, "credit of 1", r.credits(1), "vl0@0>1:132 vl1@0>1:64 vl0@4177>4178:165")
 
 	// Of two that wait, the first has left, too, when the switch is told of its line.
 	r = newRig(t, config(4))

@@ -28,14 +28,17 @@ type Credit struct {
 	abr          uint16 // receiver
 	used, room   int
 
-	told uint16 // the last FCCL that we told the peer
-	owed bool   // a flow control packet is due
-	up   bool   // the peer has told us its limit
+	fresh int  // blocks freed since the peer was last told
+	batch int  // tell the peer when fresh reaches this
+	owed  bool // a flow control packet is due
+	up    bool // the peer has told us its limit
 }
 
 // NewCredit returns the flow control of a lane with a receive buffer of room
-// blocks.
-func NewCredit(room int) Credit { return Credit{room: room} }
+// blocks, whose peer is told once batch blocks have been freed, at least.
+func NewCredit(room, batch int) Credit {
+	return Credit{room: room, batch: max(batch, 1)}
+}
 
 // MaySend reports whether the peer has room for n blocks.
 func (c *Credit) MaySend(n int) bool {
@@ -70,7 +73,6 @@ func (c *Credit) Received(n int) bool {
 		return false
 	}
 	c.used += n
-	c.owe()
 	return true
 }
 
@@ -80,30 +82,11 @@ func (c *Credit) Freed(n int) {
 		panic("port: freed more than was stored")
 	}
 	c.used -= n
-	c.owe()
-}
-
-// owe decides whether the peer has to be told: as soon as there is more room than
-// it knows of, and what it knows of is half or less of what it could have. A peer
-// that sends all it may is so told of each block that is freed, and is never kept
-// by credit that it has not been told of; one that sends little costs few flow
-// control packets.
-func (c *Credit) owe() {
-	if knows := c.known(); knows <= min(c.room, maxAdvertised)/2 && c.offer() > knows {
+	c.fresh += n
+	if c.fresh >= c.batch {
 		c.owed = true
 	}
 }
-
-// known returns how many blocks the peer may still send by what it was told.
-func (c *Credit) known() int {
-	if n := int((c.told - c.abr) % modulus); n <= maxAdvertised {
-		return n
-	}
-	return 0 // it has sent more than it might
-}
-
-// offer returns how many blocks it could be told of now.
-func (c *Credit) offer() int { return min(c.room-c.used, maxAdvertised) }
 
 // Used returns the occupancy of the buffer in blocks.
 func (c *Credit) Used() int { return c.used }
@@ -126,8 +109,7 @@ func (c *Credit) Told(f *wire.Frame) bool {
 // Tell returns the flow control packet to send now. Until the peer has answered
 // it asks for initialisation.
 func (c *Credit) Tell(lane uint8) wire.Frame {
-	c.owed = false
-	c.told = (c.abr + uint16(c.offer())) % modulus
+	c.owed, c.fresh = false, 0
 	op := wire.OpNormal
 	if !c.up {
 		op = wire.OpInit
@@ -135,6 +117,6 @@ func (c *Credit) Tell(lane uint8) wire.Frame {
 	return wire.Frame{
 		Kind: wire.FlowControl, Lane: lane, Op: op,
 		FCTBS: c.fctbs,
-		FCCL:  c.told,
+		FCCL:  (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus,
 	}
 }

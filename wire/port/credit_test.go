@@ -12,7 +12,7 @@ const packetBlocks = 33 // a SEND-only of 2048 bytes is 2074 bytes on the wire
 // joined returns the two ends of a lane, one a sender of data and one with a buffer
 // of room blocks, that have told each other their limits.
 func joined(room int) (sender, receiver *Credit) {
-	s, r := NewCredit(room), NewCredit(room)
+	s, r := NewCredit(room, 1), NewCredit(room, 1)
 	tell(&s, &r)
 	tell(&r, &s)
 	return &s, &r
@@ -33,7 +33,7 @@ func tell(from, to *Credit) {
 //	The receiver frees one packet: ABR = 132, free = 33: FCCL = 165.
 //	(165 - 165) = 0 <= 2048: allowed.
 func TestWorkedExample(t *testing.T) {
-	s, r := NewCredit(132), NewCredit(132)
+	s, r := NewCredit(132, 1), NewCredit(132, 1)
 	if s.MaySend(1) || s.Left() != 0 {
 		t.Error("a sender that knows no limit may send")
 	}
@@ -255,74 +255,24 @@ func TestMistakesPanic(t *testing.T) {
 	mustPanic(t, "sent without credit", func() { s.Sent(8) })
 	r.Received(packetBlocks)
 	mustPanic(t, "freed more than was stored", func() { r.Freed(packetBlocks + 1) })
-	fresh := NewCredit(40)
+	fresh := NewCredit(40, 1)
 	mustPanic(t, "sent before the peer told its limit", func() { fresh.Sent(1) })
 }
 
-// "As soon as there is more room than it knows of, and what it knows of is half or
-// less of what it could have": with room for four packets, the first of a peer that
-// sends now and then costs no flow control packet, the second does; a peer that
-// fills the buffer is told of each packet that leaves it.
-func TestWhenThePeerIsTold(t *testing.T) {
-	r := NewCredit(4 * packetBlocks)
-	owes := func(step string, want bool) {
-		t.Helper()
-		if r.owed != want {
-			t.Fatalf("%s: owed is %v, want %v", step, r.owed, want)
+// "whose peer is told once batch blocks have been freed, at least": nothing is owed
+// before.
+func TestBatch(t *testing.T) {
+	for _, batch := range []int{-1, 0, 1, 2, 32, 64} {
+		r := NewCredit(64, batch)
+		for i := range 64 {
+			r.Received(1)
+			r.Freed(1)
+			if want := (i+1)%max(batch, 1) == 0; r.owed != want {
+				t.Fatalf("batches of %d: after %d blocks owed is %v, want %v", batch, i+1, r.owed, want)
+			}
+			if r.owed {
+				r.Tell(AckLane)
+			}
 		}
-		if r.owed {
-			r.Tell(DataLane)
-		}
-	}
-	r.Tell(DataLane)
-	for range 3 {
-		r.Received(packetBlocks)
-		owes("one packet came", false)
-		r.Freed(packetBlocks)
-		owes("it left", false)
-		r.Received(packetBlocks)
-		owes("a second came: the peer knows of half", true)
-		r.Freed(packetBlocks)
-		owes("and left", false) // it knows of three
-		r.Received(packetBlocks)
-		owes("a third came", true)
-		r.Freed(packetBlocks)
-		owes("and left", false)
-		r.Received(packetBlocks)
-		owes("a fourth", true)
-		r.Freed(packetBlocks)
-		r.Tell(DataLane)
-	}
-	for range 4 {
-		r.Received(packetBlocks)
-	}
-	r.Tell(DataLane)
-	for range 8 {
-		r.Freed(packetBlocks)
-		owes("a packet left a full buffer", true)
-		r.Received(packetBlocks)
-		owes("and another took its place", false)
-	}
-}
-
-// A buffer of more than can be told of at once: what is stored makes room in what
-// the peer knows of, and it is told, though nothing has left the buffer.
-func TestALargeBufferIsToldOfInParts(t *testing.T) {
-	s, r := NewCredit(0), NewCredit(3*maxAdvertised)
-	f := r.Tell(DataLane)
-	s.Told(&f)
-	sent := 0
-	for s.MaySend(1) {
-		s.Sent(1)
-		if sent++; !r.Received(1) {
-			t.Fatalf("overrun after %d blocks", sent)
-		}
-		if r.owed {
-			f := r.Tell(DataLane)
-			s.Told(&f)
-		}
-	}
-	if sent != r.Room() {
-		t.Errorf("%d blocks were sent into a buffer of %d", sent, r.Room())
 	}
 }

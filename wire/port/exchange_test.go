@@ -37,7 +37,6 @@ type end struct {
 	hold   bool                // frees nothing
 	events []trace.Event
 	fcps   [Lanes]int // flow control packets started
-	fresh  [Lanes]int // blocks freed since the last of them
 }
 
 // Record keeps an event.
@@ -102,7 +101,6 @@ func (x *exchange) free(e *end, lane uint8, n int) {
 		e.stored[lane] = e.stored[lane][1:]
 		x.logf("%s frees %s", e.name, describe(&f))
 		e.port.Free(x.now, &f)
-		e.fresh[lane] += f.Blocks()
 	}
 }
 
@@ -162,7 +160,6 @@ func (x *exchange) act() {
 			}
 			if tr.Frame.Kind == wire.FlowControl {
 				e.fcps[tr.Frame.Lane]++
-				e.fresh[tr.Frame.Lane] = 0
 			}
 			x.logf("%s starts %s, due at %v%s", e.name, describe(&tr.Frame), tr.Due, [...]string{": LOST", "", ", twice"}[copies])
 			for range copies {
@@ -200,8 +197,7 @@ func (x *exchange) deliver(e *end, tr *Transmission) {
 
 // check counts the credits: what a sender has left, what is on its way, what is in
 // the receiver's buffer, and what was freed and not yet told, are together never
-// more than the buffer. What was told and has not come, or is lost, is in none of
-// them: the harness counts what was freed by itself, since the last that was told.
+// more than the buffer.
 func (x *exchange) check() {
 	x.t.Helper()
 	for _, to := range []*end{x.a, x.b} {
@@ -213,9 +209,9 @@ func (x *exchange) check() {
 					flying += f.Blocks()
 				}
 			}
-			if sum := s.Left() + flying + r.Used() + to.fresh[lane]; sum > r.Room() {
+			if sum := s.Left() + flying + r.Used() + r.fresh; sum > r.Room() {
 				x.t.Fatalf("%v: lane %d towards %s: %d left + %d on their way + %d stored + %d freed and not told are %d blocks, in a buffer of %d",
-					x.now, lane, to.name, s.Left(), flying, r.Used(), to.fresh[lane], sum, r.Room())
+					x.now, lane, to.name, s.Left(), flying, r.Used(), r.fresh, sum, r.Room())
 			}
 		}
 	}
@@ -228,9 +224,9 @@ func (x *exchange) atRest() {
 	for _, to := range []*end{x.a, x.b} {
 		for lane := range to.port.credit {
 			s, r := &to.peer.port.credit[lane], &to.port.credit[lane]
-			if sum, want := s.Left()+r.Used()+to.fresh[lane], min(r.Room(), maxAdvertised); sum != want {
+			if sum, want := s.Left()+r.Used()+r.fresh, min(r.Room(), maxAdvertised); sum != want {
 				x.t.Errorf("%v: lane %d towards %s: %d left + %d stored + %d freed and not told are %d blocks, want all %d",
-					x.now, lane, to.name, s.Left(), r.Used(), to.fresh[lane], sum, want)
+					x.now, lane, to.name, s.Left(), r.Used(), r.fresh, sum, want)
 			}
 		}
 	}

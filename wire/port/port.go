@@ -13,9 +13,13 @@ const (
 	Lanes    = 2
 )
 
-// AckRoom is the room for ACKs at each port, in blocks; an ACK takes one. The
-// paper's reverse path is uncongested.
-const AckRoom = 64
+// The room for ACKs at each port, and how much of it is given back at a time. The
+// paper's reverse path is uncongested; giving credit back in halves keeps the
+// flow control packets for ACKs to one in 32.
+const (
+	AckRoom  = 64 // blocks; an ACK takes one
+	ackBatch = AckRoom / 2
+)
 
 // Config describes a port. Rate, Propagation and Resend must be positive.
 type Config struct {
@@ -46,8 +50,8 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 		id: id, framing: c.Framing, propagation: c.Propagation, resend: c.Resend, out: out, rec: rec,
 		line: newLine(c.Rate, c.Propagation, c.CutThrough),
 	}
-	p.credit[DataLane] = NewCredit(c.Room)
-	p.credit[AckLane] = NewCredit(AckRoom)
+	p.credit[DataLane] = NewCredit(c.Room, 1)
+	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
 	for lane := range p.told {
 		p.told[lane] = -1 - unit.Time(c.Resend) // never yet: due at time 0
 	}

@@ -129,9 +129,10 @@ func TestLanesAreIndependent(t *testing.T) {
 	}
 }
 
-// The peer is told when what it knows of is half or less: with room for 64 ACKs, one
-// flow control packet for 32 of them, and it never comes to a standstill.
-func TestCreditForACKsComesInHalves(t *testing.T) {
+// "Giving credit back in halves keeps the flow control packets for ACKs to one in
+// 32", and it never comes to a standstill: a sender without credit has 64 ACKs at
+// the receiver, two batches.
+func TestCreditForACKsComesInBatches(t *testing.T) {
 	c := paperLink()
 	c.Resend = unit.Second // it plays no part here
 	x := newExchange(t, c)
@@ -141,7 +142,7 @@ func TestCreditForACKsComesInHalves(t *testing.T) {
 	if diff := cmp.Diff(upTo(n), psns(x.b.came[AckLane])); diff != "" {
 		t.Errorf("ACKs that came (-want +got):\n%s", diff)
 	}
-	if got, want := x.b.fcps[AckLane], 1+n/(AckRoom/2); got != want {
+	if got, want := x.b.fcps[AckLane], 1+n/ackBatch; got != want {
 		t.Errorf("%d flow control packets for %d ACKs, want %d", got, n, want)
 	}
 }
@@ -375,7 +376,6 @@ func TestDiscardFreesTheRoom(t *testing.T) {
 	f := x.b.stored[DataLane][0]
 	x.b.stored[DataLane] = x.b.stored[DataLane][1:]
 	x.b.port.Discard(x.now, &f, trace.NoRoute)
-	x.b.fresh[DataLane] += f.Blocks()
 	if x.b.port.Used(DataLane) != 3*packetBlocks || !x.b.port.Owes() {
 		t.Errorf("%d blocks in use, owes %v; want 99, true", x.b.port.Used(DataLane), x.b.port.Owes())
 	}
@@ -390,9 +390,7 @@ func TestDiscardFreesTheRoom(t *testing.T) {
 
 // On a busy line an owed flow control packet waits, and goes before the next frame.
 func TestControlGoesNext(t *testing.T) {
-	c := paperLink()
-	c.Room = 2 * packetBlocks // each packet that leaves is told of
-	x := newExchange(t, c)
+	x := newExchange(t, paperLink())
 	x.run(us)
 	x.queue(x.a, data(0, 2))
 	x.queue(x.b, data(0, 3)) // b's make a owe
