@@ -242,7 +242,12 @@ func (r *wallRun) until(t unit.Time) error {
 		return errStopped
 	}
 	target := r.epoch + dilate(t, r.wall.Dilation)
-	if r.now = r.clock(); r.now >= target {
+	before := r.now
+	r.now = r.clock()
+	if gap := r.now - before; gap > StallLimit { // no event takes as long
+		r.stalled(t, gap)
+	}
+	if r.now >= target {
 		return nil
 	}
 	if err := r.read(target); err != nil {
