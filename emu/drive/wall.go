@@ -70,6 +70,8 @@ const (
 	// before it the loop wakes up again. A sleep ends up to 1 ms late.
 	sleepRoom  = 5_000_000
 	sleepShort = 2_500_000
+	// sleepMost is the longest sleep at a time: a run that is told to stop wakes up.
+	sleepMost = 50_000_000
 )
 
 // stamper is a link that knows when the kernel received a datagram.
@@ -253,10 +255,12 @@ func (r *wallRun) until(t unit.Time) error {
 	if err := r.read(target); err != nil {
 		return err
 	}
-	if room := target - r.now; room > sleepRoom && !r.wall.Loop.NeverSleep {
-		time.Sleep(time.Duration(room - sleepShort))
-		r.now, r.yielded = r.clock(), r.clock()
-	} else if room > yieldRoom && r.now-r.yielded > yieldEvery && !r.wall.Loop.NeverYield {
+	for target-r.now > sleepRoom && !r.wall.Loop.NeverSleep && !r.stop.Load() {
+		time.Sleep(time.Duration(min(target-r.now-sleepShort, sleepMost)))
+		r.now = r.clock()
+		r.yielded = r.now
+	}
+	if target-r.now > yieldRoom && r.now-r.yielded > yieldEvery && !r.wall.Loop.NeverYield {
 		runtime.Gosched()
 		r.yielded = r.now
 	}
