@@ -72,6 +72,35 @@ func TestWallVerdictExact(t *testing.T) {
 	})
 }
 
+// A link whose sends take long now and then delays what leaves after them, but by
+// less than a packet time.
+func TestWallVerdictFaithful(t *testing.T) {
+	again(t, func(t *testing.T) (*Result, []string) {
+		sent := 0
+		o := Options{Priority: true, test: hooks{wrap: func(l link.Link) link.Link { return &slow{l, &sent} }}}
+		r := verdict(t, "hpl2002/fig2", "3ms", o, "wall.dilation=1000")
+		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
+			return r, []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
+		}
+		return r, nil
+	})
+}
+
+// slow is an end of a link on which every tenth send takes a twelfth of a packet
+// time.
+type slow struct {
+	link.Link
+	sent *int
+}
+
+func (l *slow) Send(b []byte) error {
+	if *l.sent++; *l.sent%10 == 0 {
+		for begin := time.Now(); time.Since(begin) < 170*time.Microsecond; {
+		}
+	}
+	return l.Link.Send(b)
+}
+
 // Other programs take all processors, several times over. The order stays exact, so
 // figures in model time stand; the pace does not. With the measured time told to
 // machines, nothing stands.
