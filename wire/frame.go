@@ -7,9 +7,12 @@ type Kind uint8
 
 // The kinds of frames.
 const (
-	Data        Kind = iota + 1 // an InfiniBand RC SEND-only packet
-	Ack                         // an InfiniBand RC ACK packet
-	FlowControl                 // an InfiniBand flow control packet (FCP)
+	Data          Kind = iota + 1 // an InfiniBand RC SEND-only packet; on Ethernet a tagged frame
+	Ack                           // an InfiniBand RC ACK packet
+	FlowControl                   // an InfiniBand flow control packet (FCP)
+	Pause                         // an Ethernet PAUSE frame (IEEE 802.3, annex 31B)
+	PriorityPause                 // an Ethernet PFC frame (IEEE 802.1Qbb)
+	Notification                  // a congestion notification message (CNM, IEEE 802.1Qau)
 )
 
 func (k Kind) String() string {
@@ -20,13 +23,35 @@ func (k Kind) String() string {
 		return "ack"
 	case FlowControl:
 		return "fcp"
+	case Pause:
+		return "pause"
+	case PriorityPause:
+		return "pfc"
+	case Notification:
+		return "cnm"
 	default:
 		return "none"
 	}
 }
 
 // Control reports whether k acts on the link it crosses and goes no further.
-func (k Kind) Control() bool { return k == FlowControl }
+func (k Kind) Control() bool { return k == FlowControl || k == Pause || k == PriorityPause }
+
+// Family is the kind of fabric that a frame belongs to.
+type Family uint8
+
+// The families.
+const (
+	InfiniBand Family = iota
+	Ethernet
+)
+
+func (f Family) String() string {
+	if f == Ethernet {
+		return "ethernet"
+	}
+	return "infiniband"
+}
 
 // LID is a local identifier: the address of an endpoint in a subnet. Unicast
 // LIDs are 0x0001 to 0xBFFF.
@@ -48,10 +73,12 @@ const (
 // Frame is a frame as a value. Which fields count depends on Kind; the others
 // are zero, so that two frames are the same when == says so.
 type Frame struct {
-	Kind Kind
-	Lane uint8 // virtual lane, 0 to 15
-	FECN bool  // Data, Ack: met congestion on its way (set by switches)
-	BECN bool  // Ack: the data packet that it acknowledges had been marked
+	Kind   Kind
+	Family Family // of Data; what else there is belongs to one family only
+	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
+	Tagged bool   // Ethernet Data, Notification: has a CN-TAG, whose flow identifier is the low 16 bits of QP
+	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
+	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 
 	Src, Dst LID    // Data, Ack
 	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
@@ -62,6 +89,20 @@ type Frame struct {
 	Op    Op     // FlowControl
 	FCTBS uint16 // FlowControl: total blocks sent, modulo 4096
 	FCCL  uint16 // FlowControl: credit limit in blocks, modulo 4096
+
+	Quanta  uint16 // Pause, PriorityPause: for how long to stop, in units of 512 bit times; 0 lets go
+	Classes uint8  // PriorityPause: the priorities it speaks of (class_enable), a bit each
+	Stopped uint8  // PriorityPause: those of them that stop for Quanta; the others may go on
+
+	// Of a Notification, Src is the congestion point and Dst the source of the sampled
+	// frame, QP and PSN are those of the sampled frame.
+	Fb          uint8  // Notification: quantised feedback, 0 to 63
+	Octets      uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64
+	SampledLane uint8  // Notification: priority of the sampled frame
+	SampledDst  LID    // Notification: where the sampled frame was going
+	QOffset     int16  // Notification: Qeq - q, in units of 64 octets
+	QDelta      int16  // Notification: q - qold, in units of 64 octets
+	CPID        uint64 // Notification: which congestion point
 }
 
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
