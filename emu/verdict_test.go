@@ -63,39 +63,45 @@ func hogs(t *testing.T, n int) {
 }
 
 func TestWallVerdictExact(t *testing.T) {
-	again(t, func(t *testing.T) (*Result, []string) {
-		r := verdict(t, "hpl2002/fig2", "3ms", Options{}, "wall.dilation=1000")
-		if r.Verdict.Level != report.Exact {
-			return r, []string{"at a dilation of 1000 the level is " + string(r.Verdict.Level) + ": " + r.Verdict.Reason}
+	atSomePace(t, slow, func(t *testing.T, p pace) []string {
+		r := verdict(t, "hpl2002/fig2", p.duration, Options{}, "wall.dilation="+p.dilation)
+		if r.Verdict.Level != report.Exact || r.Verdict.Verify != "equal" {
+			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
 		}
-		return r, nil
+		return nil
 	})
 }
 
 // A link whose sends take long now and then delays what leaves after them, but by
 // less than a packet time.
 func TestWallVerdictFaithful(t *testing.T) {
-	again(t, func(t *testing.T) (*Result, []string) {
-		sent := 0
-		o := Options{Priority: true, test: hooks{wrap: func(l link.Link) link.Link { return &slow{l, &sent} }}}
-		r := verdict(t, "hpl2002/fig2", "3ms", o, "wall.dilation=1000")
+	atSomePace(t, slow, func(t *testing.T, p pace) []string {
+		s := short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
+		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
+		o := Options{Priority: true, test: hooks{wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
+		r := verdict(t, "hpl2002/fig2", p.duration, o, "wall.dilation="+p.dilation)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
-			return r, []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
+			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
 		}
-		return r, nil
+		return nil
 	})
 }
 
-// slow is an end of a link on which every tenth send takes a twelfth of a packet
-// time.
-type slow struct {
+// slowLink is an end of a link on which every tenth send of all ends takes a
+// twelfth of a packet time.
+type slowLink struct {
 	link.Link
-	sent *int
+	*slower
 }
 
-func (l *slow) Send(b []byte) error {
-	if *l.sent++; *l.sent%10 == 0 {
-		for begin := time.Now(); time.Since(begin) < 170*time.Microsecond; {
+type slower struct {
+	sent    int
+	twelfth time.Duration
+}
+
+func (l *slowLink) Send(b []byte) error {
+	if l.sent++; l.sent%10 == 0 {
+		for begin := time.Now(); time.Since(begin) < l.twelfth; {
 		}
 	}
 	return l.Link.Send(b)
@@ -155,7 +161,7 @@ func TestWallVerdictOfATinyBuffer(t *testing.T) {
 		buffer: 1, // a scenario may not ask for so little
 		wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
 	}}
-	r := verdict(t, "hpl2002/fig2", "3ms", o, "wall.dilation=20")
+	r := verdict(t, "hpl2002/fig2", "1ms", o, "wall.dilation=20")
 	wantLevel(t, r, report.Void)
 	if r.Verdict.LostDatagrams == 0 {
 		t.Error("no datagram was lost")
