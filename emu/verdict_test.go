@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 )
 
@@ -27,7 +28,12 @@ import (
 // verdict runs a scenario and returns its result.
 func verdict(t *testing.T, name, duration string, o Options, sets ...string) *Result {
 	t.Helper()
-	r, err := Run(context.Background(), short(t, name, duration, sets...), o)
+	return verdictOf(t, short(t, name, duration, sets...), o)
+}
+
+func verdictOf(t *testing.T, s *scenario.Scenario, o Options) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,7 @@ func hogs(t *testing.T, n int) {
 
 func TestWallVerdictExact(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p pace) []string {
-		r := verdict(t, "hpl2002/fig2", p.duration, Options{}, "wall.dilation="+p.dilation)
+		r := verdictOf(t, p.scenario(t), Options{})
 		if r.Verdict.Level != report.Exact || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
 		}
@@ -76,10 +82,10 @@ func TestWallVerdictExact(t *testing.T) {
 // less than a packet time.
 func TestWallVerdictFaithful(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p pace) []string {
-		s := short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
+		s := p.scenario(t)
 		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
 		o := Options{Priority: true, test: hooks{wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
-		r := verdict(t, "hpl2002/fig2", p.duration, o, "wall.dilation="+p.dilation)
+		r := verdictOf(t, s, o)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
 		}
@@ -161,7 +167,7 @@ func TestWallVerdictOfATinyBuffer(t *testing.T) {
 		buffer: 1, // a scenario may not ask for so little
 		wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
 	}}
-	r := verdict(t, "hpl2002/fig2", "1ms", o, "wall.dilation=20")
+	r := verdictOf(t, pace{"20", "1ms"}.scenario(t), o)
 	wantLevel(t, r, report.Void)
 	if r.Verdict.LostDatagrams == 0 {
 		t.Error("no datagram was lost")

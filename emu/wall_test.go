@@ -33,6 +33,14 @@ var (
 	slow  = []pace{{"1000", "3ms"}, {"8000", "500us"}, {"40000", "150us"}}
 )
 
+// scenario returns Fig. 2 of the paper at this pace. All its flows start within the
+// run.
+func (p pace) scenario(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	return short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation,
+		"flows.local.start=0us + 2us", "flows.remote.start=20us + 2us", "flows.victim.start=40us", "flows.victim.stop="+p.duration)
+}
+
 // atSomePace runs a test at one pace after another until it has no complaints.
 func atSomePace(t *testing.T, paces []pace, try func(t *testing.T, p pace) (complaints []string)) {
 	t.Helper()
@@ -63,7 +71,7 @@ type stamp struct {
 // replay.
 func TestWallDeparturesFollowTheModel(t *testing.T) {
 	atSomePace(t, quick, func(t *testing.T, p pace) (complaints []string) {
-		s := short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
+		s := p.scenario(t)
 		dilation := float64(s.Wall.Dilation)
 		fabric, err := topo.Build(s)
 		if err != nil {
