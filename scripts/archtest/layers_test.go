@@ -44,10 +44,11 @@ wire/unit, wire/link < emu/doctor
 
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, and each flow must have a path.
-NONE < emu/scenarios, emu/topo/paths
+NONE < emu/scenarios, emu/topo/paths, emu/plot
 wire/unit, wire, emu/topo/paths < emu/scenario < emu/schema
 emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
 wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
+emu/plot < emu/report
 
 # Where everything meets.
 node, switchd, wire/link < emu

@@ -1,0 +1,177 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// palette is the one of Okabe and Ito, which those who do not see all colours
+// can tell apart; yellow is left out, as it is too faint for a line on white.
+var palette = [...]color.RGBA{
+	{0x00, 0x00, 0x00, 0xff}, // black
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+	{0x00, 0x9e, 0x73, 0xff}, // bluish green
+	{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+}
+
+// dashes tell curves apart where colours do not. Their number and that of the
+// colours have no common factor, so that the pairs do not repeat soon.
+var dashes = [...][]vg.Length{
+	nil,
+	{7, 2.5},
+	{2, 2},
+	{9, 2.5, 2, 2.5},
+	{4, 1.5, 1, 1.5, 1, 1.5},
+}
+
+// shapes are those of points.
+var shapes = [...]draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{},
+}
+
+// legend stands beside the curves and is as wide as its names, within bounds.
+type legend struct {
+	plot.Legend
+	width vg.Length
+}
+
+const (
+	thumbnail   = 30
+	legendLeast = 3 * vg.Centimeter
+	legendMost  = 9 * vg.Centimeter
+)
+
+func newLegend() *legend {
+	l := &legend{plot.NewLegend(), legendLeast}
+	l.Top, l.Left = true, true
+	l.ThumbnailWidth = thumbnail
+	l.Padding = 5
+	l.TextStyle.Font, l.TextStyle.Color = sans(10), ink
+	l.YOffs = -4
+	return l
+}
+
+func (l *legend) add(name string, sample ...plot.Thumbnailer) {
+	l.Add(name, sample...)
+	l.width = min(legendMost, max(l.width, thumbnail+24+l.TextStyle.Width(name)))
+}
+
+// colorOf returns the colour of a curve, or grey for one that is not there.
+func colorOf(curves []Curve, name string) color.RGBA {
+	for i := range curves {
+		if curves[i].Name == name && name != "" {
+			return palette[i%len(palette)]
+		}
+	}
+	return color.RGBA{0x77, 0x77, 0x77, 0xff}
+}
+
+// band is a Reference that is drawn.
+type band struct {
+	Reference
+	color color.RGBA
+}
+
+// tint is how strong a band's area is, beside white.
+const tint = 0.16
+
+func (b band) edge() draw.LineStyle {
+	return draw.LineStyle{Color: b.color, Width: 0.7, Dashes: []vg.Length{1.5, 1.5}}
+}
+
+func (b band) area() color.Color {
+	mix := func(c uint8) uint8 { return uint8(math.Round(255 - (255-float64(c))*tint)) }
+	return color.RGBA{mix(b.color.R), mix(b.color.G), mix(b.color.B), 0xff}
+}
+
+// Plot draws the band, or the line. What leaves the axes is cut.
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	from, to := c.Min.X, c.Max.X
+	if b.From != 0 || b.To != 0 {
+		from, to = max(from, x(b.From)), min(to, x(b.To))
+	}
+	low, high := max(c.Min.Y, y(b.Low)), min(c.Max.Y, y(b.High))
+	if !(to > from) || !(high >= low) {
+		return
+	}
+	b.draw(&c, from, to, low, high)
+}
+
+func (b band) draw(c *draw.Canvas, from, to, low, high vg.Length) {
+	if b.Low != b.High {
+		c.FillPolygon(b.area(), []vg.Point{{X: from, Y: low}, {X: to, Y: low}, {X: to, Y: high}, {X: from, Y: high}})
+	}
+	c.StrokeLine2(b.edge(), from, low, to, low)
+	if b.Low != b.High {
+		c.StrokeLine2(b.edge(), from, high, to, high)
+	}
+}
+
+// Thumbnail draws a piece of it for the legend.
+func (b band) Thumbnail(c *draw.Canvas) {
+	low, high := c.Min.Y, c.Max.Y
+	if b.Low == b.High {
+		low, high = c.Center().Y, c.Center().Y
+	}
+	b.draw(c, c.Min.X, c.Max.X, low, high)
+}
+
+var stroke = draw.LineStyle{Color: color.RGBA{0xC0, 0x20, 0x20, 0xff}, Width: 1.5}
+
+// Plot draws the strokes (plot.Plotter).
+func (s Strokes) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, at := range s.At {
+		c.StrokeLine2(stroke, x(at), c.Min.Y, x(at), c.Min.Y+7)
+	}
+}
+
+// Thumbnail draws one for the legend (plot.Thumbnailer).
+func (s Strokes) Thumbnail(c *draw.Canvas) {
+	middle := (c.Min.X + c.Max.X) / 2
+	c.StrokeLine2(stroke, middle, c.Center().Y-3.5, middle, c.Center().Y+3.5)
+}
+
+// even marks an axis at multiples of 1, 2 or 5 times a power of ten, about so
+// many times.
+type even struct{ marks int }
+
+// Ticks is a plot.Ticker.
+func (e even) Ticks(low, high float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/float64(e.marks))))
+	for _, factor := range []float64{1, 2, 5, 10} {
+		if (high-low)/(step*factor) <= float64(e.marks)+1 {
+			step *= factor
+			break
+		}
+	}
+	digits := max(0, -int(math.Floor(math.Log10(step))))
+	var ticks []plot.Tick
+	for k := math.Ceil(low / step); k*step <= high*(1+1e-9); k++ {
+		ticks = append(ticks, plot.Tick{Value: k * step, Label: fmt.Sprintf("%.*f", digits, k*step)})
+	}
+	return ticks
+}
+
+// at marks an axis at given places.
+type at []float64
+
+// Ticks is a plot.Ticker.
+func (a at) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for _, v := range a {
+		if v >= low && v <= high {
+			ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%g", v)})
+		}
+	}
+	return ticks
+}
