@@ -8,8 +8,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// maxRows is how many figures the rows of a run may hold: 256 MiB of them.
-const maxRows = 32 << 20
+// How many figures the rows of a run may hold: 256 MiB of them, and 32 MiB where
+// wider bins will do. To write fresh memory at each edge costs large fabrics more
+// than their frames do.
+const (
+	maxRows  = 32 << 20
+	fineRows = 4 << 20
+)
 
 // binsPerWindow are the numbers of bins to a window that are tried, the finest
 // first. They are even, so that half a window ends on an edge too.
@@ -28,7 +33,7 @@ func edgesOf(s *scenario.Scenario, stride int) (edges []unit.Time, perWindow int
 	}
 	for _, n := range binsPerWindow {
 		perWindow = n
-		if (int64(end)/int64(window)+2)*n*int64(stride) <= maxRows {
+		if (int64(end)/int64(window)+2)*n*int64(stride) <= fineRows {
 			break
 		}
 	}
