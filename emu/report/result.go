@@ -110,6 +110,7 @@ type Check struct {
 	High     Number   `json:"high"`
 	Outcome  Outcome  `json:"outcome"`
 	Reason   string   `json:"reason,omitempty"` // why it differs, or why it is undefined
+	Why      string   `json:"why,omitempty"`    // why low and high are what they are
 }
 
 // Phase is a part of the run in which the same flows were active, and the means
@@ -248,7 +249,7 @@ func checksOf(c *metrics.Collector) []Check {
 		k := Check{
 			ID: want.ID, Source: want.Source, Claim: want.Claim, Metric: want.Metric,
 			DuringPs: [2]int64{int64(want.During[0]), int64(want.During[1])},
-			Value:    Number(got), Low: Number(want.Low), High: Number(want.High),
+			Value:    Number(got), Low: Number(want.Low), High: Number(want.High), Why: want.Why,
 		}
 		holds := got >= want.Low && got <= want.High // false when undefined
 		switch expected := want.Expected != "differs"; {

@@ -34,7 +34,7 @@ var keyOf = map[string]string{
 	"Measure.Window": "measure.window",
 	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
 	"Expect.During": "expect[].during", "Expect.Low": "expect[].low", "Expect.High": "expect[].high",
-	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason",
+	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason", "Expect.Why": "expect[].why",
 }
 
 // TestEveryField: each field of Scenario is set by a key, which is documented

@@ -247,6 +247,7 @@ func checkShape() *shape {
 		field{name: "expected", shape: word("holds", "differs"), def: "holds", also: []string{"outcome"},
 			doc: "Whether the claim is known to come out: differs is for one that is known not to, with a reason."},
 		field{name: "reason", shape: text(), also: []string{"because"}, doc: "Why the claim does not come out; required with differs."},
+		field{name: "why", shape: text(), also: []string{"range", "rationale"}, doc: "Why low and high are what they are: what in the text or the figure supports them."},
 	)
 }
 

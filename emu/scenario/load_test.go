@@ -338,7 +338,7 @@ func randomScenario(r *rand.Rand) string {
 	fmt.Fprintf(&b, "  - {name: 'off', group: g.x, from: y, to: B, traffic: constant, rate: %dMb/s}\n", 1+r.IntN(1000))
 	b.WriteString(maybe("events:\n  - {at: 1ms, link: up, rate: 1Mb/s}\n  - {at: 2ms, link: B - on, rate: 3b/s}\n"))
 	b.WriteString(maybe("measure: {window: 33us}\n"))
-	b.WriteString(maybe(fmt.Sprintf("expect:\n  - {id: n, claim: '%s', metric: in.rate / off.rate, during: [1ms, 2ms], low: %v, high: 1e9, expected: differs, reason: 'a: b'}\n",
+	b.WriteString(maybe(fmt.Sprintf("expect:\n  - {id: n, claim: '%s', metric: in.rate / off.rate, during: [1ms, 2ms], low: %v, high: 1e9, expected: differs, reason: 'a: b', why: so}\n",
 		pick("x", "a: b", "# no"), -r.ExpFloat64())))
 	return b.String()
 }

@@ -151,6 +151,9 @@ func (p *printer) check(c Check) {
 	if c.Reason != "" {
 		p.text("    reason", c.Reason)
 	}
+	if c.Why != "" {
+		p.text("    why", c.Why)
+	}
 }
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

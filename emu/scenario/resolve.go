@@ -614,6 +614,7 @@ func (r *resolver) resolveExpect(sh *shape) {
 			High:     get[float64](v, "high"),
 			Expected: get[string](v, "expected"),
 			Reason:   get[string](v, "reason"),
+			Why:      get[string](v, "why"),
 		}
 		if n.get("source") == nil {
 			c.Source = r.s.Source

@@ -123,4 +123,5 @@ type Check struct {
 	High     float64
 	Expected string // "holds" or "differs"
 	Reason   string // why it differs
+	Why      string // why low and high are what they are
 }
