@@ -9,10 +9,10 @@ import (
 )
 
 func TestAllocsOfAFrame(t *testing.T) {
-	for _, f := range []wire.Frame{data2048, ackFrame, fcpFrame} {
+	for _, f := range []wire.Frame{data2048, ackFrame, fcpFrame, ethernet1500, pauseFrame, pfcFrame, notified} {
 		buf := make([]byte, 0, int(f.WireSize())+wire.TrailerSize)
 		tr := trailer
-		tr.Delimiter = f.Kind.Delimiter()
+		tr.Delimiter = f.Delimiter()
 		if n := testing.AllocsPerRun(100, func() { tr.Append(f.Append(buf)) }); n != 0 {
 			t.Errorf("%v: writing allocates %v times", f.Kind, n)
 		}

@@ -8,15 +8,18 @@ import (
 )
 
 var (
-	data2048 = wire.Frame{Kind: wire.Data, Lane: 1, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048}
-	ackFrame = wire.Frame{Kind: wire.Ack, BECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, MSN: 5}
-	fcpFrame = wire.Frame{Kind: wire.FlowControl, FCTBS: 33, FCCL: 132}
-	trailer  = wire.Trailer{Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
+	data2048     = wire.Frame{Kind: wire.Data, Lane: 1, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048}
+	ackFrame     = wire.Frame{Kind: wire.Ack, BECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, MSN: 5}
+	fcpFrame     = wire.Frame{Kind: wire.FlowControl, FCTBS: 33, FCCL: 132}
+	ethernet1500 = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 1500}
+	pauseFrame   = wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 65535}
+	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 65535}
+	trailer      = wire.Trailer{Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
 		Seq: 9, Run: 0xC0FFEE, Port: 4, Incarnation: 1, Delimiter: wire.DataPacket}
 )
 
 func BenchmarkAppend(b *testing.B) {
-	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame} {
+	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			buf := make([]byte, 0, 4200)
@@ -35,10 +38,10 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame} {
+	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			buf, d := f.Append(nil), f.Kind.Delimiter()
+			buf, d := f.Append(nil), f.Delimiter()
 			for b.Loop() {
 				if _, err := wire.Parse(d, buf); err != nil {
 					b.Fatal(err)

@@ -6,8 +6,8 @@ import (
 )
 
 // zeroLevels is how many run lengths of zero bytes have a map of their own: the
-// powers of two from 1 to MaxPayload.
-const zeroLevels = 13
+// powers of two from 1 to 8192, so that no payload takes more than one of each.
+const zeroLevels = 14
 
 // crcTable holds what it takes to compute one reflected CRC of at most 32 bits.
 // The state is that of the shift register: the caller sets the initial value and
@@ -97,8 +97,8 @@ func (t *crcTable) step4(s, x uint32) uint32 {
 }
 
 // padding returns the state after n zero bytes, in a time that does not depend
-// on n as long as n is at most MaxPayload: the payload of every data packet is
-// such a run.
+// on n as long as n is at most MaxMSDU: the payload of every data packet is such a
+// run.
 func (t *crcTable) padding(s uint32, n int) uint32 {
 	const top = zeroLevels - 1
 	for ; n >= 1<<(top+1); n -= 1 << top {

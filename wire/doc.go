@@ -8,6 +8,15 @@
 //	ACK           LRH 8 | BTH 12 | AETH 4  | ICRC 4 | VCRC 2
 //	flow control  Op, FCTBS | VL, FCCL | LPCRC                      (6 bytes)
 //
+// and, of the Ethernet family,
+//
+//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | payload | FCS 4
+//	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
+//	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
+//
+// The payload of a data frame is padding, but for the 12 bytes in front that name the
+// flow, where InfiniBand has its headers.
+//
 // Behind the frame's own bytes stands the link trailer (48 bytes, found from the
 // end), which tells the receiver what a cable would have shown it: when the
 // frame was on the line, and in which order.
@@ -25,6 +34,8 @@
 //
 // # Limitations
 //
-// InfiniBand only so far, with local routing (no GRH), reliable connected
-// SEND-only packets and their ACKs. A payload is padding: its bytes are zero.
+// Of InfiniBand, packets with local routing (no GRH): reliable connected SEND-only
+// packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
+// VLAN but with a priority; a PFC frame stops all its classes for one time. A payload
+// is padding: its bytes are zero.
 package wire

@@ -13,7 +13,7 @@ func ExampleFrame_Append() {
 	f := wire.Frame{Kind: wire.FlowControl, Op: wire.OpNormal, FCTBS: 33, FCCL: 132}
 	t := wire.Trailer{
 		Head: unit.Time(5 * unit.Microsecond), Due: unit.Time(5001 * unit.Nanosecond),
-		Seq: 1, Port: 3, Delimiter: f.Kind.Delimiter(),
+		Seq: 1, Port: 3, Delimiter: f.Delimiter(),
 	}
 	b := f.Append(nil)
 	fmt.Printf("frame %x\n", b)

@@ -7,7 +7,7 @@ type Kind uint8
 
 // The kinds of frames.
 const (
-	Data          Kind = iota + 1 // an InfiniBand RC SEND-only packet; on Ethernet a tagged frame
+	Data          Kind = iota + 1 // an InfiniBand RC SEND-only packet; on Ethernet a frame with an 802.1Q tag
 	Ack                           // an InfiniBand RC ACK packet
 	FlowControl                   // an InfiniBand flow control packet (FCP)
 	Pause                         // an Ethernet PAUSE frame (IEEE 802.3, annex 31B)
@@ -74,17 +74,17 @@ const (
 // are zero, so that two frames are the same when == says so.
 type Frame struct {
 	Kind   Kind
-	Family Family // of Data; what else there is belongs to one family only
+	Family Family // of Data; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
 	Tagged bool   // Ethernet Data, Notification: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 
-	Src, Dst LID    // Data, Ack
+	Src, Dst LID    // Data, Ack; of PAUSE and PFC frames, Src is the machine that asks
 	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits
 	MSN      uint32 // Ack: message sequence number, 24 bits
-	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload
+	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU
 
 	Op    Op     // FlowControl
 	FCTBS uint16 // FlowControl: total blocks sent, modulo 4096
@@ -95,7 +95,8 @@ type Frame struct {
 	Stopped uint8  // PriorityPause: those of them that stop for Quanta; the others may go on
 
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
-	// frame, QP and PSN are those of the sampled frame.
+	// frame; FECN, QP, PSN and Payload are those of the sampled frame as far as the
+	// octets that it carries reach, and zero behind. With 14 octets all are there.
 	Fb          uint8  // Notification: quantised feedback, 0 to 63
 	Octets      uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64
 	SampledLane uint8  // Notification: priority of the sampled frame
@@ -128,8 +129,16 @@ const HeaderSize = LRHSize + BTHSize
 // BlockSize is the unit of InfiniBand's credits (IBTA Volume 1, 7.9.4.3).
 const BlockSize = 64
 
+// ethernet reports whether f is a frame of Ethernet.
+func (f *Frame) ethernet() bool {
+	return f.Kind >= Pause && f.Kind <= Notification || f.Kind == Data && f.Family == Ethernet
+}
+
 // WireSize returns how many bytes f has in a datagram, without the trailer.
 func (f *Frame) WireSize() unit.Size {
+	if f.ethernet() {
+		return ethernetSize(f)
+	}
 	switch f.Kind {
 	case Data:
 		return HeaderSize + unit.Size(f.Payload) + ICRCSize + VCRCSize
@@ -157,14 +166,20 @@ type Framing uint8
 
 const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
-	// payload, an ACK is 20 bytes, flow control packets take no time.
+	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
+	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
+	// PFC and CNM are their bytes, FCS included.
 	PaperFraming Framing = iota
-	// WireFraming counts the bytes that are really sent.
+	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
+	// line needs for a frame: LineOverhead.
 	WireFraming
 )
 
 // Length returns the length of f on the line.
 func (g Framing) Length(f *Frame) unit.Size {
+	if f.ethernet() {
+		return g.ethernetLength(f)
+	}
 	if g == WireFraming {
 		return f.WireSize()
 	}
@@ -175,5 +190,17 @@ func (g Framing) Length(f *Frame) unit.Size {
 		return HeaderSize
 	default:
 		return 0
+	}
+}
+
+// ethernetLength is Length of an Ethernet frame.
+func (g Framing) ethernetLength(f *Frame) unit.Size {
+	switch {
+	case g == WireFraming:
+		return ethernetSize(f) + LineOverhead
+	case f.Kind == Data:
+		return unit.Size(f.Payload)
+	default:
+		return ethernetSize(f)
 	}
 }

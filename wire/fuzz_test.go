@@ -19,7 +19,7 @@ func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 		}
 		return
 	}
-	if f.Kind.Delimiter() != d {
+	if f.Delimiter() != d {
 		t.Fatalf("a %v came out of a %v", f.Kind, d)
 	}
 	if int(f.WireSize()) != len(b) {

@@ -6,14 +6,15 @@ import (
 )
 
 // Delimiter says which symbol stood in front of a frame on a real link, where it
-// tells data packets from link packets. In a datagram the trailer carries it.
-// The zero value is invalid on purpose.
+// tells data packets from link packets; Ethernet has one for all frames. In a
+// datagram the trailer carries it. The zero value is invalid on purpose.
 type Delimiter uint8
 
 // The delimiters.
 const (
-	DataPacket Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
-	LinkPacket                      // FlowControl
+	DataPacket   Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
+	LinkPacket                        // FlowControl
+	StartOfFrame                      // Ethernet: DA ... FCS
 )
 
 func (d Delimiter) String() string {
@@ -22,17 +23,21 @@ func (d Delimiter) String() string {
 		return "data packet"
 	case LinkPacket:
 		return "link packet"
+	case StartOfFrame:
+		return "ethernet frame"
 	default:
 		return "none"
 	}
 }
 
-// Delimiter returns the delimiter of frames of kind k; that of no frame is 0.
-func (k Kind) Delimiter() Delimiter {
-	switch k {
-	case Data, Ack:
+// Delimiter returns the delimiter of f; that of no frame is 0.
+func (f *Frame) Delimiter() Delimiter {
+	switch {
+	case f.ethernet():
+		return StartOfFrame
+	case f.Kind == Data, f.Kind == Ack:
 		return DataPacket
-	case FlowControl:
+	case f.Kind == FlowControl:
 		return LinkPacket
 	default:
 		return 0
@@ -41,14 +46,24 @@ func (k Kind) Delimiter() Delimiter {
 
 // Append appends the bytes of f to b: WireSize of them, every one written. It
 // does not allocate if b has room. Of a field that is too large only the bits
-// that fit are written. It panics if the payload of a Data frame is above
-// MaxPayload or not a multiple of 4, which would be an error of the program. A
+// that fit are written, and of what is not independent nothing twice: a class that
+// stops without being one that the frame speaks of, or for 0 quanta, goes on. It
+// panics if the payload of a Data frame is above MaxPayload or not a multiple of 4,
+// on Ethernet outside MinMSDU to MaxMSDU, which would be an error of the program. A
 // frame of no kind has no bytes.
 func (f *Frame) Append(b []byte) []byte {
-	if f.Kind == Data && (f.Payload > MaxPayload || f.Payload%4 != 0) {
+	ethernet := f.ethernet()
+	switch {
+	case f.Kind != Data:
+	case ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
+		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
+	case !ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
 		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
 	}
 	b = slices.Grow(b, int(f.WireSize()))
+	if ethernet {
+		return appendEthernet(b, f)
+	}
 	switch f.Kind {
 	case Data:
 		return appendData(b, f)
@@ -71,6 +86,8 @@ func Parse(d Delimiter, b []byte) (f Frame, err error) {
 		err = parsePacket(&f, b)
 	case LinkPacket:
 		err = parseFCP(&f, b)
+	case StartOfFrame:
+		err = parseEthernet(&f, b)
 	default:
 		err = refuse("Trailer.Delimiter", 0, ErrUnsupported)
 	}

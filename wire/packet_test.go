@@ -152,7 +152,7 @@ func TestGolden(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("Append:\n%x, want\n%x", got, want)
 			}
-			f, err := wire.Parse(c.frame.Kind.Delimiter(), want)
+			f, err := wire.Parse(c.frame.Delimiter(), want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestFramesComeBack(t *testing.T) {
 		if got, want := unit.Size(len(b)), f.WireSize(); got != want {
 			t.Fatalf("%+v has %d bytes, WireSize says %d", f, got, want)
 		}
-		got, err := wire.Parse(f.Kind.Delimiter(), b)
+		got, err := wire.Parse(f.Delimiter(), b)
 		if err != nil {
 			t.Fatalf("%+v: %v", f, err)
 		}
@@ -259,7 +259,7 @@ func TestEveryTruncationIsRefused(t *testing.T) {
 	for _, f := range append(samples(), data2048) {
 		b := f.Append(nil)
 		for n := range b {
-			got, err := wire.Parse(f.Kind.Delimiter(), b[:n])
+			got, err := wire.Parse(f.Delimiter(), b[:n])
 			if !errors.Is(err, wire.ErrTruncated) {
 				t.Fatalf("%v cut to %d of %d bytes: %v, want %v", f.Kind, n, len(b), err, wire.ErrTruncated)
 			}
@@ -295,7 +295,7 @@ func TestTrailingBytesAreRefused(t *testing.T) {
 	for _, f := range samples() {
 		b := f.Append(nil)
 		for _, more := range [][]byte{{0}, {1}, {0, 0, 0, 0}, make([]byte, 48)} {
-			if _, err := wire.Parse(f.Kind.Delimiter(), append(b[:len(b):len(b)], more...)); !errors.Is(err, wire.ErrTrailing) {
+			if _, err := wire.Parse(f.Delimiter(), append(b[:len(b):len(b)], more...)); !errors.Is(err, wire.ErrTrailing) {
 				t.Errorf("%v and %d bytes: %v, want %v", f.Kind, len(more), err, wire.ErrTrailing)
 			}
 		}
@@ -307,7 +307,7 @@ func TestEveryBitFlipIsRefused(t *testing.T) {
 		b := f.Append(nil)
 		for bit := range 8 * len(b) {
 			b[bit/8] ^= 1 << (bit % 8)
-			if got, err := wire.Parse(f.Kind.Delimiter(), b); err == nil {
+			if got, err := wire.Parse(f.Delimiter(), b); err == nil {
 				t.Fatalf("%v with bit %d of byte %d changed passes as %+v", f.Kind, bit%8, bit/8, got)
 			}
 			b[bit/8] ^= 1 << (bit % 8)
@@ -430,7 +430,7 @@ func TestWrongChecksums(t *testing.T) {
 }
 
 func TestParseWantsADelimiter(t *testing.T) {
-	for _, d := range []wire.Delimiter{0, 3, 255} {
+	for _, d := range []wire.Delimiter{0, 4, 255} {
 		if _, err := wire.Parse(d, ackFrame.Append(nil)); !errors.Is(err, wire.ErrUnsupported) {
 			t.Errorf("delimiter %d: %v, want %v", d, err, wire.ErrUnsupported)
 		}

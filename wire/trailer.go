@@ -57,7 +57,7 @@ type Trailer struct {
 	Run         uint32        // tells one run from another
 	Port        uint16        // number of the sending port in the fabric
 	Incarnation uint16        // how often the link has come up before
-	Delimiter   Delimiter     // what the frame is: DataPacket or LinkPacket
+	Delimiter   Delimiter     // how Parse reads the frame
 }
 
 // Append appends the TrailerSize bytes of t to b. The caller keeps to the ranges
@@ -106,7 +106,7 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 		Delimiter:   Delimiter(last >> 24),
 	}
 	switch {
-	case t.Delimiter != DataPacket && t.Delimiter != LinkPacket:
+	case t.Delimiter < DataPacket || t.Delimiter > StartOfFrame:
 		return Trailer{}, nil, refuse("Trailer.Delimiter", 44, ErrUnsupported)
 	case t.Head < 0:
 		return Trailer{}, nil, refuse("Trailer.Head", 0, ErrRange)

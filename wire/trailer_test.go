@@ -66,7 +66,7 @@ func TestTrailerRefusals(t *testing.T) {
 		{"due below zero", 8, 0xFF, wire.ParseError{Field: "Trailer.Due", Offset: 8, Reason: wire.ErrRange}},
 		{"promise below zero", 16, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 16, Reason: wire.ErrRange}},
 		{"no delimiter", 44, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
-		{"unknown delimiter", 44, 3, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
+		{"unknown delimiter", 44, 4, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
 		{"version", 45, 2, wire.ParseError{Field: "Trailer.Version", Offset: 45, Reason: wire.ErrUnsupported}},
 		{"magic", 46, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
 		{"magic", 47, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
@@ -85,7 +85,7 @@ func TestTrailerRefusals(t *testing.T) {
 func TestDatagram(t *testing.T) {
 	for _, f := range append(samples(), data2048) {
 		tr := trailer
-		tr.Delimiter = f.Kind.Delimiter()
+		tr.Delimiter = f.Delimiter()
 		b := tr.Append(f.Append(dirty(int(f.WireSize()) + wire.TrailerSize)))
 		got, frame, err := wire.ParseTrailer(b)
 		if err != nil || got != tr {

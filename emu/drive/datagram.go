@@ -8,14 +8,14 @@ import (
 )
 
 // maxDatagram is the size of the largest frame with its trailer.
-const maxDatagram = wire.HeaderSize + wire.MaxPayload + wire.ICRCSize + wire.VCRCSize + wire.TrailerSize
+const maxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram.
 func encode(b []byte, t *port.Transmission, p *path, seq, run uint32) []byte {
 	b = t.Frame.Append(b)
 	trailer := wire.Trailer{
 		Head: t.Start, Due: t.Due, Promise: t.Due, Duration: t.Duration, Length: t.Length,
-		Seq: seq, Run: run, Port: uint16(p.number), Delimiter: t.Frame.Kind.Delimiter(),
+		Seq: seq, Run: run, Port: uint16(p.number), Delimiter: t.Frame.Delimiter(),
 	}
 	return trailer.Append(b)
 }

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// CNMSize is the size of a CNM in front of what it carries of the sampled frame, in
+// bytes.
+const CNMSize = 24
+
+// MaxOctets is how much of the MSDU of the sampled frame a CNM carries at most.
+const MaxOctets = 64
+
+// CNM is a congestion notification message (IEEE 802.1Qau), CNMSize bytes behind the
+// EtherType 22E7, the high byte of each field first. The first Octets bytes of the
+// sampled frame's MSDU follow, from its EtherType on.
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+-------+-----------+-----------+-------------------------------+
+//	|Version|     0     |    Fb     |           CPID (64)           |  0
+//	+-------+-----------+-----------+                               |
+//	|                                                               |  4
+//	|                               +-------------------------------+
+//	|                               |            QOffset            |  8
+//	+-------------------------------+-----+-+-----------------------+
+//	|            QDelta             | PCP |D|           0           | 12
+//	+-------------------------------+-----+-+-----------------------+
+//	|               destination of the sampled frame                | 16
+//	|                               +-------------------------------+
+//	|                               |            Octets             | 20
+//	+-------------------------------+-------------------------------+
+type CNM struct {
+	Version      uint8  // 0 to 15; 0 is the only one
+	Fb           uint8  // quantised feedback, 0 to 63
+	CPID         uint64 // which congestion point
+	QOffset      int16  // Qeq - q, in units of 64 octets
+	QDelta       int16  // q - qold, in units of 64 octets
+	Priority     uint8  // of the sampled frame, 0 to 7
+	DropEligible bool   // D, of the sampled frame
+	Dst          MAC    // of the sampled frame
+	Octets       uint16 // how many bytes of its MSDU follow, 0 to MaxOctets
+}
+
+// Append appends the CNMSize bytes of m to b. Of a field that is too large only the
+// bits that fit are written.
+func (m *CNM) Append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(m.Version)<<12|uint16(m.Fb&0x3F))
+	b = binary.BigEndian.AppendUint64(b, m.CPID)
+	b = binary.BigEndian.AppendUint32(b, uint32(uint16(m.QOffset))<<16|uint32(uint16(m.QDelta)))
+	b = VLANTag{Priority: m.Priority, DropEligible: m.DropEligible}.Append(b)
+	return binary.BigEndian.AppendUint16(m.Dst.appendTo(b), m.Octets)
+}
+
+// ParseCNM reads a CNM from the front of b and returns what follows it, which begins
+// with the Octets bytes of the sampled frame. It refuses too few bytes, reserved
+// bits, and Octets above MaxOctets.
+func ParseCNM(b []byte) (m CNM, rest []byte, err error) {
+	if len(b) < CNMSize {
+		return CNM{}, nil, refuse("CNM", len(b), ErrTruncated)
+	}
+	first := binary.BigEndian.Uint16(b)
+	encapsulated, _, _ := ParseVLANTag(b[14:])
+	m = CNM{
+		Version:      uint8(first >> 12),
+		Fb:           uint8(first & 0x3F),
+		CPID:         binary.BigEndian.Uint64(b[2:]),
+		QOffset:      int16(binary.BigEndian.Uint16(b[10:])),
+		QDelta:       int16(binary.BigEndian.Uint16(b[12:])),
+		Priority:     encapsulated.Priority,
+		DropEligible: encapsulated.DropEligible,
+		Dst:          macAt(b, 16),
+		Octets:       binary.BigEndian.Uint16(b[22:]),
+	}
+	rest = b[CNMSize:]
+	switch {
+	case first&0x0FC0 != 0:
+		err = refuse("CNM.Reserved", 0, ErrReserved)
+	case encapsulated.VID != 0:
+		err = refuse("CNM.Reserved", 14, ErrReserved)
+	case m.Octets > MaxOctets:
+		err = refuse("CNM.Octets", 22, ErrRange)
+	case len(rest) < int(m.Octets):
+		err = refuse("CNM.MSDU", CNMSize, ErrTruncated)
+	}
+	if err != nil {
+		return CNM{}, nil, err
+	}
+	return m, rest, nil
+}
+
+// sampledHead is how much of a sampled frame's MSDU is not zero: its EtherType and
+// the header of its payload.
+const sampledHead = 2 + MinMSDU
+
+// sampled returns the first bytes of the MSDU that f, a Notification, carries; those
+// behind them are zeros.
+func sampled(f *Frame) (head [sampledHead]byte) {
+	appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f)
+	if n := int(min(f.Octets, MaxOctets)); n < len(head) {
+		clear(head[n:])
+	}
+	return head
+}
+
+// appendNotification appends what follows the tags of a CNM frame, but for the zeros
+// behind the head of the sampled frame.
+func appendNotification(b []byte, f *Frame) []byte {
+	m := CNM{
+		Fb: f.Fb, CPID: f.CPID, QOffset: f.QOffset, QDelta: f.QDelta,
+		Priority: f.SampledLane, Dst: f.SampledDst.MAC(), Octets: uint16(min(f.Octets, MaxOctets)),
+	}
+	b = m.Append(binary.BigEndian.AppendUint16(b, typeNotification))
+	head := sampled(f)
+	return append(b, head[:min(len(head), int(m.Octets))]...)
+}
+
+// parseNotification completes f with a CNM, which starts at b[at]; b is all but the
+// FCS. What a CNM carries of the sampled frame must be a Data frame's, and of the
+// flow that the CN-TAG names if there is one.
+func parseNotification(f *Frame, b []byte, at int) error {
+	m, rest, err := ParseCNM(b[at:])
+	switch {
+	case err != nil:
+		return shift(err, at)
+	case m.Version != 0:
+		return refuse("CNM.Version", at, ErrUnsupported)
+	case m.DropEligible:
+		return refuse("CNM.DEI", at+14, ErrUnsupported)
+	}
+	if f.SampledDst, err = machineAt(b, at+16, "CNM.DA"); err != nil {
+		return err
+	}
+	f.Kind = Notification
+	f.Fb, f.CPID, f.QOffset, f.QDelta = m.Fb, m.CPID, m.QOffset, m.QDelta
+	f.SampledLane, f.Octets = m.Priority, uint8(m.Octets)
+	at += CNMSize
+
+	var head [sampledHead]byte
+	copy(head[:], rest[:m.Octets])
+	w := binary.BigEndian.Uint32(head[2:]) & 0xFFFFFF
+	if f.Tagged {
+		w = w&0xFF0000 | f.QP // the tag has the low bits, also where the MSDU is cut in front of them
+	}
+	f.QP = w
+	w = binary.BigEndian.Uint32(head[6:])
+	f.FECN, f.PSN = w&dataMark != 0, w&0xFFFFFF
+	f.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
+	if want := sampled(f); !bytes.Equal(want[:], head[:]) {
+		return refuse("CNM.MSDU", at, ErrUnsupported)
+	}
+	if n := min(len(head), int(m.Octets)); !allZero(rest[n:]) {
+		return refuse("CNM.MSDU", at+n, ErrPayload)
+	}
+	return wantSize(f, b)
+}

@@ -1,0 +1,268 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"fabemu/wire/unit"
+)
+
+// The sizes of the parts of an Ethernet frame, in bytes.
+const (
+	EthernetHeaderSize = 18 // both addresses, the 802.1Q tag, the EtherType
+	CNTagSize          = 4  // stands between the two last where there is one
+	FCSSize            = 4
+)
+
+// MinFrame is the size of the shortest Ethernet frame, its FCS included (IEEE
+// 802.3, 4A.4.2): a shorter one is filled up with zeros.
+const MinFrame = 64
+
+// LineOverhead is what a frame takes on an Ethernet line beside its own bytes:
+// preamble and start delimiter, 8, and the gap between frames, 12 (IEEE 802.3,
+// 4A.4.2).
+const LineOverhead = 20
+
+// The range of the payload of a Data frame on Ethernet: it begins with a header
+// of MinMSDU bytes, and ends where jumbo frames do.
+const (
+	MinMSDU = 12
+	MaxMSDU = 9000
+)
+
+// MaxFrameSize is the size of the longest frame of either family in a datagram,
+// without the trailer.
+const MaxFrameSize = EthernetHeaderSize + CNTagSize + MaxMSDU + FCSSize
+
+// MAC is an address of Ethernet, its 48 bits in the order of transmission from
+// the highest.
+type MAC uint64
+
+// ControlAddress is where MAC control frames go: the station at the other end of
+// the link, whatever its address is, and nobody behind it (IEEE 802.3, 31B.1).
+const ControlAddress MAC = 0x0180C2000001
+
+// localMAC is the part of a MAC that is the same for all machines of a fabric: an
+// individual address, administered locally. The LID is the rest.
+const localMAC MAC = 0x020000000000
+
+// MAC returns the address on Ethernet of the machine with address l:
+// 02:00:00:00 and l, the high byte first.
+func (l LID) MAC() MAC { return localMAC | MAC(l) }
+
+// LID returns the machine whose address m is, and false if it is nobody's.
+func (m MAC) LID() (LID, bool) { return LID(m), m&^0xFFFF == localMAC }
+
+func (m MAC) String() string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", byte(m>>40), byte(m>>32), byte(m>>24), byte(m>>16), byte(m>>8), byte(m))
+}
+
+// appendTo appends the six bytes of m.
+func (m MAC) appendTo(b []byte) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
+}
+
+// macAt reads the address that starts at b[at].
+func macAt(b []byte, at int) MAC {
+	return MAC(binary.BigEndian.Uint16(b[at:]))<<32 | MAC(binary.BigEndian.Uint32(b[at+2:]))
+}
+
+// machineAt reads the address of a machine of the fabric that starts at b[at].
+func machineAt(b []byte, at int, field string) (LID, error) {
+	l, ok := macAt(b, at).LID()
+	if !ok {
+		return 0, refuse(field, at, ErrUnsupported)
+	}
+	return l, nil
+}
+
+// The EtherTypes of the frames that this package writes.
+const (
+	typeVLAN         = 0x8100 // a customer VLAN tag follows (IEEE 802.1Q)
+	typeControl      = 0x8808 // MAC control: PAUSE and PFC (IEEE 802.3, clause 31)
+	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
+	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4)
+)
+
+// DataVersion is the version of the header with which the payload of a Data frame
+// on Ethernet begins.
+const DataVersion = 1
+
+// dataMark is the mark in that header.
+const dataMark = 1 << 31
+
+// appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame,
+// the high byte of each field first. F is the mark. Payload counts itself, without
+// what fills the frame up to MinFrame:
+//
+//	 0                   1                   2                   3
+//	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//	+---------------+-----------------------------------------------+
+//	|  Version = 1  |                      QP                       |
+//	+-+-------------+-----------------------------------------------+
+//	|F|      0      |                      PSN                      |
+//	+-+-------------+---------------+-------------------------------+
+//	|            Payload            |               0               |
+//	+-------------------------------+-------------------------------+
+func appendDataHeader(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint32(b, DataVersion<<24|f.QP&0xFFFFFF)
+	b = binary.BigEndian.AppendUint32(b, uint32(bit(f.FECN, 31))|f.PSN&0xFFFFFF)
+	return binary.BigEndian.AppendUint32(b, f.Payload<<16)
+}
+
+// appendEthernet appends an Ethernet frame of any kind.
+func appendEthernet(b []byte, f *Frame) []byte {
+	start := len(b)
+	dst := f.Dst.MAC()
+	if f.Kind.Control() {
+		dst = ControlAddress
+	}
+	b = f.Src.MAC().appendTo(dst.appendTo(b))
+	switch f.Kind {
+	case Pause:
+		b = appendPause(b, f)
+	case PriorityPause:
+		b = appendPriorityPause(b, f)
+	case Notification:
+		b = appendNotification(appendTags(b, f), f)
+	case Data:
+		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
+		b = appendDataHeader(b, f)
+	}
+	head := len(b) - start
+	end := start + int(f.WireSize()) - FCSSize
+	b = b[:end]
+	clear(b[start+head:])
+	return appendFCS(b, start, head)
+}
+
+// appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG
+// if it has one.
+func appendTags(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint16(b, typeVLAN)
+	b = VLANTag{Priority: f.Lane}.Append(b)
+	if f.Tagged {
+		b = CNTag(f.QP).Append(b)
+	}
+	return b
+}
+
+// parseEthernet reads an Ethernet frame into f. As on a cable, the FCS tells
+// whether it came whole; what it is comes after.
+func parseEthernet(f *Frame, b []byte) error {
+	switch {
+	case len(b) < MinFrame:
+		return refuse("frame", len(b), ErrTruncated)
+	case len(b) > MaxFrameSize:
+		return refuse("frame", MaxFrameSize, ErrTrailing)
+	}
+	end := len(b) - FCSSize
+	head := EthernetHeaderSize + MinMSDU
+	if binary.BigEndian.Uint16(b[EthernetHeaderSize-2:]) == typeCNTag {
+		head += CNTagSize
+	}
+	padding := allZero(b[head:end])
+	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
+		return refuse("FCS", end, ErrChecksum)
+	}
+	var err error
+	if f.Src, err = machineAt(b, 6, "SA"); err != nil {
+		return err
+	}
+	const behindAddresses = 12
+	switch binary.BigEndian.Uint16(b[behindAddresses:]) {
+	case typeControl:
+		if macAt(b, 0) != ControlAddress {
+			return refuse("DA", 0, ErrUnsupported)
+		}
+		return parseControl(f, b[:end])
+	case typeVLAN:
+	default:
+		return refuse("EtherType", behindAddresses, ErrUnsupported)
+	}
+	if f.Dst, err = machineAt(b, 0, "DA"); err != nil {
+		return err
+	}
+	tag, rest, err := ParseVLANTag(b[behindAddresses+2 : end])
+	switch {
+	case err != nil:
+		return shift(err, behindAddresses+2)
+	case tag.DropEligible:
+		return refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
+	case tag.VID != 0:
+		return refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+	}
+	f.Lane = tag.Priority
+	if binary.BigEndian.Uint16(rest) == typeCNTag {
+		var t CNTag
+		if t, rest, err = ParseCNTag(rest); err != nil {
+			return shift(err, EthernetHeaderSize-2)
+		}
+		f.Tagged, f.QP = true, uint32(t)
+	}
+	at := end - len(rest) + 2
+	switch binary.BigEndian.Uint16(rest) {
+	case typeData:
+		return parseEthernetData(f, b[:end], at, padding)
+	case typeNotification:
+		return parseNotification(f, b[:end], at)
+	default:
+		return refuse("EtherType", at-2, ErrUnsupported)
+	}
+}
+
+// parseEthernetData completes f with what is special to a Data frame, whose payload
+// starts at b[at]. All behind its header is zeros if padding says so.
+func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
+	first, second, third := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:]), binary.BigEndian.Uint32(b[at+8:])
+	n := int(third >> 16)
+	switch {
+	case first>>24 != DataVersion:
+		return refuse("data.Version", at, ErrUnsupported)
+	case f.Tagged && CNTag(f.QP) != CNTag(first):
+		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
+	case second&(0x7F<<24) != 0:
+		return refuse("data.Reserved", at+4, ErrReserved)
+	case third&0xFFFF != 0:
+		return refuse("data.Reserved", at+10, ErrReserved)
+	case n < MinMSDU || n > MaxMSDU:
+		return refuse("data.Payload", at+8, ErrRange)
+	case !padding:
+		return refuse("payload", at+MinMSDU, ErrPayload)
+	}
+	f.Kind = Data
+	f.Family = Ethernet
+	f.QP = first & 0xFFFFFF
+	f.FECN = second&dataMark != 0
+	f.PSN = second & 0xFFFFFF
+	f.Payload = uint32(n)
+	return wantSize(f, b)
+}
+
+// wantSize refuses a frame f that stands in b, all but its FCS, if it is longer or
+// shorter than it says.
+func wantSize(f *Frame, b []byte) error {
+	switch want := int(f.WireSize()) - FCSSize; {
+	case len(b) < want:
+		return refuse("frame", len(b), ErrTruncated)
+	case len(b) > want:
+		return refuse("frame", want, ErrTrailing)
+	}
+	return nil
+}
+
+// ethernetSize returns how many bytes an Ethernet frame has in a datagram.
+func ethernetSize(f *Frame) unit.Size {
+	n := unit.Size(0)
+	switch f.Kind {
+	case Data:
+		n = EthernetHeaderSize + unit.Size(f.Payload) + FCSSize
+	case Notification:
+		n = EthernetHeaderSize + CNMSize + unit.Size(min(f.Octets, MaxOctets)) + FCSSize
+	}
+	if f.Tagged {
+		n += CNTagSize
+	}
+	return max(n, MinFrame)
+}

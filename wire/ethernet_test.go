@@ -1,0 +1,451 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// notified is the notification that a frame of flow 0x561234 has caused.
+var notified = wire.Frame{
+	Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
+	Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+}
+
+// Frames of Ethernet and their bytes but for the zeros that fill them up, as a
+// program in another language computed them.
+var ethernetGolden = []struct {
+	name  string
+	frame wire.Frame
+	hex   string
+	size  int
+	fcs   string
+}{
+	{
+		"PAUSE, 65535 quanta", wire.Frame{Kind: wire.Pause, Src: 1, Quanta: 65535},
+		"0180c2000001 020000000001 8808 0001 ffff", 64, "DD7CB2FF",
+	}, {
+		"PFC, priority 3, 65535 quanta", wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 8, Stopped: 8, Quanta: 65535},
+		"0180c2000001 020000000001 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "B0B229C3",
+	}, {
+		"PFC, priority 3 stops and 4 goes on", wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 0x18, Stopped: 8, Quanta: 65535},
+		"0180c2000001 020000000001 8808 0101 0018 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "86C83069",
+	}, {
+		"CNM, 20 octets of the sampled frame", notified,
+		"020000000001 0200000000aa 8100 c000 22e9 1234 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0014 88b5 01561234 00000007 05dc0000", 70, "16D0D90F",
+	}, {
+		"CNM, nothing of the sampled frame", wire.Frame{
+			Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 1, Fb: 33, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+		},
+		"020000000001 0200000000aa 8100 c000 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0000", 64, "EA9CEF2D",
+	}, {
+		"data, the shortest, marked", wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, FECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 12},
+		"020000000005 020000000003 8100 6000 88b5 01000012 80000007 000c0000", 64, "F628503B",
+	}, {
+		"data with a CN-TAG", wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 7, Tagged: true, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Payload: 64},
+		"020000000005 020000000003 8100 e000 22e9 0012 88b5 01ab0012 00000007 00400000", 90, "8B263853",
+	},
+}
+
+func TestEthernetGolden(t *testing.T) {
+	for _, c := range ethernetGolden {
+		t.Run(c.name, func(t *testing.T) {
+			want := make([]byte, c.size-wire.FCSSize)
+			copy(want, unhex(t, c.hex))
+			want = append(want, unhex(t, c.fcs)...)
+			got := c.frame.Append(dirty(len(want)))
+			if !bytes.Equal(got, want) {
+				t.Errorf("Append:\n%x, want\n%x", got, want)
+			}
+			f, err := wire.Parse(wire.StartOfFrame, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f != c.frame {
+				t.Errorf("Parse:\n%s", cmp.Diff(c.frame, f))
+			}
+			front := []byte("in front")
+			if got := c.frame.Append(front); !bytes.Equal(got, append([]byte("in front"), want...)) {
+				t.Errorf("Append behind other bytes: %x", got)
+			}
+		})
+	}
+}
+
+// A CNM that another congestion point wrote, of a frame that this package does not
+// write: the parts are read, the frame is refused.
+func TestForeignCNM(t *testing.T) {
+	b := append(unhex(t, "020000000001 0200000000aa 8100 c000 22e9 1234 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0014 0800"), make([]byte, 18)...)
+	b = append(b, unhex(t, "0BC679ED")...)
+	if got, want := wire.FCS(b[:66]), binary.LittleEndian.Uint32(b[66:]); got != want {
+		t.Errorf("FCS %08x, want %08x", got, want)
+	}
+	vlan, rest, err := wire.ParseVLANTag(b[14:])
+	if want := (wire.VLANTag{Priority: 6}); err != nil || vlan != want {
+		t.Errorf("802.1Q tag %+v, %v, want %+v", vlan, err, want)
+	}
+	tag, rest, err := wire.ParseCNTag(rest)
+	if err != nil || tag != 0x1234 {
+		t.Errorf("CN-TAG %#x, %v, want 0x1234", tag, err)
+	}
+	m, rest, err := wire.ParseCNM(rest[2:])
+	want := wire.CNM{Fb: 33, CPID: 0x0200000000AA0001, QOffset: -10, QDelta: 5, Priority: 3, Dst: wire.LID(2).MAC(), Octets: 20}
+	if err != nil || m != want || len(rest) != 20+wire.FCSSize {
+		t.Errorf("CNM %+v, %d bytes behind, %v, want %+v", m, len(rest), err, want)
+	}
+	if got := m.Append(nil); !bytes.Equal(got, b[22:46]) {
+		t.Errorf("CNM written again:\n%x, want\n%x", got, b[22:46])
+	}
+	if _, err := wire.Parse(wire.StartOfFrame, b); !refusedFor(err, wire.ParseError{Field: "CNM.MSDU", Offset: 46, Reason: wire.ErrUnsupported}) {
+		t.Errorf("Parse says %v", err)
+	}
+}
+
+// randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
+func randomEthernet(r *unit.Random) wire.Frame {
+	n := func(below uint64) uint64 { return r.Below(below) }
+	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[n(4)], Src: wire.LID(n(1 << 16))}
+	switch f.Kind {
+	case wire.Pause:
+		f.Quanta = uint16(n(1 << 16))
+		return f
+	case wire.PriorityPause:
+		f.Classes = uint8(n(256))
+		if f.Stopped = uint8(n(256)) & f.Classes; f.Stopped != 0 {
+			f.Quanta = 1 + uint16(n(1<<16-1))
+		}
+		return f
+	}
+	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
+	f.QP, f.PSN, f.FECN = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1
+	if f.Kind == wire.Data {
+		f.Family, f.Payload = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1))
+		return f
+	}
+	f.Fb, f.Octets, f.SampledLane, f.SampledDst = uint8(n(64)), uint8(14+n(51)), uint8(n(8)), wire.LID(n(1<<16))
+	f.QOffset, f.QDelta, f.CPID, f.Payload = int16(n(1<<16)), int16(n(1<<16)), r.Uint64(), uint32(n(wire.MaxMSDU+1))
+	return f
+}
+
+func TestEthernetFramesComeBack(t *testing.T) {
+	r := unit.NewRandom(2, 1)
+	buf := dirty(wire.MaxFrameSize)
+	for range 20000 {
+		f := randomEthernet(r)
+		b := f.Append(buf)
+		if got, want := unit.Size(len(b)), f.WireSize(); got != want || got < wire.MinFrame {
+			t.Fatalf("%+v has %d bytes, WireSize says %d", f, got, want)
+		}
+		got, err := wire.Parse(f.Delimiter(), b)
+		if err != nil {
+			t.Fatalf("%+v: %v", f, err)
+		}
+		if got != f {
+			t.Fatalf("came back with changes:\n%s", cmp.Diff(f, got))
+		}
+	}
+}
+
+func TestFCSIsTheCRC32(t *testing.T) {
+	r := unit.NewRandom(3, 1)
+	for n := uint32(wire.MinMSDU); n <= wire.MaxMSDU; n += 1 + uint32(r.Below(7)) {
+		f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 1, Dst: 2, QP: 9, Payload: n, Tagged: n&1 == 1}
+		b := f.Append(nil)
+		fcs := len(b) - wire.FCSSize
+		if got, want := binary.LittleEndian.Uint32(b[fcs:]), crc32.ChecksumIEEE(b[:fcs]); got != want || got != wire.FCS(b[:fcs]) {
+			t.Fatalf("payload of %d: FCS %08x, want %08x", n, got, want)
+		}
+	}
+}
+
+// What a CNM does not carry of the sampled frame is not known at the other end.
+func TestCNMCarriesWhatItsOctetsReach(t *testing.T) {
+	for octets := range uint8(wire.MaxOctets + 1) {
+		for _, tagged := range []bool{false, true} {
+			f := notified
+			f.Octets, f.Tagged, f.FECN = octets, tagged, true
+			got, err := wire.Parse(wire.StartOfFrame, f.Append(nil))
+			if err != nil {
+				t.Fatalf("%d octets: %v", octets, err)
+			}
+			want := f
+			mask := func(bytes int) uint32 { return 0xFFFFFF &^ (1<<(8*max(0, 3-max(0, bytes))) - 1) }
+			want.QP &= mask(int(octets) - 3)
+			if tagged {
+				want.QP = want.QP&0xFF0000 | f.QP&0xFFFF
+			}
+			want.PSN &= mask(int(octets) - 7)
+			want.FECN = octets > 6
+			if octets < 11 {
+				want.Payload = 0
+			} else if octets == 11 {
+				want.Payload &= 0xFF00
+			}
+			if got != want {
+				t.Fatalf("%d octets:\n%s", octets, cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+func TestEthernetTruncationsAndTrailingBytesAreRefused(t *testing.T) {
+	var e *wire.ParseError
+	for _, c := range ethernetGolden {
+		b := c.frame.Append(nil)
+		for n := range b {
+			got, err := wire.Parse(wire.StartOfFrame, b[:n])
+			if !errors.As(err, &e) || got != (wire.Frame{}) || n < wire.MinFrame && e.Reason != wire.ErrTruncated {
+				t.Fatalf("%s, cut to %d of %d bytes: %+v, %v", c.name, n, len(b), got, err)
+			}
+		}
+		for n := 1; n < 100; n++ {
+			if _, err := wire.Parse(wire.StartOfFrame, append(b[:len(b):len(b)], make([]byte, n)...)); !errors.As(err, &e) {
+				t.Fatalf("%s and %d bytes: %v", c.name, n, err)
+			}
+		}
+	}
+}
+
+// The FCS covers everything: what a cable spoils is a wrong checksum.
+func TestEveryBitFlipOfEthernetIsRefused(t *testing.T) {
+	for _, c := range ethernetGolden {
+		b := c.frame.Append(nil)
+		for bit := range 8 * len(b) {
+			b[bit/8] ^= 1 << (bit % 8)
+			if got, err := wire.Parse(wire.StartOfFrame, b); !errors.Is(err, wire.ErrChecksum) {
+				t.Fatalf("%s with bit %d of byte %d changed: %+v, %v", c.name, bit%8, bit/8, got, err)
+			}
+			b[bit/8] ^= 1 << (bit % 8)
+		}
+	}
+}
+
+// refit gives an Ethernet frame the FCS that its bytes want.
+func refit(b []byte) []byte {
+	end := len(b) - wire.FCSSize
+	binary.LittleEndian.PutUint32(b[end:], wire.FCS(b[:end]))
+	return b
+}
+
+// Each case spoils one thing in a good frame and makes the FCS right again.
+func TestEthernetRefusals(t *testing.T) {
+	data := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100}
+	plain := data
+	plain.Tagged = false
+	pause := wire.Frame{Kind: wire.Pause, Src: 1, Quanta: 9}
+	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 3, Stopped: 3, Quanta: 9}
+	long := notified
+	long.Octets = 64
+	for _, c := range []struct {
+		name   string
+		frame  wire.Frame
+		at     int
+		value  byte
+		field  string
+		offset int
+		reason wire.Reason
+	}{
+		{"another's SA", plain, 7, 1, "SA", 6, wire.ErrUnsupported},
+		{"another's DA", plain, 2, 1, "DA", 0, wire.ErrUnsupported},
+		{"PAUSE to one machine", pause, 0, 0, "DA", 0, wire.ErrUnsupported},
+		{"no tag", plain, 12, 8, "EtherType", 12, wire.ErrUnsupported},
+		{"DEI", plain, 14, 0x70, "802.1Q.DEI", 14, wire.ErrUnsupported},
+		{"VLAN", plain, 15, 1, "802.1Q.VID", 14, wire.ErrUnsupported},
+		{"EtherType", plain, 17, 0, "EtherType", 16, wire.ErrUnsupported},
+		{"EtherType behind a CN-TAG", data, 21, 0, "EtherType", 20, wire.ErrUnsupported},
+		{"a CN-TAG of another flow", data, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
+		{"version", plain, 18, 2, "data.Version", 18, wire.ErrUnsupported},
+		{"reserved, behind the mark", plain, 22, 1, "data.Reserved", 22, wire.ErrReserved},
+		{"reserved, behind the payload", plain, 29, 1, "data.Reserved", 28, wire.ErrReserved},
+		{"payload too small", plain, 27, 11, "data.Payload", 26, wire.ErrRange},
+		{"payload too large", plain, 26, 0x24, "data.Payload", 26, wire.ErrRange},
+		{"payload longer than the frame", plain, 27, 101, "frame", 118, wire.ErrTruncated},
+		{"payload shorter than the frame", plain, 27, 99, "frame", 117, wire.ErrTrailing},
+		{"payload is not padding", plain, 30, 1, "payload", 30, wire.ErrPayload},
+		{"opcode", pause, 15, 2, "control.Opcode", 14, wire.ErrUnsupported},
+		{"behind a PAUSE", pause, 59, 1, "control.Reserved", 18, wire.ErrReserved},
+		{"behind a PFC", pfc, 59, 1, "control.Reserved", 34, wire.ErrReserved},
+		{"class_enable", pfc, 16, 1, "PFC.Reserved", 16, wire.ErrReserved},
+		{"two times", pfc, 21, 8, "PFC.Time", 20, wire.ErrUnsupported},
+		{"the time of another class", pfc, 23, 9, "PFC.Time", 22, wire.ErrUnsupported},
+		{"CNM version", notified, 22, 0x10, "CNM.Version", 22, wire.ErrUnsupported},
+		{"CNM reserved", notified, 22, 1, "CNM.Reserved", 22, wire.ErrReserved},
+		{"CNM DEI", notified, 36, 0x70, "CNM.DEI", 36, wire.ErrUnsupported},
+		{"CNM priority", notified, 37, 1, "CNM.Reserved", 36, wire.ErrReserved},
+		{"CNM destination", notified, 38, 3, "CNM.DA", 38, wire.ErrUnsupported},
+		{"too many octets", notified, 45, 65, "CNM.Octets", 44, wire.ErrRange},
+		{"fewer octets than there are", notified, 45, 64, "CNM.MSDU", 46, wire.ErrTruncated},
+		{"fewer octets than follow", long, 45, 30, "frame", 76, wire.ErrTrailing},
+		{"CNM of another flow", notified, 51, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := c.frame.Append(nil)
+			b[c.at] = c.value
+			want := wire.ParseError{Field: c.field, Offset: c.offset, Reason: c.reason}
+			if f, err := wire.Parse(wire.StartOfFrame, refit(b)); !refusedFor(err, want) {
+				t.Errorf("got %+v, %v, want %v", f, err, &want)
+			}
+		})
+	}
+	if _, err := wire.Parse(wire.StartOfFrame, make([]byte, wire.MaxFrameSize+1)); !errors.Is(err, wire.ErrTrailing) {
+		t.Errorf("a frame that is too long: %v", err)
+	}
+}
+
+func TestPartsOfEthernetRefuseTruncation(t *testing.T) {
+	full := make([]byte, 200)
+	for name, c := range map[string]struct {
+		size  int
+		parse func([]byte) error
+	}{
+		"802.1Q": {wire.VLANTagSize, func(b []byte) error { _, _, err := wire.ParseVLANTag(b); return err }},
+		"CN-TAG": {wire.CNTagSize, func(b []byte) error { _, _, err := wire.ParseCNTag(b); return err }},
+		"PFC":    {wire.PFCSize, func(b []byte) error { _, _, err := wire.ParsePFC(b); return err }},
+		"CNM":    {wire.CNMSize, func(b []byte) error { _, _, err := wire.ParseCNM(b); return err }},
+	} {
+		for n := range c.size {
+			if err := c.parse(full[:n]); !errors.Is(err, wire.ErrTruncated) {
+				t.Errorf("%s of %d bytes: %v", name, n, err)
+			}
+		}
+	}
+	if _, _, err := wire.ParseCNTag(full); !errors.Is(err, wire.ErrUnsupported) {
+		t.Errorf("a CN-TAG of zeros: %v", err)
+	}
+}
+
+// A PFC frame of others may have a time for each class, and times that do not count.
+func TestPFCHoldsWhatOthersWrite(t *testing.T) {
+	want := wire.PFC{Enabled: 0x81, Times: [8]uint16{1, 2, 3, 4, 5, 6, 7, 65535}}
+	b := want.Append(nil)
+	if !bytes.Equal(b, unhex(t, "0081 0001 0002 0003 0004 0005 0006 0007 ffff")) {
+		t.Errorf("written as %x", b)
+	}
+	if got, rest, err := wire.ParsePFC(append(b, 9)); err != nil || got != want || len(rest) != 1 {
+		t.Errorf("came back as %+v, %d bytes behind, %v", got, len(rest), err)
+	}
+}
+
+// What cannot be written is left out: a class that the frame does not speak of, more
+// octets than there can be, numbers that do not fit.
+func TestEthernetCutsWhatDoesNotFit(t *testing.T) {
+	for _, c := range []struct{ frame, want wire.Frame }{
+		{wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 6, Quanta: 9}, wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 2, Quanta: 9}},
+		{wire.Frame{Kind: wire.PriorityPause, Classes: 3, Stopped: 3}, wire.Frame{Kind: wire.PriorityPause, Classes: 3}},
+		{
+			wire.Frame{Kind: wire.Notification, Octets: 255, Fb: 0x81, Lane: 0xF, SampledLane: 0xF, QP: 0xFF000001, PSN: 0xFF000002},
+			wire.Frame{Kind: wire.Notification, Octets: 64, Fb: 1, Lane: 7, SampledLane: 7, QP: 1, PSN: 2},
+		},
+	} {
+		if got, err := wire.Parse(wire.StartOfFrame, c.frame.Append(nil)); err != nil || got != c.want {
+			t.Errorf("%v, %v:\n%s", c.frame.Kind, err, cmp.Diff(c.want, got))
+		}
+	}
+}
+
+func TestAppendPanicsOnEthernetPayloadItCannotWrite(t *testing.T) {
+	for _, n := range []uint32{0, wire.MinMSDU - 1, wire.MaxMSDU + 1, 1 << 31} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: n}
+			f.Append(nil)
+		})
+	}
+}
+
+func TestEthernetLengths(t *testing.T) {
+	data := func(n uint32) wire.Frame { return wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: n} }
+	for _, c := range []struct {
+		name               string
+		frame              wire.Frame
+		paper, bytes, line unit.Size
+	}{
+		{"a 1500-byte frame", data(1500), 1500, 1522, 1542},
+		{"the shortest", data(12), 12, 64, 84},
+		{"filled up by nothing", data(42), 42, 64, 84},
+		{"jumbo", data(9000), 9000, 9022, 9042},
+		{"PAUSE", wire.Frame{Kind: wire.Pause}, 64, 64, 84},
+		{"PFC", wire.Frame{Kind: wire.PriorityPause}, 64, 64, 84},
+		{"CNM", wire.Frame{Kind: wire.Notification, Octets: 64}, 110, 110, 130},
+		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Octets: 64, Tagged: true}, 114, 114, 134},
+	} {
+		if got := c.frame.WireSize(); got != c.bytes {
+			t.Errorf("%s: WireSize %d, want %d", c.name, got, c.bytes)
+		}
+		if got := wire.PaperFraming.Length(&c.frame); got != c.paper {
+			t.Errorf("%s: %d on the line of the papers, want %d", c.name, got, c.paper)
+		}
+		if got := wire.WireFraming.Length(&c.frame); got != c.line {
+			t.Errorf("%s: %d on the line, want %d", c.name, got, c.line)
+		}
+	}
+}
+
+func TestMAC(t *testing.T) {
+	for _, l := range []wire.LID{0, 1, 0xAA, 0x1234, wire.MaxLID, 0xFFFF} {
+		if got, ok := l.MAC().LID(); !ok || got != l {
+			t.Errorf("the machine %#x has the address %v, which is that of %#x, %v", l, l.MAC(), got, ok)
+		}
+	}
+	if got, want := wire.LID(0x12AB).MAC().String(), "02:00:00:00:12:ab"; got != want {
+		t.Errorf("address %q, want %q", got, want)
+	}
+	for _, m := range []wire.MAC{0, wire.ControlAddress, 0x020000010000, 0x010000000001, 1 << 57} {
+		if l, ok := m.LID(); ok {
+			t.Errorf("%v is taken for that of the machine %#x", m, l)
+		}
+	}
+}
+
+// FuzzEthernet also tries each input with its FCS made right: without that, nearly
+// all would end at the first check.
+func FuzzEthernet(f *testing.F) {
+	for _, c := range ethernetGolden {
+		f.Add(c.frame.Append(nil))
+	}
+	r := unit.NewRandom(4, 1)
+	for range 20 {
+		s := randomEthernet(r)
+		f.Add(s.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rewrites(t, wire.StartOfFrame, b)
+		if len(b) >= wire.MinFrame {
+			rewrites(t, wire.StartOfFrame, refit(bytes.Clone(b)))
+		}
+	})
+}
+
+// FuzzEthernetFrame: what Append writes of any values at all, Parse accepts, and it is
+// written the same again.
+func FuzzEthernetFrame(f *testing.F) {
+	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
+	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
+		s := wire.Frame{
+			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[kind%4], Lane: a, Tagged: x, FECN: y,
+			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
+			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
+		}
+		if s.Kind == wire.Data {
+			s.Family, s.Payload = wire.Ethernet, max(s.Payload, wire.MinMSDU)
+		}
+		bytes := s.Append(dirty(int(s.WireSize())))
+		if _, err := wire.Parse(s.Delimiter(), bytes); err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		rewrites(t, s.Delimiter(), bytes)
+	})
+}
