@@ -1,0 +1,124 @@
+package node
+
+import (
+	"math/bits"
+
+	"fabemu/wire/unit"
+)
+
+// TokenBucket is a rate limiter that makes up for time that passes unused, up to its
+// depth: bytes come in at the flow's rate, a packet takes its length out, and starts
+// when the bucket holds that much. The bucket is full in the beginning. So
+//
+//   - over any span t no more bytes start than the depth and what comes in within t
+//     and a picosecond,
+//   - a flow that always has a packet gets its rate exactly: what a start is late by,
+//     rounded to a whole picosecond, is in the bucket for the next one,
+//   - a change of the rate leaves in the bucket what came in at the old one.
+//
+// Nothing is rounded but the instant that Next returns, up; what comes in within that
+// picosecond does not overflow, so that the rate is exact even if the bucket holds one
+// packet only. A packet longer than the bucket is deep makes it that deep.
+type TokenBucket struct {
+	rate  uint64 // bits per second
+	depth tokens
+	level tokens    // at last
+	last  unit.Time // when level was brought up to date
+}
+
+// NewTokenBucket returns a limiter at rate r with a bucket of that depth, which is at
+// least 0.
+func NewTokenBucket(r unit.Rate, depth unit.Size) *TokenBucket {
+	full := tokensOf(depth)
+	return &TokenBucket{rate: uint64(max(r, 0)), depth: full, level: full}
+}
+
+// Next returns when the bucket holds n bytes: now, or later; unit.Never at no rate.
+func (l *TokenBucket) Next(now unit.Time, n unit.Size) unit.Time {
+	want := tokensOf(n)
+	l.deepen(want)
+	now = max(now, l.last)
+	level := l.levelAt(now)
+	if !level.less(want) {
+		return now
+	}
+	want.sub(level)
+	if want.hi >= l.rate { // also at no rate
+		return unit.Never
+	}
+	wait, rest := bits.Div64(want.hi, want.lo, l.rate)
+	if rest > 0 {
+		wait++
+	}
+	return now.Add(unit.Duration(min(wait, uint64(unit.Never))))
+}
+
+// Sent takes n bytes out. It takes out what there is if a packet did not wait.
+func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
+	taken := tokensOf(n)
+	l.deepen(taken)
+	l.settle(now)
+	if l.level.less(taken) {
+		taken = l.level
+	}
+	l.level.sub(taken)
+}
+
+// SetRate lets come in at the old rate what is due until now, and then changes it.
+func (l *TokenBucket) SetRate(now unit.Time, r unit.Rate) {
+	l.settle(now)
+	l.rate = uint64(max(r, 0))
+}
+
+// deepen makes the bucket deep enough.
+func (l *TokenBucket) deepen(n tokens) {
+	if l.depth.less(n) {
+		l.depth = n
+	}
+}
+
+// settle brings the level up to date. Time does not run back: a packet whose start is
+// told late has found its tokens before.
+func (l *TokenBucket) settle(now unit.Time) {
+	now = max(now, l.last)
+	l.level, l.last = l.levelAt(now), now
+}
+
+// levelAt returns the level at now, which is not before last.
+func (l *TokenBucket) levelAt(now unit.Time) tokens {
+	level := l.level
+	level.add(bits.Mul64(l.rate, uint64(now-l.last)))
+	full := l.depth
+	if l.rate > 1 {
+		full.add(0, l.rate-1)
+	}
+	if full.less(level) {
+		return full
+	}
+	return level
+}
+
+// tokens is an amount, in the unit that makes everything a whole number: what comes in
+// within a picosecond at one bit per second. A byte is 8e12 of them. Two words hold
+// what any rate fills in any time, and any depth.
+type tokens struct{ hi, lo uint64 }
+
+// tokensOf returns n bytes.
+func tokensOf(n unit.Size) tokens {
+	hi, lo := bits.Mul64(uint64(max(n, 0)), 8*uint64(unit.Second))
+	return tokens{hi, lo}
+}
+
+func (t tokens) less(u tokens) bool { return t.hi < u.hi || t.hi == u.hi && t.lo < u.lo }
+
+func (t *tokens) add(hi, lo uint64) {
+	var carry uint64
+	t.lo, carry = bits.Add64(t.lo, lo, 0)
+	t.hi += hi + carry
+}
+
+func (t *tokens) sub(u tokens) {
+	var borrow uint64
+	t.lo, borrow = bits.Sub64(t.lo, u.lo, 0)
+	t.hi -= u.hi + borrow
+}
