@@ -68,7 +68,7 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	out.Clock = string(r.options.Clock)
 	out.Timing = string(r.options.Timing)
 	out.Moments = r.moments
-	out.Placement = "goroutine"
+	out.Placement = string(r.options.Placement)
 	if r.options.Clock == WallClock {
 		out.Link = string(r.options.Link)
 		out.Dilation = r.scenario.Wall.Dilation

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/proc"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -55,6 +56,17 @@ type Options struct {
 	Link   Carrier // wall clock; default: UDP
 	Verify Verify  // wall clock; default: VerifyShort
 
+	// Placement says where machines live in a wall run; default: InGoroutines. With
+	// processes, frames can be late: see package drive, Part.
+	Placement Placement
+	// Directory is where the files of processes are kept, in PartsDir; empty means a
+	// temporary one, which is removed.
+	Directory string
+	// ByHand names parts that somebody else starts, and Waiting is told their files
+	// when the run waits for them.
+	ByHand  []string
+	Waiting func(parts []*proc.File)
+
 	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
 	// default they go through bytes, as on a socket.
 	SkipCodec bool
@@ -74,7 +86,8 @@ type Options struct {
 
 // hooks are what the tests of this package put between the parts.
 type hooks struct {
-	wrap    func(link.Link) link.Link // around each end of a link
+	wrap    func(link.Link) link.Link  // around each end of a link
+	started func(part string, pid int) // told of each process of the run
 	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	epoch   func() // called when model time 0 is now
 	ties    []int  // permutes the tie rule
@@ -102,8 +115,14 @@ func (o Options) withDefaults() Options {
 	if o.Link == "" {
 		o.Link = UDP
 	}
+	if o.Placement == "" {
+		o.Placement = InGoroutines
+	}
 	if o.Verify == "" {
 		o.Verify = VerifyShort
+	}
+	if o.Placement != InGoroutines && o.Verify == VerifyShort {
+		o.Verify = VerifyOff
 	}
 	if o.Version == "" {
 		o.Version = "devel"
@@ -130,6 +149,23 @@ func (o Options) check() error {
 	case UDP, Pipe:
 	default:
 		return mistakef("there is no link %q; there are udp and pipe", o.Link)
+	}
+	switch o.Placement {
+	case InGoroutines:
+	case InProcesses, InDomains:
+		switch {
+		case o.Clock == VirtualClock:
+			return mistakef("placement %s goes with the wall clock", o.Placement)
+		case o.Link == Pipe:
+			return mistakef("placement %s needs links between processes: udp", o.Placement)
+		case o.Verify == VerifyOn:
+			return mistakef("verify goes with placement %s: with %s the order of events is not exact, and the verdict says by how much", InGoroutines, o.Placement)
+		}
+	default:
+		return mistakef("there is no placement %q; there are %s, %s and %s", o.Placement, InGoroutines, InProcesses, InDomains)
+	}
+	if len(o.ByHand) > 0 && o.Placement == InGoroutines {
+		return mistakef("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
 	}
 	switch o.Verify {
 	case VerifyShort, VerifyOn, VerifyOff:

@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/metrics"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
@@ -33,11 +34,23 @@ func (r *Result) Write(dir string) error {
 // Run runs a scenario to its end. If ctx is done before, the result covers what
 // was run and is marked partial, and the error is nil. An error that is the
 // user's to mend is a *Mistake; with any other the run has failed.
+//
+// Where a process of the run dies (*proc.Died) there is an error and a result: what
+// was measured until then, marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	r, err := prepare(s, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.run(ctx)
+}
+
+// prepare lays a run out.
+func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	resolved, err := s.Resolved()
 	if err != nil {
 		return nil, err
@@ -52,7 +65,7 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
 		return nil, &Mistake{err}
 	}
-	return r.run(ctx)
+	return r, nil
 }
 
 // run is one run of a scenario.
@@ -74,7 +87,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		log = report.NewEventLog(r.options.Events, r.fabric)
 		sinks = append(sinks, log)
 	}
-	machines, err := build(r.scenario, r.fabric, report.Tee(sinks...))
+	sink := report.Tee(sinks...)
+	machines, err := build(r.scenario, r.fabric, sink)
 	if err != nil {
 		return nil, &Mistake{err}
 	}
@@ -87,10 +101,15 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		figures, err = r.virtual(ctx, machines)
 	} else {
 		machines.Run = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
-		figures, err = r.wall(ctx, machines)
+		if r.options.Placement == InGoroutines {
+			figures, err = r.wall(ctx, machines)
+		} else {
+			figures, err = r.conduct(ctx, machines, sink)
+		}
 	}
 	stop()
-	partial := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err())
+	var died *proc.Died
+	partial := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.As(err, &died)
 	if err != nil && !partial {
 		return nil, err
 	}
@@ -110,7 +129,11 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	result.Verdict.Level, result.Verdict.Reason = report.Judge(result.Verdict.Figures)
-	return &Result{Result: result, Metrics: r.collector, Resolved: r.resolved}, nil
+	out := &Result{Result: result, Metrics: r.collector, Resolved: r.resolved}
+	if died != nil {
+		return out, died
+	}
+	return out, nil
 }
 
 // id returns the number that tells the datagrams of this run from others.

@@ -7,6 +7,8 @@
 //	fabemu graph SCENARIO         draw the fabric and its flows
 //	fabemu generate KIND          print a scenario of some size
 //	fabemu schema                 print the language of scenarios for editors
+//	fabemu node FILE              run one endpoint of a run (run starts it by itself)
+//	fabemu switchd FILE           run one switch of a run (run starts it by itself)
 //	fabemu completion SHELL       print what completes commands in a shell
 //
 // A SCENARIO is a name from the list, the path of a YAML file, or "-" for
@@ -51,6 +53,7 @@ func execute(args []string) int {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), doctorCommand())
+	root.AddCommand(daemonCommands()...)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)

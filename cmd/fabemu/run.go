@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"fabemu/emu"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -24,7 +25,9 @@ type runFlags struct {
 	seed                        uint64
 	sets                        []string
 	force, json, strict, events bool
-	priority                    bool
+	priority, dry               bool
+	placement                   string
+	byHand                      []string
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -59,6 +62,10 @@ The exit status is the worst of all.`,
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), or domain (one for each switch with its endpoints)")
+	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
+	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
+	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains))
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
 	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
@@ -108,7 +115,23 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	defer os.Remove(dir) // it stays if something is in it
 
-	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
+	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
+	if f.dry {
+		if err := emu.Dry(s, options); err != nil {
+			return 0, failure{err}
+		}
+		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, emu.PartsDir))
+		return exitOK, nil
+	}
+	options.Waiting = func(parts []*proc.File) {
+		for _, p := range parts {
+			command := "node"
+			if s.IsSwitch(p.Part) {
+				command = "switchd"
+			}
+			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, emu.PartsDir, emu.PartFile(p.Part)))
+		}
+	}
 	if f.events {
 		file, err := os.Create(filepath.Join(dir, report.EventsFile))
 		if err != nil {
@@ -126,10 +149,10 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	options.Progress = p.show
 	result, err := emu.Run(ctx, s, options)
 	p.end()
-	if err != nil {
+	if result == nil {
 		return 0, failure{err}
 	}
-	if err := result.Write(dir); err != nil {
+	if err := errors.Join(err, result.Write(dir)); err != nil {
 		return 0, failure{err}
 	}
 	if f.json {

@@ -5,6 +5,7 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 // maxDatagram is the size of the largest frame with its trailer.
@@ -26,16 +27,22 @@ var errForeign = errors.New("drive: a datagram of another run or link")
 
 // decode reads a datagram that came on a path.
 func decode(b []byte, p *path, run uint32) (seq uint32, a port.Arrival, err error) {
+	seq, _, a, err = decodeDue(b, p, run)
+	return seq, a, err
+}
+
+// decodeDue is decode for a receiver that does not know when the frame is due.
+func decodeDue(b []byte, p *path, run uint32) (seq uint32, due unit.Time, a port.Arrival, err error) {
 	t, frame, err := wire.ParseTrailer(b)
 	if err != nil {
-		return 0, a, err
+		return 0, 0, a, err
 	}
 	if t.Run != run || t.Port != uint16(p.number) || t.Incarnation != 0 {
-		return 0, a, errForeign
+		return 0, 0, a, errForeign
 	}
 	f, err := wire.Parse(t.Delimiter, frame)
 	if err != nil {
-		return 0, a, err
+		return 0, 0, a, err
 	}
-	return t.Seq, port.Arrival{Frame: f, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, nil
+	return t.Seq, t.Due, port.Arrival{Frame: f, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, nil
 }

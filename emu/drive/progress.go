@@ -23,3 +23,9 @@ func (p *Progress) at(t unit.Time) {
 		p.now.Store(int64(t))
 	}
 }
+
+// Tell sets how far the run is: for one whose parts run in other processes.
+func (p *Progress) Tell(now unit.Time, late int64) {
+	p.now.Store(int64(now))
+	p.late.Store(late)
+}

@@ -298,7 +298,19 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	p, _ := r.send(m, tr)
 	route := &r.routes[slot]
 	r.buf = encode(r.buf[:0], tr, p, p.seq+uint32(p.count)-1, r.fabric.Run)
+	if err := r.depart(p, route, tr); err != nil {
+		return err
+	}
+	route.pending++
+	if !route.unread {
+		route.unread = true
+		r.unread = append(r.unread, int32(slot))
+	}
+	return nil
+}
 
+// depart sends the datagram in buf, which holds tr, and notes how late it is.
+func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
 	due := r.epoch + dilate(tr.Start, r.wall.Dilation)
 	now := r.clock()
 	late := now - due
@@ -328,11 +340,6 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 		return fmt.Errorf("%s: %w", r.name(p), err)
 	}
 	r.Sent++
-	route.pending++
-	if !route.unread {
-		route.unread = true
-		r.unread = append(r.unread, int32(slot))
-	}
 	return nil
 }
 

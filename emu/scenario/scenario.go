@@ -125,3 +125,13 @@ type Check struct {
 	Reason   string // why it differs
 	Why      string // why low and high are what they are
 }
+
+// IsSwitch reports whether s has a switch of that name.
+func (s *Scenario) IsSwitch(name string) bool {
+	for i := range s.Switches {
+		if s.Switches[i].Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"os/signal"
+	"syscall"
+
+	"fabemu/emu"
+
+	"github.com/spf13/cobra"
+)
+
+// daemonCommands are node and switchd: each runs one part of a run whose machines
+// have processes of their own. They do the same; the names are what a list of
+// processes shows.
+func daemonCommands() []*cobra.Command {
+	return []*cobra.Command{
+		daemonCommand("node", "Run one endpoint of a run with --placement process"),
+		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
+	}
+}
+
+func daemonCommand(name, short string) *cobra.Command {
+	var control int
+	c := &cobra.Command{
+		Use:   name + " FILE",
+		Short: short,
+		Long: short + `.
+
+A run starts these by itself. To start one by hand, under a debugger or strace, say
+
+	fabemu run SCENARIO --placement process --by-hand NAME --out DIR
+	fabemu ` + name + ` DIR/` + emu.PartsDir + `/NAME.json
+
+in two terminals, in any order. fabemu run --dry-run writes the files and runs
+nothing. While it runs, it says how it is, in JSON, to whoever connects to
+DIR/` + emu.PartsDir + `/NAME.sock.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			if err := emu.Serve(ctx, args[0], control, version()); err != nil {
+				return failure{err}
+			}
+			return nil
+		},
+	}
+	c.Flags().IntVar(&control, "control-fd", 0, "file descriptor of the socket of the run that has started this")
+	c.Flags().MarkHidden("control-fd")
+	return c
+}

@@ -1,0 +1,94 @@
+package drive
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Merge adds to t what another part of the same run has measured at the same time.
+// The wall time is that of the part that took the longest, and the model time
+// reached that of the one that came the least far.
+func (t *Timing) Merge(o *Timing) {
+	if o.Late > t.Late {
+		t.Worst = o.Worst
+	}
+	t.Hops += o.Hops
+	t.Reached = min(t.Reached, o.Reached)
+	t.Wall = max(t.Wall, o.Wall)
+	t.Lateness.Merge(o.Lateness)
+	t.LatenessT.Merge(o.LatenessT)
+	t.Data += o.Data
+	t.Late += o.Late
+	t.LateT += o.LateT
+	t.Early += o.Early
+	t.Spun += o.Spun
+	t.SpunLate += o.SpunLate
+	t.Stalls = append(t.Stalls, o.Stalls...)
+	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
+	t.Stalls = t.Stalls[:min(len(t.Stalls), maxStalls)]
+	t.StallCount += o.StallCount
+	t.Stalled += o.Stalled
+	t.Sent += o.Sent
+	t.Received += o.Received
+	t.Lost += o.Lost
+	t.Foreign += o.Foreign
+	for i, n := range o.Refused {
+		t.Refused[i] += n
+	}
+	t.LateFrames += o.LateFrames
+	t.LateFrames5 += o.LateFrames5
+	t.LateFramesT += o.LateFramesT
+	t.WorstLate = max(t.WorstLate, o.WorstLate)
+	t.mergeMoments(o.Moments)
+}
+
+// mergeMoments adds moments up; a part in which nothing happened for a while has
+// none for it.
+func (t *Timing) mergeMoments(others []Moment) {
+	for _, o := range others {
+		i, found := slices.BinarySearchFunc(t.Moments, o, func(a, b Moment) int { return cmp.Compare(a.From, b.From) })
+		if !found {
+			t.Moments = slices.Insert(t.Moments, i, o)
+			continue
+		}
+		m := &t.Moments[i]
+		m.Data += o.Data
+		m.Late += o.Late
+		m.Worst = max(m.Worst, o.Worst)
+		m.Stalled = max(m.Stalled, o.Stalled)
+	}
+}
+
+// plain is a Timing as JSON has it.
+type plain Timing
+
+// written is a Timing with its histograms as they can be written.
+type written struct {
+	*plain
+	Lateness, LatenessT *hdrhistogram.Snapshot
+}
+
+// MarshalJSON writes t, histograms and all, for the process that merges it.
+func (t *Timing) MarshalJSON() ([]byte, error) {
+	return json.Marshal(written{(*plain)(t), t.Lateness.Export(), t.LatenessT.Export()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Timing) UnmarshalJSON(b []byte) error {
+	w := written{plain: (*plain)(t)}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	fresh := newTiming()
+	t.Lateness, t.LatenessT = fresh.Lateness, fresh.LatenessT
+	if w.Lateness != nil && len(w.Lateness.Counts) == len(fresh.Lateness.Export().Counts) {
+		t.Lateness = hdrhistogram.Import(w.Lateness)
+	}
+	if w.LatenessT != nil && len(w.LatenessT.Counts) == len(fresh.LatenessT.Export().Counts) {
+		t.LatenessT = hdrhistogram.Import(w.LatenessT)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package drive
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTimingGoesThroughJSON(t *testing.T) {
+	a := newTiming()
+	a.Data, a.Late, a.Worst, a.Hops, a.Reached, a.Wall = 10, 2, 3, 20, 500, 1000
+	a.Refused[1] = 4
+	a.Moments = []Moment{{From: 0, Data: 1}, {From: 20, Data: 2, Worst: 7}}
+	a.Lateness.RecordValue(12345)
+	a.LatenessT.RecordValue(77)
+	b, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := newTiming()
+	if err := json.Unmarshal(b, got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Lateness.Max() != a.Lateness.Max() || got.LatenessT.TotalCount() != 1 {
+		t.Errorf("the histograms are not the same: %v, %v", got.Lateness.Max(), got.LatenessT.TotalCount())
+	}
+	for _, x := range []*Timing{a, got} {
+		x.Lateness, x.LatenessT = nil, nil // compared above; they have no public parts
+	}
+	if diff := cmp.Diff((*plain)(a), (*plain)(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTimingMerge(t *testing.T) {
+	a, b := newTiming(), newTiming()
+	a.Reached, a.Wall, a.Late, a.Worst = 100, 7, 1, 5
+	b.Reached, b.Wall, b.Late, b.Worst = 90, 9, 3, 2
+	a.Moments = []Moment{{From: 0, Data: 1}, {From: 40, Data: 2}}
+	b.Moments = []Moment{{From: 0, Data: 10, Worst: 4}, {From: 20, Data: 5}}
+	a.Lateness.RecordValue(10)
+	b.Lateness.RecordValue(1000)
+	a.Merge(b)
+	if a.Reached != 90 || a.Wall != 9 || a.Late != 4 || a.Worst != 2 || a.Lateness.TotalCount() != 2 {
+		t.Errorf("%+v", a)
+	}
+	want := []Moment{{From: 0, Data: 11, Worst: 4}, {From: 20, Data: 5}, {From: 40, Data: 2}}
+	if diff := cmp.Diff(want, a.Moments); diff != "" {
+		t.Error(diff)
+	}
+}

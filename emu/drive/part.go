@@ -1,0 +1,372 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Part runs some of a fabric's machines on the wall clock, while others run the
+// rest: a process of its own for each machine, or for a switch and its endpoints.
+//
+// What comes from elsewhere is not known before its datagram is here. A process
+// that waits is asleep, and waking it takes tens of microseconds; a frame can come
+// when its machine has done something later already. It is then handed over at
+// once, told as late, and counted (the look-ahead, the least latency of the model
+// times the dilation, is what protects the order). Among machines of one part the
+// order is exact.
+type Part struct {
+	// Dilation is the wall time that a model time takes.
+	Dilation int64
+	// Epoch is the instant of model time 0, on the clock of Monotonic. All parts of a
+	// run have the same.
+	Epoch int64
+	// Links holds the two ends of each wire of the fabric; those that are not at a
+	// machine of this part are nil.
+	Links [][2]link.Link
+	// Actual tells the machines the measured time, as in Wall.
+	Actual bool
+	// Longest is the duration of the longest data frame on each wire: T.
+	Longest []unit.Duration
+	// Idle, if not nil, is called before the part goes to sleep: what it reports can
+	// be sent then.
+	Idle func(now unit.Time) error
+	// Settle, if not nil, is called at the end of the run. It returns when all parts
+	// have come to theirs: what has not arrived then is lost.
+	Settle func() error
+}
+
+// Monotonic returns CLOCK_MONOTONIC in nanoseconds: all processes of a host read
+// the same.
+func Monotonic() func() int64 {
+	var ts unix.Timespec
+	base := time.Now()
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+		return monotonic() // there is no Linux without it
+	}
+	// time.Since reads the clock without a system call.
+	return func() int64 { return ts.Nano() + int64(time.Since(base)) }
+}
+
+// Traffic is how many datagrams a path has carried, as one of its ends saw it.
+type Traffic struct {
+	Path int   // 2*wire + which end sends
+	Sent int64 // by the sender; -1: it is elsewhere
+	Came int64 // at the receiver; -1: it is elsewhere
+}
+
+// partRun is a run of some machines.
+type partRun struct {
+	*wallRun
+	part   *Part
+	told   []unit.Time // by machine: the last time that it was told
+	last   []int       // and the slot of that event
+	poller *link.Poller
+	polled []int32 // the path that comes by each end of the poller
+	ends   []end   // by path
+	failed error
+}
+
+// end is what a part knows of a path of which it has one end.
+type end struct {
+	seq        uint32 // of the next datagram
+	sent, came int64
+}
+
+// Run runs the machines for which here is true to the end of f, or until ctx is
+// done; it then returns the error of ctx beside what was measured. The machines of
+// f that are elsewhere are nil.
+func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
+	if p.Dilation < 1 {
+		return nil, nil, fmt.Errorf("dilation %d: at least 1 is wanted", p.Dilation)
+	}
+	if len(p.Links) != len(f.Wires) || len(p.Longest) != len(f.Wires) {
+		return nil, nil, fmt.Errorf("%d links for %d wires", len(p.Links), len(f.Wires))
+	}
+	// The thread keeps to itself, so that the kernel's least slack holds for its sleep.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // if it fails, sleeps are 50 us longer
+
+	machines := make([]Machine, len(f.Machines))
+	changes := f.Changes[:0:0]
+	for i, m := range f.Machines {
+		machines[i] = m
+		if m == nil {
+			machines[i] = elsewhere{}
+		}
+	}
+	for _, c := range f.Changes {
+		if f.Machines[c.Machine] != nil {
+			changes = append(changes, c)
+		}
+	}
+	fabric := *f
+	fabric.Changes = changes
+	o, err := newOrder(&fabric, machines)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
+	r := &partRun{
+		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: Monotonic(), epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)},
+		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
+	}
+	o.carry = r.carry
+	o.late.packet, o.late.told = p.Longest, r.told
+	r.momentEnd = f.End / moments
+	r.moment = &r.Moments[0]
+	if err := r.join(f); err != nil {
+		return nil, nil, err
+	}
+	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
+	err = r.loop()
+	if errors.Is(err, errStopped) {
+		err = ctx.Err()
+	}
+	r.now = r.clock()
+	if err == nil && p.Settle != nil {
+		err = p.Settle()
+	}
+	return r.Timing, r.stock(), err
+}
+
+// join finds the ends of the paths, and those to wait for.
+func (r *partRun) join(f *Fabric) error {
+	var files []link.File
+	for i := range r.paths {
+		p := &r.paths[i]
+		k, from := p.number/2, p.number%2
+		send, recv := r.part.Links[k][from], r.part.Links[k][1-from]
+		if (send != nil) != (f.Machines[p.from.Machine] != nil) || (recv != nil) != (f.Machines[p.to.Machine] != nil) {
+			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(p))
+		}
+		r.routes[i] = route{send: send, recv: recv, wire: k, t: max(1, dilate(unit.Time(r.part.Longest[k]), r.part.Dilation))}
+		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
+			r.floor = t
+		}
+		if recv == nil || send != nil {
+			continue
+		}
+		file, ok := recv.(link.File)
+		if !ok {
+			return fmt.Errorf("%s: a link between processes has a file descriptor, this one has none", r.name(p))
+		}
+		files, r.polled = append(files, file), append(r.polled, int32(i))
+	}
+	r.poller = link.NewPoller(files)
+	return nil
+}
+
+// elsewhere stands for a machine of another part.
+type elsewhere struct{}
+
+func (elsewhere) Receive(unit.Time, port.ID, port.Arrival) {}
+func (elsewhere) Advance(unit.Time)                        {}
+func (elsewhere) Apply(unit.Time, port.Event)              {}
+func (elsewhere) Poll() (t port.Transmission, ok bool)     { return t, false }
+func (elsewhere) Deadline() unit.Time                      { return unit.Never }
+
+// loop does event after event, and sleeps between them.
+func (r *partRun) loop() error {
+	end := r.fabric.End
+	var looked unit.Time = -1
+	for {
+		if r.stop.Load() {
+			return errStopped
+		}
+		slot, t := r.agenda.First()
+		at := min(t, end)
+		target := r.epoch + dilate(at, r.part.Dilation)
+		r.now = r.clock()
+		if r.now < target || at > looked {
+			// At each instant it looks first what has come: that may be earlier.
+			looked = at
+			if err := r.wait(target, at); err != nil {
+				return err
+			}
+			if r.now < target {
+				looked = -1
+				continue
+			}
+			if first, due := r.agenda.First(); first != slot || due != t {
+				continue
+			}
+		}
+		r.fabric.Progress.at(at)
+		if t >= end {
+			return nil
+		}
+		if t >= r.momentEnd {
+			r.turn(t)
+		}
+		if slot < len(r.paths) && !r.paths[slot].at(0).arrived {
+			came, err := r.await(slot)
+			if err != nil {
+				return err
+			}
+			if !came {
+				r.Lost++
+				r.routes[slot].pending--
+				r.pop(slot)
+				continue
+			}
+		}
+		if err := r.step(slot, t); err != nil {
+			return err
+		}
+	}
+}
+
+// wait sleeps until target or until something comes, and takes it in.
+func (r *partRun) wait(target int64, t unit.Time) error {
+	if err := r.read(target); err != nil {
+		return err
+	}
+	left := target - r.now
+	if left > 0 && r.part.Idle != nil {
+		if err := r.part.Idle(t); err != nil {
+			return err
+		}
+		r.now = r.clock()
+		left = target - r.now
+	}
+	came := false
+	err := r.poller.Wait(min(left, sleepMost), func(i int) {
+		came = true
+		if r.failed == nil {
+			r.failed = r.take(int(r.polled[i]))
+		}
+	})
+	r.now = r.clock()
+	if late := r.now - target; left > 0 && !came && late >= 0 {
+		// What a loop that only waits would have: how often it wakes too late.
+		r.Spun++
+		if late > r.floor {
+			r.SpunLate++
+		}
+		if late > StallLimit {
+			r.stalled(t, late)
+		}
+	}
+	return errors.Join(err, r.failed)
+}
+
+// take reads the datagrams that have come by a path from elsewhere.
+func (r *partRun) take(slot int) error {
+	route, p, e := &r.routes[slot], &r.paths[slot], &r.ends[slot]
+	for {
+		n, err := route.recv.Recv(r.in)
+		if errors.Is(err, link.ErrTooLong) {
+			r.Foreign++
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.name(p), err)
+		}
+		if n == 0 {
+			return nil
+		}
+		seq, due, a, err := decodeDue(r.in[:n], p, r.fabric.Run)
+		if err != nil {
+			r.refuse(err)
+			continue
+		}
+		ahead := seq - e.seq
+		if ahead >= 1<<31 {
+			r.Foreign++ // seen before
+			continue
+		}
+		r.Lost += int64(ahead)
+		e.seq = seq + 1
+		e.came++
+		r.Received++
+		f := p.push()
+		f.due, f.arrival, f.arrived = due, a, true
+		if p.count == 1 {
+			r.agenda.Set(slot, due)
+		}
+	}
+}
+
+// carry sends a frame: to a machine of this part as Wall does, to another by its
+// datagram alone.
+func (r *partRun) carry(m int, tr *port.Transmission) error {
+	slot := int(r.leaving[m][tr.Port])
+	route, e := &r.routes[slot], &r.ends[slot]
+	e.sent++
+	if route.recv != nil {
+		return r.transmit(m, tr)
+	}
+	p := &r.paths[slot]
+	r.buf = encode(r.buf[:0], tr, p, e.seq, r.fabric.Run)
+	e.seq++
+	return r.depart(p, route, tr)
+}
+
+// step lets the event of a slot happen. Its machine is told the time of the event,
+// or what it was told last, if that is later: the frame is late then.
+func (r *partRun) step(slot int, t unit.Time) error {
+	var m int
+	switch n := len(r.paths); {
+	case slot < n:
+		m = r.paths[slot].to.Machine
+	case slot == n:
+		m = r.fabric.Changes[r.change].Machine
+	default:
+		m = int(r.byRank[slot-n-1])
+	}
+	now := max(t, r.told[m])
+	if r.part.Actual {
+		now = max(r.told[m], r.measured(t))
+	}
+	if slot < len(r.paths) && t == r.told[m] && slot < r.last[m] {
+		r.late.frames++ // at the same instant, but after what comes after it
+	}
+	r.do(slot, t, now)
+	due, err := r.drain(m)
+	if err != nil {
+		return err
+	}
+	r.told[m], r.last[m] = now, slot
+	if due <= now && slot > r.changeSlot() {
+		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+	}
+	r.agenda.Set(r.machineSlot(m), max(due, t))
+	return nil
+}
+
+// stock reads what has come since, and counts.
+func (r *partRun) stock() []Traffic {
+	for _, slot := range r.polled {
+		if err := r.take(int(slot)); err != nil {
+			break // the other end is gone; what it has sent shows in its own count
+		}
+	}
+	r.close()
+	var traffic []Traffic
+	for i := range r.paths {
+		t := Traffic{r.paths[i].number, -1, -1}
+		if r.routes[i].send != nil {
+			t.Sent = r.ends[i].sent
+		}
+		if r.routes[i].recv != nil {
+			t.Came = r.ends[i].came
+			if r.routes[i].send != nil {
+				t.Came = t.Sent - int64(r.routes[i].pending)
+			}
+		}
+		if t.Sent >= 0 || t.Came >= 0 {
+			traffic = append(traffic, t)
+		}
+	}
+	return traffic
+}

@@ -1,0 +1,527 @@
+package proc
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/emu/drive"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Seat is one part of a run, as the conductor starts it.
+type Seat struct {
+	File    *File
+	Path    string     // where File is written
+	Command []string   // program and arguments that begin it; Path and the flag of the socket are added
+	Sockets []*os.File // handed over, as file descriptors 4 and up; 3 is the socket of the conductor
+	ByHand  bool       // a user starts it, the conductor waits for it
+}
+
+// Conductor runs a fabric whose machines are in processes of their own.
+type Conductor struct {
+	Seats    []Seat
+	Machines int                        // of the fabric
+	Control  string                     // path of the socket for parts that are started by hand
+	Sink     trace.Sink                 // is told what all machines report, merged by time
+	Progress *drive.Progress            // is told how far the run is
+	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
+	Started  func(part string, pid int) // is told of each process that was started; may be nil
+}
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Timing *drive.Timing // of all parts; nil if no part has measured anything
+	Now    unit.Time     // the model time up to which all have reported
+}
+
+// Died is the error of a run of which a part has ended by itself.
+type Died struct {
+	Part  string
+	State string // how it ended: "exit status 2", "signal: killed"
+	Log   string // the end of what it wrote
+}
+
+func (d *Died) Error() string {
+	s := fmt.Sprintf("the process of %s has ended: %s", d.Part, d.State)
+	if d.Log != "" {
+		s += "; it wrote last:\n" + d.Log
+	}
+	return s
+}
+
+const (
+	// startTimeout is how long parts that the conductor has started may take until
+	// they are ready, and endTimeout how long until they have ended when told to.
+	startTimeout = 30 * time.Second
+	endTimeout   = 3 * time.Second
+	// lead is how far ahead the epoch is: all parts have heard of it by then.
+	lead = 50 * time.Millisecond
+)
+
+// seat is the conductor's side of a part.
+type seat struct {
+	*Seat
+	index   int
+	conn    net.Conn
+	command *exec.Cmd
+	log     string
+
+	ready, ended, gone bool
+	report             *Report
+	state              string    // how its process has ended
+	now                unit.Time // nothing earlier will be reported any more
+	late               int64
+	queue              []trace.Event
+}
+
+// news is something that a part has said, or that has become of it.
+type news struct {
+	seat    int
+	kind    kind
+	payload []byte
+	err     error
+	conn    net.Conn      // joined: the connection
+	in      *bufio.Reader // and what reads it
+}
+
+// What becomes of a part, beside what it says: its talk is over, its process is, it
+// was started by hand and has joined.
+const (
+	gone   kind = 'G'
+	exited kind = 'E'
+	joined kind = 'J'
+)
+
+// conduct is one run.
+type conduct struct {
+	*Conductor
+	seats []*seat
+	news  chan news
+	quit  chan struct{}
+}
+
+// Run starts the parts, conducts them to the end of the run and puts together what
+// they report. When ctx is done, or a part dies, the others are told to end, and
+// what was reported until then stands. No process that it has started is left.
+func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{})}
+	defer close(r.quit)
+	for i := range c.Seats {
+		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i})
+	}
+	err := r.begin(ctx)
+	if err == nil {
+		err = r.play(ctx)
+	}
+	err = errors.Join(err, r.dismiss())
+	out := Outcome{Now: r.merge(true)}
+	for _, s := range r.seats {
+		if s.report == nil || s.report.Timing == nil {
+			continue
+		}
+		if out.Timing == nil {
+			out.Timing = s.report.Timing
+		} else {
+			out.Timing.Merge(s.report.Timing)
+		}
+	}
+	if out.Timing != nil && err == nil {
+		out.Timing.Lost = max(out.Timing.Lost, r.missing())
+	}
+	return out, err
+}
+
+// begin starts the parts and waits until all are ready.
+func (r *conduct) begin(ctx context.Context) error {
+	byHand := []*File{}
+	for _, s := range r.seats {
+		if s.ByHand {
+			byHand = append(byHand, s.File)
+		}
+	}
+	if len(byHand) > 0 {
+		l, err := net.Listen("unix", r.Control)
+		if err != nil {
+			return fmt.Errorf("the conductor's socket: %w; if no other run uses it, remove the file", err)
+		}
+		defer l.Close()
+		go r.admit(l)
+	}
+	for _, s := range r.seats {
+		if !s.ByHand {
+			if err := r.start(s); err != nil {
+				return err
+			}
+		}
+	}
+	if len(byHand) > 0 && r.Waiting != nil {
+		r.Waiting(byHand)
+	}
+	timeout := time.NewTimer(startTimeout)
+	defer timeout.Stop()
+	for {
+		var missing []string
+		for _, s := range r.seats {
+			if !s.ready {
+				missing = append(missing, s.File.Part)
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timeout.C:
+			if len(byHand) > 0 {
+				timeout.Reset(JoinTimeout)
+				continue
+			}
+			return fmt.Errorf("after %v these processes are not ready: %s", startTimeout, strings.Join(missing, ", "))
+		case n := <-r.news:
+			if err := r.hear(n); err != nil {
+				return err
+			}
+		}
+	}
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
+	}
+	epoch := binary.BigEndian.AppendUint64(nil, uint64(ts.Nano()+lead.Nanoseconds()))
+	for _, s := range r.seats {
+		if err := write(s.conn, begin, epoch); err != nil {
+			return r.death(s, err)
+		}
+	}
+	return nil
+}
+
+// start starts a part.
+func (r *conduct) start(s *seat) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return err
+	}
+	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
+	log, err := os.Create(s.log)
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	defer log.Close()
+	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
+	c := exec.Command(s.Command[0], args...)
+	c.Stdout, c.Stderr = log, log
+	c.ExtraFiles = append([]*os.File{theirs}, s.Sockets...)
+	// A group of its own: an interrupt from the terminal is for the conductor, which
+	// tells the parts to end.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		conn.Close()
+		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)
+	}
+	s.command = c
+	r.listen(s, conn, bufio.NewReader(conn))
+	go func() {
+		err := c.Wait()
+		r.tell(news{seat: s.index, kind: exited, err: err})
+	}()
+	if r.Started != nil {
+		r.Started(s.File.Part, c.Process.Pid)
+	}
+	return nil
+}
+
+// admit takes in the parts that are started by hand.
+func (r *conduct) admit(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			in := bufio.NewReader(conn)
+			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+			k, b, err := read(in)
+			conn.SetReadDeadline(time.Time{})
+			var hi greeting
+			if err != nil || k != hello || json.Unmarshal(b, &hi) != nil {
+				conn.Close()
+				return
+			}
+			for _, s := range r.seats {
+				if s.ByHand && s.File.Part == hi.Part {
+					r.tell(news{seat: s.index, kind: joined, payload: b, conn: conn, in: in})
+					return
+				}
+			}
+			conn.Close()
+		}()
+	}
+}
+
+// listen hears what a part says.
+func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
+	s.conn = conn
+	go func() {
+		for {
+			k, b, err := read(in)
+			if err != nil {
+				r.tell(news{seat: s.index, kind: gone, err: err})
+				return
+			}
+			r.tell(news{seat: s.index, kind: k, payload: b})
+		}
+	}()
+}
+
+// tell passes news on, unless the run is over.
+func (r *conduct) tell(n news) {
+	select {
+	case r.news <- n:
+	case <-r.quit:
+	}
+}
+
+// play hears the parts until all have measured what they can.
+func (r *conduct) play(ctx context.Context) error {
+	counting := false
+	for {
+		all, reported := true, true
+		for _, s := range r.seats {
+			all = all && s.ended
+			reported = reported && s.report != nil
+		}
+		if reported {
+			return nil
+		}
+		if all && !counting {
+			counting = true
+			for _, s := range r.seats {
+				if err := write(s.conn, count, nil); err != nil {
+					return r.death(s, err)
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case n := <-r.news:
+			if err := r.hear(n); err != nil {
+				return err
+			}
+			r.merge(false)
+		}
+	}
+}
+
+// hear takes news in. The error ends the run.
+func (r *conduct) hear(n news) error {
+	s := r.seats[n.seat]
+	switch n.kind {
+	case hello, joined:
+		var hi greeting
+		if err := json.Unmarshal(n.payload, &hi); err != nil || hi.Part != s.File.Part || hi.Run != s.File.Run || hi.Fabemu != s.File.Fabemu {
+			return fmt.Errorf("%s: the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", s.File.Part, hi.Part, hi.Run, hi.Fabemu, s.File.Run, s.File.Fabemu)
+		}
+		s.ready = true
+		if n.kind == joined {
+			r.listen(s, n.conn, n.in)
+		}
+	case events:
+		now, late, list, err := parseEvents(n.payload, r.Machines)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.File.Part, err)
+		}
+		s.queue = append(s.queue, list...)
+		s.now, s.late = max(s.now, now), late
+	case ended:
+		s.ended, s.now = true, unit.Never
+	case done:
+		s.report = &Report{}
+		if err := json.Unmarshal(n.payload, s.report); err != nil {
+			return fmt.Errorf("%s: its report: %w", s.File.Part, err)
+		}
+		if s.report.Err != "" {
+			return fmt.Errorf("%s: %s", s.File.Part, s.report.Err)
+		}
+		s.ended = true
+	case gone:
+		s.gone = true
+		if s.report == nil {
+			return r.death(s, n.err)
+		}
+	case exited: // what it has said may not be heard yet: the end of its talk decides
+		s.command, s.state = nil, stateOf(n.err)
+	}
+	return nil
+}
+
+// stateOf says how a process has ended.
+func stateOf(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// death returns the error of a part that has ended before it should. Its process,
+// if it is ours, has a moment to do so.
+func (r *conduct) death(s *seat, cause error) error {
+	for limit := time.After(endTimeout); s.command != nil; {
+		select {
+		case n := <-r.news:
+			if n.kind == exited {
+				r.seats[n.seat].command, r.seats[n.seat].state = nil, stateOf(n.err)
+			}
+			continue
+		case <-limit:
+		}
+		break
+	}
+	d := &Died{Part: s.File.Part, State: s.state}
+	if d.State == "" {
+		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
+	}
+	d.Log = tail(s.log)
+	return d
+}
+
+// tail returns the last lines of a file, or nothing.
+func tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil || path == "" {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	const most = 12
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
+
+// dismiss tells the parts that still run to end, and sees to it that they do.
+func (r *conduct) dismiss() error {
+	for _, s := range r.seats {
+		if s.conn != nil && s.report == nil {
+			write(s.conn, quit, nil) // one that is gone has ended already
+		}
+	}
+	running := func() (n int) {
+		for _, s := range r.seats {
+			if s.command != nil {
+				n++
+			}
+		}
+		return n
+	}
+	killed := false
+	for limit := time.After(endTimeout); running() > 0; {
+		select {
+		case n := <-r.news:
+			s := r.seats[n.seat]
+			switch n.kind {
+			case exited:
+				s.command, s.state = nil, stateOf(n.err)
+			case events:
+				if now, late, list, err := parseEvents(n.payload, r.Machines); err == nil {
+					s.queue = append(s.queue, list...)
+					s.now, s.late = max(s.now, now), late
+				}
+			case done:
+				s.report = &Report{}
+				if json.Unmarshal(n.payload, s.report) != nil {
+					s.report = nil
+				}
+			}
+		case <-limit:
+			if killed {
+				return fmt.Errorf("%d processes do not end although they were killed", running())
+			}
+			killed = true
+			for _, s := range r.seats {
+				if s.command != nil {
+					s.command.Process.Kill()
+				}
+			}
+			limit = time.After(endTimeout)
+		}
+	}
+	for _, s := range r.seats {
+		if s.conn != nil {
+			s.conn.Close()
+		}
+	}
+	return nil
+}
+
+// merge hands on what no part can report anything earlier than, in the order of
+// time; at the end, all. It returns that instant.
+func (r *conduct) merge(all bool) unit.Time {
+	until := unit.Never
+	var late int64
+	for _, s := range r.seats {
+		until = min(until, s.now)
+		late += s.late
+	}
+	if r.Progress != nil && until != unit.Never {
+		r.Progress.Tell(until, late)
+	}
+	var ripe []trace.Event
+	for _, s := range r.seats {
+		n := 0
+		for n < len(s.queue) && (all || s.queue[n].At < until) {
+			n++
+		}
+		ripe = append(ripe, s.queue[:n]...)
+		s.queue = append(s.queue[:0], s.queue[n:]...)
+	}
+	slices.SortFunc(ripe, func(a, b trace.Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Seq, b.Seq))
+	})
+	for i := range ripe {
+		r.Sink.Record(&ripe[i])
+	}
+	return until
+}
+
+// missing returns how many datagrams were sent and did not arrive, over all links.
+func (r *conduct) missing() (lost int64) {
+	sent, came := map[int]int64{}, map[int]int64{}
+	for _, s := range r.seats {
+		for _, t := range s.report.Traffic {
+			if t.Sent >= 0 {
+				sent[t.Path] = t.Sent
+			}
+			if t.Came >= 0 {
+				came[t.Path] = t.Came
+			}
+		}
+	}
+	for path, n := range sent {
+		lost += n - came[path]
+	}
+	return lost
+}

@@ -1,0 +1,28 @@
+// Package proc places the machines of a fabric in processes of their own.
+//
+// A run has one conductor, the process that the user started, and parts: a process
+// for each machine, or for each switch with the endpoints at it. Each part has a
+// file that says what it is (File): which machines, which ends of which links,
+// which dilation. The conductor starts its own program again for each of them, so
+// that both sides are of one build, and hands it the sockets of its links and one
+// end of a socket pair. Over that they talk (message.go):
+//
+//  1. A part lays out the scenario, opens its links and says that it is ready.
+//  2. When all are, the conductor names the epoch, an instant of CLOCK_MONOTONIC
+//     that is a little ahead, and all begin.
+//  3. Parts send what their machines report, in batches and when they have nothing
+//     else to do; the conductor merges it by time.
+//  4. A part that has come to the end of the run waits until all have; it then
+//     reads what is left in its sockets and sends its measurements and, for each
+//     link, how many datagrams it has sent and received.
+//
+// A part whose conductor dies sees the end of the socket pair and ends too. A part
+// that dies ends the run: the error names it, and has the end of what it wrote.
+//
+// # Limitations
+//
+// All parts run on one host: they share CLOCK_MONOTONIC. Frames can be late (see
+// drive.Part); a run in one process is exact. Events of parts are merged by time as
+// far as they come in order; an event that is told late is recorded after events
+// of a later instant.
+package proc

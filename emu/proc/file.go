@@ -1,0 +1,67 @@
+package proc
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// File says what one part of a run is. It is written as JSON, so that a person can
+// read it, and start the part by hand.
+type File struct {
+	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
+	Part     string   `json:"part"`     // its name: that of its switch, or of its only machine
+	Machines []string `json:"machines"` // that it runs
+	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
+	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
+	Dilation int64    `json:"dilation"`
+	Timing   string   `json:"timing"`  // "ideal" or "actual"
+	Control  string   `json:"control"` // socket of the conductor, from the directory of this file
+	Status   string   `json:"status"`  // socket on which the part says how it is
+	Links    []End    `json:"links"`
+}
+
+// End is one end of a link at a machine of the part. It is a socket that was handed
+// over, or one to open.
+type End struct {
+	Link string `json:"link"` // its name
+	Wire int    `json:"wire"` // its index in the fabric
+	End  int    `json:"end"`  // 0 or 1
+	FD   int    `json:"fd,omitempty"`
+	Kind string `json:"kind"` // "udp"
+	Port int    `json:"port,omitempty"`
+	Peer int    `json:"peer,omitempty"`
+}
+
+// Write writes f to a file.
+func (f *File) Write(path string) error {
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o666)
+}
+
+// Read reads the file of a part. Paths in it are made such that they hold from the
+// current directory.
+func Read(path string) (*File, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the file of a part: %w; fabemu run --placement process --dry-run --out DIR writes such files", err)
+	}
+	f := &File{}
+	if err := json.Unmarshal(b, f); err != nil {
+		return nil, fmt.Errorf("%s: not the file of a part: %w", path, err)
+	}
+	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
+		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
+	}
+	dir := filepath.Dir(path)
+	for _, p := range []*string{&f.Scenario, &f.Control, &f.Status} {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+	return f, nil
+}

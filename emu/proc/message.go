@@ -1,0 +1,110 @@
+package proc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"fabemu/emu/drive"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// kind says what a message is. On the socket a message is its kind, the length of
+// what follows in four bytes, and that.
+type kind byte
+
+// The messages.
+const (
+	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
+	begin  kind = 'b' // conductor: the epoch (8 bytes)
+	events kind = 'e' // part: how far it is, how many frames were late, and events
+	ended  kind = 'x' // part: it has come to the end of the run
+	count  kind = 'c' // conductor: all have; count what has come
+	done   kind = 'd' // part: what it has measured (JSON of Report)
+	quit   kind = 'q' // conductor: end now
+)
+
+// maxMessage is the longest message that is believed.
+const maxMessage = 64 << 20
+
+// greeting is the content of hello.
+type greeting struct {
+	Fabemu string
+	Part   string
+	Run    uint32
+	PID    int
+}
+
+// Report is what a part has measured.
+type Report struct {
+	Timing  *drive.Timing
+	Traffic []drive.Traffic
+	Err     string // why it ended before its time; empty if it did not
+}
+
+// write writes one message.
+func write(w io.Writer, k kind, payload []byte) error {
+	head := [5]byte{byte(k)}
+	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
+	if _, err := w.Write(append(head[:], payload...)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// writeJSON writes a message whose content is JSON.
+func writeJSON(w io.Writer, k kind, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return write(w, k, b)
+}
+
+// read reads one message.
+func read(r *bufio.Reader) (kind, []byte, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := binary.BigEndian.Uint32(head[1:])
+	if n > maxMessage {
+		return 0, nil, fmt.Errorf("a message of %d bytes: not one of ours", n)
+	}
+	payload := make([]byte, n)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return 0, nil, io.ErrUnexpectedEOF
+	}
+	return kind(head[0]), payload, nil
+}
+
+// stamp is how many bytes stand in front of the events of a message.
+const stamp = 16
+
+// appendStamp begins the content of an events message.
+func appendStamp(b []byte, now unit.Time, late int64) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(now))
+	return binary.BigEndian.AppendUint64(b, uint64(late))
+}
+
+// parseEvents reads the content of an events message.
+func parseEvents(b []byte, machines int) (now unit.Time, late int64, list []trace.Event, err error) {
+	if len(b) < stamp || (len(b)-stamp)%trace.EventSize != 0 {
+		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
+	}
+	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+	for b = b[stamp:]; len(b) > 0; b = b[trace.EventSize:] {
+		e, err := trace.ParseEvent(b)
+		if err != nil {
+			return 0, 0, nil, err
+		}
+		if e.Machine < 0 || int(e.Machine) >= machines {
+			return 0, 0, nil, fmt.Errorf("an event of machine %d; there are %d", e.Machine, machines)
+		}
+		list = append(list, e)
+	}
+	return now, late, list, nil
+}

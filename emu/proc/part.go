@@ -1,0 +1,252 @@
+package proc
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Part is the side of a part of a run: its talk with the conductor. It is a
+// trace.Sink for what the machines report.
+type Part struct {
+	file     *File
+	conn     net.Conn
+	in       *bufio.Reader
+	progress *drive.Progress
+
+	batch  []byte
+	sent   time.Time // when the last batch was
+	out    chan []byte
+	free   chan []byte
+	failed atomic.Pointer[error]
+	wrote  chan struct{} // closed when all is written
+
+	state  atomic.Pointer[string]
+	events atomic.Int64
+	status net.Listener
+}
+
+// Batches of events are sent when they are full, and when the part is about to
+// sleep and the last one is a while ago.
+const (
+	batchSize  = 64 << 10
+	batchEvery = 20 * time.Millisecond
+)
+
+// JoinTimeout is how long a part that is started by hand waits for a conductor.
+const JoinTimeout = 60 * time.Second
+
+// Join connects the part to its conductor: by a socket that was handed over (its
+// file descriptor), or with 0 by File.Control, for which it waits.
+func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part, error) {
+	conn, err := dial(ctx, f, fd)
+	if err != nil {
+		return nil, err
+	}
+	p := &Part{
+		file: f, conn: conn, in: bufio.NewReader(conn), progress: progress,
+		out: make(chan []byte, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
+	}
+	p.say("waiting for the others")
+	p.fresh()
+	if f.Status != "" {
+		if err := p.serveStatus(); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	go p.write()
+	return p, nil
+}
+
+func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
+	if fd > 0 {
+		file := os.NewFile(uintptr(fd), "control")
+		defer file.Close()
+		conn, err := net.FileConn(file)
+		if err != nil {
+			return nil, fmt.Errorf("file descriptor %d is no socket of a conductor: %w", fd, err)
+		}
+		return conn, nil
+	}
+	var d net.Dialer
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		conn, err := d.DialContext(ctx, "unix", f.Control)
+		if err == nil {
+			return conn, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if time.Since(begin) > JoinTimeout {
+			return nil, fmt.Errorf("no conductor at %s after %v: %w; start it with: fabemu run --placement process --by-hand %s", f.Control, JoinTimeout, err, f.Part)
+		}
+	}
+}
+
+// say notes what the part does, for Status.
+func (p *Part) say(state string) { p.state.Store(&state) }
+
+// Begin says that the part is ready, and waits for the epoch. From then on stop is
+// called when the conductor goes away or tells the part to end; settled is told
+// when all parts have come to their end.
+func (p *Part) Begin(stop func()) (epoch int64, settled <-chan struct{}, err error) {
+	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
+	if err := writeJSON(p.conn, hello, hi); err != nil {
+		return 0, nil, err
+	}
+	k, b, err := read(p.in)
+	switch {
+	case err != nil:
+		return 0, nil, fmt.Errorf("the conductor has ended: %w", err)
+	case k == quit:
+		return 0, nil, errors.New("the conductor has ended the run before it began")
+	case k != begin || len(b) != 8:
+		return 0, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
+	}
+	p.say("running")
+	all := make(chan struct{})
+	go func() {
+		defer stop()
+		for counting := false; ; {
+			k, _, err := read(p.in)
+			switch {
+			case err != nil || k == quit:
+				return
+			case k == count && !counting:
+				counting = true
+				close(all)
+			}
+		}
+	}()
+	return int64(binary.BigEndian.Uint64(b)), all, nil
+}
+
+// Record sends an event to the conductor.
+func (p *Part) Record(e *trace.Event) {
+	p.batch = e.Append(p.batch)
+	if len(p.batch) >= batchSize {
+		p.flush()
+	}
+}
+
+// Idle sends what has been recorded, if the last batch is a while ago. now is the
+// model time before which nothing more will be reported.
+func (p *Part) Idle(now unit.Time) error {
+	if time.Since(p.sent) >= batchEvery {
+		p.flush()
+	}
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// flush hands the batch to the writer.
+func (p *Part) flush() {
+	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
+	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
+	p.events.Add(int64(len(p.batch)-stamp) / trace.EventSize)
+	p.out <- p.batch
+	p.sent = time.Now()
+	p.fresh()
+}
+
+// fresh begins a new batch.
+func (p *Part) fresh() {
+	select {
+	case b := <-p.free:
+		p.batch = b[:0]
+	default:
+		p.batch = make([]byte, 0, batchSize+2*trace.EventSize)
+	}
+	p.batch = appendStamp(p.batch, 0, 0)
+}
+
+// write sends batches, so that a conductor that is slow does not hold up the loop
+// at once.
+func (p *Part) write() {
+	defer close(p.wrote)
+	for b := range p.out {
+		if p.failed.Load() == nil {
+			if err := write(p.conn, events, b); err != nil {
+				p.failed.Store(&err)
+			}
+		}
+		select {
+		case p.free <- b:
+		default:
+		}
+	}
+}
+
+// Ended says that the part has come to the end of the run.
+func (p *Part) Ended() error {
+	p.say("waiting for the others to end")
+	p.flush()
+	close(p.out)
+	<-p.wrote
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return write(p.conn, ended, nil)
+}
+
+// Done sends what was measured, and ends the talk.
+func (p *Part) Done(r Report) error {
+	select {
+	case <-p.wrote:
+	default: // it has not come to its end
+		p.flush()
+		close(p.out)
+		<-p.wrote
+	}
+	err := writeJSON(p.conn, done, r)
+	if p.status != nil {
+		p.status.Close() // takes the socket's file away
+	}
+	return errors.Join(err, p.conn.Close())
+}
+
+// Status is what a part says of itself to whoever connects to its status socket.
+type Status struct {
+	Part     string   `json:"part"`
+	Machines []string `json:"machines"`
+	PID      int      `json:"pid"`
+	State    string   `json:"state"`
+	NowPs    int64    `json:"model_time_ps"`
+	Late     int64    `json:"late_departures"` // data frames that left later than 5 % of their duration
+	Events   int64    `json:"events"`          // sent to the conductor
+}
+
+func (p *Part) serveStatus() error {
+	l, err := net.Listen("unix", p.file.Status)
+	if err != nil {
+		return fmt.Errorf("status socket: %w; if nothing uses it, remove the file", err)
+	}
+	p.status = l
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s := Status{Part: p.file.Part, Machines: p.file.Machines, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Late(), Events: p.events.Load()}
+			c.SetDeadline(time.Now().Add(time.Second))
+			json.NewEncoder(c).Encode(s)
+			c.Close()
+		}
+	}()
+	return nil
+}

@@ -1,0 +1,51 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/unit"
+)
+
+// UDPEnd opens one end of a UDP link whose other end is opened elsewhere, by
+// another process of this host: port is its own, peer that of the other end, both
+// 1 to 65535. Until the other end is open a Send may fail with ErrPeerClosed.
+func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
+	if port < 1 || port > 65535 || peer < 1 || peer > 65535 || port == peer {
+		return nil, fmt.Errorf("UDP ports %d and %d: two different ones from 1 to 65535 are wanted", port, peer)
+	}
+	u, err := listenUDP(port, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := u.connect(peer); err != nil {
+		return nil, errors.Join(err, u.Close())
+	}
+	return u, nil
+}
+
+// AdoptUDP makes an end of a file descriptor that another process has opened with
+// UDPPair or UDPEnd and handed over. The end owns it from then on.
+func AdoptUDP(fd int) (*UDP, error) {
+	u := &UDP{fd: fd}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return nil, fmt.Errorf("file descriptor %d is no UDP socket: %w", fd, err)
+	}
+	address, ok := name.(*unix.SockaddrInet4)
+	if !ok {
+		return nil, fmt.Errorf("file descriptor %d is no UDP socket: its address is a %T", fd, name)
+	}
+	if _, err := unix.Getpeername(fd); err != nil {
+		return nil, fmt.Errorf("the UDP socket on port %d has no peer: %w", address.Port, err)
+	}
+	unix.CloseOnExec(fd)
+	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	if err != nil {
+		return nil, fmt.Errorf("read the receive buffer of UDP port %d: %w", address.Port, err)
+	}
+	u.port, u.granted = address.Port, unit.Size(doubled/2)
+	return u, nil
+}
