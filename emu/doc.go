@@ -16,5 +16,5 @@
 //
 // # Limitations
 //
-// All machines of a run live in this process.
+// All machines of a run live on this host.
 package emu

@@ -235,6 +235,7 @@ func (r *conduct) start(s *seat) error {
 	defer log.Close()
 	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
 	c := exec.Command(s.Command[0], args...)
+	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
 	c.ExtraFiles = append([]*os.File{theirs}, s.Sockets...)
 	// A group of its own: an interrupt from the terminal is for the conductor, which

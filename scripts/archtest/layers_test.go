@@ -39,6 +39,9 @@ wire/unit, wire < wire/link
 # Drivers and captures see machines through the contract in wire/port alone.
 wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/capture
 
+# Processes: what they report is measured by the driver, and traced.
+emu/drive < emu/proc < emu
+
 # The computer itself: what it measures is its sockets and its clock.
 wire/unit, wire/link < emu/doctor
 

@@ -1,0 +1,214 @@
+//go:build !race
+
+package emu
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+)
+
+// processes is a list of those that a run has started.
+type processes struct {
+	mu sync.Mutex
+	id map[string]int
+}
+
+func (p *processes) started(part string, pid int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.id == nil {
+		p.id = make(map[string]int)
+	}
+	p.id[part] = pid
+}
+
+func (p *processes) pid(part string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.id[part]
+}
+
+// wantGone checks that none of them is left, a second after the run at the latest.
+func (p *processes) wantGone(t *testing.T) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.id) == 0 {
+		t.Error("no process was started")
+	}
+	for part, pid := range p.id {
+		for begin := time.Now(); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > 10*time.Second {
+				t.Errorf("the process of %s, %d, is still there", part, pid)
+				break
+			}
+		}
+	}
+}
+
+// frames returns how many data frames a link has carried.
+func frames(t *testing.T, r *Result, name string) int64 {
+	t.Helper()
+	for _, l := range r.Links {
+		if l.Name == name {
+			return l.Frames
+		}
+	}
+	t.Fatalf("there is no link %s", name)
+	return 0
+}
+
+// Each machine in a process of its own, and each switch with its endpoints: the
+// fabric carries what it carries on the virtual clock, but for what comes late, no
+// datagram is lost, and no process stays.
+func TestWallPlacements(t *testing.T) {
+	s := short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
+	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := frames(t, virtual, "root.B-BC")
+	for _, p := range []Placement{InDomains, InProcesses} {
+		t.Run(string(p), func(t *testing.T) {
+			var started processes
+			r, err := Run(context.Background(), s, Options{Placement: p, test: hooks{started: started.started}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+			if r.Placement != string(p) || r.Partial || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 || r.Verdict.Refused != 0 {
+				t.Errorf("placement %s, partial %v, %d lost, %d violations, %d refused", r.Placement, r.Partial, r.Verdict.LostDatagrams, r.Verdict.Violations, r.Verdict.Refused)
+			}
+			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Ratio.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
+				t.Errorf("the verdict lacks figures: %+v", r.Verdict)
+			}
+			got := frames(t, r, "root.B-BC")
+			t.Logf("%d frames crossed the root link; on the virtual clock %d", got, want)
+			if got < want*7/10 || got > want {
+				t.Errorf("%d frames crossed the root link; on the virtual clock %d", got, want)
+			}
+			if n := len(started.id); p == InDomains && n != 2 || p == InProcesses && n != len(s.Switches)+len(s.Endpoints) {
+				t.Errorf("%d processes", n)
+			}
+			started.wantGone(t)
+		})
+	}
+}
+
+// A process that is killed ends the run with an error that names it. What was
+// measured until then is kept.
+func TestWallPartIsKilled(t *testing.T) {
+	var started processes
+	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
+	o := Options{Placement: InDomains, Directory: t.TempDir(), test: hooks{started: started.started}}
+	var once sync.Once
+	o.Progress = func(st Status) {
+		if st.Now > s2ms {
+			once.Do(func() { syscall.Kill(started.pid("A"), syscall.SIGKILL) })
+		}
+	}
+	r, err := Run(context.Background(), s, o)
+	var died *proc.Died
+	if !errors.As(err, &died) || died.Part != "A" || !strings.Contains(died.State, "killed") {
+		t.Fatalf("error %v", err)
+	}
+	if r == nil || !r.Partial || frames(t, r, "root.B-BC") == 0 {
+		t.Errorf("the result %+v", r)
+	}
+	started.wantGone(t)
+}
+
+const s2ms = 2_000_000_000 // 2 ms of model time
+
+// Who ends a run ends its processes too, and has a partial result.
+func TestWallPlacementIsInterrupted(t *testing.T) {
+	var started processes
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
+	o := Options{Placement: InDomains, test: hooks{started: started.started}}
+	o.Progress = func(st Status) {
+		if st.Now > s2ms {
+			cancel()
+		}
+	}
+	r, err := Run(ctx, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Partial || frames(t, r, "root.B-BC") == 0 || !r.Verdict.Pace.LatenessUs.P50.Known() {
+		t.Errorf("the result is not partial, or empty: %+v", r.Verdict)
+	}
+	started.wantGone(t)
+}
+
+// When the conductor is killed, its processes end by themselves.
+func TestWallConductorIsKilled(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "fabemu")
+	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	c := exec.Command(binary, "run", "--placement", "domain", "--dilation", "500", "--out", dir, "hpl2002/fig2")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	parts := func() (n int) {
+		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range names {
+			line, _ := os.ReadFile(name)
+			if strings.Contains(string(line), filepath.Join(dir, PartsDir)) {
+				n++
+			}
+		}
+		return n
+	}
+	for begin := time.Now(); parts() < 2 && time.Since(begin) < 20*time.Second; {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if n := parts(); n != 2 {
+		t.Fatalf("%d processes run, want 2", n)
+	}
+	c.Process.Kill()
+	c.Wait()
+	for begin := time.Now(); parts() > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("%d processes are left", parts())
+		}
+	}
+}
+
+// A part that is started by hand joins the run.
+func TestWallPartByHand(t *testing.T) {
+	dir := t.TempDir()
+	s := short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
+	served := make(chan error, 1)
+	o := Options{Placement: InDomains, Directory: dir, ByHand: []string{"A"}}
+	o.Waiting = func(files []*proc.File) {
+		if len(files) != 1 || files[0].Part != "A" {
+			t.Errorf("it waits for %v", files)
+		}
+		go func() { served <- Serve(context.Background(), filepath.Join(dir, PartsDir, "A.json"), 0, "devel") }()
+	}
+	r, err := Run(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if frames(t, r, "root.B-BC") == 0 || r.Verdict.Level == report.Void {
+		t.Errorf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+	}
+}

@@ -1,0 +1,144 @@
+package link_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/wire/link"
+)
+
+// freePorts returns two UDP ports that nobody has now.
+func freePorts(t *testing.T) (a, b int) {
+	t.Helper()
+	x, y, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	defer y.Close()
+	return x.LocalPort(), y.LocalPort()
+}
+
+// recv waits for a datagram.
+func recv(t *testing.T, l link.Link) string {
+	t.Helper()
+	b := make([]byte, 100)
+	for begin := time.Now(); time.Since(begin) < 5*time.Second; {
+		n, err := l.Recv(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			return string(b[:n])
+		}
+	}
+	t.Fatal("nothing came")
+	return ""
+}
+
+func TestUDPEnd(t *testing.T) {
+	p, q := freePorts(t)
+	a, err := link.UDPEnd(p, q, link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if _, err := link.UDPEnd(p, q, link.UDPOptions{}); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	b, err := link.UDPEnd(q, p, link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := a.Send([]byte("to b")); err != nil {
+		t.Fatal(err)
+	}
+	if got := recv(t, b); got != "to b" {
+		t.Errorf("%q came", got)
+	}
+	for _, ports := range [][2]int{{0, 5}, {5, 0}, {5, 5}, {5, 65536}, {-1, 5}} {
+		if _, err := link.UDPEnd(ports[0], ports[1], link.UDPOptions{}); err == nil {
+			t.Errorf("ports %v were taken", ports)
+		}
+	}
+}
+
+// A socket that is handed over as a file descriptor is the same end.
+func TestAdoptUDP(t *testing.T) {
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	copied, err := syscall.Dup(b.FD())
+	if err != nil {
+		t.Fatal(err)
+	}
+	adopted, err := link.AdoptUDP(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer adopted.Close()
+	if adopted.LocalPort() != b.LocalPort() || adopted.Granted() != b.Granted() {
+		t.Errorf("port %d, buffer %v; want %d, %v", adopted.LocalPort(), adopted.Granted(), b.LocalPort(), b.Granted())
+	}
+	if err := a.Send([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if got := recv(t, adopted); got != "hello" {
+		t.Errorf("%q came", got)
+	}
+
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := link.AdoptUDP(int(file.Fd())); err == nil {
+		t.Error("a file was taken for a socket")
+	}
+	alone, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	raw, err := alone.(*net.UDPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Control(func(fd uintptr) {
+		if _, err := link.AdoptUDP(int(fd)); err == nil {
+			t.Error("a socket without a peer was taken")
+		}
+	})
+}
+
+func TestPoller(t *testing.T) {
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	p := link.NewPoller([]link.File{a, b})
+	came := -1
+	begin := time.Now()
+	if err := p.Wait(int64(20*time.Millisecond), func(i int) { came = i }); err != nil || came >= 0 {
+		t.Errorf("end %d, %v: nothing was sent", came, err)
+	}
+	if took := time.Since(begin); took < 20*time.Millisecond {
+		t.Errorf("it waited for %v, want 20ms at least", took)
+	}
+	if err := a.Send([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(int64(10*time.Second), func(i int) { came = i }); err != nil || came != 1 {
+		t.Errorf("end %d, %v: want 1", came, err)
+	}
+}
