@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/link"
 )
 
-// freePorts returns two UDP ports that nobody has now.
-func freePorts(t *testing.T) (a, b int) {
+// twoPorts returns two UDP ports that nobody has now.
+func twoPorts(t *testing.T) (a, b int) {
 	t.Helper()
 	x, y, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -23,25 +23,8 @@ func freePorts(t *testing.T) (a, b int) {
 	return x.LocalPort(), y.LocalPort()
 }
 
-// recv waits for a datagram.
-func recv(t *testing.T, l link.Link) string {
-	t.Helper()
-	b := make([]byte, 100)
-	for begin := time.Now(); time.Since(begin) < 5*time.Second; {
-		n, err := l.Recv(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n > 0 {
-			return string(b[:n])
-		}
-	}
-	t.Fatal("nothing came")
-	return ""
-}
-
 func TestUDPEnd(t *testing.T) {
-	p, q := freePorts(t)
+	p, q := twoPorts(t)
 	a, err := link.UDPEnd(p, q, link.UDPOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +41,7 @@ func TestUDPEnd(t *testing.T) {
 	if err := a.Send([]byte("to b")); err != nil {
 		t.Fatal(err)
 	}
-	if got := recv(t, b); got != "to b" {
+	if got := string(recv(t, b, make([]byte, 100))); got != "to b" {
 		t.Errorf("%q came", got)
 	}
 	for _, ports := range [][2]int{{0, 5}, {5, 0}, {5, 5}, {5, 65536}, {-1, 5}} {
@@ -91,7 +74,7 @@ func TestAdoptUDP(t *testing.T) {
 	if err := a.Send([]byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if got := recv(t, adopted); got != "hello" {
+	if got := string(recv(t, adopted, make([]byte, 100))); got != "hello" {
 		t.Errorf("%q came", got)
 	}
 
