@@ -29,6 +29,9 @@ wire/agenda < wire/port
 # They see frames and time, never a port.
 wire/unit, wire, wire/trace < node/rp, switchd/cp
 
+# What an endpoint is asked to send: numbers only.
+wire/unit < node/traffic < node
+
 # Machines. They meet on the wire only: neither knows the other.
 wire/port, wire/agenda, node/rp < node
 wire/port, wire/agenda, switchd/cp < switchd

@@ -1,0 +1,26 @@
+// Package traffic decides when there is something to send, how much, and to whom.
+//
+// A Generator is a sequence of arrivals, each at an instant of model time. It knows
+// nothing of what becomes of them: whether the window, the limiter or the line lets a
+// packet go is the matter of package node, where arrivals wait. The kinds:
+//
+//   - Constant: packets at equal distances;
+//   - Bernoulli: in each slot of the line a packet, or none;
+//   - Poisson: packets at exponential distances;
+//   - Bursts: on and off, both Pareto distributed, back to back while on;
+//   - Transfers: a number of bytes each, all at once or as a Poisson process.
+//
+// Greedy traffic needs no generator: there is always a packet.
+//
+// Random numbers come from the generator of package unit, so that a seed gives the same
+// arrivals for ever. They are turned into distributions with integers only, never with
+// the logarithms and powers of the floating-point library, whose last bits differ
+// between processors. A mean is kept to 2^-64 of a picosecond and times are rounded only
+// as they are handed out: rounding never adds up.
+//
+// # Limitations
+//
+// Destinations are uniform. Of a Pareto distribution nothing comes that is more than 2^40
+// times the least value; with a shape near 1 its mean is one that no run is long enough
+// to show.
+package traffic

@@ -1,0 +1,140 @@
+package traffic
+
+import (
+	"fmt"
+
+	"fabemu/wire/unit"
+)
+
+// Arrival is something to send.
+type Arrival struct {
+	At   unit.Time // from when on; unit.Never: nothing more arrives
+	To   int       // to which of the destinations, from 0
+	Size unit.Size // of a transfer, in bytes of payload; 0: one packet of the flow's size
+}
+
+// Generator is a sequence of arrivals. Times never decrease.
+type Generator interface {
+	// Next returns the next arrival. After one at unit.Never there are no others.
+	Next() Arrival
+}
+
+// Kind says how arrivals follow each other.
+type Kind uint8
+
+// The kinds. Of Greedy there is no Generator.
+const (
+	Greedy Kind = iota
+	Constant
+	Bernoulli
+	Poisson
+	Bursts
+	Transfers
+)
+
+var kindNames = [...]string{"greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Config describes a Generator. Which fields count depends on Kind.
+type Config struct {
+	Kind  Kind
+	Start unit.Time // nothing arrives earlier
+	Rate  unit.Rate // what is offered in the mean, of the line; of Transfers the bytes of payload, 0: all arrive at Start
+
+	Length unit.Size // all but Transfers: of a packet on the line
+	Peak   unit.Rate // Bernoulli: of the line, a slot is a packet of it; Bursts: of a burst; at least Rate
+
+	Burst unit.Size // Bursts: mean length on the line, at least Length
+	Shape float64   // Bursts: of both Pareto distributions, MinShape to MaxShape; the smaller, the longer the tail
+
+	Sizes []unit.Size // Transfers: of payload; in this order, from the first again
+	Count int         // Transfers: how many there are; 0: each size once, or without end at a Rate
+
+	Destinations int // uniform over so many; 0 counts as 1
+	Seed, Stream uint64
+}
+
+// The range of the shape of a Pareto distribution. At 1 it has no mean.
+const (
+	MinShape = 1.05
+	MaxShape = 100.
+)
+
+// New returns the Generator that c describes. It refuses what could not be generated,
+// and says what.
+func New(c Config) (Generator, error) {
+	if c.Destinations < 0 {
+		return nil, fmt.Errorf("traffic: %d destinations", c.Destinations)
+	}
+	if c.Start < 0 {
+		return nil, fmt.Errorf("traffic: starts at %v", c.Start)
+	}
+	d := draw{random: unit.NewRandom(c.Seed, c.Stream), destinations: uint64(max(c.Destinations, 1))}
+	if c.Kind == Transfers {
+		return newTransfers(c, d)
+	}
+	switch {
+	case c.Rate <= 0:
+		return nil, fmt.Errorf("traffic: %v at a rate of %v", c.Kind, c.Rate)
+	case c.Length <= 0:
+		return nil, fmt.Errorf("traffic: %v packets of %d bytes", c.Kind, c.Length)
+	}
+	switch c.Kind {
+	case Constant:
+		return &constant{start: c.Start, rate: c.Rate, length: c.Length, draw: d}, nil
+	case Bernoulli:
+		if c.Peak < c.Rate {
+			return nil, fmt.Errorf("traffic: bernoulli at %v on a line of %v", c.Rate, c.Peak)
+		}
+		return newBernoulli(c, d), nil
+	case Poisson:
+		return &poisson{now: instantOf(c.Start), mean: spanOf(c.Length, c.Rate), draw: d}, nil
+	case Bursts:
+		switch {
+		case c.Peak < c.Rate:
+			return nil, fmt.Errorf("traffic: bursts of %v make no %v", c.Peak, c.Rate)
+		case c.Burst < c.Length:
+			return nil, fmt.Errorf("traffic: bursts of %d bytes in packets of %d", c.Burst, c.Length)
+		case !(c.Shape >= MinShape && c.Shape <= MaxShape):
+			return nil, fmt.Errorf("traffic: bursts of shape %v, not in %v to %v", c.Shape, MinShape, MaxShape)
+		}
+		return newBursts(c, d), nil
+	default:
+		return nil, fmt.Errorf("traffic: no arrivals of kind %v", c.Kind)
+	}
+}
+
+// constant: packet i arrives when i packets have passed at the rate.
+type constant struct {
+	start  unit.Time
+	rate   unit.Rate
+	length unit.Size
+	n      unit.Size // packets so far
+	draw
+}
+
+func (g *constant) Next() Arrival {
+	at := g.start.Add(g.rate.Serialise(g.n * g.length)) // from the start: what is rounded never adds up
+	if at != unit.Never {
+		g.n++
+	}
+	return Arrival{At: at, To: g.to()}
+}
+
+// poisson: exponential distances.
+type poisson struct {
+	now  span
+	mean span
+	draw
+}
+
+func (g *poisson) Next() Arrival {
+	g.now.add(g.mean.times(g.exponential()))
+	return Arrival{At: g.now.time(), To: g.to()}
+}
