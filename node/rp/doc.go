@@ -10,9 +10,13 @@
 // one packet time at the lowest rate later. So 1/Rmin is the recovery time of LIPD
 // and FIMD at every rate; AIMD takes longer the higher the rate.
 //
+// QCN (IEEE 802.1Qau) is of another kind: it hears of congestion only, by
+// notifications from the congestion point, and recovers by itself, by a byte
+// counter and a timer.
+//
 // # Limitations
 //
-// The laws are applied once for each ACK. The lowest rate was not published; its
+// The laws of the HP papers are applied once for each ACK. The lowest rate was not published; its
 // ratio to the highest, rmax-over-rmin, is 256 by default, fitted to the figures
 // of the paper.
 package rp
