@@ -172,7 +172,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	p := &e.spreads[k]
 	for ; p.next.At <= now; p.next = p.Traffic.Next() {
 		i := p.Flows[p.next.To]
-		if s := &e.sources[i]; p.next.At < s.Stop {
+		if s := &e.sources[i]; p.next.At >= s.Start && p.next.At < s.Stop {
 			s.take(now, p.next, &e.rec)
 			e.agenda.Set(flowSlot+i, now)
 		}
