@@ -35,6 +35,7 @@ type Carrier string
 // The carriers.
 const (
 	UDP  Carrier = "udp"  // sockets on the loopback interface
+	Veth Carrier = "veth" // a network namespace for each machine, a veth pair for each link
 	Pipe Carrier = "pipe" // memory of this process
 )
 
@@ -146,9 +147,9 @@ func (o Options) check() error {
 		return mistakef("there is no timing %q; there are ideal and actual", o.Timing)
 	}
 	switch o.Link {
-	case UDP, Pipe:
+	case UDP, Veth, Pipe:
 	default:
-		return mistakef("there is no link %q; there are udp and pipe", o.Link)
+		return mistakef("there is no link %q; there are udp, veth and pipe", o.Link)
 	}
 	switch o.Placement {
 	case InGoroutines:
@@ -157,7 +158,7 @@ func (o Options) check() error {
 		case o.Clock == VirtualClock:
 			return mistakef("placement %s goes with the wall clock", o.Placement)
 		case o.Link == Pipe:
-			return mistakef("placement %s needs links between processes: udp", o.Placement)
+			return mistakef("placement %s needs links between processes: udp or veth", o.Placement)
 		case o.Verify == VerifyOn:
 			return mistakef("verify goes with placement %s: with %s the order of events is not exact, and the verdict says by how much", InGoroutines, o.Placement)
 		}
@@ -166,6 +167,9 @@ func (o Options) check() error {
 	}
 	if len(o.ByHand) > 0 && o.Placement == InGoroutines {
 		return mistakef("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
+	}
+	if len(o.ByHand) > 0 && o.Link != UDP {
+		return mistakef("a part that is started by hand has links of kind udp, not %s", o.Link)
 	}
 	switch o.Verify {
 	case VerifyShort, VerifyOn, VerifyOff:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,7 +97,7 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 		for _, m := range p.machines {
 			file.Machines = append(file.Machines, r.fabric.Machines[m].Name)
 			for _, port := range r.fabric.Machines[m].Ports {
-				end := proc.End{Link: r.fabric.Wires[port.Wire].Name, Wire: port.Wire, End: port.End, Kind: string(UDP)}
+				end := proc.End{Link: r.fabric.Wires[port.Wire].Name, Wire: port.Wire, End: port.End, Kind: string(r.options.Link)}
 				if l == nil {
 					first := firstPort
 					if r.scenario.Wall.UDPPort != 0 {
@@ -107,6 +108,9 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 					f, ok := l.ends[port.Wire][port.End].(link.File)
 					if !ok {
 						return nil, mistakef("a %s link cannot be handed to another process", r.options.Link)
+					}
+					if v, ok := f.(*link.Veth); ok {
+						end.PeerAddress = net.HardwareAddr(v.Peer()).String()
 					}
 					// A copy: the conductor closes its own when all have theirs.
 					end.FD = 4 + len(s.Sockets)
@@ -146,13 +150,14 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 		defer os.RemoveAll(dir) // made here, for this run
 		r.options.Directory = dir
 	}
+	r.runID = f.Run
 	var l *links
 	if len(r.options.ByHand) == 0 {
 		var err error
-		if l, err = r.connect(); err != nil {
-			return report.Figures{}, err
+		if l, err = r.connect(ctx); err != nil {
+			return report.NoFigures(), err
 		}
-		defer l.close()
+		defer r.disconnect(l)
 	}
 	c, err := r.plan(f.Run, l)
 	if err != nil {
@@ -190,6 +195,9 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if o.Placement == InGoroutines {
 		return mistakef("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
 	}
+	if o.Link != UDP {
+		return mistakef("a dry run writes files of parts with links of kind udp, not %s", o.Link)
+	}
 	if o.Directory == "" {
 		return mistakef("a dry run writes the files of processes: a directory for them is wanted")
 	}
@@ -197,7 +205,8 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.plan(r.id(0), nil)
+	r.runID = r.id(0)
+	_, err = r.plan(r.runID, nil)
 	return err
 }
 
@@ -281,25 +290,38 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error) {
 	l := &links{ends: make([][2]link.Link, len(f.Wires))}
 	for _, e := range file.Links {
-		if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 || e.Kind != string(UDP) {
+		if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
 			l.close()
-			return nil, mistakef("link %s: there is no end %d of wire %d of kind %q", e.Link, e.End, e.Wire, e.Kind)
+			return nil, mistakef("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
 		}
-		var u *link.UDP
-		var err error
-		if e.FD > 0 {
-			u, err = link.AdoptUDP(e.FD)
-		} else {
-			u, err = link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer})
-		}
+		end, err := openEnd(e, s)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("link %s: %w", e.Link, err)
 		}
-		l.closer = append(l.closer, u)
-		l.ends[e.Wire][e.End] = u
+		l.closer = append(l.closer, end)
+		l.ends[e.Wire][e.End] = end
 	}
 	return l, nil
+}
+
+// openEnd opens one end of a link of a part.
+func openEnd(e proc.End, s *scenario.Scenario) (link.Link, error) {
+	switch {
+	case e.Kind == string(UDP) && e.FD > 0:
+		return link.AdoptUDP(e.FD)
+	case e.Kind == string(UDP):
+		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer})
+	case e.Kind == string(Veth) && e.FD > 0:
+		o := link.VethOptions{Largest: drive.MaxDatagram}
+		peer, err := net.ParseMAC(e.PeerAddress)
+		if err != nil || len(peer) != len(o.Peer) {
+			return nil, mistakef("%q is no hardware address", e.PeerAddress)
+		}
+		copy(o.Peer[:], peer)
+		return link.AdoptVeth(e.FD, o)
+	}
+	return nil, mistakef("an end of kind %q cannot be opened here", e.Kind)
 }
 
 // duplicate returns a copy of a file descriptor, to be handed over.

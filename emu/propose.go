@@ -272,7 +272,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	for i := range machines.Machines {
 		machines.Machines[i] = timed{machines.Machines[i], watch}
 	}
-	l, err := r.connect()
+	l, err := r.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,7 @@ type run struct {
 	collector *metrics.Collector
 	warnings  []string
 	moments   []report.Moment
+	runID     uint32 // tells what is of this run from others
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -97,10 +98,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	stop := r.watch(machines, begin)
 	var figures report.Figures
 	if r.options.Clock == VirtualClock {
-		machines.Run = r.id(0)
+		r.runID = r.id(0)
+		machines.Run = r.runID
 		figures, err = r.virtual(ctx, machines)
 	} else {
-		machines.Run = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
+		r.runID = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
+		machines.Run = r.runID
 		if r.options.Placement == InGoroutines {
 			figures, err = r.wall(ctx, machines)
 		} else {
@@ -188,11 +191,11 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, err
 
 // wall runs the fabric on the wall clock, over links.
 func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
-	links, err := r.connect()
+	links, err := r.connect(ctx)
 	if err != nil {
-		return report.Figures{}, err
+		return report.NoFigures(), err
 	}
-	defer links.close()
+	defer r.disconnect(links)
 	w := drive.Wall{
 		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
 		Actual:  r.options.Timing == ActualTiming,

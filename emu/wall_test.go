@@ -155,7 +155,7 @@ func TestAllocsPerFrame(t *testing.T) {
 		r := &run{scenario: s, fabric: fabric, options: Options{}.withDefaults()}
 		w := drive.Wall{Dilation: 1, Longest: r.longest()}
 		if wall {
-			l, err := r.connect()
+			l, err := r.connect(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}

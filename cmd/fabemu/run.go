@@ -52,7 +52,7 @@ The exit status is the worst of all.`,
 	flags := c.Flags()
 	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
 	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones")
-	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, or pipe (memory of this process)")
+	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process)")
 	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
@@ -68,7 +68,7 @@ The exit status is the worst of all.`,
 	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains))
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
 	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
-	complete(c, "link", string(emu.UDP), string(emu.Pipe))
+	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
 	complete(c, "verify", string(emu.VerifyShort), string(emu.VerifyOn), string(emu.VerifyOff))
 	setFlag(c, &f.sets)
 	return c

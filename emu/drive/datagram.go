@@ -8,8 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// maxDatagram is the size of the largest frame with its trailer.
-const maxDatagram = wire.MaxFrameSize + wire.TrailerSize
+// MaxDatagram is the size of the largest frame with its trailer, in bytes: what a
+// link must carry.
+const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram.
 func encode(b []byte, t *port.Transmission, p *path, seq, run uint32) []byte {

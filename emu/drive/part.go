@@ -117,7 +117,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	}
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
 	r := &partRun{
-		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: Monotonic(), epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)},
+		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: Monotonic(), epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
 		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
 	}
 	o.carry = r.carry

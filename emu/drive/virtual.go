@@ -22,7 +22,7 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	c := codec{order: o, buf: make([]byte, 0, maxDatagram)}
+	c := codec{order: o, buf: make([]byte, 0, MaxDatagram)}
 	o.carry = c.carry
 	if v.SkipCodec {
 		o.carry = o.handOver

@@ -84,6 +84,15 @@ type counter interface {
 	Lost() (uint32, error)
 }
 
+// refused returns how many datagrams a link has refused because they did not come
+// from its other end.
+func refused(l link.Link) int64 {
+	if f, ok := l.(interface{ Foreign() uint64 }); ok {
+		return int64(f.Foreign())
+	}
+	return 0
+}
+
 // wallRun is a run of the wall driver.
 type wallRun struct {
 	*order
@@ -138,7 +147,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, maxDatagram), in: make([]byte, 2*maxDatagram)}
+	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)}
 	if r.clock == nil {
 		r.clock = monotonic()
 	}
@@ -457,6 +466,7 @@ func (r *wallRun) close() {
 					dropped += int64(n)
 				}
 			}
+			r.Foreign += refused(l)
 		}
 	}
 	r.Lost = max(r.Lost, dropped)

@@ -29,9 +29,11 @@ type End struct {
 	Wire int    `json:"wire"` // its index in the fabric
 	End  int    `json:"end"`  // 0 or 1
 	FD   int    `json:"fd,omitempty"`
-	Kind string `json:"kind"` // "udp"
+	Kind string `json:"kind"` // "udp" or "veth"
 	Port int    `json:"port,omitempty"`
 	Peer int    `json:"peer,omitempty"`
+
+	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end
 }
 
 // Write writes f to a file.

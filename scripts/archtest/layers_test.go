@@ -45,6 +45,9 @@ wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/
 # Processes: what they report is measured by the driver, and traced.
 emu/drive < emu/proc < emu
 
+# Namespaces and veth pairs: what is opened in them is a link.
+wire/link < emu/netns < emu
+
 # The computer itself: what it measures is its sockets and its clock.
 wire/unit, wire/link < emu/doctor
 

@@ -2,24 +2,27 @@
 // touches data sockets, and it knows no protocol: what is in a datagram is the
 // business of package wire, when it is sent that of package emu/drive.
 //
-// There are two kinds of links:
+// There are three kinds of links:
 //
 //   - UDP: two connected sockets on the loopback interface. The datagrams can be
 //     captured, and the ends can be in different threads.
+//   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
+//     namespace of its own as a rule (emu/netns makes them). Frames of Ethernet are
+//     on it as they are; others have an Ethernet header with EtherType in front.
 //   - Pipe: a ring of buffers in memory, for tests and for runs in one process
 //     that want no sockets.
 //
 // Neither call of a Link ever blocks: the driver has one loop that looks at the
 // clock and at every link, and none of them may hold it up.
 //
-// A link of the fabric is lossless; a socket is not. What UDP loses it loses at
-// the receiver, when its buffer is full, and the sender is not told: compare
-// Granted with what was asked for before a run, and read Lost after it.
+// A link of the fabric is lossless; a socket is not. What is lost is lost at the
+// receiver, when its buffer is full, and the sender is not told: compare Granted
+// with what was asked for before a run, and read Lost after it.
 //
 // # Limitations
 //
 // UDP links are for one host: both ends are bound to 127.0.0.1. Linux only. Each
-// end has one owner: no two calls of Recv, nor Close beside any other call, may
-// run at the same time on the same end of a UDP link. A datagram has at least one
+// end has one owner: no two calls of Recv or of Send, nor Close beside any other
+// call, may run at the same time on the same end of a UDP or veth link. A datagram has at least one
 // byte and at most MaxDatagram.
 package link

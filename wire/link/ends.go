@@ -49,3 +49,34 @@ func AdoptUDP(fd int) (*UDP, error) {
 	u.port, u.granted = address.Port, unit.Size(doubled/2)
 	return u, nil
 }
+
+// AdoptVeth makes an end of a file descriptor that another process has opened with
+// OpenVeth, with the same options but for the interface and the buffer, and handed
+// over. The end owns it from then on.
+func AdoptVeth(fd int, opts VethOptions) (*Veth, error) {
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return nil, fmt.Errorf("file descriptor %d is no packet socket: %w", fd, err)
+	}
+	address, ok := name.(*unix.SockaddrLinklayer)
+	if !ok {
+		return nil, fmt.Errorf("file descriptor %d is no packet socket: its address is a %T", fd, name)
+	}
+	// The socket asks in the network namespace that it belongs to.
+	request, err := unix.NewIfreq("")
+	if err == nil {
+		request.SetUint32(uint32(address.Ifindex))
+		err = unix.IoctlIfreq(fd, unix.SIOCGIFNAME, request)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the interface of a packet socket: %w", err)
+	}
+	unix.CloseOnExec(fd)
+	opts.Interface = request.Name()
+	v := &Veth{fd: fd, name: opts.Interface, native: opts.Native, largest: opts.Largest}
+	if _, err := v.describe(opts); err != nil {
+		return nil, fmt.Errorf("interface %s: %w", v.name, err)
+	}
+	v.granted, err = setBuffer(fd, 0, "packet")
+	return v, err
+}

@@ -18,7 +18,7 @@ type Link interface {
 	Recv(b []byte) (int, error)
 
 	// Close gives the end up. Closing twice does nothing. The peer may not notice
-	// before it has sent twice.
+	// before it has sent twice, and over a veth pair not at all.
 	Close() error
 }
 

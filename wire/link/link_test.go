@@ -13,20 +13,37 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Every kind of link, for the tests that all of them must pass. Each has room for
-// 256 datagrams of 2122 bytes: a data packet of 2048 bytes and its trailer.
-var kinds = []struct {
+// A kind of link.
+type kind struct {
 	name string
 	pair func(t testing.TB) (a, b link.Link)
-}{
-	{"udp", func(t testing.TB) (link.Link, link.Link) {
+
+	// stranger, if not nil, has somebody else send to an end of a pair, and says how
+	// many datagrams the end counts as not its own.
+	stranger func(t testing.TB, a, b link.Link) (counted uint64)
+	// blind says that an end does not notice that its peer is closed.
+	blind bool
+}
+
+// Every kind of link, for the tests that all of them must pass. Each has room for
+// 256 datagrams of 2122 bytes: a data packet of 2048 bytes and its trailer.
+var kinds = []kind{
+	{name: "udp", pair: func(t testing.TB) (link.Link, link.Link) {
 		return udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
-	}},
-	{"udp stamped", func(t testing.TB) (link.Link, link.Link) {
+	}, stranger: strangerOnUDP},
+	{name: "udp stamped", pair: func(t testing.TB) (link.Link, link.Link) {
 		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB, Stamp: true})
 		return stamped{a}, stamped{b}
 	}},
-	{"pipe", func(t testing.TB) (link.Link, link.Link) {
+	{name: "veth", pair: func(t testing.TB) (link.Link, link.Link) {
+		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
+		return a, b
+	}, stranger: strangerOnVeth, blind: true},
+	{name: "veth of Ethernet", pair: func(t testing.TB) (link.Link, link.Link) {
+		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB, Native: true})
+		return ethernet{a}, ethernet{b}
+	}, blind: true},
+	{name: "pipe", pair: func(t testing.TB) (link.Link, link.Link) {
 		a, b := link.Pipe(256)
 		closeAtEnd(t, a, b)
 		return a, b
@@ -43,6 +60,17 @@ func (s stamped) Recv(b []byte) (int, error) {
 		return n, fmt.Errorf("a datagram of %d bytes with the stamp %d", n, stamp)
 	}
 	return n, err
+}
+
+// ethernet is a native veth end: its datagrams begin with an Ethernet header.
+type ethernet struct{ veth }
+
+// shortest returns the length of the shortest datagram that a link carries.
+func shortest(l link.Link) int {
+	if _, ok := l.(ethernet); ok {
+		return 14
+	}
+	return 1
 }
 
 func udpPair(t testing.TB, opts link.UDPOptions) (a, b *link.UDP) {
@@ -136,7 +164,10 @@ func TestNothingWaitsOnANewLink(t *testing.T) {
 func TestDatagramsOfAllSizesComeWhole(t *testing.T) {
 	each(t, func(t *testing.T, from, to link.Link) {
 		buf := make([]byte, link.MaxDatagram)
-		for _, n := range []int{1, 2, 48, 54, 78, 1471, 1472, 1473, 2122, 4170, 9000, 65506, link.MaxDatagram} {
+		for _, n := range []int{1, 2, 14, 15, 18, 48, 54, 78, 1471, 1472, 1473, 2122, 4170, 9000, 65506, link.MaxDatagram} {
+			if n < shortest(from) {
+				continue
+			}
 			want := pattern(n, 1)
 			send(t, from, want)
 			if got := recv(t, to, buf); !bytes.Equal(got, want) {
@@ -169,11 +200,11 @@ func TestBurstComesInOrder(t *testing.T) {
 
 func TestSendKeepsNothingOfItsBuffer(t *testing.T) {
 	each(t, func(t *testing.T, from, to link.Link) {
-		b := []byte("first")
+		b := pattern(30, 1)
 		send(t, from, b)
-		copy(b, "other")
-		if got := recv(t, to, make([]byte, 100)); string(got) != "first" {
-			t.Errorf("got %q", got)
+		copy(b, pattern(30, 2))
+		if got := recv(t, to, make([]byte, 100)); !bytes.Equal(got, pattern(30, 1)) {
+			t.Errorf("got %x", got)
 		}
 	})
 }
@@ -218,7 +249,7 @@ func TestClosedEndDoesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := from.Send([]byte{1}); !errors.Is(err, link.ErrClosed) {
+		if err := from.Send(pattern(30, 1)); !errors.Is(err, link.ErrClosed) {
 			t.Errorf("Send: %v, want %v", err, link.ErrClosed)
 		}
 		if _, err := from.Recv(make([]byte, 10)); !errors.Is(err, link.ErrClosed) {
@@ -228,23 +259,82 @@ func TestClosedEndDoesNothing(t *testing.T) {
 }
 
 func TestPeerSeesThatAnEndIsClosed(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			from, to := k.pair(t)
+			send(t, to, pattern(30, 1))
+			if err := to.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := recv(t, from, make([]byte, 100)); !bytes.Equal(got, pattern(30, 1)) {
+				t.Errorf("what was sent before the end closed came as %x", got)
+			}
+			if k.blind {
+				send(t, from, pattern(30, 2))
+				send(t, from, pattern(30, 3))
+				return
+			}
+			// UDP does not notice before the first datagram has come back.
+			err := error(nil)
+			for end := time.Now().Add(time.Second); err == nil && time.Now().Before(end); {
+				err = from.Send(pattern(30, 2))
+			}
+			if !errors.Is(err, link.ErrPeerClosed) {
+				t.Errorf("Send: %v, want %v", err, link.ErrPeerClosed)
+			}
+		})
+	}
+}
+
+// One end is read all the while the other sends and then closes: what was sent
+// comes, and then nothing.
+func TestPeerClosesWhileAnEndIsRead(t *testing.T) {
 	each(t, func(t *testing.T, from, to link.Link) {
-		send(t, to, []byte("last words"))
-		if err := to.Close(); err != nil {
+		const total = 100
+		sent := make(chan error, 1)
+		go func() {
+			out := make([]byte, 200)
+			for i := range total {
+				binary.BigEndian.PutUint32(out[20:], uint32(i))
+				if err := from.Send(out); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- from.Close()
+		}()
+		buf := make([]byte, 300)
+		for i := range total {
+			if got := recv(t, to, buf); len(got) != 200 || binary.BigEndian.Uint32(got[20:]) != uint32(i) {
+				t.Fatalf("datagram %d came as number %d with %d bytes", i, binary.BigEndian.Uint32(got[20:]), len(got))
+			}
+		}
+		if err := <-sent; err != nil {
 			t.Fatal(err)
 		}
-		if got := recv(t, from, make([]byte, 100)); string(got) != "last words" {
-			t.Errorf("what was sent before the end closed came as %q", got)
-		}
-		// UDP does not notice before the first datagram has come back.
-		err := error(nil)
-		for end := time.Now().Add(time.Second); err == nil && time.Now().Before(end); {
-			err = from.Send([]byte{1})
-		}
-		if !errors.Is(err, link.ErrPeerClosed) {
-			t.Errorf("Send: %v, want %v", err, link.ErrPeerClosed)
-		}
+		silent(t, to)
 	})
+}
+
+func TestForeignDatagramsAreRefused(t *testing.T) {
+	for _, k := range kinds {
+		if k.stranger == nil {
+			continue // nobody else has access to it, or it is tested under another name
+		}
+		t.Run(k.name, func(t *testing.T) {
+			a, b := k.pair(t)
+			want := k.stranger(t, a, b)
+			silent(t, a)
+			silent(t, b)
+			send(t, b, pattern(50, 1))
+			if got := recv(t, a, make([]byte, 100)); !bytes.Equal(got, pattern(50, 1)) {
+				t.Errorf("the link carries %x", got)
+			}
+			if c, ok := a.(interface{ Foreign() uint64 }); ok && c.Foreign() != want {
+				t.Errorf("%d datagrams were counted as foreign, want %d", c.Foreign(), want)
+			}
+		})
+	}
 }
 
 // Two goroutines, one at each end, each sending and receiving.

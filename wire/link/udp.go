@@ -55,7 +55,7 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if opts.Port < 0 || opts.Port > 65534 {
 		return nil, nil, fmt.Errorf("UDP port %d: a link wants two ports from 1 to 65535", opts.Port)
 	}
-	if opts.Buffer < 0 || opts.Buffer > unit.GiB {
+	if opts.Buffer < 0 || opts.Buffer > maxBuffer {
 		return nil, nil, fmt.Errorf("receive buffer of %v: 0 to 1 GiB are possible", opts.Buffer)
 	}
 	second := 0
@@ -106,14 +106,9 @@ func (u *UDP) setUp(opts UDPOptions) error {
 	if err := unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO); err != nil {
 		return fmt.Errorf("forbid fragments on a UDP socket: %w", err)
 	}
-	if opts.Buffer > 0 {
-		// The first needs CAP_NET_ADMIN and goes beyond net.core.rmem_max; the second
-		// is cut to it.
-		if unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, int(opts.Buffer)) != nil {
-			if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, int(opts.Buffer)); err != nil {
-				return fmt.Errorf("set the receive buffer of a UDP socket to %v: %w", opts.Buffer, err)
-			}
-		}
+	var err error
+	if u.granted, err = setBuffer(u.fd, opts.Buffer, "UDP"); err != nil {
+		return err
 	}
 	if opts.Stamp {
 		if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
@@ -126,11 +121,6 @@ func (u *UDP) setUp(opts UDPOptions) error {
 		}
 		return fmt.Errorf("bind UDP port %d: %w", u.port, err)
 	}
-	doubled, err := unix.GetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
-	if err != nil {
-		return fmt.Errorf("read the receive buffer of a UDP socket: %w", err)
-	}
-	u.granted = unit.Size(doubled / 2)
 	name, err := unix.Getsockname(u.fd)
 	if err != nil {
 		return fmt.Errorf("read the port of a UDP socket: %w", err)

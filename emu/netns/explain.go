@@ -1,0 +1,102 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// capabilities are what a run in namespaces needs, by the number of the bit.
+func capabilities() []capability {
+	return []capability{
+		{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+		{unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+		{unix.CAP_NET_RAW, "CAP_NET_RAW"},
+	}
+}
+
+type capability struct {
+	bit  int
+	name string
+}
+
+// ErrPrivilege says that this process lacks a capability. Missing has which.
+var ErrPrivilege = errors.New("a capability is missing")
+
+// Missing returns nil if this process may build namespaces and open links in them;
+// otherwise an ErrPrivilege that names the capabilities that it lacks.
+func Missing() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return fmt.Errorf("read the capabilities of this process: %w", err)
+	}
+	return missing(uint64(data[1].Effective)<<32 | uint64(data[0].Effective))
+}
+
+// missing is Missing for a set of capabilities.
+func missing(effective uint64) error {
+	var names []string
+	for _, c := range capabilities() {
+		if effective>>c.bit&1 == 0 {
+			names = append(names, c.name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	list := names[len(names)-1]
+	if len(names) > 1 {
+		list = strings.Join(names[:len(names)-1], ", ") + " and " + list
+	}
+	return &privilegeError{list}
+}
+
+// privilegeError is an ErrPrivilege with the names in it.
+type privilegeError struct{ names string }
+
+func (e *privilegeError) Error() string {
+	return "network namespaces and veth pairs need " + e.names + ", which this process lacks"
+}
+
+func (e *privilegeError) Is(target error) bool { return target == ErrPrivilege }
+
+// explain adds what to do to an error of the kernel that a user can do something
+// about.
+func explain(err error) error {
+	for _, a := range advice() {
+		if slices.ContainsFunc(a.errnos, func(e unix.Errno) bool { return errors.Is(err, e) }) {
+			return fmt.Errorf("%w: %s", err, a.what)
+		}
+	}
+	return err
+}
+
+type remedy struct {
+	errnos []unix.Errno
+	what   string
+}
+
+func advice() []remedy {
+	return []remedy{
+		{[]unix.Errno{unix.EPERM, unix.EACCES}, "root has the rights, in a container only if it is privileged"},
+		{[]unix.Errno{unix.EROFS}, "the file system is mounted read-only, as in a container that is not privileged"},
+		{[]unix.Errno{unix.EMFILE}, "this process has too many files open; raise its limit (ulimit -n)"},
+		{[]unix.Errno{unix.ENFILE}, "the computer has too many files open; raise its limit (sysctl fs.file-max)"},
+		{[]unix.Errno{unix.ENOSPC}, "there are too many network namespaces or mounts; raise the limits (sysctl user.max_net_namespaces, fs.mount-max)"},
+		{[]unix.Errno{unix.EOPNOTSUPP, unix.EAFNOSUPPORT, unix.EPROTONOSUPPORT}, "the kernel lacks a module; load veth and af_packet (modprobe veth af_packet)"},
+		{[]unix.Errno{unix.ENOMEM}, "the kernel has no memory for it"},
+	}
+}
+
+// explainNew is explain for the call that makes a network namespace, in which two
+// errors mean something of their own.
+func explainNew(err error) error {
+	if errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("%w: this kernel was built without network namespaces (CONFIG_NET_NS)", err)
+	}
+	return explain(err)
+}

@@ -1,0 +1,241 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// namespaceDir is where network namespaces have names, as ip netns has it.
+const namespaceDir = "/run/netns"
+
+// prepareDir makes namespaceDir, and a mount that is shared with other mount
+// namespaces, as ip netns does before it gives a namespace a name. Were that not
+// done, the first ip netns add of the host would hide what we have mounted there.
+func prepareDir() error {
+	if err := os.MkdirAll(namespaceDir, 0o755); err != nil {
+		return explain(err)
+	}
+	dir, err := os.Open(namespaceDir)
+	if err != nil {
+		return explain(err)
+	}
+	defer dir.Close()
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil { // ip does, too
+		return fmt.Errorf("lock %s: %w", namespaceDir, err)
+	}
+	err = unix.Mount("", namespaceDir, "none", unix.MS_SHARED|unix.MS_REC, "")
+	if errors.Is(err, unix.EINVAL) { // it is no mount yet
+		if err := unix.Mount(namespaceDir, namespaceDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", namespaceDir, explain(err))
+		}
+		err = unix.Mount("", namespaceDir, "none", unix.MS_SHARED|unix.MS_REC, "")
+	}
+	if err != nil {
+		return fmt.Errorf("share %s: %w", namespaceDir, explain(err))
+	}
+	return nil
+}
+
+// namespace is one that is being built.
+type namespace struct {
+	name string // under namespaceDir
+	ns   netns.NsHandle
+	link *netlink.Handle // a netlink socket in it
+}
+
+func (n *namespace) path() string { return filepath.Join(namespaceDir, n.name) }
+
+// newNamespace makes a namespace, quiet and with its label, and then gives it its
+// name.
+func newNamespace(name string, l label) (*namespace, error) {
+	n := &namespace{name: name, ns: netns.None()}
+	err := apart(func() (err error) {
+		if n.ns, err = netns.New(); err != nil {
+			return fmt.Errorf("make a network namespace: %w", explainNew(err))
+		}
+		if n.link, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
+			return fmt.Errorf("open a netlink socket: %w", explain(err))
+		}
+		// Some modules of the kernel put interfaces of their own into every namespace.
+		all, err := n.link.LinkList()
+		if err != nil {
+			return fmt.Errorf("list its interfaces: %w", explain(err))
+		}
+		for _, i := range all {
+			if err := n.link.LinkSetAlias(i, l.of(i.Attrs().Name)); err != nil {
+				return fmt.Errorf("label its interface %s: %w", i.Attrs().Name, explain(err))
+			}
+		}
+		if err := setIPv6Off(); err != nil {
+			return err
+		}
+		return n.mount()
+	})
+	if err != nil {
+		n.close()
+		return nil, fmt.Errorf("namespace %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// setIPv6Off keeps the kernel from sending frames of its own on interfaces that will
+// be made in the network namespace of the calling thread.
+func setIPv6Off() error {
+	for _, which := range []string{"all", "default"} {
+		err := os.WriteFile("/proc/sys/net/ipv6/conf/"+which+"/disable_ipv6", []byte("1\n"), 0o644)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without IPv6
+			return fmt.Errorf("turn IPv6 off: %w", explain(err))
+		}
+	}
+	return nil
+}
+
+// mount gives the network namespace of the calling thread its name.
+func (n *namespace) mount() error {
+	f, err := os.OpenFile(n.path(), os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove what has this one (ip netns delete %s): %w", n.name, err)
+		}
+		return explain(err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := unix.Mount("/proc/thread-self/ns/net", n.path(), "none", unix.MS_BIND, ""); err != nil {
+		return errors.Join(fmt.Errorf("mount it at %s: %w", n.path(), explain(err)), os.Remove(n.path()))
+	}
+	return nil
+}
+
+// close closes what was needed to build it. The namespace stays.
+func (n *namespace) close() {
+	if n.link != nil {
+		n.link.Close()
+		n.link = nil
+	}
+	if n.ns.IsOpen() {
+		n.ns.Close()
+	}
+}
+
+// What stands under a name of namespaceDir.
+type kind int
+
+const (
+	nothing    kind = iota
+	empty           // a file that no namespace is mounted on
+	aNamespace      // one
+	other
+)
+
+// look says what stands under a name.
+func look(name string) (kind, error) {
+	path := filepath.Join(namespaceDir, name)
+	var st unix.Statfs_t
+	err := unix.Statfs(path, &st)
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return nothing, nil
+	case err != nil:
+		return other, fmt.Errorf("%s: %w", path, explain(err))
+	case st.Type == unix.NSFS_MAGIC:
+		return aNamespace, nil
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nothing, nil
+	case err != nil:
+		return other, err
+	case info.Mode().IsRegular() && info.Size() == 0:
+		return empty, nil
+	}
+	return other, nil
+}
+
+// contents returns the label of a namespace, and the names of the interfaces in it
+// that are not of that run. It reports false if there is no label of ours.
+func contents(name string) (l label, foreign []string, labelled bool, err error) {
+	ns, err := netns.GetFromPath(filepath.Join(namespaceDir, name))
+	if err != nil {
+		return l, nil, false, fmt.Errorf("namespace %s: open it: %w", name, explain(err))
+	}
+	defer ns.Close()
+	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return l, nil, false, fmt.Errorf("namespace %s: open a netlink socket: %w", name, explain(err))
+	}
+	defer h.Close()
+	all, err := h.LinkList()
+	if err != nil {
+		return l, nil, false, fmt.Errorf("namespace %s: list its interfaces: %w", name, explain(err))
+	}
+	for _, i := range all {
+		if a := i.Attrs(); a.Flags&net.FlagLoopback != 0 {
+			l, labelled = parseLabel(a.Alias)
+		}
+	}
+	for _, i := range all {
+		a := i.Attrs()
+		if of, ok := parseLabel(a.Alias); (!ok || of.run != l.run) && a.Flags&net.FlagLoopback == 0 && !unlabelled(i) {
+			foreign = append(foreign, a.Name)
+		}
+	}
+	return l, foreign, labelled, nil
+}
+
+// unlabelled says whether an interface is one that we have made and not come to
+// label.
+func unlabelled(i netlink.Link) bool {
+	a := i.Attrs()
+	return i.Type() == "veth" && a.Alias == "" && strings.HasPrefix(a.Name, interfacePrefix) &&
+		len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
+}
+
+// removeNamespace removes a namespace of a run, if it is one and holds nothing but
+// what is ours. A file of its name that no namespace is mounted on is removed if
+// known says that the run was there.
+func removeNamespace(run uint32, name string, known bool) error {
+	what, err := look(name)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(namespaceDir, name)
+	switch what {
+	case nothing:
+		return nil
+	case empty:
+		if !known {
+			return fmt.Errorf("%s is no namespace, and there is no trace of the run %08x: it is left alone", path, run)
+		}
+	case aNamespace:
+		l, foreign, labelled, err := contents(name)
+		switch {
+		case err != nil:
+			return err
+		case !labelled || l.run != run:
+			return fmt.Errorf("namespace %s has no label of the run %08x: it is left alone", name, run)
+		case len(foreign) > 0:
+			return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup", name, strings.Join(foreign, ", "), name, foreign[0])
+		}
+		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("namespace %s: unmount it: %w", name, explain(err))
+		}
+	case other:
+		return fmt.Errorf("%s is no namespace: it is left alone", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return explain(err)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// offloads are what the kernel can leave to a network card, and a veth pair leaves
+// to whoever reads at its other end: frames there would be without their checksums,
+// or several in one.
+func offloads() []uint32 {
+	return []uint32{
+		unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SRXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO,
+		unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO, unix.ETHTOOL_SFLAGS, // the flags are VLAN tags, large receive
+	}
+}
+
+// setOffloadsOff turns the offloads of an interface off, in the network namespace of
+// the calling thread. What the kernel cannot turn off stays.
+func setOffloadsOff(name string) error {
+	for _, command := range offloads() {
+		if _, err := ethtool(name, command); err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
+			return fmt.Errorf("turn the offloads of %s off: %w", name, explain(err))
+		}
+	}
+	return nil
+}
+
+// ethtool gives an interface a command with the value 0, and returns the value that
+// the kernel has put there.
+func ethtool(name string, command uint32) (uint32, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	value := struct{ command, data uint32 }{command: command}
+	request := struct {
+		name [unix.IFNAMSIZ]byte
+		data unsafe.Pointer
+		_    [16]byte
+	}{data: unsafe.Pointer(&value)}
+	copy(request.name[:unix.IFNAMSIZ-1], name)
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&request))); errno != 0 {
+		return 0, errno
+	}
+	return value.data, nil
+}

@@ -1,0 +1,90 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+)
+
+// Plan says what to build.
+type Plan struct {
+	Run      uint32   // the id of the run; it is in every name
+	Machines []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
+	Links    []Link   // a veth pair for each
+	Largest  int      // the longest datagram that links must carry, in bytes
+}
+
+// Link is a link between two machines.
+type Link struct {
+	Name string
+	Ends [2]End
+}
+
+// End is a port of a machine.
+type End struct {
+	Machine int // index in Plan.Machines
+	Port    int // each at most once at a machine
+}
+
+// check refuses what cannot be built.
+func (p *Plan) check() error {
+	if p.Largest < 1 || p.Largest > link.MaxDatagram {
+		return fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", p.Largest, link.MaxDatagram)
+	}
+	var wrong []error
+	names := map[string]bool{}
+	for _, name := range p.Machines {
+		switch full := namespaceName(p.Run, name); {
+		case name == "" || strings.Trim(name, letters) != "":
+			wrong = append(wrong, fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
+		case len(full) > unix.NAME_MAX:
+			wrong = append(wrong, fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's", name, full, len(full), unix.NAME_MAX))
+		case names[name]:
+			wrong = append(wrong, fmt.Errorf("machine %s is there twice", name))
+		}
+		names[name] = true
+	}
+	taken := map[End]string{}
+	for _, l := range p.Links {
+		for _, e := range l.Ends {
+			switch other, there := taken[e]; {
+			case e.Machine < 0 || e.Machine >= len(p.Machines) || e.Port < 0 || e.Port > maxPort:
+				wrong = append(wrong, fmt.Errorf("link %s: there is no port %d of machine %d", l.Name, e.Port, e.Machine))
+			case there:
+				wrong = append(wrong, fmt.Errorf("link %s: port %d of %s belongs to link %s already", l.Name, e.Port, p.Machines[e.Machine], other))
+			}
+			taken[e] = l.Name
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+
+// maxPort keeps hardware addresses and the names of interfaces in their bounds.
+const maxPort = 0xFFFF
+
+// namespaceName returns the name of the namespace of a machine.
+func namespaceName(run uint32, machine string) string {
+	return fmt.Sprintf("%s%08x-%s", namespacePrefix, run, machine)
+}
+
+const namespacePrefix = "fabemu-"
+
+// interfaceName returns the name of the interface of a port: at most 8 of the 15
+// characters that the kernel has room for.
+func (e End) interfaceName() string { return fmt.Sprintf("%s%d", interfacePrefix, e.Port) }
+
+const interfacePrefix = "fab"
+
+// address returns the hardware address of a port, one that is locally administered.
+func (e End) address() [6]byte {
+	p := addressPrefix()
+	return [6]byte{p[0], p[1], byte(e.Machine >> 8), byte(e.Machine), byte(e.Port >> 8), byte(e.Port)}
+}
+
+func addressPrefix() [2]byte { return [2]byte{0x02, 0xFA} }

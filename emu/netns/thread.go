@@ -1,0 +1,50 @@
+package netns
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/vishvananda/netns"
+)
+
+// apart runs f on a thread that f may bring into another network namespace, and
+// brings it back. Should that fail, the thread ends with its goroutine: nobody else
+// gets it.
+func apart(f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		back, err := away(f)
+		if back {
+			runtime.UnlockOSThread()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// away runs f and reports whether the calling thread is again where it was.
+func away(f func() error) (back bool, err error) {
+	home, err := netns.Get()
+	if err != nil {
+		return true, fmt.Errorf("look at the network namespace of a thread: %w", explain(err))
+	}
+	defer home.Close()
+	err = f()
+	return netns.Set(home) == nil, err
+}
+
+// within runs f in the network namespace of a path.
+func within(path string, f func() error) error {
+	return apart(func() error {
+		ns, err := netns.GetFromPath(path)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", path, explain(err))
+		}
+		defer ns.Close()
+		if err := netns.Set(ns); err != nil {
+			return fmt.Errorf("enter %s: %w", path, explain(err))
+		}
+		return f()
+	})
+}

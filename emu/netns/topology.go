@@ -1,0 +1,239 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+)
+
+// Topology is a plan that was built.
+type Topology struct {
+	// Ends are the two ports of each link, in the order of the plan.
+	Ends [][2]Port
+
+	run        uint32
+	lock       *lock
+	namespaces []string // that were made, or are about to be
+}
+
+// Port is what is needed to open one end of a link, from any process of this host.
+type Port struct {
+	Namespace string  // the path of the network namespace
+	Interface string  // the name of the interface in it
+	Address   [6]byte // its hardware address
+	Peer      [6]byte // that of the other end
+	Largest   int     // the longest datagram of the link
+}
+
+// Open opens the port; it fills in what the port knows of the options. The socket
+// stays in its namespace, whatever thread uses it.
+func (p Port) Open(o link.VethOptions) (v *link.Veth, err error) {
+	o.Interface, o.Peer, o.Largest = p.Interface, p.Peer, p.Largest
+	err = within(p.Namespace, func() error {
+		v, err = link.OpenVeth(o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", filepath.Base(p.Namespace), err)
+	}
+	return v, nil
+}
+
+// carrierWait is how long an interface may take to come up: some milliseconds as a
+// rule.
+const carrierWait = 10 * time.Second
+
+// Build builds a plan. If it fails, or ctx is done before, all that was made is
+// taken down again. Errors say what to do; one of them is ErrPrivilege.
+func Build(ctx context.Context, p Plan) (*Topology, error) { return build(ctx, p, func(string) {}) }
+
+// build is Build that tells a test what comes next.
+func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if err := Missing(); err != nil {
+		return nil, err
+	}
+	l, err := ownLabel(p.Run)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareDir(); err != nil {
+		return nil, err
+	}
+	stage("claim the run")
+	t = &Topology{run: p.Run}
+	if t.lock, err = claim(l); err != nil {
+		return nil, explain(err)
+	}
+	built := false
+	defer func() {
+		if !built { // after a panic, too
+			err = errors.Join(err, t.close(stage))
+			t = nil
+		}
+	}()
+	b := builder{plan: &p, label: l, stage: stage}
+	defer b.close()
+	if err := b.build(ctx, t); err != nil {
+		return t, err
+	}
+	stage("run")
+	built = true
+	return t, nil
+}
+
+// builder is what Build needs on its way.
+type builder struct {
+	plan       *Plan
+	label      label
+	stage      func(string)
+	namespaces []*namespace
+}
+
+func (b *builder) close() {
+	for _, n := range b.namespaces {
+		n.close()
+	}
+}
+
+func (b *builder) build(ctx context.Context, t *Topology) error {
+	for _, machine := range b.plan.Machines {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := namespaceName(b.plan.Run, machine)
+		b.stage("make the namespace of " + machine)
+		n, err := newNamespace(name, b.label)
+		if err != nil {
+			return err
+		}
+		t.namespaces = append(t.namespaces, name)
+		b.namespaces = append(b.namespaces, n)
+	}
+	for _, l := range b.plan.Links {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.stage("make the link " + l.Name)
+		ends, err := b.connect(l)
+		if err != nil {
+			return fmt.Errorf("link %s: %w", l.Name, err)
+		}
+		t.Ends = append(t.Ends, ends)
+	}
+	return b.await(ctx)
+}
+
+// connect makes a veth pair.
+func (b *builder) connect(l Link) (ports [2]Port, err error) {
+	for i, e := range l.Ends {
+		peer := l.Ends[1-i]
+		ports[i] = Port{
+			Namespace: b.namespaces[e.Machine].path(), Interface: e.interfaceName(),
+			Address: e.address(), Peer: peer.address(), Largest: b.plan.Largest,
+		}
+	}
+	near, far := b.namespaces[l.Ends[0].Machine], b.namespaces[l.Ends[1].Machine]
+	a := netlink.NewLinkAttrs()
+	// The MTU does not count the Ethernet header; the kernel wants room for a small
+	// IPv4 packet at least.
+	a.Name, a.MTU, a.HardwareAddr = ports[0].Interface, max(b.plan.Largest, 68), ports[0].Address[:]
+	a.NumTxQueues, a.NumRxQueues = 1, 1
+	veth := netlink.NewVeth(a)
+	veth.PeerName, veth.PeerMTU, veth.PeerHardwareAddr = ports[1].Interface, uint32(a.MTU), ports[1].Address[:]
+	veth.PeerNumTxQueues, veth.PeerNumRxQueues = 1, 1
+	veth.PeerNamespace = netlink.NsFd(int(far.ns))
+	if err := near.link.LinkAdd(veth); err != nil {
+		if errors.Is(err, unix.EEXIST) {
+			return ports, fmt.Errorf("make the veth pair %s in %s, %s in %s: a name is taken, so somebody else has put an interface there: %w", ports[0].Interface, near.name, ports[1].Interface, far.name, err)
+		}
+		return ports, fmt.Errorf("make a veth pair: %w", explain(err))
+	}
+	for i, n := range []*namespace{near, far} {
+		peer := b.plan.Machines[l.Ends[1-i].Machine]
+		dev, err := n.link.LinkByName(ports[i].Interface)
+		if err == nil {
+			err = n.link.LinkSetAlias(dev, b.label.of("link "+l.Name+" to "+peer))
+		}
+		if err == nil {
+			err = within(ports[i].Namespace, func() error { return setOffloadsOff(ports[i].Interface) })
+		}
+		if err == nil {
+			err = n.link.LinkSetUp(dev)
+		}
+		if err != nil {
+			return ports, fmt.Errorf("set up %s in %s: %w", ports[i].Interface, n.name, explain(err))
+		}
+	}
+	return ports, nil
+}
+
+// await waits until all interfaces can send. The kernel sees to it a moment after
+// both ends of a pair are up; what is sent before is lost.
+func (b *builder) await(ctx context.Context) error {
+	for end := time.Now().Add(carrierWait); ; time.Sleep(time.Millisecond) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		waiting, err := b.waiting()
+		if waiting == "" || err != nil {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is not up after %v: is somebody else changing it?", waiting, carrierWait)
+		}
+	}
+}
+
+// waiting returns an interface that cannot send yet, or nothing.
+func (b *builder) waiting() (string, error) {
+	for _, l := range b.plan.Links {
+		for _, e := range l.Ends {
+			n := b.namespaces[e.Machine]
+			dev, err := n.link.LinkByName(e.interfaceName())
+			if err != nil {
+				return "", fmt.Errorf("link %s: %s in %s: %w", l.Name, e.interfaceName(), n.name, explain(err))
+			}
+			if dev.Attrs().OperState != netlink.OperUp {
+				return fmt.Sprintf("link %s: %s in %s", l.Name, e.interfaceName(), n.name), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// Close takes the topology down. Sockets in it should be closed before: they keep
+// their namespaces alive, without a name. What cannot be removed is in the error,
+// and fabemu cleanup tries again. Closing twice does nothing.
+func (t *Topology) Close() error { return t.close(func(string) {}) }
+
+func (t *Topology) close(stage func(string)) error {
+	if t.lock == nil {
+		return nil
+	}
+	var wrong []error
+	for _, name := range t.namespaces {
+		stage("remove " + name)
+		if err := removeNamespace(t.run, name, true); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	stage("remove the lock")
+	held := t.lock
+	t.lock, t.namespaces = nil, nil
+	if len(wrong) > 0 {
+		return errors.Join(append(wrong, held.release())...)
+	}
+	wrong = append(wrong, held.remove())
+	stage("end")
+	return errors.Join(wrong...)
+}

@@ -1,0 +1,217 @@
+package emu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fabemu/emu/generate"
+	"fabemu/emu/netns"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// needNamespaces skips a test that this process has no rights for.
+func needNamespaces(t testing.TB) {
+	t.Helper()
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// Over veth pairs between namespaces every scenario of the paper has the log of the
+// virtual clock.
+func TestLogOverVethIsThatOfTheVirtualClock(t *testing.T) {
+	needNamespaces(t)
+	for _, name := range []string{"fig2", "fig3a", "fig3b", "fig3c", "fig3d"} {
+		t.Run(name, func(t *testing.T) {
+			s := short(t, "hpl2002/"+name, "4ms", "wall.dilation=20")
+			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+			got, wall := logOf(t, s, Options{Link: Veth, Verify: VerifyOn})
+			if virtual != wall {
+				t.Errorf("the logs differ: %s", firstDifference(virtual, wall))
+			}
+			if want.Digest == "" || got.Digest != want.Digest || got.Verdict.Verify != "equal" {
+				t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
+			}
+			if got.Link != "veth" || got.Verdict.LostDatagrams != 0 || got.Verdict.Refused != 0 {
+				t.Errorf("link %s, %d lost, %d refused", got.Link, got.Verdict.LostDatagrams, got.Verdict.Refused)
+			}
+		})
+	}
+}
+
+// Sixty namespaces, 10 ms of model time: the checks hold, and nothing is lost.
+func TestSixtyNamespaces(t *testing.T) {
+	needNamespaces(t)
+	text, err := generate.Write("hpl2002", generate.Options{Endpoints: 58})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load("sixty.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}, {Path: "wall.dilation", Value: "20"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Metrics.Fabric().Machines); n != 60 {
+		t.Errorf("%d machines", n)
+	}
+	if len(r.Checks) == 0 {
+		t.Error("no checks")
+	}
+	for _, c := range r.Checks {
+		if c.Outcome != report.Pass {
+			t.Errorf("%s: %v, %v", c.ID, c.Outcome, c.Value)
+		}
+	}
+	if r.Verdict.Verify != "equal" || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 {
+		t.Errorf("log %s, %d lost, %d violations", r.Verdict.Verify, r.Verdict.LostDatagrams, r.Verdict.Violations)
+	}
+}
+
+// A buffer that is too small is what voids a run, over veth pairs as over UDP: the
+// kernel says what it has dropped. What comes from others is refused and counted.
+func TestLossesAndStrangersOverVeth(t *testing.T) {
+	needNamespaces(t)
+	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
+	n := 0
+	r, err := Run(context.Background(), s, Options{Link: Veth, test: hooks{wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.Refused != 1 || r.Verdict.Verify != "equal" || r.Verdict.LostDatagrams != 0 {
+		t.Errorf("%d refused, log %s, %d lost; want 1, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
+	}
+	begun := false
+	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: hooks{wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, buffer: 8 * unit.KiB}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.LostDatagrams == 0 || r.Verdict.Level != report.Void {
+		t.Errorf("%d lost: %s", r.Verdict.LostDatagrams, r.Verdict.Level)
+	}
+}
+
+// echoed sends one datagram twice.
+type echoed struct {
+	link.Link
+	n *int
+}
+
+func (l *echoed) Send(b []byte) error {
+	if *l.n++; *l.n == 100 {
+		if err := l.Link.Send(b); err != nil {
+			return err
+		}
+	}
+	return l.Link.Send(b)
+}
+
+// flooded sends a hundred datagrams of no use before the first.
+type flooded struct {
+	link.Link
+	begun *bool
+}
+
+func (l *flooded) Send(b []byte) error {
+	if !*l.begun {
+		*l.begun = true
+		for range 100 {
+			if err := l.Link.Send(make([]byte, 2000)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.Link.Send(b)
+}
+
+// ofThisProcess returns what there is under /run/netns and /run/fabemu of runs of
+// this process.
+func ofThisProcess(t *testing.T) (left []string) {
+	t.Helper()
+	runs, err := netns.Find()
+	if err != nil {
+		t.Log(err) // of others, that come and go
+	}
+	for _, r := range runs {
+		if r.PID == os.Getpid() {
+			left = append(left, r.String())
+		}
+	}
+	return left
+}
+
+// However a run ends, its namespaces are gone: at its end, when it is told to stop
+// at any moment, when a link fails, after a panic.
+func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
+	needNamespaces(t)
+	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
+	o := Options{Link: Veth, Verify: VerifyOff}
+	gone := func(t *testing.T) {
+		t.Helper()
+		if left := ofThisProcess(t); len(left) > 0 {
+			t.Errorf("left: %s", strings.Join(left, ", "))
+		}
+	}
+	t.Run("stopped", func(t *testing.T) {
+		for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond, 100 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(context.Background(), after)
+			r, err := Run(ctx, s, o)
+			cancel()
+			if err != nil {
+				t.Errorf("stopped after %v: %v", after, err)
+			} else if !r.Partial && after < 60*time.Millisecond {
+				t.Errorf("stopped after %v, and not partial", after)
+			}
+			gone(t)
+		}
+	})
+	t.Run("failed", func(t *testing.T) {
+		broken, n := errors.New("broken"), 0
+		failing := o
+		failing.test.wrap = func(l link.Link) link.Link { return &failingLink{Link: l, n: &n, fail: func() error { return broken }} }
+		if _, err := Run(context.Background(), s, failing); !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+		gone(t)
+	})
+	t.Run("panicked", func(t *testing.T) {
+		n := 0
+		failing := o
+		failing.test.wrap = func(l link.Link) link.Link {
+			return &failingLink{Link: l, n: &n, fail: func() error { panic("a mistake") }}
+		}
+		func() {
+			defer func() {
+				if p := recover(); fmt.Sprint(p) != "a mistake" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = Run(context.Background(), s, failing)
+		}()
+		gone(t)
+	})
+}
+
+// failingLink fails at the hundredth datagram.
+type failingLink struct {
+	link.Link
+	n    *int
+	fail func() error
+}
+
+func (l *failingLink) Send(b []byte) error {
+	if *l.n++; *l.n >= 100 {
+		return l.fail()
+	}
+	return l.Link.Send(b)
+}

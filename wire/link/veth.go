@@ -1,0 +1,393 @@
+package link
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/unit"
+)
+
+// VethOptions say how to open one end of a veth pair.
+type VethOptions struct {
+	// Interface is the name of this end, in the network namespace of the calling
+	// thread. It must be up.
+	Interface string
+
+	// Peer is the hardware address of the other end. It goes into the Ethernet
+	// header of what is sent, and what comes from another address is refused.
+	Peer [6]byte
+
+	// Largest is the longest datagram that the link must carry, in bytes: up to
+	// MaxDatagram. An interface with a lower MTU is an error.
+	Largest int
+
+	// Native says that datagrams are Ethernet frames, from the destination address
+	// on. They go out as they are, and Peer does not matter. Otherwise each has an
+	// Ethernet header with EtherType put in front.
+	Native bool
+
+	// Tail is what the last two bytes of every datagram of a native link are, high
+	// byte first: frames that end otherwise are none of ours. 0 takes all frames.
+	Tail uint16
+
+	// Buffer is the receive buffer to ask for, as in UDPOptions. The kernel takes
+	// about 1 KiB for each frame beside its bytes.
+	Buffer unit.Size
+}
+
+// Veth is one end of a pair of virtual Ethernet interfaces: a non-blocking packet
+// socket that is bound to the interface. It stays with the network namespace that
+// it was opened in, whatever thread uses it.
+//
+// The kernel takes an 802.1Q tag out of a frame before it delivers it; Recv puts
+// it back.
+//
+// A veth pair has no flow control and no error for the sender: a frame that the
+// other end has no room for is counted in the Lost of that end. Nor does a sender
+// notice that the other end is closed.
+type Veth struct {
+	fd      int // -1 once closed
+	name    string
+	native  bool
+	largest int
+	granted unit.Size
+	lost    uint32 // what PACKET_STATISTICS has told so far
+	foreign uint64
+
+	// What Send and Recv hand to the kernel. It is here and not on the stack,
+	// because the kernel sees it through pointers within it.
+	out, in       unix.Msghdr
+	outVec, inVec [3]unix.Iovec
+	header        [headerSize]byte // in front of what is sent
+	expected      [headerSize]byte // in front of what is received
+	got           [headerSize]byte // what was received there
+	spill         [tagSize]byte
+	control       [8]uint64 // 64 bytes of control messages, aligned for their headers
+}
+
+const (
+	headerSize = 14 // destination, source, type
+	addresses  = 12 // destination, source
+	tagSize    = 4  // an 802.1Q tag
+)
+
+// OpenVeth opens the end of a veth pair that is in the network namespace of the
+// calling thread. It needs CAP_NET_RAW.
+func OpenVeth(opts VethOptions) (*Veth, error) {
+	if opts.Buffer < 0 || opts.Buffer > maxBuffer {
+		return nil, fmt.Errorf("receive buffer of %v: 0 to 1 GiB are possible", opts.Buffer)
+	}
+	if opts.Largest < 1 || opts.Largest > MaxDatagram {
+		return nil, fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", opts.Largest, MaxDatagram)
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open a packet socket: %w", explainSocket(err))
+	}
+	v := &Veth{fd: fd, name: opts.Interface, native: opts.Native, largest: opts.Largest}
+	if err := v.setUp(opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("interface %s: %w", opts.Interface, err), v.Close())
+	}
+	return v, nil
+}
+
+// explainSocket says what to do where the kernel refuses a packet socket.
+func explainSocket(err error) error {
+	switch {
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("%w: this needs CAP_NET_RAW", err)
+	case errors.Is(err, unix.EAFNOSUPPORT):
+		return fmt.Errorf("%w: this kernel has no packet sockets; load the module af_packet (modprobe af_packet)", err)
+	case errors.Is(err, unix.EMFILE):
+		return fmt.Errorf("%w: raise the limit of this process (ulimit -n)", err)
+	}
+	return err
+}
+
+// setUp sets the options of the socket and binds it. Until it is bound, nothing
+// comes in: what the filter would not pass is never seen.
+func (v *Veth) setUp(opts VethOptions) error {
+	index, err := v.describe(opts)
+	if err != nil {
+		return err
+	}
+	if v.granted, err = setBuffer(v.fd, opts.Buffer, "packet"); err != nil {
+		return err
+	}
+	if err := unix.SetsockoptInt(v.fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1); err != nil {
+		return fmt.Errorf("ignore what goes out: %w: this needs Linux 4.20 or newer", err)
+	}
+	filter := []bpf.Instruction{bpf.RetConstant{Val: wholeFrame}}
+	switch {
+	case !opts.Native:
+		filter = encapsulated()
+	case opts.Tail != 0:
+		filter = ending(opts.Tail)
+	}
+	if err := attach(v.fd, filter); err != nil {
+		return err
+	}
+	if opts.Native {
+		if err := unix.SetsockoptInt(v.fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1); err != nil {
+			return fmt.Errorf("ask for the tags of frames: %w", err)
+		}
+	}
+	// All types of frames, for two reasons: the kernel hands a frame with a tag to
+	// sockets of its type without the tag and what was in it; and it knows PAUSE by
+	// another type than data.
+	if err := unix.Bind(v.fd, &unix.SockaddrLinklayer{Protocol: bits.ReverseBytes16(unix.ETH_P_ALL), Ifindex: index}); err != nil {
+		return fmt.Errorf("bind a packet socket: %w", err)
+	}
+	return nil
+}
+
+// describe asks the kernel for the interface, and prepares the headers.
+func (v *Veth) describe(opts VethOptions) (index int, err error) {
+	var request [3]*unix.Ifreq
+	for i, what := range []uint{unix.SIOCGIFINDEX, unix.SIOCGIFMTU, unix.SIOCGIFHWADDR} {
+		if request[i], err = unix.NewIfreq(v.name); err != nil {
+			return 0, fmt.Errorf("the name is too long, or empty: %w", err)
+		}
+		if err = unix.IoctlIfreq(v.fd, what, request[i]); err != nil {
+			return 0, fmt.Errorf("look it up: %w", err)
+		}
+	}
+	need := opts.Largest
+	if opts.Native {
+		need -= headerSize // the MTU does not count the Ethernet header
+	}
+	if mtu := int(request[1].Uint32()); mtu < need {
+		return 0, fmt.Errorf("its MTU of %d bytes is too small for datagrams of %d: raise it (ip link set %s mtu %d)", mtu, opts.Largest, v.name, need)
+	}
+	own := (*struct {
+		name   [unix.IFNAMSIZ]byte
+		family uint16
+		data   [6]byte
+	})(unsafe.Pointer(request[2])).data
+	copy(v.header[:], opts.Peer[:])
+	copy(v.header[6:], own[:])
+	copy(v.expected[:], own[:])
+	copy(v.expected[6:], opts.Peer[:])
+	binary.BigEndian.PutUint16(v.header[addresses:], EtherType)
+	binary.BigEndian.PutUint16(v.expected[addresses:], EtherType)
+	return int(request[0].Uint32()), nil
+}
+
+// Send sends b as one frame. ErrFull means that the kernel has no memory for it
+// now; a full buffer of the receiver does not show here, but in the receiver's
+// Lost.
+func (v *Veth) Send(b []byte) error {
+	if err := check(len(b)); err != nil {
+		return err
+	}
+	if len(b) > v.largest {
+		return ErrTooLong
+	}
+	if v.native && len(b) < headerSize {
+		return fmt.Errorf("send on %s: %d bytes are no Ethernet frame", v.name, len(b))
+	}
+	n := 0
+	if !v.native {
+		v.outVec[0].Base, n = &v.header[0], 1
+		v.outVec[0].SetLen(headerSize)
+	}
+	v.outVec[n].Base = unsafe.SliceData(b)
+	v.outVec[n].SetLen(len(b))
+	v.out.Iov = &v.outVec[0]
+	v.out.SetIovlen(n + 1)
+	defer func() { v.outVec[n].Base = nil }() // b is the caller's again
+	for {
+		if v.fd < 0 {
+			return ErrClosed
+		}
+		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.out)), unix.MSG_DONTWAIT)
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		case unix.EAGAIN, unix.ENOBUFS:
+			return ErrFull
+		case unix.EMSGSIZE:
+			return ErrTooLong
+		default:
+			return v.wrap("send", errno)
+		}
+	}
+}
+
+// Recv reads the next datagram into b.
+func (v *Veth) Recv(b []byte) (int, error) {
+	if v.native {
+		return v.recvNative(b)
+	}
+	v.inVec[0].Base = &v.got[0]
+	v.inVec[0].SetLen(headerSize)
+	v.inVec[1].Base = unsafe.SliceData(b)
+	v.inVec[1].SetLen(len(b))
+	defer func() { v.inVec[1].Base = nil }() // b is the caller's again
+	for {
+		n, err := v.receive(2)
+		if n == 0 || err != nil {
+			return 0, err
+		}
+		switch n -= headerSize; {
+		case n <= 0 || v.got != v.expected:
+			v.foreign++
+		case n > len(b):
+			return 0, ErrTooLong
+		default:
+			return n, nil
+		}
+	}
+}
+
+// recvNative reads the next Ethernet frame into b. It leaves room for a tag behind
+// the addresses, and closes up when there is none: it is the large frames that
+// have one.
+func (v *Veth) recvNative(b []byte) (int, error) {
+	if len(b) < addresses+tagSize {
+		n, err := v.receive(0)
+		if n > 0 {
+			err = ErrTooLong
+		}
+		return 0, err
+	}
+	v.inVec[0].Base = &b[0]
+	v.inVec[0].SetLen(addresses)
+	v.inVec[1].Base = unsafe.SliceData(b[addresses+tagSize:])
+	v.inVec[1].SetLen(len(b) - addresses - tagSize)
+	v.inVec[2].Base = &v.spill[0]
+	v.inVec[2].SetLen(tagSize)
+	defer func() { v.inVec[0].Base, v.inVec[1].Base = nil, nil }()
+	n, err := v.receive(3)
+	if n == 0 || err != nil {
+		return 0, err
+	}
+	if tag, ok := v.tag(); ok {
+		if n += tagSize; n > len(b) {
+			return 0, ErrTooLong
+		}
+		binary.BigEndian.PutUint32(b[addresses:], tag)
+		return n, nil
+	}
+	if n > len(b) {
+		return 0, ErrTooLong
+	}
+	if n > addresses {
+		copy(b[addresses:], b[addresses+tagSize:min(n+tagSize, len(b))])
+	}
+	if end := len(b) - tagSize; n > end {
+		copy(b[end:n], v.spill[:])
+	}
+	return n, nil
+}
+
+// receive reads a frame into the first vectors of v.in and returns the length that
+// it had on the line, less a tag, or 0 if none waits.
+func (v *Veth) receive(vectors int) (int, error) {
+	v.in.Iov = &v.inVec[0]
+	v.in.SetIovlen(vectors)
+	v.in.Control = (*byte)(unsafe.Pointer(&v.control))
+	for {
+		if v.fd < 0 {
+			return 0, ErrClosed
+		}
+		v.in.SetControllen(int(unsafe.Sizeof(v.control)))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.in)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		switch errno {
+		case 0:
+			if n > 0 {
+				return int(n), nil
+			}
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return 0, nil
+		default:
+			return 0, v.wrap("receive", errno)
+		}
+	}
+}
+
+// tag returns the 802.1Q tag of the last frame: its type, then priority and number.
+// No other kind of control message was asked for, so it is in the first one or
+// there is none.
+func (v *Veth) tag() (uint32, bool) {
+	header := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
+	if int(v.in.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.TpacketAuxdata{}))) ||
+		header.Level != unix.SOL_PACKET || header.Type != unix.PACKET_AUXDATA {
+		return 0, false
+	}
+	aux := (*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
+	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
+		return 0, false
+	}
+	kind := uint32(unix.ETH_P_8021Q)
+	if aux.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+		kind = uint32(aux.Vlan_tpid)
+	}
+	return kind<<16 | uint32(aux.Vlan_tci), true
+}
+
+// wrap turns an error of the kernel into one of this package.
+func (v *Veth) wrap(what string, errno unix.Errno) error {
+	switch errno {
+	case unix.ENETDOWN, unix.ENODEV, unix.ENXIO:
+		return fmt.Errorf("%s on interface %s: %w: somebody has taken it down or away", what, v.name, errno)
+	default:
+		return fmt.Errorf("%s on interface %s: %w", what, v.name, errno)
+	}
+}
+
+// Granted returns the receive buffer that the kernel gave, in the terms of
+// VethOptions.Buffer.
+func (v *Veth) Granted() unit.Size { return v.granted }
+
+// Peer returns the hardware address of the other end.
+func (v *Veth) Peer() []byte { return slices.Clone(v.header[:6]) }
+
+// FD returns the file descriptor, for a poller; -1 once the end is closed.
+func (v *Veth) FD() int { return v.fd }
+
+// Foreign returns how many frames came that were not from the other end, and were
+// refused. What the kernel's filter drops (other types of frames; on a native link
+// frames that end otherwise) is not among them.
+func (v *Veth) Foreign() uint64 { return v.foreign }
+
+// Lost returns how many frames the kernel has dropped on their way into this end
+// since it was opened, modulo 2^32, because its buffer was full (tp_drops of
+// PACKET_STATISTICS). What a queue in front of the socket drops is not among them:
+// only a count of what was sent and received tells.
+func (v *Veth) Lost() (uint32, error) {
+	if v.fd < 0 {
+		return 0, ErrClosed
+	}
+	var stats unix.TpacketStats // since it was asked for last
+	size := uint32(unix.SizeofTpacketStats)
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(v.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
+		uintptr(unsafe.Pointer(&stats)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return 0, fmt.Errorf("read the losses of interface %s: %w", v.name, errno)
+	}
+	v.lost += stats.Drops
+	return v.lost, nil
+}
+
+// Close closes the socket. The interface stays.
+func (v *Veth) Close() error {
+	if v.fd < 0 {
+		return nil
+	}
+	fd := v.fd
+	v.fd = -1
+	if err := unix.Close(fd); err != nil {
+		return fmt.Errorf("close interface %s: %w", v.name, err)
+	}
+	return nil
+}

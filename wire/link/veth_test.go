@@ -1,0 +1,250 @@
+package link_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"fabemu/emu/netns"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// vethPorts builds two namespaces with a veth pair between them.
+func vethPorts(t testing.TB, largest int) [2]netns.Port {
+	t.Helper()
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	topology, err := netns.Build(context.Background(), netns.Plan{
+		Run: rand.Uint32(), Machines: []string{"a", "b"}, Largest: largest,
+		Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Machine: 0}, {Machine: 1}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := topology.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return topology.Ends[0]
+}
+
+// veth is one end of a veth pair, and where it is.
+type veth struct {
+	*link.Veth
+	port netns.Port
+}
+
+func openVeth(t testing.TB, p netns.Port, o link.VethOptions) veth {
+	t.Helper()
+	v, err := p.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAtEnd(t, v)
+	return veth{v, p}
+}
+
+// vethPair returns both ends of a veth pair that carries the longest datagrams.
+func vethPair(t testing.TB, o link.VethOptions) (a, b veth) {
+	t.Helper()
+	ports := vethPorts(t, link.MaxDatagram)
+	return openVeth(t, ports[0], o), openVeth(t, ports[1], o)
+}
+
+// frame returns an Ethernet frame from one end of a pair to the other: its header,
+// and what follows.
+func frame(from netns.Port, kind uint16, rest ...byte) []byte {
+	f := append(append([]byte(nil), from.Peer[:]...), from.Address[:]...)
+	return append(binary.BigEndian.AppendUint16(f, kind), rest...)
+}
+
+// Somebody else sends on the other interface of the pair: frames of another type,
+// which the kernel drops; and frames of ours from another address or without
+// content, which are counted.
+func strangerOnVeth(t testing.TB, a, b link.Link) (counted uint64) {
+	port := b.(veth).port
+	stranger := openVeth(t, port, link.VethOptions{Native: true})
+	send(t, stranger, frame(port, 0x0800, pattern(60, 1)...))
+	send(t, stranger, frame(port, 0x8100, pattern(60, 1)...))
+	send(t, stranger, frame(port, link.EtherType))
+	port.Address[5] ^= 0x80
+	send(t, stranger, frame(port, link.EtherType, pattern(60, 1)...))
+	send(t, stranger, frame(port, link.EtherType, pattern(6000, 1)...))
+	return 3
+}
+
+// The kernel delivers a frame without its 802.1Q tag; it is put back, whatever is in
+// it and however long the frame is.
+func TestTagsAreOnTheFramesThatArrive(t *testing.T) {
+	a, b := vethPair(t, link.VethOptions{Native: true})
+	const priority5, dropEligible, vlan7 = 5 << 13, 1 << 12, 7
+	buf := make([]byte, 9000)
+	for _, c := range []struct {
+		name string
+		tag  []uint16 // types and tags, from the addresses on
+	}{
+		{"without", []uint16{0x88B5}},
+		{"vlan 7", []uint16{0x8100, priority5 | vlan7, 0x88B5}},
+		{"priority only", []uint16{0x8100, priority5, 0x88B5}},
+		{"nothing in it", []uint16{0x8100, 0, 0x88B5}},
+		{"all bits", []uint16{0x8100, 0xFFFF, 0x88B5}},
+		{"drop eligible", []uint16{0x8100, dropEligible | vlan7, 0x88B5}},
+		{"service tag", []uint16{0x88A8, priority5 | vlan7, 0x88B5}},
+		{"two", []uint16{0x88A8, priority5 | vlan7, 0x8100, vlan7, 0x88B5}},
+		{"PAUSE", []uint16{0x8808, 1, 0xFFFF}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, n := range []int{30, 46, 1500, 2122, 8000} {
+				want := frame(a.port, c.tag[0])
+				for _, w := range c.tag[1:] {
+					want = binary.BigEndian.AppendUint16(want, w)
+				}
+				want = append(want, pattern(n, 1)...)
+				send(t, a, want)
+				if got := recv(t, b, buf); !bytes.Equal(got, want) {
+					t.Errorf("%d bytes that begin with %x came as %d that begin with %x", len(want), want[:24], len(got), got[:24])
+				}
+				// In a buffer that is just long enough, and one that is a byte short.
+				send(t, a, want)
+				if got := recv(t, b, make([]byte, len(want))); !bytes.Equal(got, want) {
+					t.Errorf("%d bytes came as %d, or with other content, in a buffer of their size", len(want), len(got))
+				}
+				send(t, a, want)
+				short := make([]byte, len(want)-1)
+				err := error(nil)
+				for end := time.Now().Add(time.Second); err == nil && time.Now().Before(end); {
+					_, err = b.Recv(short)
+				}
+				if !errors.Is(err, link.ErrTooLong) {
+					t.Errorf("%d bytes in a buffer of one less: %v, want %v", len(want), err, link.ErrTooLong)
+				}
+			}
+		})
+	}
+}
+
+// What a native link takes for its own ends with its tail; the kernel drops the rest.
+func TestTailTellsOwnFramesFromOthers(t *testing.T) {
+	ports := vethPorts(t, 3000)
+	b := openVeth(t, ports[1], link.VethOptions{Native: true, Tail: 0xFAB1})
+	a := openVeth(t, ports[0], link.VethOptions{Native: true, Tail: 0xFAB1})
+	for _, other := range [][]byte{{0xFA, 0xB2}, {0xFB, 0xB1}, {0xB1, 0xFA}, {0xFA, 0xB1, 0}} {
+		send(t, a, frame(ports[0], 0x88B5, append(pattern(50, 1), other...)...))
+	}
+	send(t, a, frame(ports[0], 0x88B5)) // and no more than a header
+	silent(t, b)
+	for _, n := range []int{50, 1500, 2122} {
+		for _, head := range [][]byte{nil, {0xA0, 7, 0x88, 0xB5}} { // with a tag
+			want := frame(ports[0], 0x8100, append(append(head, pattern(n, 1)...), 0xFA, 0xB1)...)
+			send(t, a, want)
+			if got := recv(t, b, make([]byte, 3000)); !bytes.Equal(got, want) {
+				t.Errorf("%d bytes came as %d, or with other content", len(want), len(got))
+			}
+		}
+	}
+}
+
+func TestShortFramesAreRefused(t *testing.T) {
+	ports := vethPorts(t, 3000)
+	a := openVeth(t, ports[0], link.VethOptions{Native: true})
+	if err := a.Send(make([]byte, 13)); err == nil {
+		t.Error("13 bytes are taken for an Ethernet frame")
+	}
+}
+
+// An interface that does not carry the longest datagram is an error when it is
+// opened, and says what to do.
+func TestSmallMTUIsRefused(t *testing.T) {
+	port := vethPorts(t, 1500)[0]
+	port.Largest = 2122
+	_, err := port.Open(link.VethOptions{})
+	if err == nil || !strings.Contains(err.Error(), "its MTU of 1500 bytes is too small for datagrams of 2122: raise it (ip link set fab0 mtu 2122)") {
+		t.Errorf("got %v", err)
+	}
+	port.Largest = 1514 // with the Ethernet header, which the MTU does not count
+	v, err := port.Open(link.VethOptions{Native: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestImpossibleVethOptionsAreRefused(t *testing.T) {
+	port := vethPorts(t, 3000)[0]
+	for _, c := range []struct {
+		change func(*netns.Port)
+		buffer unit.Size
+	}{
+		{func(p *netns.Port) { p.Interface = "fab1" }, 0},
+		{func(p *netns.Port) { p.Interface = "" }, 0},
+		{func(p *netns.Port) { p.Interface = "longer-than-15-letters" }, 0},
+		{func(p *netns.Port) { p.Namespace = "/run/netns/there-is-no-such-thing" }, 0},
+		{func(p *netns.Port) { p.Namespace = "/etc/hostname" }, 0},
+		{func(p *netns.Port) { p.Largest = 0 }, 0},
+		{func(p *netns.Port) { p.Largest = link.MaxDatagram + 1 }, 0},
+		{func(*netns.Port) {}, -1},
+		{func(*netns.Port) {}, unit.GiB + 1},
+	} {
+		before, p := descriptors(t), port
+		c.change(&p)
+		if v, err := p.Open(link.VethOptions{Buffer: c.buffer}); err == nil {
+			t.Errorf("%+v with a buffer of %v is taken", p, c.buffer)
+			v.Close()
+		}
+		if after := descriptors(t); after != before {
+			t.Errorf("%d descriptors are open, %d were before", after, before)
+		}
+	}
+}
+
+func TestVethLostCountsWhatTheKernelDropped(t *testing.T) {
+	ports := vethPorts(t, 3000)
+	a := openVeth(t, ports[0], link.VethOptions{})
+	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB})
+	if b.Granted() != 16*unit.KiB {
+		t.Errorf("asked for 16 KiB, granted %v", b.Granted())
+	}
+	const sent = 200
+	out := make([]byte, 2122)
+	for range sent {
+		send(t, a, out)
+	}
+	var received, lost int
+	buf := make([]byte, 4096)
+	for end := time.Now().Add(time.Second); received+lost < sent && time.Now().Before(end); {
+		n, err := b.Recv(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			received++
+		}
+		l, err := b.Lost() // the kernel counts from the last time on, Lost from the begin
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost = int(l)
+	}
+	if lost == 0 || received == 0 || received+lost != sent {
+		t.Errorf("%d sent, %d received, %d lost", sent, received, lost)
+	}
+	if n, err := a.Lost(); n != 0 || err != nil {
+		t.Errorf("Lost of the sender = %d, %v", n, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Lost(); !errors.Is(err, link.ErrClosed) {
+		t.Errorf("Lost of a closed end: %v, want %v", err, link.ErrClosed)
+	}
+}
