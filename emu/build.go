@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -145,7 +146,10 @@ func (b *builder) newEndpoint(i int) (*node.Endpoint, error) {
 			Start: f.Start, Stop: f.Stop, Limiter: node.NewInterPacketDelay(c.Port.Rate), Controller: controller,
 		}
 		if f.Traffic == "constant" {
-			flow.Rate = f.Rate
+			flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame)})
+			if err != nil {
+				return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+			}
 		}
 		c.Flows = append(c.Flows, flow)
 	}

@@ -4,7 +4,9 @@ package emu
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,11 +191,26 @@ func TestWallConductorIsKilled(t *testing.T) {
 	}
 }
 
-// A part that is started by hand joins the run.
+// statusOf asks a part how it is.
+func statusOf(t *testing.T, socket string) (st proc.Status) {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Error(err)
+		return st
+	}
+	defer c.Close()
+	if err := json.NewDecoder(c).Decode(&st); err != nil {
+		t.Error(err)
+	}
+	return st
+}
+
+// A part that is started by hand joins the run, and says how it is.
 func TestWallPartByHand(t *testing.T) {
 	dir := t.TempDir()
 	s := short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)
+	status := make(chan proc.Status, 1)
 	o := Options{Placement: InDomains, Directory: dir, ByHand: []string{"A"}}
 	o.Waiting = func(files []*proc.File) {
 		if len(files) != 1 || files[0].Part != "A" {
@@ -201,12 +218,26 @@ func TestWallPartByHand(t *testing.T) {
 		}
 		go func() { served <- Serve(context.Background(), filepath.Join(dir, PartsDir, "A.json"), 0, "devel") }()
 	}
+	var once sync.Once
+	o.Progress = func(st Status) {
+		if st.Now > 0 {
+			once.Do(func() { status <- statusOf(t, filepath.Join(dir, PartsDir, "A.sock")) })
+		}
+	}
 	r, err := Run(context.Background(), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+	select {
+	case st := <-status:
+		if st.Part != "A" || st.State != "running" || st.NowPs == 0 || st.Events == 0 || st.PID != os.Getpid() || len(st.Machines) != 12 {
+			t.Errorf("its status was %+v", st)
+		}
+	default:
+		t.Error("the run made no progress")
 	}
 	if frames(t, r, "root.B-BC") == 0 || r.Verdict.Level == report.Void {
 		t.Errorf("%s: %s", r.Verdict.Level, r.Verdict.Reason)

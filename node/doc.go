@@ -2,8 +2,9 @@
 //
 // The way of a data frame out of an endpoint is the order of its files:
 //
-//  1. source.go: the source of a flow offers a packet;
-//  2. limiter.go: the flow's RateLimiter says when it may start;
+//  1. source.go: the source of a flow offers a packet, as its traffic (package
+//     node/traffic) says: always, or when one arrives, or those of a transfer;
+//  2. limiter.go, tokenbucket.go: the flow's RateLimiter says when it may start;
 //  3. endpoint.go: the packet waits for the line; when the port has the line and
 //     the credit, it starts, and the driver polls it.
 //
@@ -14,12 +15,16 @@
 //  5. source.go, back at the source, hands the ACK to the flow's reaction point
 //     (package node/rp), which may change the rate, and the window opens again.
 //
+// On Ethernet nothing is acknowledged and there is no window: the sink counts, and what
+// comes back to the reaction point is a notification of a switch on the way.
+//
 // An Endpoint thinks and does nothing else: it is given the time and frames, and
 // gives back frames. The rules between it and its driver stand in package
 // emu/drive, on the type Machine.
 //
 // # Limitations
 //
-// An endpoint has one port. A packet that is lost is not sent again: the fabric is
-// lossless, and a loss is reported as a violation.
+// An endpoint has one port. A packet that is lost is not sent again. On InfiniBand the
+// fabric is lossless, and a loss is a violation; on Ethernet a transfer that misses
+// packets says how many.
 package node

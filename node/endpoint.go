@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -17,6 +18,8 @@ type Config struct {
 	Port  port.Config // its one port
 	Flows []Flow      // that begin here
 	Sinks []uint32    // queue pairs of the flows that end here
+
+	Spreads []Spread // traffic that several of the flows share
 }
 
 // Endpoint is the machine at which flows begin and end.
@@ -27,6 +30,7 @@ type Endpoint struct {
 	rec     trace.Recorder
 	sources []source
 	sinks   []sink
+	spreads []spread
 	source  table // from queue pair to source
 	sink    table // from queue pair to sink
 
@@ -35,7 +39,13 @@ type Endpoint struct {
 
 	starved bool // the first of them waits for credit
 
-	agenda *agenda.Agenda // the slots below, then one for each source
+	agenda *agenda.Agenda // the slots below, then one for each source and each spread
+}
+
+// spread is a Spread at work.
+type spread struct {
+	Spread
+	next traffic.Arrival
 }
 
 // The slots of an endpoint's agenda, in the order in which things that are due at
@@ -54,23 +64,35 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		rec:     trace.NewRecorder(c.Index, events),
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
-		agenda:  agenda.New(flowSlot + len(c.Flows)),
+		spreads: make([]spread, len(c.Spreads)),
+		agenda:  agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
 	}
 	e.port = port.New(0, c.Port, &e.out, &e.rec)
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
-		if f.Window < 1 || f.Limiter == nil || f.Controller == nil {
-			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1, a limiter and a controller are wanted", f.QP)
+		switch {
+		case f.Limiter == nil || f.Controller == nil:
+			return nil, fmt.Errorf("flow with queue pair %d: a limiter and a controller are wanted", f.QP)
+		case f.Family == wire.InfiniBand && f.Window < 1:
+			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1 is wanted", f.QP)
+		case f.Family == wire.Ethernet && f.Window != 0:
+			return nil, fmt.Errorf("flow with queue pair %d: a window of %d, and nothing is acknowledged on Ethernet", f.QP, f.Window)
+		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
+			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
-		s := &e.sources[i]
-		s.Flow = f
-		frame := s.packet(c.LID)
-		s.length = c.Port.Framing.Length(&frame)
-		s.rate = f.Controller.Rate()
-		s.block = port.Idle
-		f.Limiter.SetRate(0, s.rate)
+		e.sources[i] = newSource(f, c.Port.Framing)
 		pairs[i] = f.QP
 		e.agenda.Set(flowSlot+i, f.Start)
+	}
+	for k, s := range c.Spreads {
+		for _, i := range s.Flows {
+			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil {
+				return nil, fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own", i, len(c.Flows))
+			}
+			e.sources[i].greedy = false
+		}
+		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
+		e.agenda.Set(flowSlot+len(c.Flows)+k, e.spreads[k].next.At)
 	}
 	e.source = newTable(pairs)
 	e.sink = newTable(c.Sinks)
@@ -96,7 +118,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
-		e.acks.push(e.sinks[i].delivered(now, &a, &e.rec))
+		e.sinks[i].delivered(now, &a, &e.rec)
+		if f.Family == wire.InfiniBand {
+			e.acks.push(e.sinks[i].ack(f))
+		}
 		e.port.Free(now, f)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
@@ -106,6 +131,15 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		}
 		e.port.Free(now, f)
 		e.sources[i].acked(now, f, &e.rec)
+		e.agenda.Set(flowSlot+i, now)
+	case f.Kind == wire.Notification:
+		i, ok := e.source.find(f.QP)
+		if !ok {
+			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		e.port.Free(now, f)
+		e.sources[i].feedback(now, f, &e.rec)
 		e.agenda.Set(flowSlot+i, now)
 	}
 	e.agenda.Set(lineSlot, now)
@@ -120,14 +154,30 @@ func (e *Endpoint) Advance(now unit.Time) {
 			if due > now {
 				break
 			}
-			if slot < flowSlot {
+			switch k := slot - flowSlot; {
+			case k < 0:
 				e.agenda.Set(slot, unit.Never)
-			} else {
-				e.offer(now, slot-flowSlot)
+			case k < len(e.sources):
+				e.offer(now, k)
+			default:
+				e.spread(now, k-len(e.sources))
 			}
 		}
 		e.serve(now)
 	}
+}
+
+// spread gives the arrivals that are due to their flows.
+func (e *Endpoint) spread(now unit.Time, k int) {
+	p := &e.spreads[k]
+	for ; p.next.At <= now; p.next = p.Traffic.Next() {
+		i := p.Flows[p.next.To]
+		if s := &e.sources[i]; p.next.At >= s.Start && p.next.At < s.Stop {
+			s.take(now, p.next, &e.rec)
+			e.agenda.Set(flowSlot+i, now)
+		}
+	}
+	e.agenda.Set(flowSlot+len(e.sources)+k, p.next.At)
 }
 
 // offer lets a source do what is due and queues its packet for the line if it has

@@ -65,7 +65,7 @@ func FuzzEndpoint(f *testing.F) {
 			return
 		}
 		paced := node.Flow{
-			QP: 8, Dst: 9, Payload: 1024, Window: 4, Start: at(3 * us), Stop: at(700 * us), Rate: gigabyte / 3,
+			QP: 8, Dst: 9, Payload: 1024, Window: 4, Start: at(3 * us), Stop: at(700 * us), Traffic: constant(t, at(3*us), gigabyte/3, 1044),
 			Limiter: node.NewInterPacketDelay(gigabyte), Controller: law(t, "aimd", gigabyte),
 		}
 		lipd := greedy(t, 7, gigabyte)

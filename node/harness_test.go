@@ -5,6 +5,7 @@ import (
 
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -68,6 +69,20 @@ func law(t testing.TB, name string, r unit.Rate) rp.Controller {
 // greedy is a flow that always has a packet, from the begin of the run.
 func greedy(t testing.TB, qp uint32, r unit.Rate) node.Flow {
 	return node.Flow{QP: qp, Dst: there, Payload: 2048, Window: 1, Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
+}
+
+// constant is the traffic of packets of n bytes on the line at rate r, from start on.
+func constant(t testing.TB, start unit.Time, r unit.Rate, n unit.Size) traffic.Generator {
+	return generated(t, traffic.Config{Kind: traffic.Constant, Start: start, Rate: r, Length: n})
+}
+
+func generated(t testing.TB, c traffic.Config) traffic.Generator {
+	t.Helper()
+	g, err := traffic.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // newBench returns an endpoint with these flows, and sinks for the queue pairs 100

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -10,33 +11,67 @@ import (
 
 // Flow configures the source of one flow.
 type Flow struct {
-	QP         uint32      // queue pair at both ends; it names the flow
-	Dst        wire.LID    // where it goes
-	Payload    uint32      // of each packet, in bytes; a multiple of 4
-	Window     int         // packets that may await their ACK; at least 1
-	Start      unit.Time   // when it becomes active
-	Stop       unit.Time   // when it offers no more; unit.Never: it goes on
-	Rate       unit.Rate   // constant traffic: what it offers; 0: greedy, there is always a packet
-	Limiter    RateLimiter // when a packet may start
+	Family     wire.Family       // its frames, and whether they are acknowledged: those of Ethernet are not
+	Lane       uint8             // of its frames; on Ethernet the priority
+	Tagged     bool              // Ethernet: its frames have a CN-TAG
+	QP         uint32            // queue pair at both ends; it names the flow
+	Dst        wire.LID          // where it goes
+	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
+	Window     int               // packets that may await their ACK; at least 1, on Ethernet 0
+	Start      unit.Time         // when it becomes active
+	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
+	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
+	Limiter    RateLimiter       // when a packet may start
 	Controller rp.Controller
+}
+
+// Spread is traffic with several destinations: an arrival To k is one of the flow
+// Flows[k] of the endpoint, which has no traffic of its own.
+type Spread struct {
+	Traffic traffic.Generator
+	Flows   []int // by their place in Config.Flows
 }
 
 // source is the sending half of a flow.
 type source struct {
 	Flow
-	length    unit.Size // of a packet on the line
-	offers    unit.Size // constant traffic: packets offered so far
-	nextOffer unit.Time // constant traffic: the next offer
-	offered   int       // constant traffic: packets that wait to be sent
-	active    bool
-	stopped   bool
-	queued    bool      // in the endpoint's queue for the line
-	ready     unit.Time // queued: since when
-	limited   unit.Time // until when the limiter keeps the packet, as last answered; 0: it does not
-	inFlight  int       // packets that await their ACK
-	psn       uint32
-	rate      unit.Rate  // what the limiter was last told
-	block     port.Block // what keeps it, as last reported
+	framing  wire.Framing
+	full     unit.Size // length of a packet of Payload bytes on the line
+	greedy   bool
+	next     traffic.Arrival // of Traffic: the one to come
+	offered  uint64          // packets that wait to be sent, unless it is greedy
+	ends     queue[transfer] // the transfers that they make up, where they do
+	active   bool
+	stopped  bool
+	queued   bool       // in the endpoint's queue for the line
+	ready    unit.Time  // queued: since when
+	limited  unit.Time  // until when the limiter keeps the packet, as last answered; 0: it does not
+	inFlight int        // packets that await their ACK
+	count    uint64     // packets sent so far; its low 24 bits are the next PSN
+	rate     unit.Rate  // what the limiter was last told
+	block    port.Block // what keeps it, as last reported
+}
+
+// transfer is a finite one on its way.
+type transfer struct {
+	last   uint64    // number of its last packet
+	rest   uint32    // payload of that packet
+	length unit.Size // of that packet on the line
+}
+
+// psnMask is what of a packet's number is its PSN.
+const psnMask = 1<<24 - 1
+
+// newSource returns the source of a flow on a port with this framing.
+func newSource(f Flow, framing wire.Framing) source {
+	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, rate: f.Controller.Rate(), block: port.Idle}
+	s.full = s.lengthOf(f.Payload)
+	s.next.At = unit.Never
+	if f.Traffic != nil {
+		s.next = f.Traffic.Next()
+	}
+	f.Limiter.SetRate(0, s.rate)
+	return s
 }
 
 // advance becomes active, offers packets and stops, as the time says, and lets
@@ -44,13 +79,11 @@ type source struct {
 func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if !s.active && !s.stopped && now >= s.Start {
 		s.active = true
-		s.nextOffer = s.Start
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStart, Flow: s.QP})
 	}
-	for s.active && s.Rate > 0 && s.nextOffer <= now && s.nextOffer < s.Stop {
-		s.offered++
-		s.offers++
-		s.nextOffer = s.Start.Add(s.Rate.Serialise(s.offers * s.length)) // from the start: what is rounded never adds up
+	for s.active && s.next.At <= now && s.next.At < s.Stop {
+		s.take(now, s.next, rec)
+		s.next = s.Traffic.Next()
 	}
 	if s.active && now >= s.Stop {
 		s.active, s.stopped = false, true
@@ -60,6 +93,48 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		s.Controller.Advance(now)
 		s.settle(now)
 	}
+}
+
+// take takes in an arrival: a packet, or a transfer, which is packets of full size and
+// one with the rest.
+func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
+	if a.Size <= 0 {
+		s.offered++
+		return
+	}
+	whole := uint64(a.Size-1) / uint64(s.Payload)
+	t := transfer{last: s.count + s.offered + whole, rest: uint32(uint64(a.Size) - whole*uint64(s.Payload))}
+	if s.Family == wire.Ethernet {
+		t.rest = max(t.rest, wire.MinMSDU)
+	} else {
+		t.rest = (t.rest + 3) &^ 3
+	}
+	t.length = s.lengthOf(t.rest)
+	s.offered += whole + 1
+	s.ends.push(t)
+	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask, A: int64(a.At), B: int64(a.Size)})
+}
+
+// ending returns the transfer that the next packet ends.
+func (s *source) ending() *transfer {
+	if s.ends.empty() || s.ends.front().last != s.count {
+		return nil
+	}
+	return s.ends.front()
+}
+
+// lengthOf returns the length on the line of a packet with n bytes of payload.
+func (s *source) lengthOf(n uint32) unit.Size {
+	f := wire.Frame{Kind: wire.Data, Family: s.Family, Tagged: s.Tagged, Payload: n}
+	return s.framing.Length(&f)
+}
+
+// length returns the length on the line of the next packet.
+func (s *source) length() unit.Size {
+	if t := s.ending(); t != nil {
+		return t.length
+	}
+	return s.full
 }
 
 // settle tells the limiter the controller's rate.
@@ -75,12 +150,12 @@ func (s *source) settle(now unit.Time) {
 // the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
 	switch {
-	case !s.active && s.offered == 0, s.Rate > 0 && s.offered == 0:
+	case s.offered == 0 && !(s.greedy && s.active):
 		return port.Answer{Block: port.Idle, Until: unit.Never}
-	case s.inFlight >= s.Window:
+	case s.Window > 0 && s.inFlight >= s.Window:
 		return port.Answer{Block: port.Window, Until: unit.Never}
 	}
-	if t := s.Limiter.Next(now, s.length); t > now {
+	if t := s.Limiter.Next(now, s.length()); t > now {
 		return port.Answer{Block: port.RateLimited, Until: t}
 	}
 	return port.Answer{Block: port.Open, Until: now}
@@ -97,40 +172,53 @@ func (s *source) deadline(a port.Answer) unit.Time {
 	case s.stopped:
 	case !s.active:
 		t = min(t, s.Start)
-	case s.Rate > 0:
-		t = min(t, s.nextOffer, s.Stop)
 	default:
-		t = min(t, s.Stop)
+		t = min(t, s.next.At, s.Stop)
 	}
 	return t
 }
 
 // packet returns the frame to send next.
 func (s *source) packet(src wire.LID) wire.Frame {
-	return wire.Frame{Kind: wire.Data, Lane: port.DataLane, Src: src, Dst: s.Dst, QP: s.QP, PSN: s.psn, Payload: s.Payload}
+	f := wire.Frame{Kind: wire.Data, Family: s.Family, Lane: s.Lane, Tagged: s.Tagged, Src: src, Dst: s.Dst, QP: s.QP, PSN: uint32(s.count) & psnMask, Payload: s.Payload}
+	if t := s.ending(); t != nil {
+		f.Payload, f.Last = t.rest, true
+	}
+	return f
 }
 
 // sent accounts for the packet that packet returned: it started at now.
 func (s *source) sent(now unit.Time) {
-	s.psn = (s.psn + 1) & (1<<24 - 1)
-	s.inFlight++
+	n := s.length()
+	if s.ending() != nil {
+		s.ends.pop()
+	}
+	s.count++
+	if s.Family == wire.InfiniBand {
+		s.inFlight++
+	}
 	if s.offered > 0 {
 		s.offered--
 	}
-	s.Limiter.Sent(now, s.length)
-	s.Controller.Sent(now, s.length)
+	s.Limiter.Sent(now, n)
+	s.Controller.Sent(now, n)
 	s.settle(now)
 }
 
 // acked takes in an ACK. It is that of the oldest packet which awaits one: links are
 // lossless and keep their order, so any other is a violation; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	if oldest := (s.psn - uint32(s.inFlight)) & (1<<24 - 1); s.inFlight == 0 || f.PSN != oldest {
+	if oldest := uint32(s.count-uint64(s.inFlight)) & psnMask; s.inFlight == 0 || f.PSN != oldest {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
 	if s.inFlight > 0 {
 		s.inFlight--
 	}
+	s.feedback(now, f, rec)
+}
+
+// feedback hands what the fabric says about the flow to its controller.
+func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
 	s.Controller.Feedback(now, *f)
 	s.settle(now)

@@ -121,9 +121,12 @@ func TestWindowDoesNotOverrideTheLimiter(t *testing.T) {
 // A flow sends from Start on, and offers nothing at Stop or later; its last ACK is
 // still taken in.
 func TestStartAndStop(t *testing.T) {
-	for _, constant := range []unit.Rate{0, gigabyte / 2} {
+	for _, rate := range []unit.Rate{0, gigabyte / 2} {
 		f := greedy(t, 7, gigabyte)
-		f.Start, f.Stop, f.Rate = at(10*us), at(10*us+5*2*tp), constant
+		f.Start, f.Stop = at(10*us), at(10*us+5*2*tp)
+		if rate > 0 {
+			f.Traffic = constant(t, f.Start, rate, 2068)
+		}
 		b := newBench(t, f).echoing(2 * tp).open()
 		b.run(at(100 * us))
 		var want []unit.Time
@@ -131,14 +134,14 @@ func TestStartAndStop(t *testing.T) {
 			want = append(want, at(10*us+unit.Duration(k)*2*tp))
 		}
 		if diff := cmp.Diff(want, b.starts(7)); diff != "" {
-			t.Errorf("constant %v: starts (-want +got):\n%s", constant, diff)
+			t.Errorf("constant %v: starts (-want +got):\n%s", rate, diff)
 		}
 		from, to := b.reported(trace.FlowStart), b.reported(trace.FlowStop)
 		if len(from) != 1 || len(to) != 1 || from[0].At != f.Start || to[0].At != f.Stop || from[0].Flow != 7 || to[0].Flow != 7 {
-			t.Errorf("constant %v: start %+v, stop %+v, want one each, at %v and %v", constant, from, to, f.Start, f.Stop)
+			t.Errorf("constant %v: start %+v, stop %+v, want one each, at %v and %v", rate, from, to, f.Start, f.Stop)
 		}
 		if got := len(b.reported(trace.Feedback)); got != 5 {
-			t.Errorf("constant %v: %d ACKs are taken in, want 5", constant, got)
+			t.Errorf("constant %v: %d ACKs are taken in, want 5", rate, got)
 		}
 	}
 }
@@ -158,7 +161,7 @@ func TestStopBeforeStart(t *testing.T) {
 // is forgotten, also after Stop; greedy traffic has nothing that waits.
 func TestConstantTrafficCatchesUp(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Rate, f.Stop, f.Window = gigabyte/4, at(10*4*tp), 100
+	f.Traffic, f.Stop, f.Window = constant(t, 0, gigabyte/4, 2068), at(10*4*tp), 100
 	b := newBench(t, f)
 	b.advance()
 	b.run(at(9*4*tp + us)) // no credit so far: ten have been offered
@@ -179,7 +182,8 @@ func TestConstantTrafficCatchesUp(t *testing.T) {
 func TestConstantTrafficIsExact(t *testing.T) {
 	for _, rate := range []unit.Rate{7e8, 3333333333, 1234567891, 4e9} {
 		f := greedy(t, 7, gigabyte)
-		f.Rate, f.Start = rate, at(123457)
+		f.Start = at(123457)
+		f.Traffic = constant(t, f.Start, rate, 2068)
 		b := newBench(t, f).echoing(100 * ns).open()
 		b.run(at(50 * unit.Millisecond))
 		got := b.starts(7)

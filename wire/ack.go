@@ -12,7 +12,10 @@ func appendAck(b []byte, f *Frame) []byte {
 // parseAck completes f with what is special to an Ack frame; body is what stands
 // between BTH and ICRC.
 func parseAck(f *Frame, h *BTH, body []byte) error {
-	if h.AckReq {
+	switch {
+	case h.Solicited:
+		return refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
+	case h.AckReq:
 		return refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
 	}
 	aeth, rest, err := ParseAETH(body)

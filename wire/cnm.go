@@ -145,7 +145,7 @@ func parseNotification(f *Frame, b []byte, at int) error {
 	}
 	f.QP = w
 	w = binary.BigEndian.Uint32(head[6:])
-	f.FECN, f.PSN = w&dataMark != 0, w&0xFFFFFF
+	f.FECN, f.Last, f.PSN = w&dataMark != 0, w&dataLast != 0, w&0xFFFFFF
 	f.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
 	if want := sampled(f); !bytes.Equal(want[:], head[:]) {
 		return refuse("CNM.MSDU", at, ErrUnsupported)

@@ -3,7 +3,7 @@ package wire
 // appendData appends LRH, BTH, padding, ICRC and VCRC.
 func appendData(b []byte, f *Frame) []byte {
 	start := len(b)
-	b = appendHeader(b, f, int(f.Payload), BTH{Opcode: RCSendOnly, AckReq: true})
+	b = appendHeader(b, f, int(f.Payload), BTH{Opcode: RCSendOnly, Solicited: f.Last, AckReq: true})
 	payload := len(b)
 	b = b[:payload+int(f.Payload)]
 	clear(b[payload:])
@@ -24,6 +24,7 @@ func parseData(f *Frame, h *BTH, n int, padding bool) error {
 		return refuse("payload", HeaderSize, ErrPayload)
 	}
 	f.Kind = Data
+	f.Last = h.Solicited
 	f.Payload = uint32(n)
 	return nil
 }

@@ -89,25 +89,28 @@ const (
 // on Ethernet begins.
 const DataVersion = 1
 
-// dataMark is the mark in that header.
-const dataMark = 1 << 31
+// The flags in that header.
+const (
+	dataMark = 1 << 31
+	dataLast = 1 << 30
+)
 
 // appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame,
-// the high byte of each field first. F is the mark. Payload counts itself, without
-// what fills the frame up to MinFrame:
+// the high byte of each field first. F is the mark, L ends
+// a transfer. Payload counts itself, without what fills the frame up to MinFrame:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+---------------+-----------------------------------------------+
 //	|  Version = 1  |                      QP                       |
-//	+-+-------------+-----------------------------------------------+
-//	|F|      0      |                      PSN                      |
-//	+-+-------------+---------------+-------------------------------+
+//	+-+-+-----------+-----------------------------------------------+
+//	|F|L|     0     |                      PSN                      |
+//	+-+-+-----------+---------------+-------------------------------+
 //	|            Payload            |               0               |
 //	+-------------------------------+-------------------------------+
 func appendDataHeader(b []byte, f *Frame) []byte {
 	b = binary.BigEndian.AppendUint32(b, DataVersion<<24|f.QP&0xFFFFFF)
-	b = binary.BigEndian.AppendUint32(b, uint32(bit(f.FECN, 31))|f.PSN&0xFFFFFF)
+	b = binary.BigEndian.AppendUint32(b, uint32(bit(f.FECN, 31)|bit(f.Last, 30))|f.PSN&0xFFFFFF)
 	return binary.BigEndian.AppendUint32(b, f.Payload<<16)
 }
 
@@ -222,7 +225,7 @@ func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
 		return refuse("data.Version", at, ErrUnsupported)
 	case f.Tagged && CNTag(f.QP) != CNTag(first):
 		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
-	case second&(0x7F<<24) != 0:
+	case second&(0x3F<<24) != 0:
 		return refuse("data.Reserved", at+4, ErrReserved)
 	case third&0xFFFF != 0:
 		return refuse("data.Reserved", at+10, ErrReserved)
@@ -234,7 +237,7 @@ func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
 	f.Kind = Data
 	f.Family = Ethernet
 	f.QP = first & 0xFFFFFF
-	f.FECN = second&dataMark != 0
+	f.FECN, f.Last = second&dataMark != 0, second&dataLast != 0
 	f.PSN = second & 0xFFFFFF
 	f.Payload = uint32(n)
 	return wantSize(f, b)

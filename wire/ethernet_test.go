@@ -125,7 +125,7 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		return f
 	}
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
-	f.QP, f.PSN, f.FECN = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1
+	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
 	if f.Kind == wire.Data {
 		f.Family, f.Payload = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1))
 		return f
@@ -171,7 +171,7 @@ func TestCNMCarriesWhatItsOctetsReach(t *testing.T) {
 	for octets := range uint8(wire.MaxOctets + 1) {
 		for _, tagged := range []bool{false, true} {
 			f := notified
-			f.Octets, f.Tagged, f.FECN = octets, tagged, true
+			f.Octets, f.Tagged, f.FECN, f.Last = octets, tagged, true, true
 			got, err := wire.Parse(wire.StartOfFrame, f.Append(nil))
 			if err != nil {
 				t.Fatalf("%d octets: %v", octets, err)
@@ -183,7 +183,7 @@ func TestCNMCarriesWhatItsOctetsReach(t *testing.T) {
 				want.QP = want.QP&0xFF0000 | f.QP&0xFFFF
 			}
 			want.PSN &= mask(int(octets) - 7)
-			want.FECN = octets > 6
+			want.FECN, want.Last = octets > 6, octets > 6
 			if octets < 11 {
 				want.Payload = 0
 			} else if octets == 11 {
@@ -435,7 +435,7 @@ func FuzzEthernetFrame(f *testing.F) {
 	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
 	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
 		s := wire.Frame{
-			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[kind%4], Lane: a, Tagged: x, FECN: y,
+			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[kind%4], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
 		}

@@ -79,6 +79,7 @@ type Frame struct {
 	Tagged bool   // Ethernet Data, Notification: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
+	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 
 	Src, Dst LID    // Data, Ack; of PAUSE and PFC frames, Src is the machine that asks
 	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
@@ -95,7 +96,7 @@ type Frame struct {
 	Stopped uint8  // PriorityPause: those of them that stop for Quanta; the others may go on
 
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
-	// frame; FECN, QP, PSN and Payload are those of the sampled frame as far as the
+	// frame; FECN, Last, QP, PSN and Payload are those of the sampled frame as far as the
 	// octets that it carries reach, and zero behind. With 14 octets all are there.
 	Fb          uint8  // Notification: quantised feedback, 0 to 63
 	Octets      uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64

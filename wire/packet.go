@@ -167,8 +167,6 @@ func parsePacket(f *Frame, b []byte) error {
 		return shift(err, LRHSize)
 	}
 	switch {
-	case bth.Solicited:
-		return refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
 	case !bth.Migrated:
 		return refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
 	case bth.Pad != 0:

@@ -175,7 +175,7 @@ func randomFrame(r *unit.Random) wire.Frame {
 	f.Src, f.Dst = wire.LID(n(1<<16)), wire.LID(n(1<<16))
 	f.QP, f.PSN = uint32(n(1<<24)), uint32(n(1<<24))
 	if f.Kind == wire.Data {
-		f.Payload = uint32(n(wire.MaxPayload/4+1)) * 4
+		f.Payload, f.Last = uint32(n(wire.MaxPayload/4+1))*4, n(2) == 1
 	} else {
 		f.BECN, f.MSN = n(2) == 1, uint32(n(1<<24))
 	}
@@ -250,6 +250,7 @@ func samples() []wire.Frame {
 	return []wire.Frame{
 		{Kind: wire.Data, Lane: 2, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 64},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7},
+		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 4, Last: true},
 		ackFrame,
 		fcpFrame,
 	}
@@ -374,7 +375,7 @@ func TestRefusals(t *testing.T) {
 		{"LRH reserved, second", data(or(4, 0x80)), wire.ParseError{Field: "LRH.Reserved", Offset: 4, Reason: wire.ErrReserved}},
 		{"length too small", make([]byte, 30), wire.ParseError{Field: "LRH.Length", Offset: 4, Reason: wire.ErrRange}},
 		{"opcode", data(set(8, 0x05)), wire.ParseError{Field: "BTH.Opcode", Offset: 8, Reason: wire.ErrUnsupported}},
-		{"solicited", data(or(9, 0x80)), wire.ParseError{Field: "BTH.Solicited", Offset: 9, Reason: wire.ErrUnsupported}},
+		{"ACK solicits an event", ack(or(9, 0x80)), wire.ParseError{Field: "BTH.Solicited", Offset: 9, Reason: wire.ErrUnsupported}},
 		{"not migrated", data(set(9, 0x00)), wire.ParseError{Field: "BTH.Migrated", Offset: 9, Reason: wire.ErrUnsupported}},
 		{"pad", data(or(9, 0x10)), wire.ParseError{Field: "BTH.Pad", Offset: 9, Reason: wire.ErrUnsupported}},
 		{"TVer", data(or(9, 0x01)), wire.ParseError{Field: "BTH.TVer", Offset: 9, Reason: wire.ErrUnsupported}},

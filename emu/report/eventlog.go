@@ -166,6 +166,14 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		number("bytes", int64(e.Bytes))
 		number("psn", int64(e.PSN))
 		number("figure", e.B)
+	case trace.TransferStart:
+		number("psn", int64(e.PSN))
+		number("arrived_ps", e.A)
+		number("bytes", e.B)
+	case trace.TransferEnd:
+		number("psn", int64(e.PSN))
+		number("missing", e.A)
+		number("bytes", e.B)
 	case trace.FlowStart, trace.FlowStop:
 	default:
 		number("a", e.A)
@@ -178,7 +186,7 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 // a flow at its source, or to a machine, has none.
 func hasPort(e *trace.Event) bool {
 	switch e.Kind {
-	case trace.Feedback, trace.FlowStart, trace.FlowStop:
+	case trace.Feedback, trace.FlowStart, trace.FlowStop, trace.TransferStart, trace.TransferEnd:
 		return false
 	case trace.Stall:
 		return e.Flow == 0

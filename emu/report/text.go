@@ -71,7 +71,7 @@ func (t *page) title(r *Result) {
 	}
 	how := []string{r.Clock + " clock"}
 	if r.Clock != "virtual" {
-		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", r.Link, "a "+r.Placement+" for each machine")
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", r.Link, placed(r.Placement))
 	}
 	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
 	if r.WallSeconds.Known() {
@@ -442,4 +442,12 @@ func shorten(s string, columns int) string {
 		return cut[:i] + "..."
 	}
 	return string(r[:columns-3]) + "..."
+}
+
+// placed says where the machines of a run lived.
+func placed(placement string) string {
+	if placement == "domain" {
+		return "a process for each switch and its endpoints"
+	}
+	return "a " + placement + " for each machine"
 }

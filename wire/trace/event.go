@@ -45,12 +45,20 @@ const (
 	Control
 	// Drop: a frame was discarded by Port. A is the Reason.
 	Drop
+	// TransferStart: a transfer arrived at the source of Flow. PSN is that of its last
+	// packet, by which TransferEnd names it; A is the instant since when it is there, B
+	// its size in bytes.
+	TransferStart
+	// TransferEnd: the last packet of a transfer reached its destination whole. A is how
+	// many packets of Flow are missing since the transfer before, 0 unless the fabric
+	// dropped some; B how many bytes of payload came since then.
+	TransferEnd
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "violation"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {
