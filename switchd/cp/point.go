@@ -24,7 +24,11 @@ type Queue struct {
 	Input   int    // port by which the frame came
 	Output  int    // port by which it leaves
 	Leaving bool   // it has begun to leave
-	Switch  Switch // the rest of the switch
+	Switch  Switch // the rest of the switch with input buffers
+
+	// Bytes is how much waits for Output in the class of the frame, the frame itself
+	// included: of a switch that queues at its outputs.
+	Bytes unit.Size
 }
 
 // Switch is what a congestion point sees of its switch, at the moment of the call.
