@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/node"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -53,5 +54,51 @@ func TestAllocsOfAFrame(t *testing.T) {
 	}
 	if delivered < 400 {
 		t.Errorf("%d packets in a thousand rounds: the test does not test", delivered)
+	}
+}
+
+// Nor does traffic allocate, nor a token bucket.
+func TestAllocsOfTraffic(t *testing.T) {
+	flow := func(qp uint32) node.Flow {
+		f := greedy(t, qp, gigabyte)
+		f.Family, f.Window, f.Payload, f.Limiter = wire.Ethernet, 0, 1000, node.NewTokenBucket(gigabyte, 5000)
+		return f
+	}
+	finite := flow(9)
+	finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 10, Sizes: []unit.Size{100, 5000}, Seed: 1})
+	share := traffic.Config{Kind: traffic.Bursts, Rate: gigabyte / 5, Peak: gigabyte, Length: 1000, Burst: 5000, Shape: 1.5, Destinations: 2, Seed: 2}
+	e, err := node.New(node.Config{
+		LID: here, Port: paperPort(), Flows: []node.Flow{flow(7), flow(8), finite},
+		Spreads: []node.Spread{{Traffic: generated(t, share), Flows: []int{0, 1}}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer := port.NewCredit(2048, 1)
+	now, sent := unit.Time(0), 0
+	round := func() {
+		e.Advance(now)
+		for tr, ok := e.Poll(); ok; tr, ok = e.Poll() {
+			if tr.Frame.Kind == wire.Data {
+				peer.Received(tr.Frame.Blocks())
+				sent++
+			}
+		}
+		if now == 0 || peer.Used() > 1000 {
+			peer.Freed(peer.Used())
+			e.Receive(now, 0, port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now})
+			e.Advance(now)
+		}
+		now = max(now, e.Deadline())
+	}
+	for range 20_000 { // the longest burst so far has made the queues long enough
+		round()
+	}
+	sent = 0
+	if n := testing.AllocsPerRun(1000, round); n != 0 {
+		t.Errorf("a round allocates %v times", n)
+	}
+	if sent < 200 {
+		t.Errorf("%d packets in a thousand rounds: the test does not test", sent)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fabemu/node"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -27,7 +28,7 @@ func (s *script) byte() byte { return byte(s.next(1)) }
 func (s *script) frame() wire.Frame {
 	flags := s.byte()
 	f := wire.Frame{
-		Kind: wire.Kind(s.byte() % 5), Lane: s.byte(), FECN: flags&1 != 0, BECN: flags&2 != 0,
+		Kind: wire.Kind(s.byte() % 7), Family: wire.Family(flags >> 7), Last: flags&3 == 3, Lane: s.byte(), FECN: flags&1 != 0, BECN: flags&2 != 0,
 		Src: wire.LID(s.next(2)), Dst: wire.LID(s.next(2)), QP: uint32(s.next(4)), PSN: uint32(s.next(4)),
 		MSN: uint32(s.next(4)), Payload: uint32(s.next(4)), Op: wire.Op(s.byte()),
 		FCTBS: uint16(s.next(2)), FCCL: uint16(s.next(2)),
@@ -40,7 +41,7 @@ func (s *script) frame() wire.Frame {
 		f.Lane %= port.Lanes
 	}
 	if flags&16 != 0 {
-		f.QP = []uint32{7, 8, 100, 101}[f.QP%4]
+		f.QP = []uint32{7, 8, 9, 100, 101}[f.QP%5]
 	}
 	if flags&32 != 0 {
 		f.Payload %= wire.MaxPayload + 1
@@ -70,7 +71,10 @@ func FuzzEndpoint(f *testing.F) {
 		}
 		lipd := greedy(t, 7, gigabyte)
 		lipd.Controller = law(t, "lipd", gigabyte)
-		b := newBench(t, lipd, paced)
+		finite := greedy(t, 9, gigabyte)
+		finite.Window, finite.Limiter = 2, node.NewTokenBucket(gigabyte, 4000)
+		finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 4, Sizes: []unit.Size{1, 2048, 10_000}, Seed: 1})
+		b := newBench(t, lipd, paced, finite)
 		b.advance()
 		room := [port.Lanes]int{4 * 33, port.AckRoom}
 		psn := [2]uint32{}
@@ -92,7 +96,7 @@ func FuzzEndpoint(f *testing.F) {
 				b.fuzzReceive(dataTo(100+flow, psn[flow], op&8 != 0))
 				psn[flow]++
 			case 4: // an ACK
-				b.fuzzReceive(wire.Frame{Kind: wire.Ack, Lane: port.AckLane, Src: there, Dst: here, QP: 7 + uint32(s.byte())%2, BECN: op&8 != 0})
+				b.fuzzReceive(wire.Frame{Kind: wire.Ack, Lane: port.AckLane, Src: there, Dst: here, QP: 7 + uint32(s.byte())%3, BECN: op&8 != 0})
 			case 5: // anything
 				b.fuzzReceive(s.frame())
 			case 6:
@@ -111,7 +115,7 @@ func FuzzEndpoint(f *testing.F) {
 				t.Fatalf("%v: occupancy %d of lane %d, out of %d", e.At, e.B, e.Lane, room[e.Lane])
 			}
 		}
-		for _, qp := range []uint32{7, 8} {
+		for _, qp := range []uint32{7, 8, 9} {
 			sum := unit.Duration(0)
 			for _, d := range stalls(b, qp) {
 				sum += d
