@@ -8,6 +8,10 @@
 // makes a Result of the collector; the driver's figures go through Judge into
 // its Verdict; WriteDir and WriteText, or WriteJSON, write it down.
 //
+// ReadDir reads such a directory again, and WritePage makes of it report.html, one
+// file for browsers that opens offline. A Page can be made of anything else that has
+// claims, pictures and a verdict.
+//
 // In result.json shares are 0 to 1, instants and spans of model time are whole
 // picoseconds in fields that end in _ps, rates are bytes per second, and what is
 // not known or not defined is null.
@@ -16,5 +20,7 @@
 //
 // A Digest is no cryptographic hash: it finds accidents, not forgeries. An
 // EventLog wants the events of a run in the order of time. rates.svg shows at
-// most 16 curves; series.csv has all.
+// most 16 curves; series.csv has all. A page shows of many flows one for each group.
+// ReadDir takes only what this version would write: there is no reader for older
+// forms.
 package report

@@ -295,10 +295,7 @@ func (t *page) verdict(r *Result) {
 	case OrderOnly:
 		code = yellow
 	}
-	sentence := v.Reason
-	if sentence != "" {
-		sentence = strings.ToUpper(sentence[:1]) + sentence[1:] + "."
-	}
+	sentence := v.Sentence()
 	lines := wrap("Verdict: "+string(v.Level)+". "+sentence, width)
 	head := "Verdict: " + string(v.Level)
 	lines[0] = t.paint(bold, "Verdict: ") + t.paint(code, string(v.Level)) + strings.TrimPrefix(lines[0], head)

@@ -28,6 +28,14 @@ type Verdict struct {
 	Figures
 }
 
+// Sentence is the reason as a sentence.
+func (v *Verdict) Sentence() string {
+	if v.Reason == "" {
+		return ""
+	}
+	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
+}
+
 // Figures are what a driver measures of its own run. T is the time of the
 // scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.

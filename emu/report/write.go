@@ -44,7 +44,7 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 		if f.name == ResolvedFile && resolved == nil {
 			continue
 		}
-		if err := writeFile(filepath.Join(dir, f.name), f.write); err != nil {
+		if err := WriteFile(filepath.Join(dir, f.name), f.write); err != nil {
 			return fmt.Errorf("results: %w", err)
 		}
 	}
@@ -52,8 +52,9 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 	return nil
 }
 
-// writeFile writes to a file of another name, which takes its place at the end.
-func writeFile(path string, write func(io.Writer) error) error {
+// WriteFile writes a file that appears whole or not at all: it is written under another
+// name, and takes its place at the end.
+func WriteFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/plot"
+	"fabemu/wire/unit"
+)
+
+// WriteHTML writes the report of a run for browsers: the verdict, the claims, how
+// rates, buffers and limits went, the machine, the scenario.
+func WriteHTML(w io.Writer, d *Dir) error {
+	r := d.Result
+	p := &Page{Title: r.Scenario, Subtitle: r.Source, Verdict: &r.Verdict}
+	p.Subtitle = strings.TrimPrefix(p.Subtitle+"; "+clockOf(r), "; ")
+	if len(r.Checks) > 0 {
+		p.Summary = summary(r.Checks)
+		rows := make([]Row, len(r.Checks))
+		for i := range r.Checks {
+			k := &r.Checks[i]
+			measured := fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
+			rows[i] = Row{ID: k.ID, Source: k.Source, Says: k.Claim, Measured: measured, CameOut: cameOut(k), Accepted: wantedRange(k), Why: k.Why, Outcome: k.Outcome}
+			if k.Reason != "" {
+				rows[i].Reason = because(k)
+			}
+		}
+		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: []template.HTML{Claims(rows)}})
+	}
+	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(d.Rates, "Rates over model time")}}
+	if len(r.Phases) > 0 {
+		rates.Parts = append(rates.Parts, phaseTable(r))
+	}
+	p.Sections = append(p.Sections, rates)
+	for _, x := range []struct {
+		title, kind, label string
+		scale              float64
+	}{
+		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter (MB/s)", 1e-6},
+		{"Buffers", metrics.BufferOccupancy, "mean occupancy (credit blocks)", 1},
+		{"Pace", "pace", "departures later than 5 % of a packet time (%)", 100},
+	} {
+		f := r.seriesFigure(d.Series, x.title, x.kind, x.label, x.scale)
+		if f == nil {
+			continue
+		}
+		var svg bytes.Buffer
+		if err := f.SVG(&svg); err != nil {
+			return err
+		}
+		p.Sections = append(p.Sections, Section{Title: x.title, Parts: []template.HTML{Drawing(svg.Bytes(), x.title+" over model time")}})
+	}
+	p.Sections = append(p.Sections, Section{Title: "Timing", Parts: []template.HTML{timingTable(r)}})
+	flows := [][]string{}
+	for _, f := range r.Flows {
+		flows = append(flows, []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames), fmt.Sprint(f.Marked)})
+	}
+	p.Sections = append(p.Sections, Section{Title: "Flows", Parts: []template.HTML{Table([]string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
+	p.Sections = append(p.Sections, MachineSection(r.Machine))
+	if len(r.Warnings) > 0 {
+		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: strings.Join(r.Warnings, " ")})
+	}
+	p.Sections = append(p.Sections, Section{Title: "Scenario", Text: "As it was run, with every default.", Parts: []template.HTML{Folded(ResolvedFile, string(d.Resolved))}})
+	return p.Write(w)
+}
+
+// WritePage writes the report of a directory of results into it, and returns its
+// path.
+func WritePage(d *Dir) (string, error) {
+	path := filepath.Join(d.Directory, PageFile)
+	return path, WriteFile(path, func(w io.Writer) error { return WriteHTML(w, d) })
+}
+
+func clockOf(r *Result) string {
+	s := r.Clock + " clock"
+	if r.Clock != "virtual" {
+		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
+	}
+	return fmt.Sprintf("%s; %v of model time; seed %d; fabemu %s", s, unit.Duration(r.DurationPs), r.Seed, r.Fabemu)
+}
+
+func phaseTable(r *Result) template.HTML {
+	heads := []string{"mean over model time"}
+	for _, p := range r.Phases {
+		heads = append(heads, fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs)))
+	}
+	var rows [][]string
+	for i, x := range r.Phases[0].Rates {
+		row := []string{x.Kind + " " + x.Name}
+		for _, p := range r.Phases {
+			row = append(row, percent(p.Rates[i].Utilisation))
+		}
+		rows = append(rows, row)
+	}
+	return Table(heads, rows)
+}
+
+func timingTable(r *Result) template.HTML {
+	v := &r.Verdict
+	rows := [][]string{
+		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
+		{"late frames", fmt.Sprint(v.Order.LateFrames)},
+		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
+		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
+		{"digest of the event log", r.Digest},
+	}
+	if v.Verify != "" {
+		rows = append(rows, []string{"log against the virtual clock", v.Verify})
+	}
+	if v.Pace.Ratio.Known() {
+		us := func(n Number) string { return significant(float64(n), 3) + " us" }
+		rows = append(rows, []string{"pace", percent(v.Pace.Ratio)},
+			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)}, []string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
+			[]string{"later than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)})
+	}
+	return Table([]string{"", ""}, rows)
+}
+
+func rateText(n Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return significant(float64(n)/1e6, 4) + " MB/s"
+}
+
+// seriesFigure draws the series of a kind, or returns nil where there are none. Of
+// flows of a group, which are alike, the first is drawn where there are many.
+func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string, scale float64) *plot.Figure {
+	f := &plot.Figure{
+		Title: title, Subtitle: r.Scenario, Stamp: Stamp(r),
+		X: plot.Axis{Label: "model time (ms)", High: float64(r.DurationPs) / float64(unit.Millisecond)},
+		Y: plot.Axis{Label: label},
+	}
+	first := map[string]bool{} // groups of which one is there
+	left := 0
+	for _, s := range series {
+		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind == metrics.BufferOccupancy && quiet(s.Values) {
+			continue
+		}
+		if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
+			group := r.groupOf(s.Name)
+			if first[group] {
+				left++
+				continue
+			}
+			first[group] = true
+		}
+		c := plot.Curve{Name: s.Name}
+		for i, v := range s.Values {
+			c.X, c.Y = append(c.X, float64(s.Times[i])/float64(unit.Millisecond)), append(c.Y, v*scale)
+		}
+		f.Curves = append(f.Curves, c)
+	}
+	if left > 0 {
+		f.Note = fmt.Sprintf("(one of each group; %d more in %s)", left, SeriesFile)
+	}
+	if f.Curves == nil {
+		return nil
+	}
+	return f
+}
+
+func (r *Result) groupOf(flow string) string {
+	for i := range r.Flows {
+		if r.Flows[i].Name == flow {
+			return r.Flows[i].Group
+		}
+	}
+	return flow
+}
+
+// quiet reports whether a series is never above what cutting through leaves in a
+// buffer: its mean.
+func quiet(values []float64) bool {
+	for _, v := range values {
+		if v > 0 && !math.IsNaN(v) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// written has the sample's results in a directory.
+func written(t *testing.T) (dir string, r *Result) {
+	t.Helper()
+	r, c := sample(t)
+	dir = t.TempDir()
+	if err := WriteDir(dir, r, c, []byte("name: <sample>\n")); err != nil {
+		t.Fatal(err)
+	}
+	return dir, r
+}
+
+func TestReadDir(t *testing.T) {
+	dir, r := written(t)
+	d, err := ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := *r
+	want.Moments = nil // they are in series.csv alone
+	if diff := cmp.Diff(&want, d.Result, cmp.Comparer(func(a, b Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
+		t.Errorf("read back (-written +read):\n%s", diff)
+	}
+	if string(d.Resolved) != "name: <sample>\n" || !bytes.Contains(d.Rates, []byte("<svg")) {
+		t.Errorf("%q, %d bytes", d.Resolved, len(d.Rates))
+	}
+	kinds := map[string]int{}
+	for _, s := range d.Series {
+		kinds[s.Kind]++
+		if len(s.Times) != len(s.Values) || len(s.Times) == 0 {
+			t.Errorf("%s %s: %d times, %d values", s.Kind, s.Name, len(s.Times), len(s.Values))
+		}
+	}
+	if kinds["link.rate"] != 6 || kinds["flow.limit"] != 3 || kinds["verdict"] != 0 {
+		t.Errorf("%v", kinds)
+	}
+}
+
+func TestReadDirRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(dir string) error
+		want  []string
+	}{
+		"no series": {func(dir string) error { return os.Remove(filepath.Join(dir, SeriesFile)) }, []string{"is incomplete: it lacks series.csv"}},
+		"two files": {func(dir string) error {
+			os.Remove(filepath.Join(dir, ResolvedFile))
+			return os.Remove(filepath.Join(dir, RatesFile))
+		}, []string{"it lacks resolved.yaml, rates.svg"}},
+		"not ended": {func(dir string) error { return os.Remove(filepath.Join(dir, ResultFile)) }, []string{"it lacks result.json; it is written last"}},
+		"cut short": {func(dir string) error {
+			return os.Truncate(filepath.Join(dir, ResultFile), 500)
+		}, []string{"result.json: it is cut short"}},
+		"another form": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "v9.1", "scenario": "x"}`), 0o666)
+		}, []string{"written by v9.1 in another form", "lacks clock, seed"}},
+		"a new key": {func(dir string) error {
+			path := filepath.Join(dir, ResultFile)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, bytes.Replace(b, []byte("{"), []byte(`{"weather": 3,`), 1), 0o666)
+		}, []string{"in another form", "weather"}},
+		"no table": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, SeriesFile), []byte("a,b\n1,2\n"), 0o666)
+		}, []string{"series.csv: it does not begin with the columns"}},
+		"bad row": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, SeriesFile), []byte("time_ps,kind,name,value\n0,verdict,exact,\n1,link.rate,a,x\n"), 0o666)
+		}, []string{"series.csv: line 3"}},
+		"short row": {func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, SeriesFile), []byte("time_ps,kind,name,value\n0\n"), 0o666)
+		}, []string{"series.csv: "}},
+		"no directory": {func(dir string) error { return os.RemoveAll(dir) }, []string{"is no directory of results"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := written(t)
+			if err := test.spoil(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := ReadDir(dir)
+			if err == nil {
+				t.Fatal("it is read")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v; it does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// The page has everything in it, and what comes from files is text there.
+func TestPage(t *testing.T) {
+	dir, _ := written(t)
+	d, err := ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Checks[0].Claim = `<script>alert("x")</script>`
+	d.Checks[0].Why = "so says the text"
+	path, err := WritePage(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
+	for _, want := range []string{
+		"sample/fig3b", "Verdict: exact", "&lt;script&gt;", "so says the text", "DIFFERS", "hardly ever reached", "name: &lt;sample&gt;",
+		"Rates", "Buffers", "Rate limits", "Timing", "Machine", "trunk.A-B", "processors", "<svg", "model time (ms)",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+	if outside := regexp.MustCompile(`(src|href)="[^#"]*"|url\(|@import|<script`).FindAllString(page, -1); outside != nil {
+		t.Errorf("the page needs %q", outside)
+	}
+}

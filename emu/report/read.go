@@ -1,0 +1,137 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/metrics"
+	"fabemu/wire/unit"
+)
+
+// Dir is what WriteDir has written.
+type Dir struct {
+	*Result
+	Series   []metrics.Series // without units
+	Resolved []byte
+	Rates    []byte // the figure, as SVG
+}
+
+// ReadDir reads the results of a run. A directory in which something is missing, or
+// that another version of this program has written in another form, is refused: the
+// error says all that is wrong with it.
+func ReadDir(dir string) (*Dir, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is no directory of results", dir)
+	}
+	d := &Dir{Result: &Result{}}
+	var missing []string
+	var wrong []error
+	read := func(name string, take func([]byte) error) {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, name)
+			return
+		case err == nil:
+			err = take(b)
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	read(ResultFile, func(b []byte) error { return readResult(b, d.Result) })
+	read(SeriesFile, func(b []byte) (err error) { d.Series, err = readSeries(b); return err })
+	read(ResolvedFile, func(b []byte) error { d.Resolved = b; return nil })
+	read(RatesFile, func(b []byte) error { d.Rates = b; return nil })
+	if len(missing) > 0 {
+		hint := ""
+		if len(missing) == 4 {
+			hint = "; it does not seem to be a directory that fabemu run has written"
+		} else if missing[0] == ResultFile {
+			hint = "; it is written last: the run did not come to its end"
+		}
+		wrong = append([]error{fmt.Errorf("%s is incomplete: it lacks %s%s", dir, strings.Join(missing, ", "), hint)}, wrong...)
+	} else if len(wrong) > 0 {
+		wrong = append([]error{fmt.Errorf("%s cannot be read", dir)}, wrong...)
+	}
+	if len(wrong) > 0 {
+		return nil, errors.Join(wrong...)
+	}
+	d.Directory = dir
+	return d, nil
+}
+
+// readResult reads result.json. A key that is not known or not there is a sign of
+// another version.
+func readResult(b []byte, r *Result) error {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(b, &keys); err != nil {
+		return fmt.Errorf("it is cut short or is not JSON: %w", err)
+	}
+	var lacks []string
+	for _, key := range []string{"fabemu", "scenario", "clock", "seed", "duration_ps", "window_ps", "verdict", "checks", "phases", "flows", "links", "machine"} {
+		if keys[key] == nil {
+			lacks = append(lacks, key)
+		}
+	}
+	other := "an unknown version of fabemu"
+	if json.Unmarshal(keys["fabemu"], &other); len(lacks) > 0 {
+		return fmt.Errorf("written by %s in another form: it lacks %s", other, strings.Join(lacks, ", "))
+	}
+	in := json.NewDecoder(bytes.NewReader(b))
+	in.DisallowUnknownFields()
+	if err := in.Decode(r); err != nil {
+		return fmt.Errorf("written by %s in another form: %w", other, err)
+	}
+	return nil
+}
+
+// readSeries reads series.csv. The verdict, its first row, is no series.
+func readSeries(b []byte) ([]metrics.Series, error) {
+	in := csv.NewReader(bytes.NewReader(b))
+	head, err := in.Read()
+	if err != nil || strings.Join(head, ",") != "time_ps,kind,name,value" {
+		return nil, fmt.Errorf("it does not begin with the columns time_ps, kind, name, value")
+	}
+	var all []metrics.Series
+	index := map[[2]string]int{}
+	for {
+		row, err := in.Read()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return all, nil
+			}
+			return nil, err
+		}
+		if row[1] == "verdict" {
+			continue
+		}
+		t, err := strconv.ParseInt(row[0], 10, 64)
+		v := math.NaN()
+		if err == nil && row[3] != "" {
+			v, err = strconv.ParseFloat(row[3], 64)
+		}
+		if err != nil {
+			line, _ := in.FieldPos(0)
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		key := [2]string{row[1], row[2]}
+		i, ok := index[key]
+		if !ok {
+			i = len(all)
+			index[key] = i
+			all = append(all, metrics.Series{Kind: row[1], Name: row[2]})
+		}
+		all[i].Times, all[i].Values = append(all[i].Times, unit.Time(t)), append(all[i].Values, v)
+	}
+}
