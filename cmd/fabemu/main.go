@@ -2,6 +2,8 @@
 //
 //	fabemu run [SCENARIO...]      run scenarios; without a name, hpl2002/fig3b
 //	fabemu list                   show the scenarios that come with the program
+//	fabemu reproduce PAPER        reproduce the figures of a paper, and judge its claims
+//	fabemu report DIR             make a page for browsers of the results of a run
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
 //	fabemu graph SCENARIO         draw the fabric and its flows
@@ -52,7 +54,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), doctorCommand())
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand())
 	root.AddCommand(daemonCommands()...)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {

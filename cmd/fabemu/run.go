@@ -182,25 +182,31 @@ func (f *runFlags) status(r *report.Result) int {
 	return exitOK
 }
 
-// directory makes the directory for the results. Nothing that is there is
-// overwritten, unless --force says so.
+// directory makes the directory for the results of a run.
 func (f *runFlags) directory(s *scenario.Scenario) (string, error) {
-	if f.out != "" {
-		entries, err := os.ReadDir(f.out)
-		switch {
-		case err == nil && len(entries) > 0 && !f.force:
-			return "", fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", f.out)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("--out: %w", err)
-		}
-		if err := os.MkdirAll(f.out, 0o777); err != nil {
-			return "", fmt.Errorf("--out: %w", err)
-		}
-		return f.out, nil
-	}
 	base := fileName(s.Name) + "-" + f.clock
 	if f.clock == string(emu.WallClock) {
 		base += fmt.Sprintf("-%d", s.Wall.Dilation)
+	}
+	return resultsDirectory(f.out, base, f.force)
+}
+
+// resultsDirectory makes the directory for results: out, or where that is empty a new
+// one under results/ whose name begins with base. Nothing that is there is
+// overwritten, unless force says so.
+func resultsDirectory(out, base string, force bool) (string, error) {
+	if out != "" {
+		entries, err := os.ReadDir(out)
+		switch {
+		case err == nil && len(entries) > 0 && !force:
+			return "", fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", out)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("--out: %w", err)
+		}
+		if err := os.MkdirAll(out, 0o777); err != nil {
+			return "", fmt.Errorf("--out: %w", err)
+		}
+		return out, nil
 	}
 	if err := os.MkdirAll("results", 0o777); err != nil {
 		return "", fmt.Errorf("results: %w; choose another place with --out", err)

@@ -62,7 +62,8 @@ emu/plot < emu/report
 # Where everything meets.
 node, switchd, wire/link < emu
 emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report, emu/doctor < emu
-emu < cmd/fabemu
+emu, emu/plot < emu/reproduce
+emu, emu/reproduce < cmd/fabemu
 
 # What the command shows and writes without running anything.
 emu/scenario, emu/topo < emu/graph

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/plot"
+	"fabemu/emu/report"
+	"fabemu/emu/reproduce"
+
+	"github.com/spf13/cobra"
+)
+
+// reproduceFlags are the flags of reproduce.
+type reproduceFlags struct {
+	clock, link, out, dilation string
+	seeds, workers             int
+	force, json, png, priority bool
+}
+
+func reproduceCommand(status *int) *cobra.Command {
+	var f reproduceFlags
+	c := &cobra.Command{
+		Use:   "reproduce PAPER[/FIGURE]",
+		Short: "Reproduce the figures of a paper, and judge what it says",
+		Long: `Reproduce all figures of a paper, or one: each claim of the paper with what came
+out, the range in which it holds and why, and the pictures. The papers and their figures:
+
+` + papersText() + `
+On the virtual clock all of it takes minutes. With --clock wall every run goes over
+real sockets, one after another, which takes model time x dilation: choose one figure.
+The results are in a directory: ` + reproduce.PageFile + `, which opens in a browser offline, the
+pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFigures,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			*status, err = f.run(c, args[0])
+			return err
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.clock, "clock", string(emu.VirtualClock), "virtual, or wall: over real sockets")
+	flags.StringVar(&f.link, "link", string(emu.UDP), "what carries the frames of a wall run: udp, or pipe (memory of this process)")
+	flags.StringVar(&f.dilation, "dilation", "", "wall clock: wall time per model time (default: each scenario's)")
+	flags.IntVar(&f.seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
+	flags.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
+	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
+	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
+	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
+	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
+	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
+	complete(c, "link", string(emu.UDP), string(emu.Pipe))
+	return c
+}
+
+// papersText lists the papers and their figures.
+func papersText() string {
+	var b strings.Builder
+	for _, p := range reproduce.Papers() {
+		fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name, p.Source, p.Title)
+		for _, f := range p.Figures {
+			fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name+"/"+f.Name, f.Source, f.Title)
+		}
+	}
+	return b.String()
+}
+
+// completeFigures has the shell complete papers and figures.
+func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(taken) == 0 {
+		for _, p := range reproduce.Papers() {
+			names = append(names, cobra.CompletionWithDesc(p.Name, p.Title))
+			for _, f := range p.Figures {
+				names = append(names, cobra.CompletionWithDesc(p.Name+"/"+f.Name, f.Source+": "+f.Title))
+			}
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// options turns the flags into options.
+func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
+	o := reproduce.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Seeds: f.seeds, Workers: f.workers, Priority: f.priority, Version: version()}
+	switch {
+	case !slices.Contains([]string{string(emu.VirtualClock), string(emu.WallClock)}, f.clock):
+		return o, fmt.Errorf("there is no clock %q; there are virtual and wall", f.clock)
+	case !slices.Contains([]string{string(emu.UDP), string(emu.Pipe)}, f.link):
+		return o, fmt.Errorf("there is no link %q; there are udp and pipe", f.link)
+	case f.seeds < 1 || f.seeds > 1000:
+		return o, fmt.Errorf("--seeds %d: 1 to 1000 are wanted", f.seeds)
+	case f.workers < 1:
+		return o, fmt.Errorf("--workers %d: one at least is wanted", f.workers)
+	}
+	for _, name := range []string{"dilation", "link"} {
+		if c.Flags().Changed(name) && f.clock != string(emu.WallClock) {
+			return o, fmt.Errorf("--%s goes with --clock wall", name)
+		}
+	}
+	for _, name := range []string{"seeds", "workers"} {
+		if c.Flags().Changed(name) && f.clock == string(emu.WallClock) {
+			return o, fmt.Errorf("--%s goes with --clock virtual: on the wall clock each run is done once, one after another", name)
+		}
+	}
+	if f.dilation != "" {
+		d, err := strconv.ParseInt(f.dilation, 10, 64)
+		if err != nil || d < 1 {
+			return o, fmt.Errorf("--dilation %s: a whole number, 1 or more, is wanted", f.dilation)
+		}
+		o.Dilation = d
+	}
+	return o, nil
+}
+
+func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err error) {
+	o, err := f.options(c)
+	if err != nil {
+		return 0, err
+	}
+	paper, figures, err := reproduce.Find(name)
+	if err != nil {
+		return 0, err
+	}
+	dir, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force)
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(dir) // it stays if something is in it
+
+	// The first interrupt ends the runs, what was measured so far is written; the
+	// second ends the program.
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	p := batchProgress{notice: newNotice(name)}
+	o.Progress = p.show
+	result, err := reproduce.Do(ctx, paper, figures, o)
+	p.end()
+	if err != nil {
+		return 0, failure{err}
+	}
+	formats := plot.Formats()
+	if !f.png {
+		formats = []string{"svg"}
+	}
+	if err := result.WriteDir(dir, formats...); err != nil {
+		return 0, failure{err}
+	}
+	if f.json {
+		err = result.WriteJSON(c.OutOrStdout())
+	} else {
+		err = result.WriteText(c.OutOrStdout(), report.Color(os.Stdout))
+	}
+	if err != nil {
+		return 0, failure{err}
+	}
+	switch {
+	case result.Partial || result.Verdict.Level == report.Void:
+		return exitFailed, nil
+	case result.Count(report.Fail) > 0:
+		return exitCheck, nil
+	}
+	return exitOK, nil
+}
+
+// batchProgress shows how far many runs are: on a terminal a line that is written
+// over; elsewhere a line at growing intervals.
+type batchProgress struct {
+	*notice
+	begin, next time.Time
+	wait        time.Duration
+}
+
+func (p *batchProgress) show(s reproduce.Status) {
+	now := time.Now()
+	if p.begin.IsZero() {
+		p.begin, p.wait = now, 2*time.Second
+		p.next = now.Add(p.wait)
+	}
+	switch {
+	case p.terminal:
+		if now.Before(p.next) && s.Done < s.Runs {
+			p.next = p.begin
+		}
+	case now.Before(p.next):
+		return
+	default:
+		p.wait *= 2
+		p.next = now.Add(p.wait)
+	}
+	left := ""
+	if s.Share > 0.01 {
+		left = fmt.Sprintf(", %v left", s.Left.Round(time.Second))
+	}
+	line := fmt.Sprintf("%s: %3.0f %%, %d of %d runs%s", p.name, 100*s.Share, s.Done, s.Runs, left)
+	if p.terminal {
+		p.shown = true
+		fmt.Fprintf(os.Stderr, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
+		return
+	}
+	fmt.Fprintln(os.Stderr, line)
+}

@@ -1,0 +1,24 @@
+// Package reproduce has the figures of papers again: what a paper draws, and what
+// it says, each with what comes out here.
+//
+// A Paper is data. It has Figures; a Figure has Plots, whose curves are taken of
+// runs, and Claims: a sentence of the paper, a Quantity that is taken of runs, and
+// the range in which the sentence holds, with the reason why it is that range. A
+// Quantity knows of which runs it is taken, so nobody lists runs: Run collects
+// those that the figures in question need, does each once, in parallel on the
+// virtual clock and one after another on the wall clock, and makes a Result of it.
+// WriteDir writes that down: claims.json and claims.csv for programs, a picture for
+// each plot, and report.html, one file that opens offline.
+//
+// To add a paper, write a function that returns a *Paper, as hpl2002.go does, and
+// name it in Papers. Claims that stand under expect in a scenario are taken over
+// with checksOf; only what compares runs is written here.
+//
+// # Limitations
+//
+// A claim is about a number: what a paper shows and does not say can be seen on the
+// picture, and is not judged. Where a figure wants several seeds its value is their
+// mean, on the virtual clock only: on the wall clock each run is done once, since it
+// takes its time. The runs of a figure are kept in memory only as far as its
+// quantities need them; to look further into one, run its scenario with fabemu run.
+package reproduce

@@ -1,0 +1,348 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/emu/plot"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+// HPL-2002-224: J. R. Santos, Y. Turner, G. Janakiraman, Evaluation of Congestion
+// Detection Mechanisms for InfiniBand Switches, 2002 (Globecom 2002). There are two
+// versions of its text, which differ about Fig. 3(d).
+
+// Metrics of the paper's fabric.
+const (
+	root        = "root.B-BC.utilisation"
+	trunk       = "trunk.A-B.utilisation"
+	local       = "local.utilisation"
+	remote      = "remote.utilisation"
+	victim      = "victim.utilisation"
+	localOfRoot = "local.rate / root.B-BC.rate"
+	remoteLocal = "remote.rate / local.rate"
+)
+
+// Paths of --set.
+const (
+	setBuffer    = "defaults.link.buffer="
+	setScheme    = "defaults.switch.marking.scheme="
+	setThreshold = "defaults.switch.marking.threshold="
+	setLaw       = "defaults.flow.control.law="
+	setRatio     = "defaults.flow.control.rmax-over-rmin="
+)
+
+// The ends of ranges that have none, and of those in which something is larger than
+// something else.
+const positive = math.SmallestNonzeroFloat64
+
+var none = math.Inf(1)
+
+func hpl2002() *Paper {
+	p := &Paper{
+		Name:   "hpl2002",
+		Title:  "Evaluation of Congestion Detection Mechanisms for InfiniBand Switches",
+		Source: "HPL-2002-224",
+	}
+	p.Figures = append(p.Figures, ratesFigures()...)
+	p.Figures = append(p.Figures, grid4a(), grid4b(), flowCounts(), footnotes(), sensitivity(), laws())
+	return p
+}
+
+// drawn is the run of Fig. 2 or of a part of Fig. 3.
+func drawn(name string) Run { return Run{Scenario: "hpl2002/" + name, Seeds: true} }
+
+// during is while the victim is active, without the window in which it begins.
+func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms) }
+
+// checksOf takes over the claims that stand in a scenario.
+func checksOf(name string) []Claim {
+	src, err := scenarios.Read(name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a scenario of ours
+	}
+	s, err := scenario.Load(name+".yaml", src, nil)
+	if err != nil {
+		panic("reproduce: " + err.Error())
+	}
+	var claims []Claim
+	for _, c := range s.Expect {
+		unit := Percent
+		if c.Metric == remoteLocal {
+			unit = Plain
+		}
+		claims = append(claims, Claim{
+			ID: c.ID, Source: c.Source, Says: c.Claim, Measured: c.Metric, Unit: unit,
+			Value: Mean(Run{Scenario: name, Seeds: true}, c.Metric, at(c.During[0]), at(c.During[1])),
+			Low:   c.Low, High: c.High, Why: c.Why, Differs: c.Reason,
+		})
+	}
+	return claims
+}
+
+func at(d unit.Duration) unit.Time { return unit.Time(0).Add(d) }
+
+// ratesFigures are Fig. 2 and 3(a) to 3(d): rates over time.
+func ratesFigures() []Figure {
+	const caption = "Shares of the link's 1 GB/s, as means over a sliding window of 2 ms centred on each point. The victim flow is active from 40 to 60 ms."
+	figure := func(name, source, title string, references ...plot.Reference) Figure {
+		r := Run{Scenario: "hpl2002/" + name}
+		p := Plot{
+			X:          plot.Axis{Label: "model time (ms)", High: 100},
+			Y:          plot.Axis{Label: "rate (% of link capacity)", High: 105},
+			References: references,
+		}
+		for _, c := range [][2]string{{"root link", root}, {"inter-switch link", trunk}, {"local flows", local}, {"remote flows", remote}, {"victim flow", victim}} {
+			p.Curves = append(p.Curves, Curve{Name: c[0], Scale: 100, Course: &Course{r, c[1]}})
+		}
+		return Figure{Name: name, Source: source, Title: title, Caption: caption, Plots: []Plot{p}, Claims: checksOf("hpl2002/" + name)}
+	}
+	line := func(of, name string, value, from, to float64) plot.Reference {
+		return plot.Reference{Of: of, Name: name, Low: value, High: value, From: from, To: to}
+	}
+	a, b, c, d := during(drawn("fig3a"), remoteLocal), during(drawn("fig3b"), remoteLocal), during(drawn("fig3c"), remoteLocal), during(drawn("fig3d"), remoteLocal)
+
+	fig2 := figure("fig2", "Fig. 2", "No congestion control",
+		line("inter-switch link", "paper: 32.5 %", 32.5, 40, 60), line("victim flow", "paper: 4 %", 4, 40, 60))
+
+	fig3a := figure("fig3a", "Fig. 3(a)", "Naive marking", line("local flows", "paper: 90 % of the root link", 90, 0, 0))
+	for _, group := range []string{"local", "remote"} {
+		fig3a.Claims = append(fig3a.Claims, Claim{
+			ID: "IB-4" + group[:1], Source: "section IV.A",
+			Says:     "the average throughput is approximately the same among flows of the same type, local or remote (" + group + ")",
+			Measured: group + ".fairness over 40 ms", Value: Mean(drawn("fig3a"), group+".fairness", 20*ms, 60*ms),
+			Low: 0.98, High: 1 + 1e-9, Why: "Jain's index: 0.98 is what flows have that differ from their mean by 14 % (standard deviation).",
+		})
+	}
+
+	var blocked []Quantity
+	for _, name := range []string{"fig3a", "fig3b", "fig3c", "fig3d"} {
+		blocked = append(blocked, during(drawn(name), "trunk.A-B.stalled.no-credit"))
+	}
+	fig3a.Claims = append(fig3a.Claims, Claim{
+		ID: "IB-19", Source: "section IV.A", Says: "With congestion control, ... congestion spreading is reduced to very low levels, and the time a link spends in a blocked state is insignificant",
+		Measured: "share of the time in which the inter-switch link lacks credit, the highest of Fig. 3(a) to (d)", Unit: Percent, Value: Highest(blocked...),
+		High: 0.05, Why: `The text has no figure; without congestion control it is two thirds of the time. 5 % is "insignificant" beside it.`,
+	})
+
+	fig3b := figure("fig3b", "Fig. 3(b)", "Input-triggered marking")
+	fig3b.Claims = append(fig3b.Claims, Claim{
+		ID: "IB-5d", Source: "section IV.B, on Fig. 3(b)", Says: "fairness between the remote and local flows is improved when compared to the naive scheme",
+		Measured: "remote/local here less that of Fig. 3(a)", Value: Minus(b, a), Low: positive, High: none,
+		Why: "Both are below 1, so that more is fairer. The text has no figure.",
+	})
+
+	fig3c := figure("fig3c", "Fig. 3(c)", "Input-output-triggered marking, threshold 4")
+	fig3c.Claims = append(fig3c.Claims, Claim{
+		ID: "IB-6b", Source: "section IV.C, on Fig. 3(c)", Says: "the flow rates for the remote and local flows are closer with the combined approach than with solely input-triggered marking",
+		Measured: "distance of remote/local from 1: Fig. 3(b) less 3(c)", Value: Minus(FromOne(b), FromOne(c)), Low: positive, High: none,
+		Why: "The text has no figure.",
+	})
+
+	fig3d := figure("fig3d", "Fig. 3(d)", "Input-output-triggered marking, threshold 8")
+	fig3d.Claims = append(fig3d.Claims, Claim{
+		ID: "IB-7d", Source: "section IV.C of the first version, on Fig. 3(d)", Says: "Although fairness is degraded with the higher threshold, it is still better than that achieved by the input-triggered marking mechanism",
+		Measured: "remote/local here less that of Fig. 3(b)", Value: Minus(d, b), Low: positive, High: none,
+		Why: "Both are below 1, so that more is fairer. The text has no figure.",
+	}, Claim{
+		ID: "IB-7e", Source: "section IV.C of the first version, on Fig. 3(d)", Says: "fairness is degraded with the higher threshold",
+		Measured: "distance of remote/local from 1: here less Fig. 3(c)", Value: Minus(FromOne(d), FromOne(c)), Low: positive, High: none,
+		Why: "The text has no figure.",
+	})
+	return []Figure{fig2, fig3a, fig3b, fig3c, fig3d}
+}
+
+// The grid of Fig. 4. A threshold of 0 is none.
+var (
+	buffers    = []int{2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20}
+	thresholds = []int{0, 4, 6, 8, 16}
+)
+
+// cell is a run of Fig. 4: 500 ms, the victim active all the time. The text does not
+// say so of the victim, but without it remote/local falls from threshold 4 to 8
+// where the text has it rise.
+func cell(buffer, threshold int, sets ...string) Run {
+	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=500ms", "measure.window=10ms", "flows.victim.start=0ms", "flows.victim.stop=500ms", fmt.Sprintf("%s%dpackets", setBuffer, buffer))
+	if threshold > 0 {
+		r = r.With(setScheme+"input-output", fmt.Sprint(setThreshold, threshold))
+	}
+	return r.With(sets...)
+}
+
+// steady is the mean of the last 400 ms of 500.
+func steady(r Run, metric string) Quantity { return Mean(r, metric, 100*ms, 500*ms) }
+
+// column is a metric of cells with one threshold.
+func column(metric string, threshold int, buffers ...int) []Quantity {
+	var list []Quantity
+	for _, b := range buffers {
+		list = append(list, steady(cell(b, threshold), metric))
+	}
+	return list
+}
+
+func thresholdName(threshold int) string {
+	if threshold == 0 {
+		return "no threshold"
+	}
+	return fmt.Sprint("threshold ", threshold)
+}
+
+// gridPlot draws a metric against the buffer size, a curve for each threshold.
+func gridPlot(metric, label string, scale float64, buffers []int, run func(buffer, threshold int) Run) Plot {
+	p := Plot{
+		X: plot.Axis{Label: "input buffer (packets), means over model time 100 to 500 ms", Low: 1, High: float64(buffers[len(buffers)-1] + 1)},
+		Y: plot.Axis{Label: label},
+	}
+	for _, b := range buffers {
+		p.X.Ticks = append(p.X.Ticks, float64(b))
+	}
+	for _, t := range thresholds {
+		c := Curve{Name: thresholdName(t), Scale: scale}
+		for _, b := range buffers {
+			c.Points = append(c.Points, Point{float64(b), steady(run(b, t), metric)})
+		}
+		p.Curves = append(p.Curves, c)
+	}
+	return p
+}
+
+func plainCell(buffer, threshold int) Run { return cell(buffer, threshold) }
+
+const gridCaption = "Input-triggered marking with and without an output threshold. Each point is a run of 500 ms of which the first 100 are left out; the victim flow is active all the time."
+
+func utilisationPlot(buffers []int, run func(buffer, threshold int) Run) Plot {
+	p := gridPlot(root, "utilisation of the root link (%)", 100, buffers, run)
+	p.Y.Low, p.Y.High = 50, 103
+	p.References = []plot.Reference{{Name: "paper: > 90 % with threshold 6", Of: thresholdName(6), Low: 90, High: 90}}
+	return p
+}
+
+func ratioPlot(buffers []int, run func(buffer, threshold int) Run) Plot {
+	p := gridPlot(remoteLocal, "rate of remote flows / rate of local flows", 1, buffers, run)
+	p.References = []plot.Reference{{Name: "equal rates", Low: 1, High: 1}}
+	return p
+}
+
+func grid4a() Figure {
+	const below = `The text has no figure; "high" is more than 90 % in its next sentence but one.`
+	f := Figure{
+		Name: "fig4a", Source: "Fig. 4(a)", Title: "Utilisation of the root link", Caption: gridCaption,
+		Plots: []Plot{utilisationPlot(buffers, plainCell)},
+		Claims: []Claim{{
+			ID: "IB-8a", Source: "section IV.C, on Fig. 4(a)", Says: "the root link is underutilized with a low output threshold (4)",
+			Measured: "highest utilisation over all buffer sizes", Unit: Percent, Value: Highest(column(root, 4, buffers...)...),
+			High: 0.90, Why: below,
+		}},
+	}
+	for _, b := range []int{2, 3, 4} {
+		c := Claim{
+			ID: fmt.Sprint("IB-8b", b), Source: "section IV.C, on Fig. 4(a)", Says: "the root link is underutilized with a ... small input buffer size (2 to 4)",
+			Measured: fmt.Sprintf("utilisation with %d packets, no threshold", b), Unit: Percent, Value: steady(cell(b, 0), root),
+			High: 0.90, Why: below,
+		}
+		if b == 4 {
+			c.Differs = "With room for 4 packets a marked source is back at its rate before the queue has run dry: 98.7 % here, and 96 % with Rmax/Rmin of 1024, at which Fig. 3 has not settled within its 100 ms. Where an input feeds one output at a time (single-output) it is 95 %. The paper gives neither, and no figure."
+		}
+		f.Claims = append(f.Claims, c)
+	}
+	f.Claims = append(f.Claims, Claim{
+		ID: "IB-8c", Source: "section IV.C, on Fig. 4(a)", Says: "Using a slightly higher output threshold (6) enables high root link utilization (> 90%), except at the smallest buffer sizes",
+		Measured: "lowest utilisation with 4 packets or more, threshold 6", Unit: Percent, Value: Lowest(column(root, 6, buffers[2:]...)...),
+		Low: 0.90, High: 1.001, Why: "The paper's figure. The smallest sizes are read as 2 and 3.",
+	}, Claim{
+		ID: "IB-8d", Source: "section IV.C, on Fig. 4(a)", Says: "(> 90%), except at the smallest buffer sizes",
+		Measured: "utilisation with 2 packets, threshold 6", Unit: Percent, Value: steady(cell(2, 6), root),
+		High: 0.90, Why: "The paper's figure.",
+	})
+	return f
+}
+
+// large are the sizes of buffers that are larger than a threshold; of those of 6 and 8
+// the first one is left out, at which some marks are input-triggered still.
+func large(threshold int) []int {
+	return map[int][]int{4: {5, 6, 8, 10, 12, 14, 16, 20}, 6: {8, 10, 12, 14, 16, 20}, 8: {10, 12, 14, 16, 20}, 16: {20}}[threshold]
+}
+
+func grid4b() Figure {
+	f := Figure{
+		Name: "fig4b", Source: "Fig. 4(b)", Title: "Fairness between remote and local flows", Caption: gridCaption,
+		Plots: []Plot{ratioPlot(buffers, plainCell)},
+	}
+	rising := []int{2, 3, 4, 5, 6, 8, 10}
+	f.Claims = append(f.Claims, Claim{
+		ID: "IB-9a", Source: "section IV.C, on Fig. 4(b)", Says: "At buffer sizes much lower than the output threshold, input-triggered marking events dominate, ... resulting in a reduced ratio of remote/local flow throughput",
+		Measured: "highest remote/local up to 10 packets, no threshold", Value: Highest(column(remoteLocal, 0, rising...)...),
+		High: 1, Why: "Reduced: below equal rates.",
+	}, Claim{
+		ID: "IB-9b", Source: "section IV.C, on Fig. 4(b)", Says: "When input-triggered marking dominates, fairness is improved as the buffer size increases",
+		Measured: "least step of remote/local from 2 to 10 packets, no threshold", Value: LeastStep(column(remoteLocal, 0, rising...)...),
+		Low: positive, High: none, Why: "Each step is upwards, towards 1.",
+	})
+	for _, t := range []int{4, 6, 8} {
+		f.Claims = append(f.Claims, Claim{
+			ID: fmt.Sprint("IB-9c", t), Source: "section IV.C, on Fig. 4(b)", Says: "At buffer sizes larger than the output threshold, marking is always output-triggered. Hence the fairness ratio in Fig. 4(b) does not change with buffer size",
+			Measured: fmt.Sprintf("spread of remote/local from %d packets on, threshold %d", large(t)[0], t), Value: Spread(column(remoteLocal, t, large(t)...)...),
+			High: 0.05, Why: "Half of what can be read off a figure of this kind.",
+		})
+	}
+	large := func(t int) Quantity { return steady(cell(12, t), remoteLocal) }
+	f.Claims = append(f.Claims, Claim{
+		ID: "IB-10a", Source: "section IV.C, on Fig. 4(b)", Says: "Local flows receive a lower share of the throughput as the output threshold increases from 4 to 8, for a fixed and large buffer size",
+		Measured: "remote/local with 12 packets: threshold 8 less threshold 4", Value: Minus(large(8), large(4)),
+		Low: positive, High: none, Why: "A lower share of the local flows is a higher ratio. The text has no figure.",
+	}, Claim{
+		ID: "IB-10b", Source: "section IV.C, on Fig. 4(b)", Says: "When the output threshold is increased to even larger values (e.g. 16), ... increasing fairness",
+		Measured: "distance of remote/local from 1 with 12 packets: threshold 8 less 16", Value: Minus(FromOne(large(8)), FromOne(large(16))),
+		Low: positive, High: none, Why: "The text has no figure.",
+	})
+	return f
+}
+
+// flowCounts has Fig. 4 with other numbers of flows.
+func flowCounts() Figure {
+	sizes := []int{2, 4, 12}
+	f := Figure{
+		Name: "flows", Source: "section IV.C, after Fig. 4", Title: "Fig. 4 with other numbers of flows",
+		Caption: "As Fig. 4, with 5, 15 and 20 local and as many remote flows. Remote flows start when all local ones have.",
+	}
+	for _, n := range []int{5, 15, 20} {
+		run := func(buffer, threshold int) Run {
+			r := cell(buffer, threshold).With(fmt.Sprintf("flows.remote.start=%dus + 100us", 100*n))
+			r.Edits = [][2]string{{"[1-10]", fmt.Sprintf("[1-%d]", n)}}
+			return r
+		}
+		for _, x := range []struct {
+			what string
+			plot Plot
+		}{{"utilisation", utilisationPlot(sizes, run)}, {"fairness", ratioPlot(sizes, run)}} {
+			x.plot.Name, x.plot.Title = fmt.Sprintf("flows%d-%s", n, x.what), fmt.Sprintf("%d local and %d remote flows: %s", n, n, x.what)
+			if x.what == "utilisation" {
+				x.plot.Title = fmt.Sprintf("%d local and %d remote flows: utilisation of the root link", n, n)
+			}
+			f.Plots = append(f.Plots, x.plot)
+		}
+		ratio := func(b, t int) Quantity { return steady(run(b, t), remoteLocal) }
+		use := func(b, t int) Quantity { return steady(run(b, t), root) }
+		const source, says = "section IV.C, after Fig. 4", "results similar to the ones shown in Fig. 4: "
+		f.Claims = append(f.Claims, Claim{
+			ID: fmt.Sprintf("IB-12a/%d", n), Source: source, Says: says + "threshold 4 uses less of the root link than 8",
+			Measured: fmt.Sprintf("%d flows, 12 packets: utilisation, threshold 8 less 4", n), Unit: Points, Value: Minus(use(12, 8), use(12, 4)), Low: positive, High: none, Why: "The statement IB-8 of Fig. 4(a), as an order.",
+		}, Claim{
+			ID: fmt.Sprintf("IB-12b/%d", n), Source: source, Says: says + "a small buffer uses less of it",
+			Measured: fmt.Sprintf("%d flows, no threshold: utilisation, least step from 2 to 4 to 12 packets", n), Unit: Points, Value: LeastStep(use(2, 0), use(4, 0), use(12, 0)), Low: positive, High: none, Why: "The statement IB-8 of Fig. 4(a), as an order.",
+		}, Claim{
+			ID: fmt.Sprintf("IB-12c/%d", n), Source: source, Says: says + "fairness is improved as the buffer size increases",
+			Measured: fmt.Sprintf("%d flows, no threshold: remote/local, 4 packets less 2", n), Value: Minus(ratio(4, 0), ratio(2, 0)), Low: positive, High: none, Why: "The statement IB-9 of Fig. 4(b), as an order.",
+		}, Claim{
+			ID: fmt.Sprintf("IB-12d/%d", n), Source: source, Says: says + "local flows receive a lower share as the threshold increases from 4 to 8",
+			Measured: fmt.Sprintf("%d flows, 12 packets: remote/local, threshold 8 less 4", n), Value: Minus(ratio(12, 8), ratio(12, 4)), Low: positive, High: none, Why: "The statement IB-10 of Fig. 4(b), as an order.",
+		}, Claim{
+			ID: fmt.Sprintf("IB-12e/%d", n), Source: source, Says: says + "fairer at threshold 16 than at 8",
+			Measured: fmt.Sprintf("%d flows, 12 packets: distance of remote/local from 1, threshold 8 less 16", n), Value: Minus(FromOne(ratio(12, 8)), FromOne(ratio(12, 16))), Low: positive, High: none, Why: "The statement IB-10 of Fig. 4(b), as an order.",
+		})
+	}
+	return f
+}

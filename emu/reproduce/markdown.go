@@ -1,0 +1,67 @@
+package reproduce
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fabemu/emu/report"
+)
+
+// WriteMarkdown writes the claims and tables as a document. Nothing in it depends on
+// the machine or on how long it took.
+func (r *Result) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("# %s: what the paper says and what comes out", r.Source)
+	line("")
+	line("*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
+	line("")
+	line("%s, on the %s clock. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", r.Summary(), r.Clock, r.Seeds)
+	for i := range r.Figures {
+		line("")
+		r.Figures[i].markdown(line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (f *FigureResult) markdown(line func(string, ...any)) {
+	line("## %s", f.heading())
+	line("")
+	line("`fabemu reproduce %s`. %s", f.Name, f.Caption)
+	if len(f.Claims) > 0 {
+		line("")
+		line("| id | what the paper says | measured | came out | accepted | why this range | outcome |")
+		line("|---|---|---|---|---|---|---|")
+	}
+	var reasons []string
+	for i := range f.Claims {
+		c := &f.Claims[i]
+		line("| %s | %s (%s) | %s | %s | %s | %s | %s |", c.ID, cellText(c.Says), c.Source, cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), report.Row{Outcome: c.Outcome}.Word())
+		if c.Reason != "" {
+			reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
+		}
+	}
+	for _, x := range reasons {
+		line("")
+		line("%s", x)
+	}
+	if t := f.Table; t != nil {
+		line("")
+		line("| %s | %s |", t.Title, strings.Join(t.Columns, " | "))
+		line("|%s", strings.Repeat("---|", 1+len(t.Columns)))
+		for _, row := range t.Rows {
+			cells := []string{}
+			for i := range row.Cells {
+				cells = append(cells, t.cell(&row.Cells[i]))
+			}
+			line("| %s (%s) | %s |", cellText(row.statement()), cellText(row.Measured), strings.Join(cells, " | "))
+		}
+	}
+}
+
+func (f *FigureResult) heading() string { return f.Source + ": " + f.Title }
+
+// cellText is a text that stands in a cell.
+func cellText(s string) string { return strings.ReplaceAll(s, "|", "\\|") }

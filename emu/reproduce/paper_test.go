@@ -1,0 +1,130 @@
+package reproduce
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+)
+
+func TestFind(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		figures int
+		err     []string
+	}{
+		{"hpl2002", 11, nil},
+		{"hpl2002/fig4a", 1, nil},
+		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
+		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
+		{"hpl2002/", 0, []string{`no figure named ""`, "footnotes"}},
+		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
+		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
+		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
+		{"", 0, []string{`no paper named "": there are hpl2002`}},
+	} {
+		_, figures, err := Find(test.name)
+		if len(figures) != test.figures {
+			t.Errorf("%q: %d figures, want %d", test.name, len(figures), test.figures)
+		}
+		var mistake *emu.Mistake
+		if (err != nil) != (test.err != nil) || err != nil && !errors.As(err, &mistake) {
+			t.Errorf("%q: %v", test.name, err)
+			continue
+		}
+		for _, want := range test.err {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v; it does not say %q", test.name, err, want)
+			}
+		}
+	}
+}
+
+// What a paper needs is there, and all its runs can be opened.
+func TestPapersAreWhole(t *testing.T) {
+	for _, p := range Papers() {
+		if p.Name == "" || p.Title == "" || p.Source == "" {
+			t.Errorf("%+v", p)
+		}
+		var names, ids, pictures []string
+		once := func(list *[]string, what, name string) {
+			if name == "" || slices.Contains(*list, name) {
+				t.Errorf("%s: the %s %q is there twice, or empty", p.Name, what, name)
+			}
+			*list = append(*list, name)
+		}
+		var figures []*Figure
+		for i := range p.Figures {
+			f := &p.Figures[i]
+			figures = append(figures, f)
+			once(&names, "figure", f.Name)
+			if f.Source == "" || f.Title == "" || f.Caption == "" {
+				t.Errorf("%s: no source, title or caption", f.Name)
+			}
+			for _, x := range f.Plots {
+				if x.Name == "" {
+					x.Name = f.Name
+				}
+				once(&pictures, "picture", x.Name)
+				if !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
+					t.Errorf("%s: the axes do not say their unit and which time it is: %q, %q", x.Name, x.X.Label, x.Y.Label)
+				}
+			}
+			for _, c := range f.Claims {
+				once(&ids, "claim", c.ID)
+				if c.Source == "" || c.Says == "" || c.Measured == "" || c.Why == "" {
+					t.Errorf("%s: something is not said: %+v", c.ID, c)
+				}
+				if !(c.Low <= c.High) || math.IsInf(c.Low, -1) && math.IsInf(c.High, 1) {
+					t.Errorf("%s: the range %v to %v can hold nothing, or everything", c.ID, c.Low, c.High)
+				}
+			}
+			if f.Table == nil {
+				continue
+			}
+			for _, row := range f.Table.Rows {
+				if len(row.Cells) != len(f.Table.Columns) {
+					t.Errorf("%s: %q has %d cells", f.Name, row.Claim.Says, len(row.Cells))
+				}
+			}
+		}
+		b := &batch{seeds: 2, byKey: map[string]*job{}}
+		if err := b.collect(figures); err != nil {
+			t.Error(err)
+		}
+		if n := len(b.jobs); n < 150 || n > 1000 {
+			t.Errorf("%s has %d runs", p.Name, n)
+		}
+	}
+}
+
+// Each claim of IB-1 to IB-15 that a run can show has a row, and Fig. 3(d) has one for
+// each version of the paper.
+func TestClaimsOfHPL2002(t *testing.T) {
+	var ids []string
+	versions := 0
+	for _, f := range hpl2002().Figures {
+		for _, c := range f.Claims {
+			ids = append(ids, c.ID)
+			if f.Name == "fig3d" && strings.Contains(c.Source, "version") {
+				versions++
+			}
+			if c.ID == "IB-7c" && c.Differs == "" {
+				t.Error("that the rates are about equal (second version) does not come out")
+			}
+		}
+	}
+	for _, want := range []string{"IB-1", "IB-3", "IB-4", "IB-5", "IB-6", "IB-7", "IB-8", "IB-9", "IB-10", "IB-11", "IB-12", "IB-13", "IB-14", "IB-16"} {
+		if !slices.ContainsFunc(ids, func(id string) bool {
+			return strings.HasPrefix(id, want) && !strings.ContainsAny(strings.TrimPrefix(id, want)[:min(1, len(id)-len(want))], "0123456789")
+		}) {
+			t.Errorf("no claim is %s", want)
+		}
+	}
+	if versions < 2 {
+		t.Errorf("%d claims of Fig. 3(d) name a version", versions)
+	}
+}
