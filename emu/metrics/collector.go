@@ -87,6 +87,8 @@ type flowState struct {
 	acks       int64
 	markedAcks int64
 	active     []Interval
+	begun      []Transfer // those that have not ended, in the order of their packets
+	ended      []Transfer
 }
 
 // Interval is a span of model time: From <= t < To.
@@ -257,6 +259,15 @@ func (c *Collector) rare(e *trace.Event) {
 			if n := len(f.active); n > 0 && f.active[n-1].To == unit.Never {
 				f.active[n-1].To = e.At
 			}
+		}
+	case trace.TransferStart:
+		if _, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			f.begun = append(f.begun, Transfer{PSN: e.PSN, Arrived: unit.Time(e.A), Bytes: e.B})
+		}
+	case trace.TransferEnd:
+		if _, ok := c.flow(e); ok {
+			c.flows[e.Flow-firstQP].end(e)
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++

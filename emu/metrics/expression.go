@@ -34,6 +34,9 @@ const (
 	fairness
 	occupancy
 	stalled
+	transfers
+	meanCompletion
+	longestCompletion
 )
 
 // A word is how a quantity is written.
@@ -56,7 +59,10 @@ var words = func() []word {
 	for b := port.LineBusy; b < port.Blocks; b++ {
 		w = append(w, word{"stalled." + b.String(), stalled, b, true, true})
 	}
-	return w
+	return append(w,
+		word{"transfers", transfers, 0, false, true},
+		word{"completion.mean", meanCompletion, 0, false, true},
+		word{"completion.max", longestCompletion, 0, false, true})
 }()
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -79,7 +85,9 @@ var words = func() []word {
 // second, headers included), marked (share of the data frames that came
 // marked), fairness (Jain's index of the rates, 1/n to 1), stalled.CAUSE (share
 // of the time in which CAUSE kept the source from sending, as the mean of the
-// flows: rate-limited, window, line-busy, no-credit).
+// flows: rate-limited, window, line-busy, no-credit), transfers (how many finite
+// transfers ended whole), completion.mean and completion.max (how long those took,
+// from the arrival at the source to the delivery of the last byte, in seconds).
 //
 // The error says which objects f has, the nearest names first.
 func Compile(expression string, f *topo.Fabric) (Metric, error) {
@@ -231,6 +239,16 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 		return c.Jain(g.object.flows, from, to)
 	case stalled:
 		return sum(flowStall+int(g.cause)) / float64(to-from) / float64(len(g.object.flows))
+	case transfers:
+		n, _, _ := c.completions(g.object.flows, from, to)
+		return float64(n)
+	case meanCompletion:
+		n, total, _ := c.completions(g.object.flows, from, to)
+		return ratio(total, float64(n))
+	case longestCompletion:
+		if n, _, longest := c.completions(g.object.flows, from, to); n > 0 {
+			return longest
+		}
 	}
 	return math.NaN()
 }

@@ -11,6 +11,7 @@ func TestCompile(t *testing.T) {
 		"trunk.A-B.utilisation", "trunk.B-A.rate", "root.B-BC.marked", "A1-A.rate", "A-A1.rate", "B-BV.occupancy",
 		"local.rate", "local.B1.rate", "victim.utilisation", "remote.rate / local.rate",
 		"local.fairness", "trunk.A-B.stalled.no-credit", "local.B2.stalled.rate-limited", " victim.rate ",
+		"local.transfers", "local.B1.completion.mean", "victim.completion.max",
 	} {
 		if m, err := Compile(good, f); err != nil {
 			t.Errorf("%q: %v", good, err)

@@ -1,0 +1,54 @@
+package metrics
+
+import (
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Transfer is a finite one that has ended: its last packet was delivered.
+type Transfer struct {
+	PSN     uint32    // of its last packet
+	Arrived unit.Time // at the source
+	Ended   unit.Time // at the destination
+	Bytes   int64     // of payload
+	Missing int64     // packets of the flow that were lost since the transfer before; 0: it is whole
+}
+
+// Completion returns how long the transfer took, from its arrival at the source to the
+// delivery of its last byte.
+func (t *Transfer) Completion() unit.Duration { return t.Ended.Sub(t.Arrived) }
+
+// end ends the transfer that e names. Those that began before it and have not ended have
+// lost their last packet, and never will.
+func (f *flowState) end(e *trace.Event) {
+	for i := range f.begun {
+		if t := f.begun[i]; t.PSN == e.PSN {
+			t.Ended, t.Missing = e.At, e.A
+			f.ended = append(f.ended, t)
+			f.begun = append(f.begun[:0], f.begun[i+1:]...)
+			return
+		}
+	}
+}
+
+// Transfers returns the transfers of the flow at an index of the fabric's flows that have
+// ended, in the order in which they did. The caller must not change them.
+func (c *Collector) Transfers(flow int) []Transfer { return c.flows[flow].ended }
+
+// completions returns how many transfers of some flows ended whole in an interval, and how
+// long they took, in seconds: the sum and the longest.
+func (c *Collector) completions(flows []int, from, to unit.Time) (n int, sum, longest float64) {
+	for _, i := range flows {
+		for k := range c.flows[i].ended {
+			t := &c.flows[i].ended[k]
+			if t.Ended < from || t.Ended >= to || t.Missing > 0 {
+				continue
+			}
+			n++
+			seconds := t.Completion().Seconds()
+			sum += seconds
+			longest = max(longest, seconds)
+		}
+	}
+	return n, sum, longest
+}

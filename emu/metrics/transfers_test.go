@@ -1,0 +1,65 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+func TestTransfers(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	const us = unit.Time(unit.Microsecond)
+	begin := func(at, arrived unit.Time, flow int, psn uint32) {
+		x := &f.Flows[flow]
+		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: psn, A: int64(arrived), B: 5000})
+	}
+	end := func(at unit.Time, flow int, psn uint32, missing int64) {
+		x := &f.Flows[flow]
+		p.record(trace.Event{At: at, Machine: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: psn, A: missing, B: 5000})
+	}
+	begin(1*us, 1*us, 0, 2)
+	begin(2*us, 1*us, 0, 5) // told late
+	begin(2*us, 2*us, 1, 7)
+	end(4*us, 0, 2, 0)
+	end(9*us, 0, 5, 0)
+	begin(10*us, 10*us, 0, 8) // loses its last packet
+	begin(10*us, 10*us, 0, 9)
+	begin(10*us, 10*us, 0, 12)
+	end(14*us, 1, 7, 0)
+	end(20*us, 0, 9, 3)  // is not whole
+	end(21*us, 0, 77, 0) // never began
+	end(22*us, 0, 12, 0)
+	p.record(trace.Event{At: unit.Time(s.Model.Duration), Kind: trace.FlowStop})
+
+	want := []Transfer{{2, 1 * us, 4 * us, 5000, 0}, {5, 1 * us, 9 * us, 5000, 0}, {9, 10 * us, 20 * us, 5000, 3}, {12, 10 * us, 22 * us, 5000, 0}}
+	got := p.c.Transfers(0)
+	if len(got) != len(want) {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("transfer %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	group, one, other := f.Flows[0].Group, f.Flows[0].Name, f.Flows[1].Name
+	for _, c := range []struct {
+		expression string
+		from, to   unit.Time
+		want       float64
+	}{
+		{one + ".transfers", 0, 30 * us, 3},
+		{one + ".transfers", 4 * us, 9 * us, 1},
+		{one + ".completion.mean", 0, 10 * us, 5.5e-6},
+		{one + ".completion.max", 0, 30 * us, 12e-6},
+		{one + ".completion.mean", 10 * us, 12 * us, math.NaN()},
+		{one + ".completion.max", 10 * us, 12 * us, math.NaN()},
+		{other + ".completion.mean", 0, 30 * us, 12e-6},
+		{group + ".transfers", 0, 30 * us, 4},
+		{group + ".completion.mean", 0, 30 * us, (3 + 8 + 12 + 12) * 1e-6 / 4},
+	} {
+		near(t, c.expression, over(t, p.c, c.expression, c.from, c.to), c.want)
+	}
+}
