@@ -76,6 +76,8 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
+	// Capture, if not nil, is where the frames go for Wireshark to show.
+	Capture *Capture
 	// Progress, if not nil, is called from time to time while the run goes on, from
 	// another goroutine.
 	Progress func(Status)
@@ -170,6 +172,16 @@ func (o Options) check() error {
 	}
 	if len(o.ByHand) > 0 && o.Link != UDP {
 		return mistakef("a part that is started by hand has links of kind udp, not %s", o.Link)
+	}
+	if c := o.Capture; c != nil {
+		switch {
+		case o.Placement != InGoroutines:
+			return mistakef("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump", InGoroutines, o.Placement)
+		case c.WallTime && o.Clock == VirtualClock:
+			return mistakef("a capture in wall time goes with the wall clock: the virtual clock has none")
+		case c.Snap < 0:
+			return mistakef("a snap length of %d bytes: it is how many bytes of each frame are kept, 0 for all", c.Snap)
+		}
 	}
 	switch o.Verify {
 	case VerifyShort, VerifyOn, VerifyOff:

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"time"
 
+	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
@@ -76,6 +77,7 @@ type run struct {
 	fabric    *topo.Fabric
 	collector *metrics.Collector
 	warnings  []string
+	tap       *capture.Capture // nil: nothing is captured
 	moments   []report.Moment
 	runID     uint32 // tells what is of this run from others
 }
@@ -88,10 +90,21 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		log = report.NewEventLog(r.options.Events, r.fabric)
 		sinks = append(sinks, log)
 	}
+	if r.options.Capture != nil {
+		tap, err := r.capture()
+		if err != nil {
+			return nil, err
+		}
+		defer tap.End()
+		sinks, r.tap = append(sinks, tap), tap
+	}
 	sink := report.Tee(sinks...)
 	machines, err := build(r.scenario, r.fabric, sink)
 	if err != nil {
 		return nil, &Mistake{err}
+	}
+	if r.tap != nil {
+		machines.Tap = r.tap
 	}
 	machines.Ties = r.options.test.ties
 	begin := time.Now()
@@ -127,11 +140,19 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 			return nil, fmt.Errorf("event log: %w", err)
 		}
 	}
+	if r.tap != nil {
+		r.captured()
+	}
 	result := r.result(figures, took, digest.Sum())
 	if err := r.verify(ctx, result); err != nil {
 		return nil, err
 	}
 	result.Verdict.Level, result.Verdict.Reason = report.Judge(result.Verdict.Figures)
+	if r.tap != nil {
+		if err := r.tap.Close(verdictText(result)); err != nil {
+			return nil, fmt.Errorf("capture: %w", err)
+		}
+	}
 	out := &Result{Result: result, Metrics: r.collector, Resolved: r.resolved}
 	if died != nil {
 		return out, died
@@ -196,10 +217,20 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		return report.NoFigures(), err
 	}
 	defer r.disconnect(links)
+	epoch := r.options.test.epoch
+	if r.tap != nil {
+		hook := epoch
+		epoch = func() {
+			r.tap.Began(time.Now())
+			if hook != nil {
+				hook()
+			}
+		}
+	}
 	w := drive.Wall{
 		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
 		Actual:  r.options.Timing == ActualTiming,
-		Stamped: r.options.test.stamped, Epoch: r.options.test.epoch, Clock: r.options.test.clock, Loop: r.options.test.loop,
+		Stamped: r.options.test.stamped, Epoch: epoch, Clock: r.options.test.clock, Loop: r.options.test.loop,
 	}
 
 	if !r.options.test.collect {

@@ -25,9 +25,10 @@ type runFlags struct {
 	seed                        uint64
 	sets                        []string
 	force, json, strict, events bool
-	priority, dry               bool
+	priority, dry, pcap         bool
 	placement                   string
 	byHand                      []string
+	capture                     captureFlags
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -58,6 +59,8 @@ The exit status is the worst of all.`,
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
+	flags.BoolVar(&f.pcap, "pcap", false, "write a capture of all links for Wireshark too: "+report.CaptureFile)
+	f.capture.add(c)
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
@@ -141,6 +144,20 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		options.Events = w
 		defer func() {
 			if e := errors.Join(w.Flush(), file.Close()); err == nil && e != nil {
+				status, err = exitFailed, failure{e}
+			}
+		}()
+	}
+	if f.pcap {
+		file, err := os.Create(filepath.Join(dir, report.CaptureFile))
+		if err != nil {
+			return 0, failure{err}
+		}
+		if options.Capture, err = f.capture.capture(file); err != nil {
+			return 0, errors.Join(err, file.Close(), os.Remove(file.Name()))
+		}
+		defer func() {
+			if e := file.Close(); err == nil && e != nil {
 				status, err = exitFailed, failure{e}
 			}
 		}()

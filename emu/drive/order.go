@@ -22,6 +22,7 @@ type order struct {
 	change   int       // the next of fabric.Changes
 	agenda   *agenda.Agenda
 	now      unit.Time
+	elapsed  int64 // wall time of the event, ns since the begin
 	hops     int64 // frames handed over
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
@@ -192,6 +193,9 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		if now > t {
 			f.arrival.Late = now.Sub(t)
 			o.late.note(to.Machine, o.paths[slot].number/2, t, now)
+		}
+		if o.fabric.Tap != nil {
+			o.fabric.Tap.Received(o.paths[slot].number, &f.arrival, now, o.elapsed)
 		}
 		o.machines[to.Machine].Receive(now, to.Port, f.arrival)
 		return to.Machine

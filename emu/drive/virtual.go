@@ -50,10 +50,18 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 
 // handOver carries a frame as a value.
 func (o *order) handOver(m int, t *port.Transmission) error {
-	_, flight := o.send(m, t)
+	p, flight := o.send(m, t)
 	flight.arrived = true
+	o.tapped(p, t)
 	flight.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length}
 	return nil
+}
+
+// tapped tells the tap of a frame that was sent.
+func (o *order) tapped(p *path, t *port.Transmission) {
+	if o.fabric.Tap != nil {
+		o.fabric.Tap.Sent(p.number, t, o.now, 0, 0)
+	}
 }
 
 // codec carries frames through their bytes.
@@ -71,5 +79,6 @@ func (c *codec) carry(m int, t *port.Transmission) error {
 		return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
 	}
 	flight.arrived, flight.arrival = true, a
+	c.tapped(p, t)
 	return nil
 }

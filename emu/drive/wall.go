@@ -238,6 +238,7 @@ func (r *wallRun) loop() error {
 				continue
 			}
 		}
+		r.elapsed = r.now - r.epoch
 		if err := r.step(slot, t); err != nil {
 			return err
 		}
@@ -347,6 +348,9 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
 	err := route.send.Send(r.buf)
 	if err != nil && !errors.Is(err, link.ErrFull) {
 		return fmt.Errorf("%s: %w", r.name(p), err)
+	}
+	if r.fabric.Tap != nil {
+		r.fabric.Tap.Sent(p.number, tr, r.order.now, now-r.epoch, late)
 	}
 	r.Sent++
 	return nil

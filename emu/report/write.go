@@ -13,13 +13,15 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// The files that WriteDir writes. EventsFile is written by an EventLog.
+// The files that WriteDir writes. EventsFile is written by an EventLog,
+// CaptureFile by package capture.
 const (
 	ResultFile   = "result.json"
 	SeriesFile   = "series.csv"
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
 	EventsFile   = "events.jsonl"
+	CaptureFile  = "fabric.pcapng"
 )
 
 // WriteDir writes the results of a run to a directory, which is made where it

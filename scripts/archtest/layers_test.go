@@ -41,6 +41,12 @@ wire/unit, wire < wire/link
 
 # Drivers and captures see machines through the contract in wire/port alone.
 wire/unit, wire, wire/trace, wire/port, wire/agenda, wire/link < emu/drive, emu/capture
+NONE < emu/capture/pcapng < emu/capture
+
+# What reads captures: the format of the file, and the frames in it. What explains
+# them to Wireshark is text.
+wire/unit, wire, emu/capture/pcapng < emu/dump < cmd/fabemu
+NONE < emu/dissector < cmd/fabemu
 
 # Processes: what they report is measured by the driver, and traced.
 emu/drive < emu/proc < emu

@@ -1,0 +1,429 @@
+package capture
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Port is a port of the fabric: an interface of the capture.
+type Port struct {
+	Machine     int
+	Port        port.ID
+	Name        string // such as "B:3 <- A"
+	Description string // of its link
+	Ethernet    bool   // the family of its link
+	Rate        unit.Rate
+}
+
+// Options say what is captured, and how.
+type Options struct {
+	// Ports are all ports of the fabric: the ends of wire i are the ports 2i and 2i+1.
+	Ports []Port
+	// Only, if not nil, says which of them are captured.
+	Only []bool
+	// Flows, if not nil, are the flows whose frames are captured; what belongs to no
+	// flow, as flow control, is left out then.
+	Flows map[uint32]bool
+	// Filter is what Only and Flows say, in words; it is written into the file.
+	Filter string
+	// Snap is how many bytes of a frame are kept; 0: all.
+	Snap int
+	// WallTime stamps what is captured with the wall time instead of the model time.
+	WallTime bool
+	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
+	// and has a verdict at its end.
+	Wall bool
+	// Comment says of which run this is.
+	Comment string
+	// Names are those of the flows, by queue pair; they are written into the file.
+	Names map[uint32]string
+}
+
+// commentRoom is how many bytes the comment of a section has in which a verdict is
+// to be written.
+const commentRoom = 1024
+
+// Capture writes a capture. Sent, Received and Record belong to the driver's
+// goroutine, Began to who starts the run.
+type Capture struct {
+	options Options
+	out     io.Writer
+	queue   *queue
+	ended   chan struct{}
+	begin   int64 // wall time of model time 0, ns since 1970
+
+	// What follows belongs to the goroutine that writes.
+	err       error
+	buf       []byte
+	commentAt int
+	flushed   time.Time
+	ids       [][2]int // by port and family: the interface; -1: none yet
+	counts    []count  // by interface
+	held      []packet // of the instant that is current, in the order in which they came
+	heldAt    unit.Time
+	frame     []byte
+	data      []byte
+	note      []byte
+	state     state
+}
+
+// count is what an interface has seen.
+type count struct {
+	port    int
+	written uint64
+}
+
+// item is what the driver and the machines tell.
+type item struct {
+	kind  kind
+	path  int32
+	now   unit.Time // in model time
+	wall  int64     // the same in wall time, ns since the begin
+	late  int64     // sent: wall time after its instant, ns; received: model time, ps
+	start unit.Time
+	frame wire.Frame
+	note  port.Note
+	event trace.Event
+}
+
+type kind uint8
+
+const (
+	sent kind = iota
+	received
+	event
+)
+
+// New begins a capture on w. Close ends it.
+func New(w io.Writer, o Options) *Capture {
+	c := &Capture{
+		options: o, out: w, queue: &queue{waits: !o.Wall}, ended: make(chan struct{}),
+		ids: make([][2]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize), frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
+		state: newState(o.Ports),
+	}
+	for i := range c.ids {
+		c.ids[i] = [2]int{-1, -1}
+	}
+	section := pcapng.Section{Application: "fabemu", Comment: o.Comment, More: flowNames(o.Names)}
+	if o.Wall {
+		section.Comment += ". The run has not ended: there is no verdict yet"
+		section.Room = commentRoom
+	}
+	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
+	for i := range o.Ports {
+		if c.captures(i) {
+			c.id(i, o.Ports[i].Ethernet)
+		}
+	}
+	c.flush()
+	go func() {
+		defer close(c.ended)
+		c.queue.pull(c.take, c.idle)
+		c.release()
+		c.flush()
+	}()
+	return c
+}
+
+// flowNames returns what a capture says of the names of flows: "flow 2 local.B1".
+func flowNames(names map[uint32]string) []string {
+	var list []string
+	for _, qp := range slices.Sorted(maps.Keys(names)) {
+		if len(list) == maxNames {
+			break
+		}
+		list = append(list, fmt.Sprintf("flow %d %s", qp, names[qp]))
+	}
+	return list
+}
+
+// maxNames is how many flows a capture names.
+const maxNames = 10000
+
+// captures reports whether what a port sees is captured.
+func (c *Capture) captures(p int) bool { return c.options.Only == nil || c.options.Only[p] }
+
+// Began tells the wall time of model time 0.
+func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
+
+// Sent is told of a frame that a machine has put on a path, which has the number of
+// the port that sends; of the wall time since the begin, and by how much of it the
+// frame is late, in ns.
+func (c *Capture) Sent(path int, t *port.Transmission, now unit.Time, wall, late int64) {
+	if !c.captures(path) {
+		return
+	}
+	i := c.next()
+	if i == nil {
+		return
+	}
+	i.kind, i.path, i.now, i.wall, i.late, i.start = sent, int32(path), now, wall, late, t.Start
+	i.frame, i.note = t.Frame, t.Note
+	c.queue.push()
+}
+
+// Received is told of a frame that is handed to the machine at the end of a path.
+func (c *Capture) Received(path int, a *port.Arrival, now unit.Time, wall int64) {
+	if !c.captures(path ^ 1) {
+		return
+	}
+	i := c.next()
+	if i == nil {
+		return
+	}
+	i.kind, i.path, i.now, i.wall, i.late = received, int32(path), now, wall, int64(a.Late)
+	i.frame = a.Frame
+	c.queue.push()
+}
+
+// Record takes an event of a machine.
+func (c *Capture) Record(e *trace.Event) {
+	switch e.Kind {
+	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation:
+	default:
+		return
+	}
+	if i := c.queue.next(); i != nil { // of events nobody counts what is missed
+		i.kind, i.event, i.now = event, *e, e.At
+		c.queue.push()
+	}
+}
+
+// next returns the place for a frame; nil, and the frame is counted, if there is
+// none.
+func (c *Capture) next() *item {
+	i := c.queue.next()
+	if i == nil {
+		c.queue.missed.Add(1)
+	}
+	return i
+}
+
+// End waits until all that was told is written. It returns how many frames were,
+// and how many were not because the queue was full or the file could not be
+// written.
+func (c *Capture) End() (written, missed int64) {
+	c.queue.closed.Store(true)
+	<-c.ended
+	for _, n := range c.counts {
+		written += int64(n.written)
+	}
+	return written, c.queue.missed.Load()
+}
+
+// Close ends the capture after End. The verdict of a wall run is written into it.
+// It returns the first error of the file.
+func (c *Capture) Close(verdict string) error {
+	last := c.stamp(c.heldAt, 0)
+	for i, n := range c.counts {
+		s := pcapng.Statistics{Interface: i, Time: last, Received: n.written}
+		if i == 0 {
+			s.Comment = verdict
+			s.Dropped = uint64(c.queue.missed.Load())
+			s.Received += s.Dropped
+			if s.Dropped > 0 {
+				s.Comment += fmt.Sprintf(" (%d frames of all interfaces were not captured: the queue was full)", s.Dropped)
+			}
+		}
+		c.buf = pcapng.AppendStatistics(c.buf, s)
+	}
+	c.flush()
+	if file, ok := c.out.(io.WriterAt); ok && c.options.Wall && c.err == nil {
+		text := c.options.Comment + ". " + verdict
+		_, c.err = file.WriteAt([]byte(pcapng.Fill(text, commentRoom)), int64(c.commentAt))
+	}
+	return c.err
+}
+
+// id returns the interface of a port for a family, and adds it if it is new.
+func (c *Capture) id(p int, ethernet bool) int {
+	family := 0
+	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: c.options.Ports[p].Name, Description: c.options.Ports[p].Description, Filter: c.options.Filter, Speed: uint64(c.options.Ports[p].Rate)}
+	if ethernet {
+		family, i.Link, i.FCS = 1, pcapng.Ethernet, wire.FCSSize
+	}
+	if id := c.ids[p][family]; id >= 0 {
+		return id
+	}
+	if c.options.Snap > 0 {
+		i.Snap = uint32(c.options.Snap)
+		if !ethernet {
+			i.Snap += erfHeaderSize
+		}
+	}
+	c.buf = pcapng.AppendInterface(c.buf, i)
+	c.counts = append(c.counts, count{port: p})
+	c.ids[p][family] = len(c.counts) - 1
+	return len(c.counts) - 1
+}
+
+const (
+	flushSize  = 1 << 16
+	flushAfter = 100 * time.Millisecond
+)
+
+// flush hands to the file what is there. After an error nothing more is written.
+func (c *Capture) flush() {
+	if c.err == nil && len(c.buf) > 0 {
+		_, c.err = c.out.Write(c.buf)
+	}
+	c.buf = c.buf[:0]
+	c.flushed = time.Now()
+}
+
+// idle shows those who watch what there is.
+func (c *Capture) idle() {
+	if len(c.buf) > 0 && time.Since(c.flushed) > flushAfter {
+		c.flush()
+	}
+}
+
+// packet is a frame that waits to be written: events of its instant may belong to
+// it.
+type packet struct {
+	item
+	iface int
+	port  int // that saw it
+	note  [noteSize]byte
+	said  int // bytes of note
+}
+
+// noteSize is how long a comment can be.
+const noteSize = 240
+
+// say adds words to the comment of a packet.
+func (p *packet) say(words []byte) {
+	if p.said > 0 && p.said+2 < noteSize {
+		p.said += copy(p.note[p.said:], "; ")
+	}
+	p.said += copy(p.note[p.said:], words)
+}
+
+// take takes an item from the queue.
+func (c *Capture) take(i *item) {
+	if i.now > c.heldAt {
+		c.release()
+		c.heldAt = i.now
+	}
+	switch i.kind {
+	case sent, received:
+		p := int(i.path)
+		if i.kind == received {
+			p ^= 1
+		}
+		if c.options.Flows != nil && !c.options.Flows[i.frame.QP] || i.frame.Kind.Control() && c.options.Flows != nil {
+			return
+		}
+		c.held = append(c.held, packet{})
+		h := &c.held[len(c.held)-1]
+		h.item, h.port = *i, p
+		h.iface = c.id(p, i.frame.Delimiter() == wire.StartOfFrame)
+		if i.kind == sent {
+			c.note = c.state.describe(c.note[:0], i, c.options.Wall)
+		} else {
+			c.note = c.note[:0]
+			if i.late > 0 {
+				c.note = fmt.Appendf(c.note, "handed over %v late", unit.Duration(i.late))
+			}
+		}
+		if len(c.note) > 0 {
+			h.say(c.note)
+		}
+	case event:
+		c.state.learn(&i.event)
+		c.comment(&i.event)
+	}
+}
+
+// comment adds to a frame of the current instant what an event says of it.
+func (c *Capture) comment(e *trace.Event) {
+	switch e.Kind {
+	case trace.Arrive:
+		c.note = fmt.Appendf(c.note[:0], "buffer %d blocks", e.B)
+	case trace.Drop:
+		c.note = fmt.Appendf(c.note[:0], "dropped: %v", trace.Reason(e.A))
+	case trace.Violation:
+		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", trace.Reason(e.A), e.B)
+	default:
+		return
+	}
+	at := c.state.port(e.Machine, e.Port)
+	if at < 0 || !c.captures(at) {
+		return
+	}
+	for i := range slices.Backward(c.held) {
+		h := &c.held[i]
+		if h.kind == received && h.port == at && h.frame.QP == e.Flow && h.frame.PSN == e.PSN && h.frame.Lane == e.Lane {
+			if h.frame.Kind.Control() && e.Kind == trace.Arrive {
+				return // it takes no room
+			}
+			h.say(c.note)
+			return
+		}
+	}
+	if e.Kind != trace.Drop || c.options.Flows != nil && !c.options.Flows[e.Flow] {
+		return
+	}
+	// The frame came in an instant before.
+	c.held = append(c.held, packet{})
+	h := &c.held[len(c.held)-1]
+	h.kind, h.now, h.port, h.path = event, e.At, at, int32(at)
+	h.event = *e
+	h.iface = c.id(at, c.options.Ports[at].Ethernet)
+	h.say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+}
+
+// stamp returns the time stamp of an instant, given in both times.
+func (c *Capture) stamp(model unit.Time, wall int64) int64 {
+	if c.options.WallTime {
+		return c.begin + wall
+	}
+	return int64(model) / 1000
+}
+
+// release writes the frames of the instant that has passed.
+func (c *Capture) release() {
+	for i := range c.held {
+		h := &c.held[i]
+		p := pcapng.Packet{Interface: h.iface, Direction: pcapng.Inbound, Time: c.stamp(h.now, h.wall)}
+		switch h.kind {
+		case sent:
+			p.Direction, p.Time = pcapng.Outbound, c.stamp(h.start, h.wall)
+			fallthrough
+		case received:
+			c.data, p.Length = c.record(c.data[:0], &h.frame, p.Time)
+			if h.frame.Delimiter() == wire.StartOfFrame && len(c.data) == p.Length {
+				p.FCS = wire.FCSSize
+			}
+		default:
+			c.data = c.data[:0]
+			if !c.options.Ports[h.port].Ethernet {
+				c.data = appendERF(c.data, p.Time, erfInfiniBand, 0, int(h.event.Bytes))
+			}
+			p.Length = len(c.data)
+		}
+		p.Data = c.data
+		if h.said > 0 {
+			p.Comments = append(p.Comments, h.note[:h.said])
+		}
+		if c.err != nil {
+			c.queue.missed.Add(1)
+			continue
+		}
+		c.buf = pcapng.AppendPacket(c.buf, &p)
+		c.counts[h.iface].written++
+		if len(c.buf) >= flushSize {
+			c.flush()
+		}
+	}
+	c.held = c.held[:0]
+}

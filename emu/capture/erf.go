@@ -1,0 +1,58 @@
+package capture
+
+import (
+	"encoding/binary"
+
+	"fabemu/wire"
+)
+
+// The types of ERF records (Endace's extensible record format) for InfiniBand.
+const (
+	erfInfiniBand = 21 // a packet from its LRH on
+	erfLink       = 25 // a flow control packet
+)
+
+const (
+	erfHeaderSize = 16
+	// erfVarying says that records have the length of their packets.
+	erfVarying = 1 << 2
+	// linkSize is the size of the record of a flow control packet, without the header:
+	// Wireshark looks for the headers of a packet in it, and finds zeros.
+	linkSize = 64
+)
+
+// appendERF appends the header of an ERF record: time in ns, type, the size of the
+// record without this header, and of the packet on the wire.
+func appendERF(b []byte, ns int64, kind byte, size, wire int) []byte {
+	seconds, rest := uint64(ns/1e9), uint64(ns%1e9)
+	b = binary.LittleEndian.AppendUint64(b, seconds<<32|(rest<<32+5e8)/1e9)
+	b = append(b, kind, erfVarying)
+	b = binary.BigEndian.AppendUint16(b, uint16(erfHeaderSize+size))
+	b = append(b, 0, 0) // records lost before this one
+	return binary.BigEndian.AppendUint16(b, uint16(wire))
+}
+
+// record appends a frame as its link type has it, cut to snap bytes of the frame
+// unless snap is 0, and returns the length that it would have had uncut.
+func (c *Capture) record(b []byte, f *wire.Frame, ns int64) (_ []byte, length int) {
+	c.frame = f.Append(c.frame[:0])
+	kept, size := c.frame, len(c.frame)
+	if f.Kind == wire.FlowControl {
+		size = linkSize
+		kept = append(kept, zeros[:linkSize-len(kept)]...)
+	}
+	if c.options.Snap > 0 {
+		kept = kept[:min(len(kept), c.options.Snap)]
+	}
+	switch f.Delimiter() {
+	case wire.DataPacket:
+		b = appendERF(b, ns, erfInfiniBand, len(kept), size)
+		size += erfHeaderSize
+	case wire.LinkPacket:
+		b = appendERF(b, ns, erfLink, len(kept), size)
+		size += erfHeaderSize
+	}
+	return append(b, kept...), size
+}
+
+var zeros [linkSize]byte
