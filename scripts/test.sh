@@ -5,7 +5,7 @@
 #   1. a C compiler for the race detector: installed with apt-get when there is
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
-#      the tests in network namespaces
+#      the tests in network namespaces, and tshark and tcpdump, for those of captures
 #   2. scripts/check.sh
 #   3. go test -race -shuffle=on ./...
 #   4. tests of wall timing and of allocations, which the race detector would
@@ -77,6 +77,10 @@ fi
 
 if ! { command -v ip && command -v tc; } >/dev/null; then
 	install iproute2 || echo "test: what needs network namespaces will be skipped"
+fi
+
+if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
+	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"
 fi
 
 scripts/check.sh || status=1

@@ -1,0 +1,231 @@
+package capture_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// ports are those of one link, between A and B.
+var ports = []capture.Port{
+	{Machine: 0, Port: 3, Name: "A:3 <- B", Description: "A-B", Rate: 8e9},
+	{Machine: 1, Port: 0, Name: "B:0 <- A", Description: "B-A", Rate: 8e9},
+}
+
+var data = wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 256}
+
+// seen is a packet of a capture in words.
+func seen(t *testing.T, b []byte) (r *pcapng.Reader, lines []string) {
+	t.Helper()
+	r, err := pcapng.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		p, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return r, lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%d %s %v %d/%d %s", p.Time, r.Interfaces[p.Interface].Name, p.Direction, len(p.Data), p.Length, bytes.Join(p.Comments, []byte("|"))))
+	}
+}
+
+// script tells a capture of a frame that A marks, of its arrival at B, of a drop in
+// the same instant, and of one later.
+func script(c *capture.Capture) {
+	c.Record(&trace.Event{At: 1000, Kind: trace.Arrive, Machine: 0, Port: 9, Flow: 7, A: int64(wire.Data), B: 12})
+	c.Record(&trace.Event{At: 2000, Kind: trace.Trigger, Machine: 0, Port: 3, A: int64(trace.FullBuffer), B: 4})
+	marked := data
+	marked.FECN = true
+	c.Sent(0, &port.Transmission{Port: 3, Frame: marked, Start: 3000, Note: port.Note{Reason: uint8(trace.FullBuffer), Waiting: 2, Credit: 99}}, 3000, 600, 40)
+	c.Received(0, &port.Arrival{Frame: marked}, 5000, 1000)
+	c.Record(&trace.Event{At: 5000, Kind: trace.Arrive, Machine: 1, Flow: 7, PSN: 5, A: int64(wire.Data), B: 5})
+	c.Record(&trace.Event{At: 5000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 5, A: int64(trace.NoRoute)})
+	c.Record(&trace.Event{At: 9000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 6, A: int64(trace.NotForUs)})
+}
+
+func TestCommentsSayWhatBytesDoNot(t *testing.T) {
+	var out bytes.Buffer
+	c := capture.New(&out, capture.Options{Ports: ports, Comment: "a test", Names: map[uint32]string{7: "all.A"}})
+	script(c)
+	if written, missed := c.End(); written != 3 || missed != 0 {
+		t.Errorf("%d written, %d missed", written, missed)
+	}
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	r, got := seen(t, out.Bytes())
+	want := []string{
+		"3 A:3 <- B out 298/298 marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 9 12 blocks; credit 99 blocks",
+		"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route",
+		"9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a test", "flow 7 all.A"}, r.Comments); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.Interfaces) != 2 || r.Interfaces[1].Speed != 8e9 || r.Interfaces[1].Description != "B-A" || r.Interfaces[0].Link != pcapng.ERF {
+		t.Errorf("%+v", r.Interfaces)
+	}
+}
+
+// Wall times, how late a frame left, and the verdict, in a file that can be written
+// to at any place and in one that cannot.
+func TestWallRun(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	file, err := os.Create(filepath.Join(t.TempDir(), "capture"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var stream bytes.Buffer
+	for _, to := range []io.Writer{file, &stream} {
+		c := capture.New(to, capture.Options{Ports: ports, Wall: true, WallTime: true, Comment: "a test"})
+		c.Began(begin)
+		script(c)
+		c.End()
+		if err := c.Close("Verdict: exact: all is well"); err != nil {
+			t.Fatal(err)
+		}
+		b := stream.Bytes()
+		if to == file {
+			if b, err = os.ReadFile(file.Name()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, got := seen(t, b)
+		if !strings.HasPrefix(got[0], "1000000000600 A:3 <- B out") || !strings.HasSuffix(got[0], "credit 99 blocks; late 0.0us") || !strings.HasPrefix(got[1], "1000000001000 B:0") {
+			t.Errorf("%q", got)
+		}
+		if want := map[bool]string{true: "a test. Verdict: exact: all is well", false: "a test. The run has not ended: there is no verdict yet"}[to == file]; strings.TrimRight(r.Comments[0], " ") != want {
+			t.Errorf("section: %q, want %q", r.Comments[0], want)
+		}
+		if got := r.Statistics[0].Comment; got != "Verdict: exact: all is well" {
+			t.Errorf("statistics: %q", got)
+		}
+	}
+}
+
+// A filter of ports and of flows, and a snap length.
+func TestLessIsCaptured(t *testing.T) {
+	var out bytes.Buffer
+	c := capture.New(&out, capture.Options{Ports: ports, Only: []bool{false, true}, Flows: map[uint32]bool{7: true}, Filter: "B all", Snap: 20})
+	script(c)
+	other := data
+	other.QP = 8
+	c.Received(0, &port.Arrival{Frame: other}, 10000, 0)
+	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl}}, 11000, 0)
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	r, got := seen(t, out.Bytes())
+	want := []string{"5 B:0 <- A in 36/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.Interfaces) != 1 || r.Interfaces[0].Filter != "B all" || r.Interfaces[0].Snap != 36 {
+		t.Errorf("%+v", r.Interfaces)
+	}
+}
+
+// A link of Ethernet is an interface of its own kind; its frames have their FCS.
+func TestEthernet(t *testing.T) {
+	of := append([]capture.Port{}, ports...)
+	of[0].Ethernet, of[1].Ethernet = true, true
+	var out bytes.Buffer
+	c := capture.New(&out, capture.Options{Ports: of})
+	frame := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 300}
+	c.Sent(0, &port.Transmission{Port: 3, Frame: frame, Note: port.Note{Credit: -1}}, 0, 0, 0)
+	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 9}}, 0, 0)
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	r, got := seen(t, out.Bytes())
+	want := []string{"0 A:3 <- B out 322/322 ", "0 B:0 <- A in 64/64 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if r.Interfaces[0].Link != pcapng.Ethernet || r.Interfaces[0].FCS != 4 {
+		t.Errorf("%+v", r.Interfaces[0])
+	}
+}
+
+// stuck is a file that takes nothing until it is let go.
+type stuck struct{ let chan struct{} }
+
+func (s stuck) Write(b []byte) (int, error) {
+	<-s.let
+	return len(b), nil
+}
+
+// A file that does not take what is written does not make a wall run wait: what has
+// no room is counted and said.
+func TestFullQueueIsCounted(t *testing.T) {
+	let := make(chan struct{})
+	began := make(chan *capture.Capture)
+	go func() { began <- capture.New(stuck{let}, capture.Options{Ports: ports, Wall: true}) }()
+	let <- struct{}{} // the head of the file
+	c := <-began
+	const n = 100_000
+	for i := range n {
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
+	}
+	close(let)
+	written, missed := c.End()
+	if written+missed != n || missed == 0 || written == 0 {
+		t.Errorf("%d written and %d missed of %d", written, missed, n)
+	}
+}
+
+// On the virtual clock the run waits, and nothing is missed.
+func TestVirtualRunWaits(t *testing.T) {
+	c := capture.New(io.Discard, capture.Options{Ports: ports})
+	const n = 100_000
+	for i := range n {
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
+	}
+	if written, missed := c.End(); written != n || missed != 0 {
+		t.Errorf("%d written and %d missed of %d", written, missed, n)
+	}
+}
+
+// full is a file that has no room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// A file that cannot be written is an error of the capture, at its end.
+func TestFileThatFails(t *testing.T) {
+	c := capture.New(full{}, capture.Options{Ports: ports})
+	script(c)
+	if written, missed := c.End(); written != 0 || missed != 3 {
+		t.Errorf("%d written, %d missed", written, missed)
+	}
+	if err := c.Close(""); !errors.Is(err, errFull) {
+		t.Errorf("%v", err)
+	}
+}
