@@ -91,7 +91,7 @@ func TestCommentsSayWhatBytesDoNot(t *testing.T) {
 
 // Wall times, how late a frame left, and the verdict, in a file that can be written
 // to at any place and in one that cannot.
-func TestWallRun(t *testing.T) {
+func TestRunOnTheWallClock(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	file, err := os.Create(filepath.Join(t.TempDir(), "capture"))
 	if err != nil {
