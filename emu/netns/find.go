@@ -21,6 +21,9 @@ type Run struct {
 
 func (r *Run) String() string { return fmt.Sprintf("%08x", r.ID) }
 
+// Lock returns the path of the file that is locked while the run lives.
+func (r *Run) Lock() string { return lockName(r.ID) }
+
 // Find returns the runs that have left something, and those that live, by their
 // ids. Namespaces that bear a name like ours and no label are not among them.
 func Find() ([]*Run, error) {
