@@ -33,14 +33,14 @@ type Transmission struct {
 type Note struct {
 	Reason  uint8  // a trace.Reason: why the frame was marked here; 0 if it was not
 	Waiting uint16 // frames that waited for this port (cnt1)
-	Credit  int32  // blocks of credit left on the lane after this frame
+	Credit  int32  // blocks of credit left on the lane after this frame; -1 where the lane has none
 }
 
 // Event is something that happens to a port from outside, by the scenario.
 type Event struct {
 	Port ID
 	Kind EventKind
-	Rate unit.Rate // RateChange: the new rate
+	Rate unit.Rate // RateChange, ServiceRate: the new rate
 }
 
 // EventKind says what an Event is. The zero value is invalid on purpose.
@@ -48,9 +48,33 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	_          EventKind = iota
-	RateChange           // the line runs at Event.Rate from its next frame on
+	_           EventKind = iota
+	RateChange            // the line runs at Event.Rate from its next frame on
+	LinkDown              // nothing crosses the link any more; what is under way is lost
+	LinkUp                // a new incarnation of the link: flow control begins anew
+	ServiceRate           // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
+	StormStart            // a pause storm: the port keeps its peer stopped, whatever its buffer says
+	StormStop             // the storm is over
 )
+
+func (k EventKind) String() string {
+	switch k {
+	case RateChange:
+		return "rate-change"
+	case LinkDown:
+		return "link-down"
+	case LinkUp:
+		return "link-up"
+	case ServiceRate:
+		return "service-rate"
+	case StormStart:
+		return "storm-start"
+	case StormStop:
+		return "storm-stop"
+	default:
+		return "unknown"
+	}
+}
 
 // Block says why a frame may not be sent.
 type Block uint8
@@ -64,10 +88,12 @@ const (
 	CrossbarBusy              // the input buffer feeds another output
 	RateLimited               // the flow's rate limiter says so, until Answer.Until
 	Window                    // as many packets as the window allows await their ACK
+	Paused                    // the peer has said PAUSE, until Answer.Until if it does not say so again
+	Down                      // the link is down
 )
 
 // Blocks is the number of kinds of Block.
-const Blocks = 7
+const Blocks = 9
 
 func (b Block) String() string {
 	switch b {
@@ -85,6 +111,10 @@ func (b Block) String() string {
 		return "rate-limited"
 	case Window:
 		return "window"
+	case Paused:
+		return "paused"
+	case Down:
+		return "down"
 	default:
 		return "unknown"
 	}

@@ -40,6 +40,12 @@ func NewCredit(room, batch int) Credit {
 	return Credit{room: room, batch: max(batch, 1)}
 }
 
+// restart sets the counters to zero, as link initialisation does; what is in the
+// buffer stays there.
+func (c *Credit) restart() {
+	*c = Credit{used: c.used, room: c.room, batch: c.batch}
+}
+
 // MaySend reports whether the peer has room for n blocks.
 func (c *Credit) MaySend(n int) bool {
 	return c.up && (c.limit-c.fctbs-uint16(n))%modulus <= maxAdvertised

@@ -8,6 +8,8 @@
 //     never adds up;
 //   - a Credit for each virtual lane: InfiniBand's link-level flow control, with
 //     absolute counters, so that a lost or repeated flow control packet heals;
+//   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the machine says when
+//     the peer is to Stop and when it may Resume, and Headroom how much room that needs;
 //   - an Outbox, shared by the ports of a machine, from which the driver polls.
 //
 // The package also holds the words of the contract between machines and drivers:
@@ -21,6 +23,9 @@
 //
 // # Limitations
 //
-// Credit is the only flow control so far. Two lanes: data, and ACKs, which have
-// room of their own so that they never wait behind data for credit.
+// Two lanes with credit: data, and ACKs, which have room of their own so that they
+// never wait behind data for credit. A PAUSE is obeyed at once when it has come; the
+// standard allows 60 quanta at 10 Gb/s for that. A link that goes down loses what is
+// under way, but a frame whose header a cut-through switch has acted on counts as
+// whole: nothing ends a frame early.
 package port

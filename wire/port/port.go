@@ -21,14 +21,19 @@ const (
 	ackBatch = AckRoom / 2
 )
 
-// Config describes a port. Rate, Propagation and Resend must be positive.
+// Config describes a port. Rate and Propagation must be positive; with Credits, Resend
+// too.
 type Config struct {
 	Rate        unit.Rate
 	Propagation unit.Duration // at least 1 ns
 	Framing     wire.Framing  // which length of a frame paces the line
 	CutThrough  bool          // the peer is a switch that acts on a frame's header
-	Room        int           // receive buffer for data, in blocks
+	Room        int           // Credits: receive buffer for data, in blocks
 	Resend      unit.Duration // flow control packets are repeated after this, at the latest
+
+	FlowControl FlowControl // what keeps the peer from sending more than there is room for
+	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
+	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta; 0 is MaxQuanta
 }
 
 // Port is one end of a link.
@@ -40,6 +45,8 @@ type Port struct {
 	credit      [Lanes]Credit
 	told        [Lanes]unit.Time // when each lane's last flow control packet left
 	resend      unit.Duration
+	pause       *pausing  // Ethernet; nil with Credits
+	since       unit.Time // when the link last came up; unit.Never while it is down
 	out         *Outbox
 	rec         *trace.Recorder
 }
@@ -52,10 +59,18 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	}
 	p.credit[DataLane] = NewCredit(c.Room, 1)
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
-	for lane := range p.told {
-		p.told[lane] = -1 - unit.Time(c.Resend) // never yet: due at time 0
+	p.untold()
+	if c.FlowControl != Credits {
+		p.pause = newPausing(c)
 	}
 	return p
+}
+
+// untold makes a flow control packet due for each lane at once.
+func (p *Port) untold() {
+	for lane := range p.told {
+		p.told[lane] = -1 - unit.Time(p.resend) // never yet: due at time 0
+	}
 }
 
 // Line returns the port's transmitter.
@@ -70,9 +85,20 @@ func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
 // Receive takes in a frame from the link at its due time. Control frames end
 // here; pass tells the machine that the frame is its own now, stored in the
 // buffer until Free. A frame that the buffer has no room for is reported as a
-// violation and dropped.
+// violation and dropped. On Ethernet the memory is the machine's: it says Stored,
+// or Refused, for each frame that is passed.
+//
+// A frame that was under way while the link was down is lost. One whose header a
+// cut-through switch has acted on by then is not: it counts as whole.
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
+	if a.Head < p.since {
+		p.drop(now, f, trace.LinkWasDown)
+		return false
+	}
+	if p.pause != nil {
+		return p.receiveEthernet(now, a)
+	}
 	e := trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)}
 	if f.Lane >= Lanes {
 		p.drop(now, f, trace.NoSuchLane)
@@ -103,14 +129,19 @@ func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)})
 }
 
-// Discard frees a frame that Receive has passed and that nobody wants.
+// Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
+// it has not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.drop(now, f, why)
 	p.Free(now, f)
 }
 
-// Free gives the room of f back to the peer: f has left the buffer.
+// Free gives the room of f back to the peer: f has left the buffer. On Ethernet it
+// does nothing: see Released.
 func (p *Port) Free(now unit.Time, f *wire.Frame) {
+	if p.pause != nil {
+		return
+	}
 	c := &p.credit[f.Lane]
 	c.Freed(f.Blocks())
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, B: int64(c.Used())})
@@ -121,11 +152,20 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	if p.line.free > now {
 		return Answer{LineBusy, p.line.free}
 	}
+	if p.pause != nil {
+		return p.maySendEthernet(now, f)
+	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
+		if p.down() { // there is no credit then
+			return Answer{Down, unit.Never}
+		}
 		return Answer{NoCredit, unit.Never}
 	}
 	return Answer{Open, now}
 }
+
+// down reports whether the link is down.
+func (p *Port) down() bool { return p.since == unit.Never }
 
 // Start puts f on the line at now. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) { p.StartAt(now, now, f, note) }
@@ -137,7 +177,11 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) { p.StartAt(now, n
 // been idle at that instant.
 func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	left := -1
-	if !f.Kind.Control() {
+	switch {
+	case f.Kind.Control():
+	case p.pause != nil:
+		p.assertMaySend(now, f)
+	default:
 		c := &p.credit[f.Lane]
 		c.Sent(f.Blocks())
 		left = c.Left()
@@ -149,13 +193,22 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
 }
 
-// Owes reports whether a flow control packet waits for the line.
-func (p *Port) Owes() bool { return p.credit[DataLane].owed || p.credit[AckLane].owed }
+// Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
+func (p *Port) Owes() bool {
+	if p.pause != nil {
+		return !p.down() && p.pause.owes()
+	}
+	return p.credit[DataLane].owed || p.credit[AckLane].owed
+}
 
 // Resend returns when the next flow control packet is due whatever happens:
-// InfiniBand wants one for each lane at least every 65 536 symbol times. One that
-// is owed already waits for the line, not for this.
+// InfiniBand wants one for each lane at least every 65 536 symbol times, and a PAUSE
+// is repeated before it runs out. One that is owed already waits for the line, not
+// for this.
 func (p *Port) Resend() unit.Time {
+	if p.pause != nil {
+		return p.refresh()
+	}
 	at := unit.Never
 	for lane := range p.credit {
 		if !p.credit[lane].owed {
@@ -166,15 +219,19 @@ func (p *Port) Resend() unit.Time {
 }
 
 // Control sends the flow control packets that are owed or due again, if the line
-// is idle. What waits for the line goes after them.
+// is idle; on Ethernet, the PAUSE frame. What waits for the line goes after them.
 func (p *Port) Control(now unit.Time) {
+	if p.pause != nil {
+		p.controlEthernet(now)
+		return
+	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
 		if !c.owed && p.told[lane].Add(p.resend) > now {
 			continue
 		}
 		c.owed = true
-		if p.line.free > now {
+		if p.line.free > now || p.down() {
 			continue
 		}
 		f := c.Tell(uint8(lane))
@@ -183,10 +240,48 @@ func (p *Port) Control(now unit.Time) {
 	}
 }
 
-// Apply makes a change from outside.
+// Apply makes a change from outside. What is of no concern to a port is ignored.
 func (p *Port) Apply(now unit.Time, e Event) {
-	if e.Kind == RateChange {
+	var b int64
+	switch e.Kind {
+	case RateChange:
 		p.line.SetRate(e.Rate)
-		p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: int64(e.Rate)})
+		b = int64(e.Rate)
+		if p.pause != nil {
+			p.pause.again = true // the quanta of the last PAUSE may be others now
+		}
+	case LinkDown:
+		if p.down() {
+			return
+		}
+		p.since = unit.Never
+		p.restart()
+	case LinkUp:
+		if !p.down() {
+			return
+		}
+		p.since = now
+		p.line.free = max(p.line.free, now)
+		p.restart()
+	case StormStart, StormStop:
+		if p.pause == nil {
+			return
+		}
+		p.pause.storm = e.Kind == StormStart
+	default:
+		return
+	}
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: b})
+}
+
+// restart begins flow control anew: the peer knows nothing of us, nor we of it. What
+// is in the buffer stays there.
+func (p *Port) restart() {
+	for lane := range p.credit {
+		p.credit[lane].restart()
+	}
+	p.untold()
+	if p.pause != nil {
+		p.pause.restart()
 	}
 }

@@ -18,9 +18,10 @@ const (
 	Start
 	// Arrive: a frame was handed to the machine by Port. Bytes is its length on the
 	// line, A its FrameWord. B is the occupancy of the buffer of its lane in blocks,
-	// this frame included.
+	// this frame included; on Ethernet in bytes, and of a PAUSE frame the quanta.
 	Arrive
-	// Release: a frame left the buffer of Port. B is the occupancy left, in blocks.
+	// Release: a frame left the buffer of Port. B is the occupancy left, in blocks; on
+	// Ethernet in bytes.
 	Release
 	// Trigger: congestion was detected on behalf of egress Port. A is the Reason, B
 	// the number of frames that wait for that port (cnt1), which is copied to cnt2.
@@ -83,9 +84,12 @@ const (
 	UnknownFlow           // dropped: an endpoint has no such queue pair
 	BadFlowControl        // dropped: a flow control packet with a reserved operand
 	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
+	SentPaused            // violated: a frame was sent while the peer had said PAUSE
+	BufferFull            // dropped: no room, where no flow control promises it
+	LinkWasDown           // dropped: the link went down while the frame was under way
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

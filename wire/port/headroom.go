@@ -1,0 +1,63 @@
+package port
+
+import (
+	"math/bits"
+
+	"fabemu/wire/unit"
+)
+
+// Headroom describes a link for the question how much room a receiver needs above
+// its high watermark, so that nothing overruns it although it stops its sender only
+// there.
+//
+// From the instant at which the watermark is reached the sender goes on for as long
+// as the word takes to reach it, and what it has sent before is still coming:
+//
+//	  There             first bits that had left when the watermark was reached
+//	+ Reverse           a frame has just begun on the line of the receiver; PAUSE waits
+//	+ Pause             the PAUSE frame itself
+//	+ Back              its way
+//	+ Response          what the sender takes to obey
+//
+// All frames that begin in this window come, the last of them whole. That is the
+// arithmetic of IEEE 802.1Qbb, annex O (its delay value: cable both ways, two
+// largest frames, the PFC frame, the interface), with the delays of this model.
+type Headroom struct {
+	Rate        unit.Rate     // of the link, both ways
+	There, Back unit.Duration // propagation
+	Frame       unit.Size     // the largest frame that the sender sends, on the line
+	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none
+	Pause       unit.Size     // a PAUSE frame, on the line
+	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; ports of this package take none
+}
+
+// window returns how long the sender may begin frames that come on top.
+func (h Headroom) window() unit.Duration {
+	w := h.There + h.Back + h.Response + h.Rate.Serialise(h.Pause)
+	if h.Reverse > 0 {
+		w += h.Rate.Serialise(h.Reverse) - unit.Picosecond // it had begun before
+	}
+	return w
+}
+
+// Bytes returns how much room above the high watermark is enough, for frames of any
+// sizes up to Frame: the frame that reaches the watermark may pass it by all but one
+// byte; in the window come all bytes but the last, and behind them a frame that began
+// with it. The rate must be positive.
+func (h Headroom) Bytes() unit.Size {
+	hi, lo := bits.Mul64(uint64(h.window()), uint64(h.Rate))
+	lo, borrow := bits.Sub64(lo, 1, 0)
+	hi -= borrow
+	begun, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // whole bytes that have left before its end
+	return h.Frame - 1 + unit.Size(begun) + h.Frame
+}
+
+// Uniform returns how much room above a high watermark is needed, to the byte, where
+// all frames are of the size Frame and all of it has come when a frame is stored
+// (store and forward).
+func (h Headroom) Uniform(high unit.Size) unit.Size {
+	reached := (high + h.Frame - 1) / h.Frame * h.Frame // occupancy is a multiple of Frame
+	each := h.Rate.Serialise(h.Frame)
+	begun := (h.window() + each - 1) / each
+	return reached - high + unit.Size(begun)*h.Frame
+}

@@ -1,0 +1,257 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// FlowControl is how a link keeps its sender from sending more than its receiver
+// has room for. Both ends of a link have the same.
+type FlowControl uint8
+
+// The kinds of flow control: InfiniBand has the first, Ethernet the others.
+const (
+	Credits             FlowControl = iota // the sender counts what the receiver has room for (IBTA Volume 1, 7.9.4)
+	PauseFrames                            // PAUSE stops all that the peer sends (IEEE 802.3, annex 31B)
+	PriorityPauseFrames                    // PFC stops priorities one by one (IEEE 802.1Qbb)
+	NoFlowControl                          // a frame without room is dropped
+)
+
+func (c FlowControl) String() string {
+	switch c {
+	case Credits:
+		return "credit"
+	case PauseFrames:
+		return "pause"
+	case PriorityPauseFrames:
+		return "pfc"
+	case NoFlowControl:
+		return "none"
+	default:
+		return "unknown"
+	}
+}
+
+// Priorities is the number of priorities of Ethernet: the classes of PFC.
+const Priorities = 8
+
+// MaxQuanta is the longest time that a PAUSE frame can ask for, in quanta of 512 bit
+// times.
+const MaxQuanta = 65535
+
+// allClasses has a bit for each priority.
+const allClasses = 1<<Priorities - 1
+
+// pausing is the flow control of an Ethernet port, both directions of it.
+//
+// As a sender it knows until when each class must wait. As a receiver it knows which
+// classes the peer is to stop, and what the peer was last told of them: where the two
+// differ a PAUSE frame is owed. A stop holds for a time only, so it is said again
+// before that time is over, early enough for what may be ahead of it.
+type pausing struct {
+	kind    FlowControl
+	station wire.LID
+	quanta  uint16
+	pause   unit.Size // length of a PAUSE frame on the line
+	longest unit.Size // of any frame
+
+	until [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
+
+	stopped uint8     // receiver: the classes that the machine wants stopped
+	storm   bool      // receiver: all of them, whatever the machine wants
+	told    uint8     // the classes that the peer was last told to stop
+	again   bool      // what the peer was told is to be told anew
+	expires unit.Time // when it starts again if it is told nothing more
+}
+
+func newPausing(c Config) *pausing {
+	frame := wire.Frame{Kind: wire.Pause}
+	largest := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: wire.MaxMSDU, Tagged: true}
+	p := &pausing{kind: c.FlowControl, station: c.Station, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: c.Framing.Length(&largest)}
+	if p.quanta == 0 {
+		p.quanta = MaxQuanta
+	}
+	return p
+}
+
+// restart forgets what was said on the link, not what the machine wants.
+func (s *pausing) restart() {
+	s.until, s.told, s.again = [Priorities]unit.Time{}, 0, false
+}
+
+// class returns where the state of a frame's priority is.
+func (s *pausing) class(lane uint8) uint8 {
+	if s.kind == PriorityPauseFrames {
+		return lane % Priorities
+	}
+	return 0
+}
+
+// wanted returns the classes that the peer is to stop. PAUSE knows one class.
+func (s *pausing) wanted() uint8 {
+	switch w := s.stopped; {
+	case s.kind == NoFlowControl:
+		return 0
+	case s.kind == PauseFrames && (w != 0 || s.storm):
+		return 1
+	case s.storm:
+		return allClasses
+	default:
+		return w
+	}
+}
+
+// owes reports whether the peer is to be told something at once.
+func (s *pausing) owes() bool {
+	w := s.wanted()
+	return w != s.told || s.again && w != 0
+}
+
+// tell returns the frame to send now: all that the peer should know.
+func (s *pausing) tell() wire.Frame {
+	w := s.wanted()
+	f := wire.Frame{Kind: wire.Pause, Src: s.station}
+	if s.kind == PriorityPauseFrames {
+		f.Kind, f.Classes, f.Stopped = wire.PriorityPause, w|s.told, w
+	}
+	if w != 0 {
+		f.Quanta = s.quanta
+	}
+	s.told, s.again = w, false
+	return f
+}
+
+// Stop says that the peer is to stop a class: a PAUSE frame is owed at once, ahead of
+// all other frames, and again before it runs out, until Resume. PAUSE has no classes:
+// it stops the peer while any is stopped. Without flow control nothing happens.
+func (p *Port) Stop(_ unit.Time, class uint8) {
+	if p.pause != nil {
+		p.pause.stopped |= 1 << (class % Priorities)
+	}
+}
+
+// Resume says that the peer may send a class again: a PAUSE frame of no quanta is
+// owed.
+func (p *Port) Resume(_ unit.Time, class uint8) {
+	if p.pause != nil {
+		p.pause.stopped &^= 1 << (class % Priorities)
+	}
+}
+
+// PausedUntil returns until when the peer keeps a class from being sent, as far as it
+// has said; 0 or what has passed: it does not.
+func (p *Port) PausedUntil(class uint8) unit.Time {
+	if p.pause == nil {
+		return 0
+	}
+	return p.pause.until[p.pause.class(class)]
+}
+
+// maySendEthernet is MaySend on Ethernet; the line is idle.
+func (p *Port) maySendEthernet(now unit.Time, f *wire.Frame) Answer {
+	switch until := p.PausedUntil(f.Lane); {
+	case p.down():
+		return Answer{Down, unit.Never}
+	case until > now:
+		return Answer{Paused, until}
+	}
+	return Answer{Open, now}
+}
+
+// assertMaySend reports a frame that starts although the peer has said PAUSE, which
+// would be a mistake of the machine.
+func (p *Port) assertMaySend(now unit.Time, f *wire.Frame) {
+	if until := p.PausedUntil(f.Lane); until > now {
+		p.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(trace.SentPaused), B: int64(until)})
+	}
+}
+
+// receiveEthernet is Receive on Ethernet: PAUSE frames end here, all else is the
+// machine's.
+func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
+	f := &a.Frame
+	s := p.pause
+	switch {
+	case f.Lane >= Priorities:
+		p.drop(now, f, trace.NoSuchLane)
+		return false
+	case !f.Kind.Control():
+		return true
+	case s.kind == PauseFrames && f.Kind == wire.Pause:
+		s.until[0] = now.Add(p.quantaTime(f.Quanta))
+	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
+		for class := range s.until {
+			switch bit := uint8(1) << class; {
+			case f.Classes&bit == 0:
+			case f.Stopped&bit == 0:
+				s.until[class] = now
+			default:
+				s.until[class] = now.Add(p.quantaTime(f.Quanta))
+			}
+		}
+	default:
+		p.drop(now, f, trace.BadFlowControl)
+		return false
+	}
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
+	return false
+}
+
+// quantaTime returns how long quanta last at the rate of the port: 512 bit times
+// each (IEEE 802.3, 31B.2).
+func (p *Port) quantaTime(quanta uint16) unit.Duration {
+	return p.line.rate.Serialise(unit.Size(quanta) * (wire.Quantum / 8))
+}
+
+// refresh returns when a PAUSE is to be said again: so early that it comes before the
+// last one is over, although the longest frame has just begun to leave.
+func (p *Port) refresh() unit.Time {
+	s := p.pause
+	if s.told == 0 || p.down() || s.owes() {
+		return unit.Never
+	}
+	ahead := p.line.rate.Serialise(s.longest) + p.line.rate.Serialise(s.pause) + p.propagation
+	return max(s.expires-unit.Time(ahead), p.line.free)
+}
+
+// controlEthernet says PAUSE, if it is owed or due again and the line is idle.
+func (p *Port) controlEthernet(now unit.Time) {
+	s := p.pause
+	if p.refresh() <= now {
+		s.again = true
+	}
+	if !s.owes() || p.line.free > now || p.down() {
+		return
+	}
+	f := s.tell()
+	p.Start(now, &f, Note{})
+	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
+}
+
+// Stored reports a frame that Receive has passed and that is in the machine's memory
+// now; used is how many bytes of it the port's frames of that kind have taken, this
+// one included. It is for Ethernet, where the machine accounts for its memory.
+func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
+	f := &a.Frame
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(used)})
+}
+
+// Released reports a frame that has left the machine's memory; used is what is taken
+// without it.
+func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, B: int64(used)})
+}
+
+// Refused reports a frame that the machine's memory has no room for, and that is gone.
+// Where flow control should have kept it from coming (lossless), that is a violation;
+// elsewhere it is a drop of the fabric.
+func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
+	f := &a.Frame
+	why := trace.BufferFull
+	if lossless {
+		why = trace.Overrun
+		p.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: int64(why), B: int64(used)})
+	}
+	p.drop(now, f, why)
+}

@@ -1,0 +1,466 @@
+package port
+
+import (
+	"fmt"
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+const tenGigabit = 10_000_000_000 * unit.BitPerSecond
+
+// A pair is two Ethernet ports, joined: tx sends data of the priorities in order
+// whenever it may, rx stores what comes in a buffer for each class, stops and lets go
+// by their watermarks, and sends frames of its own whenever it may.
+type pair struct {
+	t       *testing.T
+	now     unit.Time
+	config  Config
+	ports   [2]*Port
+	outs    [2]Outbox
+	rec     [2]trace.Recorder
+	events  []trace.Event
+	flying  [2][]Transmission
+	seen    [2][]Transmission // all that was started
+	size    uint32            // of the data
+	classes []uint8           // of the data of tx, in turn; none: it sends nothing
+	back    uint32            // of the data of rx; 0: none
+	quiet   unit.Time         // rx sends nothing before
+	stored  [Priorities][]wire.Frame
+	buffer  [Priorities]Buffer
+	psn     uint32
+}
+
+func (p *pair) Record(e *trace.Event) { p.events = append(p.events, *e) }
+
+func newPair(t *testing.T, c Config, b BufferConfig) *pair {
+	p := &pair{t: t, config: c, size: 1500, classes: []uint8{0}}
+	for i := range p.ports {
+		p.rec[i] = trace.NewRecorder(i, p)
+		c.Station = wire.LID(i + 1)
+		p.ports[i] = New(0, c, &p.outs[i], &p.rec[i])
+	}
+	for i := range p.buffer {
+		p.buffer[i] = NewBuffer(b)
+	}
+	return p
+}
+
+func etherLink(kind FlowControl) Config {
+	return Config{Rate: tenGigabit, Propagation: 500 * ns, FlowControl: kind}
+}
+
+func (p *pair) frame(lane uint8, size uint32) wire.Frame {
+	return wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: lane, Src: 1, Dst: 2, QP: 2, PSN: p.psn, Payload: size}
+}
+
+// act lets both ends send what they may, and returns when they have to be asked again.
+func (p *pair) act() unit.Time {
+	next := unit.Never
+	for i, pt := range p.ports {
+		pt.Control(p.now)
+		var frames []wire.Frame
+		if i == 0 {
+			for _, c := range p.classes {
+				frames = append(frames, p.frame(c, p.size))
+			}
+		} else if p.back > 0 && p.now >= p.quiet {
+			frames = append(frames, p.frame(0, p.back))
+		}
+		for k := range frames {
+			if a := pt.MaySend(p.now, &frames[k]); a.Block == Open {
+				pt.Start(p.now, &frames[k], Note{})
+				p.psn++
+				p.classes = append(p.classes[min(1, len(p.classes)):], p.classes[:min(1, len(p.classes))]...)
+			} else {
+				next = min(next, a.Until)
+			}
+		}
+		if free := pt.Line().Free(); free > p.now {
+			next = min(next, free)
+		}
+		next = min(next, pt.Resend())
+		for tr, ok := p.outs[i].Poll(); ok; tr, ok = p.outs[i].Poll() {
+			p.flying[i] = append(p.flying[i], tr)
+			p.seen[i] = append(p.seen[i], tr)
+		}
+	}
+	if p.back > 0 && p.now < p.quiet {
+		next = min(next, p.quiet)
+	}
+	return next
+}
+
+// run lets time go on until t.
+func (p *pair) run(t unit.Time) {
+	p.t.Helper()
+	for {
+		next := p.act()
+		for i := range p.flying {
+			if len(p.flying[i]) > 0 {
+				next = min(next, p.flying[i][0].Due)
+			}
+		}
+		if next <= p.now {
+			p.t.Fatalf("%v: time does not go on", p.now)
+		}
+		if next > t {
+			p.now = t
+			return
+		}
+		p.now = next
+		for i := range p.flying {
+			for len(p.flying[i]) > 0 && p.flying[i][0].Due <= p.now {
+				tr := p.flying[i][0]
+				p.flying[i] = p.flying[i][1:]
+				a := Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
+				if p.ports[1-i].Receive(p.now, &a) && i == 0 {
+					p.store(&a)
+				}
+			}
+		}
+	}
+}
+
+func (p *pair) store(a *Arrival) {
+	lane := a.Frame.Lane
+	b := &p.buffer[lane]
+	if !b.Store(a.Length) {
+		p.ports[1].Refused(p.now, a, b.Used(), p.config.FlowControl != NoFlowControl)
+		return
+	}
+	p.ports[1].Stored(p.now, a, b.Used())
+	p.stored[lane] = append(p.stored[lane], a.Frame)
+	if b.Stopped() {
+		p.ports[1].Stop(p.now, lane)
+	}
+}
+
+func (p *pair) free(lane uint8, n int) {
+	b := &p.buffer[lane]
+	for range n {
+		f := p.stored[lane][0]
+		p.stored[lane] = p.stored[lane][1:]
+		b.Free(wire.PaperFraming.Length(&f))
+		p.ports[1].Released(p.now, &f, b.Used())
+	}
+	if !b.Stopped() {
+		p.ports[1].Resume(p.now, lane)
+	}
+}
+
+func (p *pair) count(k trace.Kind, r trace.Reason) int {
+	n := 0
+	for _, e := range p.events {
+		if e.Kind == k && e.A == int64(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// sent returns what was started of a kind.
+func sent(seen []Transmission, k wire.Kind) (out []Transmission) {
+	for _, tr := range seen {
+		if tr.Frame.Kind == k {
+			out = append(out, tr)
+		}
+	}
+	return out
+}
+
+// A PAUSE is said when the watermark is reached, again before it runs out, and taken
+// back at the low watermark: the peer stands still in between, however long.
+func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
+	for _, quanta := range []uint16{0, 200, 1000} {
+		t.Run(fmt.Sprint(quanta), func(t *testing.T) {
+			c := etherLink(PauseFrames)
+			c.Quanta = quanta
+			p := newPair(t, c, BufferConfig{Room: 100_000, High: 30_000, Low: 15_000})
+			p.back = 9000 // the refresh must wait for these
+			p.run(at(100 * us))
+			held := len(p.stored[0])
+			p.run(at(20_000 * us))
+			if got := len(p.stored[0]); got != held {
+				t.Errorf("%d frames came while paused", got-held)
+			}
+			pauses := sent(p.seen[1], wire.Pause)
+			last := pauses[len(pauses)-1]
+			asked := uint16(MaxQuanta)
+			if quanta != 0 {
+				asked = quanta
+			}
+			if last.Frame.Quanta != asked || last.Frame.Src != 2 || last.Length != 64 {
+				t.Errorf("the PAUSE frame is %+v of %v", last.Frame, last.Length)
+			}
+			// 512 bit times at 10 Gb/s are 51.2 ns.
+			lasts := unit.Duration(asked) * 51200
+			often := int((20_000 * us) / lasts)
+			if n := len(pauses); n < often || lasts > 40*us && n > 2*often+2 {
+				t.Errorf("%d PAUSE frames in 20 ms; each lasts %v", n, lasts)
+			}
+			p.free(0, held)
+			p.run(at(20_100 * us))
+			pauses = sent(p.seen[1], wire.Pause)
+			resumed := false
+			for _, tr := range pauses {
+				resumed = resumed || tr.Frame.Quanta == 0
+			}
+			if !resumed || len(p.stored[0]) < 20 {
+				t.Errorf("after the buffer was emptied: quanta 0 said: %v; %d frames came", resumed, len(p.stored[0]))
+			}
+			if n := p.count(trace.Violation, trace.SentPaused) + p.count(trace.Violation, trace.Overrun); n > 0 {
+				t.Errorf("%d violations", n)
+			}
+		})
+	}
+}
+
+// A PAUSE that is not said again ends by itself, quanta times 512 bit times after it
+// came, to the picosecond; and it acts at a frame boundary.
+func TestPauseRunsOut(t *testing.T) {
+	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
+	p.run(at(10*us + 1)) // a frame is on the line
+	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 100}, Head: p.now, Length: 64}
+	if p.ports[0].Receive(p.now, &a) {
+		t.Fatal("a PAUSE frame was passed on")
+	}
+	came := p.now
+	p.run(at(30 * us))
+	var before, after unit.Time
+	for _, tr := range p.seen[0] {
+		if tr.Start < came {
+			before = tr.Start
+		} else if after == 0 {
+			after = tr.Start
+		}
+	}
+	if before.Add(1200*ns) <= came {
+		t.Fatalf("no frame was on the line at %v", came)
+	}
+	if want := came.Add(5120 * ns); after != want {
+		t.Errorf("the next frame started at %v, want %v", after, want)
+	}
+}
+
+// PFC stops a class, and the other goes on; PAUSE stops both.
+func TestPFCStopsOneClass(t *testing.T) {
+	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
+		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
+		p.classes = []uint8{3, 5}
+		p.ports[1].Stop(0, 3)
+		p.run(at(100 * us))
+		got3, got5 := len(p.stored[3]), len(p.stored[5])
+		if kind == PauseFrames {
+			if got3+got5 > 2 {
+				t.Errorf("PAUSE: %d and %d frames came", got3, got5)
+			}
+			continue
+		}
+		if got3 > 1 || got5 < 70 {
+			t.Errorf("PFC of class 3: %d of class 3 and %d of class 5 came", got3, got5)
+		}
+		if f := sent(p.seen[1], wire.PriorityPause)[0].Frame; f.Classes != 1<<3 || f.Stopped != 1<<3 || f.Quanta != MaxQuanta {
+			t.Errorf("the PFC frame is %+v", f)
+		}
+		p.ports[1].Resume(p.now, 3)
+		p.run(at(110 * us))
+		pfc := sent(p.seen[1], wire.PriorityPause)
+		if f := pfc[len(pfc)-1].Frame; f.Classes != 1<<3 || f.Stopped != 0 || f.Quanta != 0 {
+			t.Errorf("the PFC frame that takes it back is %+v", f)
+		}
+		if len(p.stored[3]) < got3+2 {
+			t.Error("class 3 did not go on")
+		}
+	}
+}
+
+// What the machine wanted and wants no more before the line is idle is not said.
+func TestPauseTakenBackBeforeItIsSaid(t *testing.T) {
+	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
+	p.ports[1].Stop(0, 0)
+	p.ports[1].Resume(0, 0)
+	p.run(at(10 * us))
+	if n := len(p.seen[1]); n != 0 {
+		t.Errorf("%d frames were sent", n)
+	}
+}
+
+// "The computed headroom suffices and 1 frame less overruns."
+func TestHeadroom(t *testing.T) {
+	for _, c := range []struct {
+		frame, back uint32
+		flight      unit.Duration
+		high        unit.Size
+	}{
+		{1500, 0, 500 * ns, 30_000},
+		{1500, 9000, 500 * ns, 30_000},
+		{1500, 1500, 50 * us, 30_001},
+		{9000, 9000, 5 * us, 27_000},
+		{64, 1500, ns, 10_000},
+		{1500, 1500, ns, 1},
+	} {
+		h := Headroom{Rate: tenGigabit, There: c.flight, Back: c.flight, Frame: unit.Size(c.frame), Reverse: unit.Size(c.back), Pause: 64}
+		need := h.Uniform(c.high)
+		if any := h.Bytes(); any < need {
+			t.Errorf("%+v: %d bytes are enough for any sizes, but %d are needed for one", c, any, need)
+		}
+		// The frame of the receiver begins so that it is the worst: just before the
+		// watermark is reached.
+		reached := at(unit.Duration((c.high+h.Frame-1)/h.Frame)*h.Rate.Serialise(h.Frame) + c.flight)
+		for less, want := range map[unit.Size]bool{0: false, 1: true, h.Frame: true} {
+			link := etherLink(PauseFrames)
+			link.Propagation = c.flight
+			p := newPair(t, link, BufferConfig{Room: c.high + need - less, High: c.high})
+			p.size, p.back, p.quiet = c.frame, c.back, reached-1
+			p.run(at(2000 * us))
+			if got := p.count(trace.Violation, trace.Overrun) > 0; got != want {
+				t.Errorf("%+v: headroom of %d less %d: overrun %v, want %v", c, need, less, got, want)
+			}
+			if n := p.count(trace.Violation, trace.SentPaused); n > 0 {
+				t.Errorf("%d frames were sent while paused", n)
+			}
+		}
+	}
+}
+
+// Without flow control a full buffer drops: no violation, but a drop with its place.
+func TestNoFlowControlDrops(t *testing.T) {
+	p := newPair(t, etherLink(NoFlowControl), BufferConfig{Room: 15_000, High: 1500})
+	p.run(at(100 * us))
+	if n := p.count(trace.Drop, trace.BufferFull); n < 60 {
+		t.Errorf("%d frames were dropped", n)
+	}
+	for _, e := range p.events {
+		if e.Kind == trace.Violation {
+			t.Fatalf("a violation: %+v", e)
+		}
+	}
+	if n := len(p.seen[1]); n != 0 {
+		t.Errorf("%d frames went back", n)
+	}
+}
+
+// In a pause storm the peer stands still for as long as it lasts, and no longer.
+func TestPauseStorm(t *testing.T) {
+	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
+		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
+		p.run(at(100 * us))
+		p.ports[1].Apply(p.now, Event{Kind: StormStart})
+		p.run(at(102 * us))
+		n := len(p.stored[0])
+		p.run(at(30_000 * us))
+		if got := len(p.stored[0]); got != n {
+			t.Errorf("%v: %d frames passed in the storm", kind, got-n)
+		}
+		p.ports[1].Apply(p.now, Event{Kind: StormStop})
+		p.run(at(30_100 * us))
+		if got := len(p.stored[0]) - n; got < 75 {
+			t.Errorf("%v: %d frames after the storm", kind, got)
+		}
+	}
+}
+
+// "A new incarnation, flow control initialised anew": what is under way is lost, the
+// pause is forgotten by who was paused, and said again by who still wants it.
+func TestLinkDownAndUp(t *testing.T) {
+	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
+	p.run(at(100*us + 600*ns))
+	apply := func(k EventKind) {
+		for _, pt := range p.ports {
+			pt.Apply(p.now, Event{Kind: k})
+		}
+	}
+	apply(LinkDown)
+	came, started := len(p.stored[0]), len(p.seen[0])
+	p.run(at(200 * us))
+	if got := p.count(trace.Drop, trace.LinkWasDown); got != started-came || got == 0 {
+		t.Errorf("%d frames were lost, %d were under way", got, started-came)
+	}
+	if len(p.seen[0]) != started || len(p.stored[0]) != came {
+		t.Error("something was sent, or came, while the link was down")
+	}
+	f := p.frame(0, 1500)
+	if a := p.ports[0].MaySend(p.now, &f); a != (Answer{Down, unit.Never}) {
+		t.Errorf("may I send: %v", a)
+	}
+	p.ports[1].Stop(p.now, 0)
+	apply(LinkUp)
+	p.run(at(300 * us))
+	if got := len(p.stored[0]) - came; got != 1 {
+		t.Errorf("%d frames came after the link was up, want the one before the PAUSE", got)
+	}
+	p.ports[1].Resume(p.now, 0)
+	p.run(at(400 * us))
+	if got := len(p.stored[0]) - came; got < 80 {
+		t.Errorf("%d frames came", got)
+	}
+}
+
+// The same with credit: the counters begin anew, and the buffer keeps what it has.
+func TestLinkDownAndUpWithCredit(t *testing.T) {
+	c := paperLink()
+	c.CutThrough = false
+	x := newExchange(t, c)
+	x.b.hold, x.quiet = true, true
+	x.queue(x.a, data(0, 3))
+	x.run(5 * us) // two are there, the third is under way
+	for _, e := range []*end{x.a, x.b} {
+		e.port.Apply(x.now, Event{Kind: LinkDown})
+	}
+	x.queue(x.a, data(3, 9))
+	x.run(20 * us)
+	if got := x.b.count(trace.Drop, trace.LinkWasDown); got != 1 {
+		t.Errorf("%d frames were lost, want 1", got)
+	}
+	if a := x.a.port.MaySend(x.now, &x.a.wait[DataLane][0]); a.Block != Down {
+		t.Errorf("may I send: %v", a)
+	}
+	for _, e := range []*end{x.a, x.b} {
+		e.port.Apply(x.now, Event{Kind: LinkUp})
+	}
+	x.run(20 * us)
+	if got := len(x.b.came[DataLane]); got != 4 {
+		t.Errorf("%d frames came into a buffer for 4", got)
+	}
+	x.b.hold = false
+	x.free(x.b, DataLane, 4)
+	x.run(40 * us)
+	if got := len(x.b.came[DataLane]); got != 11 {
+		t.Errorf("%d frames came in the end, want 11", got)
+	}
+	x.atRest()
+}
+
+func TestBuffer(t *testing.T) {
+	b := NewBuffer(BufferConfig{Room: 100, High: 60, Low: 20})
+	for _, s := range []struct {
+		store, free unit.Size
+		refused     bool
+		used        unit.Size
+		stopped     bool
+	}{
+		{store: 59, used: 59},
+		{store: 1, used: 60, stopped: true},
+		{store: 41, refused: true, used: 60, stopped: true},
+		{store: 40, used: 100, stopped: true},
+		{free: 79, used: 21, stopped: true},
+		{free: 1, used: 20},
+		{store: 39, used: 59},
+	} {
+		if s.free > 0 {
+			b.Free(s.free)
+		} else if got := b.Store(s.store); got == s.refused {
+			t.Errorf("store %d of %d: %v", s.store, b.Used(), got)
+		}
+		if b.Used() != s.used || b.Stopped() != s.stopped {
+			t.Errorf("%+v: used %d, stopped %v", s, b.Used(), b.Stopped())
+		}
+	}
+	never := NewBuffer(BufferConfig{Room: 100})
+	if never.Store(100); never.Stopped() {
+		t.Error("a buffer without a high watermark stops its sender")
+	}
+}
