@@ -111,6 +111,7 @@ func (b *builder) newSwitch(i int) (*switchd.Switch, error) {
 			MoreThan:    marking.Exceeds == ">",
 			SkipBlocked: marking.SkipBlocked,
 			IdleExempt:  marking.IdleExempt,
+			Scan:        marking.Selection == "scan",
 		},
 		CountSending: marking.Counts == "waiting-and-sending",
 		Packet:       b.packet,

@@ -72,6 +72,7 @@ func marking(v view) Marking {
 		Threshold:   int(get[int64](m, "threshold")),
 		Exceeds:     get[string](m, "exceeds"),
 		Counts:      get[string](m, "counts"),
+		Selection:   get[string](m, "selection"),
 		FullAt:      get[Buffer](m, "full-at"),
 		SkipBlocked: get[bool](m, "skip-blocked"),
 		IdleExempt:  get[string](v, "crossbar") == "single-output",

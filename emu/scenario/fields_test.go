@@ -19,7 +19,7 @@ var keyOf = map[string]string{
 	"Switches.Name": "switches", "Switches.Kind": "switches.*.kind", "Switches.ForwardingDelay": "switches.*.forwarding-delay",
 	"Switches.Crossbar": "switches.*.crossbar", "Switches.Bypass": "switches.*.bypass",
 	"Switches.Marking.Scheme": "switches.*.marking.scheme", "Switches.Marking.Threshold": "switches.*.marking.threshold",
-	"Switches.Marking.Exceeds": "switches.*.marking.exceeds", "Switches.Marking.Counts": "switches.*.marking.counts",
+	"Switches.Marking.Exceeds": "switches.*.marking.exceeds", "Switches.Marking.Counts": "switches.*.marking.counts", "Switches.Marking.Selection": "switches.*.marking.selection",
 	"Switches.Marking.FullAt.Packets": "switches.*.marking.full-at", "Switches.Marking.FullAt.Bytes": "switches.*.marking.full-at",
 	"Switches.Marking.SkipBlocked": "switches.*.marking.skip-blocked", "Switches.Marking.IdleExempt": "switches.*.marking.idle-exempt",
 	"Endpoints":  "endpoints",

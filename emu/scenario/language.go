@@ -195,6 +195,8 @@ func switchFields() []field {
 				doc: "How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."},
 			field{name: "counts", shape: word("waiting", "waiting-and-sending"), def: "waiting", source: "HPL-2002-224, footnote 6",
 				doc: "Whether the frame being sent counts among those that wait."},
+			field{name: "selection", shape: word("counters", "scan"), def: "counters", source: "HPL-2002-224, IV.B",
+				doc: "input, input-output: which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now."},
 			field{name: "full-at", shape: fullAt(), def: "whole", source: "HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3",
 				doc: "Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer."},
 			field{name: "skip-blocked", shape: flag(), def: "false", source: "HPL-2002-224, footnote 4",

@@ -67,7 +67,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("link (-want +got):\n%s", diff)
 	}
 	sw := scenario.Switch{Name: "S", Kind: "input-buffered", ForwardingDelay: 40 * unit.Nanosecond, Crossbar: "multi-output", Bypass: 4,
-		Marking: scenario.Marking{Scheme: "none", Threshold: 4, Exceeds: ">=", Counts: "waiting"}}
+		Marking: scenario.Marking{Scheme: "none", Threshold: 4, Exceeds: ">=", Counts: "waiting", Selection: "counters"}}
 	if diff := cmp.Diff(sw, s.Switches[0]); diff != "" {
 		t.Errorf("switch (-want +got):\n%s", diff)
 	}
@@ -328,8 +328,8 @@ func randomScenario(r *rand.Rand) string {
 	b.WriteString("switches:\n")
 	for _, name := range []string{"S", "on", "T-1"} {
 		fmt.Fprintf(&b, "  '%s': {forwarding-delay: %dns%s%s}\n", name, 40+r.IntN(100), maybe(", crossbar: "+pick("multi-output", "single-output")+", bypass: 9"),
-			maybe(fmt.Sprintf(", marking: {scheme: %s, threshold: %s, exceeds: '%s', counts: %s%s, skip-blocked: %s%s}", pick("none", "naive", "input", "input-output"),
-				pick("none", "1", "16"), pick(">", ">="), pick("waiting", "waiting-and-sending"), maybe(", full-at: "+pick("whole", "1 packet", "64B")), pick("true", "false"), maybe(", idle-exempt: "+pick("true", "false")))))
+			maybe(fmt.Sprintf(", marking: {scheme: %s, threshold: %s, exceeds: '%s', counts: %s%s%s, skip-blocked: %s%s}", pick("none", "naive", "input", "input-output"),
+				pick("none", "1", "16"), pick(">", ">="), pick("waiting", "waiting-and-sending"), maybe(", selection: "+pick("counters", "scan")), maybe(", full-at: "+pick("whole", "1 packet", "64B")), pick("true", "false"), maybe(", idle-exempt: "+pick("true", "false")))))
 	}
 	n := 1 + r.IntN(30)
 	fmt.Fprintf(&b, "endpoints: ['A[1-%d]', y, B]\nlinks:\n  - 'A[1-%d] - S'\n  - S - on\n  - {name: up, between: on - T-1, rate: %dGb/s}\n", n, n, 8+r.IntN(90))

@@ -86,8 +86,8 @@ func (p *printer) switches(switches []Switch) {
 		if m.FullAt != (Buffer{}) {
 			full = m.FullAt.String()
 		}
-		p.line("    marking: {scheme: %s, threshold: %s, exceeds: %q, counts: %s, full-at: %s, skip-blocked: %t, idle-exempt: %t}",
-			m.Scheme, threshold, m.Exceeds, m.Counts, full, m.SkipBlocked, m.IdleExempt)
+		p.line("    marking: {scheme: %s, threshold: %s, exceeds: %q, counts: %s, selection: %s, full-at: %s, skip-blocked: %t, idle-exempt: %t}",
+			m.Scheme, threshold, m.Exceeds, m.Counts, m.Selection, full, m.SkipBlocked, m.IdleExempt)
 	}
 }
 

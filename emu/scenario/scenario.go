@@ -55,6 +55,7 @@ type Marking struct {
 	Counts      string // "waiting" or "waiting-and-sending": what cnt1 counts
 	FullAt      Buffer // footnote 3: occupancy that counts as full; zero means the whole buffer
 	SkipBlocked bool   // footnote 4: do not mark what waits for a link without credit
+	Selection   string // "counters" or "scan": which packets a marking event selects
 	IdleExempt  bool   // an output that is idle is not congested (part of model M2)
 }
 

@@ -63,6 +63,7 @@ func (r *resolver) lintIgnored() {
 		for _, name := range []string{"threshold", "exceeds", "counts"} {
 			u.look(marking, name, "scheme", counting, "scheme: input-output")
 		}
+		u.look(marking, "selection", "scheme", scheme == "input" || scheme == "input-output", "scheme: input or input-output")
 		for _, name := range []string{"full-at", "skip-blocked"} {
 			u.look(marking, name, "scheme", scheme != "none", "a marking scheme")
 		}

@@ -106,6 +106,11 @@ func TestPaperInputTriggered(t *testing.T) {
 		name: "the first packets to leave the switch", config: input, room: 2,
 		story: "0>9 0>9 1>9 2>9 -9:C .9 -9:D .9 -9 .9 -9", left: "C* D* A B",
 		triggers: "9:full-buffer:2",
+	}, {
+		// The other side of that sentence: a direct scan marks those that are there.
+		name: "a direct scan", config: scan, room: 3,
+		story: "1>9 0>9 0>9 0>8 2>9 3>8 -9:E .9 -9:C .9 -9 .9 -9 -8 .8 -8", left: "E C* A* B* D* F",
+		triggers: "9:full-buffer:3 8:full-buffer:1",
 	}})
 }
 

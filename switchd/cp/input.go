@@ -29,6 +29,10 @@ type Config struct {
 	// time for each input (model M2) needs it, or victims are marked for having waited
 	// for the crossbar.
 	IdleExempt bool
+	// Scan marks the packets that wait at the moment of the event, in whatever buffer:
+	// "direct packet scanning", to which the paper compares its counters (IV.B). They
+	// differ where packets leave out of turn.
+	Scan bool
 }
 
 // Schemes lists the marking schemes.
@@ -37,7 +41,7 @@ func Schemes() []string { return []string{"none", "naive", "input", "input-outpu
 // InputMarking is the congestion point of a switch with input buffers: all three
 // schemes of HPL-2002-224, in the form with counters (IV.B): cnt1 counts the
 // packets that wait for an output (kept by the switch), cnt2 how many of the next
-// ones to leave by it are marked.
+// ones to leave by it are marked. With Config.Scan there is no cnt2.
 type InputMarking struct {
 	config Config
 	rec    *trace.Recorder
@@ -112,10 +116,30 @@ func (m *InputMarking) full(now unit.Time, q Queue) {
 // (IV.B). The naive scheme has marked what it marks already.
 func (m *InputMarking) trigger(now unit.Time, output int, why trace.Reason, s Switch) {
 	waiting := s.Waiting(output)
-	if m.config.Scheme != "naive" {
+	switch {
+	case m.config.Scheme == "naive":
+	case m.config.Scan:
+		m.scan(output, why, s)
+	default:
 		m.cnt2[output], m.why[output] = waiting, why
 	}
 	m.rec.Emit(trace.Event{At: now, Kind: trace.Trigger, Port: uint16(output), A: int64(why), B: int64(waiting)})
+}
+
+// scan marks "all packets that are resident (in any buffer) at the switch and are
+// destined to an output link that was classified as congested" (IV.B) and wait for it.
+func (m *InputMarking) scan(congested int, why trace.Reason, s Switch) {
+	for input := range m.cnt2 {
+		for i := 0; ; i++ {
+			output, waiting, ok := s.Resident(input, i)
+			if !ok {
+				break
+			}
+			if waiting && output == congested {
+				s.Mark(input, i, why)
+			}
+		}
+	}
 }
 
 // Dequeue marks the next cnt2 packets that leave.

@@ -13,6 +13,7 @@ import (
 var (
 	naive = cp.Config{Scheme: "naive"}
 	input = cp.Config{Scheme: "input"}
+	scan  = cp.Config{Scheme: "input", Scan: true}
 )
 
 func inputOutput(threshold int) cp.Config {

@@ -199,7 +199,7 @@ func (s *story) Mark(input, i int, why trace.Reason) {
 	if p.ack || s.states[p] != waits {
 		s.t.Errorf("%s is marked, which does not wait", p.name)
 	}
-	if why != trace.FullBuffer {
+	if why != trace.FullBuffer && why != trace.OverThreshold {
 		s.t.Errorf("%s is marked in the buffer for the reason %v", p.name, why)
 	}
 	p.frame.FECN = true
