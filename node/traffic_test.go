@@ -9,6 +9,7 @@ import (
 	"fabemu/node"
 	"fabemu/node/traffic"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -241,5 +242,54 @@ func TestNewRefusesTraffic(t *testing.T) {
 		if _, err := node.New(config, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// Two endpoints on one Ethernet link, every frame as bytes: a transfer is complete when
+// its last byte has crossed the line and the cable.
+func TestTransferCrossesALink(t *testing.T) {
+	config := port.Config{Rate: gigabyte, Propagation: 7 * ns, FlowControl: port.NoFlowControl}
+	f := greedy(t, 9, gigabyte)
+	f.Family, f.Window, f.Lane, f.Tagged, f.Payload = wire.Ethernet, 0, 5, true, 1500
+	f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Start: at(us), Sizes: []unit.Size{5000, 3000}})
+	events := [2]bench{}
+	a, errA := node.New(node.Config{LID: here, Port: config, Flows: []node.Flow{f}}, &events[0])
+	b, errB := node.New(node.Config{LID: there, Port: config, Sinks: []uint32{9}}, &events[1])
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	var flying []port.Transmission
+	for now := unit.Time(0); now < at(100*us); {
+		for len(flying) > 0 && flying[0].Due <= now {
+			tr := flying[0]
+			flying = flying[1:]
+			frame, err := wire.Parse(tr.Frame.Delimiter(), tr.Frame.Append(nil))
+			if err != nil || frame != tr.Frame {
+				t.Fatalf("%+v came as %+v, %v", tr.Frame, frame, err)
+			}
+			b.Receive(now, 0, port.Arrival{Frame: frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
+		}
+		a.Advance(now)
+		b.Advance(now)
+		for tr, ok := a.Poll(); ok; tr, ok = a.Poll() {
+			flying = append(flying, tr)
+		}
+		if tr, ok := b.Poll(); ok {
+			t.Fatalf("the sink sends %+v", tr.Frame)
+		}
+		now = min(a.Deadline(), b.Deadline())
+		if len(flying) > 0 {
+			now = min(now, flying[0].Due)
+		}
+	}
+	var ends []unit.Time
+	for _, e := range events[1].reported(trace.TransferEnd) {
+		ends = append(ends, e.At)
+	}
+	if diff := cmp.Diff([]unit.Time{at(us + 5000*ns + 7*ns), at(us + 8000*ns + 7*ns)}, ends); diff != "" {
+		t.Errorf("transfers end at (-want +got):\n%s", diff)
+	}
+	if got := len(events[1].reported(trace.Deliver)); got != 6 {
+		t.Errorf("%d packets are delivered, want 6", got)
 	}
 }
