@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"math/bits"
 
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -20,6 +21,8 @@ type Config struct {
 	Sinks []uint32    // queue pairs of the flows that end here
 
 	Spreads []Spread // traffic that several of the flows share
+
+	Adapter AdapterConfig // Ethernet: its memory for what comes, and how fast it takes it out
 }
 
 // Endpoint is the machine at which flows begin and end.
@@ -34,12 +37,18 @@ type Endpoint struct {
 	source  table // from queue pair to source
 	sink    table // from queue pair to sink
 
-	acks  queue[wire.Frame] // wait for the line, before data
-	ready queue[int32]      // sources whose packet waits for the line
-
-	starved bool // the first of them waits for credit
+	acks    queue[wire.Frame]      // wait for the line, before data
+	ready   [port.Priorities]ready // by lane
+	waiting uint8                  // the lanes of ready that are not empty, a bit each
+	ingress ingress                // Ethernet: what has come and has not been taken yet
 
 	agenda *agenda.Agenda // the slots below, then one for each source and each spread
+}
+
+// ready is the sources whose packet waits for the line on one lane.
+type ready struct {
+	queue[int32]
+	starved bool // the first of them waits for more than the line: credit, the end of a PAUSE
 }
 
 // spread is a Spread at work.
@@ -51,9 +60,10 @@ type spread struct {
 // The slots of an endpoint's agenda, in the order in which things that are due at
 // the same instant are done.
 const (
-	lineSlot   = iota // something waits and the line becomes idle, or credit came
-	resendSlot        // a flow control packet is due again
-	flowSlot          // the first source
+	lineSlot    = iota // something waits and the line becomes idle, or credit came
+	resendSlot         // a flow control packet is due again
+	serviceSlot        // the adapter has taken a frame out
+	flowSlot           // the first source
 )
 
 // New returns an endpoint that reports to sink. It refuses a flow that could
@@ -75,6 +85,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("flow with queue pair %d: a limiter and a controller are wanted", f.QP)
 		case f.Family == wire.InfiniBand && f.Window < 1:
 			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1 is wanted", f.QP)
+		case f.Lane >= port.Priorities:
+			return nil, fmt.Errorf("flow with queue pair %d: priority %d, of 0 to %d", f.QP, f.Lane, port.Priorities-1)
 		case f.Family == wire.Ethernet && f.Window != 0:
 			return nil, fmt.Errorf("flow with queue pair %d: a window of %d, and nothing is acknowledged on Ethernet", f.QP, f.Window)
 		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
@@ -93,6 +105,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
 		e.agenda.Set(flowSlot+len(c.Flows)+k, e.spreads[k].next.At)
+	}
+	if c.Port.FlowControl != port.Credits {
+		e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
 	}
 	e.source = newTable(pairs)
 	e.sink = newTable(c.Sinks)
@@ -116,6 +131,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		i, ok := e.sink.find(f.QP)
 		if !ok {
 			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		if e.ingress.used {
+			e.take(now, &a)
 			break
 		}
 		e.sinks[i].delivered(now, &a, &e.rec)
@@ -155,6 +174,8 @@ func (e *Endpoint) Advance(now unit.Time) {
 				break
 			}
 			switch k := slot - flowSlot; {
+			case slot == serviceSlot:
+				e.drain(now)
 			case k < 0:
 				e.agenda.Set(slot, unit.Never)
 			case k < len(e.sources):
@@ -196,7 +217,8 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		if s.limited > 0 {
 			s.ready, s.limited = min(now, s.limited), 0 // due since then, however late this is
 		}
-		e.ready.push(int32(i))
+		e.ready[s.Lane].push(int32(i))
+		e.waiting |= 1 << s.Lane
 	case port.RateLimited:
 		s.limited = a.Until
 		s.report(now, a.Block, &e.rec)
@@ -219,30 +241,9 @@ func (e *Endpoint) serve(now unit.Time) {
 		e.acks.pop()
 		e.port.Start(now, &f, port.Note{})
 	}
-	for !e.ready.empty() {
-		i := int(*e.ready.front())
-		s := &e.sources[i]
-		f := s.packet(e.lid)
-		if a := e.port.MaySend(now, &f); a.Block != port.Open {
-			e.keep(now, a.Block)
-			e.starved = a.Block == port.NoCredit
-			break
-		}
-		e.ready.pop()
-		s.queued = false
-		s.report(now, port.Open, &e.rec)
-		at := now
-		if !e.starved { // it has waited for the limiter, or for the line
-			at = max(s.ready, e.port.Line().Free())
-		}
-		e.starved = false
-		e.port.StartAt(now, at, &f, port.Note{})
-		s.sent(at)
-		e.offer(now, i)
-	}
-	wake := unit.Never
-	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.acks.empty() || !e.ready.empty()) {
-		wake = free
+	wake := e.send(now)
+	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.acks.empty() || e.waiting != 0) {
+		wake = min(wake, free)
 	}
 	e.agenda.Set(lineSlot, wake)
 	if e.agenda.Due(resendSlot) == unit.Never {
@@ -250,17 +251,59 @@ func (e *Endpoint) serve(now unit.Time) {
 	}
 }
 
+// send lets data out, the highest lane first and on each lane in the order in which
+// the packets were ready. It returns when a lane that is paused may go on.
+func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
+	wake = unit.Never
+	for left := e.waiting; left != 0; {
+		lane := bits.Len8(left) - 1
+		q := &e.ready[lane]
+		i := int(*q.front())
+		s := &e.sources[i]
+		f := s.packet(e.lid)
+		if a := e.port.MaySend(now, &f); a.Block != port.Open {
+			if until := e.port.PausedUntil(f.Lane); a.Block == port.LineBusy && until > now {
+				a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
+			}
+			q.starved = a.Block != port.LineBusy
+			e.keep(now, q, a.Block)
+			wake = min(wake, a.Until)
+			left &^= 1 << lane
+			continue
+		}
+		q.pop()
+		if q.empty() {
+			e.waiting &^= 1 << lane
+		}
+		s.queued = false
+		s.report(now, port.Open, &e.rec)
+		at := now
+		if !q.starved { // it has waited for the limiter, or for the line
+			at = max(s.ready, e.port.Line().Free())
+		}
+		q.starved = false
+		e.port.StartAt(now, at, &f, port.Note{})
+		s.sent(at)
+		e.offer(now, i)
+		left = e.waiting
+	}
+	return wake
+}
+
 // keep reports what keeps the sources that wait for the line: the first one by
 // what the port says, those behind it by the line, which it will have first.
-func (e *Endpoint) keep(now unit.Time, b port.Block) {
-	for k := range e.ready.len() {
-		e.sources[*e.ready.at(k)].report(now, b, &e.rec)
+func (e *Endpoint) keep(now unit.Time, q *ready, b port.Block) {
+	for k := range q.len() {
+		e.sources[*q.at(k)].report(now, b, &e.rec)
 		b = port.LineBusy
 	}
 }
 
 // Apply makes a change from outside.
 func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
+	if ev.Kind == port.ServiceRate {
+		e.ingress.setRate(now, ev.Rate, &e.rec)
+	}
 	e.port.Apply(now, ev)
 	e.agenda.Set(lineSlot, now)
 }

@@ -208,6 +208,9 @@ func (s *Switch) admit(now unit.Time, p int) {
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, e port.Event) {
 	s.ports[e.Port].Apply(now, e)
+	if e.Kind != port.RateChange { // what waits may go on, or no more
+		s.wake(now, int(e.Port))
+	}
 }
 
 // Poll takes the next frame for a link.

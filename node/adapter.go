@@ -1,0 +1,109 @@
+package node
+
+import (
+	"math"
+
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// AdapterConfig describes the receiving side of an Ethernet endpoint. With PFC there
+// is one such memory for each priority.
+type AdapterConfig struct {
+	// Ingress is the memory for frames that have come and have not been taken out yet;
+	// its watermarks stop the switch. Room 0 is as much as is needed.
+	Ingress port.BufferConfig
+	// Service is the rate at which frames are taken out, one after the other: that of a
+	// slow receiver. 0 is at once.
+	Service unit.Rate
+}
+
+// ingress is the receiving side of an Ethernet endpoint at work.
+type ingress struct {
+	used    bool // the fabric is Ethernet
+	kind    port.FlowControl
+	service unit.Rate
+	buffers [port.Priorities]port.Buffer
+	frames  queue[port.Arrival] // in the order in which they came
+	busy    bool                // the first of them is being taken out
+}
+
+func newIngress(c AdapterConfig, kind port.FlowControl) ingress {
+	in := ingress{used: true, kind: kind, service: c.Service}
+	if c.Ingress.Room == 0 {
+		c.Ingress.Room = math.MaxInt64
+	}
+	for i := range in.buffers {
+		in.buffers[i] = port.NewBuffer(c.Ingress)
+	}
+	return in
+}
+
+// class returns which of the buffers a frame of this priority is in: PAUSE knows one.
+func (in *ingress) class(lane uint8) uint8 {
+	if in.kind == port.PriorityPauseFrames {
+		return lane
+	}
+	return 0
+}
+
+// setRate changes the service rate from the next frame on.
+func (in *ingress) setRate(now unit.Time, r unit.Rate, rec *trace.Recorder) {
+	in.service = r
+	rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(r)})
+}
+
+// take stores a frame that has come, and stops the switch if that reaches the high
+// watermark.
+func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
+	in := &e.ingress
+	class := in.class(a.Frame.Lane)
+	b := &in.buffers[class]
+	if !b.Store(a.Length) {
+		e.port.Refused(now, a, b.Used(), in.kind != port.NoFlowControl && b.High > 0)
+		return
+	}
+	e.port.Stored(now, a, b.Used())
+	if b.Stopped() {
+		e.port.Stop(now, class)
+	}
+	in.frames.push(*a)
+	if !in.busy {
+		e.begin(now)
+	}
+}
+
+// begin begins to take out the frame that has waited the longest.
+func (e *Endpoint) begin(now unit.Time) {
+	in := &e.ingress
+	in.busy = true
+	end := now
+	if in.service > 0 {
+		end = now.Add(in.service.Serialise(in.frames.front().Length))
+	}
+	e.agenda.Set(serviceSlot, end)
+}
+
+// drain ends the taking out of a frame: it is delivered, and the switch may go on if
+// that reaches the low watermark.
+func (e *Endpoint) drain(now unit.Time) {
+	in := &e.ingress
+	e.agenda.Set(serviceSlot, unit.Never)
+	a := *in.frames.front()
+	in.frames.pop()
+	in.busy = false
+	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
+	e.sinks[i].delivered(now, &a, &e.rec)
+	class := in.class(a.Frame.Lane)
+	b := &in.buffers[class]
+	b.Free(a.Length)
+	e.port.Released(now, &a.Frame, b.Used())
+	if !b.Stopped() {
+		e.port.Resume(now, class)
+	}
+	if !in.frames.empty() {
+		e.begin(now)
+	}
+	e.agenda.Set(lineSlot, now) // the switch may have to be told
+}

@@ -1,0 +1,168 @@
+package node_test
+
+import (
+	"testing"
+
+	"fabemu/node"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// etherPort is a port at 1 GB/s, on which a byte lasts a nanosecond.
+func etherPort(kind port.FlowControl) port.Config {
+	return port.Config{Rate: gigabyte, Propagation: ns, FlowControl: kind, Station: here}
+}
+
+// newAdapter returns a bench with an Ethernet endpoint.
+func newAdapter(t *testing.T, kind port.FlowControl, a node.AdapterConfig, flows ...node.Flow) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	for i := range flows {
+		flows[i].Family, flows[i].Window, flows[i].Payload = wire.Ethernet, 0, 1000
+	}
+	e, err := node.New(node.Config{LID: here, Port: etherPort(kind), Flows: flows, Sinks: []uint32{100}, Adapter: a}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.e = e
+	return b
+}
+
+// step lets an Ethernet endpoint act, and keeps what it sends.
+func (b *bench) step(t unit.Time) {
+	b.t.Helper()
+	for {
+		b.e.Advance(b.now)
+		for tr, ok := b.e.Poll(); ok; tr, ok = b.e.Poll() {
+			b.sent = append(b.sent, tr)
+		}
+		next := b.e.Deadline()
+		if next <= b.now {
+			b.t.Fatalf("%v: after Advance the deadline is %v", b.now, next)
+		}
+		if next > t {
+			b.now = t
+			return
+		}
+		b.now = next
+	}
+}
+
+// hand gives an Ethernet endpoint a frame now.
+func (b *bench) hand(f wire.Frame) {
+	b.e.Receive(b.now, 0, port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: wire.PaperFraming.Length(&f)})
+}
+
+// "A slow receiver drains at this rate and pauses the switch by its watermarks": it
+// says PAUSE at the high one, takes it back at the low one, and delivers at its rate.
+func TestSlowReceiverPausesTheSwitch(t *testing.T) {
+	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{
+		Ingress: port.BufferConfig{Room: 10_000, High: 5000, Low: 2000}, Service: gigabyte / 10,
+	})
+	data := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: there, Dst: here, QP: 100, Payload: 1000}
+	for range 5 {
+		b.hand(data)
+		data.PSN++
+		b.step(b.now.Add(us))
+	}
+	pauses := b.frames(wire.Pause)
+	if len(pauses) != 1 || pauses[0].Quanta != port.MaxQuanta || pauses[0].Src != here {
+		t.Fatalf("after 5000 bytes: %+v", pauses)
+	}
+	b.step(at(29 * us)) // 5, less the 2 that are out at 20 us
+	if got := b.frames(wire.Pause); len(got) != 1 {
+		t.Errorf("with 3000 bytes: %+v", got)
+	}
+	b.step(at(31 * us))
+	if got := b.frames(wire.Pause); len(got) != 2 || got[1].Quanta != 0 {
+		t.Errorf("with 2000 bytes: %+v", got)
+	}
+	b.step(at(100 * us))
+	delivered := b.reported(trace.Deliver)
+	for i, e := range delivered {
+		if want := at(unit.Duration(i+1) * 10 * us); e.At != want {
+			t.Errorf("frame %d was delivered at %v, want %v", i, e.At, want)
+		}
+	}
+	if len(delivered) != 5 || len(b.reported(trace.Violation)) > 0 {
+		t.Errorf("%d frames were delivered, %d violations", len(delivered), len(b.reported(trace.Violation)))
+	}
+	// The service rate changes, as the scenario says.
+	b.e.Apply(b.now, port.Event{Kind: port.ServiceRate})
+	b.hand(data)
+	b.step(b.now.Add(us))
+	if got := len(b.reported(trace.Deliver)); got != 6 {
+		t.Errorf("%d frames were delivered; now they are taken at once", got)
+	}
+}
+
+// A sender that does not obey overruns the ingress, which is a violation; without flow
+// control it is a drop.
+func TestIngressOverrun(t *testing.T) {
+	for kind, want := range map[port.FlowControl]trace.Reason{port.PauseFrames: trace.Overrun, port.NoFlowControl: trace.BufferFull} {
+		b := newAdapter(t, kind, node.AdapterConfig{Ingress: port.BufferConfig{Room: 3000, High: 2000}, Service: gigabyte / 10})
+		for psn := range uint32(4) {
+			b.hand(wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: there, Dst: here, QP: 100, Payload: 1000, PSN: psn})
+		}
+		b.step(at(us))
+		drops := b.reported(trace.Drop)
+		if len(drops) != 1 || drops[0].A != int64(want) || drops[0].PSN != 3 {
+			t.Errorf("%v: dropped %+v", kind, drops)
+		}
+		if got := len(b.reported(trace.Violation)); (got == 1) != (kind == port.PauseFrames) {
+			t.Errorf("%v: %d violations", kind, got)
+		}
+	}
+}
+
+// A flow whose priority is paused keeps no other back; PAUSE keeps all.
+func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
+	for _, kind := range []port.FlowControl{port.PriorityPauseFrames, port.PauseFrames} {
+		low, high := greedy(t, 2, gigabyte), greedy(t, 3, gigabyte)
+		low.Lane, high.Lane = 3, 5
+		low.Payload, high.Payload = 1000, 1000
+		b := newAdapter(t, kind, node.AdapterConfig{}, low, high)
+		pause := wire.Frame{Kind: wire.PriorityPause, Src: there, Classes: 1 << 5, Stopped: 1 << 5, Quanta: 100}
+		if kind == port.PauseFrames {
+			pause = wire.Frame{Kind: wire.Pause, Src: there, Quanta: 100}
+		}
+		b.hand(pause) // 100 quanta are 6.4 us
+		b.step(at(20*us) - 1)
+		count := map[uint8]int{}
+		first := unit.Never
+		for _, tr := range b.sent {
+			count[tr.Frame.Lane]++
+			if tr.Frame.Lane == 5 {
+				first = min(first, tr.Start)
+			}
+		}
+		want3, want := 7, at(7*us)
+		if kind == port.PauseFrames {
+			want3, want = 0, at(6400*ns)
+		}
+		if count[3] != want3 || first != want {
+			t.Errorf("%v: %d packets of priority 3, want %d; priority 5 goes on at %v, want %v", kind, count[3], want3, first, want)
+		}
+		if n := len(b.reported(trace.Violation)); n > 0 {
+			t.Errorf("%v: %d violations", kind, n)
+		}
+	}
+}
+
+// A link that goes down keeps what waits, and what comes up goes on with it.
+func TestEndpointWaitsForItsLink(t *testing.T) {
+	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{}, greedy(t, 2, gigabyte))
+	b.step(at(5500 * ns))
+	b.e.Apply(b.now, port.Event{Kind: port.LinkDown})
+	b.step(at(50 * us))
+	if got := len(b.starts(2)); got != 6 {
+		t.Errorf("%d packets started before the link was down", got)
+	}
+	b.e.Apply(b.now, port.Event{Kind: port.LinkUp})
+	b.step(at(53500 * ns))
+	if s := b.starts(2); len(s) != 10 || s[6] != at(50*us) {
+		t.Errorf("packets started at %v", s)
+	}
+}
