@@ -78,6 +78,9 @@ fi
 if ! { command -v ip && command -v tc; } >/dev/null; then
 	install iproute2 || echo "test: what needs network namespaces will be skipped"
 fi
+if ! command -v vagrant >/dev/null; then
+	install vagrant || echo "test: the Vagrantfile will not be looked at"
+fi
 
 if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
 	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"

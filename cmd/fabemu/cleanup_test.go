@@ -73,14 +73,34 @@ func apart(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command("/bin/sh", "-c", `mount -t tmpfs tmpfs /run && exec "$0" "$@"`, self, "-test.run=^"+t.Name()+"$", "-test.v")
+	c := withOwnRun(self, "-test.run=^"+t.Name()+"$", "-test.v")
 	c.Env = append(os.Environ(), variable+"=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := c.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return false
+}
+
+// withOwnRun returns a command that will have a /run of its own.
+func withOwnRun(name string, args ...string) *exec.Cmd {
+	c := exec.Command("/bin/sh", append([]string{"-c", `mount -t tmpfs tmpfs /run && exec "$0" "$@"`, name}, args...)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	return c
+}
+
+// The script that the box of the Vagrantfile runs, too.
+func TestSmokeScript(t *testing.T) {
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("there is no ip command: install iproute2")
+	}
+	out, err := withOwnRun("../../scripts/smoke-netns.sh", binary).CombinedOutput()
+	if err != nil || !bytes.HasSuffix(out, []byte("smoke: ok\n")) {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // machines is how many machines hpl2002/fig2 has.

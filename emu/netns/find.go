@@ -146,8 +146,8 @@ func (r *Run) owns(name string) (kind, label, error) {
 	return aNamespace, l, nil
 }
 
-// Remove removes what a dead run has left. It is refused while the run lives, or
-// while another process removes it.
+// Remove removes what a dead run has left, unless another process is about to. It is
+// refused while the run lives.
 func (r *Run) Remove() error {
 	ours, err := r.look()
 	switch {
@@ -159,6 +159,9 @@ func (r *Run) Remove() error {
 		return fmt.Errorf("run %v lives, in process %d: it is left alone", r, r.PID)
 	}
 	held, err := seize(r.ID)
+	if errors.Is(err, errHeld) {
+		return nil // who holds the lock of a dead run removes it
+	}
 	if err != nil {
 		return fmt.Errorf("run %v is left alone: %w", r, explain(err))
 	}

@@ -58,6 +58,20 @@ func TestModuleIsTidy(t *testing.T) {
 	}
 }
 
+// The Vagrantfile is one that Vagrant understands; no provider is needed to tell.
+func TestVagrantfile(t *testing.T) {
+	if _, err := exec.LookPath("vagrant"); err != nil {
+		t.Skip("there is no vagrant command: install the package vagrant")
+	}
+	cmd := exec.Command("vagrant", "validate", "--ignore-provider")
+	cmd.Dir = root
+	home := t.TempDir() // where Vagrant would put its own things
+	cmd.Env = append(os.Environ(), "VAGRANT_HOME="+home, "VAGRANT_DOTFILE_PATH="+filepath.Join(home, "box"), "VAGRANT_CHECKPOINT_DISABLE=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("vagrant validate: %v\n%s", err, out)
+	}
+}
+
 // Nothing in the tree tells of the machine that it was written on. The patterns
 // are put together here so that this file does not match them.
 func TestNoMachinePaths(t *testing.T) {
