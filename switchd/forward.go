@@ -9,9 +9,9 @@ import (
 const NoRoute port.ID = 0xFFFF
 
 // forward picks the output for a destination; ok is false when there is none.
-func (s *Switch) forward(dst wire.LID) (output int, ok bool) {
-	if int(dst) >= len(s.routes) || s.routes[dst] == NoRoute {
+func (c *chassis) forward(dst wire.LID) (output int, ok bool) {
+	if int(dst) >= len(c.routes) || c.routes[dst] == NoRoute {
 		return 0, false
 	}
-	return int(s.routes[dst]), true
+	return int(c.routes[dst]), true
 }

@@ -32,17 +32,14 @@ type Config struct {
 
 // Switch is an input-buffered, cut-through switch.
 type Switch struct {
-	ports   []*port.Port
+	chassis
 	ingress []ingress
 	egress  []egress
-	out     port.Outbox
-	rec     trace.Recorder
 	point   cp.Point // nil: nothing is marked
 
 	slots  []slot
 	free   int32 // list of free slots
 	fullAt []int // by input
-	routes []port.ID
 
 	delay        unit.Duration
 	single       bool
@@ -50,26 +47,24 @@ type Switch struct {
 	packet       int
 	countSending bool
 
-	lines   *agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
 	headers *agenda.Agenda // by input: when its next frame may be forwarded
-	dirty   []int          // outputs to serve in this Advance, in order
-	isDirty []bool
 }
 
 // New returns a switch that reports to sink.
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
-		ports: make([]*port.Port, n), ingress: make([]ingress, n), egress: make([]egress, n),
-		rec: trace.NewRecorder(c.Index, events), free: none, fullAt: make([]int, n), routes: c.Routes,
+		ingress: make([]ingress, n), egress: make([]egress, n), free: none, fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
-		lines: agenda.New(2 * n), headers: agenda.New(n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
+		headers: agenda.New(n),
+	}
+	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
+		return nil, err
 	}
 	for i, pc := range c.Ports {
 		if c.Packet < 1 || pc.Room < c.Packet {
 			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d", i, pc.Room, c.Packet)
 		}
-		s.ports[i] = port.New(port.ID(i), pc, &s.out, &s.rec)
 		s.fullAt[i] = pc.Room
 		if c.FullAt > 0 {
 			s.fullAt[i] = min(c.FullAt, pc.Room)
@@ -78,22 +73,11 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		for lane := range s.egress[i].queue {
 			s.egress[i].queue[lane] = fifo{none, none}
 		}
-		s.lines.Set(s.resendSlot(i), 0)
-	}
-	for lid, p := range c.Routes {
-		if p != NoRoute && int(p) >= n {
-			return nil, fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, n)
-		}
 	}
 	var err error
 	s.point, err = cp.New(c.Marking, n, &s.rec)
 	return s, err
 }
-
-// The slots of lines: of what is due at the same instant, lines that become idle
-// come first, then flow control packets that are only repeated; each by port.
-func (s *Switch) lineSlot(p int) int   { return p }
-func (s *Switch) resendSlot(p int) int { return len(s.ports) + p }
 
 // Receive takes in a frame, of which the header has been read. What follows from
 // it is done by Advance, once all frames of that instant are in.
@@ -112,11 +96,6 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		return
 	}
 	s.enqueue(s.store(now, p, output, &a))
-}
-
-// wake makes the next Advance serve an output.
-func (s *Switch) wake(now unit.Time, p int) {
-	s.lines.Set(s.lineSlot(p), now)
 }
 
 // Advance does what is due: it ends transmissions and lets idle outputs take the
@@ -154,14 +133,6 @@ func (s *Switch) settle(now unit.Time) {
 		}
 	}
 	s.flush(now)
-}
-
-// touch notes that an output is to be served.
-func (s *Switch) touch(p int) {
-	if !s.isDirty[p] {
-		s.isDirty[p] = true
-		s.dirty = append(s.dirty, p)
-	}
 }
 
 // touchFed notes the outputs that frames of an input wait for: the input can feed
@@ -204,17 +175,6 @@ func (s *Switch) admit(now unit.Time, p int) {
 	// The schemes of an input-buffered switch mark; none gives back a notification.
 	s.point.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
 }
-
-// Apply makes a change from outside.
-func (s *Switch) Apply(now unit.Time, e port.Event) {
-	s.ports[e.Port].Apply(now, e)
-	if e.Kind != port.RateChange { // what waits may go on, or no more
-		s.wake(now, int(e.Port))
-	}
-}
-
-// Poll takes the next frame for a link.
-func (s *Switch) Poll() (port.Transmission, bool) { return s.out.Poll() }
 
 // Deadline returns when Advance has something to do.
 func (s *Switch) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }

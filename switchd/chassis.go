@@ -1,0 +1,71 @@
+package switchd
+
+import (
+	"fmt"
+
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// chassis is what all kinds of switches have: ports, a table of routes, and what
+// falls due at their lines.
+type chassis struct {
+	ports  []*port.Port
+	routes []port.ID
+	out    port.Outbox
+	rec    trace.Recorder
+
+	lines   *agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
+	dirty   []int          // outputs to serve in this Advance, in order
+	isDirty []bool
+}
+
+// assemble makes the ports of a switch.
+func (c *chassis) assemble(index int, ports []port.Config, routes []port.ID, events trace.Sink) error {
+	n := len(ports)
+	*c = chassis{
+		ports: make([]*port.Port, n), routes: routes, rec: trace.NewRecorder(index, events),
+		lines: agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
+	}
+	for i, pc := range ports {
+		c.ports[i] = port.New(port.ID(i), pc, &c.out, &c.rec)
+		c.lines.Set(c.resendSlot(i), 0)
+	}
+	for lid, p := range routes {
+		if p != NoRoute && int(p) >= n {
+			return fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, n)
+		}
+	}
+	return nil
+}
+
+// The slots of lines: of what is due at the same instant, lines that become idle
+// come first, then flow control packets that are only repeated; each by port.
+func (c *chassis) lineSlot(p int) int   { return p }
+func (c *chassis) resendSlot(p int) int { return len(c.ports) + p }
+
+// wake makes the next Advance serve an output.
+func (c *chassis) wake(now unit.Time, p int) {
+	c.lines.Set(c.lineSlot(p), now)
+}
+
+// touch notes that an output is to be served.
+func (c *chassis) touch(p int) {
+	if !c.isDirty[p] {
+		c.isDirty[p] = true
+		c.dirty = append(c.dirty, p)
+	}
+}
+
+// Apply makes a change from outside.
+func (c *chassis) Apply(now unit.Time, e port.Event) {
+	c.ports[e.Port].Apply(now, e)
+	if e.Kind != port.RateChange { // what waits may go on, or no more
+		c.wake(now, int(e.Port))
+	}
+}
+
+// Poll takes the next frame for a link.
+func (c *chassis) Poll() (port.Transmission, bool) { return c.out.Poll() }
