@@ -1,0 +1,80 @@
+package switchd
+
+import (
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// memory is the account of a shared memory: who has how much of it, and which inputs
+// are to stop sending.
+//
+// It is divided into partitions, one for each input, or it is one pool for all. Each
+// input has watermarks on what it has taken itself: for all of it (PAUSE), or for
+// each priority (PFC).
+type memory struct {
+	room   unit.Size   // of a partition, or of the pool
+	pooled bool        // there is one pool
+	used   []unit.Size // by partition; the pool is the first
+	marks  []port.Buffer
+	pfc    bool  // watermarks are by priority
+	flow   uint8 // PFC: the priorities that have flow control, a bit each
+}
+
+func newMemory(c *OutputQueuedConfig, inputs int) memory {
+	m := memory{room: c.Memory, pooled: c.Pooled, used: make([]unit.Size, 1), marks: make([]port.Buffer, inputs*port.Priorities), pfc: c.pfc(), flow: c.Lossless}
+	if !c.Pooled {
+		m.room /= unit.Size(inputs)
+		m.used = make([]unit.Size, inputs)
+	}
+	for i := range m.marks {
+		m.marks[i] = port.NewBuffer(port.BufferConfig{Room: c.Memory, High: c.High, Low: c.Low})
+	}
+	return m
+}
+
+// partition returns where the account of an input's room is.
+func (m *memory) partition(input int) *unit.Size {
+	if m.pooled {
+		return &m.used[0]
+	}
+	return &m.used[input]
+}
+
+// class returns the class that the watermarks of a priority belong to.
+func (m *memory) class(lane uint8) uint8 {
+	if m.pfc {
+		return lane
+	}
+	return 0
+}
+
+// mark returns the watermarks of an input and a priority.
+func (m *memory) mark(input int, lane uint8) *port.Buffer {
+	return &m.marks[input*port.Priorities+int(m.class(lane))]
+}
+
+// store takes n bytes for an input. It reports false, and takes nothing, when there
+// is no room.
+func (m *memory) store(input int, lane uint8, n unit.Size) bool {
+	used := m.partition(input)
+	if *used+n > m.room || !m.mark(input, lane).Store(n) {
+		return false
+	}
+	*used += n
+	return true
+}
+
+// free gives n bytes back.
+func (m *memory) free(input int, lane uint8, n unit.Size) {
+	*m.partition(input) -= n
+	m.mark(input, lane).Free(n)
+}
+
+// taken returns how much an input has taken: of the priority, where watermarks are by
+// priority.
+func (m *memory) taken(input int, lane uint8) unit.Size { return m.mark(input, lane).Used() }
+
+// stopped reports whether the sender at an input is to stop.
+func (m *memory) stopped(input int, lane uint8) bool {
+	return (!m.pfc || m.flow>>lane&1 == 1) && m.mark(input, lane).Stopped()
+}

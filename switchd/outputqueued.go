@@ -1,0 +1,387 @@
+package switchd
+
+import (
+	"fmt"
+
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// OutputQueuedConfig describes a switch with a shared memory that queues at its
+// outputs.
+type OutputQueuedConfig struct {
+	Index   int           // of the machine in the fabric, for events
+	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
+	Routes  []port.ID     // by LID: the port towards it, or NoRoute
+	Address wire.LID      // of the switch, for the notifications that it sends
+
+	// Delay is from the first bit in to the first bit out, at the least (CutThrough), or
+	// from the last bit in.
+	Delay      unit.Duration
+	CutThrough bool // a frame is forwarded once its header is in; by default once it is whole
+
+	Memory      unit.Size // all of it
+	Pooled      bool      // shared by all inputs; by default each has an equal part
+	OutputLimit unit.Size // of the queue of one output; more is dropped; 0: only Memory counts
+	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
+	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
+
+	Point cp.Point // nil: nobody is told of congestion
+}
+
+// pfc reports whether flow control is by priority.
+func (c *OutputQueuedConfig) pfc() bool {
+	return len(c.Ports) > 0 && c.Ports[0].FlowControl == port.PriorityPauseFrames
+}
+
+// OutputQueued is a switch with a shared memory and a queue for each priority at each
+// output. A frame is in the memory from when it comes until its tail has left; it is
+// accounted to the input by which it came, and when that has taken too much, the
+// sender there is told PAUSE.
+type OutputQueued struct {
+	chassis
+	memory  memory
+	inputs  []input
+	outputs []output
+	point   cp.Point
+
+	slots []queued
+	free  int32 // list of free slots
+
+	delay       unit.Duration
+	cut         bool
+	lossless    bool // PAUSE: every frame has flow control
+	outputLimit unit.Size
+	headers     *agenda.Agenda // by input: when its next frame may be forwarded
+}
+
+// queued is a frame in the memory.
+type queued struct {
+	frame    wire.Frame
+	length   unit.Size // on the line
+	input    int32     // none: the switch itself has sent it
+	output   int32
+	tail     unit.Time // when all of it is in
+	eligible unit.Time // when it may be forwarded at the earliest
+	next     int32     // in the queue that it is in, or in the list of free slots
+}
+
+// input is the input side of a port: the frames that are not eligible yet, in order.
+type input struct{ arriving fifo }
+
+// output is the output side of a port.
+type output struct {
+	queue   [port.Priorities]fifo // in the order in which frames became eligible
+	bytes   [port.Priorities]unit.Size
+	total   unit.Size // of all priorities
+	coming  unit.Size // for it, but not in its queue yet
+	waiting int       // frames
+	block   [port.Priorities]port.Block
+	sending int32 // the slot whose frame is on the line, or none
+}
+
+// NewOutputQueued returns a switch that reports to sink.
+func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, error) {
+	n := len(c.Ports)
+	switch {
+	case n == 0 || c.Memory < unit.Size(n):
+		return nil, fmt.Errorf("a memory of %v for %d ports: it must hold a frame for each", c.Memory, n)
+	case c.Low > c.High || c.High > c.Memory || c.Low < 0:
+		return nil, fmt.Errorf("watermarks of %v and %v in a memory of %v: low, high and the memory must rise", c.High, c.Low, c.Memory)
+	case c.Delay < 0 || c.OutputLimit < 0:
+		return nil, fmt.Errorf("a delay of %v and an output limit of %v: they cannot be negative", c.Delay, c.OutputLimit)
+	}
+	for i := range c.Ports {
+		if f := c.Ports[i].FlowControl; f == port.Credits || f != c.Ports[0].FlowControl {
+			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
+		}
+	}
+	s := &OutputQueued{
+		memory: newMemory(&c, n), inputs: make([]input, n), outputs: make([]output, n), point: c.Point, free: none,
+		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
+		headers: agenda.New(n),
+	}
+	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
+		return nil, err
+	}
+	for i := range s.inputs {
+		s.inputs[i].arriving = fifo{none, none}
+		s.outputs[i].sending = none
+		for class := range s.outputs[i].queue {
+			s.outputs[i].queue[class] = fifo{none, none}
+		}
+	}
+	return s, nil
+}
+
+// Receive takes in a frame: its header, or all of it. What follows is done by
+// Advance, once all frames of that instant are in.
+func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
+	p := int(id)
+	pt := s.ports[p]
+	if !pt.Receive(now, &a) {
+		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now { // the peer may have let go
+			s.wake(now, p)
+		}
+		return
+	}
+	out, ok := s.forward(a.Frame.Dst)
+	if !ok {
+		pt.Discard(now, &a.Frame, trace.NoRoute)
+		return
+	}
+	lane := a.Frame.Lane
+	if s.outputLimit > 0 && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
+		pt.Refused(now, &a, s.memory.taken(p, lane), false)
+		return
+	}
+	if !s.memory.store(p, lane, a.Length) {
+		pt.Refused(now, &a, s.memory.taken(p, lane), s.keeps(lane))
+		return
+	}
+	pt.Stored(now, &a, s.memory.taken(p, lane))
+	if s.memory.stopped(p, lane) {
+		pt.Stop(now, s.memory.class(lane))
+		s.wake(now, p)
+	}
+	s.arrive(now, p, out, &a)
+}
+
+// keeps reports whether flow control promises that no frame of a priority is lost.
+func (s *OutputQueued) keeps(lane uint8) bool {
+	return s.lossless || s.memory.pfc && s.memory.flow>>lane&1 == 1
+}
+
+// arrive gives a frame a slot and says when it may be forwarded.
+func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
+	flight := s.ports[p].Propagation()
+	head, tail := a.Head.Add(flight), a.Tail.Add(flight)
+	eligible := tail.Add(s.delay)
+	if s.cut {
+		// The line must not run dry: the frame ends no earlier than its tail comes.
+		dry := tail - unit.Time(s.ports[out].Line().Serialise(a.Length))
+		eligible = max(head.Add(s.delay), dry)
+	}
+	s.outputs[out].coming += a.Length
+	id := s.take()
+	s.slots[id] = queued{frame: a.Frame, length: a.Length, input: int32(p), output: int32(out), tail: tail, eligible: max(now.Add(-a.Late), eligible), next: none}
+	q := &s.inputs[p].arriving
+	if s.push(q, id); q.head == id {
+		s.headers.Set(p, s.slots[id].eligible)
+	}
+}
+
+// take returns a free slot.
+func (s *OutputQueued) take() int32 {
+	id := s.free
+	if id == none {
+		s.slots = append(s.slots, queued{})
+		return int32(len(s.slots) - 1)
+	}
+	s.free = s.slots[id].next
+	return id
+}
+
+// push puts a slot at the end of a queue.
+func (s *OutputQueued) push(q *fifo, id int32) {
+	if q.tail == none {
+		q.head = id
+	} else {
+		s.slots[q.tail].next = id
+	}
+	q.tail = id
+}
+
+// pop takes the first slot of a queue.
+func (s *OutputQueued) pop(q *fifo) int32 {
+	id := q.head
+	q.head = s.slots[id].next
+	if q.head == none {
+		q.tail = none
+	}
+	s.slots[id].next = none
+	return id
+}
+
+// Advance does what is due: it ends transmissions, queues the frames that may be
+// forwarded, and then lets idle outputs send.
+func (s *OutputQueued) Advance(now unit.Time) {
+	for s.lines.Next() <= now || s.headers.Next() <= now {
+		for {
+			slot, due := s.lines.First()
+			if due > now {
+				break
+			}
+			s.lines.Set(slot, unit.Never)
+			p := slot % len(s.ports)
+			s.touch(p)
+			if slot < len(s.ports) && s.outputs[p].sending != none && s.ports[p].Line().Free() <= now {
+				s.complete(now, p)
+			}
+		}
+		for {
+			p, due := s.headers.First()
+			if due > now {
+				break
+			}
+			s.admit(now, p)
+		}
+		for _, p := range s.dirty {
+			s.isDirty[p] = false
+			s.serve(now, p)
+		}
+		s.dirty = s.dirty[:0]
+	}
+}
+
+// admit queues the next frame of an input at its output. The congestion point sees the
+// queue with it.
+func (s *OutputQueued) admit(now unit.Time, p int) {
+	q := &s.inputs[p].arriving
+	id := s.pop(q)
+	next := unit.Never
+	if q.head != none {
+		next = s.slots[q.head].eligible
+	}
+	s.headers.Set(p, next)
+	sl := &s.slots[id]
+	s.outputs[sl.output].coming -= sl.length
+	s.enqueue(now, id)
+	if s.point == nil || sl.frame.Kind != wire.Data {
+		return
+	}
+	out := int(sl.output)
+	feedback, ok := s.point.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane]})
+	if ok {
+		s.send(now, &feedback)
+	}
+}
+
+// enqueue puts a frame at the end of its output's queue.
+func (s *OutputQueued) enqueue(now unit.Time, id int32) {
+	sl := &s.slots[id]
+	o := &s.outputs[sl.output]
+	lane := sl.frame.Lane
+	s.push(&o.queue[lane], id)
+	o.bytes[lane] += sl.length
+	o.total += sl.length
+	o.waiting++
+	s.report(now, int(sl.output), lane)
+	s.touch(int(sl.output))
+}
+
+// report tells how long a queue is.
+func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Queue, Port: uint16(p), Lane: lane, A: int64(s.outputs[p].total), B: int64(s.outputs[p].bytes[lane])})
+}
+
+// send puts a frame of the switch itself, a notification, on its way. It takes no
+// input's memory: notifications are few, and short.
+func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
+	out, ok := s.forward(f.Dst)
+	if !ok {
+		return // the source has no way back; what was sampled has one there
+	}
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))})
+	id := s.take()
+	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now, next: none}
+	s.enqueue(now, id)
+}
+
+// serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
+// highest priority that the peer has not stopped.
+func (s *OutputQueued) serve(now unit.Time, p int) {
+	pt, o := s.ports[p], &s.outputs[p]
+	pt.Control(now)
+	wake := unit.Never
+	for lane := port.Priorities - 1; lane >= 0; lane-- {
+		block := port.Open
+		if head := o.queue[lane].head; head != none {
+			a := pt.MaySend(now, &s.slots[head].frame)
+			if tail := s.slots[head].tail; a.Block == port.Open && tail > now {
+				// It is still coming in, and the line may run faster than when it came.
+				if at := tail - unit.Time(pt.Line().Serialise(s.slots[head].length)); at > now {
+					a = port.Answer{Block: port.LineBusy, Until: at}
+				}
+			}
+			wake = min(wake, a.Until)
+			switch a.Block {
+			case port.Open:
+				s.start(now, p, lane)
+				wake = min(wake, pt.Line().Free())
+				if o.queue[lane].head != none {
+					block = port.LineBusy
+				}
+			default:
+				block = a.Block
+			}
+		}
+		if block != o.block[lane] {
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), Lane: uint8(lane), A: int64(block), B: int64(o.block[lane])})
+			o.block[lane] = block
+		}
+	}
+	if free := pt.Line().Free(); free > now && (o.sending != none || pt.Owes()) {
+		wake = min(wake, free)
+	}
+	s.lines.Set(s.lineSlot(p), wake)
+	s.lines.Set(s.resendSlot(p), pt.Resend())
+}
+
+// start puts the oldest frame of a priority on the line.
+func (s *OutputQueued) start(now unit.Time, p, lane int) {
+	o := &s.outputs[p]
+	id := s.pop(&o.queue[lane])
+	sl := &s.slots[id]
+	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
+	o.bytes[lane] -= sl.length
+	o.total -= sl.length
+	o.waiting--
+	if s.point != nil && sl.frame.Kind == wire.Data {
+		why := s.point.Dequeue(now, &sl.frame, cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane]})
+		if why != trace.NoReason {
+			note.Reason = uint8(why)
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
+		}
+	}
+	at := now
+	if b := o.block[lane]; b != port.Paused && b != port.Down {
+		// Nothing but these has kept it: to be told the time late costs the line nothing.
+		at = min(now, max(sl.eligible, s.ports[p].Line().Free()))
+	}
+	o.sending = id
+	s.ports[p].StartAt(now, at, &sl.frame, note)
+	s.report(now, p, uint8(lane))
+}
+
+// complete ends a transmission: the tail has left, and its memory is free.
+func (s *OutputQueued) complete(now unit.Time, p int) {
+	o := &s.outputs[p]
+	id := o.sending
+	o.sending = none
+	sl := &s.slots[id]
+	if in := int(sl.input); sl.input != none {
+		lane := sl.frame.Lane
+		was := s.memory.stopped(in, lane)
+		s.memory.free(in, lane, sl.length)
+		s.ports[in].Released(now, &sl.frame, s.memory.taken(in, lane))
+		if was && !s.memory.stopped(in, lane) {
+			s.ports[in].Resume(now, s.memory.class(lane))
+			s.touch(in)
+		}
+	}
+	sl.next, s.free = s.free, id
+}
+
+// Apply makes a change from outside.
+func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
+	s.chassis.Apply(now, e)
+	s.wake(now, int(e.Port))
+}
+
+// Deadline returns when Advance has something to do.
+func (s *OutputQueued) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }

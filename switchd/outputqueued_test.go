@@ -1,0 +1,372 @@
+package switchd_test
+
+import (
+	"strings"
+	"testing"
+
+	"fabemu/switchd"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// A frame leaves once it is whole and the delay has passed.
+func TestStoreAndForward(t *testing.T) {
+	p := newPlant(t, outputQueued(2))
+	p.offer(0, ether(1, 1, 0), 1)
+	p.run(10 * 1000 * ns)
+	// Two lines, two flights, and the delay between.
+	want := 2*t1500 + 2*100*ns + 40*ns
+	if got := p.stations[1].came; len(got) != 1 || got[0].at != want {
+		t.Errorf("it came %+v, want at %v", got, want)
+	}
+	p.whole()
+}
+
+// With cut-through it leaves once its header is in and the delay has passed.
+func TestCutThroughOfAnOutputQueue(t *testing.T) {
+	c := outputQueued(2)
+	c.CutThrough = true
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 1, 0), 1)
+	p.run(10 * 1000 * ns)
+	want := t1500 + 2*100*ns + 40*ns
+	if got := p.stations[1].came; len(got) != 1 || got[0].at != want {
+		t.Errorf("it came %+v, want at %v", got, want)
+	}
+}
+
+// A frame that cuts through to a faster line waits, so that the line does not run
+// dry before its tail is in.
+func TestCutThroughToAFasterLine(t *testing.T) {
+	c := outputQueued(2)
+	c.CutThrough = true
+	c.Ports[0].Rate = tenGig / 10
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 1, 0), 1)
+	p.run(100 * 1000 * ns)
+	want := 10*t1500 + 2*100*ns // the tail comes, and has left at that instant
+	if got := p.stations[1].came; len(got) != 1 || got[0].at != want {
+		t.Errorf("it came %+v, want at %v", got, want)
+	}
+}
+
+// Of what waits, the highest priority goes first; a frame that has begun is not
+// interrupted. Within a priority the order is that of arrival.
+func TestStrictPriority(t *testing.T) {
+	c := outputQueued(4)
+	c.Memory, c.High, c.Low = 4*200000, 0, 0
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 3, 1), 20)
+	p.offer(1, ether(2, 3, 5), 20)
+	p.offer(2, ether(3, 3, 5), 20)
+	p.run(100 * t1500)
+	var first []uint32
+	for _, a := range p.stations[3].came[:40] {
+		first = append(first, a.frame.QP)
+	}
+	low := 0
+	for i, qp := range first {
+		if qp == 1 {
+			low++
+			if i > 1 {
+				t.Errorf("frame %d is of the low priority", i)
+			}
+		}
+	}
+	if n := p.inOrder(3); n[1] != 20 || n[2] != 20 || n[3] != 20 || low > 1 {
+		t.Errorf("%v came, %d of the low priority among the first", n, low)
+	}
+	p.whole()
+}
+
+// Senders that all want one output get equal shares of it, at its full rate, and
+// nothing is lost: each input is told PAUSE when it has taken its part.
+func TestIncastIsLosslessAndFair(t *testing.T) {
+	for _, pooled := range []bool{false, true} {
+		c := outputQueued(9)
+		c.Pooled = pooled
+		p := newPlant(t, c)
+		for i := range 8 {
+			p.offer(i, ether(uint32(i+1), 8, 0), 1000)
+		}
+		p.run(2000 * t1500)
+		n := p.inOrder(8)
+		total := 0
+		for flow, k := range n {
+			total += k
+			if k < 225 || k > 275 {
+				t.Errorf("pooled %v: flow %d has %d of 2000 frames, want an eighth", pooled, flow, k)
+			}
+		}
+		if total < 1990 {
+			t.Errorf("pooled %v: %d frames in 2000 packet times", pooled, total)
+		}
+		p.whole()
+		if p.count(trace.Start) == 0 {
+			t.Error("nothing started")
+		}
+	}
+}
+
+// An input is stopped at the high watermark, and lets go at the low one: its
+// occupancy goes up and down between them.
+func TestWatermarks(t *testing.T) {
+	p := newPlant(t, outputQueued(3))
+	p.offer(0, ether(1, 2, 0), 500)
+	p.offer(1, ether(2, 2, 0), 500)
+	p.run(900 * t1500)
+	highest, lets := int64(0), 0
+	for _, e := range p.events {
+		if kind, _, _ := trace.FrameOf(e.A); e.Kind == trace.Arrive && kind == wire.Data && e.Port == 0 {
+			highest = max(highest, e.B)
+		}
+	}
+	told := p.stations[0].told
+	for i, quanta := range told {
+		if quanta == 0 {
+			lets++
+		}
+		if i > 0 && (quanta == 0) == (told[i-1] == 0) {
+			t.Errorf("it was told %d quanta, and then %d: it stops and lets go by turns", told[i-1], quanta)
+		}
+	}
+	if highest < 20000 || highest > 20000+4*mtu {
+		t.Errorf("the input had %d bytes at most, want about the high watermark of 20000", highest)
+	}
+	if lets < 10 {
+		t.Errorf("%d PAUSE frames, %d of them let go", len(told), lets)
+	}
+	p.whole()
+}
+
+// PFC stops one priority and leaves the others alone: what is held back behind a
+// slow station is held back in its priority.
+func TestPFCStopsOnePriority(t *testing.T) {
+	for _, kind := range []port.FlowControl{port.PauseFrames, port.PriorityPauseFrames} {
+		c := outputQueued(4)
+		for i := range c.Ports {
+			c.Ports[i].FlowControl = kind
+		}
+		c.Memory, c.Lossless = 4*100000, 0xFF
+		p := newPlant(t, c)
+		p.stations[2].port.Stop(0, 3) // a receiver that takes nothing of priority 3; PAUSE knows no priorities
+		p.offer(0, ether(1, 2, 3), 1000)
+		p.offer(0, ether(2, 3, 2), 1000)
+		p.run(900 * t1500)
+		blocked, victim := p.inOrder(2)[1], p.inOrder(3)[2]
+		if blocked > 0 && kind == port.PriorityPauseFrames {
+			t.Errorf("%v: %d frames came to the station that had stopped them", kind, blocked)
+		}
+		if kind == port.PauseFrames && victim > 100 {
+			t.Errorf("PAUSE: the victim has %d frames: it should be stuck behind the other flow", victim)
+		}
+		if kind == port.PriorityPauseFrames && victim < 800 {
+			t.Errorf("PFC: the victim has %d frames, want nearly all 900", victim)
+		}
+		p.whole()
+	}
+}
+
+// Without flow control what there is no room for is dropped, where it comes, and
+// counted; all else arrives.
+func TestDropsWithoutFlowControl(t *testing.T) {
+	c := outputQueued(5)
+	for i := range c.Ports {
+		c.Ports[i].FlowControl = port.NoFlowControl
+	}
+	p := newPlant(t, c)
+	for i := range 4 {
+		p.offer(i, ether(uint32(i+1), 4, 0), 300)
+	}
+	p.run(1500 * t1500)
+	came := len(p.stations[4].came)
+	dropped := p.count(trace.Drop, trace.BufferFull)
+	if dropped == 0 || came+dropped != 1200 || p.count(trace.Drop) != dropped {
+		t.Errorf("%d came, %d were dropped, of 1200", came, dropped)
+	}
+	p.inOrder(4)
+	if len(p.broken) > 0 {
+		t.Errorf("a drop without flow control is no violation: %+v", p.broken[0])
+	}
+}
+
+// With flow control, a memory without headroom above the watermark is overrun, and
+// that is a violation.
+func TestOverrunIsAViolation(t *testing.T) {
+	c := outputQueued(5)
+	c.High, c.Low = 29000, 20000
+	p := newPlant(t, c)
+	for i := range 4 {
+		p.offer(i, ether(uint32(i+1), 4, 0), 500)
+	}
+	p.run(500 * t1500)
+	if p.count(trace.Violation, trace.Overrun) == 0 {
+		t.Error("a memory without headroom was not overrun")
+	}
+}
+
+// The queue of an output has a limit of its own.
+func TestOutputLimit(t *testing.T) {
+	c := outputQueued(3)
+	c.OutputLimit = 10 * mtu
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 2, 0), 100)
+	p.offer(1, ether(2, 2, 0), 100)
+	p.run(500 * t1500)
+	longest := int64(0)
+	for _, e := range p.events {
+		if e.Kind == trace.Queue && e.Port == 2 {
+			longest = max(longest, e.A)
+		}
+	}
+	dropped := p.count(trace.Drop, trace.BufferFull)
+	if longest != 10*mtu || dropped == 0 || len(p.stations[2].came)+dropped != 200 {
+		t.Errorf("the queue had %d bytes, %d came, %d were dropped", longest, len(p.stations[2].came), dropped)
+	}
+}
+
+// teller is a congestion point that tells of each tenth frame.
+type teller struct {
+	n     map[uint32]int
+	bytes []unit.Size
+}
+
+func (c *teller) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
+	c.bytes = append(c.bytes, q.Bytes)
+	c.n[f.QP]++
+	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Fb: 9, Octets: 14}, c.n[f.QP]%10 == 0
+}
+
+func (*teller) Dequeue(unit.Time, *wire.Frame, cp.Queue) trace.Reason { return trace.NoReason }
+
+// A notification goes to the source of the frame, past what waits there.
+func TestNotificationsGoToTheSource(t *testing.T) {
+	c := outputQueued(3)
+	point := &teller{n: make(map[uint32]int)}
+	c.Point = point
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 2, 0), 100)
+	p.offer(2, ether(2, 0, 0), 100) // the way back is busy
+	p.run(300 * t1500)
+	told := 0
+	for _, a := range p.stations[0].came {
+		if a.frame.Kind == wire.Notification {
+			told++
+			if a.frame.QP != 1 || a.frame.Fb != 9 {
+				t.Errorf("it was told %+v", a.frame)
+			}
+		}
+	}
+	if told != 10 || p.count(trace.Notify) != 20 {
+		t.Errorf("%d notifications came to the first source, %d were sent; want 10, 20", told, p.count(trace.Notify))
+	}
+	for i, b := range point.bytes {
+		if b < mtu {
+			t.Fatalf("frame %d joined a queue of %v: it counts itself", i, b)
+		}
+	}
+	p.whole()
+}
+
+// What the queue event says is what waits.
+func TestQueueEventsAddUp(t *testing.T) {
+	p := newPlant(t, outputQueued(3))
+	p.offer(0, ether(1, 2, 0), 50)
+	p.offer(1, ether(2, 2, 7), 50)
+	p.run(300 * t1500)
+	last := make(map[uint8]int64)
+	for _, e := range p.events {
+		if e.Kind != trace.Queue || e.Port != 2 {
+			continue
+		}
+		last[e.Lane] = e.B
+		if sum := last[0] + last[7]; e.A != sum {
+			t.Fatalf("%d bytes wait in all, %d in the two priorities", e.A, sum)
+		}
+	}
+	if last[0] != 0 || last[7] != 0 {
+		t.Errorf("in the end %v bytes wait", last)
+	}
+}
+
+func TestOutputQueuedMistakes(t *testing.T) {
+	for want, change := range map[string]func(*switchd.OutputQueuedConfig){
+		"for 3 ports":        func(c *switchd.OutputQueuedConfig) { c.Memory = 2 },
+		"must rise":          func(c *switchd.OutputQueuedConfig) { c.Low = c.High + 1 },
+		"the memory must":    func(c *switchd.OutputQueuedConfig) { c.High = c.Memory + 1 },
+		"cannot be negative": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
+		"flow control credit": func(c *switchd.OutputQueuedConfig) {
+			for i := range c.Ports {
+				c.Ports[i].FlowControl = port.Credits
+			}
+		},
+		"port 1 has flow control pfc": func(c *switchd.OutputQueuedConfig) { c.Ports[1].FlowControl = port.PriorityPauseFrames },
+		"there are 3 ports":           func(c *switchd.OutputQueuedConfig) { c.Routes[1] = 3 },
+	} {
+		c := outputQueued(3)
+		change(&c)
+		if _, err := switchd.NewOutputQueued(c, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// Random traffic, random flow control, random memory: what was offered has come or was
+// dropped, each flow in order, and in the end the memory is empty.
+func FuzzOutputQueued(f *testing.F) {
+	f.Add(uint64(1), uint8(0), false, false)
+	f.Add(uint64(2), uint8(1), true, false)
+	f.Add(uint64(3), uint8(2), false, true)
+	f.Add(uint64(4), uint8(2), true, true)
+	f.Fuzz(func(t *testing.T, seed uint64, kind uint8, pooled, cut bool) {
+		r := unit.NewRandom(seed, 1)
+		n := 2 + int(r.Below(5))
+		c := outputQueued(n)
+		c.Pooled, c.CutThrough, c.Lossless = pooled, cut, uint8(r.Uint64())
+		c.Memory = unit.Size(n) * unit.Size(20000+r.Below(40000))
+		c.High = c.Memory / unit.Size(n) / 3
+		c.Low = c.High / 2
+		for i := range c.Ports {
+			c.Ports[i].FlowControl = port.PauseFrames + port.FlowControl(kind%3)
+			c.Ports[i].Rate = tenGig / unit.Rate(1+r.Below(4))
+		}
+		p := newPlant(t, c)
+		offered := 0
+		for i := range 3 * n {
+			from, to := int(r.Below(uint64(n))), int(r.Below(uint64(n)))
+			k := int(r.Below(60))
+			p.offer(from, ether(uint32(i+1), to, uint8(r.Below(8))), k)
+			offered += k
+		}
+		p.run(unit.Time(offered+100) * 8 * t1500)
+		came := 0
+		for i := range n {
+			for _, k := range p.inOrder(i) {
+				came += k
+			}
+		}
+		dropped := p.count(trace.Drop)
+		if came+dropped != offered {
+			t.Errorf("%d offered, %d came, %d dropped", offered, came, dropped)
+		}
+		left := make(map[uint16]int64)
+		for _, e := range p.events {
+			if e.Kind == trace.Queue {
+				left[e.Port] = e.A
+			}
+		}
+		for at, bytes := range left {
+			if bytes != 0 {
+				t.Errorf("in the end %d bytes wait for port %d", bytes, at)
+			}
+		}
+		for _, e := range p.broken {
+			if trace.Reason(e.A) != trace.Overrun {
+				t.Errorf("at %v, port %d: %v", e.At, e.Port, trace.Reason(e.A))
+			}
+		}
+	})
+}
