@@ -377,11 +377,5 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	sl.next, s.free = s.free, id
 }
 
-// Apply makes a change from outside.
-func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
-	s.chassis.Apply(now, e)
-	s.wake(now, int(e.Port))
-}
-
 // Deadline returns when Advance has something to do.
 func (s *OutputQueued) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }

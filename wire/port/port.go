@@ -76,6 +76,9 @@ func (p *Port) untold() {
 // Line returns the port's transmitter.
 func (p *Port) Line() *Line { return &p.line }
 
+// Framing says which length of a frame paces the line.
+func (p *Port) Framing() wire.Framing { return p.framing }
+
 // Propagation returns the time of flight from the peer.
 func (p *Port) Propagation() unit.Duration { return p.propagation }
 

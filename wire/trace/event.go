@@ -54,12 +54,18 @@ const (
 	// many packets of Flow are missing since the transfer before, 0 unless the fabric
 	// dropped some; B how many bytes of payload came since then.
 	TransferEnd
+	// Queue: the queue of Lane at egress Port has become longer or shorter. A is how much
+	// waits for the port in all lanes, B in this one, in bytes on the line.
+	Queue
+	// Notify: a congestion point sends a notification to the source of Flow, by Port. A is
+	// the quantised feedback; B is QOffset and QDelta, 16 bits each.
+	Notify
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "violation"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {
