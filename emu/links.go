@@ -9,6 +9,8 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/netns"
+	"fabemu/emu/topo"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -124,7 +126,9 @@ func (r *run) connectVeth(ctx context.Context, l *links) error {
 	for i, ports := range topology.Ends {
 		var ends [2]*link.Veth
 		for k, p := range ports {
-			if ends[k], err = p.Open(link.VethOptions{Buffer: r.buffer()}); err != nil {
+			o := vethOptions(&r.fabric.Wires[i])
+			o.Buffer = r.buffer()
+			if ends[k], err = p.Open(o); err != nil {
 				if ends[0] != nil {
 					l.closer = append(l.closer, ends[0])
 				}
@@ -137,6 +141,15 @@ func (r *run) connectVeth(ctx context.Context, l *links) error {
 		}
 	}
 	return nil
+}
+
+// vethOptions says how the frames of a wire stand on a veth pair: those of Ethernet
+// as they are.
+func vethOptions(w *topo.Wire) link.VethOptions {
+	if w.Link.FlowControl == "credit" {
+		return link.VethOptions{Largest: drive.MaxDatagram}
+	}
+	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}
 }
 
 // files says how many files a run needs to have open, where that is what is wrong.

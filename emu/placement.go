@@ -294,7 +294,7 @@ func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error)
 			l.close()
 			return nil, mistakef("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
 		}
-		end, err := openEnd(e, s)
+		end, err := openEnd(e, &f.Wires[e.Wire], s)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("link %s: %w", e.Link, err)
@@ -306,14 +306,14 @@ func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error)
 }
 
 // openEnd opens one end of a link of a part.
-func openEnd(e proc.End, s *scenario.Scenario) (link.Link, error) {
+func openEnd(e proc.End, w *topo.Wire, s *scenario.Scenario) (link.Link, error) {
 	switch {
 	case e.Kind == string(UDP) && e.FD > 0:
 		return link.AdoptUDP(e.FD)
 	case e.Kind == string(UDP):
 		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer})
 	case e.Kind == string(Veth) && e.FD > 0:
-		o := link.VethOptions{Largest: drive.MaxDatagram}
+		o := vethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)
 		if err != nil || len(peer) != len(o.Peer) {
 			return nil, mistakef("%q is no hardware address", e.PeerAddress)

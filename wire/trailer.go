@@ -9,8 +9,8 @@ import (
 // TrailerVersion is the version of the trailer's layout.
 const TrailerVersion = 1
 
-// trailerMagic ends every datagram of this program.
-const trailerMagic = 0xFAB1
+// TrailerMagic ends every datagram of this program: its last two bytes.
+const TrailerMagic = 0xFAB1
 
 // MaxTrailerDuration is the longest Duration that a trailer can hold, about 281 s
 // of model time.
@@ -70,7 +70,7 @@ func (t *Trailer) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Duration)<<16|uint64(t.Length)&0xFFFF)
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Seq)<<32|uint64(t.Run))
 	return binary.BigEndian.AppendUint64(b, uint64(t.Port)<<48|uint64(t.Incarnation)<<32|
-		uint64(t.Delimiter)<<24|TrailerVersion<<16|trailerMagic)
+		uint64(t.Delimiter)<<24|TrailerVersion<<16|TrailerMagic)
 }
 
 // ParseTrailer reads the trailer from the end of a datagram and returns what
@@ -86,7 +86,7 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	w := b[cut:]
 	last := binary.BigEndian.Uint64(w[40:])
 	switch {
-	case uint16(last) != trailerMagic:
+	case uint16(last) != TrailerMagic:
 		return Trailer{}, nil, refuse("Trailer.Magic", 46, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
 		return Trailer{}, nil, refuse("Trailer.Version", 45, ErrUnsupported)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/netns"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -21,12 +23,20 @@ import (
 //	interrupt SIGNAL COMMAND...   the command is sent the signal after half a second,
 //	                              and ends with status 3
 //	occupy PORT                   somebody else has this UDP port
+//
+// The condition namespaces holds where network namespaces can be made.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "namespaces" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return netns.Missing() == nil, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":     exits,

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"fabemu/emu/netns"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -149,6 +151,90 @@ func TestTailTellsOwnFramesFromOthers(t *testing.T) {
 				t.Errorf("%d bytes came as %d, or with other content", len(want), len(got))
 			}
 		}
+	}
+}
+
+// The frames of a fabric, each with its trailer behind it, arrive as they were sent
+// on a link of their family, and are read as what they are.
+func TestFramesOfTheFabricOverVeth(t *testing.T) {
+	const largest = wire.MaxFrameSize + wire.TrailerSize
+	ports := vethPorts(t, largest)
+	for _, c := range []struct {
+		family string
+		opts   link.VethOptions
+		frames []wire.Frame
+	}{
+		{"InfiniBand", link.VethOptions{}, []wire.Frame{
+			{Kind: wire.Data, Src: 1, Dst: 2, QP: 5, Payload: 2048}, {Kind: wire.Data, FECN: true, Src: 1, Dst: 2, QP: 5, PSN: 9, Payload: 4096},
+			{Kind: wire.Ack, BECN: true, Src: 2, Dst: 1, QP: 5}, {Kind: wire.FlowControl},
+		}},
+		{"Ethernet", link.VethOptions{Native: true, Tail: wire.TrailerMagic}, []wire.Frame{
+			{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0x12, Payload: 12},
+			{Kind: wire.Data, Family: wire.Ethernet, Lane: 0, FECN: true, Src: 3, Dst: 5, QP: 0x12, Payload: 1500},
+			{Kind: wire.Data, Family: wire.Ethernet, Lane: 7, Tagged: true, Src: 3, Dst: 5, QP: 0xAB0012, Payload: wire.MaxMSDU},
+			{Kind: wire.Pause, Src: 1, Quanta: 65535},
+			{Kind: wire.PriorityPause, Src: 1, Classes: 0x18, Stopped: 8, Quanta: 65535},
+			{Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Payload: 1500, Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2},
+		}},
+	} {
+		t.Run(c.family, func(t *testing.T) {
+			a, b := openVeth(t, ports[0], c.opts), openVeth(t, ports[1], c.opts)
+			buf := make([]byte, 2*largest)
+			for i, f := range c.frames {
+				trailer := wire.Trailer{Head: 1, Due: 2, Promise: 2, Seq: uint32(i), Run: 7, Delimiter: f.Delimiter()}
+				want := trailer.Append(f.Append(nil))
+				for _, way := range [][2]veth{{a, b}, {b, a}} {
+					send(t, way[0], want)
+					got := recv(t, way[1], buf)
+					if !bytes.Equal(got, want) {
+						t.Fatalf("%v came as\n%x, sent was\n%x", f.Kind, got[:min(len(got), 100)], want[:min(len(want), 100)])
+					}
+					tr, frame, err := wire.ParseTrailer(got)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if back, err := wire.Parse(tr.Delimiter, frame); err != nil || back != f || tr != trailer {
+						t.Errorf("%v is read as %+v, %v", f.Kind, back, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// An end goes on in another process, which knows no more of it than its descriptor
+// and its peer.
+func TestAdoptVeth(t *testing.T) {
+	ports := vethPorts(t, 3000)
+	for _, native := range []bool{false, true} {
+		a := openVeth(t, ports[0], link.VethOptions{Native: native})
+		b := openVeth(t, ports[1], link.VethOptions{Native: native, Buffer: 64 * unit.KiB})
+		copied, err := syscall.Dup(b.FD())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := link.AdoptVeth(copied, link.VethOptions{Native: native, Peer: ports[1].Peer, Largest: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		adopted := veth{v, ports[1]}
+		closeAtEnd(t, adopted)
+		if adopted.Granted() != b.Granted() || !bytes.Equal(adopted.Peer(), ports[1].Peer[:]) {
+			t.Errorf("buffer %v, peer %x; want %v, %x", adopted.Granted(), adopted.Peer(), b.Granted(), ports[1].Peer)
+		}
+		want := frame(ports[0], 0x8100, pattern(100, 1)...)
+		send(t, a, want)
+		if got := recv(t, adopted, make([]byte, 3000)); !bytes.Equal(got, want) {
+			t.Errorf("got %x, want %x", got, want)
+		}
+		send(t, adopted, want)
+		if got := recv(t, a, make([]byte, 3000)); !bytes.Equal(got, want) {
+			t.Errorf("back came %x, want %x", got, want)
+		}
+	}
+	udp, _ := udpPair(t, link.UDPOptions{})
+	if _, err := link.AdoptVeth(udp.FD(), link.VethOptions{Largest: 3000}); err == nil {
+		t.Error("a UDP socket was taken for a packet socket")
 	}
 }
 
