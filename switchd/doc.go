@@ -1,8 +1,11 @@
 // Package switchd is the switch: the machine between the endpoints.
 //
-// The switch of this package buffers at its inputs, as InfiniBand's do: credit on
-// a link is room in the buffer at its end. The way of a data frame through it is
-// the order of its files:
+// There are two kinds. Switch buffers at its inputs, as InfiniBand's do: credit on
+// a link is room in the buffer at its end. OutputQueued has one memory and queues at
+// its outputs, as Ethernet's do, and stops its senders by PAUSE. What they share is
+// in chassis.go and forward.go.
+//
+// The way of a data frame through the first is the order of its files:
 //
 //  1. switch.go, Receive: a frame's header is in; the frame is given to
 //  2. ingress.go: it takes a slot of the input's buffer and is registered: its
@@ -26,8 +29,21 @@
 // feeds one at a time; an output may then take a younger frame from another
 // input, and a frame may be bypassed so at most four times.
 //
+// Through the second, outputqueued.go:
+//
+//  1. Receive: the frame is whole, or its header is in; memory.go has room for it, or
+//     it is lost; when its input has taken too much the sender there is told PAUSE;
+//  2. admit: the delay has passed, it joins the queue of its output and priority, and
+//     the congestion point sees the queue: it may send a notification to the source;
+//  3. serve: an idle line takes the oldest frame of the highest priority that the peer
+//     has not stopped;
+//  4. complete: its tail has left, its memory is free, and the sender at its input may
+//     go on if enough is.
+//
 // # Limitations
 //
-// Input-buffered switches only so far. Frames of the data lane and of the ACK lane
-// are kept apart in queues and buffers; only data is marked.
+// Of the first kind frames of the data lane and of the ACK lane are kept apart in
+// queues and buffers; only data is marked. Of the second, notifications of the switch
+// itself take no memory of an input. Priorities without flow control share the
+// memory with those that have it, and can take their headroom.
 package switchd
