@@ -7,6 +7,7 @@
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
 //	fabemu cleanup                remove the namespaces that killed runs have left
+//	fabemu dissector install      put the add-on where Wireshark finds it
 //	fabemu graph SCENARIO         draw the fabric and its flows
 //	fabemu generate KIND          print a scenario of some size
 //	fabemu schema                 print the language of scenarios for editors
@@ -56,6 +57,7 @@ func execute(args []string) int {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), cleanupCommand())
+	root.AddCommand(dissectorCommand())
 	root.AddCommand(daemonCommands()...)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {

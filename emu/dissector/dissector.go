@@ -1,0 +1,89 @@
+package dissector
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Script is the add-on, in Lua.
+//
+//go:embed fabemu.lua
+var Script string
+
+//go:embed colorfilters
+var colors string
+
+//go:embed preferences
+var preferences string
+
+// A File is a part of the add-on and where it goes.
+type File struct {
+	Path string
+	Text string
+	mark string // how a file begins that this program wrote
+}
+
+// Files returns what is installed for a user with the given home and configuration
+// folders (os.UserHomeDir, os.UserConfigDir): the script among Wireshark's plugins
+// for every version, colours and preferences in a profile of their own, which
+// "wireshark -C fabemu" chooses.
+func Files(home, config string) []File {
+	profile := filepath.Join(config, "wireshark", "profiles", "fabemu")
+	return []File{
+		{filepath.Join(home, ".local", "lib", "wireshark", "plugins", "fabemu.lua"), Script, "-- fabemu:"},
+		{filepath.Join(profile, "colorfilters"), colors, "# fabemu:"},
+		{filepath.Join(profile, "preferences"), preferences, "# fabemu:"},
+	}
+}
+
+// Install writes files. One that is there and that this program did not write, or
+// that somebody has written anew since, is left alone unless force says otherwise:
+// then nothing is written at all, and the error names all such files.
+func Install(files []File, force bool) error {
+	var taken []error
+	for _, f := range files {
+		there, err := os.ReadFile(f.Path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			taken = append(taken, err)
+		case !force && !bytes.HasPrefix(there, []byte(f.mark)):
+			taken = append(taken, fmt.Errorf("%s is there and is not fabemu's: move it away, or overwrite it with --force", f.Path))
+		}
+	}
+	if err := errors.Join(taken...); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := write(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a file, whole or not at all.
+func write(f File) error {
+	dir := filepath.Dir(f.Path)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(dir, ".fabemu-*")
+	if err != nil {
+		return err
+	}
+	_, err = temporary.WriteString(f.Text)
+	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
+	if err == nil {
+		err = os.Rename(temporary.Name(), f.Path)
+	}
+	if err != nil {
+		os.Remove(temporary.Name())
+	}
+	return err
+}

@@ -1,0 +1,423 @@
+-- fabemu: an add-on for Wireshark 4 that explains the frames of a fabric.
+--
+-- What it adds to Wireshark's own dissectors:
+--
+--   fabemu      the link trailer of a datagram (UDP, or a veth pair): run, port,
+--               sequence, head, due; the frame in front of it is dissected as what
+--               it is
+--   fabemu_fcp  flow control packets of InfiniBand: Wireshark's own dissector takes
+--               some of them for packets
+--   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet
+--   cntag, cnm  congestion notification of IEEE 802.1Qau
+--   fabemu_say  FECN and BECN, checksums (a preference), and what follows from the
+--               order of frames: marks, stalls for want of credit, gaps
+--
+-- "fabemu dissector install" puts it where Wireshark finds it.
+
+set_plugin_info({ version = "1", description = "Frames of lossless fabrics" })
+
+------------------------------------------------------------------------------
+-- The protocols and their fields.
+
+local link = Proto("fabemu", "Link trailer of fabemu")
+local fcp = Proto("fabemu_fcp", "InfiniBand flow control packet")
+local data = Proto("fabemu_data", "Data frame of fabemu")
+local cntag = Proto("cntag", "Congestion notification tag")
+local cnm = Proto("cnm", "Congestion notification message")
+local say = Proto("fabemu_say", "What fabemu says")
+
+local delimiters = { [1] = "data packet", [2] = "link packet", [3] = "ethernet frame" }
+
+local t = {
+  head = ProtoField.uint64("fabemu.head", "Head (ps)", base.DEC, nil, nil, "When the first bit left the sender's line, in model time"),
+  due = ProtoField.uint64("fabemu.due", "Due (ps)", base.DEC, nil, nil, "When the receiver may act on the frame"),
+  promise = ProtoField.uint64("fabemu.promise", "Promise (ps)", base.DEC, nil, nil, "Nothing with an earlier due will follow"),
+  duration = ProtoField.uint64("fabemu.duration", "Duration (ps)", base.DEC, nil, nil, "How long the frame takes on the line"),
+  length = ProtoField.uint16("fabemu.length", "Length on the line", base.DEC),
+  seq = ProtoField.uint32("fabemu.seq", "Sequence", base.DEC),
+  run = ProtoField.uint32("fabemu.run", "Run", base.HEX),
+  port = ProtoField.uint16("fabemu.port", "Port that sent", base.DEC),
+  incarnation = ProtoField.uint16("fabemu.incarnation", "Incarnation of the link", base.DEC),
+  delimiter = ProtoField.uint8("fabemu.delimiter", "Frame", base.DEC, delimiters),
+  version = ProtoField.uint8("fabemu.version", "Version", base.DEC),
+}
+link.fields = { t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
+
+local operations = { [0] = "normal", [1] = "init" }
+local f = {
+  op = ProtoField.uint8("fabemu_fcp.op", "Operand", base.DEC, operations),
+  fctbs = ProtoField.uint16("fabemu_fcp.fctbs", "FCTBS (blocks sent)", base.DEC),
+  vl = ProtoField.uint8("fabemu_fcp.vl", "VL", base.DEC),
+  fccl = ProtoField.uint16("fabemu_fcp.fccl", "FCCL (credit limit in blocks)", base.DEC),
+  lpcrc = ProtoField.uint16("fabemu_fcp.lpcrc", "LPCRC", base.HEX),
+}
+fcp.fields = { f.op, f.fctbs, f.vl, f.fccl, f.lpcrc }
+
+local d = {
+  version = ProtoField.uint8("fabemu_data.version", "Version", base.DEC),
+  qp = ProtoField.uint24("fabemu_data.qp", "Queue pair (flow)", base.DEC),
+  mark = ProtoField.bool("fabemu_data.fecn", "Mark", 8, nil, 0x80),
+  psn = ProtoField.uint24("fabemu_data.psn", "Packet sequence number", base.DEC),
+  payload = ProtoField.uint16("fabemu_data.payload", "Payload (bytes)", base.DEC),
+}
+data.fields = { d.version, d.qp, d.mark, d.psn, d.payload }
+
+local tagged = {
+  flow = ProtoField.uint16("cntag.flow", "Flow identifier", base.DEC),
+  type = ProtoField.uint16("cntag.type", "Type", base.HEX),
+}
+cntag.fields = { tagged.flow, tagged.type }
+
+local m = {
+  version = ProtoField.uint16("cnm.version", "Version", base.DEC, nil, 0xF000),
+  fb = ProtoField.uint16("cnm.fb", "Quantised feedback", base.DEC, nil, 0x003F),
+  cpid = ProtoField.uint64("cnm.cpid", "Congestion point", base.HEX),
+  qoffset = ProtoField.int16("cnm.qoffset", "QOffset (64 octets)", base.DEC),
+  qdelta = ProtoField.int16("cnm.qdelta", "QDelta (64 octets)", base.DEC),
+  priority = ProtoField.uint16("cnm.priority", "Priority of the sampled frame", base.DEC, nil, 0xE000),
+  dst = ProtoField.ether("cnm.dst", "Destination of the sampled frame"),
+  octets = ProtoField.uint16("cnm.octets", "Octets of the sampled frame", base.DEC),
+  msdu = ProtoField.bytes("cnm.msdu", "Sampled frame"),
+}
+cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu }
+
+local s = {
+  fecn = ProtoField.bool("fabemu_say.fecn", "FECN"),
+  becn = ProtoField.bool("fabemu_say.becn", "BECN"),
+  left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As far as this capture shows it"),
+  crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
+}
+say.fields = { s.fecn, s.becn, s.left, s.crc }
+local x = {
+  mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
+  stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
+  gap = ProtoExpert.new("fabemu_say.gap", "Sequence gap", expert.group.SEQUENCE, expert.severity.WARN),
+  crc = ProtoExpert.new("fabemu_say.crc", "Wrong checksum", expert.group.CHECKSUM, expert.severity.ERROR),
+}
+say.experts = { x.mark, x.stall, x.gap, x.crc }
+say.prefs.crc = Pref.bool("Verify ICRC, VCRC and LPCRC", false, "Takes about a millisecond a packet")
+
+------------------------------------------------------------------------------
+-- Checksums.
+
+local bxor, band, bnot, rshift = bit.bxor, bit.band, bit.bnot, bit.rshift
+
+local function crc_table(polynomial)
+  local list = {}
+  for v = 0, 255 do
+    local c = v
+    for _ = 1, 8 do
+      if band(c, 1) == 1 then c = bxor(rshift(c, 1), polynomial) else c = rshift(c, 1) end
+    end
+    list[v] = c
+  end
+  return list
+end
+
+local crc32, crc16 = crc_table(0xEDB88320), crc_table(0xD008)
+
+-- crc returns the checksum of bytes first to last - 1, with the bits of mask[i] set
+-- in byte i.
+local function crc(list, start, bytes, first, last, mask)
+  local c = start
+  for i = first, last - 1 do
+    local v = bytes:get_index(i)
+    if mask and mask[i] then v = bit.bor(v, mask[i]) end
+    c = bxor(rshift(c, 8), list[band(bxor(c, v), 255)])
+  end
+  return bxor(c, start)
+end
+
+local local_mask = { [0] = 0xF0, [12] = 0xFF }
+local global_mask = { [12 + 40] = 0xFF }
+for i = 0, 7 do global_mask[i] = 0xFF end
+global_mask[8] = 0x0F
+for i = 9, 11 do global_mask[i] = 0xFF end
+global_mask[15] = 0xFF
+
+-- wrong_crcs says which checksums of a packet from its LRH on are wrong; nil: none.
+local function wrong_crcs(bytes)
+  local n = bytes:len()
+  if n < 26 then return nil end
+  local size = band(bytes:get_index(4) * 256 + bytes:get_index(5), 0x7FF) * 4 + 2
+  if size > n or size < 26 then return nil end -- not all of it was captured
+  local words = {}
+  local lnh = band(bytes:get_index(1), 3)
+  if lnh >= 2 then
+    local want = crc(crc32, 0xFFFFFFFF, bytes, 0, size - 6, lnh == 2 and local_mask or global_mask)
+    for i = 0, 3 do
+      if band(rshift(want, 8 * i), 255) ~= bytes:get_index(size - 6 + i) then words[1] = "ICRC" break end
+    end
+  end
+  local want = crc(crc16, 0xFFFF, bytes, 0, size - 2)
+  if band(want, 255) ~= bytes:get_index(size - 2) or rshift(want, 8) ~= bytes:get_index(size - 1) then
+    words[#words + 1] = "VCRC"
+  end
+  if #words > 0 then return table.concat(words, ", ") end
+end
+
+------------------------------------------------------------------------------
+-- What follows from the order of frames. It is found out the first time that a
+-- frame is seen, and kept by its number.
+
+local found, sequences, lanes, trailers
+
+local function forget()
+  found, sequences, lanes, trailers = {}, {}, {}, {}
+end
+forget()
+say.init = forget
+
+local function note(pinfo)
+  local n = found[pinfo.number]
+  if not n then n = {} found[pinfo.number] = n end
+  return n
+end
+
+-- follow notes a gap if n is not the one after the last of the same key.
+local function follow(pinfo, key, n, modulus, what)
+  if pinfo.visited then return end
+  local last = sequences[key]
+  if last and n ~= (last + 1) % modulus then
+    note(pinfo).gap = string.format("%s %d comes after %d", what, n, last)
+  end
+  sequences[key] = n
+end
+
+local function lane(key, vl)
+  local k = key .. "/" .. vl
+  local l = lanes[k]
+  if not l then l = {} lanes[k] = l end
+  return l
+end
+
+-- spend notes what credit is left at a port behind a packet of n bytes.
+local function spend(pinfo, key, vl, n)
+  if pinfo.visited then return end
+  local l = lane(key, vl)
+  if not l.sent or not l.limit then return end
+  local blocks = math.floor((n + 63) / 64)
+  l.sent = (l.sent + blocks) % 4096
+  local left = (l.limit - l.sent) % 4096
+  if left > 2048 then left = 0 end
+  note(pinfo).left = left
+  if left < blocks then note(pinfo).stall = string.format("%d blocks are left, this frame took %d", left, blocks) end
+end
+
+------------------------------------------------------------------------------
+-- Flow control packets.
+
+local interface = Field.new("frame.interface_id")
+local direction = Field.new("frame.packet_flags_direction")
+
+-- here returns the key of the interface that has seen a frame, and whether the
+-- frame went out; nil if the capture does not say.
+local function here()
+  local i, way = interface(), direction()
+  if not i or not way then return nil end
+  local w = way.value
+  if w == 2 then return "i" .. i.value, true end
+  if w == 1 then return "i" .. i.value, false end
+end
+
+local function dissect_fcp(tvb, pinfo, tree, port)
+  if tvb:len() < 6 then return 0 end
+  local b = tvb(0, 6)
+  local op, fctbs = tvb(0, 1):uint(), band(tvb(0, 2):uint(), 0xFFF)
+  local vl, fccl = tvb(2, 1):uint(), band(tvb(2, 2):uint(), 0xFFF)
+  op, vl = rshift(op, 4), rshift(vl, 4)
+  local sub = tree:add(fcp, b)
+  sub:add(f.op, tvb(0, 1), op)
+  sub:add(f.fctbs, tvb(0, 2), fctbs)
+  sub:add(f.vl, tvb(2, 1), vl)
+  sub:add(f.fccl, tvb(2, 2), fccl)
+  sub:add_le(f.lpcrc, tvb(4, 2))
+  pinfo.cols.protocol = "IB flow control"
+  pinfo.cols.info = string.format("Flow control, %s, VL %d: FCTBS %d, FCCL %d", operations[op] or "reserved", vl, fctbs, fccl)
+  if say.prefs.crc then
+    local want = crc(crc16, 0xFFFF, b:bytes(), 0, 4)
+    if want ~= tvb(4, 2):le_uint() then
+      sub:add_proto_expert_info(x.crc, "LPCRC is wrong")
+      sub:add(s.crc, true):set_generated()
+    end
+  end
+  if not pinfo.visited then
+    if port then -- its number is even at one end of a link, odd at the other
+      lane(port.run .. ":" .. port.number, vl).sent = fctbs
+      lane(port.run .. ":" .. bxor(port.number, 1), vl).limit = fccl
+    else
+      local key, out = here()
+      if key and out then lane(key, vl).sent = fctbs end
+      if key and not out then lane(key, vl).limit = fccl end
+    end
+  end
+  return tvb:len()
+end
+
+function fcp.dissector(tvb, pinfo, tree) return dissect_fcp(tvb, pinfo, tree) end
+
+------------------------------------------------------------------------------
+-- The link trailer.
+
+local trailer_size = 48
+
+local function has_trailer(tvb)
+  local n = tvb:len()
+  if n < trailer_size then return false end
+  local w = tvb(n - 4, 4)
+  local what = w(0, 1):uint()
+  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 1 and delimiters[what] ~= nil, what
+end
+
+-- add_trailer shows the trailer at the end of tvb, and says which port has sent.
+local function add_trailer(tvb, pinfo, tree)
+  local b = tvb(tvb:len() - trailer_size, trailer_size)
+  local run, number, seq = b(36, 4):uint(), b(40, 2):uint(), b(32, 4):uint()
+  local sub = tree:add(link, b, string.format("Link trailer of fabemu: run %08x, port %d, sequence %d, due %s ps", run, number, seq, tostring(b(8, 8):uint64())))
+  sub:add(t.head, b(0, 8))
+  sub:add(t.due, b(8, 8))
+  sub:add(t.promise, b(16, 8))
+  sub:add(t.duration, b(24, 6), b(24, 6):uint64())
+  sub:add(t.length, b(30, 2))
+  sub:add(t.seq, b(32, 4))
+  sub:add(t.run, b(36, 4))
+  sub:add(t.port, b(40, 2))
+  sub:add(t.incarnation, b(42, 2))
+  sub:add(t.delimiter, b(44, 1))
+  sub:add(t.version, b(45, 1))
+  follow(pinfo, string.format("t%08x:%d:%d", run, number, b(42, 2):uint()), seq, 4294967296, "sequence")
+  trailers[pinfo.number] = { run = run, number = number }
+  return trailers[pinfo.number]
+end
+
+local infiniband = Dissector.get("infiniband")
+local ethernet = Dissector.get("eth_withfcs")
+
+-- whole dissects a datagram: a frame and its trailer.
+local function whole(tvb, pinfo, tree)
+  local ours, what = has_trailer(tvb)
+  if not ours then return false end
+  local port = add_trailer(tvb, pinfo, tree)
+  local n = tvb:len() - trailer_size
+  if n == 0 then return true end
+  local frame = tvb(0, n):tvb()
+  if what == 1 then
+    infiniband:call(frame, pinfo, tree)
+  elseif what == 2 then
+    dissect_fcp(frame, pinfo, tree, port)
+  else
+    ethernet:call(frame, pinfo, tree)
+  end
+  return true
+end
+
+function link.dissector(tvb, pinfo, tree)
+  if whole(tvb, pinfo, tree) then return tvb:len() end
+  return 0
+end
+
+------------------------------------------------------------------------------
+-- Ethernet.
+
+local ethertype = DissectorTable.get("ethertype")
+
+function data.dissector(tvb, pinfo, tree)
+  if tvb:len() < 12 or tvb(0, 1):uint() ~= 1 then return 0 end
+  local sub = tree:add(data, tvb(0, 12))
+  sub:add(d.version, tvb(0, 1))
+  sub:add(d.qp, tvb(1, 3))
+  sub:add(d.mark, tvb(4, 1))
+  sub:add(d.psn, tvb(5, 3))
+  sub:add(d.payload, tvb(8, 2))
+  pinfo.cols.protocol = "fabemu data"
+  pinfo.cols.info = string.format("Data, flow %d, PSN %d, %d bytes%s", tvb(1, 3):uint(), tvb(5, 3):uint(), tvb(8, 2):uint(), band(tvb(4, 1):uint(), 0x80) ~= 0 and ", marked" or "")
+  return tvb:len()
+end
+
+function cntag.dissector(tvb, pinfo, tree)
+  if tvb:len() < 4 then return 0 end
+  local sub = tree:add(cntag, tvb(0, 4))
+  sub:add(tagged.flow, tvb(0, 2))
+  sub:add(tagged.type, tvb(2, 2))
+  ethertype:try(tvb(2, 2):uint(), tvb(4):tvb(), pinfo, tree)
+  return tvb:len()
+end
+
+function cnm.dissector(tvb, pinfo, tree)
+  if tvb:len() < 24 then return 0 end
+  local octets = tvb(22, 2):uint()
+  local sub = tree:add(cnm, tvb(0, math.min(24 + octets, tvb:len())))
+  sub:add(m.version, tvb(0, 2))
+  sub:add(m.fb, tvb(0, 2))
+  sub:add(m.cpid, tvb(2, 8))
+  sub:add(m.qoffset, tvb(10, 2))
+  sub:add(m.qdelta, tvb(12, 2))
+  sub:add(m.priority, tvb(14, 2))
+  sub:add(m.dst, tvb(16, 6))
+  sub:add(m.octets, tvb(22, 2))
+  if octets > 0 and tvb:len() >= 24 + octets then sub:add(m.msdu, tvb(24, octets)) end
+  pinfo.cols.protocol = "CNM"
+  pinfo.cols.info = string.format("Congestion notification: Fb %d, QOffset %d, QDelta %d, CPID %s", band(tvb(0, 2):uint(), 0x3F), tvb(10, 2):int(), tvb(12, 2):int(), tostring(tvb(2, 8):bytes()))
+  return tvb:len()
+end
+
+------------------------------------------------------------------------------
+-- Behind all other dissectors.
+
+local bth, lrh = Field.new("infiniband.bth"), Field.new("infiniband.lrh")
+local vl, words = Field.new("infiniband.lrh.vl"), Field.new("infiniband.lrh.pktlen")
+local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn"), Field.new("infiniband.bth.opcode")
+local packet = Field.new("infiniband")
+local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
+local notified = Field.new("cnm.fb")
+
+function say.dissector(tvb, pinfo, tree)
+  local port = trailers[pinfo.number]
+  if not port and has_trailer(tvb) then -- an Ethernet frame on a veth pair
+    port = add_trailer(tvb, pinfo, tree)
+  end
+  local header, marked = bth(), false
+  local key, out
+  if port then key, out = port.run .. ":" .. port.number, true else key, out = here() end
+  local sub
+  if header then
+    sub = tree:add(say):set_generated()
+    local v = header.range(4, 1):uint()
+    marked = band(v, 0x80) ~= 0
+    sub:add(s.fecn, header.range(4, 1), marked)
+    sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
+    if lrh() and key then
+      if out then spend(pinfo, key, vl().value, words().value * 4 + 2) end
+      if not port then follow(pinfo, string.format("%s/%s/%s/%s", key, tostring(out), tostring(qp()), tostring(opcode())), psn().value, 16777216, "PSN") end
+    end
+    if say.prefs.crc and lrh() then
+      local wrong = wrong_crcs(packet().range:bytes())
+      if wrong then
+        sub:add_proto_expert_info(x.crc, wrong .. " is wrong")
+        sub:add(s.crc, true)
+      end
+    end
+  elseif mark_of_data() and not notified() then
+    marked = mark_of_data().value
+    if key and not port then follow(pinfo, string.format("%s/%s/%s", key, tostring(out), tostring(qp_of_data())), psn_of_data().value, 16777216, "PSN") end
+  end
+  local n = found[pinfo.number]
+  if not marked and not n then return end
+  sub = sub or tree:add(say):set_generated()
+  if marked then sub:add_proto_expert_info(x.mark) end
+  if not n then return end
+  if n.left then sub:add(s.left, n.left) end
+  if n.stall then sub:add_proto_expert_info(x.stall, "Credit stall: " .. n.stall) end
+  if n.gap then sub:add_proto_expert_info(x.gap, "Sequence gap: " .. n.gap) end
+end
+
+------------------------------------------------------------------------------
+-- Where frames come from.
+
+link:register_heuristic("udp", whole)
+ethertype:add(0x88B6, link)
+ethertype:add(0x88B5, data)
+ethertype:add(0x22E9, cntag)
+ethertype:add(0x22E7, cnm)
+DissectorTable.get("erf.types.type"):add(25, fcp)
+register_postdissector(say)
