@@ -1,6 +1,7 @@
 package switchd
 
 import (
+	"errors"
 	"fmt"
 
 	"fabemu/switchd/cp"
@@ -30,7 +31,7 @@ type OutputQueuedConfig struct {
 	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
-	Point cp.Point // nil: nobody is told of congestion
+	Point cp.Point // one that looks at Queue.Bytes, as QCN; nil: nobody is told of congestion
 }
 
 // pfc reports whether flow control is by priority.
@@ -99,6 +100,9 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		if f := c.Ports[i].FlowControl; f == port.Credits || f != c.Ports[0].FlowControl {
 			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
 		}
+	}
+	if _, ok := c.Point.(*cp.InputMarking); ok {
+		return nil, errors.New("this congestion point sees input buffers; a switch that queues at its outputs has none")
 	}
 	s := &OutputQueued{
 		memory: newMemory(&c, n), inputs: make([]input, n), outputs: make([]output, n), point: c.Point, free: none,

@@ -1,6 +1,7 @@
 package switchd_test
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -65,6 +66,7 @@ type station struct {
 	sent    map[uint32]int // by flow
 	came    []arrived
 	told    []uint16 // quanta of the PAUSE frames that it was told
+	stopped int      // how often PFC frames have stopped a priority
 }
 
 // arrived is a data frame that a station has taken in, whole.
@@ -180,6 +182,9 @@ func (p *plant) run(t unit.Time) {
 			} else if c.arrival.Frame.Kind == wire.Pause {
 				s.told = append(s.told, c.arrival.Frame.Quanta)
 				s.port.Receive(p.now, &c.arrival)
+			} else if c.arrival.Frame.Kind == wire.PriorityPause {
+				s.stopped += bits.OnesCount8(c.arrival.Frame.Stopped)
+				s.port.Receive(p.now, &c.arrival)
 			} else if s.port.Receive(p.now, &c.arrival) {
 				s.came = append(s.came, arrived{p.now, c.arrival.Frame})
 			}
@@ -236,5 +241,47 @@ func (p *plant) whole() {
 	}
 	for _, e := range p.broken {
 		p.tb.Errorf("at %v, port %d: %v", e.At, e.Port, trace.Reason(e.A))
+	}
+}
+
+// conserved counts for itself what each input has of the memory, frames of 1500 bytes,
+// and checks that the switch has told the same, that nobody had more than there is,
+// and that in the end all of it is free.
+func (p *plant) conserved(c *switchd.OutputQueuedConfig) {
+	p.tb.Helper()
+	type account struct {
+		input uint16
+		class uint8
+	}
+	taken, part := make(map[account]int64), make(map[uint16]int64)
+	room := int64(c.Memory)
+	if !c.Pooled {
+		room /= int64(len(c.Ports))
+	}
+	for _, e := range p.events {
+		change := int64(mtu)
+		switch kind, _, _ := trace.FrameOf(e.A); {
+		case e.Kind == trace.Release:
+			change = -mtu
+		case e.Kind != trace.Arrive || kind != wire.Data:
+			continue
+		}
+		who, where := account{input: e.Port}, e.Port
+		if c.Ports[0].FlowControl == port.PriorityPauseFrames {
+			who.class = e.Lane
+		}
+		if c.Pooled {
+			where = 0
+		}
+		taken[who] += change
+		part[where] += change
+		if taken[who] != e.B || part[where] > room || taken[who] < 0 {
+			p.tb.Fatalf("at %v: input %d has %d bytes, and says %d; %d of %d are taken", e.At, e.Port, taken[who], e.B, part[where], room)
+		}
+	}
+	for where, bytes := range part {
+		if bytes != 0 {
+			p.tb.Errorf("in the end %d bytes of part %d are taken", bytes, where)
+		}
 	}
 }

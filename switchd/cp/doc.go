@@ -17,6 +17,10 @@
 //	input-output   that, or an output for which        the same, or all that wait for that
 //	               threshold packets wait              output
 //
+// They see input buffers. QCN sees the length of an output's queue, and sends
+// notifications: it is for switches that queue at their outputs. A scheme on a switch
+// of the other kind is an error of who builds it (New, switchd.NewOutputQueued).
+//
 // # Limitations
 //
 // A Point sees data frames only; ACKs are neither counted nor marked.

@@ -1,6 +1,7 @@
 package cp
 
 import (
+	"errors"
 	"fmt"
 
 	"fabemu/wire"
@@ -51,8 +52,9 @@ type InputMarking struct {
 	event  uint64         // counts them
 }
 
-// New returns the congestion point of a switch with so many ports, or nil for the
-// scheme "none".
+// New returns the congestion point of a switch with input buffers and so many
+// ports, or nil for the scheme "none". A scheme of the other kind of switch (NewQCN)
+// is an error.
 func New(c Config, ports int, rec *trace.Recorder) (Point, error) {
 	switch c.Scheme {
 	case "none":
@@ -62,6 +64,8 @@ func New(c Config, ports int, rec *trace.Recorder) (Point, error) {
 			return nil, fmt.Errorf("marking: the threshold is %d; at least 1 packet must wait", c.Threshold)
 		}
 	case "naive", "input":
+	case "qcn":
+		return nil, errors.New("marking: qcn looks at the queue of an output; a switch with input buffers has none")
 	default:
 		return nil, fmt.Errorf("marking: there is no scheme %q; there are %v", c.Scheme, Schemes())
 	}

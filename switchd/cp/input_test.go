@@ -201,6 +201,7 @@ func TestNewRefuses(t *testing.T) {
 		want   string
 	}{
 		{cp.Config{}, `there is no scheme ""; there are [none naive input input-output]`},
+		{cp.Config{Scheme: "qcn"}, "qcn looks at the queue of an output"},
 		{cp.Config{Scheme: "Naive"}, `there is no scheme "Naive"`},
 		{cp.Config{Scheme: "input-output"}, "the threshold is 0; at least 1 packet must wait"},
 		{cp.Config{Scheme: "input-output", Threshold: -1}, "the threshold is -1"},
