@@ -24,6 +24,7 @@ type builder struct {
 	framing  wire.Framing
 	packet   int       // the largest data frame, in blocks
 	length   unit.Size // and its length on the line
+	datagram unit.Size // and with its trailer in a datagram
 	events   trace.Sink
 }
 
@@ -36,6 +37,7 @@ func (b *builder) measure() {
 		frame := wire.Frame{Kind: wire.Data, Payload: uint32(b.fabric.Flows[i].Packet)}
 		b.packet = max(b.packet, frame.Blocks())
 		b.length = max(b.length, b.framing.Length(&frame))
+		b.datagram = max(b.datagram, frame.WireSize()+wire.TrailerSize)
 	}
 }
 

@@ -74,15 +74,25 @@ func (r *run) buffer() unit.Size {
 	return r.scenario.Wall.Buffer
 }
 
+// datagram returns the size of the longest datagram of the run, in bytes.
+func (r *run) datagram() int {
+	b := builder{scenario: r.scenario, fabric: r.fabric}
+	b.measure()
+	return int(b.datagram)
+}
+
 // connectUDP opens two sockets on the loopback interface for each wire.
 func (r *run) connectUDP(l *links) error {
 	port := r.scenario.Wall.UDPPort
 	for i := range r.fabric.Wires {
-		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: r.buffer(), Stamp: r.options.test.stamped != nil})
+		a, b, err := link.UDPPair(link.UDPOptions{Port: port, Buffer: r.buffer(), Stamp: r.options.test.stamped != nil, Largest: r.datagram()})
 		if err != nil {
 			err = fmt.Errorf("link %s: %w", r.fabric.Wires[i].Name, err)
-			if errors.Is(err, syscall.EADDRINUSE) {
+			switch {
+			case errors.Is(err, syscall.EADDRINUSE):
 				return mistakef("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
+			case errors.Is(err, link.ErrTooLong):
+				return &Mistake{err}
 			}
 			return r.files(err)
 		}

@@ -289,12 +289,13 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 // open opens the ends of links of a part.
 func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error) {
 	l := &links{ends: make([][2]link.Link, len(f.Wires))}
+	largest := (&run{scenario: s, fabric: f}).datagram()
 	for _, e := range file.Links {
 		if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
 			l.close()
 			return nil, mistakef("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
 		}
-		end, err := openEnd(e, &f.Wires[e.Wire], s)
+		end, err := openEnd(e, &f.Wires[e.Wire], s, largest)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("link %s: %w", e.Link, err)
@@ -306,12 +307,12 @@ func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error)
 }
 
 // openEnd opens one end of a link of a part.
-func openEnd(e proc.End, w *topo.Wire, s *scenario.Scenario) (link.Link, error) {
+func openEnd(e proc.End, w *topo.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
 	switch {
 	case e.Kind == string(UDP) && e.FD > 0:
 		return link.AdoptUDP(e.FD)
 	case e.Kind == string(UDP):
-		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer})
+		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer, Largest: largest})
 	case e.Kind == string(Veth) && e.FD > 0:
 		o := vethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)

@@ -20,7 +20,7 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := u.connect(peer); err != nil {
+	if err := errors.Join(u.connect(peer), u.carries(opts.Largest)); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil

@@ -24,6 +24,11 @@ type UDPOptions struct {
 	// twice the bytes that may wait, and 1 KiB for each datagram.
 	Buffer unit.Size
 
+	// Largest is the longest datagram that the link must carry, in bytes; where the
+	// path between the two ends has no room for it, the link is refused with an
+	// ErrTooLong. 0 asks for nothing.
+	Largest int
+
 	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
 	// UDPPair then waits until it does, some milliseconds at most as a rule.
 	Stamp bool
@@ -70,7 +75,7 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	if b, err = listenUDP(second, opts); err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	err = errors.Join(a.connect(b.port), b.connect(a.port))
+	err = errors.Join(a.connect(b.port), b.connect(a.port), a.carries(opts.Largest))
 	if err == nil && opts.Stamp {
 		err = awaitStamps(a, b)
 	}
@@ -141,6 +146,22 @@ func (u *UDP) connect(port int) error {
 			return err
 		}
 	}
+}
+
+// udpHeaders is what stands in front of a datagram in its packet: the header of
+// IPv4, without options, and that of UDP.
+const udpHeaders = 20 + 8
+
+// carries refuses a path on which a datagram of n bytes would have to be cut.
+func (u *UDP) carries(n int) error {
+	mtu, err := unix.GetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU)
+	if err != nil {
+		return fmt.Errorf("read the MTU of the path from UDP port %d: %w", u.port, err)
+	}
+	if need := n + udpHeaders; mtu < need {
+		return fmt.Errorf("the loopback interface has an MTU of %d bytes, datagrams of %d need %d: raise it (ip link set lo mtu 65536): %w", mtu, n, need, ErrTooLong)
+	}
+	return nil
 }
 
 // awaitStamps returns when the kernel stamps datagrams as they come. It begins to
