@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,9 +23,10 @@ type vethRun struct {
 }
 
 // startVeth starts a run that sleeps nearly all the time: hours for a millisecond.
-func startVeth(t *testing.T) *vethRun {
+func startVeth(t *testing.T, flags ...string) *vethRun {
 	t.Helper()
-	r := &vethRun{Cmd: exec.Command(binary, "run", "--link", "veth", "--dilation", "40000", "--out", filepath.Join(t.TempDir(), "out"), "hpl2002/fig2")}
+	args := append([]string{"run", "--link", "veth", "--dilation", "40000", "--out", filepath.Join(t.TempDir(), "out"), "hpl2002/fig2"}, flags...)
+	r := &vethRun{Cmd: exec.Command(binary, args...)}
 	r.Stdout, r.Stderr = &r.said, &r.said
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
@@ -124,19 +126,21 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 		return besideID != "" && len(namespacesOf(besideID)) == machines
 	})
 	for _, stage := range []struct {
-		name string
-		at   func(r *vethRun, id string) bool
-		stop bool // the run is told to stop first
+		name  string
+		at    func(r *vethRun, id string) bool
+		stop  bool // the run is told to stop first
+		flags []string
 	}{
-		{"no namespace yet", func(*vethRun, string) bool { return true }, false},
-		{"first namespace", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > 0 }, false},
-		{"half of them", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > machines/2 }, false},
-		{"links", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) == machines }, false},
-		{"it runs", func(r *vethRun, _ string) bool { return sockets(r.Process.Pid) >= 2*(machines-1) }, false},
-		{"it ends", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) < machines }, true},
+		{"no namespace yet", func(*vethRun, string) bool { return true }, false, nil},
+		{"first namespace", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > 0 }, false, nil},
+		{"half of them", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) > machines/2 }, false, nil},
+		{"links", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) == machines }, false, nil},
+		{"it runs", func(r *vethRun, _ string) bool { return sockets(r.Process.Pid) >= 2*(machines-1) }, false, nil},
+		{"it runs in processes", func(r *vethRun, _ string) bool { return len(children(r.Process.Pid)) == 2 }, false, []string{"--placement", "domain"}},
+		{"it ends", func(_ *vethRun, id string) bool { return len(namespacesOf(id)) < machines }, true, nil},
 	} {
 		t.Run(stage.name, func(t *testing.T) {
-			r := startVeth(t)
+			r := startVeth(t, stage.flags...)
 			defer func() { _ = r.Process.Kill() }()
 			var id string
 			r.await(t, "a lock", func() bool { id = r.id(); return id != "" })
@@ -147,6 +151,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 				}
 			}
 			r.await(t, stage.name, func() bool { return stage.at(r, id) })
+			running := children(r.Process.Pid)
 			if err := r.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -176,10 +181,26 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 			if _, err := os.Stat("/run/fabemu/" + id); err == nil {
 				t.Errorf("the lock of run %s is left", id)
 			}
+			// Processes of the run that was killed end by themselves.
+			for _, pid := range running {
+				r.await(t, "the processes of the run have ended", func() bool { return ended(pid) })
+			}
 			if n := len(namespacesOf(besideID)); n != machines {
 				t.Errorf("the run beside has %d namespaces, want %d", n, machines)
 			}
 		})
+	}
+
+	// A process of a run is killed: the run ends, and takes its namespaces along.
+	r := startVeth(t, "--placement", "domain")
+	defer func() { _ = r.Process.Kill() }()
+	r.await(t, "its processes", func() bool { return len(children(r.Process.Pid)) == 2 })
+	id := r.id()
+	if err := syscall.Kill(children(r.Process.Pid)[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if got := status(r.Wait()); got != exitFailed || len(namespacesOf(id)) > 0 {
+		t.Errorf("status %d, want %d; left: %q\n%s", got, exitFailed, namespacesOf(id), r.said.String())
 	}
 
 	// Ctrl-C: what was measured is written, and nothing stays.
@@ -195,6 +216,26 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	if _, err := os.Stat("/run/fabemu/" + besideID); err == nil {
 		t.Error("after an interrupt the lock is left")
 	}
+}
+
+// children returns the processes that a process has started.
+func children(pid int) (pids []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		b, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(b)) {
+			if n, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, n)
+			}
+		}
+	}
+	return pids
+}
+
+// ended says whether a process has ended.
+func ended(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || bytes.Contains(b, []byte(") Z "))
 }
 
 // sockets returns how many sockets a process has open.
