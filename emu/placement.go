@@ -171,6 +171,7 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 		}
 	}()
 	c.Sink, c.Progress = sink, f.Progress
+	c.Hold = r.options.Events != nil // a log has its order
 	cpu := startCPUMeter()
 	out, err := c.Run(ctx)
 	for _, s := range c.Seats {

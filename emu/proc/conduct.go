@@ -39,6 +39,7 @@ type Conductor struct {
 	Machines int                        // of the fabric
 	Control  string                     // path of the socket for parts that are started by hand
 	Sink     trace.Sink                 // is told what all machines report, merged by time
+	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
@@ -493,7 +494,7 @@ func (r *conduct) merge(all bool) unit.Time {
 	var ripe []trace.Event
 	for _, s := range r.seats {
 		n := 0
-		for n < len(s.queue) && (all || s.queue[n].At < until) {
+		for n < len(s.queue) && (all || !r.Hold && s.queue[n].At < until) {
 			n++
 		}
 		ripe = append(ripe, s.queue[:n]...)

@@ -76,6 +76,9 @@ emu/scenario, emu/topo < emu/graph
 wire/unit < emu/generate
 emu/schema, emu/graph, emu/generate < cmd/fabemu
 
+# Results beside one another.
+emu/report < emu/compare < cmd/fabemu
+
 # What keeps the house. Pacing compares the line of an endpoint, on the wall driver,
 # with what the kernel has.
 NONE < scripts/archtest, scripts/testsum

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"fabemu/emu/compare"
+
+	"github.com/spf13/cobra"
+)
+
+func compareCommand(status *int) *cobra.Command {
+	var asJSON bool
+	var tolerance float64
+	c := &cobra.Command{
+		Use:   "compare DIR DIR",
+		Short: "Put the results of two runs side by side",
+		Long: `Put the results of two runs side by side: their verdicts, each check, each series
+as the root of the mean square of the difference, and the first event at which their
+logs part (run with --events).
+
+The exit status is 0 when they agree, and 1 when a check or a series is further apart
+than --tolerance, a share of its own size. Without a tolerance they must be equal,
+event for event where both have a log.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, dirs []string) error {
+			if !(tolerance >= 0) {
+				return fmt.Errorf("--tolerance %v: a share of 0 or more is wanted, such as 0.01", tolerance)
+			}
+			x, err := compare.Dirs(dirs[0], dirs[1])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				err = e.Encode(x)
+			} else {
+				err = compare.WriteText(c.OutOrStdout(), x)
+			}
+			if err != nil {
+				return failure{err}
+			}
+			if !x.Within(tolerance) {
+				*status = exitCheck
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().Float64Var(&tolerance, "tolerance", 0, "how far checks and series may be apart, as a share of themselves")
+	return c
+}

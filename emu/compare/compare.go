@@ -1,0 +1,291 @@
+package compare
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/wire/unit"
+)
+
+// Comparison is what two runs have and have not in common.
+type Comparison struct {
+	A      Side     `json:"a"`
+	B      Side     `json:"b"`
+	Same   bool     `json:"same_scenario"` // their resolved scenarios are the same, byte for byte
+	Checks []Check  `json:"checks"`
+	Series []Series `json:"series"` // the furthest apart first
+	Alone  []string `json:"alone"`  // checks and series that only one of them has
+	Log    Log      `json:"log"`
+}
+
+// Side is one of the two runs.
+type Side struct {
+	Directory string       `json:"directory"`
+	Scenario  string       `json:"scenario"`
+	Clock     string       `json:"clock"`
+	Timing    string       `json:"timing,omitempty"`
+	Placement string       `json:"placement,omitempty"`
+	Link      string       `json:"link,omitempty"`
+	Dilation  int64        `json:"dilation,omitempty"`
+	Seed      uint64       `json:"seed"`
+	Partial   bool         `json:"partial"`
+	Level     report.Level `json:"level"`
+	Reason    string       `json:"reason"`
+}
+
+// Check is a check in both runs.
+type Check struct {
+	ID         string         `json:"id"`
+	Claim      string         `json:"claim"`
+	A          report.Number  `json:"a"`
+	B          report.Number  `json:"b"`
+	Difference report.Number  `json:"difference"` // b - a
+	OutcomeA   report.Outcome `json:"outcome_a"`
+	OutcomeB   report.Outcome `json:"outcome_b"`
+}
+
+// Series is a series in both runs.
+type Series struct {
+	Kind    string        `json:"kind"`
+	Name    string        `json:"name"`
+	Unit    string        `json:"unit"`     // of what follows
+	RMS     report.Number `json:"rms"`      // root of the mean square of b - a
+	Share   report.Number `json:"share"`    // RMS over the larger of the two series' own
+	Worst   report.Number `json:"worst"`    // b - a where they are the furthest apart
+	WorstPs int64         `json:"worst_ps"` // and when that is
+	Points  int           `json:"points"`   // instants that were compared
+	Gaps    int           `json:"gaps"`     // instants at which one of the two is undefined
+}
+
+// Log is how the two event logs compare.
+type Log struct {
+	State  string `json:"state"` // "equal", "part", or why they were not compared
+	Line   int    `json:"line,omitempty"`
+	EventA string `json:"event_a,omitempty"` // the first event that is not the other's; empty: the log has ended
+	EventB string `json:"event_b,omitempty"`
+}
+
+// The states of Log.
+const (
+	LogsEqual = "equal"
+	LogsPart  = "part"
+)
+
+// Dirs compares the results in two directories. An error says what is wrong with
+// one of them.
+func Dirs(a, b string) (*Comparison, error) {
+	da, errA := report.ReadDir(a)
+	db, errB := report.ReadDir(b)
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
+	}
+	c := &Comparison{A: side(a, da), B: side(b, db), Same: bytes.Equal(da.Resolved, db.Resolved)}
+	c.checks(da.Checks, db.Checks)
+	c.series(da.Series, db.Series)
+	var err error
+	c.Log, err = logs(a, b)
+	return c, err
+}
+
+func side(dir string, d *report.Dir) Side {
+	return Side{
+		Directory: dir, Scenario: d.Scenario, Clock: d.Clock, Timing: d.Timing, Placement: d.Placement, Link: d.Link,
+		Dilation: d.Dilation, Seed: d.Seed, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
+	}
+}
+
+// checks compares the checks that both have.
+func (c *Comparison) checks(a, b []report.Check) {
+	other := make(map[string]*report.Check)
+	for i := range b {
+		other[b[i].ID] = &b[i]
+	}
+	for i := range a {
+		y := other[a[i].ID]
+		if y == nil {
+			c.Alone = append(c.Alone, "check "+a[i].ID+" of the first")
+			continue
+		}
+		delete(other, a[i].ID)
+		c.Checks = append(c.Checks, Check{a[i].ID, a[i].Claim, a[i].Value, y.Value, y.Value - a[i].Value, a[i].Outcome, y.Outcome})
+	}
+	for i := range b {
+		if other[b[i].ID] != nil {
+			c.Alone = append(c.Alone, "check "+b[i].ID+" of the second")
+		}
+	}
+}
+
+// series compares the series that both have.
+func (c *Comparison) series(a, b []metrics.Series) {
+	type key struct{ kind, name string }
+	other := make(map[key]*metrics.Series)
+	for i := range b {
+		other[key{b[i].Kind, b[i].Name}] = &b[i]
+	}
+	for i := range a {
+		k := key{a[i].Kind, a[i].Name}
+		y := other[k]
+		delete(other, k)
+		switch {
+		case k.kind == "pace":
+		case y == nil:
+			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the first")
+		default:
+			c.Series = append(c.Series, apart(&a[i], y))
+		}
+	}
+	for i := range b {
+		if k := (key{b[i].Kind, b[i].Name}); other[k] != nil && k.kind != "pace" {
+			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the second")
+		}
+	}
+	slices.SortStableFunc(c.Series, func(x, y Series) int {
+		return cmp.Or(cmp.Compare(size(y.Share), size(x.Share)), cmp.Compare(y.Gaps, x.Gaps))
+	})
+}
+
+// size is a share for sorting: what is not known comes last.
+func size(n report.Number) float64 {
+	if !n.Known() {
+		return -1
+	}
+	return float64(n)
+}
+
+// apart says how far two series are apart.
+func apart(a, b *metrics.Series) Series {
+	s := Series{Kind: a.Kind, Name: a.Name, Unit: unitOf(a.Kind), RMS: report.Missing(), Share: report.Missing(), Worst: report.Missing()}
+	var squares, ofA, ofB float64
+	for i, t := range a.Times {
+		x, y := a.Values[i], at(b, t)
+		switch {
+		case math.IsNaN(x) && math.IsNaN(y):
+			continue
+		case math.IsNaN(x) || math.IsNaN(y):
+			s.Gaps++
+			continue
+		}
+		s.Points++
+		squares += (y - x) * (y - x)
+		ofA += x * x
+		ofB += y * y
+		if !s.Worst.Known() || math.Abs(y-x) > math.Abs(float64(s.Worst)) {
+			s.Worst, s.WorstPs = report.Number(y-x), int64(t)
+		}
+	}
+	if s.Points > 0 {
+		n := float64(s.Points)
+		s.RMS, s.Share = report.Number(math.Sqrt(squares/n)), 0
+		if own := math.Sqrt(max(ofA, ofB) / n); own > 0 {
+			s.Share = s.RMS / report.Number(own)
+		}
+	}
+	return s
+}
+
+// at returns the value of a series at an instant: NaN where it has none.
+func at(s *metrics.Series, t unit.Time) float64 {
+	i, found := slices.BinarySearch(s.Times, t)
+	switch {
+	case found:
+		return s.Values[i]
+	case i == 0 || i == len(s.Times):
+		return math.NaN()
+	}
+	before, after := s.Times[i-1], s.Times[i]
+	share := float64(t-before) / float64(after-before)
+	return s.Values[i-1] + share*(s.Values[i]-s.Values[i-1])
+}
+
+// unitOf returns the unit of the values of a kind of series (metrics.Series).
+func unitOf(kind string) string {
+	switch kind {
+	case "link.rate", "group.rate", "flow.rate", "flow.limit":
+		return "B/s"
+	case "link.utilisation", "group.utilisation", "flow.utilisation":
+		return "of the capacity"
+	case "buffer.occupancy":
+		return "blocks"
+	default:
+		return ""
+	}
+}
+
+// logs compares the event logs of two directories, line by line.
+func logs(a, b string) (Log, error) {
+	fa, errA := os.Open(filepath.Join(a, report.EventsFile))
+	fb, errB := os.Open(filepath.Join(b, report.EventsFile))
+	if errA == nil {
+		defer fa.Close()
+	}
+	if errB == nil {
+		defer fb.Close()
+	}
+	for _, err := range []error{errA, errB} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Log{}, err
+		}
+	}
+	switch {
+	case errA != nil && errB != nil:
+		return Log{State: "neither run has an event log: run with --events"}, nil
+	case errA != nil:
+		return Log{State: "the first run has no event log: run it with --events"}, nil
+	case errB != nil:
+		return Log{State: "the second run has no event log: run it with --events"}, nil
+	}
+	ra, rb := bufio.NewReaderSize(fa, 1<<16), bufio.NewReaderSize(fb, 1<<16)
+	for line := 1; ; line++ {
+		x, errA := ra.ReadString('\n')
+		y, errB := rb.ReadString('\n')
+		for _, err := range []error{errA, errB} {
+			if err != nil && err != io.EOF {
+				return Log{}, fmt.Errorf("event log, line %d: %w", line, err)
+			}
+		}
+		switch {
+		case x != y:
+			return Log{State: LogsPart, Line: line, EventA: trim(x), EventB: trim(y)}, nil
+		case errA == io.EOF:
+			return Log{State: LogsEqual}, nil
+		}
+	}
+}
+
+func trim(s string) string { return string(bytes.TrimRight([]byte(s), "\n")) }
+
+// Within reports whether the runs agree: no check and no series is further apart than
+// a share of its own size, none has gaps or is alone, no outcome differs, and the logs
+// do not part unless a tolerance allows it.
+func (c *Comparison) Within(tolerance float64) bool {
+	if len(c.Alone) > 0 || tolerance == 0 && c.Log.State == LogsPart {
+		return false
+	}
+	for _, x := range c.Checks {
+		if x.A.Known() != x.B.Known() || x.OutcomeA != x.OutcomeB {
+			return false
+		}
+		own := max(math.Abs(float64(x.A)), math.Abs(float64(x.B)))
+		if x.A.Known() && math.Abs(float64(x.Difference)) > tolerance*own {
+			return false
+		}
+	}
+	for _, s := range c.Series {
+		if s.Gaps > 0 || s.Share.Known() && float64(s.Share) > tolerance {
+			return false
+		}
+	}
+	return true
+}

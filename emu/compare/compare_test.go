@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/wire/unit"
+)
+
+func series(values ...float64) *metrics.Series {
+	s := &metrics.Series{Kind: "link.rate", Name: "x"}
+	for i, v := range values {
+		s.Times, s.Values = append(s.Times, unit.Time(10*i)), append(s.Values, v)
+	}
+	return s
+}
+
+func TestApart(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name              string
+		a, b              *metrics.Series
+		rms, share, worst float64
+		at                int64
+		points, gaps      int
+	}{
+		{"equal", series(1, 2, 3), series(1, 2, 3), 0, 0, 0, 0, 3, 0},
+		{"one off", series(4, 4, 4, 4), series(4, 2, 4, 4), 1, 0.25, -2, 10, 4, 0},
+		{"both undefined", series(1, nan), series(1, nan), 0, 0, 0, 0, 1, 0},
+		{"one undefined", series(1, nan, 1), series(1, 1, nan), 0, 0, 0, 0, 1, 2},
+		{"nothing in common", series(1), series(nan), nan, nan, nan, 0, 0, 1},
+		{"the other is shorter", series(1, 1, 1), series(1, 1), 0, 0, 0, 0, 2, 1},
+		{"all zero", series(0, 0), series(0, 0), 0, 0, 0, 0, 2, 0},
+	} {
+		s := apart(c.a, c.b)
+		same := func(n report.Number, want float64) bool {
+			return float64(n) == want || !n.Known() && math.IsNaN(want)
+		}
+		if !same(s.RMS, c.rms) || !same(s.Share, c.share) || !same(s.Worst, c.worst) || s.WorstPs != c.at || s.Points != c.points || s.Gaps != c.gaps || s.Unit != "B/s" {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+}
+
+// Between two instants a series is a straight line; outside it is nothing.
+func TestAt(t *testing.T) {
+	s := series(0, 10, 30)
+	for at_, want := range map[unit.Time]float64{0: 0, 5: 5, 10: 10, 15: 20, 20: 30} {
+		if got := at(s, at_); got != want {
+			t.Errorf("at %d: %v, want %v", at_, got, want)
+		}
+	}
+	for _, outside := range []unit.Time{-1, 21} {
+		if got := at(s, outside); !math.IsNaN(got) {
+			t.Errorf("at %d: %v", outside, got)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	base := func() *Comparison {
+		return &Comparison{
+			Checks: []Check{{ID: "x", A: 100, B: 101, Difference: 1, OutcomeA: report.Pass, OutcomeB: report.Pass}},
+			Series: []Series{{Share: 0.02}},
+			Log:    Log{State: LogsPart},
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Comparison)
+		at     float64
+		want   bool
+	}{
+		{"as it is, generously", func(*Comparison) {}, 0.03, true},
+		{"the series is too far", func(*Comparison) {}, 0.015, false},
+		{"the check is too far", func(c *Comparison) { c.Checks[0].Difference = 4 }, 0.03, false},
+		{"an outcome differs", func(c *Comparison) { c.Checks[0].OutcomeB = report.Fail }, 0.03, false},
+		{"one is undefined", func(c *Comparison) { c.Checks[0].B = report.Missing() }, 0.03, false},
+		{"a gap", func(c *Comparison) { c.Series[0].Gaps = 1 }, 0.03, false},
+		{"something is alone", func(c *Comparison) { c.Alone = []string{"x"} }, 0.03, false},
+		{"equal figures, logs that part", func(c *Comparison) { c.Checks, c.Series = nil, nil }, 0, false},
+		{"all equal", func(c *Comparison) { *c = Comparison{Log: Log{State: LogsEqual}} }, 0, true},
+	} {
+		x := base()
+		c.change(x)
+		if got := x.Within(c.at); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLogs(t *testing.T) {
+	a, b := t.TempDir(), t.TempDir()
+	put := func(dir, text string) {
+		if err := os.WriteFile(filepath.Join(dir, report.EventsFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := func() Log {
+		l, err := logs(a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	if l := state(); !strings.Contains(l.State, "neither") {
+		t.Errorf("%+v", l)
+	}
+	put(a, "1\n2\n3\n")
+	if l := state(); !strings.Contains(l.State, "second run has no") {
+		t.Errorf("%+v", l)
+	}
+	put(b, "1\n2\n3\n")
+	if l := state(); l.State != LogsEqual {
+		t.Errorf("%+v", l)
+	}
+	put(b, "1\n2\n4\n")
+	if l := state(); l != (Log{LogsPart, 3, "3", "4"}) {
+		t.Errorf("%+v", l)
+	}
+	put(b, "1\n2\n")
+	if l := state(); l != (Log{LogsPart, 3, "3", ""}) {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestWriteText(t *testing.T) {
+	c := &Comparison{
+		A:      Side{Directory: "a", Scenario: "s", Clock: "virtual", Seed: 1, Level: "virtual"},
+		B:      Side{Directory: "b", Scenario: "s", Clock: "wall", Dilation: 20, Timing: "ideal", Link: "udp", Placement: "process", Seed: 1, Level: "degraded", Partial: true},
+		Checks: []Check{{ID: "IB-1", Claim: "a claim", A: 1, B: report.Missing(), Difference: report.Missing(), OutcomeA: report.Pass, OutcomeB: report.Fail}},
+		Series: []Series{{Kind: "link.rate", Name: "root", RMS: 5, Share: 0.5, Worst: -7, WorstPs: 1e9, Unit: "B/s", Gaps: 3}, {RMS: 0}},
+		Alone:  []string{"check x of the first"},
+		Log:    Log{LogsPart, 3, "{1}", ""},
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "the scenarios are not the same"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}

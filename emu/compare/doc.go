@@ -1,0 +1,19 @@
+// Package compare puts the results of two runs side by side: one on the virtual
+// clock and one on the wall, with ideal and with actual timing, at two dilations, with
+// two seeds.
+//
+// Dirs reads two directories of results and compares
+//
+//   - their verdicts, and what the runs were;
+//   - the value of each check that both have;
+//   - each series that both have: the root of the mean square of the difference, in the
+//     unit of the series and as a share of the series itself, and where they are the
+//     furthest apart;
+//   - their event logs, where both were written: the first event at which they part.
+//
+// # Limitations
+//
+// Series are compared at the instants of the first, within what both cover; between
+// instants the second is taken as a straight line. A pace is no series to compare:
+// only a wall run has one.
+package compare
