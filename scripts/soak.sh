@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
-# The long ones: runs on real sockets at several dilations, then fuzzing for
-# minutes. For the night before a release, not for every commit.
+# The long ones: all of the papers on the virtual clock, runs on real sockets at
+# several dilations, then fuzzing for minutes. For the night before a release, not for every commit.
 #
 # Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-o DIR]
 #
@@ -70,6 +70,10 @@ verdict() {
 
 echo "+ go build -o fabemu ./cmd/fabemu"
 go build -o "$tmp/fabemu" ./cmd/fabemu
+
+echo "+ go test -tags soak -run TestWhole ./emu/reproduce"
+go test -tags soak -timeout 30m -run TestWhole -v ./emu/reproduce >"$out/papers.txt" 2>&1 ||
+	failed+=("the papers: see $out/papers.txt")
 
 n=0
 for scenario in "${S[@]}"; do

@@ -142,7 +142,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	p := batchProgress{notice: newNotice(name)}
+	p := batchProgress{notice: newNotice(name), wall: o.Clock == emu.WallClock}
 	o.Progress = p.show
 	result, err := reproduce.Do(ctx, paper, figures, o)
 	p.end()
@@ -177,6 +177,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 // over; elsewhere a line at growing intervals.
 type batchProgress struct {
 	*notice
+	wall        bool
 	begin, next time.Time
 	wait        time.Duration
 }
@@ -186,6 +187,9 @@ func (p *batchProgress) show(s reproduce.Status) {
 	if p.begin.IsZero() {
 		p.begin, p.wait = now, 2*time.Second
 		p.next = now.Add(p.wait)
+		if p.wall {
+			fmt.Fprintf(os.Stderr, "%s: %d runs on the wall clock, one after another, take %v\n", p.name, s.Runs, s.Left.Round(time.Second))
+		}
 	}
 	switch {
 	case p.terminal:

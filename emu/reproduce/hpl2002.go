@@ -301,6 +301,14 @@ func grid4b() Figure {
 	return f
 }
 
+// withFlows gives a run n local and n remote flows; remote ones start when all local
+// ones have.
+func withFlows(n int, r Run) Run {
+	r = r.With(fmt.Sprintf("flows.remote.start=%dus + 100us", 100*n))
+	r.Edits = [][2]string{{"[1-10]", fmt.Sprintf("[1-%d]", n)}}
+	return r
+}
+
 // flowCounts has Fig. 4 with other numbers of flows.
 func flowCounts() Figure {
 	sizes := []int{2, 4, 12}
@@ -309,11 +317,7 @@ func flowCounts() Figure {
 		Caption: "As Fig. 4, with 5, 15 and 20 local and as many remote flows. Remote flows start when all local ones have.",
 	}
 	for _, n := range []int{5, 15, 20} {
-		run := func(buffer, threshold int) Run {
-			r := cell(buffer, threshold).With(fmt.Sprintf("flows.remote.start=%dus + 100us", 100*n))
-			r.Edits = [][2]string{{"[1-10]", fmt.Sprintf("[1-%d]", n)}}
-			return r
-		}
+		run := func(buffer, threshold int) Run { return withFlows(n, cell(buffer, threshold)) }
 		for _, x := range []struct {
 			what string
 			plot Plot

@@ -187,7 +187,11 @@ func (c *ClaimResult) CameOut() string {
 	s := c.print(float64(c.Value))
 	if c.Seeds > 1 && c.Value.Known() {
 		scale := map[Unit]float64{Percent: 100, Points: 100, Plain: 1, Milliseconds: 1e3}[c.Unit]
-		s += " ± " + strconv.FormatFloat(scale*float64(c.Deviation), 'g', 2, 64)
+		deviation := scale * float64(c.Deviation)
+		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+			deviation = 0
+		}
+		s += " ± " + strconv.FormatFloat(deviation, 'g', 2, 64)
 	}
 	return s
 }

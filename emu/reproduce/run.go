@@ -45,7 +45,7 @@ type job struct {
 	sc      *scenario.Scenario
 	leaves  []*leaf
 	courses []*Course
-	cost    float64 // about, in frames
+	cost    float64 // about, in frames; wall clock: in seconds
 	result  RunResult
 }
 
@@ -151,6 +151,9 @@ func (b *batch) collect(figures []*Figure) error {
 	}
 	for _, j := range b.jobs {
 		j.cost = float64(j.sc.Model.Duration) * float64(1+len(j.sc.Flows))
+		if b.options.Clock == emu.WallClock {
+			j.cost = j.sc.Model.Duration.Seconds() * float64(j.sc.Wall.Dilation)
+		}
 		b.total += j.cost
 	}
 	return nil
@@ -292,7 +295,9 @@ func (b *batch) progress(j *job, share float64) {
 		spent += share * k.cost
 	}
 	s.Share = spent / b.total
-	if s.Share > 0 {
+	if b.options.Clock == emu.WallClock { // whose costs are seconds
+		s.Left = time.Duration((b.total - spent) * float64(time.Second))
+	} else if s.Share > 0 {
 		s.Left = time.Duration(float64(time.Since(b.begin)) * (1/s.Share - 1))
 	}
 	b.options.Progress(s)
