@@ -100,7 +100,7 @@ func FuzzEndpoint(f *testing.F) {
 			case 5: // anything
 				b.fuzzReceive(s.frame())
 			case 6:
-				b.e.Apply(b.now, port.Event{Kind: port.EventKind(s.byte() % 3), Rate: unit.Rate(1 + s.next(4))})
+				b.e.Apply(b.now, port.Event{Kind: []port.EventKind{0, port.RateChange, port.ServiceRate}[s.byte()%3], Rate: unit.Rate(1 + s.next(4))})
 				b.fuzzAdvance()
 			case 7:
 				b.fuzzAdvance()

@@ -11,6 +11,7 @@ import (
 type egress struct {
 	queue   [port.Lanes]fifo       // frames that are for this output, in order of arrival over all inputs
 	block   [port.Lanes]port.Block // what keeps those that wait, as last found
+	since   [port.Lanes]unit.Time  // since when
 	waiting int                    // cnt1: data frames that are in queue
 	sending int32                  // the slot whose frame is on the line, or none
 	waited  bool                   // data had to wait for credit when the frame on the line began
@@ -80,7 +81,9 @@ func (s *Switch) serve(now unit.Time, p int) {
 		if block != out.block[lane] && lane == port.DataLane {
 			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), A: int64(block), B: int64(out.block[lane])})
 		}
-		out.block[lane] = block
+		if block != out.block[lane] {
+			out.block[lane], out.since[lane] = block, now
+		}
 	}
 	if out.sending != none || pt.Owes() {
 		wake = min(wake, pt.Line().Free())
@@ -212,4 +215,19 @@ func (s *Switch) Sending(output int) bool { return s.egress[output].sending != n
 func (s *Switch) Blocked(output int) bool {
 	out := &s.egress[output]
 	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
+}
+
+// Waits yields what waits in the switch, for who looks for deadlock (drive.Waiter). A
+// frame that is being sent waits for nothing: it makes room by itself.
+func (s *Switch) Waits(yield func(port.Wait)) {
+	for p := range s.ingress {
+		for _, id := range s.ingress[p].slots {
+			sl := &s.slots[id]
+			w := port.Wait{In: port.ID(p), Out: port.ID(sl.output), Class: sl.frame.Lane}
+			if out := &s.egress[sl.output]; sl.state != sending {
+				w.Block, w.Since = out.block[sl.frame.Lane], out.since[sl.frame.Lane]
+			}
+			yield(w)
+		}
+	}
 }

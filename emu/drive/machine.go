@@ -58,6 +58,8 @@ type Fabric struct {
 	// ports of a machine by the order of the machines at their other ends. Nil is the
 	// rule of the model: by index, and by port.
 	Ties []int
+	// Watch looks for deadlock. It may be nil.
+	Watch *Watch
 	// Progress is told how far the run is. It may be nil.
 	Progress *Progress
 	// Tap is told of each frame. It may be nil.

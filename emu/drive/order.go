@@ -2,6 +2,7 @@ package drive
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,8 +23,10 @@ type order struct {
 	change   int       // the next of fabric.Changes
 	agenda   *agenda.Agenda
 	now      unit.Time
-	elapsed  int64 // wall time of the event, ns since the begin
-	hops     int64 // frames handed over
+	elapsed  int64    // wall time of the event, ns since the begin
+	hops     int64    // frames handed over
+	carried  int64    // those of them that are not flow control
+	watcher  *watcher // nil: nobody looks for deadlock
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
 	sent  port.Transmission                       // the one that is being carried
@@ -119,7 +122,10 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 		ports[p.from.Port] = int32(i)
 		o.leaving[p.from.Machine] = ports
 	}
-	o.agenda = agenda.New(len(o.paths) + 1 + len(machines))
+	o.agenda = agenda.New(len(o.paths) + 1 + len(machines) + 1)
+	if o.watcher = newWatcher(f); o.watcher != nil {
+		o.agenda.Set(o.watchSlot(), o.watcher.next)
+	}
 	if len(f.Changes) > 0 {
 		o.agenda.Set(o.changeSlot(), f.Changes[0].At)
 	}
@@ -130,9 +136,10 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 }
 
 // The slots of the agenda: arrivals by path, then changes from outside, then the
-// deadlines of machines.
+// deadlines of machines; last of all, the look for deadlock.
 func (o *order) changeSlot() int       { return len(o.paths) }
 func (o *order) machineSlot(m int) int { return len(o.paths) + 1 + int(o.rank[m]) }
+func (o *order) watchSlot() int        { return len(o.paths) + 1 + len(o.machines) }
 
 // send puts a frame under way and returns its path and its place on it. The frame
 // itself comes later, with arrive.
@@ -190,6 +197,9 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		to := o.paths[slot].to
 		f := o.pop(slot)
 		o.hops++
+		if !f.arrival.Frame.Kind.Control() {
+			o.carried++
+		}
 		if now > t {
 			f.arrival.Late = now.Sub(t)
 			o.late.note(to.Machine, o.paths[slot].number/2, t, now)
@@ -216,8 +226,18 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	}
 }
 
+// errDeadlocked ends a run in which nothing else can happen.
+var errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
+
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
+	if slot == o.watchSlot() {
+		over, err := o.watch(t)
+		if over {
+			return errDeadlocked
+		}
+		return err
+	}
 	now := t
 	if o.tell != nil {
 		now = o.tell(t)

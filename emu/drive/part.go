@@ -110,7 +110,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		}
 	}
 	fabric := *f
-	fabric.Changes = changes
+	fabric.Changes, fabric.Watch = changes, nil
 	o, err := newOrder(&fabric, machines)
 	if err != nil {
 		return nil, nil, err

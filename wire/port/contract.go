@@ -41,6 +41,9 @@ type Event struct {
 	Port ID
 	Kind EventKind
 	Rate unit.Rate // RateChange, ServiceRate: the new rate
+
+	Class uint8     // Deadlock: the lane or priority that waits
+	Since unit.Time // Deadlock: since when
 }
 
 // EventKind says what an Event is. The zero value is invalid on purpose.
@@ -55,6 +58,7 @@ const (
 	ServiceRate           // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
 	StormStart            // a pause storm: the port keeps its peer stopped, whatever its buffer says
 	StormStop             // the storm is over
+	Deadlock              // the port was found in a cycle of waiting: its driver says so, and it reports it
 )
 
 func (k EventKind) String() string {
@@ -71,6 +75,8 @@ func (k EventKind) String() string {
 		return "storm-start"
 	case StormStop:
 		return "storm-stop"
+	case Deadlock:
+		return "deadlock"
 	default:
 		return "unknown"
 	}
@@ -125,4 +131,14 @@ func (b Block) String() string {
 type Answer struct {
 	Block Block
 	Until unit.Time
+}
+
+// Wait is a frame that waits in a machine for an output, as one that looks for
+// deadlock wants to know it.
+type Wait struct {
+	In    ID        // where it came in: it keeps memory of that input
+	Out   ID        // where it is to leave
+	Class uint8     // its lane or priority; 0 where flow control knows no classes
+	Block Block     // what keeps Out: NoCredit or Paused, or anything that ends by itself
+	Since unit.Time // since when, if that is NoCredit or Paused
 }

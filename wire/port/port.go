@@ -247,6 +247,9 @@ func (p *Port) Control(now unit.Time) {
 func (p *Port) Apply(now unit.Time, e Event) {
 	var b int64
 	switch e.Kind {
+	case Deadlock:
+		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: e.Class, B: int64(e.Since)})
+		return
 	case RateChange:
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)

@@ -60,12 +60,15 @@ const (
 	// Notify: a congestion point sends a notification to the source of Flow, by Port. A is
 	// the quantised feedback; B is QOffset and QDelta, 16 bits each.
 	Notify
+	// Deadlock: what waits on Lane for Port waits in a cycle, which nothing ends. B is
+	// since when.
+	Deadlock
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "violation"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {

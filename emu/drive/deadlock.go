@@ -1,0 +1,199 @@
+package drive
+
+import (
+	"cmp"
+	"slices"
+
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Waiter is a machine that holds frames for others, a switch, and can say what they
+// wait for.
+type Waiter interface {
+	// Waits yields each frame that waits for an output: where it came in, where it is
+	// to leave, and what keeps that output.
+	Waits(yield func(port.Wait))
+}
+
+// Watch has a driver look for deadlock: outputs that wait for one another in a
+// cycle, each for room that only the next one could make. Nothing in the fabric
+// ends that.
+//
+// To look costs as much as there are frames in the switches, so it is done at
+// intervals of model time. An output counts as waiting when it has waited for a whole
+// interval, which should be longer than any timer of the fabric: under credit, flow
+// control packets go on for ever and mean nothing; within an interval one has come,
+// and has not helped. A Part does not look: it sees only some of the machines.
+type Watch struct {
+	Every unit.Duration // positive
+	// Idle ends the run once there is a deadlock and nothing but flow control has moved
+	// for so long. It counts from Settled, and from the last of the changes. 0: it goes on.
+	Idle    unit.Duration
+	Settled unit.Time // all flows have begun
+
+	Found []Deadlock // what was found, each cycle once
+	Ended unit.Time  // when the run was ended because nothing else could happen; 0: it was not
+}
+
+// Deadlock is a cycle of outputs: each waits for the next, and the last for the first.
+type Deadlock struct {
+	At    unit.Time // when it was found
+	Cycle []Waiting
+}
+
+// Waiting is an output that waits for room at the other end of its link.
+type Waiting struct {
+	From  End        // the output
+	To    End        // the input whose memory has no room for it
+	Class uint8      // virtual lane, or priority
+	Block port.Block // NoCredit or Paused
+	Since unit.Time
+}
+
+// output names a waiting output: one for each class.
+type output struct {
+	End
+	class uint8
+}
+
+// watcher looks for deadlock on behalf of a driver.
+type watcher struct {
+	*Watch
+	peer    map[End]End
+	waits   map[output]*waits
+	named   map[output]bool // outputs of the cycles that were found
+	next    unit.Time
+	moved   unit.Time // when something but flow control was last handed over
+	carried int64     // what had been handed over when it last looked
+}
+
+// waits is what an output waits for.
+type waits struct {
+	Waiting
+	holders []output // who keeps the memory at To
+	stuck   bool
+}
+
+// newWatcher returns the watcher of an order, or nil if nobody looks.
+func newWatcher(f *Fabric) *watcher {
+	if f.Watch == nil {
+		return nil
+	}
+	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, next: unit.Time(f.Watch.Every)}
+	for _, ends := range f.Wires {
+		w.peer[ends[0]], w.peer[ends[1]] = ends[1], ends[0]
+	}
+	return w
+}
+
+// look looks for deadlocks at now, and returns those that are new.
+func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
+	clear(w.waits)
+	type input struct {
+		End
+		class uint8
+	}
+	holders := map[input][]output{}
+	for m, machine := range f.Machines {
+		waiter, ok := machine.(Waiter)
+		if !ok {
+			continue
+		}
+		waiter.Waits(func(p port.Wait) {
+			out := output{End{m, p.Out}, p.Class}
+			in := input{End{m, p.In}, p.Class}
+			if !slices.Contains(holders[in], out) {
+				holders[in] = append(holders[in], out)
+			}
+			if (p.Block == port.NoCredit || p.Block == port.Paused) && now.Sub(p.Since) >= w.Every && w.waits[out] == nil {
+				w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}, stuck: true}
+			}
+		})
+	}
+	for _, o := range w.waits {
+		o.holders = holders[input{o.To, o.Class}]
+	}
+	w.release()
+	return w.cycles(now)
+}
+
+// release takes out whoever could still go on: an output for which some frame makes
+// room that leaves by an output which is not stuck.
+func (w *watcher) release() {
+	for again := true; again; {
+		again = false
+		for _, o := range w.waits {
+			free := func(h output) bool { n := w.waits[h]; return n == nil || !n.stuck }
+			if o.stuck && (len(o.holders) == 0 || slices.ContainsFunc(o.holders, free)) {
+				o.stuck, again = false, true
+			}
+		}
+	}
+}
+
+// cycles follows those that are stuck, the lowest first, to the cycles in which they
+// end.
+func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
+	var stuck []output
+	for k, o := range w.waits {
+		if o.stuck {
+			stuck = append(stuck, k)
+		}
+	}
+	order := func(a, b output) int {
+		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Port, b.Port), cmp.Compare(a.class, b.class))
+	}
+	slices.SortFunc(stuck, order)
+	for _, start := range stuck {
+		var way []output
+		at := start
+		for !slices.Contains(way, at) {
+			way = append(way, at)
+			at = slices.MinFunc(w.waits[at].holders, order)
+		}
+		cycle := way[slices.Index(way, at):]
+		if slices.ContainsFunc(cycle, func(o output) bool { return w.named[o] }) {
+			continue
+		}
+		d := Deadlock{At: now}
+		for _, o := range cycle {
+			w.named[o] = true
+			d.Cycle = append(d.Cycle, w.waits[o].Waiting)
+		}
+		found = append(found, d)
+	}
+	return found
+}
+
+// watch lets the watcher look at t, tells the machines what was found, and reports
+// whether nothing else can happen.
+func (o *order) watch(t unit.Time) (over bool, err error) {
+	w := o.watcher
+	w.next = t.Add(w.Every)
+	o.agenda.Set(o.watchSlot(), w.next)
+	now := t
+	if o.tell != nil {
+		now = o.tell(t)
+	}
+	for _, d := range w.look(o.fabric, t) {
+		w.Found = append(w.Found, d)
+		for _, p := range d.Cycle {
+			m := p.From.Machine
+			o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+			due, err := o.drain(m)
+			if err != nil {
+				return false, err
+			}
+			o.agenda.Set(o.machineSlot(m), max(due, t))
+		}
+	}
+	if o.carried != w.carried || o.change < len(o.fabric.Changes) {
+		w.carried, w.moved = o.carried, t
+	}
+	if w.Idle > 0 && len(w.Found) > 0 && t.Sub(max(w.moved, w.Settled)) >= w.Idle {
+		w.Ended = t
+		return true, nil
+	}
+	return false, nil
+}
