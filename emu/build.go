@@ -62,6 +62,7 @@ func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabr
 	for _, w := range f.Wires {
 		out.Wires = append(out.Wires, [2]drive.End{{Machine: w.Ends[0].Machine, Port: w.Ends[0].Port}, {Machine: w.Ends[1].Machine, Port: w.Ends[1].Port}})
 	}
+	out.Watch = b.watch()
 	for _, e := range s.Events {
 		for i := range f.Wires {
 			w := &f.Wires[i]
@@ -74,6 +75,22 @@ func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabr
 		}
 	}
 	return out, nil
+}
+
+// watch says how often to look for deadlock: rarely enough to cost nothing, and not
+// before each port has told its credit anew and what was under way has come.
+func (b *builder) watch() *drive.Watch {
+	const looks = 100 // in a run
+	w := &drive.Watch{Every: b.scenario.Model.Duration / looks}
+	for i := range b.fabric.Wires {
+		l := b.fabric.Wires[i].Link
+		w.Every = max(w.Every, l.Resend+10*(l.Propagation+l.Rate.Serialise(b.length)))
+	}
+	w.Idle = 10 * w.Every
+	for i := range b.fabric.Flows {
+		w.Settled = max(w.Settled, b.fabric.Flows[i].Start)
+	}
+	return w
 }
 
 // room returns a buffer in blocks of credit.

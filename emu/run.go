@@ -144,6 +144,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		r.captured()
 	}
 	result := r.result(figures, took, digest.Sum())
+	result.Deadlocks, result.EndedPs = r.deadlocks(machines.Watch)
 	if err := r.verify(ctx, result); err != nil {
 		return nil, err
 	}

@@ -219,7 +219,7 @@ func (s *Switch) Blocked(output int) bool {
 
 // Waits yields what waits in the switch, for who looks for deadlock (drive.Waiter). A
 // frame that is being sent waits for nothing: it makes room by itself.
-func (s *Switch) Waits(yield func(port.Wait)) {
+func (s *Switch) Waits(_ unit.Time, yield func(port.Wait)) {
 	for p := range s.ingress {
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots[id]

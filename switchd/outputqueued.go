@@ -383,3 +383,32 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 
 // Deadline returns when Advance has something to do.
 func (s *OutputQueued) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }
+
+// Waits yields what waits in the switch, for who looks for deadlock (drive.Waiter).
+// What its inputs are still taking in, or its outputs are sending, waits for nothing.
+func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
+	tell := func(id int32, waits bool) {
+		for ; id != none; id = s.slots[id].next {
+			sl := &s.slots[id]
+			if sl.input == none {
+				continue // a notification of the switch itself keeps nobody's memory
+			}
+			lane := sl.frame.Lane
+			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane)}
+			if pt := s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
+				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
+			}
+			yield(w)
+			if !waits {
+				return
+			}
+		}
+	}
+	for p := range s.ports {
+		tell(s.inputs[p].arriving.head, false)
+		tell(s.outputs[p].sending, false)
+		for lane := range s.outputs[p].queue {
+			tell(s.outputs[p].queue[lane].head, true)
+		}
+	}
+}

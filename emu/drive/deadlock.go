@@ -13,7 +13,7 @@ import (
 type Waiter interface {
 	// Waits yields each frame that waits for an output: where it came in, where it is
 	// to leave, and what keeps that output.
-	Waits(yield func(port.Wait))
+	Waits(now unit.Time, yield func(port.Wait))
 }
 
 // Watch has a driver look for deadlock: outputs that wait for one another in a
@@ -89,6 +89,9 @@ func newWatcher(f *Fabric) *watcher {
 
 // look looks for deadlocks at now, and returns those that are new.
 func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
+	if !w.worthwhile(f, now) {
+		return nil
+	}
 	clear(w.waits)
 	type input struct {
 		End
@@ -100,13 +103,13 @@ func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
 		if !ok {
 			continue
 		}
-		waiter.Waits(func(p port.Wait) {
+		waiter.Waits(now, func(p port.Wait) {
 			out := output{End{m, p.Out}, p.Class}
 			in := input{End{m, p.In}, p.Class}
 			if !slices.Contains(holders[in], out) {
 				holders[in] = append(holders[in], out)
 			}
-			if (p.Block == port.NoCredit || p.Block == port.Paused) && now.Sub(p.Since) >= w.Every && w.waits[out] == nil {
+			if w.long(&p, now) && w.waits[out] == nil {
 				w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}, stuck: true}
 			}
 		})
@@ -116,6 +119,23 @@ func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
 	}
 	w.release()
 	return w.cycles(now)
+}
+
+// long reports whether the output of a wait has waited for an interval at least.
+func (w *watcher) long(p *port.Wait, now unit.Time) bool {
+	return (p.Block == port.NoCredit || p.Block == port.Paused) && now.Sub(p.Since) >= w.Every
+}
+
+// worthwhile reports whether anything has waited for so long: mostly nothing has, and
+// there is nothing to write down.
+func (w *watcher) worthwhile(f *Fabric, now unit.Time) bool {
+	found := false
+	for _, machine := range f.Machines {
+		if waiter, ok := machine.(Waiter); ok && !found {
+			waiter.Waits(now, func(p port.Wait) { found = found || w.long(&p, now) })
+		}
+	}
+	return found
 }
 
 // release takes out whoever could still go on: an output for which some frame makes

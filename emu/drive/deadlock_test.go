@@ -17,7 +17,7 @@ type keeper struct {
 	told  []port.Event
 }
 
-func (k *keeper) Waits(yield func(port.Wait)) {
+func (k *keeper) Waits(_ unit.Time, yield func(port.Wait)) {
 	for _, w := range k.holds {
 		yield(w)
 	}

@@ -60,6 +60,8 @@ type Result struct {
 	Buffers     []Buffer    `json:"buffers"`
 	Drops       []Count     `json:"drops"`
 	Violations  []Violation `json:"violations"` // the first ones; verdict.violations counts all
+	Deadlocks   []Deadlock  `json:"deadlocks,omitempty"`
+	EndedPs     int64       `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
 	Machine     Machine     `json:"machine"`
 	WallSeconds Number      `json:"wall_seconds"` // how long the run took
 	FrameHops   int64       `json:"frame_hops"`   // data and ACK frames put on a line
@@ -195,6 +197,23 @@ type Buffer struct {
 	Link       string `json:"link"` // that fills it
 	MeanBlocks Number `json:"mean_blocks"`
 	MaxBlocks  int64  `json:"max_blocks"`
+}
+
+// Deadlock is a cycle of outputs, each of which waits for the next one's machine to
+// make room, and the last for the first.
+type Deadlock struct {
+	AtPs  int64     `json:"at_ps"` // when it was found
+	Cycle []Waiting `json:"cycle"`
+}
+
+// Waiting is an output that waits.
+type Waiting struct {
+	Machine string `json:"machine"`
+	For     string `json:"for"`   // the machine that has no room
+	Link    string `json:"link"`  // between the two
+	Class   int    `json:"class"` // virtual lane, or priority
+	Cause   string `json:"cause"` // "no-credit" or "paused"
+	SincePs int64  `json:"since_ps"`
 }
 
 // Violation is a broken promise of the fabric.

@@ -353,6 +353,16 @@ func (t *page) end(r *Result) {
 			t.line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
 		}
 	}
+	for _, d := range r.Deadlocks {
+		t.line("")
+		t.line("%s, found at %v", t.paint(red, "Deadlock"), unit.Time(d.AtPs))
+		for _, w := range d.Cycle {
+			t.line("  %s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+		}
+	}
+	if r.EndedPs > 0 {
+		t.line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
+	}
 	if len(r.Warnings) > 0 {
 		t.line("")
 		for _, warning := range r.Warnings {

@@ -57,6 +57,7 @@ type pausing struct {
 	longest unit.Size // of any frame
 
 	until [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
+	since [Priorities]unit.Time // sender: when the stop began that lasts until then
 
 	stopped uint8     // receiver: the classes that the machine wants stopped
 	storm   bool      // receiver: all of them, whatever the machine wants
@@ -148,6 +149,15 @@ func (p *Port) PausedUntil(class uint8) unit.Time {
 	return p.pause.until[p.pause.class(class)]
 }
 
+// PausedSince returns since when the peer keeps a class from being sent; it means
+// something only before PausedUntil.
+func (p *Port) PausedSince(class uint8) unit.Time {
+	if p.pause == nil {
+		return 0
+	}
+	return p.pause.since[p.pause.class(class)]
+}
+
 // maySendEthernet is MaySend on Ethernet; the line is idle.
 func (p *Port) maySendEthernet(now unit.Time, f *wire.Frame) Answer {
 	switch until := p.PausedUntil(f.Lane); {
@@ -179,15 +189,15 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	case !f.Kind.Control():
 		return true
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
-		s.until[0] = now.Add(p.quantaTime(f.Quanta))
+		s.paused(now, 0, p.quantaTime(f.Quanta))
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
 			case f.Classes&bit == 0:
 			case f.Stopped&bit == 0:
-				s.until[class] = now
+				s.paused(now, class, 0)
 			default:
-				s.until[class] = now.Add(p.quantaTime(f.Quanta))
+				s.paused(now, class, p.quantaTime(f.Quanta))
 			}
 		}
 	default:
@@ -196,6 +206,15 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	}
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
 	return false
+}
+
+// paused notes what the peer has said of a class: it is to stop for d from now on,
+// whatever was said before.
+func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
+	if s.until[class] <= now {
+		s.since[class] = now
+	}
+	s.until[class] = now.Add(d)
 }
 
 // quantaTime returns how long quanta last at the rate of the port: 512 bit times
