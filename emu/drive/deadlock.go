@@ -66,6 +66,13 @@ type watcher struct {
 	next    unit.Time
 	moved   unit.Time // when something but flow control was last handed over
 	carried int64     // what had been handed over when it last looked
+
+	// While it looks:
+	now           unit.Time
+	machine       int                // which is being asked
+	some          bool               // something has waited for long
+	holders       map[input][]output // who keeps the memory of an input
+	glance, write func(port.Wait)    // made once: to look is not to allocate
 }
 
 // waits is what an output waits for.
@@ -80,62 +87,64 @@ func newWatcher(f *Fabric) *watcher {
 	if f.Watch == nil {
 		return nil
 	}
-	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, next: unit.Time(f.Watch.Every)}
+	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, next: unit.Time(f.Watch.Every)}
+	w.glance = func(p port.Wait) { w.some = w.some || w.long(&p) }
+	w.write = w.note
 	for _, ends := range f.Wires {
 		w.peer[ends[0]], w.peer[ends[1]] = ends[1], ends[0]
 	}
 	return w
 }
 
-// look looks for deadlocks at now, and returns those that are new.
+// input names the memory of an input: one for each class.
+type input struct {
+	End
+	class uint8
+}
+
+// look looks for deadlocks at now, and returns those that are new. Mostly nothing has
+// waited for long, and there is nothing to write down.
 func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
-	if !w.worthwhile(f, now) {
+	w.now, w.some = now, false
+	w.ask(f, w.glance)
+	if !w.some {
 		return nil
 	}
 	clear(w.waits)
-	type input struct {
-		End
-		class uint8
-	}
-	holders := map[input][]output{}
-	for m, machine := range f.Machines {
-		waiter, ok := machine.(Waiter)
-		if !ok {
-			continue
-		}
-		waiter.Waits(now, func(p port.Wait) {
-			out := output{End{m, p.Out}, p.Class}
-			in := input{End{m, p.In}, p.Class}
-			if !slices.Contains(holders[in], out) {
-				holders[in] = append(holders[in], out)
-			}
-			if w.long(&p, now) && w.waits[out] == nil {
-				w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}, stuck: true}
-			}
-		})
-	}
+	clear(w.holders)
+	w.ask(f, w.write)
 	for _, o := range w.waits {
-		o.holders = holders[input{o.To, o.Class}]
+		o.holders = w.holders[input{o.To, o.Class}]
 	}
 	w.release()
 	return w.cycles(now)
 }
 
-// long reports whether the output of a wait has waited for an interval at least.
-func (w *watcher) long(p *port.Wait, now unit.Time) bool {
-	return (p.Block == port.NoCredit || p.Block == port.Paused) && now.Sub(p.Since) >= w.Every
-}
-
-// worthwhile reports whether anything has waited for so long: mostly nothing has, and
-// there is nothing to write down.
-func (w *watcher) worthwhile(f *Fabric, now unit.Time) bool {
-	found := false
-	for _, machine := range f.Machines {
-		if waiter, ok := machine.(Waiter); ok && !found {
-			waiter.Waits(now, func(p port.Wait) { found = found || w.long(&p, now) })
+// ask has each machine yield what waits in it.
+func (w *watcher) ask(f *Fabric, yield func(port.Wait)) {
+	for m, machine := range f.Machines {
+		if waiter, ok := machine.(Waiter); ok {
+			w.machine = m
+			waiter.Waits(w.now, yield)
 		}
 	}
-	return found
+}
+
+// long reports whether the output of a wait has waited for an interval at least.
+func (w *watcher) long(p *port.Wait) bool {
+	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.Every
+}
+
+// note writes down a frame that waits in the machine which is being asked.
+func (w *watcher) note(p port.Wait) {
+	out := output{End{w.machine, p.Out}, p.Class}
+	in := input{End{w.machine, p.In}, p.Class}
+	if !slices.Contains(w.holders[in], out) {
+		w.holders[in] = append(w.holders[in], out)
+	}
+	if w.long(&p) && w.waits[out] == nil {
+		w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}, stuck: true}
+	}
 }
 
 // release takes out whoever could still go on: an output for which some frame makes

@@ -26,7 +26,16 @@
 // datagram, which nearly always is there, but it does not rely on that. A datagram that has not come 50 ms of wall time
 // after it was needed is lost, which makes the run void.
 //
+// # Deadlock
+//
+// A fabric without loss can come to a standstill: outputs that wait for one another in
+// a cycle. A Watch has the driver look for that at intervals of model time, as the last
+// of all events of an instant; switches say what their frames wait for (Waiter), and
+// what could still make room is taken out until only those are left that cannot.
+//
 // # Limitations
+//
+// Nobody looks for deadlock where machines run in processes of their own.
 //
 // All machines of a run live in one process, on one thread; a loop that waits for
 // an instant spins.

@@ -1,0 +1,104 @@
+package emu
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// ring returns a ring of five switches with an endpoint each; each of them sends to the
+// one that is hops further on, clockwise, which is the shortest way.
+func ring(t *testing.T, hops int) *scenario.Scenario {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`name: ring
+description: "A ring, for deadlock."
+model: {duration: 100ms, seed: 1}
+wall: {dilation: 200}
+defaults:
+  link: {rate: 1GB/s, propagation: 1ns, flow-control: credit, buffer: 4 packets}
+  switch: {kind: input-buffered, forwarding-delay: 40ns, crossbar: multi-output}
+  flow: {traffic: greedy, packet: 2048B, window: 64, limiter: ipd, control: {law: fixed}}
+switches: {S1: {}, S2: {}, S3: {}, S4: {}, S5: {}}
+endpoints: ["E[1-5]"]
+links:
+`)
+	for i := range 5 {
+		fmt.Fprintf(&b, "  - {name: r%d, between: S%d - S%d}\n  - E%d - S%d\n", i+1, i+1, (i+1)%5+1, i+1, i+1)
+	}
+	b.WriteString("flows:\n")
+	for i := range 5 {
+		fmt.Fprintf(&b, "  - {name: f%d, from: E%d, to: E%d}\n", i+1, i+1, (i+hops)%5+1)
+	}
+	b.WriteString("measure: {window: 1ms}\n")
+	s, err := scenario.Load("ring.yaml", []byte(b.String()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// "A cyclic wait for credit is found and named": in a ring whose flows cross two links
+// each, every switch comes to wait for the next; and as nothing else can happen then,
+// the run ends long before its time.
+func TestRingOfSwitchesDeadlocks(t *testing.T) {
+	r, err := Run(context.Background(), ring(t, 2), Options{Clock: VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Deadlocks) != 1 {
+		t.Fatalf("deadlocks: %+v, want one", r.Deadlocks)
+	}
+	var got []report.Waiting
+	for _, w := range r.Deadlocks[0].Cycle {
+		if w.SincePs <= 0 || w.SincePs > int64(unit.Millisecond) {
+			t.Errorf("%s waits since %v", w.Machine, unit.Time(w.SincePs))
+		}
+		w.SincePs = 0
+		got = append(got, w)
+	}
+	var want []report.Waiting
+	for i := range 5 {
+		link := fmt.Sprintf("r%d.S%d-S%d", i+1, i+1, (i+1)%5+1)
+		want = append(want, report.Waiting{Machine: fmt.Sprintf("S%d", i+1), For: fmt.Sprintf("S%d", (i+1)%5+1), Link: link, Cause: "no-credit"})
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the cycle (-want +got):\n%s", diff)
+	}
+	if r.EndedPs == 0 || r.EndedPs > int64(20*unit.Millisecond) || r.Partial {
+		t.Errorf("ended at %v, partial %v", unit.Time(r.EndedPs), r.Partial)
+	}
+	if r.Verdict.Violations != 0 {
+		t.Errorf("%d violations", r.Verdict.Violations)
+	}
+	var text bytes.Buffer
+	if err := report.WriteText(&text, r.Result, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"S5 waits for S1 by r5.S5-S1 (no-credit, class 0) since ", "Nothing else could happen: the run was ended at "} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("the report does not say %q:\n%s", line, text.String())
+		}
+	}
+}
+
+// Flows that cross one link each share none, and nobody waits in a cycle.
+func TestRingOfShortFlowsGoesOn(t *testing.T) {
+	s := ring(t, 1)
+	s.Model.Duration = 10 * unit.Millisecond
+	r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Deadlocks) != 0 || r.EndedPs != 0 {
+		t.Errorf("deadlocks: %+v, ended at %v", r.Deadlocks, unit.Time(r.EndedPs))
+	}
+}
