@@ -4,6 +4,7 @@
 //	fabemu list                   show the scenarios that come with the program
 //	fabemu reproduce PAPER        reproduce the figures of a paper, and judge its claims
 //	fabemu report DIR             make a page for browsers of the results of a run
+//	fabemu sweep SCENARIO         run a scenario over lists of values
 //	fabemu compare DIR DIR        put the results of two runs side by side
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
@@ -57,7 +58,7 @@ func execute(args []string) int {
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), cleanupCommand())
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
 	root.AddCommand(dissectorCommand())
 	root.AddCommand(daemonCommands()...)
 	root.SetArgs(args)

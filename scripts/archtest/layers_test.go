@@ -76,6 +76,9 @@ emu/scenario, emu/topo < emu/graph
 wire/unit < emu/generate
 emu/schema, emu/graph, emu/generate < cmd/fabemu
 
+# A scenario over lists of values.
+emu, emu/plot < emu/sweep < cmd/fabemu
+
 # Results beside one another.
 emu/report < emu/compare < cmd/fabemu
 

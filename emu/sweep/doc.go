@@ -1,0 +1,22 @@
+// Package sweep runs a scenario many times, over lists of values of its fields.
+//
+// A Plan names a scenario, what is varied (Axes), and what is measured (Metrics). Its
+// cells are all combinations, the last axis the fastest. Run does those that are not
+// done yet, several at a time on the virtual clock, one after another on the wall
+// clock, and writes into a directory:
+//
+//	sweep.json     the plan: by it a later call knows what the directory is of
+//	cells/         a file for each cell that is done; it appears whole or not at all
+//	sweep.csv      a row for each cell: what was varied, and what came out
+//	NAME.svg       for each metric a figure: the first axis to the right, and a curve
+//	               for each value of the others
+//
+// So a sweep that was killed goes on where it was, and one that is done is only
+// drawn anew. A directory of another sweep is refused.
+//
+// # Limitations
+//
+// Values are as --set has them, and are not compared by what they mean: "1ms" and
+// "1000us" are two. A cell whose scenario is a mistake is one of the sweep, and
+// nothing is run.
+package sweep
