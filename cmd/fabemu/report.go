@@ -15,7 +15,7 @@ import (
 )
 
 func reportCommand() *cobra.Command {
-	var force bool
+	var force, png bool
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write " + report.PageFile + " for the results of a run: one file for browsers, offline",
@@ -26,35 +26,46 @@ and opens offline. A directory in which something is missing is refused.`,
 		RunE: func(c *cobra.Command, dirs []string) error {
 			var wrong []error
 			for _, dir := range dirs {
-				path, err := writeReport(dir, force)
+				paths, err := writeReport(dir, force, png)
 				if err != nil {
 					wrong = append(wrong, err)
-					continue
 				}
-				fmt.Fprintln(c.OutOrStdout(), path)
+				for _, path := range paths {
+					fmt.Fprintln(c.OutOrStdout(), path)
+				}
 			}
 			return errors.Join(wrong...)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "write over a "+report.PageFile+" that is there")
+	c.Flags().BoolVar(&png, "png", false, "draw the rates as PNG too")
 	return c
 }
 
-// writeReport writes the report of one directory and returns its path.
-func writeReport(dir string, force bool) (string, error) {
+// writeReport writes the report of one directory, and the rates as PNG if asked to; it
+// returns the paths of what it has written.
+func writeReport(dir string, force, png bool) (paths []string, err error) {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(filepath.Join(dir, reproduce.ClaimsFile)); err == nil {
-		return "", fmt.Errorf("%s has the results of fabemu reproduce, whose report is there already: %s", dir, page)
+		return nil, fmt.Errorf("%s has the results of fabemu reproduce, whose report is there already: %s", dir, page)
 	}
 	d, err := report.ReadDir(dir)
 	if err != nil {
-		return "", &emu.Mistake{Err: err}
+		return nil, &emu.Mistake{Err: err}
 	}
 	if _, err := os.Stat(page); !errors.Is(err, fs.ErrNotExist) && !force {
-		return "", fmt.Errorf("%s is there already; --force writes over it", page)
+		return nil, fmt.Errorf("%s is there already; --force writes over it", page)
 	}
-	if _, err := report.WritePage(d); err != nil {
-		return "", failure{err}
+	writers := []func(*report.Dir) (string, error){report.WritePage}
+	if png {
+		writers = append(writers, report.WritePNG)
 	}
-	return page, nil
+	for _, write := range writers {
+		path, err := write(d)
+		if err != nil {
+			return paths, failure{err}
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -75,6 +74,13 @@ func WriteHTML(w io.Writer, d *Dir) error {
 func WritePage(d *Dir) (string, error) {
 	path := filepath.Join(d.Directory, PageFile)
 	return path, WriteFile(path, func(w io.Writer) error { return WriteHTML(w, d) })
+}
+
+// WritePNG draws rates.svg of a directory of results anew, as PNG beside it, and
+// returns its path.
+func WritePNG(d *Dir) (string, error) {
+	path := filepath.Join(d.Directory, strings.TrimSuffix(RatesFile, ".svg")+".png")
+	return path, WriteFile(path, RatesFigure(d.Result, d.Series).PNG)
 }
 
 func clockOf(r *Result) string {
@@ -175,11 +181,10 @@ func (r *Result) groupOf(flow string) string {
 	return flow
 }
 
-// quiet reports whether a series is never above what cutting through leaves in a
-// buffer: its mean.
+// quiet reports whether nothing of a series is above zero.
 func quiet(values []float64) bool {
 	for _, v := range values {
-		if v > 0 && !math.IsNaN(v) {
+		if v > 0 {
 			return false
 		}
 	}
