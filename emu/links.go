@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"syscall"
 
 	"fabemu/emu/drive"
@@ -18,13 +19,28 @@ import (
 // links are the real links of a wall run.
 type links struct {
 	ends   [][2]link.Link
-	closer []io.Closer // in the order in which they are closed
+	closer []io.Closer // sockets
+	below  io.Closer   // what they stand on; closed after them
 }
 
+// closing is how many sockets are closed at a time.
+const closing = 32
+
+// close closes everything. When a packet socket is closed the kernel waits until no
+// processor looks at it any more, some milliseconds: many wait together.
 func (l *links) close() error {
-	var wrong []error
-	for _, c := range l.closer {
-		wrong = append(wrong, c.Close())
+	wrong := make([]error, len(l.closer), len(l.closer)+1)
+	var wait sync.WaitGroup
+	for first := range min(closing, len(l.closer)) {
+		wait.Go(func() {
+			for i := first; i < len(l.closer); i += closing {
+				wrong[i] = l.closer[i].Close()
+			}
+		})
+	}
+	wait.Wait()
+	if l.below != nil {
+		wrong = append(wrong, l.below.Close())
 	}
 	return errors.Join(wrong...)
 }
@@ -132,7 +148,7 @@ func (r *run) connectVeth(ctx context.Context, l *links) error {
 	case err != nil:
 		return r.files(err)
 	}
-	defer func() { l.closer = append(l.closer, topology) }() // behind the sockets: they keep namespaces alive
+	l.below = topology
 	for i, ports := range topology.Ends {
 		var ends [2]*link.Veth
 		for k, p := range ports {

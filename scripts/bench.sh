@@ -9,6 +9,9 @@
 #                               engine   the wall driver: what a datagram costs, and
 #                                        the ways in which its loop could wait
 #                               all      every benchmark of the tree (default)
+#                               placement  no benchmark of the tree: what it costs to
+#                                        place 60 machines in one process or in one
+#                                        each, over UDP or veth pairs (root; a minute)
 #                               pacing   no benchmark of the tree: frames paced by
 #                                        fabemu, htb, tbf and time.Sleep side by side,
 #                                        COUNT rounds of TIME (root, iproute2)
@@ -55,6 +58,16 @@ done
 shift $((OPTIND - 1))
 
 case $group in
+placement)
+	if [ $# -gt 0 ]; then
+		echo "bench: placement compares no revisions" >&2
+		exit 2
+	fi
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "bench: placement wants root: veth pairs need network namespaces" >&2
+		exit 1
+	fi
+	;;
 pacing)
 	if [ $# -gt 0 ]; then
 		echo "bench: pacing compares no revisions" >&2
@@ -82,7 +95,7 @@ all)
 	packages=(./...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, engine, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, engine, placement, pacing or all" >&2
 	exit 2
 	;;
 esac
@@ -123,6 +136,14 @@ machine() {
 	echo "load: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
 
+if [ "$group" = placement ]; then
+	echo "+ go run ./scripts/placement fabemu 58 500" >&2
+	go build -o "$tmp/fabemu" ./cmd/fabemu
+	go build -o "$tmp/placement" ./scripts/placement
+	{ machine && "$tmp/placement" "$tmp/fabemu" 58 500; } | tee "$out/placement.txt"
+	echo "bench: written to $out/placement.txt" >&2
+	exit
+fi
 if [ "$group" = pacing ]; then
 	# A program of its own and no "go run", which would not hand an interrupt on.
 	go build -o "$tmp/pacing" ./scripts/pacing

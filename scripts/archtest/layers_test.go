@@ -84,7 +84,7 @@ emu/report < emu/compare < cmd/fabemu
 
 # What keeps the house. Pacing compares the line of an endpoint, on the wall driver,
 # with what the kernel has.
-NONE < scripts/archtest, scripts/testsum
+NONE < scripts/archtest, scripts/testsum, scripts/placement
 node, emu/drive, emu < scripts/pacing
 `
 
