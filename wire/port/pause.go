@@ -66,10 +66,22 @@ type pausing struct {
 	expires unit.Time // when it starts again if it is told nothing more
 }
 
+// longestOf returns the length on the line of the longest frame there is.
+func longestOf(g wire.Framing) unit.Size {
+	return g.Length(&wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: wire.MaxMSDU, Tagged: true})
+}
+
+// LeastQuanta returns how many quanta a PAUSE frame must ask for at the least, so that
+// a peer can be kept stopped: as long as the longest frame lasts, which may have begun
+// just before the PAUSE is to be said again.
+func LeastQuanta(g wire.Framing) uint16 {
+	const quantum = wire.Quantum / 8
+	return uint16((longestOf(g) + quantum - 1) / quantum)
+}
+
 func newPausing(c Config) *pausing {
 	frame := wire.Frame{Kind: wire.Pause}
-	largest := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: wire.MaxMSDU, Tagged: true}
-	p := &pausing{kind: c.FlowControl, station: c.Station, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: c.Framing.Length(&largest)}
+	p := &pausing{kind: c.FlowControl, station: c.Station, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
 	if p.quanta == 0 {
 		p.quanta = MaxQuanta
 	}

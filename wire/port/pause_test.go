@@ -174,7 +174,7 @@ func sent(seen []Transmission, k wire.Kind) (out []Transmission) {
 // A PAUSE is said when the watermark is reached, again before it runs out, and taken
 // back at the low watermark: the peer stands still in between, however long.
 func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
-	for _, quanta := range []uint16{0, 200, 1000} {
+	for _, quanta := range []uint16{0, LeastQuanta(wire.PaperFraming), 200, 1000} {
 		t.Run(fmt.Sprint(quanta), func(t *testing.T) {
 			c := etherLink(PauseFrames)
 			c.Quanta = quanta
@@ -215,6 +215,27 @@ func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
 				t.Errorf("%d violations", n)
 			}
 		})
+	}
+}
+
+// The rate of both ends changes while the peer stands still: the quanta that it was
+// told are others now, and it stands still all the same.
+func TestPauseHoldsWhenTheRateChanges(t *testing.T) {
+	for _, rate := range []unit.Rate{tenGigabit / 10, tenGigabit * 4} {
+		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 100_000, High: 30_000, Low: 15_000})
+		p.back = 1500
+		p.run(at(100 * us))
+		for _, pt := range p.ports {
+			pt.Apply(p.now, Event{Kind: RateChange, Rate: rate})
+		}
+		held := len(p.stored[0])
+		p.run(at(60_000 * us))
+		if got := len(p.stored[0]); got != held {
+			t.Errorf("at %v %d frames came while paused", rate, got-held)
+		}
+		if n := len(sent(p.seen[1], wire.Pause)); n < 3 {
+			t.Errorf("at %v PAUSE was said %d times", rate, n)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Config struct {
 
 	FlowControl FlowControl // what keeps the peer from sending more than there is room for
 	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
-	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta; 0 is MaxQuanta
+	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 }
 
 // Port is one end of a link.
