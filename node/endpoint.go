@@ -283,7 +283,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		}
 		q.starved = false
 		e.port.StartAt(now, at, &f, port.Note{})
-		s.sent(at)
+		s.sent(at, &e.rec)
 		e.offer(now, i)
 		left = e.waiting
 	}

@@ -49,8 +49,12 @@ type source struct {
 	inFlight int        // packets that await their ACK
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	rate     unit.Rate  // what the limiter was last told
+	target   targeted   // the controller, where it has a target; else nil
 	block    port.Block // what keeps it, as last reported
 }
+
+// targeted is a controller that tells what rate it wants back.
+type targeted interface{ Target() unit.Rate }
 
 // transfer is a finite one on its way.
 type transfer struct {
@@ -66,6 +70,7 @@ const psnMask = 1<<24 - 1
 func newSource(f Flow, framing wire.Framing) source {
 	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, rate: f.Controller.Rate(), block: port.Idle}
 	s.full = s.lengthOf(f.Payload)
+	s.target, _ = f.Controller.(targeted)
 	s.next.At = unit.Never
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
@@ -91,7 +96,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	}
 	if s.Controller.Deadline() <= now {
 		s.Controller.Advance(now)
-		s.settle(now)
+		s.settle(now, rec)
 	}
 }
 
@@ -138,10 +143,15 @@ func (s *source) length() unit.Size {
 }
 
 // settle tells the limiter the controller's rate.
-func (s *source) settle(now unit.Time) {
-	if r := s.Controller.Rate(); r != s.rate {
-		s.rate = r
-		s.Limiter.SetRate(now, r)
+func (s *source) settle(now unit.Time, rec *trace.Recorder) {
+	r := s.Controller.Rate()
+	if r == s.rate {
+		return
+	}
+	s.rate = r
+	s.Limiter.SetRate(now, r)
+	if s.target != nil {
+		rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(r), B: int64(s.target.Target())})
 	}
 }
 
@@ -188,7 +198,7 @@ func (s *source) packet(src wire.LID) wire.Frame {
 }
 
 // sent accounts for the packet that packet returned: it started at now.
-func (s *source) sent(now unit.Time) {
+func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	n := s.length()
 	if s.ending() != nil {
 		s.ends.pop()
@@ -202,7 +212,7 @@ func (s *source) sent(now unit.Time) {
 	}
 	s.Limiter.Sent(now, n)
 	s.Controller.Sent(now, n)
-	s.settle(now)
+	s.settle(now, rec)
 }
 
 // acked takes in an ACK. It is that of the oldest packet which awaits one: links are
@@ -221,7 +231,7 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
 	s.Controller.Feedback(now, *f)
-	s.settle(now)
+	s.settle(now, rec)
 	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.rate)})
 }
 

@@ -22,18 +22,23 @@ const (
 	outAcks            // ACK frames
 	outControl         // flow control packets
 	inOccupancy        // blocks in the buffer, times picoseconds
+	outQueue           // bytes that wait for the line, times 1024 picoseconds
+	outLongest         // not a counter: the most bytes that waited since the last edge
 	outStall           // picoseconds by port.Block, from here on
 	portColumns = outStall + port.Blocks
 )
 
 // The counters of a flow.
 const (
-	flowBytes   = iota // data received whole, headers included
-	flowFrames         // data frames received whole
-	flowMarked         // of them, those that carried a mark
-	flowLimit          // not a counter but a state: the rate of the source in bits per second
-	flowStall          // picoseconds by port.Block, from here on
-	flowColumns = flowStall + port.Blocks
+	flowBytes    = iota // data received whole, headers included
+	flowFrames          // data frames received whole
+	flowMarked          // of them, those that carried a mark
+	flowNotified        // notifications taken in by the source
+	flowFb              // sum of their quantised feedback
+	flowLimit           // not a counter but a state: the rate of the source in bits per second
+	flowTarget          // the same of the rate that its reaction point wants back
+	flowStall           // picoseconds by port.Block, from here on
+	flowColumns  = flowStall + port.Blocks
 )
 
 // reasons is the room for trace.Reason in tables: a power of two, so that a
@@ -76,6 +81,8 @@ type portState struct {
 	blocked   unit.Time // outStall is counted up to here
 	occupancy int64     // blocks in the buffer since then
 	most      int64
+	changed   unit.Time  // outQueue is counted up to here
+	queue     int64      // bytes that wait for the line since then
 	block     port.Block // what has held the line back since then
 	marks     [reasons]int64
 	triggers  [reasons]int64
@@ -184,10 +191,21 @@ func (c *Collector) count(e *trace.Event) {
 		}
 	case trace.Feedback:
 		if at, ok := c.flow(e); ok {
+			c.now[at+flowLimit] = e.B
+			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Notification {
+				c.now[at+flowNotified]++
+				c.now[at+flowFb] += trace.FbOf(e.A)
+				break
+			}
 			f := &c.flows[e.Flow-firstQP]
 			f.acks++
 			f.markedAcks += e.A >> 9 & 1 // BECN
-			c.now[at+flowLimit] = e.B
+		}
+	case trace.Queue:
+		c.lengthen(e)
+	case trace.Limit:
+		if at, ok := c.flow(e); ok {
+			c.now[at+flowLimit], c.now[at+flowTarget] = e.A, e.B
 		}
 	case trace.Stall:
 		c.stall(e)
@@ -222,6 +240,20 @@ func (c *Collector) occupy(e *trace.Event) {
 	p.occupancy, p.since = e.B, e.At
 	if e.B > p.most {
 		p.most = e.B
+	}
+}
+
+// queueShift scales the time for which bytes wait, so that it fits into 64 bits for
+// any queue and any run.
+const queueShift = 10
+
+// lengthen notes that e.A bytes wait for the line of e's port from now on.
+func (c *Collector) lengthen(e *trace.Event) {
+	p, at := &c.ports[c.first[e.Machine]+int32(e.Port)], c.port(e)
+	c.now[at+outQueue] += p.queue * int64(e.At-p.changed) >> queueShift
+	p.queue, p.changed = e.A, e.At
+	if e.A > c.now[at+outLongest] {
+		c.now[at+outLongest] = e.A
 	}
 }
 
@@ -287,6 +319,9 @@ func (c *Collector) advance(t unit.Time) bool {
 		c.cur++
 		c.settle(c.edges[c.cur])
 		copy(c.row(c.cur), c.now)
+		for i := range c.ports {
+			c.now[i*portColumns+outLongest] = c.ports[i].queue
+		}
 	}
 	c.lo = c.edges[c.cur]
 	if c.cur+1 == len(c.edges) {
@@ -306,7 +341,8 @@ func (c *Collector) settle(t unit.Time) {
 		p, at := &c.ports[i], i*portColumns
 		c.now[at+inOccupancy] += p.occupancy * int64(t-p.since)
 		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
-		p.since, p.blocked = t, t
+		c.now[at+outQueue] += p.queue * int64(t-p.changed) >> queueShift
+		p.since, p.blocked, p.changed = t, t, t
 	}
 	for i := range c.flows {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
@@ -316,17 +352,22 @@ func (c *Collector) settle(t unit.Time) {
 }
 
 // late counts an event whose bin is closed: it adds to the rows since then what
-// the event adds to the counters. Where time is counted (occupancy, stalls), the
-// old state was counted up to each edge and the new one not at all.
+// the event adds to the counters. Where time is counted (occupancy, queues, stalls),
+// the old state was counted up to each edge and the new one not at all.
 func (c *Collector) late(e *trace.Event) {
 	k, _ := slices.BinarySearch(c.edges[:c.cur+1], e.At+1) // the first edge after e
 	before := slices.Clone(c.now)
 	oldColumn, newColumn, oldWeight, newWeight := -1, -1, int64(0), int64(0)
+	longest, shift := -1, 0
 	switch data, _, _ := trace.FrameOf(e.A); {
 	case e.Kind == trace.Release && e.Lane == 0, e.Kind == trace.Arrive && e.Lane == 0 && data == wire.Data:
 		oldColumn = c.port(e) + inOccupancy
 		newColumn = oldColumn
 		oldWeight, newWeight = c.ports[c.first[e.Machine]+int32(e.Port)].occupancy, e.B
+	case e.Kind == trace.Queue:
+		oldColumn, longest, shift = c.port(e)+outQueue, c.port(e)+outLongest, queueShift
+		newColumn = oldColumn
+		oldWeight, newWeight = c.ports[c.first[e.Machine]+int32(e.Port)].queue, e.A
 	case e.Kind == trace.Stall && uint64(e.A) < port.Blocks:
 		at, ok := c.flow(e)
 		if e.Flow != 0 && ok {
@@ -342,14 +383,17 @@ func (c *Collector) late(e *trace.Event) {
 	for ; k <= c.cur; k++ {
 		row := c.row(k)
 		for i, v := range before {
-			if i != oldColumn {
+			if i != oldColumn && i != longest {
 				row[i] += c.now[i] - v
 			}
 		}
 		if oldColumn >= 0 {
 			span := int64(c.edges[k] - e.At)
-			row[oldColumn] -= oldWeight * span
-			row[newColumn] += newWeight * span
+			row[oldColumn] -= oldWeight * span >> shift
+			row[newColumn] += newWeight * span >> shift
+		}
+		if longest >= 0 {
+			row[longest] = max(row[longest], newWeight)
 		}
 	}
 }

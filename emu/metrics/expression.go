@@ -23,6 +23,7 @@ type figure struct {
 	object   object
 	quantity quantity
 	cause    port.Block // of quantity stalled
+	level    float64    // of quantities recovery and shared
 }
 
 type quantity uint8
@@ -37,6 +38,12 @@ const (
 	transfers
 	meanCompletion
 	longestCompletion
+	queue
+	longestQueue
+	recovery
+	shared
+	notifications
+	feedback
 )
 
 // A word is how a quantity is written.
@@ -46,23 +53,34 @@ type word struct {
 	cause    port.Block
 	links    bool // links have it
 	flows    bool // flows and groups have it
+	level    float64
 }
 
 var words = func() []word {
 	w := []word{
-		{"utilisation", utilisation, 0, true, true},
-		{"rate", rate, 0, true, true},
-		{"marked", marked, 0, true, true},
-		{"fairness", fairness, 0, false, true},
-		{"occupancy", occupancy, 0, true, false},
+		{text: "utilisation", quantity: utilisation, links: true, flows: true},
+		{text: "rate", quantity: rate, links: true, flows: true},
+		{text: "marked", quantity: marked, links: true, flows: true},
+		{text: "fairness", quantity: fairness, flows: true},
+		{text: "occupancy", quantity: occupancy, links: true},
+		{text: "queue", quantity: queue, links: true},
+		{text: "queue.max", quantity: longestQueue, links: true},
 	}
 	for b := port.LineBusy; b < port.Blocks; b++ {
-		w = append(w, word{"stalled." + b.String(), stalled, b, true, true})
+		w = append(w, word{text: "stalled." + b.String(), quantity: stalled, cause: b, links: true, flows: true})
+	}
+	for _, percent := range []int{90, 95, 99} {
+		level := float64(percent) / 100
+		w = append(w,
+			word{text: fmt.Sprintf("recovery.%d", percent), quantity: recovery, level: level, links: true, flows: true},
+			word{text: fmt.Sprintf("shared.%d", percent), quantity: shared, level: level, flows: true})
 	}
 	return append(w,
-		word{"transfers", transfers, 0, false, true},
-		word{"completion.mean", meanCompletion, 0, false, true},
-		word{"completion.max", longestCompletion, 0, false, true})
+		word{text: "transfers", quantity: transfers, flows: true},
+		word{text: "completion.mean", quantity: meanCompletion, flows: true},
+		word{text: "completion.max", quantity: longestCompletion, flows: true},
+		word{text: "notifications", quantity: notifications, flows: true},
+		word{text: "fb", quantity: feedback, flows: true})
 }()
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -77,7 +95,11 @@ var words = func() []word {
 // (share of data frames that were marked as they left by this line), occupancy
 // (mean number of blocks in the buffer at the end of the link), stalled.CAUSE
 // (share of the time in which frames that waited were kept back by CAUSE:
-// no-credit, line-busy, crossbar-busy).
+// no-credit, line-busy, crossbar-busy), queue and queue.max (bytes that wait in the
+// switch for the line, the mean and the most, in a switch that queues at its outputs),
+// recovery.90, .95 and .99 (how long it takes, in seconds from the beginning of the
+// interval, until the utilisation is that many per cent: the end of the first
+// measure.window over which it is).
 //
 // Quantities of flows and groups: utilisation (rate over the capacity of the
 // slowest link that all flows of the group cross; where they share none, over
@@ -87,7 +109,10 @@ var words = func() []word {
 // of the time in which CAUSE kept the source from sending, as the mean of the
 // flows: rate-limited, window, line-busy, no-credit), transfers (how many finite
 // transfers ended whole), completion.mean and completion.max (how long those took,
-// from the arrival at the source to the delivery of the last byte, in seconds).
+// from the arrival at the source to the delivery of the last byte, in seconds),
+// recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
+// notifications (how many the sources took in), fb (the mean of their quantised
+// feedback, 1 to 63).
 //
 // The error says which objects f has, the nearest names first.
 func Compile(expression string, f *topo.Fabric) (Metric, error) {
@@ -143,7 +168,7 @@ func (o *objects) figure(text string) (figure, error) {
 	object := o.all[best]
 	for _, w := range words {
 		if w.text == rest && w.on(&object) {
-			return figure{object, w.quantity, w.cause}, nil
+			return figure{object, w.quantity, w.cause, w.level}, nil
 		}
 	}
 	return figure{}, fmt.Errorf("metric %q: %s has no %q; it has %s", text, object.name, rest, quantitiesOf(&object))
@@ -214,6 +239,12 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 	case occupancy:
 		in := c.out(topo.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
 		return c.grown(in+inOccupancy, from, to) / float64(to-from)
+	case queue:
+		return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
+	case longestQueue:
+		return c.most(out+outLongest, from, to)
+	case recovery:
+		return c.reached(g, utilisation, from, to)
 	case stalled:
 		return c.grown(out+outStall+int(g.cause), from, to) / float64(to-from)
 	}
@@ -239,6 +270,14 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 		return c.Jain(g.object.flows, from, to)
 	case stalled:
 		return sum(flowStall+int(g.cause)) / float64(to-from) / float64(len(g.object.flows))
+	case notifications:
+		return sum(flowNotified)
+	case feedback:
+		return ratio(sum(flowFb), sum(flowNotified))
+	case recovery:
+		return c.reached(g, utilisation, from, to)
+	case shared:
+		return c.reached(g, fairness, from, to)
 	case transfers:
 		n, _, _ := c.completions(g.object.flows, from, to)
 		return float64(n)
@@ -251,6 +290,30 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 		}
 	}
 	return math.NaN()
+}
+
+// reached returns how long it takes from an instant until a quantity has the level of g
+// over a window, not a number when it has not by the end.
+func (c *Collector) reached(g *figure, q quantity, from, to unit.Time) float64 {
+	of := figure{object: g.object, quantity: q}
+	window := c.scenario.Measure.Window
+	for t := from.Add(window); t <= to; t = t.Add(window / unit.Duration(c.perWindow)) {
+		if c.figure(&of, t.Add(-window), t) >= g.level {
+			return t.Sub(from).Seconds()
+		}
+	}
+	return math.NaN()
+}
+
+// most returns the greatest value of a column that starts anew at each edge.
+func (c *Collector) most(column int, from, to unit.Time) float64 {
+	most := int64(0)
+	for k := 1; k <= c.cur; k++ {
+		if c.edges[k] > from && c.edges[k-1] < to {
+			most = max(most, c.row(k)[column])
+		}
+	}
+	return float64(most)
 }
 
 // out returns where the counters of the port begin that sends into h.

@@ -25,7 +25,10 @@ const (
 	FlowRate         = "flow.rate"
 	FlowUtilisation  = "flow.utilisation"
 	FlowLimit        = "flow.limit"
+	FlowTarget       = "flow.target"
+	FlowFb           = "flow.fb"
 	BufferOccupancy  = "buffer.occupancy"
+	LinkQueue        = "link.queue"
 	LinkStalled      = "link.stalled." // and the cause
 	FlowStalled      = "flow.stalled." // and the cause
 )
@@ -35,7 +38,9 @@ const (
 // run; a point stands at each regular edge. Occupancies (by the link that fills
 // the buffer) and stalls are means over each bin, stamped with its begin; only
 // causes that occurred are there. The limit of a flow is what its source's
-// limiter allows at the instant, in bytes per second.
+// limiter allows at the instant, in bytes per second; its target the rate that its
+// reaction point wants back. Queues, targets and feedback are there where there were
+// any.
 //
 // Links are those that some flow crosses, in the direction of its data.
 func (c *Collector) Series() []Series {
@@ -44,6 +49,7 @@ func (c *Collector) Series() []Series {
 	windowed := func(kind, unit string, x object, q quantity) {
 		all = append(all, c.windowed(kind, unit, points, &figure{object: x, quantity: q}))
 	}
+	last := c.row(c.cur)
 	used := DataLinks(c.fabric)
 	for _, h := range used {
 		x := object{name: LinkName(c.fabric, h), hop: h}
@@ -58,11 +64,22 @@ func (c *Collector) Series() []Series {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
 		windowed(FlowRate, "B/s", x, rate)
 		windowed(FlowUtilisation, "1", x, utilisation)
-		all = append(all, c.limit(i))
+		all = append(all, c.state(FlowLimit, i, flowLimit))
+		if at := c.ofFlows + i*flowColumns; last[at+flowTarget] > 0 {
+			all = append(all, c.state(FlowTarget, i, flowTarget))
+			windowed(FlowFb, "1", x, feedback)
+		}
 	}
 	for _, h := range used {
 		name := LinkName(c.fabric, h)
 		all = append(all, c.binned(BufferOccupancy, name, "blocks", c.out(topo.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
+		if column := c.out(h) + outQueue; last[column] > 0 {
+			s := c.binned(LinkQueue, name, "B", column)
+			for k := range s.Values {
+				s.Values[k] *= 1 << queueShift
+			}
+			all = append(all, s)
+		}
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := c.out(h) + outStall + int(b); c.row(c.cur)[column] > 0 {
 				all = append(all, c.binned(LinkStalled+b.String(), name, "1", column))
@@ -135,11 +152,11 @@ func (c *Collector) binned(kind, name, measure string, column int) Series {
 	return s
 }
 
-// limit reads the state of a flow's limiter at each edge.
-func (c *Collector) limit(flow int) Series {
-	s := Series{Kind: FlowLimit, Name: c.fabric.Flows[flow].Name, Unit: "B/s", Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
+// state reads a rate of a flow's reaction point at each edge.
+func (c *Collector) state(kind string, flow, column int) Series {
+	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name, Unit: "B/s", Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
 	for k := range s.Values {
-		s.Values[k] = unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+flowLimit]).BytesPerSecond()
+		s.Values[k] = unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+column]).BytesPerSecond()
 	}
 	return s
 }

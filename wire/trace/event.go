@@ -32,8 +32,8 @@ const (
 	// Deliver: a data frame reached its destination whole. Bytes is its length on the
 	// line, A its FrameWord.
 	Deliver
-	// Feedback: the source of Flow took in an ACK. A is its FrameWord, B the rate of
-	// the flow afterwards in bits per second.
+	// Feedback: the source of Flow took in an ACK, or a notification. A is its
+	// FrameWord, B the rate of the flow afterwards in bits per second.
 	Feedback
 	// FlowStart and FlowStop: the source of Flow became active, or ended.
 	FlowStart
@@ -63,12 +63,15 @@ const (
 	// Deadlock: what waits on Lane for Port waits in a cycle, which nothing ends. B is
 	// since when.
 	Deadlock
+	// Limit: the reaction point of Flow, one that has a target, changed its rate. A is the
+	// rate, B the target, in bits per second.
+	Limit
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "violation"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {
@@ -148,10 +151,10 @@ func (r *Recorder) Emit(e Event) {
 	r.ev.Seq++
 }
 
-// FrameWord packs what an event says of a frame into one figure: its kind, and
-// its marks.
+// FrameWord packs what an event says of a frame into one figure: its kind, its marks,
+// and the feedback of a notification.
 func FrameWord(f *wire.Frame) int64 {
-	w := int64(f.Kind)
+	w := int64(f.Kind) | int64(f.Fb)<<16
 	if f.FECN {
 		w |= 1 << 8
 	}
@@ -160,6 +163,9 @@ func FrameWord(f *wire.Frame) int64 {
 	}
 	return w
 }
+
+// FbOf returns the quantised feedback in a FrameWord, 0 to 63.
+func FbOf(word int64) int64 { return word >> 16 & 0x3f }
 
 // FrameOf takes a FrameWord apart.
 func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {

@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// queued reports that so many bytes wait for the line from end from of a wire.
+func (p *play) queued(at unit.Time, wireName string, from int, bytes int64) {
+	m, port := p.end(wireName, from)
+	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Queue, A: bytes, B: bytes})
+}
+
+func TestQueueIsAMeanOverTimeAndTheMostOfAnInterval(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	p.queued(10*us, "trunk", 0, 40960)
+	p.queued(20*us, "trunk", 0, 1024)
+	p.queued(30*us, "trunk", 0, 2048)
+	p.queued(150*us, "trunk", 0, 0)
+	p.c.Close(100 * ms)
+	// 10 us of 40960, 10 of 1024, then 2048 up to the edge at 100 us, and 50 us beyond.
+	near(t, "mean", over(t, p.c, "trunk.A-B.queue", 0, 100*us), (10*40960+10*1024+70*2048)/100.0)
+	near(t, "mean of the second", over(t, p.c, "trunk.A-B.queue", 100*us, 200*us), 50*2048/100.0)
+	near(t, "most", over(t, p.c, "trunk.A-B.queue.max", 0, 100*us), 40960)
+	near(t, "most of the second: what was there at its beginning", over(t, p.c, "trunk.A-B.queue.max", 100*us, 200*us), 2048)
+	near(t, "most of the third", over(t, p.c, "trunk.A-B.queue.max", 200*us, 300*us), 0)
+	near(t, "the other direction", over(t, p.c, "trunk.B-A.queue.max", 0, 100*ms), 0)
+}
+
+func TestAQueueThatIsToldLateIsCountedWhereItBelongs(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	p.queued(10*us, "trunk", 0, 1024)
+	p.queued(350*us, "trunk", 0, 0)
+	p.queued(150*us, "trunk", 0, 0) // it was short before, and 350 us says the same
+	p.c.Close(100 * ms)
+	near(t, "first", over(t, p.c, "trunk.A-B.queue", 0, 100*us), 90*1024/100.0)
+	if got := over(t, p.c, "trunk.A-B.queue.max", 400*us, 500*us); got != 0 {
+		t.Errorf("most is %v long after", got)
+	}
+}
+
+// Recovery ends with the first window, of 2 ms, over which the utilisation is reached.
+func TestRecovery(t *testing.T) {
+	f, s := paperFabric(2) // links of 1 GB/s
+	p := newPlay(t, f, s)
+	at := 10 * ms
+	for ; at < 20*ms; at += 2 * us {
+		p.start(at, "trunk", 0, wire.Data, 1000) // half of the line
+	}
+	for ; at < 30*ms; at += us {
+		p.start(at, "trunk", 0, wire.Data, 1000)
+	}
+	p.c.Close(100 * ms)
+	// At 21.8 ms the window has 0.2 ms of the half rate: 95 %.
+	near(t, "to 95 %", over(t, p.c, "trunk.A-B.recovery.95", 10*ms, 30*ms), 0.0118)
+	near(t, "to 90 %", over(t, p.c, "trunk.A-B.recovery.90", 10*ms, 30*ms), 0.0116)
+	near(t, "from where it is there", over(t, p.c, "trunk.A-B.recovery.99", 22*ms, 30*ms), 0.002)
+	if got := over(t, p.c, "trunk.A-B.recovery.90", 10*ms, 20*ms); !math.IsNaN(got) {
+		t.Errorf("it recovers after %v s, and never does in this interval", got)
+	}
+}
+
+func TestSharedIsWhenFlowsHaveBecomeFair(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	for at := unit.Time(0); at < 20*ms; at += 10 * us {
+		p.deliver(at, 0, 1000, false)
+		if at >= 10*ms {
+			p.deliver(at, 1, 1000, false)
+		}
+	}
+	p.c.Close(100 * ms)
+	if got := over(t, p.c, "local.shared.99", 0, 20*ms); got < 0.0115 || got > 0.012 {
+		t.Errorf("the flows share after %v s, want when most of a window of 2 ms is beyond 10 ms", got)
+	}
+}
+
+func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	x := &f.Flows[0]
+	for i, fb := range []uint8{10, 20} {
+		cnm := wire.Frame{Kind: wire.Notification, Fb: fb}
+		p.record(trace.Event{At: unit.Time(i+1) * 100 * us, Machine: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&cnm), B: 4e9})
+	}
+	p.record(trace.Event{At: 300 * us, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: 5e9, B: 6e9})
+	p.c.Close(100 * ms)
+	near(t, "notifications", over(t, p.c, "local.notifications", 0, 100*ms), 2)
+	near(t, "Fb", over(t, p.c, "local.B1.fb", 0, 100*ms), 15)
+	if got := p.c.Flow(0); got.Acks != 0 || got.Limit != 5e9 {
+		t.Errorf("%d ACKs, limit %v; want none and 5Gb/s", got.Acks, got.Limit)
+	}
+	found := 0
+	for _, series := range p.c.Series() {
+		switch {
+		case series.Kind == FlowTarget && series.Name == "local.B1":
+			found++
+			near(t, "target at the end", series.Values[len(series.Values)-1], 6e9/8)
+		case series.Kind == FlowTarget, series.Kind == LinkQueue:
+			t.Errorf("there is a series %s of %s", series.Kind, series.Name)
+		}
+	}
+	if found != 1 {
+		t.Error("no series of the target")
+	}
+}
