@@ -34,6 +34,7 @@ type Endpoint struct {
 	sources []source
 	sinks   []sink
 	spreads []spread
+	sharing []int // the sources that may come under a shared limiter
 	source  table // from queue pair to source
 	sink    table // from queue pair to sink
 
@@ -93,6 +94,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
 		e.sources[i] = newSource(f, c.Port.Framing)
+		if e.sources[i].member != nil {
+			e.sharing = append(e.sharing, i)
+		}
 		pairs[i] = f.QP
 		e.agenda.Set(flowSlot+i, f.Start)
 	}
@@ -153,15 +157,48 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		e.agenda.Set(flowSlot+i, now)
 	case f.Kind == wire.Notification:
 		i, ok := e.source.find(f.QP)
+		if !ok && f.QP == 0 {
+			i, ok = e.concerned(f)
+		}
 		if !ok {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
 		e.port.Free(now, f)
 		e.sources[i].feedback(now, f, &e.rec)
+		if f.QP == 0 {
+			for _, k := range e.sharing {
+				if m := e.sources[k].member; m.concerns(f) && m.s.reaction.Active() {
+					m.join()
+				}
+			}
+		}
 		e.agenda.Set(flowSlot+i, now)
+		e.share(now, i)
 	}
 	e.agenda.Set(lineSlot, now)
+}
+
+// concerned returns the first flow that a notification which names none is about.
+func (e *Endpoint) concerned(f *wire.Frame) (int, bool) {
+	for _, i := range e.sharing {
+		if e.sources[i].member.concerns(f) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// share lets the flows that share a limiter with source i see that it has changed.
+func (e *Endpoint) share(now unit.Time, i int) {
+	if e.sources[i].member == nil {
+		return
+	}
+	for _, k := range e.sharing {
+		if k != i {
+			e.agenda.Set(flowSlot+k, now)
+		}
+	}
 }
 
 // Advance does what is due: it lets sources queue their packets, and fills the
@@ -205,7 +242,11 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 // one.
 func (e *Endpoint) offer(now unit.Time, i int) {
 	s := &e.sources[i]
+	rate := s.rate
 	s.advance(now, &e.rec)
+	if s.rate != rate {
+		e.share(now, i)
+	}
 	if s.queued {
 		e.agenda.Set(flowSlot+i, s.deadline(port.Answer{}))
 		return
@@ -284,6 +325,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		q.starved = false
 		e.port.StartAt(now, at, &f, port.Note{})
 		s.sent(at, &e.rec)
+		e.share(now, i)
 		e.offer(now, i)
 		left = e.waiting
 	}

@@ -50,6 +50,7 @@ type source struct {
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	rate     unit.Rate  // what the limiter was last told
 	target   targeted   // the controller, where it has a target; else nil
+	member   *member    // the controller, where the flow may come under a shared limiter; else nil
 	block    port.Block // what keeps it, as last reported
 }
 
@@ -71,6 +72,7 @@ func newSource(f Flow, framing wire.Framing) source {
 	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, rate: f.Controller.Rate(), block: port.Idle}
 	s.full = s.lengthOf(f.Payload)
 	s.target, _ = f.Controller.(targeted)
+	s.member, _ = f.Controller.(*member)
 	s.next.At = unit.Never
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
@@ -97,6 +99,8 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.Controller.Deadline() <= now {
 		s.Controller.Advance(now)
 		s.settle(now, rec)
+	} else if s.member != nil {
+		s.settle(now, rec) // another flow may have changed the rate
 	}
 }
 

@@ -1,0 +1,138 @@
+package node_test
+
+import (
+	"testing"
+
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// reaction returns the reaction point of QCN without chance.
+func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
+	t.Helper()
+	q, err := rp.NewQCN(rp.QCNConfig{
+		Line: gigabyte, MinRate: 5e6, ByteReset: cycle, TimeReset: 10 * unit.Millisecond, Threshold: 5,
+		ActiveIncrease: 5e6, HyperIncrease: 50e6, Gd: 7, MinDecrease: 50,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// sharing returns an endpoint with greedy flows 2, 3 and 4 that share a limiter; the
+// last goes to another destination. cycle is that of the byte counter.
+func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
+	q := reaction(t, cycle)
+	s := node.NewShared(q, node.NewTokenBucket(gigabyte, 2000)) // a packet that waits for the line, and the next
+	flows := make([]node.Flow, 3)
+	for i := range flows {
+		f := &flows[i]
+		*f = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never}
+		if i == 2 {
+			f.Dst = there + 1
+		}
+		s.Join(f, node.NewTokenBucket(gigabyte, 1000), gigabyte)
+	}
+	return newAdapter(t, port.NoFlowControl, node.AdapterConfig{}, flows...), q
+}
+
+// count returns how many packets of a flow started in an interval.
+func (b *bench) count(qp uint32, from, to unit.Time) int {
+	n := 0
+	for _, s := range b.starts(qp) {
+		if s >= from && s < to {
+			n++
+		}
+	}
+	return n
+}
+
+// The talk, Basic QCN: "Can work with a single rate limiter. Alias all flows which have
+// received negative feedback onto the rate limiter. RL becomes meta-flow." Those that
+// have received none are not limited.
+func TestFlowsThatHaveReceivedFeedbackShareALimiter(t *testing.T) {
+	b, q := sharing(t, 1<<30)
+	b.step(at(us))
+	b.now = at(100 * us)
+	cnm := wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: 2, Fb: 63}
+	b.hand(cnm)
+	cnm.QP = 3
+	b.hand(cnm)
+	b.step(at(1100 * us))
+	rate := q.Rate() // 0.508^2 of the line, and no cycle has ended
+	if want := gigabyte * 65 / 128 * 65 / 128; rate < want-2 || rate > want+2 {
+		t.Fatalf("the rate is %v, want %v", rate, want)
+	}
+	first, second := b.count(2, at(100*us), at(1100*us)), b.count(3, at(100*us), at(1100*us))
+	if d := first - second; d < -1 || d > 1 {
+		t.Errorf("%d and %d packets: they do not take turns", first, second)
+	}
+	if got, want := first+second, int(rate.BytesPerSecond()/1e6); got < want-2 || got > want+3 {
+		t.Errorf("%d packets within 1 ms, want %d: the rate of both together", got, want)
+	}
+	if third := b.count(4, at(100*us), at(1100*us)); third < 700 {
+		t.Errorf("%d packets of the flow that has received nothing: it has the rest of the line", third)
+	}
+}
+
+// A notification that names no flow is about the flows to the destination of the
+// sampled frame.
+func TestANotificationThatNamesNoFlow(t *testing.T) {
+	b, _ := sharing(t, 1<<30)
+	b.now = at(100 * us)
+	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, SampledDst: there, Fb: 63})
+	b.step(at(1100 * us))
+	limited := b.count(2, at(100*us), at(1100*us)) + b.count(3, at(100*us), at(1100*us))
+	if limited < 490 || limited > 512 {
+		t.Errorf("%d packets of the two flows to that destination, want 508", limited)
+	}
+	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, SampledDst: there + 9, Fb: 63})
+	if drops := b.reported(trace.Drop); len(drops) != 1 || trace.Reason(drops[0].A) != trace.UnknownFlow {
+		t.Errorf("a notification about nobody: %v", drops)
+	}
+}
+
+// What the reaction point does by itself reaches all that it governs, and when it no
+// longer limits each has the line again.
+func TestASharedLimiterRecoversForAll(t *testing.T) {
+	b, q := sharing(t, 150_000)
+	b.now = at(100 * us)
+	for qp := uint32(2); qp <= 4; qp++ {
+		b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: qp, Fb: 10})
+	}
+	for ms := unit.Duration(1); q.Active() && ms < 2000; ms++ {
+		b.step(at(ms * unit.Millisecond))
+	}
+	if q.Active() {
+		t.Fatal("it limits for seconds")
+	}
+	end := b.now.Add(unit.Millisecond)
+	from := b.now
+	b.step(end)
+	all := 0
+	for qp := uint32(2); qp <= 4; qp++ {
+		n := b.count(qp, from, end)
+		all += n
+		if n < 320 || n > 346 {
+			t.Errorf("flow %d has %d packets of the line's 1000, want a third", qp, n)
+		}
+	}
+	if all < 999 || all > 1001 {
+		t.Errorf("%d packets in 1 ms", all)
+	}
+	rates := map[int64]bool{}
+	for _, e := range b.reported(trace.Limit) {
+		rates[e.A] = true
+		if e.A > e.B {
+			t.Errorf("%v: the rate %d is above the target %d", e.At, e.A, e.B)
+		}
+	}
+	if len(rates) < 5 {
+		t.Errorf("%d rates were reported", len(rates))
+	}
+}
