@@ -114,10 +114,10 @@ echo "+ ./fabemu run fabric.yaml --link veth --dilation 40000 &"
 ./fabemu run fabric.yaml --link veth --dilation 40000 --out slow >slow.log 2>&1 &
 slow=$!
 started+=("$slow")
-await 30 has_id "$slow"
+await 120 has_id "$slow"
 id=$(of "$slow")
-await 30 has_namespaces "$id" 4
-await 30 is_up "fabemu-$id-S" fab2
+await 120 has_namespaces "$id" 4
+await 120 is_up "fabemu-$id-S" fab2
 run ip netns list
 run ip -n "fabemu-$id-S" -d link show
 ip -n "fabemu-$id-S" link show fab2 | grep -q "alias fabemu run $id process $slow .*: link .* to receiver" || fail "fab2 of S has no label"
@@ -127,9 +127,9 @@ echo "+ ./fabemu run fabric.yaml --link veth --dilation 40000 &"
 ./fabemu run fabric.yaml --link veth --dilation 40000 --out killed >killed.log 2>&1 &
 killed=$!
 started+=("$killed")
-await 30 has_id "$killed"
+await 120 has_id "$killed"
 dead=$(of "$killed")
-await 30 has_namespaces "$dead" 4
+await 120 has_namespaces "$dead" 4
 run kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
 run ./fabemu cleanup | tee cleanup.log

@@ -55,9 +55,9 @@ func namespacesOf(id string) []string {
 // await waits until something is so.
 func (r *vethRun) await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(200 * time.Microsecond) {
+	for end := time.Now().Add(3 * time.Minute); !so(); time.Sleep(200 * time.Microsecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s\n%s", what, r.said.String())
+			t.Fatalf("not within three minutes: %s\n%s", what, r.said.String())
 		}
 	}
 }
