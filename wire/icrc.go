@@ -29,3 +29,37 @@ func icrcOf(p []byte, padding bool) uint32 {
 	}
 	return ^icrc.update(s, p[HeaderSize:])
 }
+
+// GlobalICRC is ICRC of a packet with global routing (LNH 3), which must have LRH,
+// GRH and BTH at least: all of the LRH counts as ones, and of the GRH the traffic
+// class, the flow label and the hop limit.
+func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
+
+// RoCEICRC is ICRC of a packet on Ethernet, of its bytes from the first of the
+// network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
+// the LRH that it has not; in the network header all that a router may change, and
+// the checksum of UDP, count as ones. What is no such packet has the ICRC 0.
+func RoCEICRC(p []byte) uint32 {
+	n, err := networkSize(p)
+	if err != nil || len(p) < n+BTHSize {
+		return 0
+	}
+	var head [8 + 60 + udpSize + BTHSize]byte
+	const ones = 0xFF
+	for i := range 8 {
+		head[i] = ones
+	}
+	masked := head[8 : 8+copy(head[8:], p[:n+BTHSize])]
+	if p[0]>>4 == 4 {
+		masked[1], masked[8], masked[10], masked[11] = ones, ones, ones, ones
+	} else {
+		masked[0] |= 0x0F
+		masked[1], masked[2], masked[3], masked[7] = ones, ones, ones, ones
+	}
+	if n != GRHSize {
+		masked[n-2], masked[n-1] = ones, ones
+	}
+	masked[n+4] = ones
+	s := icrc.update(0xFFFFFFFF, head[:8+len(masked)])
+	return ^icrc.update(s, p[n+BTHSize:])
+}

@@ -1,10 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/report"
 
 	"github.com/spf13/cobra"
 )
@@ -24,10 +30,102 @@ func (f *captureFlags) add(c *cobra.Command) {
 	complete(c, "pcap-time", "model", "wall")
 }
 
+// given reports whether any of the flags was given: who says what is captured wants
+// a capture.
+func (f *captureFlags) given(c *cobra.Command) bool {
+	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-time"} {
+		if c.Flags().Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // capture returns the capture to w that the flags say.
 func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
 	if f.time != "model" && f.time != "wall" {
 		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
 	}
 	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, WallTime: f.time == "wall"}, nil
+}
+
+func captureCommand(status *int) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "capture SCENARIO",
+		Short: "Run a scenario and write what crosses its links to standard output, for Wireshark",
+		Long: `Run a scenario and write what crosses its links to standard output while the run goes
+on, as pcapng:
+
+    fabemu capture hpl2002/fig3b | wireshark -k -i -
+
+What came out of the run goes to standard error. The run ends when nobody reads any more.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeScenarios,
+		RunE: func(c *cobra.Command, names []string) (err error) {
+			if terminal(os.Stdout) {
+				return errors.New("a capture is no text: send it into a program (fabemu capture ... | wireshark -k -i -) or a file")
+			}
+			*status, err = f.live(c, names[0])
+			return err
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
+	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, or actual")
+	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth, or pipe")
+	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time (default: the scenario's)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
+	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	f.capture.add(c)
+	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
+	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
+	setFlag(c, &f.sets)
+	return c
+}
+
+// watched is standard output, as long as somebody reads it.
+type watched struct {
+	io.Writer
+	gone context.CancelFunc
+}
+
+func (w watched) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if err != nil {
+		w.gone()
+	}
+	return n, err
+}
+
+// live runs a scenario and captures it to standard output.
+func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
+	s, err := f.open(c, name)
+	if err != nil {
+		return 0, err
+	}
+	showWarnings(s)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // an error of Write, not the end of this program
+	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
+	if o.Capture, err = f.capture.capture(watched{os.Stdout, stop}); err != nil {
+		return 0, err
+	}
+	p := newProgress(os.Stderr, s, o.Clock)
+	o.Progress = p.show
+	result, err := emu.Run(ctx, s, o)
+	p.end()
+	if errors.Is(err, syscall.EPIPE) {
+		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
+		return exitFailed, nil
+	}
+	if result == nil || err != nil {
+		return 0, failure{err}
+	}
+	if err := report.WriteText(os.Stderr, result.Result, report.Color(os.Stderr)); err != nil {
+		return 0, failure{err}
+	}
+	return f.status(result.Result), nil
 }

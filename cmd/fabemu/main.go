@@ -9,6 +9,8 @@
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
 //	fabemu cleanup                remove the namespaces that killed runs have left
+//	fabemu capture SCENARIO       run a scenario and write what crosses its links, for Wireshark
+//	fabemu dump FILE              print a capture, and check what it shows
 //	fabemu dissector install      put the add-on where Wireshark finds it
 //	fabemu graph SCENARIO         draw the fabric and its flows
 //	fabemu generate KIND          print a scenario of some size
@@ -59,7 +61,7 @@ func execute(args []string) int {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
-	root.AddCommand(dissectorCommand())
+	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
 	root.SetArgs(args)
 	if err := root.Execute(); err != nil {

@@ -136,9 +136,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 	}
 	if f.events {
-		file, err := os.Create(filepath.Join(dir, report.EventsFile))
-		if err != nil {
-			return 0, failure{err}
+		file, failed := os.Create(filepath.Join(dir, report.EventsFile))
+		if failed != nil {
+			return 0, failure{failed}
 		}
 		w := bufio.NewWriterSize(file, 1<<16)
 		options.Events = w
@@ -148,15 +148,18 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			}
 		}()
 	}
-	if f.pcap {
-		file, err := os.Create(filepath.Join(dir, report.CaptureFile))
-		if err != nil {
-			return 0, failure{err}
+	if f.pcap || f.capture.given(c) {
+		file, failed := os.Create(filepath.Join(dir, report.CaptureFile))
+		if failed != nil {
+			return 0, failure{failed}
 		}
 		if options.Capture, err = f.capture.capture(file); err != nil {
 			return 0, errors.Join(err, file.Close(), os.Remove(file.Name()))
 		}
 		defer func() {
+			if info, e := file.Stat(); err != nil && e == nil && info.Size() == 0 {
+				os.Remove(file.Name()) // it was not begun
+			}
 			if e := file.Close(); err == nil && e != nil {
 				status, err = exitFailed, failure{e}
 			}

@@ -1,0 +1,293 @@
+package dump
+
+import (
+	"fmt"
+	"slices"
+
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Kind is what a check is about.
+type Kind string
+
+// The kinds of checks.
+const (
+	Reading   Kind = "reading"  // frames that cannot be read
+	Checksum  Kind = "checksum" // ICRC, VCRC, LPCRC, FCS
+	Credit    Kind = "credit"   // FCTBS against FCCL
+	Sequence  Kind = "sequence" // of links and of flows
+	PauseKept Kind = "pause"    // nothing is sent while paused
+)
+
+// Kinds returns all kinds of checks.
+func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept} }
+
+// Problem is something that a capture shows to be wrong.
+type Problem struct {
+	Number int // of the packet
+	Kind   Kind
+	Text   string
+}
+
+func (p Problem) String() string { return fmt.Sprintf("packet %d: %s: %s", p.Number, p.Kind, p.Text) }
+
+// Checker checks the packets of a capture, in their order.
+type Checker struct {
+	Found   map[Kind]int // problems
+	Checked map[Kind]int // what was looked at: packets, or frames that had to keep to a limit
+
+	problems  []Problem
+	lanes     map[lane]*account
+	sequences map[sequence]uint32
+	pauses    map[where]*pause
+}
+
+// NewChecker returns a Checker that has seen nothing.
+func NewChecker() *Checker {
+	return &Checker{
+		Found: map[Kind]int{}, Checked: map[Kind]int{},
+		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
+	}
+}
+
+// where is a port: of a run, by its number, or an interface of the capture.
+type where struct {
+	run    uint32
+	number int
+	seen   bool // an interface
+}
+
+// peer is the port at the other end of a link, where ports have numbers.
+func (w where) peer() where { w.number ^= 1; return w }
+
+type lane struct {
+	where
+	lane uint8
+}
+
+// account is the credit of a lane at the port that sends on it.
+type account struct {
+	sent, limit uint16
+	sentKnown   bool // FCTBS is known
+	limitKnown  bool
+	coming      []grant // limits that are not due yet
+}
+
+// grant is a limit that counts from an instant on.
+type grant struct {
+	due   unit.Time
+	limit uint16
+}
+
+// sequence is what is numbered.
+type sequence struct {
+	where
+	direction pcapng.Direction
+	kind      wire.Kind
+	src       wire.LID
+	qp        uint32
+}
+
+// pause is how long a port must not send, by priority, in ps.
+type pause struct {
+	from, until [8]int64
+}
+
+// modulus and half are the range of block counters, and how far a limit may be ahead
+// (IBTA Volume 1, 7.9.4.3).
+const (
+	modulus = 4096
+	half    = modulus / 2
+)
+
+// Check looks at the next packet and returns what is wrong with it. The result is
+// valid until the next call.
+func (c *Checker) Check(p *Packet) []Problem {
+	c.problems = c.problems[:0]
+	c.Checked[Reading]++
+	if p.Err != nil {
+		c.found(p, Reading, "%v", p.Err)
+	}
+	if !p.Cut && (p.Frame.Kind != 0 || p.Headers != nil) || p.BadSum != "" {
+		c.Checked[Checksum]++
+		if p.BadSum != "" {
+			c.found(p, Checksum, "%s is wrong", p.BadSum)
+		}
+	}
+	at, out, known := place(p)
+	if known {
+		c.sequence(p, at)
+		switch f := &p.Frame; {
+		case f.Kind == wire.FlowControl:
+			c.told(p, at, out)
+		case f.Kind == wire.Pause || f.Kind == wire.PriorityPause:
+			c.paused(p, at, out)
+		case out:
+			c.credit(p, at)
+			c.kept(p, at)
+		}
+	}
+	return c.problems
+}
+
+func (c *Checker) found(p *Packet, k Kind, format string, args ...any) {
+	c.Found[k]++
+	c.problems = append(c.problems, Problem{p.Number, k, fmt.Sprintf(format, args...)})
+}
+
+// place says which port has seen a packet, and whether it went out there.
+func place(p *Packet) (at where, out, known bool) {
+	if p.Carried {
+		return where{run: p.Trailer.Run, number: int(p.Trailer.Port)}, true, true
+	}
+	return where{number: p.Interface, seen: true}, p.Direction == pcapng.Outbound, p.Direction != pcapng.Unknown
+}
+
+// sequence checks that nothing is missing in front of a packet.
+func (c *Checker) sequence(p *Packet, at where) {
+	if p.Carried {
+		s := sequence{where: at, direction: pcapng.Outbound}
+		last, seen := c.sequences[s]
+		if seen {
+			c.Checked[Sequence]++
+			if p.Trailer.Seq != last+1 {
+				c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, last)
+			}
+		}
+		c.sequences[s] = p.Trailer.Seq
+	}
+	f := &p.Frame
+	if f.Kind != wire.Data && f.Kind != wire.Ack {
+		return
+	}
+	s := sequence{at, p.Direction, f.Kind, f.Src, f.QP}
+	last, seen := c.sequences[s]
+	if seen {
+		c.Checked[Sequence]++
+		if f.PSN != (last+1)&0xFFFFFF {
+			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, last)
+		}
+	}
+	c.sequences[s] = f.PSN
+}
+
+// account returns the credit of a lane.
+func (c *Checker) account(at where, n uint8) *account {
+	l := lane{at, n}
+	a := c.lanes[l]
+	if a == nil {
+		a = &account{}
+		c.lanes[l] = a
+	}
+	return a
+}
+
+// told takes in a flow control packet: what its sender has sent, and how far its
+// peer may go.
+func (c *Checker) told(p *Packet, at where, out bool) {
+	f := &p.Frame
+	if out {
+		a := c.account(at, f.Lane)
+		if a.sentKnown {
+			c.Checked[Credit]++
+			if a.sent != f.FCTBS {
+				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d", f.Lane, f.FCTBS, a.sent)
+			}
+		}
+		a.sent, a.sentKnown = f.FCTBS, true
+	}
+	switch {
+	case p.Carried:
+		a := c.account(at.peer(), f.Lane)
+		a.coming = append(a.coming, grant{p.Trailer.Due, f.FCCL})
+	case !out:
+		a := c.account(at, f.Lane)
+		a.limit, a.limitKnown = f.FCCL, true
+	}
+}
+
+// credit checks that there was credit for a frame that was sent.
+func (c *Checker) credit(p *Packet, at where) {
+	n, blocks := p.Frame.Lane, p.Frame.Blocks()
+	switch {
+	case p.Frame.Delimiter() == wire.DataPacket:
+	case p.Headers != nil && p.Headers.Local: // others have written it, but it was carried all the same
+		n, blocks = p.Headers.LRH.VL, (p.Size+wire.BlockSize-1)/wire.BlockSize
+	default:
+		return
+	}
+	a := c.account(at, n)
+	for len(a.coming) > 0 && a.coming[0].due <= p.Trailer.Head {
+		a.limit, a.limitKnown = a.coming[0].limit, true
+		a.coming = slices.Delete(a.coming, 0, 1)
+	}
+	a.sent = (a.sent + uint16(blocks)) % modulus
+	if !a.sentKnown || !a.limitKnown {
+		return
+	}
+	c.Checked[Credit]++
+	if (a.limit-a.sent)%modulus > half {
+		c.found(p, Credit, "lane %d is overdrawn: %d blocks were sent with this frame of %d, the limit is %d", n, a.sent, blocks, a.limit)
+	}
+}
+
+// instant returns when a packet was on the line (sent), or could be acted on, in ps.
+func instant(p *Packet, out bool) int64 {
+	switch {
+	case p.Carried && out:
+		return int64(p.Trailer.Head)
+	case p.Carried:
+		return int64(p.Trailer.Due)
+	}
+	return p.Time * 1000
+}
+
+// paused takes in a PAUSE or PFC frame.
+func (c *Checker) paused(p *Packet, at where, out bool) {
+	if p.Carried {
+		at, out = at.peer(), false
+	}
+	if out {
+		return // it stops the other end, which sees it come
+	}
+	s := c.pauses[at]
+	if s == nil {
+		s = &pause{}
+		c.pauses[at] = s
+	}
+	f := &p.Frame
+	rate := unit.Rate(p.Speed)
+	if p.Carried && p.Trailer.Duration > 0 {
+		rate = unit.Rate(float64(p.Trailer.Length) * 8e12 / float64(p.Trailer.Duration))
+	}
+	if rate <= 0 {
+		return
+	}
+	from := instant(p, false)
+	for n := range s.until {
+		class := uint8(1) << n
+		switch {
+		case f.Kind == wire.Pause, f.Classes&f.Stopped&class != 0:
+			s.from[n], s.until[n] = from, from+int64(float64(f.Quanta)*wire.Quantum*1e12/float64(rate))
+		case f.Classes&class != 0:
+			s.from[n], s.until[n] = from, from
+		}
+	}
+}
+
+// kept checks that a frame was not sent while its port or priority was paused.
+func (c *Checker) kept(p *Packet, at where) {
+	f := &p.Frame
+	s := c.pauses[at]
+	if s == nil || f.Kind == 0 || f.Lane > 7 || f.Delimiter() != wire.StartOfFrame {
+		return
+	}
+	c.Checked[PauseKept]++
+	// Stamps of a capture are cut to nanoseconds.
+	const cut = 1000
+	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
+		c.found(p, PauseKept, "priority %d is sent %v before its pause ends", f.Lane, unit.Duration(s.until[f.Lane]-start))
+	}
+}

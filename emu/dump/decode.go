@@ -1,0 +1,394 @@
+package dump
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+)
+
+// Packet is what a capture says of one frame.
+type Packet struct {
+	Number    int   // in the capture, from 1
+	Offset    int64 // of its block in the file
+	Time      int64 // ns
+	Port      string
+	Interface int
+	Direction pcapng.Direction
+	Speed     uint64 // of the interface, in bits per second; 0: unknown
+	Size      int    // of the frame in bytes, without what it was carried in
+	Comment   string
+
+	Carried bool // in a datagram, with Trailer
+	Trailer wire.Trailer
+
+	Frame   wire.Frame    // a frame of a fabric; of no kind if it is none
+	Headers *wire.Headers // otherwise: a packet of InfiniBand or RoCE
+	RoCE    int           // its version, 1 or 2; 0: with an LRH
+	Other   string        // otherwise: what it is, in words
+	Err     error         // otherwise: why it cannot be read
+
+	Cut    bool   // not all of it was captured: the checksums are not known
+	BadSum string // the checksums that are wrong
+}
+
+// A Decoder makes packets of what a capture holds. Its zero value is ready.
+type Decoder struct {
+	n   int
+	buf []byte
+}
+
+// Decode reads p, which r has returned last. The result does not refer to p.
+func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
+	d.n++
+	i := &r.Interfaces[p.Interface]
+	out := Packet{
+		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction, Speed: i.Speed,
+		Comment: string(bytes.Join(p.Comments, []byte("; "))),
+	}
+	switch i.Link {
+	case pcapng.ERF:
+		d.erf(&out, p.Data, p.Length)
+	case pcapng.Ethernet:
+		fcs := i.FCS
+		if p.FCS > 0 {
+			fcs = p.FCS
+		}
+		d.ethernet(&out, p.Data, p.Length, fcs)
+	case pcapng.LinuxCooked:
+		d.cooked(&out, p.Data, p.Length, 16, 14)
+	case pcapng.Cooked2:
+		d.cooked(&out, p.Data, p.Length, 20, 0)
+	case pcapng.Raw:
+		d.ip(&out, p.Data, p.Length)
+	default:
+		out.Other = fmt.Sprintf("link type %d", i.Link)
+	}
+	// A frame that was filled up may be refused for what it lacks.
+	var refused *wire.ParseError
+	if errors.As(out.Err, &refused) && refused.Offset > len(p.Data) {
+		out.Err = short(refused.Field, len(p.Data))
+	}
+	return out
+}
+
+// short is the error of a layer that ends early.
+func short(field string, n int) error {
+	return &wire.ParseError{Field: field, Offset: n, Reason: wire.ErrTruncated}
+}
+
+// erf reads an ERF record.
+func (d *Decoder) erf(out *Packet, b []byte, length int) {
+	const header = 16
+	if len(b) < header {
+		out.Err = short("ERF", len(b))
+		return
+	}
+	kind, size := b[8], int(binary.BigEndian.Uint16(b[14:]))
+	more := kind&0x80 != 0
+	b, length = b[header:], length-header
+	for ; more; b, length = b[8:], length-8 { // extension headers
+		if len(b) < 8 {
+			out.Err = short("ERF.extension", header+len(b))
+			return
+		}
+		more = b[0]&0x80 != 0
+	}
+	switch kind & 0x7F {
+	case 21:
+		if size == 0 || size > length {
+			size = max(length, 0)
+		}
+		if size == 0 {
+			out.Other = "an empty record"
+			return
+		}
+		d.frame(out, wire.DataPacket, b[:min(len(b), size)], size)
+	case 25:
+		d.frame(out, wire.LinkPacket, b[:min(len(b), wire.FCPSize)], wire.FCPSize)
+	case 2, 11, 16, 20: // two bytes of padding stand in front
+		if len(b) < 2 {
+			out.Err = short("ERF.ethernet", header+len(b))
+			return
+		}
+		d.ethernet(out, b[2:], max(length-2, 0), wire.FCSSize)
+	default:
+		out.Other = fmt.Sprintf("ERF record of type %d", kind&0x7F)
+	}
+}
+
+// frame reads a frame of size bytes, of which b may hold fewer.
+func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
+	out.Size = size
+	out.Cut = len(b) < size
+	whole := b
+	if out.Cut {
+		if kind == wire.LinkPacket && len(b) < 4 {
+			out.Err = short("FCP", len(b))
+			return
+		}
+		whole = d.complete(kind, b, size)
+	}
+	f, err := wire.Parse(kind, whole)
+	if err == nil {
+		out.Frame = f
+		return
+	}
+	var refused *wire.ParseError
+	if errors.As(err, &refused) && refused.Reason == wire.ErrChecksum && !out.Cut {
+		out.BadSum = refused.Field
+	}
+	switch {
+	case kind == wire.DataPacket:
+		h, other := wire.ParsePacket(b, size)
+		if h.Size == 0 {
+			out.Err = other
+			return
+		}
+		d.headers(out, h)
+		if out.BadSum == "" && !h.BadICRC && !h.BadVCRC {
+			return
+		}
+		d.repaired(out, kind, whole)
+	case out.BadSum != "":
+		if d.repaired(out, kind, whole); out.Frame.Kind == 0 {
+			out.Other = "a damaged " + kind.String()
+		}
+	default:
+		out.Err = err
+	}
+}
+
+// headers takes the headers of a packet that others wrote.
+func (d *Decoder) headers(out *Packet, h wire.Headers) {
+	out.Headers = &h
+	out.Size = h.Size
+	out.Cut = !h.Checked
+	switch {
+	case h.BadICRC && h.BadVCRC:
+		out.BadSum = "ICRC and VCRC"
+	case h.BadICRC:
+		out.BadSum = "ICRC"
+	case h.BadVCRC:
+		out.BadSum = "VCRC"
+	}
+}
+
+// repaired reads a frame whose checksums are wrong as if they were right, and its
+// payload too, if it is there that the damage is.
+func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
+	f, err := wire.Parse(kind, d.sums(kind, append(d.buf[:0], b...)))
+	for _, head := range payloads[kind] {
+		if err == nil {
+			break
+		}
+		if len(d.buf) > head {
+			clear(d.buf[head:])
+			f, err = wire.Parse(kind, d.sums(kind, d.buf))
+		}
+	}
+	if err == nil {
+		out.Frame = f
+	}
+}
+
+// payloads says where the padding of a frame begins, by what it is: the later first.
+var payloads = map[wire.Delimiter][]int{
+	wire.DataPacket:   {wire.HeaderSize},
+	wire.StartOfFrame: {wire.EthernetHeaderSize + wire.CNTagSize + wire.MinMSDU, wire.EthernetHeaderSize + wire.MinMSDU},
+}
+
+// complete fills up a frame that was cut: what is missing is padding, and its
+// checksums.
+func (d *Decoder) complete(kind wire.Delimiter, b []byte, size int) []byte {
+	if size > wire.MaxFrameSize {
+		return b
+	}
+	d.buf = append(d.buf[:0], b...)
+	for len(d.buf) < size {
+		d.buf = append(d.buf, 0)
+	}
+	return d.sums(kind, d.buf)
+}
+
+// sums writes the right checksums into a frame.
+func (d *Decoder) sums(kind wire.Delimiter, b []byte) []byte {
+	d.buf = b
+	n := len(b)
+	switch {
+	case kind == wire.DataPacket && n >= wire.HeaderSize+wire.ICRCSize+wire.VCRCSize:
+		end := n - wire.ICRCSize - wire.VCRCSize
+		binary.LittleEndian.PutUint32(b[end:], wire.ICRC(b[:end]))
+		binary.LittleEndian.PutUint16(b[n-wire.VCRCSize:], wire.VCRC(b[:n-wire.VCRCSize]))
+	case kind == wire.LinkPacket && n == wire.FCPSize:
+		binary.LittleEndian.PutUint16(b[4:], wire.VCRC(b[:4]))
+	case kind == wire.StartOfFrame && n >= wire.FCSSize:
+		binary.LittleEndian.PutUint32(b[n-wire.FCSSize:], wire.FCS(b[:n-wire.FCSSize]))
+	}
+	return b
+}
+
+// datagram reads a frame with its link trailer; false if there is no trailer.
+func (d *Decoder) datagram(out *Packet, b []byte) bool {
+	t, frame, err := wire.ParseTrailer(b)
+	if err != nil {
+		return false
+	}
+	out.Carried, out.Trailer = true, t
+	d.frame(out, t.Delimiter, frame, len(frame))
+	return true
+}
+
+// The EtherTypes that lead to frames of fabrics.
+const (
+	typeIPv4   = 0x0800
+	typeIPv6   = 0x86DD
+	typeVLAN   = 0x8100
+	typeQinQ   = 0x88A8
+	typeRoCE   = 0x8915
+	typeOnVeth = 0x88B6
+	typeData   = 0x88B5
+	typeMAC    = 0x8808
+	typeCNTag  = 0x22E9
+	typeCNM    = 0x22E7
+)
+
+// ethernet reads a MAC frame, with so many bytes of check sequence at its end; -1 if
+// nobody knows.
+func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
+	if d.datagram(out, b) && out.Trailer.Delimiter == wire.StartOfFrame {
+		return
+	}
+	*out = Packet{Number: out.Number, Offset: out.Offset, Time: out.Time, Port: out.Port, Interface: out.Interface, Direction: out.Direction, Speed: out.Speed, Comment: out.Comment}
+	at := 12
+	kind := 0
+	for {
+		if len(b) < at+2 {
+			out.Err = short("EtherType", len(b))
+			return
+		}
+		kind = int(binary.BigEndian.Uint16(b[at:]))
+		if kind != typeVLAN && kind != typeQinQ {
+			break
+		}
+		at += 4
+	}
+	switch kind {
+	case typeMAC, typeCNTag, typeCNM, typeData:
+		d.mac(out, b, size, fcs)
+	default:
+		end := len(b)
+		if fcs > 0 && len(b) == size {
+			end = max(end-fcs, at+2)
+			size = end
+		}
+		d.payload(out, kind, b[at+2:end], size-at-2)
+	}
+}
+
+// mac reads a frame of an Ethernet fabric. Where nobody knows whether it ends with
+// its check sequence, it is read both ways.
+func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
+	d.frame(out, wire.StartOfFrame, b, size)
+	if fcs >= 0 && fcs != 0 || out.Err == nil && out.BadSum == "" {
+		return
+	}
+	with := append(slices.Clone(b), make([]byte, max(0, wire.MinFrame-wire.FCSSize-len(b)))...)
+	with = binary.LittleEndian.AppendUint32(with, wire.FCS(with))
+	if f, err := wire.Parse(wire.StartOfFrame, with); err == nil {
+		out.Frame, out.Err, out.BadSum, out.Cut = f, nil, "", true
+	} else if out.Err != nil || out.Frame.Kind == 0 {
+		out.Err, out.BadSum = err, ""
+	}
+}
+
+// cooked reads what tcpdump makes of packets of any interface: a header, with the
+// EtherType at byte at of it.
+func (d *Decoder) cooked(out *Packet, b []byte, size, header, at int) {
+	if len(b) < header {
+		out.Err = short("cooked header", len(b))
+		return
+	}
+	d.payload(out, int(binary.BigEndian.Uint16(b[at:])), b[header:], size-header)
+}
+
+// payload reads what follows an EtherType.
+func (d *Decoder) payload(out *Packet, kind int, b []byte, size int) {
+	switch kind {
+	case typeOnVeth:
+		if !d.datagram(out, b) {
+			out.Err = short("Trailer", len(b))
+		}
+	case typeRoCE:
+		d.roce(out, b, 1)
+	case typeIPv4, typeIPv6:
+		d.ip(out, b, size)
+	default:
+		out.Other = fmt.Sprintf("EtherType %04x", kind)
+	}
+}
+
+// ip reads IPv4 or IPv6 with UDP.
+func (d *Decoder) ip(out *Packet, b []byte, size int) {
+	if len(b) < 20 {
+		out.Err = short("IP", len(b))
+		return
+	}
+	at, total, protocol := 0, 0, byte(0)
+	switch b[0] >> 4 {
+	case 4:
+		at, total, protocol = int(b[0]&0xF)*4, int(binary.BigEndian.Uint16(b[2:])), b[9]
+		if binary.BigEndian.Uint16(b[6:])&0x3FFF != 0 {
+			out.Other = "a fragment of IPv4"
+			return
+		}
+	case 6:
+		at, total, protocol = 40, 40+int(binary.BigEndian.Uint16(b[4:])), b[6]
+	}
+	switch {
+	case at < 20 || total < at:
+		out.Err = &wire.ParseError{Field: "IP", Offset: 0, Reason: wire.ErrRange}
+		return
+	case protocol != 17:
+		out.Other = fmt.Sprintf("IP protocol %d", protocol)
+		return
+	case len(b) < at+8 || total < at+8:
+		out.Err = short("UDP", len(b))
+		return
+	}
+	b = b[:min(len(b), total)]
+	if to := binary.BigEndian.Uint16(b[at+2:]); to == 4791 {
+		d.roce(out, b, 2)
+	} else if !d.datagram(out, b[at+8:]) {
+		out.Other = fmt.Sprintf("UDP from port %d to %d", binary.BigEndian.Uint16(b[at:]), to)
+		if len(b) < total {
+			out.Other += ", cut"
+		}
+	}
+}
+
+// roce reads a packet of RoCE from its network header on.
+func (d *Decoder) roce(out *Packet, b []byte, version int) {
+	size := 0
+	if len(b) >= 6 {
+		switch b[0] >> 4 {
+		case 4:
+			size = int(binary.BigEndian.Uint16(b[2:]))
+		default:
+			size = wire.GRHSize + int(binary.BigEndian.Uint16(b[4:]))
+		}
+	}
+	h, err := wire.ParseRoCE(b[:min(len(b), size)], size)
+	if h.Size == 0 {
+		if out.Err = err; err == nil {
+			out.Err = short("RoCE", len(b))
+		}
+		return
+	}
+	out.RoCE = version
+	d.headers(out, h)
+}

@@ -1,0 +1,26 @@
+// Package dump reads captures: those of a run (package capture), those that tcpdump
+// takes of its links, and those that others took of InfiniBand or RoCE. It prints a
+// frame a line, with the words of the event log, and checks what a capture can show.
+//
+// A Decoder turns what a capture holds into a Packet: the frame, with its link
+// trailer if it has one; the headers of a packet that others wrote; or why it could
+// not be read, with the field and its offset. A Checker is handed the packets in
+// their order and finds
+//
+//   - wrong checksums: ICRC, VCRC, LPCRC, FCS;
+//   - credit that was overdrawn, or that does not add up: what a port has sent on a
+//     lane, in blocks, against the FCCL that it was told last and the FCTBS that it
+//     tells;
+//   - gaps in the sequences of links (trailers) and of flows (packet sequence
+//     numbers);
+//   - frames whose transmission began while their port or priority was paused.
+//
+// It says how much of each it has seen, too: a capture that shows nothing proves
+// nothing.
+//
+// # Limitations
+//
+// What a filter has left out looks like a gap. Pauses are reckoned with the rate
+// of the interface, or of the last frame in trailers, which is wrong for a link
+// whose rate has changed in the meantime. Fragments of IP are not put together.
+package dump

@@ -1,0 +1,110 @@
+package dump
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/capture/pcapng"
+)
+
+// Options say what is printed.
+type Options struct {
+	Check bool // look for what is wrong
+	Quiet bool // print only what is wrong
+}
+
+// Summary is what a capture came to.
+type Summary struct {
+	Packets int
+	*Checker
+}
+
+// Problems returns how many problems were found.
+func (s *Summary) Problems() int {
+	n := 0
+	for _, k := range s.Found {
+		n += k
+	}
+	return n
+}
+
+// Text prints what was checked and found.
+func (s *Summary) Text(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	words := map[Kind]string{
+		Reading: "packets", Checksum: "packets that were captured whole", Credit: "frames against the credit of their lane",
+		Sequence: "numbers that follow another", PauseKept: "frames of ports that were paused before",
+	}
+	for _, k := range Kinds() {
+		verdict := "all right"
+		switch {
+		case s.Found[k] > 0:
+			verdict = fmt.Sprintf("%d wrong", s.Found[k])
+		case s.Checked[k] == 0:
+			verdict = "nothing to check"
+		}
+		fmt.Fprintf(out, "%-9s %8d %-40s %s\n", k, s.Checked[k], words[k], verdict)
+	}
+	return out.Flush()
+}
+
+// Dump prints a capture. An error that is a *pcapng.Error is one of the file: what
+// stands in front of it was printed.
+func Dump(w io.Writer, r io.Reader, o Options) (*Summary, error) {
+	out := bufio.NewWriterSize(w, 1<<16)
+	s := &Summary{Checker: NewChecker()}
+	err := s.dump(out, r, o)
+	return s, errors.Join(err, out.Flush())
+}
+
+func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
+	in, err := pcapng.NewReader(r)
+	if err != nil {
+		return err
+	}
+	var d Decoder
+	var line []byte
+	var flows map[uint32]string
+	for {
+		raw, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if s.Packets++; flows == nil {
+			flows = names(in.Comments)
+		}
+		p := d.Decode(in, raw)
+		if !o.Quiet {
+			line = append(p.Append(line[:0], flows), '\n')
+			if _, err := out.Write(line); err != nil {
+				return err
+			}
+		}
+		if !o.Check {
+			continue
+		}
+		for _, problem := range s.Check(&p) {
+			fmt.Fprintf(out, "  WRONG %v\n", problem)
+		}
+	}
+}
+
+// names reads what a capture says of its flows.
+func names(comments []string) map[uint32]string {
+	flows := map[uint32]string{}
+	for _, c := range comments {
+		text, ok := strings.CutPrefix(c, "flow ")
+		number, name, found := strings.Cut(text, " ")
+		if n, err := strconv.ParseUint(number, 10, 24); ok && found && err == nil {
+			flows[uint32(n)] = name
+		}
+	}
+	return flows
+}

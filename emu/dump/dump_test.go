@@ -1,0 +1,448 @@
+package dump_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/dump"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// one returns a capture of one packet.
+func one(i pcapng.Interface, data []byte, length int) []byte {
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	return pcapng.AppendPacket(pcapng.AppendInterface(b, i), &pcapng.Packet{Length: length, Data: data})
+}
+
+// decode reads the first packet of a capture.
+func decode(t testing.TB, b []byte) dump.Packet {
+	t.Helper()
+	r, err := pcapng.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d dump.Decoder
+	return d.Decode(r, raw)
+}
+
+// text prints a capture, and what was found.
+func text(t testing.TB, b []byte) (string, *dump.Summary) {
+	t.Helper()
+	var out strings.Builder
+	s, err := dump.Dump(&out, bytes.NewReader(b), dump.Options{Check: true})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	return out.String(), s
+}
+
+// erf puts a packet into an ERF record of a type.
+func erf(kind byte, p []byte) []byte {
+	b := append(make([]byte, 8), kind, 4)
+	b = binary.BigEndian.AppendUint16(b, uint16(16+len(p)))
+	b = append(b, 0, 0)
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(p))), p...)
+}
+
+var (
+	erfPort  = pcapng.Interface{Link: pcapng.ERF, FCS: -1}
+	ethernet = pcapng.Interface{Link: pcapng.Ethernet, FCS: -1}
+)
+
+// rocePacket is one of RoCEv1: a GRH, a SEND and an ICRC.
+func rocePacket() []byte {
+	g := wire.GRH{Version: 6, PayLen: 12 + 64 + 4, NextHeader: wire.NextTransport, HopLimit: 64, SGID: [16]byte{0xFE, 0x80, 15: 1}, DGID: [16]byte{0xFE, 0x80, 15: 2}}
+	p := wire.BTH{Opcode: wire.RCSendOnly, Migrated: true, PKey: 0xFFFF, DestQP: 0x12, AckReq: true, PSN: 7}.Append(g.Append(nil))
+	p = append(p, make([]byte, 64)...)
+	p = binary.LittleEndian.AppendUint32(p, wire.RoCEICRC(p))
+	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x89, 0x15}, p...)
+}
+
+// Packets that others wrote are read as far as their headers go, and their
+// checksums are verified.
+func TestForeignPackets(t *testing.T) {
+	for _, c := range foreign(t) {
+		t.Run(c.name, func(t *testing.T) {
+			p := decode(t, one(c.on, c.data, len(c.data)))
+			got := string(p.Append(nil, nil))
+			if _, got, _ = strings.Cut(got, "seen    "); got != c.want {
+				t.Errorf("%s\nwant\n%s", got, c.want)
+			}
+			if p.BadSum != "" || p.Cut {
+				t.Errorf("wrong: %q, cut: %v", p.BadSum, p.Cut)
+			}
+		})
+	}
+}
+
+type sample struct {
+	name string
+	on   pcapng.Interface
+	data []byte
+	want string
+}
+
+func foreign(t testing.TB) []sample {
+	return []sample{
+		{
+			"InfiniBand with arbitrary fields", erfPort,
+			erf(21, unhex(t, "7012375C000E17D2 0A2024870087B1B3000DEC2A 01710A1C015D400238F27A050000000EBB884D85FD5CFBA4728BC0690ED40000 9625B75A 45FA")),
+			`infiniband "RC WRITE only" qp=8892851 psn=912426 lane=7 src=6098 dst=14172 payload=14 bytes=58`,
+		}, {
+			"content", erfPort, erf(21, unhex(t, "0002000500080003 0440FFFF8000001280000007 0001020304050607 EC99BF58 6FF0")),
+			`infiniband "RC SEND only" qp=18 psn=7 lane=0 src=3 dst=5 fecn payload=8 bytes=34`,
+		}, {
+			"CNP of InfiniBand", erfPort, erf(21, unhex(t, "0002000500060003 8040FFFF4000001200000000 8CBD2096 C881")),
+			`infiniband "CNP" qp=18 psn=0 lane=0 src=3 dst=5 becn payload=0 bytes=26`,
+		}, {
+			"RoCE", ethernet, rocePacket(),
+			`roce "RC SEND only" qp=18 psn=7 sgid=fe800000000000000000000000000001 dgid=fe800000000000000000000000000002 payload=64 bytes=120`,
+		}, {
+			"CNP of RoCEv2, captured on a ConnectX-4 Lx", ethernet,
+			unhex(t, "e41d2dab2bc2 7cfe90643b32 0800"+
+				"45c2003c 718c4000 40119161 0a001101 0a001201"+
+				"000012b7 00280000"+
+				"8100ffff 40000118 00000000"+"00000000 00000000 00000000 00000000"+"82fd002a"),
+			`roce-v2 "CNP" qp=280 psn=0 becn payload=16 bytes=60`,
+		}, {
+			"not ours", ethernet, unhex(t, "FFFFFFFFFFFF 020000000001 0806 0001"), "other: EtherType 0806",
+		},
+	}
+}
+
+var (
+	ports = []capture.Port{
+		{Machine: 0, Name: "A:0 <- B", Rate: 8e9}, {Machine: 1, Name: "B:0 <- A", Rate: 8e9},
+		{Machine: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Machine: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
+	}
+	onIB  = wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 128}
+	onEth = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 1, Dst: 3, QP: 8, Payload: 100}
+)
+
+// tap writes a capture by hand, of what A sends and what comes to it.
+type tap struct {
+	*capture.Capture
+	out bytes.Buffer
+}
+
+func newTap() *tap {
+	t := &tap{}
+	t.Capture = capture.New(&t.out, capture.Options{Ports: ports, Names: map[uint32]string{7: "all.A", 8: "over"}})
+	return t
+}
+
+func (t *tap) sent(p int, at unit.Time, f wire.Frame) {
+	t.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+}
+
+func (t *tap) came(p int, at unit.Time, f wire.Frame) {
+	t.Received(p^1, &port.Arrival{Frame: f}, at, 0)
+}
+
+func (t *tap) bytes() []byte {
+	t.End()
+	t.Close("")
+	return t.out.Bytes()
+}
+
+func numbered(f wire.Frame, psn uint32) wire.Frame { f.PSN = psn; return f }
+
+// good is a capture in which all is right: credit for two frames, and pauses that
+// are kept. A class of PFC at 10 Gb/s stops for 100 quanta: 5.12 us.
+func good() *tap {
+	t := newTap()
+	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
+	t.came(0, 1000, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
+	t.sent(0, 2000, numbered(onIB, 0))
+	t.sent(0, 1_000_000, numbered(onIB, 1))
+	t.came(0, 2_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9})
+	t.sent(0, 3_000_000, numbered(onIB, 2))
+	t.sent(0, 4_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 9, FCCL: 6})
+	t.came(2, 5_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
+	t.sent(2, 10_120_000, numbered(onEth, 0))
+	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 100})
+	t.came(2, 12_000_000, wire.Frame{Kind: wire.Pause, Src: 3})
+	t.sent(2, 12_000_000, numbered(onEth, 1))
+	return t
+}
+
+func TestNothingIsWrongWithARightCapture(t *testing.T) {
+	out, s := text(t, good().bytes())
+	if s.Problems() != 0 || s.Packets != 12 {
+		t.Errorf("%d problems in %d packets:\n%s", s.Problems(), s.Packets, out)
+	}
+	for _, k := range dump.Kinds() {
+		if s.Checked[k] == 0 {
+			t.Errorf("nothing is checked of %s", k)
+		}
+	}
+	if !strings.Contains(out, "start   data flow=all.A psn=0 lane=0 src=1 dst=2 bytes=154") || !strings.Contains(out, "A:1 <- C          arrive  pfc classes=0x08 stopped=0x08 quanta=100 bytes=64") {
+		t.Error(out)
+	}
+}
+
+// For each kind of check, a capture that it must not pass.
+func TestEachCheckFindsWhatItIsFor(t *testing.T) {
+	// flip changes a byte of the n-th packet of a capture.
+	flip := func(b []byte, n, at int) []byte {
+		for from := 0; from < len(b); {
+			size := int(binary.LittleEndian.Uint32(b[from+4:]))
+			if binary.LittleEndian.Uint32(b[from:]) == 6 {
+				if n--; n < 0 {
+					b[from+28+at] ^= 0x10
+					return b
+				}
+			}
+			from += size
+		}
+		t.Fatal("no such packet")
+		return nil
+	}
+	const inERF = 16
+	for _, c := range []struct {
+		name  string
+		bytes func() []byte
+		kind  dump.Kind
+		words string
+	}{
+		{"payload", func() []byte { return flip(good().bytes(), 2, inERF+40) }, dump.Checksum, "packet 3: checksum: ICRC and VCRC is wrong"},
+		{"VCRC", func() []byte { return flip(good().bytes(), 2, inERF+153) }, dump.Checksum, "packet 3: checksum: VCRC is wrong"},
+		{"ICRC", func() []byte {
+			b := onIB.Append(nil)
+			b[40] = 1
+			binary.LittleEndian.PutUint16(b[len(b)-2:], wire.VCRC(b[:len(b)-2]))
+			return one(erfPort, erf(21, b), 16+len(b))
+		}, dump.Checksum, "packet 1: checksum: ICRC is wrong"},
+		{"LPCRC", func() []byte { return flip(good().bytes(), 4, inERF+5) }, dump.Checksum, "packet 5: checksum: FCP.LPCRC is wrong"},
+		{"FCS", func() []byte { return flip(good().bytes(), 8, 50) }, dump.Checksum, "packet 9: checksum: FCS is wrong"},
+		{"ICRC of RoCE", func() []byte { b := rocePacket(); b[80] ^= 1; return one(ethernet, b, len(b)) }, dump.Checksum, "checksum: ICRC is wrong"},
+		{"no credit", func() []byte {
+			g := good()
+			g.sent(0, 20_000_000, numbered(onIB, 3))
+			return g.bytes()
+		}, dump.Credit, "packet 13: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
+		{"FCTBS", func() []byte {
+			g := good()
+			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 12, FCCL: 6})
+			return g.bytes()
+		}, dump.Credit, "packet 13: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
+		{"packet that is missing", func() []byte {
+			g := good()
+			g.sent(2, 20_000_000, numbered(onEth, 3))
+			return g.bytes()
+		}, dump.Sequence, "packet 13: sequence: data of queue pair 8: packet 3 comes after 1"},
+		{"PFC", func() []byte {
+			g := good()
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
+			g.sent(2, 25_110_000, numbered(onEth, 2))
+			return g.bytes()
+		}, dump.PauseKept, "packet 14: pause: priority 3 is sent 10ns before its pause ends"},
+		{"PAUSE", func() []byte {
+			g := good()
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 1})
+			g.sent(2, 20_000_000, numbered(onEth, 2))
+			return g.bytes()
+		}, dump.PauseKept, "packet 14: pause: priority 3 is sent 51.2ns before its pause ends"},
+		{"not a frame", func() []byte { return one(erfPort, erf(25, []byte{1, 2, 3}), 19) }, dump.Reading, "FCP at byte 3: truncated"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, s := text(t, c.bytes())
+			if s.Found[c.kind] != 1 || s.Problems() != 1 || !strings.Contains(out, c.words) {
+				t.Errorf("%v, want one of %s with %q:\n%s", s.Found, c.kind, c.words, out)
+			}
+		})
+	}
+	// Another priority goes on.
+	g := good()
+	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 16, Stopped: 16, Quanta: 100})
+	g.sent(2, 20_000_000, numbered(onEth, 2))
+	if out, s := text(t, g.bytes()); s.Problems() != 0 {
+		t.Error(out)
+	}
+}
+
+// datagram puts a frame and its trailer into a frame of a veth pair.
+func datagram(f wire.Frame, from, seq int, head, due unit.Time) []byte {
+	tr := wire.Trailer{Head: head, Due: due, Duration: 80_000, Length: 100, Seq: uint32(seq), Run: 9, Port: uint16(from), Delimiter: f.Delimiter()}
+	b := tr.Append(f.Append(nil))
+	if f.Delimiter() == wire.StartOfFrame {
+		return b
+	}
+	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xB6}, b...)
+}
+
+// The same checks on links themselves, by the trailers of datagrams.
+func TestLinks(t *testing.T) {
+	type sent struct {
+		f         wire.Frame
+		from      int
+		head, due unit.Time
+	}
+	for _, c := range []struct {
+		name  string
+		list  []sent
+		words string // none: all is right
+	}{
+		{"credit", []sent{
+			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6}, 4, 0, 10},
+			{numbered(onIB, 0), 4, 10, 20}, {numbered(onIB, 1), 4, 30, 40},
+			{wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9}, 5, 50, 60}, {numbered(onIB, 2), 4, 60, 70},
+		}, ""},
+		{"credit that is not due yet", []sent{
+			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 3}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 3}, 4, 0, 10},
+			{numbered(onIB, 0), 4, 10, 20},
+			{wire.Frame{Kind: wire.FlowControl, FCTBS: 0, FCCL: 9}, 5, 50, 60}, {numbered(onIB, 1), 4, 59, 70},
+		}, "credit: lane 0 is overdrawn: 6 blocks"},
+		{"pause", []sent{
+			// 100 bytes in 80 ns are 10 Gb/s, and a quantum 51.2 ns.
+			{wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 1}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 61_200, 70_000},
+		}, ""},
+		{"pause that is not kept", []sent{
+			{wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 1}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 59_000, 70_000},
+		}, "pause: priority 3 is sent 2.2ns before its pause ends"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+			b = pcapng.AppendInterface(b, ethernet)
+			numbers := map[int]int{}
+			for _, s := range c.list {
+				d := datagram(s.f, s.from, numbers[s.from], s.head, s.due)
+				numbers[s.from]++
+				b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(d), Data: d})
+			}
+			out, s := text(t, b)
+			if got := s.Problems() > 0; got != (c.words != "") || !strings.Contains(out, c.words) {
+				t.Errorf("want %q:\n%s", c.words, out)
+			}
+			if s.Checked[dump.Credit]+s.Checked[dump.PauseKept] == 0 {
+				t.Errorf("nothing was checked:\n%s", out)
+			}
+		})
+	}
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, ethernet)
+	for _, seq := range []int{0, 1, 3} {
+		d := datagram(wire.Frame{Kind: wire.FlowControl}, 4, seq, 0, 1)
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(d), Data: d})
+	}
+	if out, s := text(t, b); s.Found[dump.Sequence] != 1 || !strings.Contains(out, "port 4: sequence 3 comes after 1") {
+		t.Error(out)
+	}
+}
+
+// The capture of a run, cut or whole, is read whole and all right.
+func TestCaptureOfARun(t *testing.T) {
+	b, err := os.ReadFile("../testdata/meeting.pcapng")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, s := text(t, b)
+	if s.Problems() != 0 || s.Checked[dump.Credit] == 0 || s.Checked[dump.Checksum] != s.Packets {
+		t.Errorf("%+v", s)
+	}
+	if !regexp.MustCompile(`S:2 <- T +start +data flow=all\.A\d psn=\d+ lane=0 src=\d dst=5 fecn bytes=154  # marked: over-threshold`).MatchString(out) {
+		t.Error(out)
+	}
+}
+
+// Cut frames are read as far as they go; their checksums are not.
+func TestCutFrames(t *testing.T) {
+	for _, f := range []wire.Frame{onIB, onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+		var out bytes.Buffer
+		c := capture.New(&out, capture.Options{Ports: ports, Snap: 40})
+		p := 0
+		if f.Delimiter() == wire.StartOfFrame {
+			p = 2
+		}
+		c.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Note: port.Note{Credit: -1}}, 0, 0, 0)
+		c.End()
+		c.Close("")
+		got := decode(t, out.Bytes())
+		if got.Frame != f || !got.Cut || got.BadSum != "" || got.Size != int(f.WireSize()) {
+			t.Errorf("%s\n%+v", cmp.Diff(f, got.Frame), got)
+		}
+	}
+}
+
+// A network card takes the FCS away.
+func TestFramesWithoutFCS(t *testing.T) {
+	for _, f := range []wire.Frame{onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+		b := f.Append(nil)
+		b = b[:len(b)-wire.FCSSize]
+		if got := decode(t, one(ethernet, b, len(b))); got.Frame != f || got.Err != nil {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// errWriter is who has seen enough.
+type errWriter struct{}
+
+func (errWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestErrors(t *testing.T) {
+	if _, err := dump.Dump(errWriter{}, bytes.NewReader(good().bytes()), dump.Options{}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("%v", err)
+	}
+	var wrong *pcapng.Error
+	if _, err := dump.Dump(io.Discard, strings.NewReader("no capture"), dump.Options{}); !errors.As(err, &wrong) || wrong.Offset != 0 {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whatever stands in a packet, it is read or refused with an offset in it, and never
+// is there a panic.
+func FuzzDecode(f *testing.F) {
+	for _, s := range foreign(f) {
+		f.Add(uint16(s.on.Link), s.data)
+	}
+	f.Add(uint16(pcapng.ERF), erf(21, onIB.Append(nil)))
+	f.Add(uint16(pcapng.ERF), erf(25, (&wire.Frame{Kind: wire.FlowControl}).Append(nil)))
+	f.Add(uint16(pcapng.Ethernet), onEth.Append(nil))
+	f.Add(uint16(pcapng.Ethernet), datagram(onIB, 3, 0, 0, 1))
+	f.Add(uint16(pcapng.LinuxCooked), append(make([]byte, 14), 0x88, 0xB6))
+	f.Add(uint16(pcapng.Cooked2), append([]byte{0x89, 0x15}, make([]byte, 18)...))
+	f.Fuzz(func(t *testing.T, link uint16, data []byte) {
+		for _, length := range []int{len(data), len(data) + 100} {
+			b := one(pcapng.Interface{Link: pcapng.LinkType(link), FCS: -1}, data, length)
+			p := decode(t, b)
+			p.Append(nil, nil)
+			dump.NewChecker().Check(&p)
+			var refused *wire.ParseError
+			if p.Err != nil && !errors.As(p.Err, &refused) {
+				t.Fatalf("%T: %v", p.Err, p.Err)
+			}
+			if refused != nil && (refused.Offset < 0 || refused.Offset > len(data)) {
+				t.Fatalf("%v in %d bytes", p.Err, len(data))
+			}
+		}
+	})
+}

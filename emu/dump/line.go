@@ -1,0 +1,143 @@
+package dump
+
+import (
+	"fmt"
+	"strconv"
+
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Append appends p as a line without an end: when, where, what happened, and the
+// frame with the words of the event log. The flows have names by their queue pair.
+func (p *Packet) Append(b []byte, flows map[uint32]string) []byte {
+	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
+	where, what := p.Port, "seen"
+	switch {
+	case p.Carried:
+		where = fmt.Sprintf("run %08x port %d", p.Trailer.Run, p.Trailer.Port)
+		what = "start"
+	case p.Direction == pcapng.Outbound:
+		what = "start"
+	case p.Direction == pcapng.Inbound:
+		what = "arrive"
+	}
+	if where == "" {
+		where = fmt.Sprintf("interface %d", p.Interface)
+	}
+	b = fmt.Appendf(b, "%-16s  %-6s  ", where, what)
+	switch {
+	case p.Frame.Kind != 0:
+		b = appendFrame(b, &p.Frame, flows)
+		b = fmt.Appendf(b, " bytes=%d", p.Size)
+	case p.Headers != nil:
+		b = p.appendHeaders(b)
+	case p.Err != nil:
+		b = fmt.Appendf(b, "unreadable: %v", p.Err)
+	default:
+		b = append(append(b, "other: "...), p.Other...)
+	}
+	if p.Carried {
+		b = fmt.Appendf(b, " seq=%d head=%v due=%v", p.Trailer.Seq, p.Trailer.Head, p.Trailer.Due)
+	}
+	if p.BadSum != "" {
+		b = append(append(b, " wrong="...), p.BadSum...)
+	}
+	if p.Cut {
+		b = append(b, " cut"...)
+	}
+	if p.Comment != "" {
+		b = append(append(b, "  # "...), p.Comment...)
+	}
+	return b
+}
+
+// seconds prints ns as seconds.
+func seconds(ns int64) string {
+	s := strconv.FormatInt(ns/1e9, 10)
+	if ns < 0 {
+		return unit.Duration(ns * 1000).String()
+	}
+	return s + "." + fmt.Sprintf("%09d", ns%1e9)
+}
+
+// appendFrame appends a frame in words.
+func appendFrame(b []byte, f *wire.Frame, flows map[uint32]string) []byte {
+	b = append(b, f.Kind.String()...)
+	number := func(key string, n int64) {
+		b = append(append(append(b, ' '), key...), '=')
+		b = strconv.AppendInt(b, n, 10)
+	}
+	flow := func() {
+		if name, ok := flows[f.QP]; ok {
+			b = append(append(b, " flow="...), name...)
+		} else {
+			number("qp", int64(f.QP))
+		}
+	}
+	switch f.Kind {
+	case wire.Data, wire.Ack:
+		flow()
+		number("psn", int64(f.PSN))
+		number("lane", int64(f.Lane))
+		number("src", int64(f.Src))
+		number("dst", int64(f.Dst))
+		if f.Tagged {
+			number("cn-tag", int64(wire.CNTag(f.QP)))
+		}
+		if f.FECN {
+			b = append(b, " fecn"...)
+		}
+		if f.BECN {
+			b = append(b, " becn"...)
+		}
+	case wire.FlowControl:
+		if f.Op == wire.OpInit {
+			b = append(b, " init"...)
+		}
+		number("lane", int64(f.Lane))
+		number("fctbs", int64(f.FCTBS))
+		number("fccl", int64(f.FCCL))
+	case wire.Pause:
+		number("quanta", int64(f.Quanta))
+	case wire.PriorityPause:
+		b = fmt.Appendf(b, " classes=%#02x stopped=%#02x", f.Classes, f.Stopped)
+		number("quanta", int64(f.Quanta))
+	case wire.Notification:
+		flow()
+		number("psn", int64(f.PSN))
+		number("fb", int64(f.Fb))
+		number("qoffset", int64(f.QOffset))
+		number("qdelta", int64(f.QDelta))
+		b = fmt.Appendf(b, " cpid=%#x", f.CPID)
+	}
+	return b
+}
+
+// appendHeaders appends a packet that others wrote.
+func (p *Packet) appendHeaders(b []byte) []byte {
+	h := p.Headers
+	switch p.RoCE {
+	case 1:
+		b = append(b, "roce "...)
+	case 2:
+		b = append(b, "roce-v2 "...)
+	default:
+		b = append(b, "infiniband "...)
+	}
+	b = fmt.Appendf(b, "%q qp=%d psn=%d", h.BTH.Opcode, h.BTH.DestQP, h.BTH.PSN)
+	if h.Local {
+		b = fmt.Appendf(b, " lane=%d src=%d dst=%d", h.LRH.VL, h.LRH.SLID, h.LRH.DLID)
+	}
+	if h.Global {
+		b = fmt.Appendf(b, " sgid=%x dgid=%x", h.GRH.SGID, h.GRH.DGID)
+	}
+	if h.BTH.FECN {
+		b = append(b, " fecn"...)
+	}
+	if h.BTH.BECN {
+		b = append(b, " becn"...)
+	}
+	return fmt.Appendf(b, " payload=%d bytes=%d", h.Payload, p.Size)
+}
