@@ -3,39 +3,17 @@ package reproduce
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write documents anew; those that need all of the paper with -tags soak only")
-
 // The document, and the pictures in README, are made by the program. What takes long is
-// compared with -tags soak (scripts/soak.sh).
+// compared, and all of it is written anew, with -tags soak (scripts/soak.sh).
 const (
 	document = "../../docs/hpl2002.md"
 	drawing  = "../../docs/hpl2002-" // and the name of the picture
 )
-
-// compare compares a file with what it should be, or writes it.
-func compare(t *testing.T, path string, want []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what comes out (-comes out +is there):\n%s\ngo test -tags soak ./emu/reproduce -run TestWholePaper -update writes it anew", path, diff)
-	}
-}
 
 // svg draws a picture.
 func svg(t *testing.T, p Picture) []byte {

@@ -5,10 +5,33 @@ package reproduce
 import (
 	"bytes"
 	"context"
+	"flag"
+	"os"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/report"
 )
+
+var update = flag.Bool("update", false, "write the document and the pictures anew")
+
+// compare compares a file with what it should be, or writes it.
+func compare(t *testing.T, path string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what comes out (-comes out +is there):\n%s\ngo test -tags soak ./emu/reproduce -run TestWholePaper -update writes it anew", path, diff)
+	}
+}
 
 // All of HPL-2002-224, as fabemu reproduce hpl2002 does it: minutes. Each claim comes
 // out as it is expected to, and the document says what comes out.
