@@ -48,6 +48,7 @@ func TestReadDir(t *testing.T) {
 }
 
 func TestReadDirRefuses(t *testing.T) {
+	whole, _ := written(t)
 	for name, test := range map[string]struct {
 		spoil func(dir string) error
 		want  []string
@@ -84,7 +85,10 @@ func TestReadDirRefuses(t *testing.T) {
 		"no directory": {func(dir string) error { return os.RemoveAll(dir) }, []string{"is no directory of results"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _ := written(t)
+			dir := filepath.Join(t.TempDir(), "copy")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
 			if err := test.spoil(dir); err != nil {
 				t.Fatal(err)
 			}

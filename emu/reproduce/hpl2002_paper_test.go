@@ -8,73 +8,84 @@ import (
 	"testing"
 
 	"fabemu/emu/report"
-	"fabemu/wire/unit"
 )
 
 // The figures and sentences of HPL-2002-224, each test named after the place that it
 // checks. What takes long is checked here by shorter runs, and whole by
 // hpl2002_soak_test.go.
 
-// came reproduces a figure of the paper and returns its claims by id. Each must come
-// out as it is expected to.
-func came(t *testing.T, f *Figure, seeds int) map[string]ClaimResult {
+// come checks that each claim of a figure comes out as it is expected to, and returns
+// them by id.
+func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 	t.Helper()
-	r, err := Do(context.Background(), hpl2002(), []*Figure{f}, Options{Seeds: seeds})
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]ClaimResult{}
-	for _, f := range r.Figures {
-		for _, c := range f.Claims {
-			all[c.ID] = c
-			t.Logf("%-10s %-18s %-16s %-8s %s", c.ID, c.CameOut(), c.Accepted(), c.Outcome, c.Says)
-			want := report.Pass
-			if c.ID == "IB-7c" || c.ID == "IB-8b4" {
-				want = report.Differs
-			}
-			if c.Outcome != want {
-				t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())
-			}
+	for _, c := range f.Claims {
+		all[c.ID] = c
+		t.Logf("%-10s %-18s %-16s %-8s %s", c.ID, c.CameOut(), c.Accepted(), c.Outcome, c.Says)
+		want := report.Pass
+		if c.ID == "IB-7c" || c.ID == "IB-8b4" {
+			want = report.Differs
+		}
+		if c.Outcome != want {
+			t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())
 		}
 	}
 	return all
 }
 
-// named is a figure of the paper.
-func named(t *testing.T, name string) *Figure {
-	t.Helper()
-	_, figures, err := Find("hpl2002/" + name)
+// Fig. 2 and 3, each a test of its own, of the same runs.
+func TestFig2AndFig3(t *testing.T) {
+	p := hpl2002()
+	var figures []*Figure
+	for i := range p.Figures[:5] {
+		figures = append(figures, &p.Figures[i])
+	}
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return figures[0]
-}
-
-// Fig. 2, and the closed form of its shares: no parameter is free.
-func TestFig2WithoutControl(t *testing.T) {
-	got := came(t, named(t, "fig2"), 1)
-	for id, want := range map[string]float64{"IB-1b": 4.0/14 + 4.0/14/7, "IB-1c": 4.0 / 14 / 7, "IB-1d": 10.0 / 14} {
-		if v := float64(got[id].Value); math.Abs(v-want) > 0.002 {
-			t.Errorf("%s is %.4f, in closed form %.4f", id, v, want)
+	if len(r.Runs) != 5 {
+		t.Errorf("%d runs for five figures", len(r.Runs))
+	}
+	// And the closed form of the shares: no parameter is free.
+	t.Run("Fig. 2, section III: no congestion control", func(t *testing.T) {
+		got := come(t, &r.Figures[0])
+		for id, want := range map[string]float64{"IB-1b": 4.0/14 + 4.0/14/7, "IB-1c": 4.0 / 14 / 7, "IB-1d": 10.0 / 14} {
+			if v := float64(got[id].Value); math.Abs(v-want) > 0.002 {
+				t.Errorf("%s is %.4f, in closed form %.4f", id, v, want)
+			}
 		}
-	}
-}
-
-// Fig. 3(a), section IV.A: naive marking. The last claim is about all parts of Fig. 3.
-func TestFig3aNaiveMarking(t *testing.T) { came(t, named(t, "fig3a"), 1) }
-
-// Fig. 3(b), section IV.B: input-triggered marking.
-func TestFig3bInputTriggered(t *testing.T) { came(t, named(t, "fig3b"), 1) }
-
-// Fig. 3(c), section IV.C: threshold 4.
-func TestFig3cThreshold4(t *testing.T) { came(t, named(t, "fig3c"), 1) }
-
-// Fig. 3(d), section IV.C: threshold 8, by the two versions of the text.
-func TestFig3dThreshold8(t *testing.T) {
-	got := came(t, named(t, "fig3d"), 1)
-	if !strings.Contains(got["IB-7c"].Source, "second version") || !strings.Contains(got["IB-7d"].Source, "first version") {
-		t.Errorf("%q, %q", got["IB-7c"].Source, got["IB-7d"].Source)
-	}
+	})
+	t.Run("Fig. 3(a), section IV.A: naive marking", func(t *testing.T) { come(t, &r.Figures[1]) })
+	t.Run("Fig. 3(b), section IV.B: input-triggered", func(t *testing.T) { come(t, &r.Figures[2]) })
+	t.Run("Fig. 3(c), section IV.C: threshold 4", func(t *testing.T) { come(t, &r.Figures[3]) })
+	t.Run("Fig. 3(d), section IV.C: threshold 8, two versions", func(t *testing.T) {
+		got := come(t, &r.Figures[4])
+		if !strings.Contains(got["IB-7c"].Source, "second version") || !strings.Contains(got["IB-7d"].Source, "first version") {
+			t.Errorf("%q, %q", got["IB-7c"].Source, got["IB-7d"].Source)
+		}
+	})
+	// "a sliding time window of duration 2ms centered on the corresponding time point": a
+	// step in the rate is a ramp of 2 ms around it.
+	t.Run("Section III: the window is centred", func(t *testing.T) {
+		curves := r.Figures[0].Pictures[0].Figure.Curves
+		if len(curves) != 5 {
+			t.Fatalf("%d curves", len(curves))
+		}
+		victim := curves[4]
+		at := func(ms float64) float64 {
+			for i, x := range victim.X {
+				if math.Abs(x-ms) < 1e-6 {
+					return victim.Y[i]
+				}
+			}
+			t.Fatalf("no point at %v ms", ms)
+			return 0
+		}
+		if before, middle, after := at(38.9), at(40), at(41.1); before != 0 || math.Abs(middle-after/2) > 0.3 || after < 3.5 {
+			t.Errorf("the victim begins at 40 ms: %.2f %%, %.2f %%, %.2f %%", before, middle, after)
+		}
+	})
 }
 
 // values takes quantities; a run that several of them need is done once.
@@ -95,14 +106,14 @@ func values(t *testing.T, list ...Quantity) []float64 {
 	return out
 }
 
-// short is a cell of Fig. 4 in runs of 100 ms, of which the first 20 are left out:
+// short is a cell of Fig. 4 in runs of 60 ms, of which the first 20 are left out:
 // buffers of 2 and 3 have not settled by then, the others have.
 func short(buffer, threshold int, sets ...string) Run {
 	r := cell(buffer, threshold, sets...)
-	return r.With("model.duration=100ms", "flows.victim.stop=100ms")
+	return r.With("model.duration=60ms", "flows.victim.stop=60ms")
 }
 
-func settled(r Run, metric string) Quantity { return Mean(r, metric, 20*ms, 100*ms) }
+func settled(r Run, metric string) Quantity { return Mean(r, metric, 20*ms, 60*ms) }
 
 // Fig. 4(a), section IV.C: "the root link is underutilized with a low output threshold
 // (4) or small input buffer size"; "a slightly higher output threshold (6) enables
@@ -160,9 +171,16 @@ func TestFig4WithOtherNumbersOfFlows(t *testing.T) {
 // Footnote 1: LIPD is "more efficient" than AIMD; and each law takes back a link as
 // fast as it says.
 func TestFootnote1Laws(t *testing.T) {
-	f := named(t, "laws")
-	f.Plots, f.Table = nil, nil
-	came(t, f, 2)
+	p, figures, err := Find("hpl2002/laws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures[0].Plots, figures[0].Table = nil, nil
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	come(t, &r.Figures[0])
 }
 
 // Footnote 3: a threshold below full costs small buffers utilisation, and large ones
@@ -201,20 +219,20 @@ func against(t *testing.T, set string, within float64, figures ...string) {
 
 // Footnote 4: not to mark what leaves by a blocked link gives "identical" results.
 func TestFootnote4BlockedLinks(t *testing.T) {
-	against(t, "defaults.switch.marking.skip-blocked=true", 0.02, "fig3a", "fig3c")
+	against(t, "defaults.switch.marking.skip-blocked=true", 0.02, "fig3c")
 }
 
 // Section IV.B: "this counter implementation may mark a different set of packets than a
 // direct packet scanning approach, since packets can be transmitted out of order". In
 // this fabric no packet overtakes another one for the same output.
 func TestSectionIVBCountersAgainstAScan(t *testing.T) {
-	against(t, "defaults.switch.marking.selection=scan", 1e-9, "fig3b", "fig3d")
+	against(t, "defaults.switch.marking.selection=scan", 1e-9, "fig3d")
 }
 
 // Footnote 6: "the probability of having a victim packet in a full buffer is very
 // small".
 func TestFootnote6VictimInAFullBuffer(t *testing.T) {
-	r := Run{Scenario: "hpl2002/fig3b"}
+	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=60ms")
 	full := Triggers(r, "root.B-BC", "full-buffer")
 	v := values(t, full, Over(Triggers(r, "B-BV", "full-buffer"), full))
 	if v[0] < 100 || !(v[1] <= 0.05) {
@@ -229,33 +247,5 @@ func TestFootnote8LargeBuffersNeverFill(t *testing.T) {
 	v := values(t, Sum(full(12, 0), full(12, 8), full(12, 16)), full(10, 0))
 	if v[0] != 0 || v[1] == 0 {
 		t.Errorf("buffers of 12 were full %v times, one of 10 %v times", v[0], v[1])
-	}
-}
-
-// Section III: rates are of "a sliding time window of duration 2ms centered on the
-// corresponding time point": a step in the rate is a ramp of 2 ms around it.
-func TestSectionIIIWindowIsCentred(t *testing.T) {
-	f := named(t, "fig2")
-	f.Claims = nil
-	r, err := Do(context.Background(), hpl2002(), []*Figure{f}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	curves := r.Figures[0].Pictures[0].Figure.Curves
-	if len(curves) != 5 || r.Runs[0].DurationPs != int64(100*unit.Millisecond) {
-		t.Fatalf("%d curves", len(curves))
-	}
-	at := func(curve int, ms float64) float64 {
-		for i, x := range curves[curve].X {
-			if math.Abs(x-ms) < 1e-6 {
-				return curves[curve].Y[i]
-			}
-		}
-		t.Fatalf("curve %d has no point at %v ms", curve, ms)
-		return 0
-	}
-	const victimCurve = 4
-	if before, middle, after := at(victimCurve, 38.9), at(victimCurve, 40), at(victimCurve, 41.1); before != 0 || math.Abs(middle-after/2) > 0.3 || after < 3.5 {
-		t.Errorf("the victim begins at 40 ms: %.2f %%, %.2f %%, %.2f %%", before, middle, after)
 	}
 }

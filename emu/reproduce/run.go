@@ -168,7 +168,7 @@ func (b *batch) job(r Run, i int) (*job, error) {
 	if b.options.Dilation > 0 {
 		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: fmt.Sprint(b.options.Dilation)})
 	}
-	key := fmt.Sprint(r, i)
+	key := keyOf(r, i)
 	if j := b.byKey[key]; j != nil {
 		return j, nil
 	}
@@ -180,6 +180,9 @@ func (b *batch) job(r Run, i int) (*job, error) {
 	b.byKey[key], b.jobs = j, append(b.jobs, j)
 	return j, nil
 }
+
+// keyOf tells runs apart: what is a mean for one may be a single run for another.
+func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) }
 
 // run does the jobs, the long ones first, so that none is left over at the end.
 func (b *batch) run(ctx context.Context, workers int) error {
@@ -417,7 +420,7 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 		}
 		out := plot.Curve{Name: c.Name}
 		if c.Course != nil {
-			window = b.byKey[fmt.Sprint(c.Course.Run, 0)].sc.Measure.Window
+			window = b.byKey[keyOf(c.Course.Run, 0)].sc.Measure.Window
 			out.X = b.courses[c.Course][0]
 			for _, v := range b.courses[c.Course][1] {
 				out.Y = append(out.Y, v*scale)
