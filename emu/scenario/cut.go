@@ -1,0 +1,42 @@
+package scenario
+
+import "fmt"
+
+// leftOut is what is not run because a --set ends the run before it.
+type leftOut struct {
+	flows, events, checks []string
+	all                   []Flow // those that are run and those that are not
+}
+
+// runEnds says when the run ends.
+func (r *resolver) runEnds() string {
+	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.root.get("model").get("duration"))
+}
+
+// bySet names the --set that gives a value, or nothing.
+func bySet(n *node) string {
+	if n == nil || n.at.set == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (--set %v)", n.at.set)
+}
+
+// reportLeft says what is not run because a --set cuts the run short.
+func (r *resolver) reportLeft() {
+	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
+		r.add(r.cut, "model.duration", "no flow starts before the end of the run")
+		return
+	}
+	for _, left := range []struct {
+		names []string
+		what  string
+	}{
+		{r.left.flows, "flows that start later are"},
+		{r.left.events, "events that come later are"},
+		{r.left.checks, "checks that look further are"},
+	} {
+		if len(left.names) > 0 {
+			r.warn(r.cut, "model.duration", "%s left out: %s", left.what, someOf(left.names))
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package scenario
+
+import (
+	"strings"
+
+	"fabemu/wire/unit"
+)
+
+func (r *resolver) resolveExpect(sh *shape) {
+	item := sh.field("expect").shape.item
+	ids := map[string]place{}
+	for _, n := range r.items("expect") {
+		v := view{shape: item, chain: []*node{n}}
+		c := Check{
+			ID:       get[string](v, "id"),
+			Source:   get[string](v, "source"),
+			Claim:    get[string](v, "claim"),
+			Metric:   get[string](v, "metric"),
+			Low:      get[float64](v, "low"),
+			High:     get[float64](v, "high"),
+			Expected: get[string](v, "expected"),
+			Reason:   get[string](v, "reason"),
+			Why:      get[string](v, "why"),
+		}
+		if n.get("source") == nil {
+			c.Source = r.s.Source
+		}
+		if id := n.get("id"); id != nil && !id.bad {
+			if first, twice := ids[c.ID]; twice {
+				r.add(id.at, id.path, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
+			}
+			ids[c.ID] = id.at
+		}
+		late := false
+		if during := n.get("during"); during != nil && !during.bad {
+			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
+			late = r.checkDuring(during, c.During)
+		}
+		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad && c.Low > c.High {
+			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
+		}
+		reason := n.get("reason")
+		switch {
+		case c.Expected == "differs" && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
+			r.add(n.get("expected").at, n.path+".reason", "a check that is expected to differ needs a reason")
+		case c.Expected == "holds" && c.Reason != "" && !v.refused("expected"):
+			r.add(reason.at, reason.path, "a reason says why a claim does not come out: it goes with expected: differs")
+		}
+		if late {
+			r.left.checks = append(r.left.checks, c.ID)
+			continue
+		}
+		r.s.Expect = append(r.s.Expect, c)
+		r.checks = append(r.checks, n)
+	}
+}
+
+// checkDuring refuses a span that is empty or ends after the run. It returns true
+// for one that does so because a --set cuts the run short.
+func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) {
+	switch end := r.s.Model.Duration; {
+	case span[0] >= span[1]:
+		r.add(during.at, during.path, "the span from %v to %v is empty", span[0], span[1])
+	case end > 0 && span[1] > end && r.cut.set != nil:
+		return true
+	case end > 0 && span[1] > end:
+		r.add(during.items[1].at, during.path, "the span ends at %v, but %s", span[1], r.runEnds())
+	}
+	return false
+}
