@@ -34,11 +34,16 @@ func (b *builder) measure() {
 		b.framing = wire.WireFraming
 	}
 	for i := range b.fabric.Flows {
-		frame := wire.Frame{Kind: wire.Data, Payload: uint32(b.fabric.Flows[i].Packet)}
+		frame := b.frame(&b.fabric.Flows[i])
 		b.packet = max(b.packet, frame.Blocks())
 		b.length = max(b.length, b.framing.Length(&frame))
 		b.datagram = max(b.datagram, frame.WireSize()+wire.TrailerSize)
 	}
+}
+
+// frame returns a data frame of a flow, for its length.
+func (b *builder) frame(f *topo.Flow) wire.Frame {
+	return wire.Frame{Kind: wire.Data, Family: f.Family, Payload: uint32(f.Packet)}
 }
 
 // build makes the machines of a scenario; they report to events.
@@ -63,18 +68,55 @@ func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabr
 		out.Wires = append(out.Wires, [2]drive.End{{Machine: w.Ends[0].Machine, Port: w.Ends[0].Port}, {Machine: w.Ends[1].Machine, Port: w.Ends[1].Port}})
 	}
 	out.Watch = b.watch()
-	for _, e := range s.Events {
-		for i := range f.Wires {
-			w := &f.Wires[i]
-			if w.Name != e.Link {
-				continue
+	for i := range s.Events {
+		out.Changes = append(out.Changes, b.changes(&s.Events[i])...)
+	}
+	return out, nil
+}
+
+// changes returns what an event of the scenario does to ports: those of both ends of a
+// link, or that of an endpoint.
+func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
+	var what port.Event
+	switch {
+	case e.Rate > 0:
+		what = port.Event{Kind: port.RateChange, Rate: e.Rate}
+	case e.State == "down":
+		what.Kind = port.LinkDown
+	case e.State == "up":
+		what.Kind = port.LinkUp
+	case e.PauseStorm == "on":
+		what.Kind = port.StormStart
+	case e.PauseStorm == "off":
+		what.Kind = port.StormStop
+	default:
+		what = port.Event{Kind: port.ServiceRate, Rate: service(e.Service)}
+	}
+	if e.Endpoint != "" {
+		for i := range b.fabric.Machines {
+			if b.fabric.Machines[i].Name == e.Endpoint {
+				all = append(all, drive.Change{At: unit.Time(e.At), Machine: i, Event: what})
 			}
+		}
+		return all
+	}
+	for i := range b.fabric.Wires {
+		if w := &b.fabric.Wires[i]; w.Name == e.Link {
 			for _, end := range w.Ends {
-				out.Changes = append(out.Changes, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: port.Event{Port: end.Port, Kind: port.RateChange, Rate: e.Rate}})
+				what.Port = end.Port
+				all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: what})
 			}
 		}
 	}
-	return out, nil
+	return all
+}
+
+// service returns a rate of service as endpoints have it: 0 is at once.
+func service(r unit.Rate) unit.Rate {
+	if r == scenario.Unlimited {
+		return 0
+	}
+	return r
 }
 
 // watch says how often to look for deadlock: rarely enough to cost nothing, and not
@@ -105,17 +147,65 @@ func (b *builder) room(r scenario.Buffer) int {
 func (b *builder) port(p topo.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
 	peer := w.Ends[1-p.End].Machine
+	s := b.fabric.Machines[peer].Switch
 	return port.Config{
 		Rate:        w.Link.Rate,
 		Propagation: w.Link.Propagation,
 		Framing:     b.framing,
-		CutThrough:  b.fabric.Machines[peer].Switch != nil,
+		CutThrough:  s != nil && s.Forwarding != "store-and-forward",
 		Room:        b.room(w.Link.Buffer),
 		Resend:      w.Link.Resend,
+		FlowControl: flowControl(w.Link),
+		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
+		Quanta:      w.Link.Quanta,
 	}
 }
 
-func (b *builder) newSwitch(i int) (*switchd.Switch, error) {
+// flowControl returns that of a link.
+func flowControl(l *scenario.Link) port.FlowControl {
+	switch l.FlowControl {
+	case "pause":
+		return port.PauseFrames
+	case "pfc":
+		return port.PriorityPauseFrames
+	case "none":
+		return port.NoFlowControl
+	default:
+		return port.Credits
+	}
+}
+
+// newSwitch makes a switch of either kind.
+func (b *builder) newSwitch(i int) (drive.Machine, error) {
+	if b.fabric.Machines[i].Switch.Kind == "output-queued" {
+		return b.outputQueued(i)
+	}
+	return b.inputBuffered(i)
+}
+
+func (b *builder) outputQueued(i int) (drive.Machine, error) {
+	m := &b.fabric.Machines[i]
+	s := m.Switch
+	c := switchd.OutputQueuedConfig{
+		Index:       i,
+		Routes:      m.Routes,
+		Address:     m.LID,
+		Delay:       s.ForwardingDelay,
+		CutThrough:  s.Forwarding == "cut-through",
+		Memory:      s.Memory.Total(len(m.Ports)),
+		Pooled:      s.Sharing == "pooled",
+		OutputLimit: s.OutputLimit,
+		High:        s.High,
+		Low:         s.Low,
+		Lossless:    s.Lossless,
+	}
+	for _, p := range m.Ports {
+		c.Ports = append(c.Ports, b.port(p))
+	}
+	return switchd.NewOutputQueued(c, b.events)
+}
+
+func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	s, marking := m.Switch, &m.Switch.Marking
 	c := switchd.Config{
@@ -142,9 +232,13 @@ func (b *builder) newSwitch(i int) (*switchd.Switch, error) {
 	return switchd.New(c, b.events)
 }
 
-func (b *builder) newEndpoint(i int) (*node.Endpoint, error) {
+func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	c := node.Config{Index: i, LID: m.LID, Port: b.port(m.Ports[0])}
+	if e := m.Endpoint; e != nil {
+		c.Adapter = node.AdapterConfig{Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
+	}
+	spreads := map[string]int{} // by group, where its flows from here have their traffic from
 	for k := range b.fabric.Flows {
 		f := &b.fabric.Flows[k]
 		if f.Dst == i {
@@ -153,25 +247,79 @@ func (b *builder) newEndpoint(i int) (*node.Endpoint, error) {
 		if f.Src != i {
 			continue
 		}
-		frame := wire.Frame{Kind: wire.Data, Payload: uint32(f.Packet)}
-		controller, err := rp.New(rp.Config{
-			Law: f.Control.Law, Max: c.Port.Rate, Ratio: f.Control.RmaxOverRmin,
-			Length: b.framing.Length(&frame), Factor: f.Control.Factor,
-		})
+		flow, err := b.flow(f, c.Port.Rate)
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		flow := node.Flow{
-			QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window,
-			Start: f.Start, Stop: f.Stop, Limiter: node.NewInterPacketDelay(c.Port.Rate), Controller: controller,
-		}
-		if f.Traffic == "constant" {
-			flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame)})
-			if err != nil {
-				return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		if f.Spread == "uniform" {
+			s, known := spreads[f.Group]
+			if !known {
+				s = len(c.Spreads)
+				spreads[f.Group] = s
+				c.Spreads = append(c.Spreads, node.Spread{})
 			}
+			c.Spreads[s].Flows = append(c.Spreads[s].Flows, len(c.Flows))
+		} else if flow.Traffic, err = b.traffic(f, c.Port.Rate, 1); err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
 		c.Flows = append(c.Flows, flow)
 	}
+	for s := range c.Spreads {
+		flows := c.Spreads[s].Flows
+		first := &b.fabric.Flows[c.Flows[flows[0]].QP-topo.FirstQP]
+		var err error
+		if c.Spreads[s].Traffic, err = b.traffic(first, c.Port.Rate, len(flows)); err != nil {
+			return nil, fmt.Errorf("group %s: %w", first.Group, err)
+		}
+	}
 	return node.New(c, b.events)
+}
+
+// flow describes the source of a flow, without its traffic.
+func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
+	frame := b.frame(f)
+	controller, err := rp.New(rp.Config{
+		Law: f.Control.Law, Max: line, Ratio: f.Control.RmaxOverRmin,
+		Length: b.framing.Length(&frame), Factor: f.Control.Factor,
+	})
+	if err != nil {
+		return node.Flow{}, err
+	}
+	out := node.Flow{
+		Family: f.Family, Lane: f.Priority, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window,
+		Start: f.Start, Stop: f.Stop, Controller: controller,
+	}
+	if f.Limiter == "token-bucket" {
+		out.Limiter = node.NewTokenBucket(line, f.Depth)
+	} else {
+		out.Limiter = node.NewInterPacketDelay(line)
+	}
+	return out, nil
+}
+
+// traffic returns what a flow offers, or several that share it; nil for greedy traffic.
+// Its random numbers are those of a stream of their own.
+func (b *builder) traffic(f *topo.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
+	frame := b.frame(f)
+	c := traffic.Config{
+		Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,
+		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
+	}
+	switch f.Traffic {
+	case "greedy":
+		return nil, nil
+	case "constant":
+		c.Kind = traffic.Constant
+	case "bernoulli":
+		c.Kind = traffic.Bernoulli
+	case "poisson":
+		c.Kind = traffic.Poisson
+	case "bursts":
+		c.Kind = traffic.Bursts
+	case "transfers":
+		c.Kind, c.Sizes = traffic.Transfers, []unit.Size{f.Size}
+	default:
+		return nil, fmt.Errorf("there is no traffic %q", f.Traffic)
+	}
+	return traffic.New(c)
 }

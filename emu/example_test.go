@@ -38,9 +38,9 @@ func ExampleRun_built() {
 	s := scenario.New("two", 2*unit.Millisecond)
 	s.Wall.Dilation = 10
 	s.Switches = []scenario.Switch{scenario.NewSwitch("S")}
-	s.Endpoints = []string{"early", "late", "sink"}
-	for _, name := range s.Endpoints {
-		s.Links = append(s.Links, scenario.NewLink(name, "S", rate))
+	s.Endpoints = scenario.NewEndpoints("early", "late", "sink")
+	for _, e := range s.Endpoints {
+		s.Links = append(s.Links, scenario.NewLink(e.Name, "S", rate))
 	}
 	first, second := scenario.NewFlow("first", "early", "sink"), scenario.NewFlow("second", "late", "sink")
 	second.Start = unit.Millisecond

@@ -54,10 +54,15 @@ func (m *memory) mark(input int, lane uint8) *port.Buffer {
 }
 
 // store takes n bytes for an input. It reports false, and takes nothing, when there
-// is no room.
+// is no room. A priority that has no flow control, beside others that have, may take
+// as much as the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) bool {
 	used := m.partition(input)
-	if *used+n > m.room || !m.mark(input, lane).Store(n) {
+	mark := m.mark(input, lane)
+	if m.pfc && m.flow>>lane&1 == 0 && mark.High > 0 && mark.Used()+n > mark.High {
+		return false // it would take the headroom of those that are stopped
+	}
+	if *used+n > m.room || !mark.Store(n) {
 		return false
 	}
 	*used += n

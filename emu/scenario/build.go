@@ -22,6 +22,15 @@ func NewSwitch(name string) Switch {
 	return newSwitch(name, view{shape: language().field("switches").shape.item})
 }
 
+// NewEndpoints returns endpoints on InfiniBand, which have nothing but names.
+func NewEndpoints(names ...string) []Endpoint {
+	all := make([]Endpoint, len(names))
+	for i, name := range names {
+		all[i].Name = name
+	}
+	return all
+}
+
 // NewLink returns a link without a name of its own, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
 	l := newLink(view{shape: language().field("links").shape.item})
@@ -54,14 +63,37 @@ func newWall(v view) Wall {
 }
 
 func newSwitch(name string, v view) Switch {
-	return Switch{
+	s := Switch{
 		Name:            name,
 		Kind:            get[string](v, "kind"),
 		ForwardingDelay: get[unit.Duration](v, "forwarding-delay"),
-		Crossbar:        get[string](v, "crossbar"),
-		Bypass:          int(get[int64](v, "bypass")),
 		Marking:         marking(v),
 	}
+	if s.Kind == "input-buffered" {
+		s.Crossbar = get[string](v, "crossbar")
+		s.Bypass = int(get[int64](v, "bypass"))
+		return s
+	}
+	s.Forwarding = "store-and-forward"
+	if given, n := v.at("forwarding"); n != nil {
+		s.Forwarding = given.(string)
+	}
+	s.Memory = get[Memory](v, "memory")
+	s.Sharing = get[string](v, "sharing")
+	s.OutputLimit = get[unit.Size](v, "output-limit")
+	s.High, s.Low = get[unit.Size](v, "high"), get[unit.Size](v, "low")
+	s.Headroom = get[float64](v, "headroom")
+	s.Lossless = 0xFF
+	if classes := v.list("lossless"); classes != nil {
+		s.Lossless = 0
+		for _, n := range classes.items {
+			if class, ok := n.value.(int64); ok {
+				s.Lossless |= 1 << class
+			}
+		}
+	}
+	s.Marking.IdleExempt = false
+	return s
 }
 
 // marking returns how a switch marks.
@@ -88,30 +120,66 @@ func marking(v view) Marking {
 
 // newLink returns a link that joins nothing yet.
 func newLink(v view) Link {
-	return Link{
+	l := Link{
 		Rate:        get[unit.Rate](v, "rate"),
 		Propagation: get[unit.Duration](v, "propagation"),
 		FlowControl: get[string](v, "flow-control"),
-		Buffer:      get[Buffer](v, "buffer"),
-		Resend:      get[unit.Duration](v, "resend"),
+	}
+	switch l.FlowControl {
+	case "credit":
+		l.Buffer = get[Buffer](v, "buffer")
+		l.Resend = get[unit.Duration](v, "resend")
+	case "pause", "pfc":
+		l.Quanta = uint16(get[int64](v, "quanta"))
+	}
+	return l
+}
+
+// newEndpoint returns an endpoint without what depends on its link.
+func newEndpoint(name string, v view) Endpoint {
+	return Endpoint{
+		Name:    name,
+		Ingress: get[unit.Size](v, "ingress"),
+		High:    get[unit.Size](v, "high"),
+		Low:     get[unit.Size](v, "low"),
+		Service: get[unit.Rate](v, "service"),
 	}
 }
 
 // newFlow returns a flow without ends, start and jitter.
 func newFlow(name string, v view) Flow {
 	control := v.sub("control")
-	return Flow{
-		Name:    name,
-		Group:   name,
-		Stop:    get[unit.Duration](v, "stop"),
-		Traffic: get[string](v, "traffic"),
-		Packet:  get[unit.Size](v, "packet"),
-		Window:  int(get[int64](v, "window")),
-		Limiter: get[string](v, "limiter"),
+	f := Flow{
+		Name:     name,
+		Group:    name,
+		Stop:     get[unit.Duration](v, "stop"),
+		Priority: uint8(get[int64](v, "priority")),
+		Traffic:  get[string](v, "traffic"),
+		Packet:   get[unit.Size](v, "packet"),
+		Window:   1,
+		Limiter:  get[string](v, "limiter"),
 		Control: Control{
 			Law:          get[string](control, "law"),
 			RmaxOverRmin: get[int64](control, "rmax-over-rmin"),
 			Factor:       get[float64](control, "factor"),
 		},
 	}
+	if given, n := v.at("window"); n != nil {
+		f.Window = int(given.(int64))
+	}
+	if spread := get[string](v, "spread"); spread != "none" {
+		f.Spread = spread
+	}
+	switch f.Traffic {
+	case "bursts":
+		f.Burst = get[unit.Size](v, "burst")
+		f.Shape = get[float64](v, "shape")
+	case "transfers":
+		f.Size = get[unit.Size](v, "size")
+		f.Count = int(get[int64](v, "count"))
+	}
+	if f.Limiter == "token-bucket" {
+		f.Depth = get[unit.Size](v, "depth")
+	}
+	return f
 }

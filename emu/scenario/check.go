@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"fabemu/emu/topo/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -16,6 +15,7 @@ func (r *resolver) check(top view) {
 	r.checkLists()
 	r.checkWall(top)
 	r.checkRates()
+	r.checkFamilies()
 	r.checkEndpoints()
 	r.checkSwitches()
 	r.checkPaths()
@@ -116,7 +116,7 @@ func (r *resolver) checkEndpoints() {
 		return
 	}
 	told := map[[2]place]bool{} // once for each item, however many endpoints it stands for
-	for _, name := range r.s.Endpoints {
+	for _, name := range r.allEndpoints() {
 		m := r.machines[name]
 		switch {
 		case len(m.links) == 0 && !told[[2]place{m.at}]:
@@ -138,7 +138,7 @@ func (r *resolver) checkEndpoints() {
 func (r *resolver) checkSwitches() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
-		if m.view.refused("forwarding-delay") {
+		if m.view.refused("forwarding-delay") || s.Forwarding == "store-and-forward" {
 			continue
 		}
 		_, n := m.view.at("forwarding-delay")
@@ -164,13 +164,23 @@ func (r *resolver) checkPaths() {
 	}
 	g, index := Graph(&r.s)
 	r.crossed = make([][2]int, len(r.s.Links))
+	r.classes = make([][2]uint8, len(r.s.Links))
 	told := map[*node]bool{}
 	for i, f := range r.s.Flows {
 		dst := index[f.To]
 		at := index[f.From]
-		for at != dst {
+		for hops := 0; at != dst; hops++ {
 			step, ok := g.Next(at, dst)
+			if hops > len(r.machines) {
+				r.lost = true
+				if of := r.flows[i]; !told[of.node] {
+					told[of.node] = true
+					r.add(of.to.at, of.to.path, "flow %s goes round and never arrives: the routes lead it past %s again and again", f.Name, r.allMachines()[at])
+				}
+				break
+			}
 			if !ok {
+				r.lost = true
 				if of := r.flows[i]; !told[of.node] {
 					told[of.node] = true
 					r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
@@ -181,6 +191,7 @@ func (r *resolver) checkPaths() {
 			if index[r.s.Links[step.Link].A] != at {
 				side = 1
 			}
+			r.classes[step.Link][side] |= 1 << f.Priority
 			if l := &r.crossed[step.Link][side]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
 				*l = i + 1
 			}
@@ -189,6 +200,9 @@ func (r *resolver) checkPaths() {
 	}
 	r.checkBuffers()
 	r.checkFull()
+	r.checkPriorities()
+	r.checkMemories()
+	r.checkAdapters()
 }
 
 // largest returns the flow with the largest packet that crosses a link, in one
@@ -214,7 +228,7 @@ func (r *resolver) checkBuffers() {
 	told := map[*node]bool{}
 	for i, l := range r.s.Links {
 		n, f := r.links[i].buffer, r.largest(i)
-		if f == nil || l.Buffer.Packets > 0 || n == nil || told[n] {
+		if f == nil || l.Buffer.Bytes == 0 || n == nil || told[n] {
 			continue
 		}
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
@@ -235,7 +249,7 @@ func (r *resolver) checkFull() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
 		_, n := m.view.sub("marking").at("full-at")
-		if n == nil || s.Marking.FullAt == (Buffer{}) {
+		if n == nil || s.Marking.FullAt == (Buffer{}) || s.Kind != "input-buffered" {
 			continue
 		}
 		reached := false
@@ -280,32 +294,12 @@ func (r *resolver) checkWindow(top view) {
 	for _, f := range r.s.Flows {
 		for _, i := range r.machines[f.From].links {
 			l := r.s.Links[i]
-			if t := l.Rate.Serialise(r.length(f.Packet)); l.Rate > 0 && t > w {
+			if t := l.Rate.Serialise(r.length(f.Packet, r.family(f.From))); l.Rate > 0 && t > w {
 				r.add(at, "measure.window", "the window of %v is shorter than one packet of flow %s, which takes %v on link %s", w, f.Name, t, l.Name)
 				return
 			}
 		}
 	}
-}
-
-// Graph returns the fabric of a scenario as a graph, with the machines in their
-// order (switches, then endpoints) and the links in theirs, and the index of
-// each machine.
-func Graph(s *Scenario) (*paths.Graph, map[string]int) {
-	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
-	for i := range s.Switches {
-		names = append(names, s.Switches[i].Name)
-	}
-	names = append(names, s.Endpoints...)
-	index := make(map[string]int, len(names))
-	for i, name := range names {
-		index[name] = i
-	}
-	links := make([][2]int, len(s.Links))
-	for i, l := range s.Links {
-		links[i] = [2]int{index[l.A], index[l.B]}
-	}
-	return paths.New(names, len(s.Switches), links), index
 }
 
 // checkMetrics asks whether the metrics of the checks can be measured. One that

@@ -39,8 +39,8 @@
 // each member, local.B1 to local.B10, in the group local; with the start
 // "0us + 100us" each starts 100 us after the one before it.
 //
-// A field that an item does not give comes from defaults.link, defaults.switch
-// or defaults.flow, and from the built-in default where those are silent too.
+// A field that an item does not give comes from defaults.link, defaults.switch,
+// defaults.endpoint or defaults.flow, and from the built-in default where those are silent too.
 //
 // # Overrides
 //
@@ -68,12 +68,19 @@
 // 4096), so that a larger buffer is allowed but never has more than 128 KiB
 // granted in advance.
 //
+// # Ethernet
+//
+// A link with flow-control: pause, pfc or none is one of Ethernet, and the switch at
+// its end is output-queued. What may still come after a switch had to say PAUSE, the
+// headroom, is computed for each link; the high watermark leaves so much above it,
+// and one that leaves less is refused with the arithmetic. An endpoint on such a link
+// has an adapter, with an ingress buffer, watermarks and a rate of service.
+//
 // # Limitations
 //
 // Of YAML, anchors, aliases, merge keys, tags and several documents in a file
 // are refused: what is shared stands under defaults. A value of --set is one
 // value, not a list. A range has one pair of brackets. Lists are matched by name
-// only, so that events cannot be set. Flow control is credit, switches are
-// input-buffered and the rate limiter is the inter-packet delay; the words exist
-// so that others can join them.
+// only, so that events and routes cannot be set. All links of an output-queued switch
+// have the same flow control.
 package scenario

@@ -20,7 +20,7 @@ flows: [{name: f, from: a, to: b, windw: 2}]
 	_, err := scenario.Load("mine.yaml", []byte(text), nil)
 	fmt.Println(err)
 	// Output:
-	// mine.yaml:7:35: flows.f: unknown key "windw" (did you mean "window"?): allowed here are window, name, group, from, to, start, stop, jitter, rate, packet, limiter, control, traffic
+	// mine.yaml:7:35: flows.f: unknown key "windw" (did you mean "window"?): allowed here are window, load, size, name, group, from, to, start, stop, jitter, rate, burst, shape, count, depth, spread, packet, limiter, control, priority, traffic
 	//     7 | flows: [{name: f, from: a, to: b, windw: 2}]
 	//       |                                   ^
 }
@@ -29,7 +29,7 @@ flows: [{name: f, from: a, to: b, windw: 2}]
 func ExampleNew() {
 	s := scenario.New("two", unit.Millisecond)
 	s.Switches = []scenario.Switch{scenario.NewSwitch("S")}
-	s.Endpoints = []string{"a", "b"}
+	s.Endpoints = scenario.NewEndpoints("a", "b")
 	s.Links = []scenario.Link{scenario.NewLink("a", "S", 8e9), scenario.NewLink("b", "S", 8e9)}
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
 	s.Flows[0].Window = 4

@@ -22,14 +22,22 @@ var keyOf = map[string]string{
 	"Switches.Marking.Exceeds": "switches.*.marking.exceeds", "Switches.Marking.Counts": "switches.*.marking.counts", "Switches.Marking.Selection": "switches.*.marking.selection",
 	"Switches.Marking.FullAt.Packets": "switches.*.marking.full-at", "Switches.Marking.FullAt.Bytes": "switches.*.marking.full-at",
 	"Switches.Marking.SkipBlocked": "switches.*.marking.skip-blocked", "Switches.Marking.IdleExempt": "switches.*.marking.idle-exempt",
-	"Endpoints":  "endpoints",
-	"Links.Name": "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
+	"Switches.Forwarding": "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
+	"Switches.Sharing": "switches.*.sharing", "Switches.OutputLimit": "switches.*.output-limit", "Switches.High": "switches.*.high", "Switches.Low": "switches.*.low",
+	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless",
+	"Endpoints.Name": "endpoints[].name", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
+	"Endpoints.Service": "endpoints[].service",
+	"Links.Name":        "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
 	"Links.Propagation": "links[].propagation", "Links.FlowControl": "links[].flow-control",
-	"Links.Buffer.Packets": "links[].buffer", "Links.Buffer.Bytes": "links[].buffer", "Links.Resend": "links[].resend",
+	"Links.Buffer.Packets": "links[].buffer", "Links.Buffer.Bytes": "links[].buffer", "Links.Resend": "links[].resend", "Links.Quanta": "links[].quanta",
 	"Flows.Name": "flows[].name", "Flows.Group": "flows[].group", "Flows.From": "flows[].from", "Flows.To": "flows[].to",
 	"Flows.Start": "flows[].start", "Flows.Stop": "flows[].stop", "Flows.Jitter": "flows[].jitter", "Flows.Traffic": "flows[].traffic",
 	"Flows.Rate": "flows[].rate", "Flows.Packet": "flows[].packet", "Flows.Window": "flows[].window", "Flows.Limiter": "flows[].limiter",
 	"Flows.Control.Law": "flows[].control.law", "Flows.Control.RmaxOverRmin": "flows[].control.rmax-over-rmin", "Flows.Control.Factor": "flows[].control.factor",
+	"Flows.Priority": "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
+	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth",
+	"Routes.At": "routes[].at", "Routes.To": "routes[].to", "Routes.Over": "routes[].over",
+	"Events.Endpoint": "events[].endpoint", "Events.State": "events[].state", "Events.Service": "events[].service", "Events.PauseStorm": "events[].pause-storm",
 	"Events.At": "events[].at", "Events.Link": "events[].link", "Events.Rate": "events[].rate",
 	"Measure.Window": "measure.window",
 	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
@@ -82,8 +90,11 @@ func TestEveryField(t *testing.T) {
 		if strings.HasPrefix(path, "defaults.") || !strings.ContainsAny(path, ".[") || used[path] {
 			continue
 		}
-		if strings.HasSuffix(path, ".marking") || strings.HasSuffix(path, ".control") {
+		if strings.HasSuffix(path, ".marking") || strings.HasSuffix(path, ".control") || strings.HasSuffix(path, "[]") {
 			continue // they hold fields
+		}
+		if path == "flows[].load" {
+			continue // it sets the rate
 		}
 		t.Errorf("the key %s sets nothing", path)
 	}
@@ -132,7 +143,7 @@ func wrongPaths(t *testing.T) []string {
 // under defaults.
 func matches(paths []string, key string) bool {
 	pattern := regexp.QuoteMeta(key)
-	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`} {
+	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`, `endpoints\[\]`: `(endpoints(\[\d+\]|\..+)|defaults\.endpoint)`} {
 		pattern = strings.Replace(pattern, from, to, 1)
 	}
 	pattern = strings.Replace(pattern, `\[\]`, `(\[\d+\]|\..+)`, 1)

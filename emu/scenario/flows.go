@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -13,6 +15,7 @@ type flowOf struct {
 	from   *node
 	to     *node
 	packet *node // nil: the default
+	window *node // nil: the default
 }
 
 func (r *resolver) resolveFlows(sh *shape, defaults *node) {
@@ -37,32 +40,96 @@ func (r *resolver) resolveFlows(sh *shape, defaults *node) {
 		if group, given := v.at("group"); given != nil {
 			base.Group = group.(string)
 		}
-		r.flowRate(&base, v, n)
-		r.expandFlow(base, v, n)
+		r.expandFlow(base, v, n, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()
 }
 
-// flowRate fills in the rate of constant traffic.
-func (r *resolver) flowRate(f *Flow, v view, n *node) {
-	value, given := v.at("rate")
-	if v.refused("rate") || v.refused("traffic") {
-		return
+// offer is what a flow offers: a rate, or a part of its sender's link.
+type offer struct {
+	rate unit.Rate
+	load float64
+}
+
+// offerOf returns what a flow offers, by the nearest of the item and the defaults
+// that says it.
+func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
+	for _, c := range v.chain {
+		rate, load := c.get("rate"), c.get("load")
+		switch {
+		case rate == nil && load == nil:
+			continue
+		case rate != nil && load != nil:
+			r.add(load.at, load.path, "rate and load both say what the flow offers: one of them is enough")
+		case rate != nil && !rate.bad:
+			o.rate = rate.value.(unit.Rate)
+		case load != nil && !load.bad:
+			o.load = load.value.(float64)
+		}
+		if own := cmp.Or(rate, load); f.Traffic == "greedy" && c == n && !own.bad && !v.refused("traffic") {
+			r.add(own.at, own.path, "greedy traffic has no %s: it sends whenever it may; write traffic: constant for a rate", lastOf(own.path))
+		}
+		if f.Traffic == "greedy" {
+			return offer{}
+		}
+		return o
 	}
-	switch own := n.get("rate"); {
-	case f.Traffic == "constant" && given == nil:
-		r.add(n.at, n.path+".rate", "constant traffic needs a rate, such as 1GB/s")
-	case f.Traffic == "constant":
-		f.Rate = value.(unit.Rate)
-	case own != nil:
-		r.add(own.at, own.path, "greedy traffic has no rate: it sends whenever it may; write traffic: constant for a rate")
+	if f.Traffic != "greedy" && f.Traffic != "transfers" && !v.refused("traffic") {
+		r.add(n.at, n.path+".rate", "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
 	}
+	return o
+}
+
+// lastOf returns the last part of a path.
+func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// member is one flow of an item.
+type member struct {
+	from, to string
+	suffix   string // of its name
+	turn     int    // of those that start one after another
+}
+
+// membersOf returns the flows of an item: from each of from to each of to, or
+// pairwise.
+func membersOf(from, to pattern, uniform bool) []member {
+	var all []member
+	if uniform {
+		for turn, a := range from.names() {
+			for _, b := range to.names() {
+				if a == b && to.ranged {
+					continue
+				}
+				m := member{from: a, to: b, turn: turn}
+				if from.ranged {
+					m.suffix = "." + a
+				}
+				if to.ranged {
+					m.suffix += "." + b
+				}
+				all = append(all, m)
+			}
+		}
+		return all
+	}
+	for turn, p := range pairs(from, to) {
+		m := member{from: p[0], to: p[1], turn: turn}
+		switch {
+		case from.ranged:
+			m.suffix = "." + m.from
+		case to.ranged:
+			m.suffix = "." + m.to
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // expandFlow makes a flow for each member of the ranges of an item.
-func (r *resolver) expandFlow(base Flow, v view, n *node) {
+func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
 	of := flowOf{node: n, from: n.get("from"), to: n.get("to")}
 	_, of.packet = v.at("packet")
+	_, of.window = v.at("window")
 	if n.bad || of.from == nil || of.to == nil || of.from.bad || of.to.bad {
 		return
 	}
@@ -71,27 +138,23 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 	if !r.known(of.to, of.to.at, to, r.allEndpoints, "endpoint") || !ok {
 		return
 	}
-	if from.ranged && to.ranged && from.size() != to.size() {
+	uniform := base.Spread == "uniform"
+	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
 		r.add(of.to.at, of.to.path, "%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long", from.text, from.size(), to.text, to.size())
 		return
 	}
 	begin, startNode := v.at("start")
 	start := begin.(startAt)
-	ends := pairs(from, to)
-	running := r.checkStart(base, v, n, startNode, start, len(ends))
+	members := membersOf(from, to, uniform)
+	turns := members[len(members)-1].turn + 1
+	running := r.checkStart(base, v, n, startNode, start, turns)
 	if running < 0 {
 		return
 	}
-	for i, p := range ends {
+	for _, m := range members {
 		f := base
-		f.From, f.To = p[0], p[1]
-		f.Start = start.first + unit.Duration(i)*start.step
-		switch {
-		case from.ranged:
-			f.Name = base.Name + "." + f.From
-		case to.ranged:
-			f.Name = base.Name + "." + f.To
-		}
+		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix
+		f.Start = start.first + unit.Duration(m.turn)*start.step
 		for _, end := range []struct {
 			name string
 			n    *node
@@ -108,18 +171,74 @@ func (r *resolver) expandFlow(base Flow, v view, n *node) {
 		if !ok {
 			return
 		}
-		f.Jitter = r.jitter(f, v)
+		r.adaptFlow(&f, v, of, o)
 		r.left.all = append(r.left.all, f)
-		if i < running {
+		if m.turn < running {
 			r.s.Flows = append(r.s.Flows, f)
 			r.flows = append(r.flows, of)
 		}
 	}
-	switch later := len(ends) - running; {
+	switch later := turns - running; {
 	case running == 0:
 		r.left.flows = append(r.left.flows, base.Name)
 	case later > 0:
-		r.left.flows = append(r.left.flows, fmt.Sprintf("%d of %d of %s", later, len(ends), base.Name))
+		r.left.flows = append(r.left.flows, fmt.Sprintf("%d of %d of %s", later, turns, base.Name))
+	}
+}
+
+// adaptFlow fills in what depends on the sender's link, and refuses what its family
+// does not have.
+func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
+	f.Rate = o.rate
+	var line unit.Rate
+	for _, i := range r.machines[f.From].links {
+		line = r.s.Links[i].Rate
+	}
+	if o.load > 0 {
+		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
+	}
+	family := r.family(f.From)
+	if err := payload(f.Packet, family); err != nil && of.packet != nil && !v.refused("packet") {
+		r.add(of.packet.at, of.packet.path, "%v", err)
+	}
+	switch {
+	case family == wire.InfiniBand:
+		f.Priority = 0
+		if f.Window == 0 && of.window != nil {
+			r.add(of.window.at, of.window.path, "on InfiniBand every packet is acknowledged: a window is a number of packets")
+		}
+	case f.Window != 0 && of.window != nil:
+		r.add(of.window.at, of.window.path, "on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
+	default:
+		f.Window = 0
+	}
+	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && law != nil {
+		r.add(law.at, law.path, "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", f.Control.Law)
+	}
+	f.Jitter = r.jitter(*f, v, line)
+	r.checkTraffic(f, v, of, line)
+}
+
+// checkTraffic refuses traffic that its line, or its packets, cannot make.
+func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
+	at := func(name string) (place, string) {
+		if _, n := v.at(name); n != nil {
+			return n.at, n.path
+		}
+		return of.node.at, of.node.path + "." + name
+	}
+	length := r.length(f.Packet, r.family(f.From))
+	if (f.Traffic == "bernoulli" || f.Traffic == "bursts") && line > 0 && f.Rate > line {
+		where, path := at("rate")
+		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot", f.Name, f.Rate, line, f.Traffic)
+	}
+	if f.Traffic == "bursts" && f.Burst < length {
+		where, path := at("burst")
+		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line", f.Burst, f.Name, length)
+	}
+	if f.Spread == "uniform" && f.Traffic == "greedy" {
+		where, path := at("spread")
+		r.add(where, path, "greedy traffic has no arrivals that could go to one destination or another: spread goes with other traffic")
 	}
 }
 
@@ -165,26 +284,28 @@ func startedBy(start startAt, members int, end unit.Duration) int {
 }
 
 // jitter returns the jitter of a flow: as given, or half of the time of a packet
-// on the sender's link.
-func (r *resolver) jitter(f Flow, v view) unit.Duration {
+// on the sender's line. Flows that share their traffic start together.
+func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	if given, n := v.at("jitter"); n != nil {
 		return given.(unit.Duration)
 	}
-	for _, i := range r.machines[f.From].links {
-		if rate := r.s.Links[i].Rate; rate > 0 {
-			return rate.Serialise(r.length(f.Packet)) / 2
-		}
+	if line == 0 || f.Spread == "uniform" {
+		return 0
 	}
-	return 0
+	return line.Serialise(r.length(f.Packet, r.family(f.From))) / 2
 }
 
 // length returns how long a packet with a payload is on the line.
-func (r *resolver) length(payload unit.Size) unit.Size {
-	framing := wire.PaperFraming
+func (r *resolver) length(payload unit.Size, family wire.Family) unit.Size {
+	return r.framing().Length(&wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(payload)})
+}
+
+// framing says which length a frame has on the line.
+func (r *resolver) framing() wire.Framing {
 	if r.s.Model.Framing == "wire" {
-		framing = wire.WireFraming
+		return wire.WireFraming
 	}
-	return framing.Length(&wire.Frame{Kind: wire.Data, Payload: uint32(payload)})
+	return wire.PaperFraming
 }
 
 // checkGroups refuses names that stand for two things: for two flows, or for a
@@ -199,7 +320,16 @@ func (r *resolver) checkGroups() {
 		}
 		isFlow[f.Name] = true
 	}
+	shared := map[[2]string]int{} // where flows that share their traffic have it from
 	for i, f := range r.s.Flows {
+		if f.Spread == "uniform" {
+			first, known := shared[[2]string{f.Group, f.From}]
+			if !known {
+				shared[[2]string{f.Group, f.From}] = i
+			} else if !f.sharesWith(&r.s.Flows[first]) {
+				r.add(r.flows[i].node.at, r.flows[i].node.path+".spread", "flow %s shares the traffic of %s, of the same group and endpoint, and must have the same", f.Name, r.s.Flows[first].Name)
+			}
+		}
 		at, path := r.flows[i].node.at, r.flows[i].node.path+".group"
 		if n := r.flows[i].node.get("group"); n != nil {
 			at = n.at
@@ -211,4 +341,11 @@ func (r *resolver) checkGroups() {
 			r.add(at, path, "the group %q has the name of a link%s, and metrics could not tell them apart", f.Group, inLine(link.at))
 		}
 	}
+}
+
+// sharesWith says whether two flows can have one traffic.
+func (f *Flow) sharesWith(g *Flow) bool {
+	a, b := *f, *g
+	a.Name, b.Name, a.To, b.To = "", "", "", ""
+	return a == b
 }

@@ -1,6 +1,10 @@
 package scenario
 
-import "strings"
+import (
+	"strings"
+
+	"fabemu/node/traffic"
+)
 
 // Form says what is written in a place of a file.
 type Form uint8
@@ -109,12 +113,15 @@ func language() *shape {
 		field{name: "defaults", shape: object(
 			field{name: "link", shape: object(linkFields()...), also: []string{"links"}, doc: "What links have that do not say otherwise."},
 			field{name: "switch", shape: object(switchFields()...), also: []string{"switches"}, doc: "What switches have that do not say otherwise."},
+			field{name: "endpoint", shape: object(endpointFields()...), also: []string{"endpoints", "adapter"}, doc: "What endpoints have that do not say otherwise."},
 			field{name: "flow", shape: object(flowFields()...), also: []string{"flows"}, doc: "What flows have that do not say otherwise."},
-		), doc: "What links, switches and flows have that do not say otherwise."},
+		), doc: "What links, switches, endpoints and flows have that do not say otherwise."},
 		field{name: "switches", shape: &shape{form: FormMap, pattern: `^` + namePattern + `$`, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields()...)},
 			doc: "The switches, by name, and what each has that differs from defaults.switch."},
-		field{name: "endpoints", shape: &shape{form: FormList, least: 1, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", item: names()}, required: true, also: []string{"hosts", "nodes"},
-			doc: "The endpoints: names, or ranges of names."},
+		field{name: "endpoints", shape: &shape{form: FormList, least: 1, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", key: "name", short: "name", item: object(append([]field{
+			{name: "name", shape: names(), required: true, doc: "Name of the endpoint, or a range of names."},
+		}, endpointFields()...)...)}, required: true, also: []string{"hosts", "nodes"},
+			doc: "The endpoints, each a name or a range of names, or a mapping with what differs from defaults.endpoint."},
 		field{name: "links", shape: &shape{form: FormList, least: 1, what: "a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}", key: "name", short: "between", item: object(append([]field{
 			{name: "name", shape: linkName(), doc: "Name of the link, for events, metrics and --set. A link of a range has none.", computed: "what it joins, \"A - B\""},
 			{name: "between", shape: jointShape(), required: true, also: []string{"endpoints", "nodes", "ends"}, doc: "The two machines that the link joins. A range on one side makes a link for each member; ranges of the same length on both sides go pairwise."},
@@ -127,11 +134,14 @@ func language() *shape {
 			{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."},
 		}, flowFields()...)...)}, required: true,
 			doc: "The flows: traffic from one endpoint to another, each with its own rate limiter."},
-		field{name: "events", shape: &shape{form: FormList, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(
-			field{name: "at", shape: duration(0), required: true, doc: "Model time of the event, within the run."},
-			field{name: "link", shape: linkRef(), required: true, doc: "Name of the link that changes; of one without a name, what it joins, \"A - B\"."},
-			field{name: "rate", shape: rate(), required: true, also: []string{"bandwidth", "speed", "capacity"}, doc: "The link runs at this rate, in both directions, from its next frame on."},
-		)}, doc: "Changes of the fabric at given times."},
+		field{name: "routes", shape: &shape{form: FormList, what: "a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}", item: object(
+			field{name: "at", shape: machineName(), required: true, also: []string{"switch", "from"}, doc: "The switch that forwards."},
+			field{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that the frames go to, or a range of them."},
+			field{name: "over", shape: linkRef(), required: true, also: []string{"via", "link", "by"}, doc: "Name of the link that they take from there; of one without a name, what it joins, \"A - B\"."},
+		)}, also: []string{"routing"},
+			doc: "Where frames do not take the shortest path: at a switch, over which link to which endpoints."},
+		field{name: "events", shape: &shape{form: FormList, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(eventFields()...)},
+			doc: "Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."},
 		field{name: "measure", shape: object(
 			field{name: "window", shape: duration(1), def: "2ms", source: "HPL-2002-224, section III: \"a sliding time window of duration 2ms\"",
 				doc: "Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. In a run shorter than the default it is as long as the run."},
@@ -168,20 +178,22 @@ func linkFields() []field {
 			doc: "Rate of each direction; above zero."},
 		{name: "propagation", shape: duration(1000), def: "1ns", also: []string{"delay", "latency"},
 			doc: "Time on the way; at least 1ns, since no latency in a model is zero."},
-		{name: "flow-control", shape: word("credit"), def: "credit",
-			doc: "How a receiver keeps the sender from overrunning it: credit is InfiniBand's, absolute counters of 64-byte blocks."},
+		{name: "flow-control", shape: word("credit", "pause", "pfc", "none"), def: "credit",
+			doc: "How a receiver keeps the sender from overrunning it: credit is InfiniBand's, absolute counters of 64-byte blocks. The others make the link one of Ethernet: pause stops everything (IEEE 802.3, annex 31B), pfc each priority by itself (IEEE 802.1Qbb), none nothing: a frame that has no room is dropped."},
 		{name: "buffer", shape: buffer(), def: "4 packets", source: "HPL-2002-224, Table I", also: []string{"queue", "buffers"},
 			doc: "Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance."},
+		{name: "quanta", shape: count(1, 65535), def: "65535", also: []string{"pause-time"},
+			doc: "pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached."},
 		{name: "resend", shape: duration(1000), def: "262.144us", source: "IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)",
 			doc: "Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns."},
 	}
 }
 
 func switchFields() []field {
-	return []field{
-		{name: "kind", shape: word("input-buffered"), def: "input-buffered", doc: "Where frames wait: at the port that they came in by."},
+	return append([]field{
+		{name: "kind", shape: word("input-buffered", "output-queued"), def: "input-buffered", doc: "Where frames wait: at the port that they came in by, on links with credit; or in a memory that all ports share, in queues of their output, on links of Ethernet."},
 		{name: "forwarding-delay", shape: duration(1000), def: "40ns", source: "HPL-2002-224, Table I", also: []string{"delay", "latency"},
-			doc: "From the first bit in to the first bit out, at the least; no less than the 20 bytes of the header take on any link of the switch, and at least 1ns."},
+			doc: "From the first bit in to the first bit out, at the least; with forwarding: store-and-forward from the last bit in. No less than the 20 bytes of the header take on any link of a switch that cuts through, and at least 1ns."},
 		{name: "crossbar", shape: word("multi-output", "single-output"), def: "multi-output",
 			doc: "Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the model M2)."},
 		{name: "bypass", shape: count(0, 1<<20), def: "4", source: "HPL-2002-224, Table I: \"max bypass: 4\"",
@@ -204,6 +216,55 @@ func switchFields() []field {
 			field{name: "idle-exempt", shape: flag(), computed: "false with multi-output, true with single-output",
 				doc: "An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."},
 		), doc: "Which packets the switch marks, and when."},
+	}, memoryFields()...)
+}
+
+// memoryFields are those of output-queued switches.
+func memoryFields() []field {
+	return []field{
+		{name: "forwarding", shape: word("store-and-forward", "cut-through"), computed: "store-and-forward with output-queued, cut-through with input-buffered",
+			doc: "When a frame may leave: when it has come whole, or when its header has. An input-buffered switch cuts through."},
+		{name: "memory", shape: memory(), def: "300KB per port", also: []string{"buffer"},
+			doc: "output-queued: room for frames, of the whole switch or for each of its ports."},
+		{name: "sharing", shape: word("partitioned", "pooled"), def: "partitioned",
+			doc: "output-queued: whether each input has an equal part of the memory to itself, or all take from one pool."},
+		{name: "output-limit", shape: unlimited(size(1), "none"), def: "none",
+			doc: "output-queued: what may wait for one output; a frame beyond is dropped."},
+		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},
+			doc: "output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc that is divided among the priorities."},
+		{name: "low", shape: unlimited(size(0), "auto"), def: "auto", also: []string{"low-watermark", "xon"},
+			doc: "output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."},
+		{name: "headroom", shape: between("a factor such as 1", 0, 100), def: "1", source: "IEEE 802.1Qbb, annex O: what may still come after a PAUSE was due",
+			doc: "output-queued: how much of the headroom that a lossless link needs must be there above high. At 1 a switch that could lose a frame is refused, with the arithmetic; less takes the risk, with a warning."},
+		{name: "lossless", shape: &shape{form: FormList, what: "a list of priorities such as [3, 4]", item: count(0, 7)}, computed: "all",
+			doc: "output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room."},
+	}
+}
+
+// endpointFields are those of the adapter of an endpoint on Ethernet.
+func endpointFields() []field {
+	return []field{
+		{name: "ingress", shape: unlimited(size(1), "unlimited"), def: "300KB", also: []string{"buffer", "ingress-buffer"},
+			doc: "On Ethernet: room for frames that have come and were not yet taken."},
+		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},
+			doc: "On Ethernet: when this much of ingress is taken the endpoint stops its peer. auto is ingress less the headroom."},
+		{name: "low", shape: unlimited(size(0), "auto"), def: "auto", also: []string{"low-watermark", "xon"},
+			doc: "On Ethernet: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."},
+		{name: "service", shape: unlimitedRate(), def: "unlimited", also: []string{"service-rate", "rate"},
+			doc: "On Ethernet: how fast frames are taken out of ingress; unlimited takes each as it comes."},
+	}
+}
+
+// eventFields are those of a change of the fabric.
+func eventFields() []field {
+	return []field{
+		{name: "at", shape: duration(0), required: true, doc: "Model time of the event, within the run."},
+		{name: "link", shape: linkRef(), doc: "Name of the link that changes; of one without a name, what it joins, \"A - B\". With rate or state."},
+		{name: "endpoint", shape: machineName(), also: []string{"node", "host"}, doc: "Name of the endpoint that changes. With service or pause-storm."},
+		{name: "rate", shape: rate(), also: []string{"bandwidth", "speed", "capacity"}, doc: "The link runs at this rate, in both directions, from its next frame on."},
+		{name: "state", shape: word("down", "up"), doc: "The link goes down: what is on it and what is sent over it is lost; or up again, with its flow control begun anew."},
+		{name: "service", shape: unlimitedRate(), also: []string{"service-rate"}, doc: "The endpoint takes frames in at this rate from now on."},
+		{name: "pause-storm", shape: word("on", "off"), also: []string{"storm"}, doc: "The endpoint pauses its peer without end, whatever room it has; or stops to."},
 	}
 }
 
@@ -215,16 +276,27 @@ func flowFields() []field {
 			doc: "When the flow stops, after its start; end is the end of the run."},
 		{name: "jitter", shape: duration(0), computed: "half a packet's time on the sender's link",
 			doc: "The start is delayed by a random part of this, drawn from the seed."},
-		{name: "traffic", shape: word("greedy", "constant"), def: "greedy", source: "HPL-2002-224, section III: \"All flows are greedy\"",
-			doc: "greedy sends whenever it may; constant offers data at a rate."},
+		{name: "priority", shape: count(0, 7), def: "0", also: []string{"class", "pcp"},
+			doc: "On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."},
+		{name: "traffic", shape: hinted(word("greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"), map[string]string{"pareto": "bursts", "on-off": "bursts", "transfer": "transfers", "cbr": "constant"}), def: "greedy", source: "HPL-2002-224, section III: \"All flows are greedy\"",
+			doc: "greedy sends whenever it may. Packets arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each."},
 		{name: "rate", shape: rate(), also: []string{"bandwidth", "speed"},
-			doc: "Rate of constant traffic, payload and header; required there, and no part of greedy traffic."},
-		{name: "packet", shape: packet(), def: "2048B", source: "HPL-2002-224, Table I", also: []string{"size", "payload", "mtu"},
-			doc: "Payload of a packet; a multiple of 4 bytes from 4B to 4096B."},
-		{name: "window", shape: count(1, 1<<23), def: "1", source: "HPL-2002-224, section IV: a window of one packet",
-			doc: "Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers."},
-		{name: "limiter", shape: word("ipd"), def: "ipd",
-			doc: "The rate limiter: ipd holds an inter-packet delay from start to start."},
+			doc: "What the flow offers in the mean, on the line. All traffic needs it or load, but greedy, which has none, and transfers, which begin all at once without and as a Poisson process with it."},
+		{name: "load", shape: load(), doc: "The rate as a part of that of the sender's link, above 0 and at most 1."},
+		{name: "burst", shape: size(1), def: "64KB", doc: "bursts: mean length of a burst, on the line; at least a packet."},
+		{name: "shape", shape: between("a number such as 1.5", traffic.MinShape, traffic.MaxShape), def: "1.5", doc: "bursts: shape of both Pareto distributions; the smaller, the longer the tail."},
+		{name: "size", shape: size(1), def: "1MB", doc: "transfers: payload of each."},
+		{name: "count", shape: count(1, 1<<31), computed: "1, or without end with a rate", doc: "transfers: how many there are."},
+		{name: "spread", shape: word("none", "uniform"), def: "none",
+			doc: "none: each member of a range is a flow with traffic of its own. uniform: what arrives at an endpoint goes to any one of the destinations, all equally likely; there is a flow from each of from to each of to, but to itself."},
+		{name: "packet", shape: packet(), def: "2048B", source: "HPL-2002-224, Table I", also: []string{"payload", "mtu"},
+			doc: "Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B."},
+		{name: "window", shape: window(), computed: "1, on Ethernet none", source: "HPL-2002-224, section IV: a window of one packet",
+			doc: "Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window."},
+		{name: "limiter", shape: word("ipd", "token-bucket"), def: "ipd",
+			doc: "The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth."},
+		{name: "depth", shape: size(1), def: "16KB", also: []string{"bucket"},
+			doc: "token-bucket: what may leave at once after a silence, on the line; it holds a packet at the least."},
 		{name: "control", shape: object(
 			field{name: "law", shape: hinted(word("fixed", "lipd", "fimd", "aimd"), map[string]string{"none": "fixed", "off": "fixed", "constant": "fixed", "no": "fixed"}), def: "fixed",
 				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman."},

@@ -5,6 +5,8 @@ type linkOf struct {
 	node   *node // the item
 	rate   *node // nil: not given
 	buffer *node // nil: the default
+
+	flowControl *node // nil: the default
 }
 
 func (r *resolver) resolveLinks(sh *shape, defaults *node) {
@@ -30,6 +32,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 		of := linkOf{node: n}
 		_, of.rate = v.at("rate")
 		_, of.buffer = v.at("buffer")
+		_, of.flowControl = v.at("flow-control")
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.at, named.path, "%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one", between.text, max(j.a.size(), j.b.size()), name)

@@ -157,7 +157,7 @@ expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
 `)
 	s := scenario.New("built", unit.Millisecond)
 	s.Switches = []scenario.Switch{scenario.NewSwitch("S")}
-	s.Endpoints = []string{"a", "b"}
+	s.Endpoints = scenario.NewEndpoints("a", "b")
 	s.Links = []scenario.Link{scenario.NewLink("a", "S", 8e9), scenario.NewLink("S", "b", 16e9)}
 	s.Links[1].Name = "exit"
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
@@ -272,6 +272,20 @@ func TestBuiltin(t *testing.T) {
 			golden(t, "testdata/fig3b.resolved.golden", string(out))
 		}
 	}
+}
+
+// TestEthernet loads a file with everything that Ethernet has; its resolved form,
+// with all that is computed, is a golden.
+func TestEthernet(t *testing.T) {
+	src, err := os.ReadFile("testdata/ethernet.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, string(src))
+	if len(s.Warnings) > 0 {
+		t.Errorf("warnings: %v", s.Warnings)
+	}
+	golden(t, "testdata/ethernet.resolved.golden", string(roundTrip(t, s)))
 }
 
 // roundTrip checks that the resolved form of a scenario reads back to it.

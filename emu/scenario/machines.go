@@ -1,13 +1,16 @@
 package scenario
 
+import "fabemu/wire"
+
 // machine is what is known about a name.
 type machine struct {
 	isSwitch bool
 	at       place
 	path     string
-	links    []int   // endpoints and switches: links that end here
-	view     view    // switch: its fields
-	linkAt   []place // where each of the links is given
+	index    int     // in s.Switches or s.Endpoints
+	links    []int   // links that end here
+	linkAt   []place // where each of them is given
+	view     view    // its fields
 }
 
 // declare enters the name of a machine.
@@ -43,29 +46,32 @@ func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
 			continue
 		}
 		v := view{shape: item, chain: []*node{e.value, defaults}}
-		if !r.declare(e.key.text, &machine{isSwitch: true, at: e.key.at, path: e.value.path, view: v}) {
+		if !r.declare(e.key.text, &machine{isSwitch: true, index: len(r.s.Switches), at: e.key.at, path: e.value.path, view: v}) {
 			continue
 		}
 		r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v))
 	}
 }
 
-func (r *resolver) resolveEndpoints() {
+func (r *resolver) resolveEndpoints(sh *shape, defaults *node) {
 	if n := r.root.get("endpoints"); n == nil || n.bad {
 		r.partial = true
 	}
+	item := sh.field("endpoints").shape.item
 	for _, n := range r.items("endpoints") {
-		p, ok := n.value.(pattern)
-		if !ok {
+		name := n.get("name")
+		if n.bad || name == nil || name.bad {
 			r.partial = true
 			continue
 		}
-		for _, name := range p.names() {
-			if !r.declare(name, &machine{at: n.at, path: n.path}) {
+		v := view{shape: item, chain: []*node{n, defaults}}
+		p := name.value.(pattern)
+		for _, each := range p.names() {
+			if !r.declare(each, &machine{index: len(r.s.Endpoints), at: name.at, path: n.path, view: v}) {
 				r.partial = r.partial || p.ranged
 				break // the rest of a range is likely to be there too
 			}
-			r.s.Endpoints = append(r.s.Endpoints, name)
+			r.s.Endpoints = append(r.s.Endpoints, newEndpoint(each, v))
 		}
 	}
 }
@@ -103,7 +109,21 @@ func (r *resolver) allMachines() []string {
 	for _, s := range r.s.Switches {
 		names = append(names, s.Name)
 	}
-	return append(names, r.s.Endpoints...)
+	return append(names, r.allEndpoints()...)
 }
 
-func (r *resolver) allEndpoints() []string { return r.s.Endpoints }
+func (r *resolver) allEndpoints() []string {
+	names := make([]string, len(r.s.Endpoints))
+	for i := range names {
+		names[i] = r.s.Endpoints[i].Name
+	}
+	return names
+}
+
+// family returns the family of the links of a machine.
+func (r *resolver) family(name string) wire.Family {
+	for _, i := range r.machines[name].links {
+		return r.s.Links[i].Family()
+	}
+	return wire.InfiniBand
+}

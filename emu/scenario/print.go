@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"fabemu/wire/unit"
 )
 
 // Resolved prints s as a scenario file with every field given and every range
@@ -24,13 +26,19 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	for _, l := range s.Links {
 		p.link(l)
 	}
+	if len(s.Routes) > 0 {
+		p.section("routes", len(s.Routes))
+	}
+	for _, t := range s.Routes {
+		p.line("  - {at: %s, to: %s, over: %s}", quote(t.At), quote(t.To), quote(t.Over))
+	}
 	p.section("flows", len(s.Flows))
 	for _, f := range s.Flows {
 		p.flow(f)
 	}
 	p.section("events", len(s.Events))
 	for _, e := range s.Events {
-		p.line("  - {at: %v, link: %s, rate: %v}", e.At, quote(e.Link), e.Rate)
+		p.event(e)
 	}
 	p.line("measure: {window: %v}", s.Measure.Window)
 	p.section("expect", len(s.Expect))
@@ -75,8 +83,12 @@ func (p *printer) switches(switches []Switch) {
 		p.line("  %s:", quote(s.Name))
 		p.line("    kind: %s", s.Kind)
 		p.line("    forwarding-delay: %v", s.ForwardingDelay)
-		p.line("    crossbar: %s", s.Crossbar)
-		p.line("    bypass: %d", s.Bypass)
+		if s.Kind == "input-buffered" {
+			p.line("    crossbar: %s", s.Crossbar)
+			p.line("    bypass: %d", s.Bypass)
+		} else {
+			p.memory(s)
+		}
 		m := s.Marking
 		threshold := "none"
 		if m.Threshold != int(noThreshold) {
@@ -91,14 +103,42 @@ func (p *printer) switches(switches []Switch) {
 	}
 }
 
-// endpoints writes the endpoints, a few to a line.
-func (p *printer) endpoints(names []string) {
-	const width = 76
+// memory writes what an output-queued switch has.
+func (p *printer) memory(s Switch) {
+	p.line("    forwarding: %s", s.Forwarding)
+	p.line("    memory: %v", s.Memory)
+	p.line("    sharing: %s", s.Sharing)
+	p.line("    output-limit: %s", sizeOr(s.OutputLimit, "none"))
+	p.line("    high: %s", sizeOr(s.High, "auto"))
+	p.line("    low: %s", lowOf(s.High, s.Low))
+	p.line("    headroom: %s", float(s.Headroom))
+	if s.Lossless != 0xFF {
+		var classes []string
+		for class := range 8 {
+			if s.Lossless>>class&1 == 1 {
+				classes = append(classes, strconv.Itoa(class))
+			}
+		}
+		p.line("    lossless: [%s]", strings.Join(classes, ", "))
+	}
+}
+
+// endpoints writes the endpoints: those without an adapter a few to a line.
+func (p *printer) endpoints(endpoints []Endpoint) {
 	p.line("endpoints:")
+	for _, e := range endpoints {
+		if e != (Endpoint{Name: e.Name}) {
+			for _, e := range endpoints {
+				p.endpoint(e)
+			}
+			return
+		}
+	}
+	const width = 76
 	p.WriteString("  [")
 	at := 3
-	for i, name := range names {
-		q := quote(name)
+	for i, e := range endpoints {
+		q := quote(e.Name)
 		if i > 0 {
 			p.WriteByte(',')
 			at++
@@ -116,13 +156,52 @@ func (p *printer) endpoints(names []string) {
 	p.WriteString("]\n")
 }
 
+func (p *printer) endpoint(e Endpoint) {
+	if e == (Endpoint{Name: e.Name}) {
+		p.line("  - %s", quote(e.Name))
+		return
+	}
+	p.line("  - {name: %s, ingress: %s, high: %s, low: %s, service: %s}",
+		quote(e.Name), sizeOr(e.Ingress, "unlimited"), sizeOr(e.High, "auto"), lowOf(e.High, e.Low), service(e.Service))
+}
+
+// lowOf prints a low watermark; without a high one there is none.
+func lowOf(high, low unit.Size) string {
+	if high == 0 {
+		return "auto"
+	}
+	return low.String()
+}
+
+// sizeOr prints a size, or a word for none.
+func sizeOr(n unit.Size, none string) string {
+	if n == 0 {
+		return none
+	}
+	return n.String()
+}
+
+// service prints a rate of service.
+func service(r unit.Rate) string {
+	if r == Unlimited {
+		return "unlimited"
+	}
+	return r.String()
+}
+
 func (p *printer) link(l Link) {
 	name, between := "", l.A+" - "+l.B
 	if l.Name != between {
 		name = "name: " + quote(l.Name) + ", "
 	}
-	p.line("  - {%sbetween: %s, rate: %v, propagation: %v, flow-control: %s, buffer: %v, resend: %v}",
-		name, quote(between), l.Rate, l.Propagation, l.FlowControl, l.Buffer, l.Resend)
+	rest := ""
+	switch l.FlowControl {
+	case "credit":
+		rest = fmt.Sprintf(", buffer: %v, resend: %v", l.Buffer, l.Resend)
+	case "pause", "pfc":
+		rest = fmt.Sprintf(", quanta: %d", l.Quanta)
+	}
+	p.line("  - {%sbetween: %s, rate: %v, propagation: %v, flow-control: %s%s}", name, quote(between), l.Rate, l.Propagation, l.FlowControl, rest)
 }
 
 func (p *printer) flow(f Flow) {
@@ -130,13 +209,62 @@ func (p *printer) flow(f Flow) {
 	if f.Stop != 0 {
 		stop = f.Stop.String()
 	}
-	rate := ""
-	if f.Traffic == "constant" {
-		rate = fmt.Sprintf(" rate: %v,", f.Rate)
+	window := "none"
+	if f.Window != 0 {
+		window = strconv.Itoa(f.Window)
 	}
-	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v, traffic: %s,%s packet: %v, window: %d, limiter: %s, control: {law: %s, rmax-over-rmin: %d, factor: %s}}",
-		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, f.Traffic, rate, f.Packet, f.Window, f.Limiter,
+	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s, limiter: %s,%s control: {law: %s, rmax-over-rmin: %d, factor: %s}}",
+		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, f.Limiter, depthOf(f),
 		f.Control.Law, f.Control.RmaxOverRmin, float(f.Control.Factor))
+}
+
+// trafficOf prints what a flow offers.
+func trafficOf(f Flow) string {
+	var b strings.Builder
+	if f.Priority > 0 {
+		fmt.Fprintf(&b, " priority: %d,", f.Priority)
+	}
+	fmt.Fprintf(&b, " traffic: %s,", f.Traffic)
+	if f.Rate > 0 {
+		fmt.Fprintf(&b, " rate: %v,", f.Rate)
+	}
+	switch f.Traffic {
+	case "bursts":
+		fmt.Fprintf(&b, " burst: %v, shape: %s,", f.Burst, float(f.Shape))
+	case "transfers":
+		fmt.Fprintf(&b, " size: %v,", f.Size)
+		if f.Count > 0 {
+			fmt.Fprintf(&b, " count: %d,", f.Count)
+		}
+	}
+	if f.Spread != "" {
+		fmt.Fprintf(&b, " spread: %s,", f.Spread)
+	}
+	return b.String()
+}
+
+func depthOf(f Flow) string {
+	if f.Limiter != "token-bucket" {
+		return ""
+	}
+	return fmt.Sprintf(" depth: %v,", f.Depth)
+}
+
+func (p *printer) event(e Event) {
+	what := "link: " + quote(e.Link)
+	if e.Endpoint != "" {
+		what = "endpoint: " + quote(e.Endpoint)
+	}
+	change := fmt.Sprintf("rate: %v", e.Rate)
+	switch {
+	case e.State != "":
+		change = "state: " + e.State
+	case e.PauseStorm != "":
+		change = "pause-storm: " + quote(e.PauseStorm)
+	case e.Service != 0:
+		change = "service: " + service(e.Service)
+	}
+	p.line("  - {at: %v, %s, %s}", e.At, what, change)
 }
 
 func (p *printer) check(c Check) {
@@ -188,6 +316,14 @@ func (b Buffer) String() string {
 	return fmt.Sprintf("%d packets", b.Packets)
 }
 
+// String prints m so that it reads back: "300KB per port", "2MB".
+func (m Memory) String() string {
+	if m.PerPort {
+		return m.Bytes.String() + " per port"
+	}
+	return m.Bytes.String()
+}
+
 // MarshalText prints b as String does.
 func (b Buffer) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
@@ -207,6 +343,7 @@ func differs(a, b *Scenario) string {
 		func() string { return listDiffers("switch", a.Switches, b.Switches) },
 		func() string { return listDiffers("endpoint", a.Endpoints, b.Endpoints) },
 		func() string { return listDiffers("link", a.Links, b.Links) },
+		func() string { return listDiffers("route", a.Routes, b.Routes) },
 		func() string { return listDiffers("flow", a.Flows, b.Flows) },
 		func() string { return listDiffers("event", a.Events, b.Events) },
 		func() string { return listDiffers("check", a.Expect, b.Expect) },

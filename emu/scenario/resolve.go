@@ -14,11 +14,13 @@ type resolver struct {
 	machines  map[string]*machine
 	links     []linkOf // for each of s.Links
 	linkNames map[string]*node
-	flows     []flowOf // for each of s.Flows
-	checks    []*node  // for each of s.Expect
-	crossed   [][2]int // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
-	partial   bool     // machines were refused: what is unknown may be one of them
-	broken    bool     // machines or links were refused: paths cannot be judged
+	flows     []flowOf   // for each of s.Flows
+	checks    []*node    // for each of s.Expect
+	classes   [][2]uint8 // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
+	crossed   [][2]int   // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
+	partial   bool       // machines were refused: what is unknown may be one of them
+	lost      bool       // a flow has no path
+	broken    bool       // machines or links were refused: paths cannot be judged
 
 	cut  place   // of the --set that says when the run ends; no place without one
 	left leftOut // what lies beyond that end
@@ -41,9 +43,11 @@ func (r *resolver) resolve() *Scenario {
 	r.machines, r.linkNames = map[string]*machine{}, map[string]*node{}
 	defaults := r.root.get("defaults")
 	r.resolveSwitches(sh, defaults.get("switch"))
-	r.resolveEndpoints()
+	r.resolveEndpoints(sh, defaults.get("endpoint"))
 	r.broken = r.partial
 	r.resolveLinks(sh, defaults.get("link"))
+	r.adaptEndpoints()
+	r.resolveRoutes(sh)
 	r.resolveFlows(sh, defaults.get("flow"))
 	r.resolveEvents(sh)
 	r.resolveExpect(sh)

@@ -1,6 +1,9 @@
 package scenario
 
-import "fabemu/wire/unit"
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
 
 // Scenario is a fabric and what is to happen in it, with every default filled
 // in and every name expanded: what Load returns and what emu.Run takes.
@@ -11,9 +14,10 @@ type Scenario struct {
 	Model       Model
 	Wall        Wall
 	Switches    []Switch
-	Endpoints   []string
+	Endpoints   []Endpoint
 	Links       []Link
-	Flows       []Flow // in the order of the file, one for each sender of a range
+	Flows       []Flow  // in the order of the file, one for each sender of a range
+	Routes      []Route // where frames do not take the shortest path
 	Events      []Event
 	Measure     Measure
 	Expect      []Check
@@ -37,14 +41,49 @@ type Wall struct {
 	Buffer   unit.Size // receive buffer to ask for, for each socket
 }
 
-// Switch is a switch and how it marks.
+// Switch is a switch: where frames wait in it, and how it marks. What the other kind
+// has is zero.
 type Switch struct {
 	Name            string
-	Kind            string        // "input-buffered"
-	ForwardingDelay unit.Duration // first bit in to first bit out, at the least
-	Crossbar        string        // "multi-output" (model M1) or "single-output" (model M2)
-	Bypass          int           // single-output: how often a frame may be overtaken; 4 in the paper
-	Marking         Marking
+	Kind            string        // "input-buffered" or "output-queued"
+	ForwardingDelay unit.Duration // first bit in to first bit out, at the least; store-and-forward: last bit in
+
+	// input-buffered
+	Crossbar string // "multi-output" (model M1) or "single-output" (model M2)
+	Bypass   int    // single-output: how often a frame may be overtaken; 4 in the paper
+
+	// output-queued
+	Forwarding  string // "store-and-forward" or "cut-through"
+	Memory      Memory
+	Sharing     string    // "partitioned" or "pooled"
+	OutputLimit unit.Size // what may wait for one output; zero: no limit
+	High, Low   unit.Size // an input that takes High stops its peer, at Low it lets go; with PFC each priority by itself
+	Headroom    float64   // how much of the computed headroom must be above High
+	Lossless    uint8     // with PFC: the priorities that are stopped, a bit each
+
+	Marking Marking
+}
+
+// Memory is the room of an output-queued switch.
+type Memory struct {
+	Bytes   unit.Size
+	PerPort bool // for each port; else of the whole switch
+}
+
+// Total returns the room of a switch with so many ports.
+func (m Memory) Total(ports int) unit.Size {
+	if m.PerPort {
+		return m.Bytes * unit.Size(ports)
+	}
+	return m.Bytes
+}
+
+// Endpoint is an endpoint and its adapter. On InfiniBand all but its name is zero.
+type Endpoint struct {
+	Name      string
+	Ingress   unit.Size // room for frames that were not yet taken in; zero: without limit
+	High, Low unit.Size // at High it stops its peer, at Low it lets go
+	Service   unit.Rate // how fast frames are taken in, or Unlimited
 }
 
 // Marking says which packets a switch marks, and when.
@@ -72,26 +111,42 @@ type Link struct {
 	A, B        string // names of switches or endpoints
 	Rate        unit.Rate
 	Propagation unit.Duration
-	FlowControl string        // "credit"
-	Buffer      Buffer        // of each receiver, for data; ACKs have a lane and a room of their own
-	Resend      unit.Duration // flow control packets are repeated at this interval at the latest
+	FlowControl string        // "credit" on InfiniBand; "pause", "pfc" or "none" on Ethernet
+	Buffer      Buffer        // credit: of each receiver, for data; ACKs have a lane and a room of their own
+	Resend      unit.Duration // credit: flow control packets are repeated at this interval at the latest
+	Quanta      uint16        // pause, pfc: for how long a frame stops the peer, in units of 512 bit times
+}
+
+// Family returns the family of the link's frames.
+func (l *Link) Family() wire.Family {
+	if l.FlowControl == "credit" {
+		return wire.InfiniBand
+	}
+	return wire.Ethernet
 }
 
 // Flow is traffic from one endpoint to another.
 type Flow struct {
-	Name    string // "local.B1"; for a flow that is not one of a range, its group's name
-	Group   string // "local"
-	From    string
-	To      string
-	Start   unit.Duration
-	Stop    unit.Duration // zero: at the end of the run
-	Jitter  unit.Duration // the start is delayed by a random part of it, drawn from the seed
-	Traffic string        // "greedy" or "constant"
-	Rate    unit.Rate     // constant: payload and header per second
-	Packet  unit.Size     // payload
-	Window  int           // packets that may await their ACK
-	Limiter string        // "ipd"
-	Control Control
+	Name     string // "local.B1"; for a flow that is not one of a range, its group's name
+	Group    string // "local"
+	From     string
+	To       string
+	Start    unit.Duration
+	Stop     unit.Duration // zero: at the end of the run
+	Jitter   unit.Duration // the start is delayed by a random part of it, drawn from the seed
+	Priority uint8         // Ethernet: of its frames, 0 to 7
+	Traffic  string        // "greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"
+	Rate     unit.Rate     // what it offers in the mean, on the line; zero: greedy, or transfers that begin at once
+	Burst    unit.Size     // bursts: mean length on the line
+	Shape    float64       // bursts: of both Pareto distributions
+	Size     unit.Size     // transfers: payload of each
+	Count    int           // transfers: how many; zero: without end
+	Spread   string        // "uniform": the flows of its group from the same endpoint share their traffic
+	Packet   unit.Size     // payload
+	Window   int           // packets that may await their ACK; zero: any number
+	Limiter  string        // "ipd" or "token-bucket"
+	Depth    unit.Size     // token-bucket: on the line
+	Control  Control
 }
 
 // Control is the law by which a source changes its rate.
@@ -101,11 +156,19 @@ type Control struct {
 	Factor       float64 // fimd, aimd: m, what a mark divides the rate by
 }
 
-// Event is a change of the fabric at a time.
+// Route is a way that is not the shortest path: at a switch, towards an endpoint,
+// over a link.
+type Route struct{ At, To, Over string }
+
+// Event is a change of the fabric at a time: one of the last four fields.
 type Event struct {
-	At   unit.Duration
-	Link string
-	Rate unit.Rate // the link runs at this rate from its next frame on
+	At         unit.Duration
+	Link       string    // that changes its rate or its state
+	Endpoint   string    // that changes its service, or pauses
+	Rate       unit.Rate // the link runs at this rate from its next frame on
+	State      string    // "down" or "up"
+	Service    unit.Rate // the endpoint takes frames in at this rate, or Unlimited
+	PauseStorm string    // "on" or "off"
 }
 
 // Measure says how results are taken.

@@ -92,24 +92,94 @@ func size(least unit.Size) *shape {
 	}}
 }
 
-// The payloads that an InfiniBand packet may have: whole words of 4 bytes.
+// The payloads that a packet may have: on InfiniBand whole words of 4 bytes.
 const (
 	minPacket  unit.Size = 4
 	maxPacket  unit.Size = wire.MaxPayload
 	packetStep unit.Size = 4
 )
 
+// packet is a payload of either family: which, is found when its links are known.
 func packet() *shape {
-	return &shape{what: "a size such as 2048B", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: minPacket.String(), high: maxPacket.String(), step: packetStep.String()}, read: func(s string) (any, error) {
+	return &shape{what: "a size such as 2048B", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: minPacket.String(), high: unit.Size(wire.MaxMSDU).String()}, read: func(s string) (any, error) {
 		n, err := unit.ParseSize(s)
 		switch {
 		case err != nil:
 			return nil, err
-		case n < minPacket || n > maxPacket || n%packetStep != 0:
-			return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v", s, packetStep, minPacket, maxPacket)
+		case n < minPacket || n > wire.MaxMSDU:
+			return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v, or on Ethernet any size from %dB to %dB", s, packetStep, minPacket, maxPacket, wire.MinMSDU, wire.MaxMSDU)
 		}
 		return n, nil
 	}}
+}
+
+// payload says what is wrong with a payload on a family of links, or nothing.
+func payload(n unit.Size, f wire.Family) error {
+	switch {
+	case f == wire.Ethernet && n < wire.MinMSDU:
+		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB", n, wire.MinMSDU, wire.MaxMSDU)
+	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
+		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v", n, packetStep, minPacket, maxPacket)
+	}
+	return nil
+}
+
+// auto stands for a watermark that is computed.
+const auto unit.Size = -1
+
+// unlimited is a size, or a word for none: zero, or auto.
+func unlimited(sh *shape, word string) *shape {
+	read, value := sh.read, unit.Size(0)
+	if word == "auto" {
+		value = auto
+	}
+	sh.what += ", or " + word
+	sh.words = []string{word}
+	sh.pattern = `^` + word + `$|` + sh.pattern
+	sh.read = func(s string) (any, error) {
+		if s == word {
+			return value, nil
+		}
+		return read(s)
+	}
+	return sh
+}
+
+// Unlimited is a rate of service that takes everything as it comes.
+const Unlimited unit.Rate = math.MaxInt64
+
+// unlimitedRate is a rate, or the word unlimited.
+func unlimitedRate() *shape {
+	sh := rate()
+	read := sh.read
+	sh.what = "a rate such as 1Gb/s, or unlimited"
+	sh.words = []string{"unlimited"}
+	sh.pattern = `^unlimited$|` + sh.pattern
+	sh.read = func(s string) (any, error) {
+		if s == "unlimited" {
+			return Unlimited, nil
+		}
+		return read(s)
+	}
+	return sh
+}
+
+// memory is a size, of a whole switch or for each port.
+func memory() *shape {
+	const perPort = "per port"
+	sh := size(1)
+	read := sh.read
+	sh.what = "a size such as 2MB, or 300KB per port"
+	sh.pattern = whole(`(` + sizePattern + `)(\s*per port)?`)
+	sh.read = func(s string) (any, error) {
+		text, each := strings.CutSuffix(strings.TrimSpace(s), perPort)
+		n, err := read(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		return Memory{Bytes: n.(unit.Size), PerPort: each}, nil
+	}
+	return sh
 }
 
 // natural is a whole number from 0 to the largest of 64 bits.
@@ -149,6 +219,36 @@ func number(what string) *shape {
 		}
 		return v, nil
 	}}
+}
+
+// between is a number from low to high.
+func between(what string, low, high float64) *shape {
+	sh := number(what)
+	sh.span = span{low: float(low), high: float(high)}
+	read := sh.read
+	sh.read = func(s string) (any, error) {
+		v, err := read(s)
+		if err == nil && (v.(float64) < low || v.(float64) > high) {
+			return nil, fmt.Errorf("%s is out of range: it is a number from %v to %v", s, low, high)
+		}
+		return v, err
+	}
+	return sh
+}
+
+// load is a part of a link's rate.
+func load() *shape {
+	sh := between("a part such as 0.85", 0, 1)
+	sh.span.above = true
+	read := sh.read
+	sh.read = func(s string) (any, error) {
+		v, err := read(s)
+		if err == nil && v.(float64) == 0 {
+			return nil, fmt.Errorf("a load of %s offers nothing: it must be above zero", s)
+		}
+		return v, err
+	}
+	return sh
 }
 
 // factor is a number that something is divided by to make it less.
@@ -276,6 +376,11 @@ type offsetError struct {
 	offset int // in bytes
 }
 
+// machineName is the name of a machine. Whether there is one is found later.
+func machineName() *shape {
+	return &shape{what: "the name of a machine", pattern: `^` + namePattern + `$`, read: func(s string) (any, error) { return s, checkName(s) }}
+}
+
 func jointShape() *shape {
 	return &shape{what: "two machines such as \"A - B\" or \"A[1-10] - A\"", pattern: whole(rangePattern + `\s* - \s*` + rangePattern), read: func(s string) (any, error) {
 		j, offset, err := parseJoint(s)
@@ -321,6 +426,21 @@ func stop() *shape {
 			return unit.Duration(0), nil
 		}
 		return duration(1).read(s)
+	}}
+}
+
+// window is a number of packets; zero stands for none.
+func window() *shape {
+	const most = 1 << 23
+	return &shape{form: FormWhole, what: "a number of packets such as 1, or none", words: []string{"none"}, span: span{low: "1", high: strconv.Itoa(most)}, read: func(s string) (any, error) {
+		if s == "none" {
+			return int64(0), nil
+		}
+		v, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || v < 1 || v > most {
+			return nil, fmt.Errorf("%q is not a whole number from 1 to %d, nor none", s, most)
+		}
+		return v, nil
 	}}
 }
 

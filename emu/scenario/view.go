@@ -25,6 +25,16 @@ func (v view) at(name string) (any, *node) {
 	return value, nil
 }
 
+// list returns the list that a field is, nil where none is given.
+func (v view) list(name string) *node {
+	for _, n := range v.chain {
+		if f := n.get(name); f != nil && !f.bad && f.kind == list {
+			return f
+		}
+	}
+	return nil
+}
+
 // refused says whether a field was given and refused, so that its value is not
 // what the user meant.
 func (v view) refused(name string) bool {

@@ -68,6 +68,23 @@ func (r *resolver) lintIgnored() {
 			u.look(marking, name, "scheme", scheme != "none", "a marking scheme")
 		}
 		u.look(v, "bypass", "crossbar", s.Crossbar == "single-output", "crossbar: single-output")
+		u.look(v, "crossbar", "kind", s.Kind == "input-buffered", "kind: input-buffered")
+		for _, name := range []string{"forwarding", "memory", "sharing", "output-limit", "high", "low", "headroom"} {
+			u.look(v, name, "kind", s.Kind == "output-queued", "kind: output-queued")
+		}
+	}
+	for _, e := range r.s.Endpoints {
+		v, ethernet := r.machines[e.Name].view, r.family(e.Name) == wire.Ethernet
+		for _, name := range []string{"ingress", "high", "low", "service"} {
+			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
+		}
+	}
+	for i, l := range r.s.Links {
+		v := r.linkView(i)
+		for _, name := range []string{"buffer", "resend"} {
+			u.look(v, name, "flow-control", l.FlowControl == "credit", "flow-control: credit")
+		}
+		u.look(v, "quanta", "flow-control", l.FlowControl == "pause" || l.FlowControl == "pfc", "flow-control: pause or pfc")
 	}
 	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i, f := range r.s.Flows {
@@ -75,7 +92,17 @@ func (r *resolver) lintIgnored() {
 		control := v.sub("control")
 		u.look(control, "factor", "law", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
 		u.look(control, "rmax-over-rmin", "law", f.Control.Law != "fixed", "a law that changes the rate")
-		u.look(v, "rate", "traffic", f.Traffic == "constant", "traffic: constant")
+		for _, name := range []string{"rate", "load", "spread"} {
+			u.look(v, name, "traffic", f.Traffic != "greedy", "traffic other than greedy")
+		}
+		for _, name := range []string{"burst", "shape"} {
+			u.look(v, name, "traffic", f.Traffic == "bursts", "traffic: bursts")
+		}
+		for _, name := range []string{"size", "count"} {
+			u.look(v, name, "traffic", f.Traffic == "transfers", "traffic: transfers")
+		}
+		u.look(v, "depth", "limiter", f.Limiter == "token-bucket", "limiter: token-bucket")
+		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}
 	for _, n := range u.order {
 		if !u.used[n] {
@@ -99,11 +126,11 @@ func (r *resolver) lintCredits() {
 	told := map[*node]bool{}
 	for i, l := range r.s.Links {
 		for side, k := range r.crossed[i] {
-			if k == 0 {
+			if k == 0 || l.Family() != wire.InfiniBand {
 				continue
 			}
 			f, receiver := r.s.Flows[k-1], r.machines[[2]string{l.B, l.A}[side]]
-			time := l.Rate.Serialise(r.length(f.Packet))
+			time := l.Rate.Serialise(r.length(f.Packet, wire.InfiniBand))
 			trip := time + 2*l.Propagation
 			forwarding := ""
 			if receiver.isSwitch {

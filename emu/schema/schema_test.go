@@ -141,7 +141,7 @@ expect: []
 		{"{S: }", "{S: {marking: {threshold: some}}}"}, {"{S: }", "{S: {marking: {scheme: some}}}"}, {"{S: }", "{S: {marking: {skip-blocked: maybe}}}"},
 		{`endpoints: [a, "b[01-12]x", c]`, "endpoints: []"}, {`endpoints: [a, "b[01-12]x", c]`, ""}, {`"b[01-12]x", c]`, `"b[01-]x", c]`},
 		{"between: a - S", "between: a-S"}, {".5GB/s", ".5GB"}, {"12packets", "12"}, {"12packets", "12.5packets"}, {"{between: a - S, ", "{"},
-		{"0us+1us", "0us+1"}, {"stop: end", "stop: never"}, {"factor: 1.5", "factor: 1"}, {"events:", "events: [{at: 1ms}]"},
+		{"0us+1us", "0us+1"}, {"stop: end", "stop: never"}, {"factor: 1.5", "factor: 1"}, {"events:", "events: [{rate: 1Gb/s}]"},
 		{"expect: []", "expect: [{id: C, metric: in.rate, during: [1ms], low: 0, high: 1}]"}, {"expect: []", "expect: [{id: C, metric: in.rate, during: [1ms, 2ms], low: a, high: 1}]"},
 	} {
 		text := strings.Replace(right, change.from, change.to, 1)

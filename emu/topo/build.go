@@ -42,22 +42,22 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 // addMachines adds the switches, then the endpoints, and returns their indices.
 func (f *Fabric) addMachines(s *scenario.Scenario) (map[string]int, error) {
 	index := make(map[string]int, len(s.Switches)+len(s.Endpoints))
-	add := func(name string, sw *scenario.Switch) error {
+	add := func(name string, sw *scenario.Switch, end *scenario.Endpoint) error {
 		if _, twice := index[name]; twice {
 			return fmt.Errorf("topo: two machines are named %q", name)
 		}
 		i := len(f.Machines)
 		index[name] = i
-		f.Machines = append(f.Machines, Machine{Name: name, Switch: sw, LID: wire.LID(i + 1)})
+		f.Machines = append(f.Machines, Machine{Name: name, Switch: sw, Endpoint: end, LID: wire.LID(i + 1)})
 		return nil
 	}
 	for i := range s.Switches {
-		if err := add(s.Switches[i].Name, &s.Switches[i]); err != nil {
+		if err := add(s.Switches[i].Name, &s.Switches[i], nil); err != nil {
 			return nil, err
 		}
 	}
-	for _, name := range s.Endpoints {
-		if err := add(name, nil); err != nil {
+	for i := range s.Endpoints {
+		if err := add(s.Endpoints[i].Name, nil, &s.Endpoints[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +142,7 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 		if err != nil {
 			return fmt.Errorf("topo: flow %q: %w", flow.Name, err)
 		}
-		out := Flow{Flow: flow, QP: uint32(i + 2), Src: src, Dst: dst, Hops: hops, Stop: unit.Never}
+		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src, Dst: dst, Hops: hops, Stop: unit.Never}
 		jitter := unit.NewRandom(s.Model.Seed, uint64(i)).Span(flow.Jitter)
 		out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
 		if flow.Stop > 0 {
@@ -156,6 +156,9 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 // errNoPath says that no links lead to the destination.
 var errNoPath = errors.New("there is no path")
 
+// errRound says that routes lead past the same switch again and again.
+var errRound = errors.New("the routes go round")
+
 // way returns the hops from a machine to another.
 func (f *Fabric) way(g *paths.Graph, src, dst int) ([]Hop, error) {
 	var hops []Hop
@@ -163,6 +166,9 @@ func (f *Fabric) way(g *paths.Graph, src, dst int) ([]Hop, error) {
 		step, ok := g.Next(at, dst)
 		if !ok {
 			return nil, errNoPath
+		}
+		if len(hops) > len(f.Machines) {
+			return nil, errRound
 		}
 		from := 0
 		if f.Wires[step.Link].Ends[1].Machine == at {

@@ -156,12 +156,12 @@ func TestRefused(t *testing.T) {
 	for name, change := range map[string]func(s *scenario.Scenario){
 		"no machine":             func(s *scenario.Scenario) { s.Links[0].B = "Z" },
 		"to itself":              func(s *scenario.Scenario) { s.Links[0].B = s.Links[0].A },
-		"two machines":           func(s *scenario.Scenario) { s.Endpoints[0] = "A" },
+		"two machines":           func(s *scenario.Scenario) { s.Endpoints[0].Name = "A" },
 		"not both are machines":  func(s *scenario.Scenario) { s.Flows[0].From = "Z" },
 		"not both are endpoints": func(s *scenario.Scenario) { s.Flows[0].From = "A" },
 		"no path":                func(s *scenario.Scenario) { s.Links = s.Links[:1] },
 		"from \"B1\" to itself":  func(s *scenario.Scenario) { s.Flows[0].To = "B1" },
-		"addresses":              func(s *scenario.Scenario) { s.Endpoints = make([]string, 0xC000) },
+		"addresses":              func(s *scenario.Scenario) { s.Endpoints = make([]scenario.Endpoint, 0xC000) },
 	} {
 		s := hpl2002(t)
 		change(s)
@@ -290,13 +290,13 @@ func randomFabric(r *rand.Rand) *scenario.Scenario {
 	}
 	for i := range 2 + r.IntN(19) {
 		name := fmt.Sprintf("e%d", i)
-		s.Endpoints = append(s.Endpoints, name)
+		s.Endpoints = append(s.Endpoints, scenario.Endpoint{Name: name})
 		join(name, s.Switches[r.IntN(n)].Name)
 	}
 	for i := range r.IntN(20) {
 		from, to := r.IntN(len(s.Endpoints)), r.IntN(len(s.Endpoints))
 		if from != to {
-			s.Flows = append(s.Flows, scenario.Flow{Name: fmt.Sprintf("f%d", i), From: s.Endpoints[from], To: s.Endpoints[to]})
+			s.Flows = append(s.Flows, scenario.Flow{Name: fmt.Sprintf("f%d", i), From: s.Endpoints[from].Name, To: s.Endpoints[to].Name})
 		}
 	}
 	return s
@@ -334,14 +334,14 @@ func fatTree(k int) *scenario.Scenario {
 			}
 			for j := range k / 2 {
 				host := fmt.Sprintf("h%d-%d-%d", p, i, j)
-				s.Endpoints = append(s.Endpoints, host)
+				s.Endpoints = append(s.Endpoints, scenario.Endpoint{Name: host})
 				join(host, edge)
 			}
 		}
 	}
 	n := len(s.Endpoints)
 	for i, from := range s.Endpoints {
-		s.Flows = append(s.Flows, scenario.Flow{Name: from, From: from, To: s.Endpoints[(i+n/2)%n]})
+		s.Flows = append(s.Flows, scenario.Flow{Name: from.Name, From: from.Name, To: s.Endpoints[(i+n/2)%n].Name})
 	}
 	return s
 }

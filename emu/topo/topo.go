@@ -19,11 +19,12 @@ type Fabric struct {
 
 // Machine is a switch or an endpoint.
 type Machine struct {
-	Name   string
-	Switch *scenario.Switch // nil for an endpoint
-	LID    wire.LID         // address; index + 1
-	Ports  []Port
-	Routes []port.ID // switches: the port towards each LID, indexed by it; NoRoute where there is none
+	Name     string
+	Switch   *scenario.Switch   // nil for an endpoint
+	Endpoint *scenario.Endpoint // nil for a switch
+	LID      wire.LID           // address; index + 1
+	Ports    []Port
+	Routes   []port.ID // switches: the port towards each LID, indexed by it; NoRoute where there is none
 }
 
 // NoRoute stands in Machine.Routes for a LID that cannot be reached.
@@ -51,12 +52,16 @@ type End struct {
 // Flow is a flow of the scenario with its addresses.
 type Flow struct {
 	*scenario.Flow
-	QP       uint32    // queue pair at both ends: index + 2 (0 and 1 are reserved by InfiniBand)
-	Src, Dst int       // machines
-	Start    unit.Time // with the jitter drawn from the seed
-	Stop     unit.Time // unit.Never: at the end of the run
-	Hops     []Hop     // the directed wires that it crosses, in order
+	Family   wire.Family // of the links that it crosses
+	QP       uint32      // queue pair at both ends: index + FirstQP
+	Src, Dst int         // machines
+	Start    unit.Time   // with the jitter drawn from the seed
+	Stop     unit.Time   // unit.Never: at the end of the run
+	Hops     []Hop       // the directed wires that it crosses, in order
 }
+
+// FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
+const FirstQP = 2
 
 // Hop is a wire crossed in one direction: from Ends[From] to the other end.
 type Hop struct{ Wire, From int }

@@ -58,9 +58,10 @@ wire/link < emu/netns < emu
 wire/unit, wire/link < emu/doctor
 
 # From a file to a fabric; from events to figures. A scenario is checked against
-# the sizes of frames and credit blocks, and each flow must have a path.
+# the sizes of frames and credit blocks, the headroom of ports and the ranges of
+# traffic, and each flow must have a path.
 NONE < emu/scenarios, emu/topo/paths, emu/plot
-wire/unit, wire, emu/topo/paths < emu/scenario < emu/schema
+wire/unit, wire, wire/port, node/traffic, emu/topo/paths < emu/scenario < emu/schema
 emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
 wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
 emu/plot < emu/report

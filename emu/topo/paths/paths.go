@@ -11,6 +11,7 @@ type Graph struct {
 	switches int      // how many of the machines are switches
 	ends     [][]Step // for each machine, its links in order and where they lead
 	tables   map[int]*table
+	fixed    map[[2]int]Step // from a machine to another, whatever is the shortest
 }
 
 // Step is a link on a way, and the machine that it leads to.
@@ -52,6 +53,9 @@ func (g *Graph) Next(from, dst int) (Step, bool) {
 	if from == dst {
 		return Step{}, false
 	}
+	if s, ok := g.fixed[[2]int{from, dst}]; ok {
+		return s, true
+	}
 	// What is at the end of one link is reached as the switch before it is, so
 	// that one table does for all endpoints of a switch.
 	root := dst
@@ -83,6 +87,15 @@ func (g *Graph) Next(from, dst int) (Step, bool) {
 		}
 	}
 	return best, hops != far
+}
+
+// Fix sets the first step on the way from a machine to another. It counts for ways
+// that lead over that machine too, so that they may go round without end.
+func (g *Graph) Fix(from, dst int, s Step) {
+	if g.fixed == nil {
+		g.fixed = make(map[[2]int]Step)
+	}
+	g.fixed[[2]int{from, dst}] = s
 }
 
 // find makes the table of a destination.

@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"slices"
+
+	"fabemu/wire"
+)
+
+// adaptEndpoints takes from endpoints on InfiniBand what only an adapter of Ethernet
+// has.
+func (r *resolver) adaptEndpoints() {
+	for i := range r.s.Endpoints {
+		e := &r.s.Endpoints[i]
+		if r.family(e.Name) == wire.InfiniBand {
+			*e = Endpoint{Name: e.Name}
+		}
+	}
+}
+
+// checkFamilies refuses a link whose ends do not speak its flow control, a switch whose
+// links have different ones, and one that marks what it does not have.
+func (r *resolver) checkFamilies() {
+	told := map[*node]bool{}
+	for _, s := range r.s.Switches {
+		m := r.machines[s.Name]
+		if s.Kind != "output-queued" {
+			continue
+		}
+		if _, n := m.view.sub("marking").at("scheme"); n != nil && s.Marking.Scheme != "none" {
+			r.add(n.at, n.path, "%s marks by input buffers, which the output-queued switch %s does not have", s.Marking.Scheme, s.Name)
+		}
+		for _, i := range m.links {
+			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
+			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
+				r.add(m.linkAt[slices.Index(m.links, i)], r.links[i].node.path, "link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same", l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
+				break
+			}
+		}
+	}
+	for i, l := range r.s.Links {
+		n := r.links[i].flowControl
+		at, path := r.links[i].node.at, r.links[i].node.path
+		if n != nil {
+			at, path = n.at, n.path
+		}
+		for _, name := range []string{l.A, l.B} {
+			m := r.machines[name]
+			if !m.isSwitch || m.view.refused("kind") || r.linkView(i).refused("flow-control") || told[n] && n != nil {
+				continue
+			}
+			switch kind := r.s.Switches[m.index].Kind; {
+			case kind == "input-buffered" && l.Family() == wire.Ethernet:
+				told[n] = true
+				r.add(at, path, "link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued", l.Name, l.FlowControl, name)
+			case kind == "output-queued" && l.Family() == wire.InfiniBand:
+				told[n] = true
+				r.add(at, path, "link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only", l.Name, name)
+			}
+		}
+	}
+}
+
+// checkPriorities refuses a priority that a switch is to keep lossless, where a flow
+// comes to it over a link that cannot stop it.
+func (r *resolver) checkPriorities() {
+	if r.lost {
+		return
+	}
+	g, index := Graph(&r.s)
+	names := r.allMachines()
+	told := map[*node]bool{}
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		if r.family(f.From) != wire.Ethernet {
+			continue
+		}
+		for at, dst := index[f.From], index[f.To]; at != dst && !told[of.node]; {
+			step, _ := g.Next(at, dst)
+			at = step.To
+			m, l := r.machines[names[at]], &r.s.Links[step.Link]
+			given := m.view.list("lossless")
+			if !m.isSwitch || given == nil || l.FlowControl != "none" {
+				continue
+			}
+			if s := &r.s.Switches[m.index]; s.Lossless>>f.Priority&1 == 1 {
+				told[of.node] = true
+				r.add(given.at, given.path, "priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control", f.Priority, s.Name, f.Name, l.Name)
+			}
+		}
+	}
+}

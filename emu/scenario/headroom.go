@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// account is a room for frames with watermarks that are to be found, or checked: the
+// part of an input in the memory of a switch, or the ingress of an endpoint.
+type account struct {
+	name      string // "switch S"
+	what      string // "its ingress, 300KB"
+	owner     *machine
+	room      unit.Size
+	high, low *unit.Size // auto: to be found
+	factor    float64    // how much of the headroom must be there
+	lossless  uint8      // with PFC: the priorities that are stopped
+	inputs    []input
+}
+
+// input is a link whose sender the account stops.
+type input struct {
+	link     int
+	side     int // of the sender: 0 for its A
+	headroom port.Headroom
+	classes  int // how many are stopped each by itself; 1 with PAUSE
+	shares   int // how many may take as much as the high watermark: those, and those that are not stopped
+}
+
+// needs returns what an input takes above its high watermark, or all of them together.
+func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.classes) }
+
+// checkMemories finds the watermarks of output-queued switches, and refuses those with
+// which a link that is to be lossless could lose a frame.
+func (r *resolver) checkMemories() {
+	for k := range r.s.Switches {
+		s := &r.s.Switches[k]
+		m := r.machines[s.Name]
+		if s.Kind != "output-queued" || len(m.links) == 0 || m.view.refused("memory") {
+			continue
+		}
+		ports := len(m.links)
+		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High, low: &s.Low, factor: s.Headroom, lossless: s.Lossless}
+		a.what = fmt.Sprintf("the part of an input, %v", a.room)
+		if !s.Memory.PerPort {
+			a.what = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
+		}
+		a.inputs = r.inputs(m, s.Name, s.Lossless)
+		r.settle(a)
+	}
+}
+
+// checkAdapters finds the watermarks of endpoints on Ethernet, and refuses those with
+// which a slow one could lose a frame.
+func (r *resolver) checkAdapters() {
+	slowed := map[string]bool{}
+	for _, e := range r.s.Events {
+		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited
+	}
+	for k := range r.s.Endpoints {
+		e := &r.s.Endpoints[k]
+		m := r.machines[e.Name]
+		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
+			continue
+		}
+		a := &account{name: "endpoint " + e.Name, what: fmt.Sprintf("its ingress, %v", e.Ingress), owner: m, room: e.Ingress, high: &e.High, low: &e.Low, factor: 1, lossless: 0xFF}
+		if e.Ingress == 0 {
+			a.room = math.MaxInt64 / 4
+		}
+		if e.Ingress > 0 && (e.Service != Unlimited || slowed[e.Name]) { // else nothing adds up, or nothing overflows
+			a.inputs = r.inputs(m, e.Name, 0xFF)
+		}
+		r.settle(a)
+	}
+}
+
+// inputs are the links over which frames come to a machine that can stop their
+// sender.
+func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input) {
+	for _, i := range m.links {
+		l, side := &r.s.Links[i], 0
+		if l.A == name {
+			side = 1
+		}
+		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.headroom(i, side)}
+		if l.FlowControl == "pfc" && m.isSwitch {
+			in.classes = bits.OnesCount8(r.classes[i][side] & lossless)
+			in.shares = bits.OnesCount8(r.classes[i][side])
+		}
+		if stops := l.FlowControl == "pause" || l.FlowControl == "pfc"; stops && l.Rate > 0 && in.headroom.Frame > 0 && in.classes > 0 {
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// headroom describes a link for frames that cross it from its A (0) or its B (1).
+func (r *resolver) headroom(link, side int) port.Headroom {
+	l := &r.s.Links[link]
+	length := func(k int) unit.Size {
+		if k == 0 {
+			return 0
+		}
+		return r.length(r.s.Flows[k-1].Packet, wire.Ethernet)
+	}
+	return port.Headroom{
+		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
+		Frame: length(r.crossed[link][side]), Reverse: length(r.crossed[link][1-side]),
+	}
+}
+
+// settle finds the watermarks of an account where they are not given, and refuses
+// those that are in disorder, or leave less than the headroom above them.
+func (r *resolver) settle(a *account) {
+	v := a.owner.view
+	_, highNode := v.at("high")
+	_, lowNode := v.at("low")
+	if v.refused("high") || v.refused("low") {
+		return
+	}
+	tight := -1 // the input that leaves the least below its headroom
+	for i := range a.inputs {
+		if tight < 0 || a.inputs[i].most(a) < a.inputs[tight].most(a) {
+			tight = i
+		}
+	}
+	least := unit.Size(0)
+	if tight >= 0 {
+		least = a.inputs[tight].most(a)
+	}
+	computed := *a.high == auto
+	switch {
+	case !computed && *a.high > a.room:
+		r.add(highNode.at, highNode.path, "the high watermark of %s, %v, is more than %s: it would never be reached", a.name, *a.high, a.what)
+		return
+	case tight < 0 && computed:
+		*a.high = 0 // there is nobody to stop
+	case computed && least < 1:
+		r.tooLittle(a, &a.inputs[tight], 0, r.placeOf(a, highNode))
+		*a.high, *a.low = 0, 0
+		return
+	case computed:
+		*a.high = least
+	case tight >= 0 && *a.high > least:
+		r.tooLittle(a, &a.inputs[tight], *a.high, highNode)
+	}
+	if tight >= 0 && a.factor < 1 && len(r.list) == 0 {
+		r.risky(a, &a.inputs[tight])
+	}
+	switch frame := unit.Size(0); {
+	case *a.high == 0:
+		*a.low = 0
+	case *a.low == auto:
+		for _, i := range a.owner.links {
+			for side := range 2 {
+				frame = max(frame, r.headroom(i, side).Frame)
+			}
+		}
+		*a.low = min(max(*a.high-2*frame, *a.high/2), *a.high-1)
+	case *a.low >= *a.high && lowNode != nil:
+		r.add(lowNode.at, lowNode.path, "the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once", a.name, *a.low, *a.high)
+	}
+}
+
+// most returns the highest watermark with which an input has its headroom.
+func (i *input) most(a *account) unit.Size {
+	need := unit.Size(math.Ceil(a.factor * float64(i.needs())))
+	return (a.room - need) / unit.Size(i.shares)
+}
+
+// placeOf returns what a mistake about the room of an account is shown at.
+func (r *resolver) placeOf(a *account, n *node) *node {
+	if n != nil && n.value != any(auto) {
+		return n
+	}
+	for _, name := range []string{"memory", "ingress"} {
+		if a.owner.view.shape.field(name) == nil {
+			continue
+		}
+		if _, n := a.owner.view.at(name); n != nil {
+			return n
+		}
+	}
+	return &node{at: a.owner.at, path: a.owner.path}
+}
+
+// tooLittle refuses a high watermark that leaves less than the headroom above it; 0
+// where even none would do.
+func (r *resolver) tooLittle(a *account, in *input, high unit.Size, n *node) {
+	each := ""
+	if in.shares > 1 {
+		each = fmt.Sprintf(" for each of %d priorities", in.shares)
+	}
+	sum := fmt.Sprintf("its headroom, %v", in.needs())
+	remedy := "give it more room"
+	if high > 0 {
+		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,", high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
+		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
+	}
+	r.add(n.at, n.path, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s", a.name, r.s.Links[in.link].Name, comma(sum, high), a.what, in.arithmetic(), remedy)
+}
+
+func comma(sum string, high unit.Size) string {
+	if high > 0 {
+		return sum
+	}
+	return sum + ", is"
+}
+
+// risky warns of an account with less than its headroom, where that was asked for.
+func (r *resolver) risky(a *account, in *input) {
+	_, n := a.owner.view.at("headroom")
+	if n == nil {
+		return
+	}
+	r.warn(n.at, n.path, "%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s", a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
+}
+
+// arithmetic says how a headroom comes about.
+func (i *input) arithmetic() string {
+	h := i.headroom
+	text := fmt.Sprintf("%v: what comes at %v in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
+	if h.Reverse > 0 {
+		text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", h.Rate.Serialise(h.Reverse), h.Reverse)
+	}
+	text += fmt.Sprintf(" and %v for the PAUSE frame, and two frames of %v", h.Rate.Serialise(h.Pause), h.Frame)
+	if i.classes > 1 {
+		text += fmt.Sprintf("; for %d priorities, each stopped by itself, %v", i.classes, i.needs())
+	}
+	return text
+}
