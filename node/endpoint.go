@@ -19,6 +19,7 @@ type Config struct {
 	Port  port.Config // its one port
 	Flows []Flow      // that begin here
 	Sinks []uint32    // queue pairs of the flows that end here
+	Again bool        // their packets are sent again when they are missing (Flow.Timeout)
 
 	Spreads []Spread // traffic that several of the flows share
 
@@ -90,6 +91,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("flow with queue pair %d: priority %d, of 0 to %d", f.QP, f.Lane, port.Priorities-1)
 		case f.Family == wire.Ethernet && f.Window != 0:
 			return nil, fmt.Errorf("flow with queue pair %d: a window of %d, and nothing is acknowledged on Ethernet", f.QP, f.Window)
+		case f.Timeout < 0 || f.Timeout > 0 && f.Family == wire.Ethernet:
+			return nil, fmt.Errorf("flow with queue pair %d: a timeout of %v: it is for what is acknowledged, InfiniBand's packets", f.QP, f.Timeout)
 		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
 			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
@@ -112,6 +115,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	if c.Port.FlowControl != port.Credits {
 		e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
+	}
+	for i := range e.sinks {
+		e.sinks[i].again = c.Again
 	}
 	e.source = newTable(pairs)
 	e.sink = newTable(c.Sinks)
@@ -141,8 +147,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.take(now, &a)
 			break
 		}
-		e.sinks[i].delivered(now, &a, &e.rec)
-		if f.Family == wire.InfiniBand {
+		if e.sinks[i].delivered(now, e.port, &a, &e.rec) && f.Family == wire.InfiniBand {
 			e.acks.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)

@@ -9,6 +9,7 @@ import (
 
 // sink is the receiving half of a flow.
 type sink struct {
+	again    bool   // packets that are missing are sent again: those behind them must wait
 	next     uint32 // PSN expected
 	received uint32 // messages, for the ACK's MSN
 
@@ -20,8 +21,18 @@ type sink struct {
 // those of InfiniBand lose nothing, so a packet out of order is a violation; it is
 // counted all the same. On Ethernet packets may be missing: whoever dropped them has
 // reported it.
-func (s *sink) delivered(now unit.Time, a *port.Arrival, rec *trace.Recorder) {
+//
+// It reports whether there is something to acknowledge: not if a packet is missing
+// that will be sent again, and this one after it.
+func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder) bool {
 	f := &a.Frame
+	if ahead := (f.PSN - s.next) & psnMask; s.again && ahead != 0 {
+		if ahead <= psnMask/2 {
+			p.Lost(now, f, trace.NotInTurn)
+			return false
+		}
+		return true // it came before, and its ACK did not
+	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)})
 	if ahead := (f.PSN - s.next) & psnMask; ahead != 0 {
 		if f.Family == wire.Ethernet && ahead <= psnMask/2 {
@@ -37,6 +48,7 @@ func (s *sink) delivered(now unit.Time, a *port.Arrival, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
+	return true
 }
 
 // ack returns the ACK of the data packet that was delivered last, which echoes its mark.

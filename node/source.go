@@ -20,6 +20,7 @@ type Flow struct {
 	Window     int               // packets that may await their ACK; at least 1, on Ethernet 0
 	Start      unit.Time         // when it becomes active
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
+	Timeout    unit.Duration     // InfiniBand: packets are sent again when no ACK has come for so long; 0: never, nothing is lost
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
 	Limiter    RateLimiter       // when a packet may start
 	Controller rp.Controller
@@ -47,6 +48,7 @@ type source struct {
 	ready    unit.Time  // queued: since when
 	limited  unit.Time  // until when the limiter keeps the packet, as last answered; 0: it does not
 	inFlight int        // packets that await their ACK
+	expires  unit.Time  // when the oldest of them is sent again, and all behind it
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	rate     unit.Rate  // what the limiter was last told
 	target   targeted   // the controller, where it has a target; else nil
@@ -73,7 +75,7 @@ func newSource(f Flow, framing wire.Framing) source {
 	s.full = s.lengthOf(f.Payload)
 	s.target, _ = f.Controller.(targeted)
 	s.member, _ = f.Controller.(*member)
-	s.next.At = unit.Never
+	s.next.At, s.expires = unit.Never, unit.Never
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -102,6 +104,21 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	} else if s.member != nil {
 		s.settle(now, rec) // another flow may have changed the rate
 	}
+	if s.expires <= now {
+		s.again(now, rec)
+	}
+}
+
+// again goes back to the oldest packet that awaits its ACK: go back N, since a link
+// that lost one has lost those behind it too.
+func (s *source) again(now unit.Time, rec *trace.Recorder) {
+	s.count -= uint64(s.inFlight)
+	rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(s.inFlight)})
+	if !s.greedy || !s.active {
+		s.offered += uint64(s.inFlight) // a greedy source that is active has them anyway
+	}
+	s.inFlight, s.expires = 0, unit.Never
+	s.limited = 0
 }
 
 // take takes in an arrival: a packet, or a transfer, which is packets of full size and
@@ -178,7 +195,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := s.Controller.Deadline()
+	t := min(s.Controller.Deadline(), s.expires)
 	if a.Block == port.RateLimited {
 		t = min(t, a.Until)
 	}
@@ -210,6 +227,9 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	s.count++
 	if s.Family == wire.InfiniBand {
 		s.inFlight++
+		if s.Timeout > 0 && s.expires == unit.Never {
+			s.expires = now.Add(s.Timeout)
+		}
 	}
 	if s.offered > 0 {
 		s.offered--
@@ -219,9 +239,24 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	s.settle(now, rec)
 }
 
-// acked takes in an ACK. It is that of the oldest packet which awaits one: links are
-// lossless and keep their order, so any other is a violation; it counts all the same.
+// acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
+// that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
+// one: links are lossless and keep their order, so any other is a violation; it counts
+// all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	if s.Timeout > 0 {
+		n := (f.PSN-uint32(s.count-uint64(s.inFlight)))&psnMask + 1
+		if n > uint32(s.inFlight) {
+			return
+		}
+		s.inFlight -= int(n)
+		s.expires = unit.Never
+		if s.inFlight > 0 {
+			s.expires = now.Add(s.Timeout)
+		}
+		s.feedback(now, f, rec)
+		return
+	}
 	if oldest := uint32(s.count-uint64(s.inFlight)) & psnMask; s.inFlight == 0 || f.PSN != oldest {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}

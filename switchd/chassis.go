@@ -67,5 +67,18 @@ func (c *chassis) Apply(now unit.Time, e port.Event) {
 	}
 }
 
+// restart begins anew after the machine has lost what was in it: all links are down.
+func (c *chassis) restart(now unit.Time) {
+	c.lines = agenda.New(2 * len(c.ports))
+	c.dirty = c.dirty[:0]
+	for p, pt := range c.ports {
+		c.isDirty[p] = false
+		pt.Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
+	}
+}
+
+// resetter is a congestion point that can begin anew.
+type resetter interface{ Reset() }
+
 // Poll takes the next frame for a link.
 func (c *chassis) Poll() (port.Transmission, bool) { return c.out.Poll() }

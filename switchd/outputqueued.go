@@ -45,6 +45,7 @@ func (c *OutputQueuedConfig) pfc() bool {
 // sender there is told PAUSE.
 type OutputQueued struct {
 	chassis
+	config  OutputQueuedConfig
 	memory  memory
 	inputs  []input
 	outputs []output
@@ -105,21 +106,62 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		return nil, errors.New("this congestion point sees input buffers; a switch that queues at its outputs has none")
 	}
 	s := &OutputQueued{
-		memory: newMemory(&c, n), inputs: make([]input, n), outputs: make([]output, n), point: c.Point, free: none,
+		config: c, inputs: make([]input, n), outputs: make([]output, n), point: c.Point,
 		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
-		headers: agenda.New(n),
 	}
 	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
 		return nil, err
 	}
+	s.empty()
+	return s, nil
+}
+
+// empty makes a switch in which there is nothing.
+func (s *OutputQueued) empty() {
+	s.memory = newMemory(&s.config, len(s.ports))
 	for i := range s.inputs {
-		s.inputs[i].arriving = fifo{none, none}
-		s.outputs[i].sending = none
-		for class := range s.outputs[i].queue {
-			s.outputs[i].queue[class] = fifo{none, none}
+		s.inputs[i] = input{arriving: fifo{none, none}}
+		o := output{sending: none}
+		for class := range o.queue {
+			o.queue[class] = fifo{none, none}
+		}
+		s.outputs[i] = o
+	}
+	s.slots, s.free = s.slots[:0], none
+	s.headers = agenda.New(len(s.ports))
+}
+
+// Apply makes a change from outside.
+func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
+	if e.Kind == port.Restart {
+		s.restart(now)
+		return
+	}
+	s.chassis.Apply(now, e)
+}
+
+// restart loses all that is in the switch. A frame that is on a line is not in it any
+// more: its link goes down, and who should have received it reports it.
+func (s *OutputQueued) restart(now unit.Time) {
+	lose := func(p int, q fifo) {
+		for id := q.head; id != none; id = s.slots[id].next {
+			if in := s.slots[id].input; in != none {
+				p = int(in)
+			}
+			s.ports[p].Lost(now, &s.slots[id].frame, trace.Restarted)
 		}
 	}
-	return s, nil
+	for p := range s.inputs {
+		lose(p, s.inputs[p].arriving)
+		for lane := range s.outputs[p].queue {
+			lose(p, s.outputs[p].queue[lane])
+		}
+	}
+	s.empty()
+	s.chassis.restart(now)
+	if r, ok := s.point.(resetter); ok {
+		r.Reset()
+	}
 }
 
 // Receive takes in a frame: its header, or all of it. What follows is done by

@@ -47,6 +47,7 @@ type plant struct {
 	now      unit.Time
 	events   []trace.Event // of the switch
 	broken   []trace.Event // violations, of all
+	dropped  int           // frames, by all
 }
 
 // crossing is a frame under way.
@@ -98,12 +99,15 @@ func (p *plant) Record(e *trace.Event) {
 	violations{p}.Record(e)
 }
 
-// violations keeps broken promises.
+// violations keeps broken promises, and counts drops.
 type violations struct{ p *plant }
 
 func (v violations) Record(e *trace.Event) {
-	if e.Kind == trace.Violation {
+	switch e.Kind {
+	case trace.Violation:
 		v.p.broken = append(v.p.broken, *e)
+	case trace.Drop:
+		v.p.dropped++
 	}
 }
 

@@ -54,9 +54,8 @@ type Switch struct {
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
-		ingress: make([]ingress, n), egress: make([]egress, n), free: none, fullAt: make([]int, n),
+		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
-		headers: agenda.New(n),
 	}
 	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
 		return nil, err
@@ -69,14 +68,51 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		if c.FullAt > 0 {
 			s.fullAt[i] = min(c.FullAt, pc.Room)
 		}
-		s.egress[i].sending = none
-		for lane := range s.egress[i].queue {
-			s.egress[i].queue[lane] = fifo{none, none}
-		}
 	}
+	s.empty()
 	var err error
 	s.point, err = cp.New(c.Marking, n, &s.rec)
 	return s, err
+}
+
+// empty makes a switch in which there is nothing.
+func (s *Switch) empty() {
+	clear(s.ingress)
+	for i := range s.egress {
+		out := egress{sending: none}
+		for lane := range out.queue {
+			out.queue[lane] = fifo{none, none}
+		}
+		s.egress[i] = out
+	}
+	s.slots, s.free = s.slots[:0], none
+	s.headers = agenda.New(len(s.ports))
+}
+
+// Apply makes a change from outside.
+func (s *Switch) Apply(now unit.Time, e port.Event) {
+	if e.Kind == port.Restart {
+		s.restart(now)
+		return
+	}
+	s.chassis.Apply(now, e)
+}
+
+// restart loses all that is in the switch. A frame that is on a line is not in it any
+// more: its link goes down, and who should have received it reports it.
+func (s *Switch) restart(now unit.Time) {
+	for p := range s.ingress {
+		for _, id := range s.ingress[p].slots {
+			if sl := &s.slots[id]; sl.state != sending {
+				s.ports[p].Lost(now, &sl.frame, trace.Restarted)
+			}
+		}
+	}
+	s.empty()
+	s.chassis.restart(now)
+	if r, ok := s.point.(resetter); ok {
+		r.Reset()
+	}
 }
 
 // Receive takes in a frame, of which the header has been read. What follows from

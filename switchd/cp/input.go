@@ -155,3 +155,11 @@ func (m *InputMarking) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason
 	f.FECN = true
 	return m.why[q.Output]
 }
+
+// Reset forgets what is to be marked.
+func (m *InputMarking) Reset() {
+	clear(m.cnt2)
+	clear(m.why)
+	clear(m.found)
+	m.event = 0
+}

@@ -78,10 +78,15 @@ func NewQCN(c QCNConfig, ports int) (*QCN, error) {
 	m := &QCN{c: c, points: make([]qcnPoint, ports*8)}
 	// |Fb| is at most Qeq (2w + 1): a queue of twice Qeq that has grown by as much.
 	m.most = int64(c.Qeq)<<scaleBits + int64(c.Qeq)<<(scaleBits+1+c.Weight)
-	for i := range m.points {
-		m.points[i].left = m.interval(0)
-	}
+	m.Reset()
 	return m, nil
+}
+
+// Reset begins anew with empty queues.
+func (m *QCN) Reset() {
+	for i := range m.points {
+		m.points[i] = qcnPoint{left: m.interval(0)}
+	}
 }
 
 // Enqueue may sample f.

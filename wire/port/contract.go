@@ -58,6 +58,7 @@ const (
 	ServiceRate           // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
 	StormStart            // a pause storm: the port keeps its peer stopped, whatever its buffer says
 	StormStop             // the storm is over
+	Restart               // of a switch: all that was in it is lost, and its links are down until LinkUp
 	Deadlock              // the port was found in a cycle of waiting: its driver says so, and it reports it
 )
 
@@ -75,6 +76,8 @@ func (k EventKind) String() string {
 		return "storm-start"
 	case StormStop:
 		return "storm-stop"
+	case Restart:
+		return "restart"
 	case Deadlock:
 		return "deadlock"
 	default:

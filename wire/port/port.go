@@ -132,6 +132,9 @@ func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)})
 }
 
+// Lost reports a frame that was in the machine's memory, and is gone with it.
+func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) { p.drop(now, f, why) }
+
 // Discard frees a frame that Receive has passed and that nobody wants. On Ethernet
 // it has not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
@@ -262,6 +265,18 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		}
 		p.since = unit.Never
 		p.restart()
+	case Restart:
+		p.since = unit.Never
+		for lane := range p.credit {
+			if c := &p.credit[lane]; c.used > 0 {
+				c.used = 0
+				p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: uint8(lane)})
+			}
+		}
+		p.restart()
+		if p.pause != nil {
+			p.pause.stopped = 0 // what it was short of is free
+		}
 	case LinkUp:
 		if !p.down() {
 			return

@@ -66,12 +66,15 @@ const (
 	// Limit: the reaction point of Flow, one that has a target, changed its rate. A is the
 	// rate, B the target, in bits per second.
 	Limit
+	// Timeout: the ACK of the oldest packet of Flow that awaits one did not come in time;
+	// it is PSN, and A packets are sent again.
+	Timeout
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "timeout", "violation"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {
@@ -99,9 +102,11 @@ const (
 	SentPaused            // violated: a frame was sent while the peer had said PAUSE
 	BufferFull            // dropped: no room, where no flow control promises it
 	LinkWasDown           // dropped: the link went down while the frame was under way
+	Restarted             // dropped: it was in a switch that was restarted
+	NotInTurn             // dropped: a packet before it is missing, and will be sent again
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

@@ -1,0 +1,142 @@
+package node_test
+
+import (
+	"testing"
+
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// lossy joins two endpoints by a link that loses what it is told to, and lets model
+// time pass until end. It returns what happened at the source and at the sink.
+func lossy(t *testing.T, window int, timeout unit.Duration, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+	t.Helper()
+	const rate = 8e9 * unit.BitPerSecond
+	law, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 1, Length: 2068})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Window: window, Stop: unit.Never, Timeout: timeout, Limiter: node.NewInterPacketDelay(rate), Controller: law}
+	a, errA := node.New(node.Config{LID: 1, Port: paperPort(), Flows: []node.Flow{flow}}, &source)
+	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []uint32{7}, Again: timeout > 0}, &sink)
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	type crossing struct {
+		due unit.Time
+		a   port.Arrival
+	}
+	var way [2][]crossing
+	ends := [2]*node.Endpoint{a, b}
+	n := 0
+	for now := unit.Time(0); ; {
+		next := min(a.Deadline(), b.Deadline())
+		for _, w := range way {
+			if len(w) > 0 {
+				next = min(next, w[0].due)
+			}
+		}
+		if now = max(now, next); now > end {
+			return source, sink
+		}
+		for i := range way {
+			for len(way[i]) > 0 && way[i][0].due <= now {
+				ends[1-i].Receive(now, 0, way[i][0].a)
+				way[i] = way[i][1:]
+			}
+		}
+		for i, e := range ends {
+			e.Advance(now)
+			for {
+				tr, ok := e.Poll()
+				if !ok {
+					break
+				}
+				if tr.Frame.Kind != wire.FlowControl {
+					n++
+					if lose(n, &tr.Frame) {
+						continue
+					}
+				}
+				way[i] = append(way[i], crossing{tr.Due, port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}})
+			}
+		}
+	}
+}
+
+// events keeps what is reported.
+type events []trace.Event
+
+func (l *events) Record(e *trace.Event) { *l = append(*l, *e) }
+
+// inTurn checks that packets were delivered one after another, none twice, none
+// missing, and returns how many.
+func (l events) inTurn(t *testing.T) (n uint32) {
+	t.Helper()
+	for _, e := range l {
+		if e.Kind == trace.Deliver {
+			if e.PSN != n {
+				t.Fatalf("packet %d was delivered where %d was due", e.PSN, n)
+			}
+			n++
+		}
+	}
+	return n
+}
+
+func (l events) count(k trace.Kind) (n int) {
+	for _, e := range l {
+		if e.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// A packet that is lost, or its ACK, is sent again after the timeout, and all behind it:
+// what is delivered is whole and in its order.
+func TestTimeoutSendsAgain(t *testing.T) {
+	const timeout = 50 * unit.Microsecond
+	for name, lose := range map[string]func(n int, f *wire.Frame) bool{
+		"a packet":           func(n int, f *wire.Frame) bool { return f.Kind == wire.Data && n == 21 },
+		"an ACK":             func(n int, f *wire.Frame) bool { return f.Kind == wire.Ack && n > 20 && n < 24 },
+		"a stretch":          func(n int, f *wire.Frame) bool { return n > 20 && n < 40 },
+		"one in seven":       func(n int, f *wire.Frame) bool { return n%7 == 6 },
+		"an ACK and another": func(n int, f *wire.Frame) bool { return n == 22 || n == 31 },
+	} {
+		for _, window := range []int{1, 4} {
+			source, sink := lossy(t, window, timeout, unit.Time(3*unit.Millisecond), lose)
+			n := sink.inTurn(t)
+			again := source.count(trace.Timeout)
+			// A later ACK is for earlier packets too.
+			if n < 50 || again == 0 && !(name == "an ACK" && window > 1) {
+				t.Errorf("%s, window %d: %d packets were delivered, %d timeouts", name, window, n, again)
+			}
+			if v := source.count(trace.Violation) + sink.count(trace.Violation); v > 0 {
+				t.Errorf("%s, window %d: %d violations: a loss is none where packets are sent again", name, window, v)
+			}
+		}
+	}
+}
+
+// Where nothing is lost nothing is sent again, and the timeout changes nothing.
+func TestTimeoutWithoutLoss(t *testing.T) {
+	keep := func(int, *wire.Frame) bool { return false }
+	plain, _ := lossy(t, 2, 0, unit.Time(unit.Millisecond), keep)
+	source, sink := lossy(t, 2, 50*unit.Microsecond, unit.Time(unit.Millisecond), keep)
+	if len(source) != len(plain) || source.count(trace.Timeout) != 0 || sink.inTurn(t) < 400 {
+		t.Errorf("%d events with a timeout, %d without; %d timeouts, %d delivered", len(source), len(plain), source.count(trace.Timeout), sink.inTurn(t))
+	}
+}
+
+// Without a timeout the window stays closed for ever once a packet is lost.
+func TestNoTimeoutWaitsForEver(t *testing.T) {
+	_, sink := lossy(t, 1, 0, unit.Time(3*unit.Millisecond), func(n int, f *wire.Frame) bool { return n == 21 })
+	if n := sink.inTurn(t); n != 10 {
+		t.Errorf("%d packets were delivered, want the 10 before the loss", n)
+	}
+}
