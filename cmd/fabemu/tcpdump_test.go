@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/emu/netns"
+)
+
+// listen starts a real tcpdump that writes to a file, and returns when it listens.
+// The function that it returns ends it, once nothing more comes, and says how many
+// packets the kernel kept from it.
+func listen(t *testing.T, path string, args ...string) (end func() (dropped string)) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := exec.Command(args[0], append(args[1:], "-U", "--immediate-mode", "-B", "16384", "-w", "-")...)
+	c.Stdout = file
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var words bytes.Buffer
+	for b := make([]byte, 1); !strings.Contains(words.String(), "listening on"); words.Write(b) {
+		if _, err := said.Read(b); err != nil {
+			t.Fatalf("%q: %v\n%s", args, c.Wait(), words.String())
+		}
+	}
+	return func() string {
+		for last := int64(-1); ; time.Sleep(300 * time.Millisecond) {
+			info, err := os.Stat(path)
+			if err != nil || info.Size() == last {
+				break
+			}
+			last = info.Size()
+		}
+		c.Process.Signal(syscall.SIGINT)
+		rest, _ := io.ReadAll(said)
+		c.Wait()
+		found := regexp.MustCompile(`(\d+) packets? dropped by kernel`).FindSubmatch(rest)
+		if found == nil {
+			t.Fatalf("tcpdump: %s", rest)
+		}
+		return string(found[1])
+	}
+}
+
+// tools skips a test that needs programs which are not there.
+func tools(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("there is no %s", name)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("tcpdump needs root")
+	}
+}
+
+const capturedScenario = `
+name: captured
+model: {duration: 200us}
+wall: {dilation: 1000}
+defaults:
+  link: {rate: 1GB/s, buffer: 2 packets}
+  switch: {marking: {scheme: input-output, threshold: 1}}
+switches: {S: {}}
+endpoints: ["A[1-2]", B]
+links: ["A[1-2] - S", {name: root, between: S - B}]
+flows: [{name: all, from: "A[1-2]", to: B}]
+`
+
+// dumped prints a capture with --check.
+func dumped(t *testing.T, path string) (string, error) {
+	t.Helper()
+	out, err := exec.Command(binary, "dump", "--check", path).CombinedOutput()
+	return string(out), err
+}
+
+// What tcpdump sees of a run on the loopback interface is, frame for frame, what the
+// capture of the run has, and proves that all was right.
+func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
+	tools(t, "tcpdump")
+	dir := t.TempDir()
+	scenario := filepath.Join(dir, "captured.yaml")
+	if err := os.WriteFile(scenario, []byte(capturedScenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for try := range 5 { // somebody may have the ports
+		port := 20000 + (os.Getpid()*16+try*4001)%10000
+		links, out := filepath.Join(dir, fmt.Sprintf("links%d.pcap", try)), filepath.Join(dir, fmt.Sprintf("out%d", try))
+		end := listen(t, links, "tcpdump", "-i", "lo", "udp", "portrange", fmt.Sprintf("%d-%d", port, port+5))
+		said, err := exec.Command(binary, "run", "--pcap", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
+		dropped := end()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == exitMistake {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		if dropped != "0" {
+			t.Logf("the kernel kept %s packets from tcpdump: there is nothing to compare", dropped)
+			return
+		}
+		ours, err := dumped(t, filepath.Join(out, "fabric.pcapng"))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, ours)
+		}
+		theirs, err := dumped(t, links)
+		if err != nil || !regexp.MustCompile(`credit +[1-9]\d+ frames .* all right`).MatchString(theirs) || !regexp.MustCompile(`sequence +[1-9]\d+ numbers .* all right`).MatchString(theirs) {
+			t.Errorf("%v\n%s", err, theirs)
+		}
+		names := regexp.MustCompile(`flow=all\.A(\d)`) // tcpdump's has no names: A1 has queue pair 2
+		frames := func(text string) map[string]int {
+			count := map[string]int{}
+			for _, m := range regexp.MustCompile(`  start   (\S.*? bytes=\d+)`).FindAllStringSubmatch(text, -1) {
+				count[names.ReplaceAllStringFunc(m[1], func(s string) string { return fmt.Sprintf("qp=%d", s[len(s)-1]-'1'+2) })]++
+			}
+			return count
+		}
+		want, got := frames(ours), frames(theirs)
+		if len(want) < 100 {
+			t.Errorf("only %d kinds of frames in\n%s", len(want), ours)
+		}
+		for f, n := range want {
+			if got[f] != n {
+				t.Errorf("%s: %d times on the loopback interface, %d times in the capture", f, got[f], n)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d kinds of frames on the loopback interface, %d in the capture", len(got), len(want))
+		}
+		return
+	}
+	t.Fatal("five times others had the ports")
+}
+
+// The same on a port of a run over veth pairs, while it goes on.
+func TestTcpdumpOfARunOverVeth(t *testing.T) {
+	tools(t, "tcpdump", "ip")
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	r := startVeth(t)
+	defer func() {
+		r.Process.Signal(os.Interrupt)
+		r.Wait()
+	}()
+	id := ""
+	r.await(t, "the namespace of B", func() bool {
+		id = r.id()
+		return id != "" && exec.Command("ip", "-n", "fabemu-"+id+"-B", "link", "show", "fab0", "up").Run() == nil
+	})
+	path := filepath.Join(t.TempDir(), "links.pcap")
+	end := listen(t, path, "ip", "netns", "exec", "fabemu-"+id+"-B", "tcpdump", "-i", "fab0", "-c", "40")
+	for stop := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if info, err := os.Stat(path); err == nil && info.Size() > 10_000 {
+			break
+		}
+		if time.Now().After(stop) {
+			t.Fatalf("nothing comes\n%s", r.said.String())
+		}
+	}
+	end()
+	out, err := dumped(t, path)
+	if err != nil || !strings.Contains(out, " data qp=") || !strings.Contains(out, " fcp lane=") || strings.Contains(out, "other: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
