@@ -16,7 +16,9 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
 	"fabemu/wire/link"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 // Placement says where machines live in a wall run.
@@ -96,16 +98,16 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 		s.Command = []string{"/proc/self/exe", command}
 		for _, m := range p.machines {
 			file.Machines = append(file.Machines, r.fabric.Machines[m].Name)
-			for _, port := range r.fabric.Machines[m].Ports {
-				end := proc.End{Link: r.fabric.Wires[port.Wire].Name, Wire: port.Wire, End: port.End, Kind: string(r.options.Link)}
+			for _, at := range r.fabric.Machines[m].Ports {
+				end := proc.End{Link: r.fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(r.options.Link)}
 				if l == nil {
 					first := firstPort
 					if r.scenario.Wall.UDPPort != 0 {
 						first = r.scenario.Wall.UDPPort
 					}
-					end.Port, end.Peer = first+2*port.Wire+port.End, first+2*port.Wire+1-port.End
+					end.Port, end.Peer = first+2*at.Wire+at.End, first+2*at.Wire+1-at.End
 				} else {
-					f, ok := l.ends[port.Wire][port.End].(link.File)
+					f, ok := l.ends[at.Wire][at.End].(link.File)
 					if !ok {
 						return nil, mistakef("a %s link cannot be handed to another process", r.options.Link)
 					}
@@ -171,6 +173,8 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 		}
 	}()
 	c.Sink, c.Progress = sink, f.Progress
+	c.Restarts = r.restarts(f, c)
+	c.Dilation = r.scenario.Wall.Dilation
 	c.Hold = r.options.Events != nil // a log has its order
 	cpu := startCPUMeter()
 	out, err := c.Run(ctx)
@@ -184,6 +188,21 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 	r.moments = momentsOf(out.Timing)
 	figures.ForeignCPUs = cpu.foreign()
 	return figures, err
+}
+
+// restarts returns which parts are killed and started again, and when.
+func (r *run) restarts(f *drive.Fabric, c *proc.Conductor) (list []proc.Restart) {
+	for _, change := range f.Changes {
+		if change.Event.Kind != port.Restart {
+			continue
+		}
+		for i := range c.Seats {
+			if c.Seats[i].File.Part == r.fabric.Machines[change.Machine].Name {
+				list = append(list, proc.Restart{Seat: i, At: change.At})
+			}
+		}
+	}
+	return list
 }
 
 // Dry writes the files of the parts of a run into a directory, for parts that are
@@ -266,7 +285,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	r := &run{scenario: s, fabric: fabric}
 	d := drive.Part{
 		Dilation: file.Dilation, Epoch: epoch, Links: ends.ends, Longest: r.longest(), Actual: file.Timing == string(ActualTiming),
-		Idle: p.Idle,
+		From: unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
 		Settle: func() error {
 			if err := p.Ended(); err != nil {
 				return err

@@ -39,6 +39,10 @@ type Part struct {
 	// Idle, if not nil, is called before the part goes to sleep: what it reports can
 	// be sent then.
 	Idle func(now unit.Time) error
+	// From is when this part begins: 0, or the instant at which its machine is restarted.
+	// Incarnation is how often that has happened before.
+	From        unit.Time
+	Incarnation uint16
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
 	// have come to theirs: what has not arrived then is lost.
 	Settle func() error
@@ -78,6 +82,8 @@ type partRun struct {
 // end is what a part knows of a path of which it has one end.
 type end struct {
 	seq        uint32 // of the next datagram
+	sender     uint16 // incarnation of the process that sends, where that is another
+	known      bool   // sender and seq are
 	sent, came int64
 }
 
@@ -105,7 +111,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		}
 	}
 	for _, c := range f.Changes {
-		if f.Machines[c.Machine] != nil {
+		if f.Machines[c.Machine] != nil && c.At >= p.From {
 			changes = append(changes, c)
 		}
 	}
@@ -124,6 +130,17 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	o.late.packet, o.late.told = p.Longest, r.told
 	r.momentEnd = f.End / moments
 	r.moment = &r.Moments[0]
+	for m, machine := range f.Machines {
+		if machine != nil && p.From > 0 {
+			r.told[m] = p.From
+			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
+		}
+	}
+	if p.From == 0 {
+		for i := range r.ends {
+			r.ends[i].known = true
+		}
+	}
 	if err := r.join(f); err != nil {
 		return nil, nil, err
 	}
@@ -275,24 +292,32 @@ func (r *partRun) take(slot int) error {
 		if n == 0 {
 			return nil
 		}
-		seq, due, a, err := decodeDue(r.in[:n], p, r.fabric.Run)
+		t, a, err := decodeAny(r.in[:n], p, r.fabric.Run)
 		if err != nil {
 			r.refuse(err)
 			continue
 		}
-		ahead := seq - e.seq
+		switch newer := int16(t.Incarnation - e.sender); {
+		case newer < 0:
+			r.Foreign++ // of a process that is no more
+			continue
+		case newer > 0 || !e.known:
+			e.sender, e.seq = t.Incarnation, t.Seq // it began anew, or we have
+		}
+		e.known = true
+		ahead := t.Seq - e.seq
 		if ahead >= 1<<31 {
 			r.Foreign++ // seen before
 			continue
 		}
 		r.Lost += int64(ahead)
-		e.seq = seq + 1
+		e.seq = t.Seq + 1
 		e.came++
 		r.Received++
 		f := p.push()
-		f.due, f.arrival, f.arrived = due, a, true
+		f.due, f.arrival, f.arrived = t.Due, a, true
 		if p.count == 1 {
-			r.agenda.Set(slot, due)
+			r.agenda.Set(slot, t.Due)
 		}
 	}
 }
@@ -307,7 +332,7 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 		return r.transmit(m, tr)
 	}
 	p := &r.paths[slot]
-	r.buf = encode(r.buf[:0], tr, p, e.seq, r.fabric.Run)
+	r.buf = encodeAs(r.buf[:0], tr, p, r.part.Incarnation, e.seq, r.fabric.Run)
 	e.seq++
 	return r.depart(p, route, tr)
 }

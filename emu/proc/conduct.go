@@ -37,12 +37,21 @@ type Seat struct {
 type Conductor struct {
 	Seats    []Seat
 	Machines int                        // of the fabric
+	Dilation int64                      // wall time per model time; for Restarts
+	Restarts []Restart                  // in the order of their instants
 	Control  string                     // path of the socket for parts that are started by hand
 	Sink     trace.Sink                 // is told what all machines report, merged by time
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
+}
+
+// Restart kills the process of a part at an instant of model time and starts another
+// one for it, which begins at that instant.
+type Restart struct {
+	Seat int
+	At   unit.Time
 }
 
 // Outcome is what came of a run.
@@ -89,6 +98,11 @@ type seat struct {
 	now                unit.Time // nothing earlier will be reported any more
 	late               int64
 	queue              []trace.Event
+
+	restarted bool             // at least once: what its processes before had to report is lost
+	told      map[int32]uint32 // number of the next event of each machine
+	base      map[int32]uint32 // what is added to those of the process that runs now
+	talk      int              // tells the connection of this process from those of the ones before
 }
 
 // news is something that a part has said, or that has become of it.
@@ -97,6 +111,7 @@ type news struct {
 	kind    kind
 	payload []byte
 	err     error
+	talk    int           // which process of the seat has said it
 	conn    net.Conn      // joined: the connection
 	in      *bufio.Reader // and what reads it
 }
@@ -114,6 +129,8 @@ type conduct struct {
 	*Conductor
 	seats []*seat
 	news  chan news
+	epoch int64 // wall time of model time 0; 0: not yet
+	next  int   // of Restarts
 	quit  chan struct{}
 }
 
@@ -124,7 +141,7 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{})}
 	defer close(r.quit)
 	for i := range c.Seats {
-		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i})
+		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i, told: make(map[int32]uint32), base: make(map[int32]uint32)})
 	}
 	err := r.begin(ctx)
 	if err == nil {
@@ -205,13 +222,56 @@ func (r *conduct) begin(ctx context.Context) error {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
 		return fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
 	}
-	epoch := binary.BigEndian.AppendUint64(nil, uint64(ts.Nano()+lead.Nanoseconds()))
+	r.epoch = ts.Nano() + lead.Nanoseconds()
 	for _, s := range r.seats {
-		if err := write(s.conn, begin, epoch); err != nil {
+		if err := r.tellEpoch(s); err != nil {
 			return r.death(s, err)
 		}
 	}
 	return nil
+}
+
+// tellEpoch lets a part begin.
+func (r *conduct) tellEpoch(s *seat) error {
+	return write(s.conn, begin, binary.BigEndian.AppendUint64(nil, uint64(r.epoch)))
+}
+
+// restart kills the process of a part, and starts another one.
+func (r *conduct) restart(x Restart) error {
+	s := r.seats[x.Seat]
+	if s.ByHand {
+		return fmt.Errorf("%s is to be restarted, but was started by hand: the run cannot kill it", s.File.Part)
+	}
+	old := s.command
+	if old == nil {
+		return nil // it has died; who hears of it says so
+	}
+	s.talk++ // what the one before still says is not heard any more
+	s.restarted, s.ready = true, false
+	if err := old.Process.Kill(); err != nil {
+		return fmt.Errorf("restart the process of %s: %w", s.File.Part, err)
+	}
+	s.conn.Close()
+	for m, n := range s.told {
+		s.base[m] = n
+	}
+	s.File.FromPs, s.File.Incarnation = int64(x.At), s.File.Incarnation+1
+	if err := s.File.Write(s.Path); err != nil {
+		return err
+	}
+	os.Remove(filepath.Join(filepath.Dir(s.Path), s.File.Status)) // the one that was killed could not
+	return r.start(s)
+}
+
+// untilRestart returns how long it is until the next restart.
+func (r *conduct) untilRestart() time.Duration {
+	if r.next == len(r.Restarts) {
+		return 1<<62 - 1
+	}
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it has worked before
+	t := int64(r.Restarts[r.next].At)
+	return time.Duration(r.epoch + t/1000*r.Dilation + t%1000*r.Dilation/1000 - ts.Nano())
 }
 
 // start starts a part.
@@ -228,7 +288,11 @@ func (r *conduct) start(s *seat) error {
 		return err
 	}
 	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
-	log, err := os.Create(s.log)
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if s.restarted {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	}
+	log, err := os.OpenFile(s.log, flags, 0o666)
 	if err != nil {
 		conn.Close()
 		return err
@@ -248,9 +312,10 @@ func (r *conduct) start(s *seat) error {
 	}
 	s.command = c
 	r.listen(s, conn, bufio.NewReader(conn))
+	talk := s.talk
 	go func() {
 		err := c.Wait()
-		r.tell(news{seat: s.index, kind: exited, err: err})
+		r.tell(news{seat: s.index, kind: exited, err: err, talk: talk})
 	}()
 	if r.Started != nil {
 		r.Started(s.File.Part, c.Process.Pid)
@@ -289,14 +354,15 @@ func (r *conduct) admit(l net.Listener) {
 // listen hears what a part says.
 func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
+	talk := s.talk
 	go func() {
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.tell(news{seat: s.index, kind: gone, err: err})
+				r.tell(news{seat: s.index, kind: gone, err: err, talk: talk})
 				return
 			}
-			r.tell(news{seat: s.index, kind: k, payload: b})
+			r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
 		}
 	}()
 }
@@ -329,10 +395,18 @@ func (r *conduct) play(ctx context.Context) error {
 				}
 			}
 		}
+		restart := time.NewTimer(r.untilRestart())
 		select {
 		case <-ctx.Done():
+			restart.Stop()
 			return ctx.Err()
+		case <-restart.C:
+			r.next++
+			if err := r.restart(r.Restarts[r.next-1]); err != nil {
+				return err
+			}
 		case n := <-r.news:
+			restart.Stop()
 			if err := r.hear(n); err != nil {
 				return err
 			}
@@ -344,6 +418,9 @@ func (r *conduct) play(ctx context.Context) error {
 // hear takes news in. The error ends the run.
 func (r *conduct) hear(n news) error {
 	s := r.seats[n.seat]
+	if n.talk != s.talk {
+		return nil // of a process that was killed on purpose
+	}
 	switch n.kind {
 	case hello, joined:
 		var hi greeting
@@ -354,13 +431,17 @@ func (r *conduct) hear(n news) error {
 		if n.kind == joined {
 			r.listen(s, n.conn, n.in)
 		}
+		if r.epoch != 0 {
+			if err := r.tellEpoch(s); err != nil {
+				return r.death(s, err)
+			}
+		}
 	case events:
 		now, late, list, err := parseEvents(n.payload, r.Machines)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.File.Part, err)
 		}
-		s.queue = append(s.queue, list...)
-		s.now, s.late = max(s.now, now), late
+		s.take(now, late, list)
 	case ended:
 		s.ended, s.now = true, unit.Never
 	case done:
@@ -383,6 +464,18 @@ func (r *conduct) hear(n news) error {
 	return nil
 }
 
+// take takes in what a part has reported. A process that was started anew counts its
+// events from 0; here they go on.
+func (s *seat) take(now unit.Time, late int64, list []trace.Event) {
+	for i := range list {
+		e := &list[i]
+		e.Seq += s.base[e.Machine]
+		s.told[e.Machine] = e.Seq + 1
+	}
+	s.queue = append(s.queue, list...)
+	s.now, s.late = max(s.now, now), late
+}
+
 // stateOf says how a process has ended.
 func stateOf(err error) string {
 	if err == nil {
@@ -397,7 +490,7 @@ func (r *conduct) death(s *seat, cause error) error {
 	for limit := time.After(endTimeout); s.command != nil; {
 		select {
 		case n := <-r.news:
-			if n.kind == exited {
+			if n.kind == exited && n.talk == r.seats[n.seat].talk {
 				r.seats[n.seat].command, r.seats[n.seat].state = nil, stateOf(n.err)
 			}
 			continue
@@ -444,13 +537,15 @@ func (r *conduct) dismiss() error {
 		select {
 		case n := <-r.news:
 			s := r.seats[n.seat]
+			if n.talk != s.talk {
+				continue
+			}
 			switch n.kind {
 			case exited:
 				s.command, s.state = nil, stateOf(n.err)
 			case events:
 				if now, late, list, err := parseEvents(n.payload, r.Machines); err == nil {
-					s.queue = append(s.queue, list...)
-					s.now, s.late = max(s.now, now), late
+					s.take(now, late, list)
 				}
 			case done:
 				s.report = &Report{}
@@ -509,9 +604,16 @@ func (r *conduct) merge(all bool) unit.Time {
 	return until
 }
 
-// missing returns how many datagrams were sent and did not arrive, over all links.
+// missing returns how many datagrams were sent and did not arrive, over all links but
+// those of parts that were restarted: what their processes before had counted is lost.
 func (r *conduct) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
+	unknown := map[int]bool{} // by wire
+	for _, s := range r.seats {
+		for _, end := range s.File.Links {
+			unknown[end.Wire] = unknown[end.Wire] || s.restarted
+		}
+	}
 	for _, s := range r.seats {
 		for _, t := range s.report.Traffic {
 			if t.Sent >= 0 {
@@ -523,7 +625,9 @@ func (r *conduct) missing() (lost int64) {
 		}
 	}
 	for path, n := range sent {
-		lost += n - came[path]
+		if !unknown[path/2] {
+			lost += n - came[path]
+		}
 	}
 	return lost
 }

@@ -20,6 +20,10 @@ type File struct {
 	Control  string   `json:"control"` // socket of the conductor, from the directory of this file
 	Status   string   `json:"status"`  // socket on which the part says how it is
 	Links    []End    `json:"links"`
+
+	// Of a part that was started anew: when, in model time, and how often before.
+	FromPs      int64  `json:"from_ps,omitempty"`
+	Incarnation uint16 `json:"incarnation,omitempty"`
 }
 
 // End is one end of a link at a machine of the part. It is a socket that was handed
