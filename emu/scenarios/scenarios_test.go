@@ -79,7 +79,7 @@ func TestHPL2002(t *testing.T) {
 	for fig, want := range marking {
 		t.Run(fig, func(t *testing.T) {
 			s := load(t, "hpl2002/"+fig)
-			want.Exceeds, want.Counts = ">=", "waiting"
+			want.Exceeds, want.Counts, want.Selection = ">=", "waiting", "counters"
 			for _, sw := range s.Switches {
 				if diff := cmp.Diff(want, sw.Marking); diff != "" {
 					t.Errorf("switch %s (-want +got):\n%s", sw.Name, diff)
