@@ -65,6 +65,12 @@ func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expres
 
 // figures returns each expression over the interval of the claims.
 func figures(t *testing.T, r *Result, expressions []string) []float64 {
+	return figuresOver(t, r, expressions, during)
+}
+
+// figuresOver returns each expression over an interval.
+func figuresOver(t *testing.T, r *Result, expressions []string, during [2]unit.Time) []float64 {
+	t.Helper()
 	list := make([]float64, len(expressions))
 	for i, e := range expressions {
 		m, err := metrics.Compile(e, r.Metrics.Fabric())

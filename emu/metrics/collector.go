@@ -16,16 +16,19 @@ import (
 // The counters of a port. The first group belongs to the line that leaves it,
 // inOccupancy to the buffer behind it.
 const (
-	outBytes    = iota // data on the line, headers included
-	outFrames          // data frames
-	outMarked          // data frames that were marked as they left
-	outAcks            // ACK frames
-	outControl         // flow control packets
-	inOccupancy        // blocks in the buffer, times picoseconds
-	outQueue           // bytes that wait for the line, times 1024 picoseconds
-	outLongest         // not a counter: the most bytes that waited since the last edge
-	outStall           // picoseconds by port.Block, from here on
-	portColumns = outStall + port.Blocks
+	outBytes     = iota // data on the line, headers included
+	outFrames           // data frames
+	outMarked           // data frames that were marked as they left
+	outAcks             // ACK frames
+	outControl          // flow control packets
+	inOccupancy         // blocks in the buffer, times picoseconds
+	outQueue            // bytes that wait for the line, times 1024 picoseconds
+	outLongest          // not a counter: the most bytes that waited since the last edge
+	outPaused           // picoseconds for which the peer had a priority stopped
+	outDeadlocks        // cycles of waiting that were found to go through the line
+	inDrops             // frames that came and were discarded
+	outStall            // picoseconds by port.Block, from here on
+	portColumns  = outStall + port.Blocks
 )
 
 // The counters of a flow.
@@ -37,6 +40,7 @@ const (
 	flowFb              // sum of their quantised feedback
 	flowLimit           // not a counter but a state: the rate of the source in bits per second
 	flowTarget          // the same of the rate that its reaction point wants back
+	flowDrops           // data frames that were discarded on the way
 	flowStall           // picoseconds by port.Block, from here on
 	flowColumns  = flowStall + port.Blocks
 )
@@ -79,11 +83,15 @@ type Collector struct {
 type portState struct {
 	since     unit.Time // inOccupancy is counted up to here
 	blocked   unit.Time // outStall is counted up to here
-	occupancy int64     // blocks in the buffer since then
+	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
 	most      int64
-	changed   unit.Time  // outQueue is counted up to here
-	queue     int64      // bytes that wait for the line since then
-	block     port.Block // what has held the line back since then
+	lanes     []int64       // Ethernet: occupancy by priority; PAUSE has the first only
+	told      unit.Time     // outPaused is counted up to here
+	until     []unit.Time   // Ethernet: until when the peer has stopped each priority; PAUSE has the first only
+	quantum   unit.Duration // Ethernet: at the rate of the line
+	changed   unit.Time     // outQueue is counted up to here
+	queue     int64         // bytes that wait for the line since then
+	block     port.Block    // what has held the line back since then
 	marks     [reasons]int64
 	triggers  [reasons]int64
 }
@@ -129,6 +137,21 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.flows = make([]flowState, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
+	}
+	for w := range f.Wires {
+		classes := 1
+		switch f.Wires[w].Link.FlowControl {
+		case "pfc":
+			classes = port.Priorities
+		case "pause", "none":
+		default:
+			continue
+		}
+		for _, end := range f.Wires[w].Ends {
+			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+			p.lanes, p.until = make([]int64, classes), make([]unit.Time, classes)
+			p.quantum = f.Wires[w].Link.Rate.Serialise(wire.Quantum / 8)
+		}
 	}
 	for i := range c.flows {
 		c.flows[i].block = port.Idle
@@ -176,13 +199,14 @@ func (c *Collector) count(e *trace.Event) {
 			c.now[at+outControl]++
 		}
 	case trace.Arrive:
-		if kind, _, _ := trace.FrameOf(e.A); e.Lane == 0 && kind == wire.Data {
+		switch kind, _, _ := trace.FrameOf(e.A); kind {
+		case wire.Data:
 			c.occupy(e)
+		case wire.Pause, wire.PriorityPause:
+			c.pause(e, kind)
 		}
 	case trace.Release:
-		if e.Lane == 0 {
-			c.occupy(e)
-		}
+		c.occupy(e)
 	case trace.Deliver:
 		if at, ok := c.flow(e); ok {
 			c.now[at+flowBytes] += int64(e.Bytes)
@@ -233,14 +257,65 @@ func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
 }
 
-// occupy notes that the buffer of e's port holds e.B blocks from now on.
+// occupy notes that the buffer of e's port holds e.B blocks from now on; on Ethernet
+// bytes, with PFC of the priority of e.
 func (c *Collector) occupy(e *trace.Event) {
 	p := &c.ports[c.first[e.Machine]+int32(e.Port)]
-	c.now[c.port(e)+inOccupancy] += p.occupancy * int64(e.At-p.since)
-	p.occupancy, p.since = e.B, e.At
-	if e.B > p.most {
-		p.most = e.B
+	holds, ok := p.holds(e)
+	if !ok {
+		return
 	}
+	c.now[c.port(e)+inOccupancy] += p.occupancy * int64(e.At-p.since)
+	p.occupancy, p.since = holds, e.At
+	if p.lanes != nil {
+		p.lanes[int(e.Lane)%len(p.lanes)] = e.B
+	}
+	if holds > p.most {
+		p.most = holds
+	}
+}
+
+// holds returns how much the buffer of a port holds after e, which tells it of one lane;
+// not ok where it is of a lane that is not counted.
+func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
+	if p.lanes == nil {
+		return e.B, e.Lane == 0
+	}
+	return p.occupancy + e.B - p.lanes[int(e.Lane)%len(p.lanes)], true
+}
+
+// pause notes what the peer of e's port has said: for how many quanta to stop, and with
+// PFC which priorities.
+func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
+	p := &c.ports[c.first[e.Machine]+int32(e.Port)]
+	if p.until == nil {
+		return
+	}
+	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
+	p.told = max(p.told, e.At)
+	until := e.At.Add(unit.Duration(e.B) * p.quantum)
+	if kind == wire.Pause {
+		p.until[0] = until
+		return
+	}
+	spoken, stopped := trace.ClassesOf(e.PSN)
+	for class := range p.until {
+		if spoken>>class&1 == 1 {
+			p.until[class] = e.At
+			if stopped>>class&1 == 1 {
+				p.until[class] = until
+			}
+		}
+	}
+}
+
+// pausedUp returns how long the line was stopped since it was last counted, up to t.
+func (p *portState) pausedUp(t unit.Time) int64 {
+	last := unit.Time(0)
+	for _, u := range p.until {
+		last = max(last, u)
+	}
+	return max(int64(min(t, last)-p.told), 0)
 }
 
 // queueShift scales the time for which bytes wait, so that it fits into 64 bits for
@@ -303,6 +378,16 @@ func (c *Collector) rare(e *trace.Event) {
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++
+		c.now[c.port(e)+inDrops]++
+		if at, ok := c.flow(e); ok {
+			c.now[at+flowDrops]++
+		}
+	case trace.Deadlock:
+		c.now[c.port(e)+outDeadlocks]++
+	case trace.Control:
+		if p := &c.ports[c.first[e.Machine]+int32(e.Port)]; port.EventKind(e.A) == port.RateChange && p.quantum > 0 {
+			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
+		}
 	case trace.Violation:
 		c.violated++
 		if len(c.violations) < maxViolations {
@@ -341,6 +426,10 @@ func (c *Collector) settle(t unit.Time) {
 		p, at := &c.ports[i], i*portColumns
 		c.now[at+inOccupancy] += p.occupancy * int64(t-p.since)
 		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
+		if p.until != nil {
+			c.now[at+outPaused] += p.pausedUp(t)
+			p.told = t
+		}
 		c.now[at+outQueue] += p.queue * int64(t-p.changed) >> queueShift
 		p.since, p.blocked, p.changed = t, t, t
 	}
@@ -360,10 +449,13 @@ func (c *Collector) late(e *trace.Event) {
 	oldColumn, newColumn, oldWeight, newWeight := -1, -1, int64(0), int64(0)
 	longest, shift := -1, 0
 	switch data, _, _ := trace.FrameOf(e.A); {
-	case e.Kind == trace.Release && e.Lane == 0, e.Kind == trace.Arrive && e.Lane == 0 && data == wire.Data:
-		oldColumn = c.port(e) + inOccupancy
-		newColumn = oldColumn
-		oldWeight, newWeight = c.ports[c.first[e.Machine]+int32(e.Port)].occupancy, e.B
+	case e.Kind == trace.Release, e.Kind == trace.Arrive && data == wire.Data:
+		p := &c.ports[c.first[e.Machine]+int32(e.Port)]
+		if holds, ok := p.holds(e); ok {
+			oldColumn = c.port(e) + inOccupancy
+			newColumn = oldColumn
+			oldWeight, newWeight = p.occupancy, holds
+		}
 	case e.Kind == trace.Queue:
 		oldColumn, longest, shift = c.port(e)+outQueue, c.port(e)+outLongest, queueShift
 		newColumn = oldColumn

@@ -38,6 +38,10 @@ const (
 	transfers
 	meanCompletion
 	longestCompletion
+	lateCompletion
+	drops
+	paused
+	deadlocks
 	queue
 	longestQueue
 	recovery
@@ -63,6 +67,8 @@ var words = func() []word {
 		{text: "marked", quantity: marked, links: true, flows: true},
 		{text: "fairness", quantity: fairness, flows: true},
 		{text: "occupancy", quantity: occupancy, links: true},
+		{text: "paused", quantity: paused, links: true},
+		{text: "deadlocks", quantity: deadlocks, links: true},
 		{text: "queue", quantity: queue, links: true},
 		{text: "queue.max", quantity: longestQueue, links: true},
 	}
@@ -76,8 +82,10 @@ var words = func() []word {
 			word{text: fmt.Sprintf("shared.%d", percent), quantity: shared, level: level, flows: true})
 	}
 	return append(w,
+		word{text: "drops", quantity: drops, links: true, flows: true},
 		word{text: "transfers", quantity: transfers, flows: true},
 		word{text: "completion.mean", quantity: meanCompletion, flows: true},
+		word{text: "completion.p99", quantity: lateCompletion, flows: true},
 		word{text: "completion.max", quantity: longestCompletion, flows: true},
 		word{text: "notifications", quantity: notifications, flows: true},
 		word{text: "fb", quantity: feedback, flows: true})
@@ -93,7 +101,11 @@ var words = func() []word {
 // Quantities of links: utilisation (data on the line over what it can carry, 0
 // to 1), rate (data in bytes per second, headers included, ACKs not), marked
 // (share of data frames that were marked as they left by this line), occupancy
-// (mean number of blocks in the buffer at the end of the link), stalled.CAUSE
+// (mean number of blocks in the buffer at the end of the link; on Ethernet bytes of
+// what came by it and has not left the switch), paused (share of the time in which the
+// far end had said PAUSE, for some priority), drops (frames that came over the link and
+// were discarded at its end), deadlocks (cycles of waiting that were found to go
+// through it), stalled.CAUSE
 // (share of the time in which frames that waited were kept back by CAUSE:
 // no-credit, line-busy, crossbar-busy), queue and queue.max (bytes that wait in the
 // switch for the line, the mean and the most, in a switch that queues at its outputs),
@@ -108,9 +120,9 @@ var words = func() []word {
 // marked), fairness (Jain's index of the rates, 1/n to 1), stalled.CAUSE (share
 // of the time in which CAUSE kept the source from sending, as the mean of the
 // flows: rate-limited, window, line-busy, no-credit), transfers (how many finite
-// transfers ended whole), completion.mean and completion.max (how long those took,
+// transfers ended whole), completion.mean, .p99 and .max (how long those took,
 // from the arrival at the source to the delivery of the last byte, in seconds),
-// recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
+// drops (frames discarded on the way), recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
 // notifications (how many the sources took in), fb (the mean of their quantised
 // feedback, 1 to 63).
 //
@@ -245,6 +257,13 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 		return c.most(out+outLongest, from, to)
 	case recovery:
 		return c.reached(g, utilisation, from, to)
+	case paused:
+		return c.grown(out+outPaused, from, to) / float64(to-from)
+	case deadlocks:
+		return c.grown(out+outDeadlocks, from, to)
+	case drops:
+		in := c.out(topo.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
+		return c.grown(in+inDrops, from, to)
 	case stalled:
 		return c.grown(out+outStall+int(g.cause), from, to) / float64(to-from)
 	}
@@ -270,6 +289,8 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 		return c.Jain(g.object.flows, from, to)
 	case stalled:
 		return sum(flowStall+int(g.cause)) / float64(to-from) / float64(len(g.object.flows))
+	case drops:
+		return sum(flowDrops)
 	case notifications:
 		return sum(flowNotified)
 	case feedback:
@@ -284,6 +305,8 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case meanCompletion:
 		n, total, _ := c.completions(g.object.flows, from, to)
 		return ratio(total, float64(n))
+	case lateCompletion:
+		return c.completion(g.object.flows, 0.99, from, to)
 	case longestCompletion:
 		if n, _, longest := c.completions(g.object.flows, from, to); n > 0 {
 			return longest

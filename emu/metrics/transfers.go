@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"math"
+	"slices"
+
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -51,4 +54,23 @@ func (c *Collector) completions(flows []int, from, to unit.Time) (n int, sum, lo
 		}
 	}
 	return n, sum, longest
+}
+
+// completion returns how long it took the transfer that a part q of all that ended whole
+// in an interval were not slower than (the nearest rank), in seconds; not a number when
+// none did.
+func (c *Collector) completion(flows []int, q float64, from, to unit.Time) float64 {
+	var all []float64
+	for _, i := range flows {
+		for k := range c.flows[i].ended {
+			if t := &c.flows[i].ended[k]; t.Ended >= from && t.Ended < to && t.Missing == 0 {
+				all = append(all, t.Completion().Seconds())
+			}
+		}
+	}
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(all)
+	return all[max(int(math.Ceil(q*float64(len(all))))-1, 0)]
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"fabemu/wire/unit"
@@ -231,26 +232,78 @@ func cameOut(k *Check) string {
 // value prints a figure of a check to three digits.
 func value(k *Check, v Number) string { return valueTo(k, v, 3) }
 
-// valueTo prints a figure in the way of the check's metric: rates in bytes per
-// second, shares in percent, the rest as they are.
-func valueTo(k *Check, v Number, digits int) string {
-	switch {
-	case math.IsNaN(float64(v)):
-		return "undefined"
-	case strings.Contains(k.Metric, " / "), strings.HasSuffix(k.Metric, ".fairness"), strings.HasSuffix(k.Metric, ".occupancy"):
-		return significant(float64(v), digits)
-	case strings.HasSuffix(k.Metric, ".rate"):
-		for _, u := range []struct {
-			base float64
-			word string
-		}{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}} {
-			if math.Abs(float64(v)) >= u.base {
-				return significant(float64(v)/u.base, digits+1) + " " + u.word
-			}
-		}
-		return significant(float64(v), digits+1) + " B/s"
+// measure is how figures of some quantities are printed.
+type measure uint8
+
+const (
+	asShare measure = iota // in percent
+	asRatio                // as they are
+	asCount                // as they are, all digits
+	asRate                 // in bytes per second
+	asSize                 // in bytes
+	asTime                 // in seconds
+)
+
+// measureOf returns how the figures of a metric are printed.
+func measureOf(metric string) measure {
+	if strings.Contains(metric, " / ") {
+		return asRatio
 	}
-	return significant(100*float64(v), digits) + " %"
+	for _, q := range []struct {
+		end string
+		as  measure
+	}{
+		{".fairness", asRatio}, {".occupancy", asRatio}, {".fb", asRatio}, {".rate", asRate}, {".queue", asSize}, {".queue.max", asSize},
+		{".drops", asCount}, {".transfers", asCount}, {".notifications", asCount}, {".deadlocks", asCount},
+		{".completion.mean", asTime}, {".completion.p99", asTime}, {".completion.max", asTime},
+		{".recovery.90", asTime}, {".recovery.95", asTime}, {".recovery.99", asTime}, {".shared.90", asTime}, {".shared.95", asTime}, {".shared.99", asTime},
+	} {
+		if strings.HasSuffix(metric, q.end) {
+			return q.as
+		}
+	}
+	return asShare
+}
+
+// scale is a unit and what it stands for.
+type scale struct {
+	base float64
+	word string
+}
+
+// scaled prints a figure in the largest of some units, the largest first, that makes it
+// one or more, and in the last one if none does.
+func scaled(v float64, digits int, units ...scale) string {
+	for _, u := range units[:len(units)-1] {
+		if math.Abs(v) >= u.base {
+			return significant(v/u.base, digits) + " " + u.word
+		}
+	}
+	last := units[len(units)-1]
+	return significant(v/last.base, digits) + " " + last.word
+}
+
+// valueTo prints a figure in the way of the check's metric: rates in bytes per
+// second, shares in percent, times in seconds, the rest as they are.
+func valueTo(k *Check, v Number, digits int) string {
+	f := float64(v)
+	if math.IsNaN(f) {
+		return "undefined"
+	}
+	switch measureOf(k.Metric) {
+	case asRatio:
+		return significant(f, digits)
+	case asCount:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	case asRate:
+		return scaled(f, digits+1, scale{1e9, "GB/s"}, scale{1e6, "MB/s"}, scale{1e3, "KB/s"}, scale{1, "B/s"})
+	case asSize:
+		return scaled(f, digits+1, scale{1e6, "MB"}, scale{1e3, "KB"}, scale{1, "B"})
+	case asTime:
+		return scaled(f, digits+1, scale{1, "s"}, scale{1e-3, "ms"}, scale{1e-6, "us"})
+	default:
+		return significant(100*f, digits) + " %"
+	}
 }
 
 // wantedRange prints the range of a check. A bound that the quantity cannot
@@ -260,7 +313,7 @@ func wantedRange(k *Check) string {
 	low := !math.IsInf(float64(k.Low), -1) && k.Low.Known() && (k.Low != 0 || !share)
 	high := !math.IsInf(float64(k.High), 1) && k.High.Known() && (k.High != 1 || !share)
 	switch {
-	case low && high && k.Low == k.High:
+	case k.Low.Known() && k.Low == k.High:
 		return value(k, k.Low)
 	case low && high:
 		from := value(k, k.Low)

@@ -7,6 +7,10 @@
 // GLOBECOM 2002): Fig. 2 without congestion control, Fig. 3(a) to (d) with
 // naive, input-triggered and input-output-triggered marking.
 //
+// ethernet is lossless Ethernet as such: what PAUSE and PFC do to a bystander, incast
+// with and without flow control, a slow receiver, a pause storm, a ring that
+// deadlocks, and a link whose headroom is used to the last frame.
+//
 // # Limitations
 //
 // Claims that compare two runs are not part of a scenario: they are checked by

@@ -4,12 +4,13 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 )
 
-//go:embed hpl2002
+//go:embed ethernet hpl2002
 var files embed.FS
 
 // Default is the scenario that is run when none is named.
@@ -53,6 +54,7 @@ func names() []string {
 	if err != nil {
 		panic("scenarios: " + err.Error()) // the files are in the binary
 	}
+	slices.Sort(all) // not by the names of the files, of which the extension is a part
 	return all
 }
 

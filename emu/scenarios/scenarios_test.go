@@ -39,7 +39,8 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: what is it? %+v", e.Name, e)
 		}
 	}
-	want := []string{"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d"}
+	want := []string{"ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
+		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
 		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
 	}
@@ -55,7 +56,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q is there", name)
 			continue
 		}
-		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are hpl2002/fig2, ") {
+		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are ethernet/headroom, ") {
 			t.Errorf("%q: %v", name, err)
 		}
 		if hint == "" && name != "hpl2002" && strings.Contains(err.Error(), "did you mean") {

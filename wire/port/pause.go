@@ -216,7 +216,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 		p.drop(now, f, trace.BadFlowControl)
 		return false
 	}
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
 	return false
 }
 

@@ -18,7 +18,8 @@ const (
 	Start
 	// Arrive: a frame was handed to the machine by Port. Bytes is its length on the
 	// line, A its FrameWord. B is the occupancy of the buffer of its lane in blocks,
-	// this frame included; on Ethernet in bytes, and of a PAUSE frame the quanta.
+	// this frame included; on Ethernet in bytes, and of a PAUSE frame the quanta. PSN of
+	// a PFC frame is its ClassesWord.
 	Arrive
 	// Release: a frame left the buffer of Port. B is the occupancy left, in blocks; on
 	// Ethernet in bytes.
@@ -176,3 +177,9 @@ func FbOf(word int64) int64 { return word >> 16 & 0x3f }
 func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {
 	return wire.Kind(word & 0xff), word&(1<<8) != 0, word&(1<<9) != 0
 }
+
+// ClassesWord packs the priorities that a PFC frame speaks of, and those that it stops.
+func ClassesWord(f *wire.Frame) uint32 { return uint32(f.Classes)<<8 | uint32(f.Stopped) }
+
+// ClassesOf takes a ClassesWord apart.
+func ClassesOf(word uint32) (spoken, stopped uint8) { return uint8(word >> 8), uint8(word) }

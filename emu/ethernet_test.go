@@ -1,0 +1,182 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// ethernet returns the names of the scenarios of Ethernet.
+func ethernet(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, e := range scenarios.List() {
+		if strings.HasPrefix(e.Name, "ethernet/") {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) < 8 {
+		t.Fatalf("scenarios of Ethernet: %v", names)
+	}
+	return names
+}
+
+// ofEthernet opens a scenario with some values set.
+func ofEthernet(t *testing.T, name string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	var list []scenario.Set
+	for _, text := range sets {
+		s, err := scenario.ParseSet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	s, err := Open(name, list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func onVirtualClock(t *testing.T, s *scenario.Scenario) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Every claim of every scenario of Ethernet comes out, and no promise of the fabric is
+// broken.
+func TestEthernetScenarios(t *testing.T) {
+	for _, name := range ethernet(t) {
+		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
+			r := onVirtualClock(t, ofEthernet(t, name))
+			if len(r.Checks) < 3 {
+				t.Errorf("%d checks", len(r.Checks))
+			}
+			for _, c := range r.Checks {
+				t.Logf("%-11s %-28s %.6g  wanted %.6g to %.6g", c.ID, c.Metric, float64(c.Value), float64(c.Low), float64(c.High))
+				if c.Outcome != report.Pass {
+					t.Errorf("%s: %s is %v, want %v to %v: %q", c.ID, c.Metric, c.Value, c.Low, c.High, c.Claim)
+				}
+			}
+			if r.Verdict.Violations != 0 {
+				t.Errorf("%d violations, the first: %+v", r.Verdict.Violations, r.Violations[0])
+			}
+			if found := len(r.Deadlocks) > 0; found != (name == "ethernet/ring-deadlock") {
+				t.Errorf("deadlocks: %+v", r.Deadlocks)
+			}
+		})
+	}
+}
+
+// "The computed headroom suffices; 10 % less overruns": and the loader has said so.
+func TestTenPercentLessHeadroomOverruns(t *testing.T) {
+	s := ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom=0.9")
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "keeps 90 % of its headroom and may lose frames") {
+		t.Errorf("warnings: %v", s.Warnings)
+	}
+	r := onVirtualClock(t, s)
+	if r.Verdict.Violations == 0 || r.Verdict.Level != report.Void {
+		t.Errorf("%d violations, verdict %s", r.Verdict.Violations, r.Verdict.Level)
+	}
+	for _, v := range r.Violations {
+		if v.Reason != trace.Overrun.String() || v.Machine != "S" {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// Nothing is lost at any fan-in, and all of the receiver's link is used.
+func TestIncastIsLosslessAtAnyFanIn(t *testing.T) {
+	src, err := scenarios.Read("ethernet/incast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(src), "\nexpect:")
+	for _, n := range []int{1, 2, 3, 7, 32, 100} {
+		s, err := scenario.Load("incast.yaml", []byte(strings.ReplaceAll(text, "[1-16]", fmt.Sprintf("[1-%d]", n))), []scenario.Set{
+			{Path: "defaults.flow.size", Value: fmt.Sprintf("%dB", 7_500_000/n)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := onVirtualClock(t, s)
+		if r.Verdict.Violations != 0 || len(r.Drops) != 0 {
+			t.Errorf("%d senders: %d violations, drops %+v", n, r.Verdict.Violations, r.Drops)
+		}
+		ended, last := 0, unit.Time(0)
+		for i := range n {
+			for _, tr := range r.Metrics.Transfers(i) {
+				ended++
+				last = max(last, tr.Ended)
+			}
+		}
+		// 7.5 MB at 10 Gb/s are 6 ms; the first frame takes 2.24 us longer, and the last
+		// frame of each transfer is filled up.
+		if want := unit.Time(6 * unit.Millisecond); ended != n || last < want || last > want.Add(30*unit.Microsecond) {
+			t.Errorf("%d senders: %d transfers, the last of them at %v; want all of them by %v", n, ended, last, want)
+		}
+	}
+}
+
+// Two priorities without flow control share the memory of a switch with one that is
+// lossless: what they lose is counted, and that one loses nothing.
+func TestLosslessPriorityBesideOthers(t *testing.T) {
+	s, err := scenario.Load("beside.yaml", []byte(`name: beside
+model: {duration: 2ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 60KB per port, lossless: [3]}
+  flow: {packet: 1500B, traffic: constant, load: 0.3}
+switches: {S: {}}
+endpoints: ["N[1-3]", R]
+links: ["N[1-3] - S", {name: root, between: S - R, rate: 5Gb/s}]
+flows:
+  - {name: low, from: "N[1-3]", to: R}
+  - {name: sure, from: "N[1-3]", to: R, priority: 3}
+  - {name: high, from: N1, to: R, priority: 5}
+measure: {window: 500us}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := onVirtualClock(t, s)
+	got := figuresOver(t, r, []string{"low.drops", "sure.drops", "high.drops", "sure.rate"}, [2]unit.Time{0, r.Metrics.End()})
+	if r.Verdict.Violations != 0 || got[0] < 100 || got[1] != 0 || got[2] != 0 || got[3] == 0 {
+		t.Errorf("%d violations; lost: %v low, %v sure, %v high; sure comes with %v", r.Verdict.Violations, got[0], got[1], got[2], got[3])
+	}
+}
+
+// On the wall clock each of them is, byte for byte, what it is on the virtual one.
+func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	for name, duration := range map[string]string{
+		"ethernet/pause-hol": "500us", "ethernet/pfc-hol": "500us", "ethernet/incast-drops": "500us", "ethernet/slow-receiver": "1ms",
+		"ethernet/pause-storm": "2200us", "ethernet/ring-deadlock": "1ms",
+	} {
+		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
+			s := ofEthernet(t, name, "model.duration="+duration, "wall.dilation=100")
+			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+			got, wall := logOf(t, s, Options{})
+			if virtual != wall {
+				t.Errorf("the logs differ: %s", firstDifference(virtual, wall))
+			}
+			if got.Digest != want.Digest || got.Verdict.Verify != "equal" {
+				t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
+			}
+			if len(virtual) < 1<<16 {
+				t.Errorf("a log of %d bytes shows little", len(virtual))
+			}
+		})
+	}
+}
