@@ -30,6 +30,10 @@ func (m cpuMeter) foreign() report.Number {
 	return report.Number(max(0, (busy-m.busy-(own-m.own))/wall))
 }
 
+// used returns the processor time in seconds that this process has used since the
+// meter started.
+func (m cpuMeter) used() report.Number { return report.Number(ownCPU() - m.own) }
+
 // userHZ is the unit of /proc/stat on every architecture that Go runs on.
 const userHZ = 100
 

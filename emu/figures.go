@@ -33,6 +33,7 @@ func (r *run) figures(t *drive.Timing) report.Figures {
 	if t.Spun > 0 {
 		f.Pace.FloorShare = report.Number(float64(t.SpunLate) / float64(t.Spun))
 	}
+	f.BusySeconds = report.Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
 	f.Pace.Early = t.Early
 	f.LostDatagrams = t.Lost
 	f.Refused = t.Foreign

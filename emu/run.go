@@ -244,14 +244,14 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	runtime.ReadMemStats(&before)
 	cpu := startCPUMeter()
 	t, err := w.Run(ctx, f)
-	foreign := cpu.foreign()
+	foreign, used := cpu.foreign(), cpu.used()
 	runtime.ReadMemStats(&after)
 	if t == nil {
 		return report.Figures{}, err
 	}
 	figures := r.figures(t)
 	r.moments = momentsOf(t)
-	figures.ForeignCPUs = foreign
+	figures.ForeignCPUs, figures.CPUSeconds = foreign, used
 	figures.GCCycles = int64(after.NumGC - before.NumGC)
 	return figures, err
 }

@@ -188,7 +188,7 @@ func TestFullQueueIsCounted(t *testing.T) {
 	go func() { began <- capture.New(stuck{let}, capture.Options{Ports: ports, Wall: true}) }()
 	let <- struct{}{} // the head of the file
 	c := <-began
-	const n = 100_000
+	const n = 300_000
 	for i := range n {
 		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
 	}
@@ -202,7 +202,7 @@ func TestFullQueueIsCounted(t *testing.T) {
 // On the virtual clock the run waits, and nothing is missed.
 func TestVirtualRunWaits(t *testing.T) {
 	c := capture.New(io.Discard, capture.Options{Ports: ports})
-	const n = 100_000
+	const n = 300_000
 	for i := range n {
 		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
 	}

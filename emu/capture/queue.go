@@ -5,20 +5,58 @@ import (
 	"time"
 )
 
-// queueSize is how many items the queue holds: at the pace of a wall run, more
-// than a second of them.
-const queueSize = 1 << 15
+// The queue holds at most maxBlocks blocks: at the pace of a wall run, seconds.
+const (
+	blockSize = 256
+	maxBlocks = 512
+)
 
 // queue hands items from one goroutine to another. Neither waits for a lock, and
 // the one that puts does not wake the other, which would cost it more than all the
 // rest: the other looks from time to time.
+//
+// Items stand in blocks, which go round: as long as the one that takes keeps up, a
+// few are in use, and these stay in the cache of the processor.
 type queue struct {
-	put    atomic.Uint64
-	taken  atomic.Uint64
-	closed atomic.Bool
 	waits  bool // a full queue makes the one that puts wait
+	closed atomic.Bool
 	missed atomic.Int64
-	items  [queueSize]item
+
+	full, free ring
+
+	filling  *block // of the one that puts
+	made     int
+	draining *block // of the one that takes
+	drained  int32
+}
+
+// block is a part of the queue.
+type block struct {
+	n     atomic.Int32 // how many items there are
+	items [blockSize]item
+}
+
+// ring hands blocks from one goroutine to another, in their order.
+type ring struct {
+	put, taken atomic.Uint64
+	blocks     [maxBlocks]*block
+}
+
+func (r *ring) push(b *block) {
+	n := r.put.Load()
+	r.blocks[n%maxBlocks] = b
+	r.put.Store(n + 1)
+}
+
+// pull returns the next block; nil if there is none.
+func (r *ring) pull() *block {
+	n := r.taken.Load()
+	if n == r.put.Load() {
+		return nil
+	}
+	b := r.blocks[n%maxBlocks]
+	r.taken.Store(n + 1)
+	return b
 }
 
 // look is how long each side waits before it looks again.
@@ -27,25 +65,51 @@ const look = time.Millisecond / 2
 // next returns the place of the next item, to be filled and then pushed; nil if
 // there is none.
 func (q *queue) next() *item {
-	n := q.put.Load()
-	for n-q.taken.Load() == queueSize {
-		if !q.waits {
+	if q.filling == nil || q.filling.n.Load() == blockSize {
+		if !q.turn() {
 			return nil
+		}
+	}
+	return &q.filling.items[q.filling.n.Load()]
+}
+
+// push hands over the item whose place next has returned.
+func (q *queue) push() { q.filling.n.Add(1) }
+
+// turn begins a block; false if there is none.
+func (q *queue) turn() bool {
+	for {
+		b := q.free.pull()
+		if b == nil && q.made < maxBlocks {
+			q.made++
+			b = new(block)
+		}
+		if b != nil {
+			b.n.Store(0)
+			q.filling = b
+			q.full.push(b)
+			return true
+		}
+		if !q.waits {
+			return false
 		}
 		time.Sleep(look)
 	}
-	return &q.items[n%queueSize]
 }
-
-func (q *queue) push() { q.put.Add(1) }
 
 // pull hands all items to do, until the queue is closed and empty. When there is
 // nothing to do it calls idle.
 func (q *queue) pull(do func(*item), idle func()) {
 	for {
 		closed := q.closed.Load() // before the last look at what was put
-		n, end := q.taken.Load(), q.put.Load()
-		if n == end {
+		if q.draining == nil {
+			q.draining, q.drained = q.full.pull(), 0
+		}
+		n := int32(0)
+		if q.draining != nil {
+			n = q.draining.n.Load()
+		}
+		if q.drained == n && n < blockSize {
 			if closed {
 				return
 			}
@@ -53,9 +117,12 @@ func (q *queue) pull(do func(*item), idle func()) {
 			time.Sleep(look)
 			continue
 		}
-		for ; n < end; n++ {
-			do(&q.items[n%queueSize])
-			q.taken.Store(n + 1)
+		for ; q.drained < n; q.drained++ {
+			do(&q.draining.items[q.drained])
+		}
+		if n == blockSize {
+			q.free.push(q.draining)
+			q.draining = nil
 		}
 	}
 }

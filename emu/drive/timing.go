@@ -26,9 +26,12 @@ type Timing struct {
 	// part of it in which an instant would have found the loop away by more than 5 %
 	// of T: their quotient is the floor of this computer, whatever the loop does.
 	Spun, SpunLate int64
-	Stalls         []Stall // gaps in waiting of more than StallLimit; the first 1000
-	StallCount     int64
-	Stalled        int64 // their sum
+	// Slept is the time that the loop slept. What is left of Wall without Spun and
+	// Slept is what events took: the loop was busy.
+	Slept      int64
+	Stalls     []Stall // gaps in waiting of more than StallLimit; the first 1000
+	StallCount int64
+	Stalled    int64 // their sum
 
 	Sent, Received int64 // datagrams
 	Lost           int64 // datagrams that the kernel lost

@@ -268,6 +268,7 @@ func (r *wallRun) until(t unit.Time) error {
 	if err := r.read(target); err != nil {
 		return err
 	}
+	began := r.now
 	for target-r.now > sleepRoom && !r.wall.Loop.NeverSleep && !r.stop.Load() {
 		time.Sleep(time.Duration(min(target-r.now-sleepShort, sleepMost)))
 		r.now = r.clock()
@@ -277,7 +278,8 @@ func (r *wallRun) until(t unit.Time) error {
 		runtime.Gosched()
 		r.yielded = r.now
 	}
-	began := r.now
+	r.Slept += r.now - began
+	began = r.now
 	for r.now < target {
 		next := r.clock()
 		if gap := next - r.now; gap > r.floor {

@@ -389,6 +389,9 @@ func (t *page) verdict(r *Result) {
 		t.line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
 	t.line("  losses  %s lost, %s refused, %s", count(v.LostDatagrams, "datagram"), count(v.Refused, "stranger"), count(v.Violations, "violation"))
+	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
+		t.line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
+	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
 		t.line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", count(v.Stalls, "stall"), short(v.StalledUs), count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}

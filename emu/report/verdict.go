@@ -51,6 +51,8 @@ type Figures struct {
 	StalledUs     Number `json:"stalled_us"`   // their sum, in wall time
 	GCCycles      int64  `json:"gc_cycles"`    // of Go's collector during the run
 	ForeignCPUs   Number `json:"foreign_cpus"` // processors that others used, as a mean
+	BusySeconds   Number `json:"busy_seconds"` // wall time in which the driver's loop had something to do
+	CPUSeconds    Number `json:"cpu_seconds"`  // processor time of this process during the run
 	Verify        string `json:"verify"`       // against a virtual re-run: "equal", "differs", or "" when not done
 }
 
@@ -92,6 +94,8 @@ func NoFigures() Figures {
 		Pace:        Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n},
 		StalledUs:   n,
 		ForeignCPUs: n,
+		BusySeconds: n,
+		CPUSeconds:  n,
 	}
 }
 
