@@ -348,7 +348,7 @@ func (c *Capture) take(i *item) {
 func (c *Capture) comment(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		c.note = fmt.Appendf(c.note[:0], "buffer %d blocks", e.B)
+		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.B, c.state.unit(c.state.port(e.Machine, e.Port)))
 	case trace.Drop:
 		c.note = fmt.Appendf(c.note[:0], "dropped: %v", trace.Reason(e.A))
 	case trace.Violation:

@@ -19,7 +19,8 @@
 // or of wall time. The words are those of the event log:
 //
 //	credit 99 blocks        what is left on the lane after this frame
-//	buffer 33 blocks        occupancy of the receive buffer of the lane
+//	buffer 33 blocks        occupancy of the receive buffer of the lane; on Ethernet in
+//	                        bytes
 //	marked: full-buffer     the reason, with the frames that waited (cnt1), the
 //	                        trigger, and the buffer that the frame stood in
 //	late 1.3us              wall time after its instant at which a frame left

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"fabemu/wire"
-	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -43,6 +42,14 @@ func (s *state) port(machine int32, p uint16) int {
 		return i
 	}
 	return -1
+}
+
+// unit returns what the occupancy of a port's buffers is counted in.
+func (s *state) unit(port int) string {
+	if port >= 0 && s.all[port].Ethernet {
+		return "bytes"
+	}
+	return "blocks"
 }
 
 // learn takes an event in.
@@ -90,7 +97,7 @@ func (s *state) appendMark(b []byte, i *item) []byte {
 		b = fmt.Appendf(b, ", triggered at %v by %v with %d waiting", t.at, t.reason, t.waiting)
 	}
 	if in, ok := s.inputs[[2]uint32{uint32(m), i.frame.QP}]; ok {
-		b = fmt.Appendf(b, ", buffer of port %d %d blocks", in, s.buffers[[3]int32{m, int32(in), int32(port.DataLane)}])
+		b = fmt.Appendf(b, ", buffer of port %d %d %s", in, s.buffers[[3]int32{m, int32(in), int32(i.frame.Lane)}], s.unit(s.port(m, in)))
 	}
 	return b
 }

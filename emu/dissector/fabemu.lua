@@ -174,11 +174,13 @@ local function note(pinfo)
   return n
 end
 
--- follow notes a gap if n is not the one after the last of the same key.
-local function follow(pinfo, key, n, modulus, what)
+-- follow notes a gap if n is not the one after the last of the same key. Packets may
+-- be sent again, and are no gap then.
+local function follow(pinfo, key, n, modulus, what, again)
   if pinfo.visited then return end
   local last = sequences[key]
-  if last and n ~= (last + 1) % modulus then
+  local ahead = last and (n - last - 1) % modulus or 0
+  if ahead ~= 0 and not (again and ahead >= modulus / 2) then
     note(pinfo).gap = string.format("%s %d comes after %d", what, n, last)
   end
   sequences[key] = n
@@ -388,7 +390,7 @@ function say.dissector(tvb, pinfo, tree)
     sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
     if lrh() and key then
       if out then spend(pinfo, key, vl().value, words().value * 4 + 2) end
-      if not port then follow(pinfo, string.format("%s/%s/%s/%s", key, tostring(out), tostring(qp()), tostring(opcode())), psn().value, 16777216, "PSN") end
+      if not port then follow(pinfo, string.format("%s/%s/%s/%s", key, tostring(out), tostring(qp()), tostring(opcode())), psn().value, 16777216, "PSN", true) end
     end
     if say.prefs.crc and lrh() then
       local wrong = wrong_crcs(packet().range:bytes())
@@ -399,7 +401,7 @@ function say.dissector(tvb, pinfo, tree)
     end
   elseif mark_of_data() and not notified() then
     marked = mark_of_data().value
-    if key and not port then follow(pinfo, string.format("%s/%s/%s", key, tostring(out), tostring(qp_of_data())), psn_of_data().value, 16777216, "PSN") end
+    if key and not port then follow(pinfo, string.format("%s/%s/%s", key, tostring(out), tostring(qp_of_data())), psn_of_data().value, 16777216, "PSN", true) end
   end
   local n = found[pinfo.number]
   if not marked and not n then return end

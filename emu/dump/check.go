@@ -148,7 +148,7 @@ func place(p *Packet) (at where, out, known bool) {
 // sequence checks that nothing is missing in front of a packet.
 func (c *Checker) sequence(p *Packet, at where) {
 	if p.Carried {
-		s := sequence{where: at, direction: pcapng.Outbound}
+		s := sequence{where: at, direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
 		last, seen := c.sequences[s]
 		if seen {
 			c.Checked[Sequence]++
@@ -166,7 +166,8 @@ func (c *Checker) sequence(p *Packet, at where) {
 	last, seen := c.sequences[s]
 	if seen {
 		c.Checked[Sequence]++
-		if f.PSN != (last+1)&0xFFFFFF {
+		// What comes again was sent again, and is no gap.
+		if ahead := (f.PSN - last - 1) & 0xFFFFFF; ahead != 0 && ahead < 1<<23 {
 			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, last)
 		}
 	}
@@ -190,7 +191,7 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {
 		a := c.account(at, f.Lane)
-		if a.sentKnown {
+		if a.sentKnown && f.Op != wire.OpInit { // with that a link begins anew
 			c.Checked[Credit]++
 			if a.sent != f.FCTBS {
 				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d", f.Lane, f.FCTBS, a.sent)

@@ -260,10 +260,6 @@ const (
 // ethernet reads a MAC frame, with so many bytes of check sequence at its end; -1 if
 // nobody knows.
 func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
-	if d.datagram(out, b) && out.Trailer.Delimiter == wire.StartOfFrame {
-		return
-	}
-	*out = Packet{Number: out.Number, Offset: out.Offset, Time: out.Time, Port: out.Port, Interface: out.Interface, Direction: out.Direction, Speed: out.Speed, Comment: out.Comment}
 	at := 12
 	kind := 0
 	for {
@@ -279,7 +275,9 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	}
 	switch kind {
 	case typeMAC, typeCNTag, typeCNM, typeData:
-		d.mac(out, b, size, fcs)
+		if !d.datagram(out, b) {
+			d.mac(out, b, size, fcs)
+		}
 	default:
 		end := len(b)
 		if fcs > 0 && len(b) == size {

@@ -278,8 +278,12 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			}
 		})
 	}
-	// Another priority goes on.
+	// Another priority goes on; what is sent again is no gap; a link that begins anew
+	// has sent nothing.
 	g := good()
+	g.sent(2, 15_000_000, numbered(onEth, 0))
+	g.sent(2, 16_000_000, numbered(onEth, 1))
+	g.sent(0, 17_000_000, wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 6})
 	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 16, Stopped: 16, Quanta: 100})
 	g.sent(2, 20_000_000, numbered(onEth, 2))
 	if out, s := text(t, g.bytes()); s.Problems() != 0 {
@@ -355,6 +359,28 @@ func TestLinks(t *testing.T) {
 	}
 	if out, s := text(t, b); s.Found[dump.Sequence] != 1 || !strings.Contains(out, "port 4: sequence 3 comes after 1") {
 		t.Error(out)
+	}
+}
+
+// A datagram of UDP has a frame of either family in it, on any kind of interface.
+func TestDatagramsOfUDP(t *testing.T) {
+	for _, f := range []wire.Frame{onIB, onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}, {Kind: wire.FlowControl, FCCL: 9}} {
+		tr := wire.Trailer{Seq: 4, Run: 9, Port: 3, Delimiter: f.Delimiter()}
+		d := tr.Append(f.Append(nil))
+		ip := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(28+len(d)))
+		ip = append(ip, 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11)
+		ip = append(append(binary.BigEndian.AppendUint16(ip, uint16(8+len(d))), 0, 0), d...)
+		for link, p := range map[pcapng.LinkType][]byte{
+			pcapng.Ethernet:    append(append(make([]byte, 12), 8, 0), ip...),
+			pcapng.LinuxCooked: append(append(make([]byte, 14), 8, 0), ip...),
+			pcapng.Cooked2:     append(append([]byte{8, 0}, make([]byte, 18)...), ip...),
+			pcapng.Raw:         ip,
+		} {
+			got := decode(t, one(pcapng.Interface{Link: link, FCS: -1}, p, len(p)))
+			if got.Frame != f || !got.Carried || got.Trailer != tr || got.BadSum != "" || got.Cut {
+				t.Errorf("link type %d: %+v", link, got)
+			}
+		}
 	}
 }
 
