@@ -63,15 +63,29 @@ type group struct {
 type properties struct {
 	rate        unit.Rate
 	propagation unit.Duration
-	buffer      scenario.Buffer
+	buffer      scenario.Buffer // with credit
+	flowControl string
 }
 
 func propertiesOf(l *scenario.Link) properties {
-	return properties{l.Rate, l.Propagation, l.Buffer}
+	return properties{l.Rate, l.Propagation, l.Buffer, l.FlowControl}
 }
 
 func (p properties) String() string {
-	return fmt.Sprintf("%v, propagation %v, buffer %v", p.rate, p.propagation, p.buffer)
+	return fmt.Sprintf("%v, propagation %v, %s", p.rate, p.propagation, p.room())
+}
+
+// room says what keeps a receiver from being overrun: its buffer, where credit is
+// counted, or the flow control.
+func (p properties) room() string {
+	switch p.flowControl {
+	case "credit":
+		return "buffer " + p.buffer.String()
+	case "none":
+		return "no flow control"
+	default:
+		return strings.ToUpper(p.flowControl)
+	}
 }
 
 // named reports whether a link has a name of its own.
@@ -278,11 +292,18 @@ func (p *picture) label(l *scenario.Link) string {
 	if l.Propagation != p.common.propagation {
 		parts = append(parts, l.Propagation.String())
 	}
-	if l.Buffer != p.common.buffer {
-		parts = append(parts, l.Buffer.String())
+	switch q := propertiesOf(l); {
+	case q.flowControl != p.common.flowControl:
+		parts = append(parts, q.room())
+	case q.buffer != p.common.buffer:
+		parts = append(parts, q.buffer.String())
 	}
 	for _, e := range p.scenario.Events {
-		if e.Link == l.Name {
+		switch {
+		case e.Link != l.Name:
+		case e.State != "":
+			parts = append(parts, fmt.Sprintf("%s from %v", e.State, e.At))
+		default:
 			parts = append(parts, fmt.Sprintf("%v from %v", e.Rate, e.At))
 		}
 	}
@@ -301,8 +322,14 @@ func (p *picture) describe(g *group) string {
 		begin = min(begin, fl.Flow.Start)
 	}
 	text := fmt.Sprintf("%s to %s, %s", shorten(compress(from), 30), shorten(compress(to), 30), first.Control.Law)
-	if first.Traffic == "constant" {
+	if first.Rate > 0 {
 		text += fmt.Sprintf(", %v", first.Rate)
+	}
+	if first.Traffic != "greedy" && first.Traffic != "constant" {
+		text += " of " + first.Traffic
+	}
+	if first.Priority > 0 {
+		text += fmt.Sprintf(", priority %d", first.Priority)
 	}
 	text += fmt.Sprintf(", from %v", begin)
 	if first.Flow.Stop != 0 {
