@@ -180,3 +180,33 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 		})
 	}
 }
+
+// An overrun that a late frame explains is no promise that the fabric has broken, and no
+// drop of it: the run is degraded, not void. On time, or without the headroom, it is.
+func TestOverrunOfALateFrame(t *testing.T) {
+	for _, c := range []struct {
+		headroom string
+		late     int64
+		excused  bool
+	}{{"1", 3, true}, {"1", 0, false}, {"0.9", 3, false}} {
+		r, err := prepare(ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom="+c.headroom), Options{}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.collector.Record(&trace.Event{Kind: trace.Violation, A: int64(trace.Overrun)})
+		r.collector.Record(&trace.Event{Kind: trace.Drop, A: int64(trace.Overrun)})
+		r.collector.Close(r.fabric.Flows[0].Start)
+		figures := report.NoFigures()
+		figures.Order.LateFrames = c.late
+		out := r.result(figures, 0, "")
+		level, reason := report.Judge(out.Verdict.Figures)
+		want := []any{report.Void, int64(1), "overrun", "overrun"}
+		if c.excused {
+			want = []any{report.Degraded, int64(0), timingOverrun, timingOverrun}
+		}
+		got := []any{level, out.Verdict.Violations, out.Violations[0].Reason, out.Drops[0].Reason}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%+v: %v (%s), want %v", c, got, reason, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/report"
+	"fabemu/wire/trace"
 )
 
 // figures puts what the driver measured into the terms of the verdict.
@@ -64,6 +65,9 @@ func momentsOf(t *drive.Timing) []report.Moment {
 func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
 	out := report.New(r.collector)
 	figures.Violations = out.Verdict.Violations
+	if r.options.Clock == WallClock && figures.Order.LateFrames > 0 {
+		r.excuse(out, &figures)
+	}
 	out.Verdict.Figures = figures
 	out.Fabemu = r.options.Version
 	out.Clock = string(r.options.Clock)
@@ -79,4 +83,39 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	out.Digest = digest
 	out.Warnings = append(out.Warnings, r.warnings...)
 	return out
+}
+
+// timingOverrun is what an overrun is called that a late frame explains: the headroom
+// is computed for frames that come on time.
+const timingOverrun = "timing-overrun"
+
+// excuse takes overruns that late frames explain for what they are: no promise that
+// the fabric has broken, and no drop of it.
+func (r *run) excuse(out *report.Result, f *report.Figures) {
+	f.Overruns = r.collector.Overruns()
+	f.Violations -= f.Overruns
+	if f.Overruns == 0 {
+		return
+	}
+	keeps := make(map[string]bool)
+	for i := range r.fabric.Machines {
+		keeps[r.fabric.Machines[i].Name] = r.collector.Keeps(i)
+	}
+	for i := range out.Violations {
+		if v := &out.Violations[i]; v.Reason == trace.Overrun.String() && keeps[v.Machine] {
+			v.Reason = timingOverrun
+		}
+	}
+	for i := range out.Drops {
+		d := &out.Drops[i]
+		if d.Reason != trace.Overrun.String() {
+			continue
+		}
+		if d.Count -= f.Overruns; d.Count == 0 {
+			*d = report.Count{Reason: timingOverrun, Count: f.Overruns}
+		} else {
+			out.Drops = append(out.Drops, report.Count{Reason: timingOverrun, Count: f.Overruns})
+		}
+		return
+	}
 }

@@ -77,6 +77,7 @@ type Collector struct {
 	capacities [][]capacity // of each wire, by time
 	violations []trace.Event
 	violated   int64
+	overruns   int64 // of them, those that only a late frame can explain
 	closed     bool
 }
 
@@ -390,6 +391,9 @@ func (c *Collector) rare(e *trace.Event) {
 		}
 	case trace.Violation:
 		c.violated++
+		if trace.Reason(e.A) == trace.Overrun && c.Keeps(int(e.Machine)) {
+			c.overruns++
+		}
 		if len(c.violations) < maxViolations {
 			c.violations = append(c.violations, *e)
 		}

@@ -3,6 +3,7 @@ package metrics
 import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -114,3 +115,17 @@ func ReasonCounts(table *[reasons]int64) []ReasonCount {
 // Violations returns the first violations, and how many there were in all. The
 // caller must not change them.
 func (c *Collector) Violations() (first []trace.Event, total int64) { return c.violations, c.violated }
+
+// Overruns returns how many of the violations are overruns of machines that keep their
+// headroom: where all frames come on time there are none.
+func (c *Collector) Overruns() int64 { return c.overruns }
+
+// Keeps reports whether a machine of Ethernet keeps the whole headroom that was computed
+// for it, so that nothing overruns its memory unless a frame comes late.
+func (c *Collector) Keeps(machine int) bool {
+	m := &c.fabric.Machines[machine]
+	if m.Switch != nil {
+		return m.Switch.Kind == "output-queued" && m.Switch.Headroom >= 1
+	}
+	return len(m.Ports) > 0 && c.fabric.Wires[m.Ports[0].Wire].Link.Family() == wire.Ethernet
+}

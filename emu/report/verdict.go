@@ -45,15 +45,16 @@ type Figures struct {
 	Pace          Pace   `json:"pace"`
 	LostDatagrams int64  `json:"lost_datagrams"` // by the kernel
 	Refused       int64  `json:"refused_datagrams"`
-	Violations    int64  `json:"violations"`   // broken promises of the fabric
-	WorstLink     string `json:"worst_link"`   // whose frames left the latest
-	Stalls        int64  `json:"stalls"`       // gaps in which the driver did not run
-	StalledUs     Number `json:"stalled_us"`   // their sum, in wall time
-	GCCycles      int64  `json:"gc_cycles"`    // of Go's collector during the run
-	ForeignCPUs   Number `json:"foreign_cpus"` // processors that others used, as a mean
-	BusySeconds   Number `json:"busy_seconds"` // wall time in which the driver's loop had something to do
-	CPUSeconds    Number `json:"cpu_seconds"`  // processor time of this process during the run
-	Verify        string `json:"verify"`       // against a virtual re-run: "equal", "differs", or "" when not done
+	Violations    int64  `json:"violations"`                // broken promises of the fabric
+	Overruns      int64  `json:"timing_overruns,omitempty"` // frames that found no room since one came late; no Violations
+	WorstLink     string `json:"worst_link"`                // whose frames left the latest
+	Stalls        int64  `json:"stalls"`                    // gaps in which the driver did not run
+	StalledUs     Number `json:"stalled_us"`                // their sum, in wall time
+	GCCycles      int64  `json:"gc_cycles"`                 // of Go's collector during the run
+	ForeignCPUs   Number `json:"foreign_cpus"`              // processors that others used, as a mean
+	BusySeconds   Number `json:"busy_seconds"`              // wall time in which the driver's loop had something to do
+	CPUSeconds    Number `json:"cpu_seconds"`               // processor time of this process during the run
+	Verify        string `json:"verify"`                    // against a virtual re-run: "equal", "differs", or "" when not done
 }
 
 // Order is how far the order of events was that of the model.
@@ -118,7 +119,7 @@ const (
 //	faithful    frames late by more than 5 % of T at most 2 %, by more than T at
 //	            most 0.1 %; pace >= 95 %; departures p99 <= T
 //	order-only  no late frame, but the pace is below that
-//	degraded    anything else
+//	degraded    anything else; always where a frame found no room because one came late
 //
 // A figure that is missing cannot lift a run, with two exceptions: a floor that
 // was not sampled counts as zero, which is the strictest, and shares of late
@@ -137,6 +138,9 @@ func Judge(f Figures) (Level, string) {
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
 	order, orderKept := judgeOrder(f.Order)
+	if f.Overruns > 0 {
+		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount", order, count(f.Overruns, "frame"))
+	}
 	pace, faithfulPaced, exactPaced := judgePace(f.Pace)
 	none := f.Order.LateFrames == 0
 	switch {

@@ -49,6 +49,7 @@ func TestJudge(t *testing.T) {
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
 		{"late frames and a low pace", func(f *Figures) { late(f, 0, 0); f.Pace.Ratio = 0.5 }, Degraded, ""},
 		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure stands"},
+		{"an overrun that a late frame explains", func(f *Figures) { late(f, 0, 0); f.Overruns = 2 }, Degraded, "for 2 frames there was no room because of that (timing-overrun)"},
 		{"an early frame", func(f *Figures) { f.Pace.Early = 2 }, Void, "2 frames left before the due time"},
 		{"a violation", func(f *Figures) { f.Violations = 1 }, Void, "broke its promises once"},
 		{"another log without a late frame", func(f *Figures) { f.Verify = "differs" }, Void, "the event log is not that of the virtual clock"},

@@ -52,3 +52,16 @@ func TestEndpointsForwardNothing(t *testing.T) {
 		t.Errorf("two endpoints: %+v, %t", got, ok)
 	}
 }
+
+// TestFix: a fixed step counts whatever is the shortest, for its machine and its
+// destination alone.
+func TestFix(t *testing.T) {
+	// A ring of A, B and C, with an endpoint each.
+	g := paths.New([]string{"A", "B", "C", "a", "b", "c"}, 3, [][2]int{{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 4}, {2, 5}})
+	g.Fix(0, 5, paths.Step{Link: 0, To: 1})
+	for _, c := range []struct{ from, dst, link int }{{0, 5, 0}, {1, 5, 1}, {0, 4, 0}, {2, 3, 2}, {3, 5, 3}} {
+		if s, ok := g.Next(c.from, c.dst); !ok || s.Link != c.link {
+			t.Errorf("from %d to %d: link %d, %t, want %d", c.from, c.dst, s.Link, ok, c.link)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// onEthernet is the fabric of paperFabric with links of another flow control.
+func onEthernet(flowControl string) (*topo.Fabric, *scenario.Scenario) {
+	f, s := paperFabric(2)
+	for i := range f.Wires {
+		f.Wires[i].Link.FlowControl = flowControl
+	}
+	for i := range f.Machines {
+		if sw := f.Machines[i].Switch; sw != nil {
+			sw.Kind, sw.Headroom = "output-queued", 1
+		}
+	}
+	return f, s
+}
+
+// control hands a PAUSE or PFC frame to the port that sends from end from of a wire.
+func (p *play) control(at unit.Time, wireName string, from int, f wire.Frame) {
+	m, port := p.end(wireName, from)
+	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Quanta)})
+}
+
+// figure takes a metric of what was played.
+func (p *play) figure(t *testing.T, expression string, from, to unit.Duration) float64 {
+	t.Helper()
+	m, err := Compile(expression, p.f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Over(p.c, unit.Time(from), unit.Time(to))
+}
+
+// A line of 8 Gb/s has quanta of 64 ns. It counts as stopped from the frame that says so until its quanta are over, or
+// until another frame says otherwise; with PFC while any priority is.
+func TestPaused(t *testing.T) {
+	const ms = unit.Millisecond
+	for _, c := range []struct {
+		flowControl string
+		frames      map[unit.Duration]wire.Frame
+		want        float64 // of the first 20 ms
+	}{
+		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}}, 4. / 20},
+		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 5 * ms: {Kind: wire.Pause, Quanta: 62500}}, 7. / 20},
+		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
+		{"pause", map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Quanta: 62500}}, 2. / 20},
+		{"pfc", map[unit.Duration]wire.Frame{
+			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
+			3 * ms: {Kind: wire.PriorityPause, Classes: 0x01},
+		}, 4. / 20},
+		{"pfc", map[unit.Duration]wire.Frame{
+			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
+			3 * ms: {Kind: wire.PriorityPause, Classes: 0x81},
+		}, 1. / 20},
+		{"none", map[unit.Duration]wire.Frame{}, 0},
+	} {
+		f, s := onEthernet(c.flowControl)
+		p := newPlay(t, f, s)
+		for at := range 100 {
+			if frame, ok := c.frames[unit.Duration(at)*ms]; ok {
+				p.control(unit.Time(at)*unit.Time(ms), "trunk", 0, frame)
+			}
+		}
+		p.c.Close(unit.Time(100 * ms))
+		if got := p.figure(t, "trunk.A-B.paused", 0, 20*ms); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s, %v: %v, want %v", c.flowControl, c.frames, got, c.want)
+		}
+		if got := p.figure(t, "trunk.B-A.paused", 0, 20*ms); got != 0 {
+			t.Errorf("%s: the other direction %v", c.flowControl, got)
+		}
+	}
+}
+
+// Drops count where the frame came in and for its flow, deadlocks for the line that
+// waits; what a memory holds is the sum over priorities.
+func TestDropsDeadlocksAndMemory(t *testing.T) {
+	const ms = unit.Millisecond
+	f, s := onEthernet("pfc")
+	p := newPlay(t, f, s)
+	in, inPort := p.end("trunk", 1) // B, the end of A-B
+	p.record(trace.Event{At: unit.Time(ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 0, A: int64(wire.Data), B: 3000})
+	p.record(trace.Event{At: unit.Time(2 * ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 3, A: int64(wire.Data), B: 1000})
+	p.record(trace.Event{At: unit.Time(3 * ms), Machine: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull)})
+	p.record(trace.Event{At: unit.Time(4 * ms), Machine: in, Port: inPort, Kind: trace.Release, Lane: 0, B: 0})
+	out, outPort := p.end("trunk", 0)
+	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
+	p.c.Close(unit.Time(100 * ms))
+	for expression, want := range map[string]float64{
+		"trunk.A-B.drops": 1, "trunk.B-A.drops": 0, "remote.drops": 1, "local.drops": 0, "trunk.A-B.deadlocks": 1, "trunk.B-A.deadlocks": 0,
+		"trunk.A-B.occupancy": (3000 + 4000*2 + 1000*6) / 10.,
+	} {
+		if got := p.figure(t, expression, 0, 10*ms); got != want {
+			t.Errorf("%s is %v, want %v", expression, got, want)
+		}
+	}
+}
+
+// Of a hundred transfers that take 1 to 100 ms, 99 take no longer than 99.
+func TestCompletionPercentile(t *testing.T) {
+	const ms = unit.Millisecond
+	f, s := onEthernet("pause")
+	s.Model.Duration = 200 * ms
+	p := newPlay(t, f, s)
+	x := &f.Flows[0]
+	for i := range 100 {
+		p.record(trace.Event{At: 0, Machine: int32(x.Src), Kind: trace.TransferStart, Flow: x.QP, PSN: uint32(i), B: 1000})
+	}
+	for i := range 100 {
+		p.record(trace.Event{At: unit.Time(i+1) * unit.Time(ms), Machine: int32(x.Dst), Kind: trace.TransferEnd, Flow: x.QP, PSN: uint32(i), B: 1000})
+	}
+	p.c.Close(unit.Time(200 * ms))
+	if got := p.figure(t, "local.B1.completion.p99", 0, 200*ms); math.Abs(got-0.099) > 1e-12 {
+		t.Errorf("%v s, want 0.099", got)
+	}
+	if got := p.figure(t, "victim.completion.p99", 0, 200*ms); !math.IsNaN(got) {
+		t.Errorf("of none: %v", got)
+	}
+}
+
+// Overruns of a machine that keeps its headroom are told apart: only a late frame
+// explains them.
+func TestOverruns(t *testing.T) {
+	f, s := onEthernet("pause")
+	f.Machines[0].Switch.Headroom = 0.9
+	p := newPlay(t, f, s)
+	for m := range int32(2) {
+		for _, why := range []trace.Reason{trace.Overrun, trace.SentPaused} {
+			p.record(trace.Event{Machine: m, Kind: trace.Violation, A: int64(why)})
+		}
+	}
+	if _, all := p.c.Violations(); all != 4 || p.c.Overruns() != 1 {
+		t.Errorf("%d violations, of them %d overruns of who keeps headroom; want 4 and 1", all, p.c.Overruns())
+	}
+}
