@@ -167,7 +167,11 @@ func TestTcpdumpOfARunOverVeth(t *testing.T) {
 	id := ""
 	r.await(t, "the namespace of B", func() bool {
 		id = r.id()
-		return id != "" && exec.Command("ip", "-n", "fabemu-"+id+"-B", "link", "show", "fab0", "up").Run() == nil
+		if id == "" {
+			return false
+		}
+		up, err := exec.Command("ip", "-n", "fabemu-"+id+"-B", "link", "show", "fab0", "up").Output()
+		return err == nil && bytes.Contains(up, []byte("LOWER_UP"))
 	})
 	path := filepath.Join(t.TempDir(), "links.pcap")
 	end := listen(t, path, "ip", "netns", "exec", "fabemu-"+id+"-B", "tcpdump", "-i", "fab0", "-c", "40")
