@@ -58,6 +58,7 @@ func newWall(v view) Wall {
 	return Wall{
 		Dilation: get[int64](v, "dilation"),
 		UDPPort:  int(get[int64](v, "udp-port")),
+		Lateness: get[unit.Duration](v, "lateness"),
 		Buffer:   get[unit.Size](v, "socket-buffer"),
 	}
 }

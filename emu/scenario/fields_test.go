@@ -15,7 +15,7 @@ import (
 var keyOf = map[string]string{
 	"Name": "name", "Source": "source", "Description": "description",
 	"Model.Duration": "model.duration", "Model.Seed": "model.seed", "Model.Framing": "model.framing",
-	"Wall.Dilation": "wall.dilation", "Wall.UDPPort": "wall.udp-port", "Wall.Buffer": "wall.socket-buffer",
+	"Wall.Dilation": "wall.dilation", "Wall.UDPPort": "wall.udp-port", "Wall.Lateness": "wall.lateness", "Wall.Buffer": "wall.socket-buffer",
 	"Switches.Name": "switches", "Switches.Kind": "switches.*.kind", "Switches.ForwardingDelay": "switches.*.forwarding-delay",
 	"Switches.Crossbar": "switches.*.crossbar", "Switches.Bypass": "switches.*.bypass",
 	"Switches.Marking.Scheme": "switches.*.marking.scheme", "Switches.Marking.Threshold": "switches.*.marking.threshold",

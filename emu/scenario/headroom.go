@@ -109,7 +109,7 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 		return r.length(r.s.Flows[k-1].Packet, wire.Ethernet)
 	}
 	return port.Headroom{
-		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
+		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: length(r.crossed[link][side]), Reverse: length(r.crossed[link][1-side]),
 	}
 }
@@ -227,6 +227,9 @@ func (i *input) arithmetic() string {
 	text := fmt.Sprintf("%v: what comes at %v in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
 	if h.Reverse > 0 {
 		text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", h.Rate.Serialise(h.Reverse), h.Reverse)
+	}
+	if h.Response > 0 {
+		text += fmt.Sprintf(", %v of lateness", h.Response)
 	}
 	text += fmt.Sprintf(" and %v for the PAUSE frame, and two frames of %v", h.Rate.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {

@@ -288,6 +288,22 @@ func TestEthernet(t *testing.T) {
 	golden(t, "testdata/ethernet.resolved.golden", string(roundTrip(t, s)))
 }
 
+// TestLateness: the headroom has room for frames that come late, both ways, and so
+// the watermarks are lower.
+func TestLateness(t *testing.T) {
+	src, err := os.ReadFile("testdata/ethernet.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, late := load(t, string(src)), load(t, string(src), "wall.lateness=3us", "switches.T.high=auto")
+	roundTrip(t, late)
+	// 10 Gb/s bring 7500 bytes in twice 3 us, of each of two priorities; what is left is
+	// divided between them.
+	if got := on.Switches[0].High - late.Switches[0].High; got != 7500 {
+		t.Errorf("the watermark is %v lower", got)
+	}
+}
+
 // roundTrip checks that the resolved form of a scenario reads back to it.
 func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	t.Helper()
@@ -435,6 +451,10 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(src, "flows.victim.stop=50ms")
 		f.Add(src, "model.duration=1.5ms")
+	}
+	if src, err := os.ReadFile("testdata/ethernet.yaml"); err == nil {
+		f.Add(src, "defaults.switch.memory=30KB per port")
+		f.Add(src, "endpoints.C.ingress=10KB")
 	}
 	f.Add([]byte(small), "links.S - T.rate=1GB/s")
 	f.Add([]byte(small), "model.duration=1150us")

@@ -19,7 +19,11 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	p.text("source", s.Source)
 	p.text("description", s.Description)
 	p.line("model: {duration: %v, seed: %d, framing: %s}", s.Model.Duration, s.Model.Seed, s.Model.Framing)
-	p.line("wall: {dilation: %d, udp-port: %d, socket-buffer: %v}", s.Wall.Dilation, s.Wall.UDPPort, s.Wall.Buffer)
+	lateness := ""
+	if s.Wall.Lateness > 0 {
+		lateness = fmt.Sprintf(" lateness: %v,", s.Wall.Lateness)
+	}
+	p.line("wall: {dilation: %d, udp-port: %d,%s socket-buffer: %v}", s.Wall.Dilation, s.Wall.UDPPort, lateness, s.Wall.Buffer)
 	p.switches(s.Switches)
 	p.endpoints(s.Endpoints)
 	p.section("links", len(s.Links))

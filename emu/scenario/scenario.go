@@ -36,9 +36,10 @@ type Model struct {
 
 // Wall says how model time follows the wall clock.
 type Wall struct {
-	Dilation int64     // wall time per model time: a whole factor, 1 or more
-	UDPPort  int       // first UDP port of the fabric; 0 lets the kernel choose
-	Buffer   unit.Size // receive buffer to ask for, for each socket
+	Dilation int64         // wall time per model time: a whole factor, 1 or more
+	UDPPort  int           // first UDP port of the fabric; 0 lets the kernel choose
+	Lateness unit.Duration // by how much a frame of Ethernet may come late: headroom has room for it
+	Buffer   unit.Size     // receive buffer to ask for, for each socket
 }
 
 // Switch is a switch: where frames wait in it, and how it marks. What the other kind
