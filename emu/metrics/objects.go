@@ -17,6 +17,13 @@ func Named(w *topo.Wire) bool {
 	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B
 }
 
+// InBytes reports whether the buffers at the ends of a wire are counted in bytes: those of
+// Ethernet. Those of InfiniBand are counted in blocks of credit.
+func InBytes(f *topo.Fabric, w int) bool {
+	l := f.Wires[w].Link
+	return l != nil && (l.FlowControl == "pause" || l.FlowControl == "pfc" || l.FlowControl == "none")
+}
+
 // LinkName returns the name of a direction of a wire: "trunk.A-B" for the link
 // trunk, "A1-A" for one without a name of its own.
 func LinkName(f *topo.Fabric, h topo.Hop) string {

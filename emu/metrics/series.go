@@ -72,7 +72,11 @@ func (c *Collector) Series() []Series {
 	}
 	for _, h := range used {
 		name := LinkName(c.fabric, h)
-		all = append(all, c.binned(BufferOccupancy, name, "blocks", c.out(topo.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
+		measure := "blocks"
+		if InBytes(c.fabric, h.Wire) {
+			measure = "bytes"
+		}
+		all = append(all, c.binned(BufferOccupancy, name, measure, c.out(topo.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
 		if column := c.out(h) + outQueue; last[column] > 0 {
 			s := c.binned(LinkQueue, name, "B", column)
 			for k := range s.Values {

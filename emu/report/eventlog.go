@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"fabemu/emu/topo"
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -135,12 +136,22 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		}
 	case trace.Arrive:
 		frame()
-		number("occupancy_blocks", e.B)
+		switch kind, _, _ := trace.FrameOf(e.A); {
+		case kind == wire.PriorityPause:
+			classes, stopped := trace.ClassesOf(e.PSN)
+			number("classes", int64(classes))
+			number("stopped", int64(stopped))
+			number("quanta", e.B)
+		case kind == wire.Pause:
+			number("quanta", e.B)
+		default:
+			number(l.names.occupancy(e), e.B)
+		}
 	case trace.Deliver:
 		frame()
 	case trace.Release:
 		number("lane", int64(e.Lane))
-		number("occupancy_blocks", e.B)
+		number(l.names.occupancy(e), e.B)
 	case trace.Trigger, trace.Mark:
 		text("reason", reason(e.A))
 		number("waiting", e.B)

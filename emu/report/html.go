@@ -42,7 +42,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		scale              float64
 	}{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter (MB/s)", 1e-6},
-		{"Buffers", metrics.BufferOccupancy, "mean occupancy (credit blocks)", 1},
+		{"Buffers", metrics.BufferOccupancy, "mean occupancy (credit blocks; on Ethernet bytes)", 1},
 		{"Pace", "pace", "departures later than 5 % of a packet time (%)", 100},
 	} {
 		f := r.seriesFigure(d.Series, x.title, x.kind, x.label, x.scale)

@@ -46,3 +46,14 @@ func (n *names) flow(e *trace.Event) string {
 }
 
 func reason(a int64) string { return trace.Reason(a).String() }
+
+// occupancy names the occupancy that e tells: on InfiniBand buffers are counted in blocks
+// of credit, on Ethernet in bytes.
+func (n *names) occupancy(e *trace.Event) string {
+	if m := int(e.Machine); m >= 0 && m < len(n.fabric.Machines) && int(e.Port) < len(n.fabric.Machines[m].Ports) {
+		if metrics.InBytes(n.fabric, n.fabric.Machines[m].Ports[e.Port].Wire) {
+			return "occupancy_bytes"
+		}
+	}
+	return "occupancy_blocks"
+}

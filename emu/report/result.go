@@ -194,9 +194,11 @@ type Link struct {
 type Buffer struct {
 	Machine    string `json:"machine"`
 	Port       int    `json:"port"`
-	Link       string `json:"link"` // that fills it
-	MeanBlocks Number `json:"mean_blocks"`
+	Link       string `json:"link"`        // that fills it
+	MeanBlocks Number `json:"mean_blocks"` // null on Ethernet, where bytes are counted
 	MaxBlocks  int64  `json:"max_blocks"`
+	MeanBytes  Number `json:"mean_bytes,omitempty"`
+	MaxBytes   int64  `json:"max_bytes,omitempty"`
 }
 
 // Deadlock is a cycle of outputs, each of which waits for the next one's machine to
@@ -397,10 +399,13 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		}
 		for p, end := range f.Machines[m].Ports {
 			t := c.Buffer(m, port.ID(p))
-			buffers = append(buffers, Buffer{
-				Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End}),
-				MeanBlocks: Number(t.Mean), MaxBlocks: t.Max,
-			})
+			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End})}
+			if metrics.InBytes(f, end.Wire) {
+				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
+			} else {
+				b.MeanBlocks, b.MaxBlocks = Number(t.Mean), t.Max
+			}
+			buffers = append(buffers, b)
 		}
 	}
 	return buffers
