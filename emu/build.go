@@ -1,7 +1,9 @@
 package emu
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/scenario"
@@ -71,6 +73,7 @@ func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabr
 	for i := range s.Events {
 		out.Changes = append(out.Changes, b.changes(&s.Events[i])...)
 	}
+	slices.SortStableFunc(out.Changes, func(x, y drive.Change) int { return cmp.Compare(x.At, y.At) })
 	return out, nil
 }
 
@@ -79,6 +82,8 @@ func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabr
 func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 	var what port.Event
 	switch {
+	case e.Switch != "":
+		return b.restart(e)
 	case e.Rate > 0:
 		what = port.Event{Kind: port.RateChange, Rate: e.Rate}
 	case e.State == "down":
@@ -106,6 +111,27 @@ func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 				what.Port = end.Port
 				all = append(all, drive.Change{At: unit.Time(e.At), Machine: end.Machine, Event: what})
 			}
+		}
+	}
+	return all
+}
+
+// restart returns what it is for a switch to be restarted: it loses what is in it, its
+// links go down at both ends, and later come up.
+func (b *builder) restart(e *scenario.Event) (all []drive.Change) {
+	down, up := unit.Time(e.At), unit.Time(e.At+e.Restart)
+	for i := range b.fabric.Machines {
+		m := &b.fabric.Machines[i]
+		if m.Name != e.Switch {
+			continue
+		}
+		all = append(all, drive.Change{At: down, Machine: i, Event: port.Event{Kind: port.Restart}})
+		for p := range m.Ports {
+			peer := b.fabric.Wires[m.Ports[p].Wire].Ends[1-m.Ports[p].End]
+			all = append(all,
+				drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
+				drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
+				drive.Change{At: up, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
 		}
 	}
 	return all
@@ -243,6 +269,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		f := &b.fabric.Flows[k]
 		if f.Dst == i {
 			c.Sinks = append(c.Sinks, f.QP)
+			c.Again = c.Again || f.Timeout > 0
 		}
 		if f.Src != i {
 			continue
@@ -286,7 +313,7 @@ func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
 		return node.Flow{}, err
 	}
 	out := node.Flow{
-		Family: f.Family, Lane: f.Priority, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window,
+		Family: f.Family, Lane: f.Priority, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
 		Start: f.Start, Stop: f.Stop, Controller: controller,
 	}
 	if f.Limiter == "token-bucket" {

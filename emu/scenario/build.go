@@ -165,6 +165,7 @@ func newFlow(name string, v view) Flow {
 			Factor:       get[float64](control, "factor"),
 		},
 	}
+	f.Timeout = get[unit.Duration](v, "timeout")
 	if given, n := v.at("window"); n != nil {
 		f.Window = int(given.(int64))
 	}

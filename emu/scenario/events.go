@@ -12,6 +12,7 @@ import (
 var (
 	linkChanges     = []string{"rate", "state"}
 	endpointChanges = []string{"service", "pause-storm"}
+	switchChanges   = []string{"restart"}
 )
 
 func (r *resolver) resolveEvents(sh *shape) {
@@ -22,11 +23,12 @@ func (r *resolver) resolveEvents(sh *shape) {
 			At: get[unit.Duration](v, "at"), Link: get[string](v, "link"), Endpoint: get[string](v, "endpoint"),
 			Rate: get[unit.Rate](v, "rate"), State: get[string](v, "state"),
 			Service: get[unit.Rate](v, "service"), PauseStorm: get[string](v, "pause-storm"),
+			Switch: get[string](v, "switch"), Restart: get[unit.Duration](v, "restart"),
 		}
 		late := false
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
 			if late = r.cut.set != nil; late {
-				r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", e.Link+e.Endpoint, e.At))
+				r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", e.Link+e.Endpoint+e.Switch, e.At))
 			} else {
 				r.add(at.at, at.path, "the event is at %v, but %s", e.At, r.runEnds())
 			}
@@ -36,6 +38,11 @@ func (r *resolver) resolveEvents(sh *shape) {
 		}
 		if end := n.get("endpoint"); end != nil && !end.bad {
 			r.checkEndpointEvent(end, &e)
+		}
+		if sw := n.get("switch"); sw != nil && !sw.bad {
+			if m := r.machines[e.Switch]; (m == nil || !m.isSwitch) && !r.partial {
+				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, didYouMean(nearest(e.Switch, r.allSwitches())))
+			}
 		}
 		r.checkChange(n)
 		if !late {
@@ -87,17 +94,33 @@ func (r *resolver) checkChange(n *node) {
 		}
 		return all
 	}
-	ofLink, ofEndpoint := given(linkChanges), given(endpointChanges)
-	all := append(ofLink, ofEndpoint...)
-	link, end := n.get("link") != nil, n.get("endpoint") != nil
+	kinds := []struct {
+		of      string // what an event of the kind names
+		changes []string
+	}{{"link", linkChanges}, {"endpoint", endpointChanges}, {"switch", switchChanges}}
+	var all []string
+	var of string
+	var others []string // what is named although it does not change
+	for _, k := range kinds {
+		if changes := given(k.changes); len(changes) > 0 {
+			all, of = append(all, changes...), k.of
+		}
+	}
+	for _, k := range kinds {
+		if k.of != of && n.get(k.of) != nil {
+			others = append(others, k.of)
+		}
+	}
 	switch {
 	case len(all) == 0:
-		r.add(n.at, n.path, "nothing happens: an event gives a link its rate or state, or an endpoint its service or pause-storm")
+		r.add(n.at, n.path, "nothing happens: an event gives a link its rate or state, an endpoint its service or pause-storm, or a switch its restart")
 	case len(all) > 1:
 		r.add(n.at, n.path, "%s are given: an event changes one thing, and two can be at the same time", strings.Join(all, " and "))
-	case len(ofLink) == 1 && (!link || end):
-		r.add(n.at, n.path, "%s is of a link: name it, and no endpoint", all[0])
-	case len(ofEndpoint) == 1 && (!end || link):
-		r.add(n.at, n.path, "%s is of an endpoint: name it, and no link", all[0])
+	case n.get(of) == nil || len(others) > 0:
+		article := "a"
+		if of == "endpoint" {
+			article = "an"
+		}
+		r.add(n.at, n.path, "%s is of %s %s: name it, and nothing else", all[0], article, of)
 	}
 }

@@ -35,6 +35,7 @@ var keyOf = map[string]string{
 	"Flows.Rate": "flows[].rate", "Flows.Packet": "flows[].packet", "Flows.Window": "flows[].window", "Flows.Limiter": "flows[].limiter",
 	"Flows.Control.Law": "flows[].control.law", "Flows.Control.RmaxOverRmin": "flows[].control.rmax-over-rmin", "Flows.Control.Factor": "flows[].control.factor",
 	"Flows.Priority": "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
+	"Flows.Timeout": "flows[].timeout", "Events.Switch": "events[].switch", "Events.Restart": "events[].restart",
 	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth",
 	"Routes.At": "routes[].at", "Routes.To": "routes[].to", "Routes.Over": "routes[].over",
 	"Events.Endpoint": "events[].endpoint", "Events.State": "events[].state", "Events.Service": "events[].service", "Events.PauseStorm": "events[].pause-storm",

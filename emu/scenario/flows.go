@@ -212,6 +212,15 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	default:
 		f.Window = 0
 	}
+	if _, n := v.at("timeout"); f.Timeout != 0 && !v.refused("timeout") {
+		at := r.place(n, nil)
+		switch {
+		case family == wire.Ethernet:
+			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
+		case f.Traffic == "transfers":
+			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
+		}
+	}
 	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && law != nil {
 		r.add(law.at, law.path, "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", f.Control.Law)
 	}

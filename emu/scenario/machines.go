@@ -120,6 +120,14 @@ func (r *resolver) allEndpoints() []string {
 	return names
 }
 
+func (r *resolver) allSwitches() []string {
+	names := make([]string, len(r.s.Switches))
+	for i := range names {
+		names[i] = r.s.Switches[i].Name
+	}
+	return names
+}
+
 // family returns the family of the links of a machine.
 func (r *resolver) family(name string) wire.Family {
 	for _, i := range r.machines[name].links {

@@ -217,9 +217,17 @@ func (p *printer) flow(f Flow) {
 	if f.Window != 0 {
 		window = strconv.Itoa(f.Window)
 	}
-	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s, limiter: %s,%s control: {law: %s, rmax-over-rmin: %d, factor: %s}}",
-		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, f.Limiter, depthOf(f),
+	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s control: {law: %s, rmax-over-rmin: %d, factor: %s}}",
+		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f),
 		f.Control.Law, f.Control.RmaxOverRmin, float(f.Control.Factor))
+}
+
+// timeoutOf prints after how long packets are sent again, if they are.
+func timeoutOf(f Flow) string {
+	if f.Timeout == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" timeout: %v,", f.Timeout)
 }
 
 // trafficOf prints what a flow offers.
@@ -259,8 +267,13 @@ func (p *printer) event(e Event) {
 	if e.Endpoint != "" {
 		what = "endpoint: " + quote(e.Endpoint)
 	}
+	if e.Switch != "" {
+		what = "switch: " + quote(e.Switch)
+	}
 	change := fmt.Sprintf("rate: %v", e.Rate)
 	switch {
+	case e.Restart != 0:
+		change = fmt.Sprintf("restart: %v", e.Restart)
 	case e.State != "":
 		change = "state: " + e.State
 	case e.PauseStorm != "":

@@ -145,6 +145,7 @@ type Flow struct {
 	Spread   string        // "uniform": the flows of its group from the same endpoint share their traffic
 	Packet   unit.Size     // payload
 	Window   int           // packets that may await their ACK; zero: any number
+	Timeout  unit.Duration // packets are sent again when no ACK has come for so long; zero: never
 	Limiter  string        // "ipd" or "token-bucket"
 	Depth    unit.Size     // token-bucket: on the line
 	Control  Control
@@ -164,12 +165,14 @@ type Route struct{ At, To, Over string }
 // Event is a change of the fabric at a time: one of the last four fields.
 type Event struct {
 	At         unit.Duration
-	Link       string    // that changes its rate or its state
-	Endpoint   string    // that changes its service, or pauses
-	Rate       unit.Rate // the link runs at this rate from its next frame on
-	State      string    // "down" or "up"
-	Service    unit.Rate // the endpoint takes frames in at this rate, or Unlimited
-	PauseStorm string    // "on" or "off"
+	Link       string        // that changes its rate or its state
+	Endpoint   string        // that changes its service, or pauses
+	Rate       unit.Rate     // the link runs at this rate from its next frame on
+	State      string        // "down" or "up"
+	Service    unit.Rate     // the endpoint takes frames in at this rate, or Unlimited
+	PauseStorm string        // "on" or "off"
+	Switch     string        // that is restarted
+	Restart    unit.Duration // for how long it is away
 }
 
 // Measure says how results are taken.

@@ -429,6 +429,16 @@ func stop() *shape {
 	}}
 }
 
+// timeout is a duration; zero stands for never.
+func timeout() *shape {
+	return &shape{what: "a duration such as 100us, or never", units: durationUnits(), words: []string{"never"}, pattern: `^never$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
+		if s == "never" {
+			return unit.Duration(0), nil
+		}
+		return duration(1).read(s)
+	}}
+}
+
 // window is a number of packets; zero stands for none.
 func window() *shape {
 	const most = 1 << 23

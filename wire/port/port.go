@@ -201,8 +201,11 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 
 // Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
 func (p *Port) Owes() bool {
-	if p.pause != nil {
-		return !p.down() && p.pause.owes()
+	switch {
+	case p.down():
+		return false // nobody can be told
+	case p.pause != nil:
+		return p.pause.owes()
 	}
 	return p.credit[DataLane].owed || p.credit[AckLane].owed
 }
@@ -216,6 +219,9 @@ func (p *Port) Resend() unit.Time {
 		return p.refresh()
 	}
 	at := unit.Never
+	if p.down() {
+		return at
+	}
 	for lane := range p.credit {
 		if !p.credit[lane].owed {
 			at = min(at, p.told[lane].Add(p.resend))
@@ -231,13 +237,16 @@ func (p *Port) Control(now unit.Time) {
 		p.controlEthernet(now)
 		return
 	}
+	if p.down() {
+		return
+	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
 		if !c.owed && p.told[lane].Add(p.resend) > now {
 			continue
 		}
 		c.owed = true
-		if p.line.free > now || p.down() {
+		if p.line.free > now {
 			continue
 		}
 		f := c.Tell(uint8(lane))
