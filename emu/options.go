@@ -133,6 +133,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Check returns a *Mistake where o asks for what there is not, or for what does not go
+// together. Run begins with it.
+func (o Options) Check() error { return o.withDefaults().check() }
+
 func (o Options) check() error {
 	switch o.Clock {
 	case WallClock, VirtualClock:

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/report"
 	"fabemu/emu/sweep"
 	"fabemu/wire/unit"
 
@@ -21,23 +22,33 @@ func sweepCommand(status *int) *cobra.Command {
 	var sets, metrics []string
 	var during, out, clock, link string
 	var jobs int
-	var force bool
+	var force, large bool
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
 		Short: "Run a scenario over lists of values",
 		Long: `Run a scenario once for each combination of values, and write a table and figures.
 
 --set takes the paths of run, with several values: --set defaults.link.buffer=2packets,4packets.
-On the virtual clock several runs go on at a time. A sweep that was ended goes on where
-it was when it is called again with the same --out.`,
+On the virtual clock several runs go on at a time. A sweep that was ended or killed goes
+on where it was when it is called again with the same --out. The directory of another
+sweep is refused, unless --force says to begin anew there.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, args []string) error {
-			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Large: force}
+			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Large: large}
 			if args[0] == "-" {
 				return errors.New("a sweep reads its scenario more than once: standard input will not do")
 			}
-			if clock == string(emu.WallClock) {
+			wall := clock == string(emu.WallClock)
+			switch {
+			case wall && c.Flags().Changed("jobs"):
+				return errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
+			case !wall && c.Flags().Changed("link"):
+				return errors.New("--link goes with --clock wall")
+			case jobs < 0 || jobs == 0 && c.Flags().Changed("jobs"):
+				return fmt.Errorf("--jobs %d: one at least is wanted", jobs)
+			}
+			if wall {
 				p.Link = link
 			}
 			for _, text := range sets {
@@ -59,8 +70,9 @@ it was when it is called again with the same --out.`,
 			if out == "" {
 				out = filepath.Join("results", "sweep-"+fileName(args[0]))
 			}
-			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // the second interrupt ends the program
 			last := -1
 			o := sweep.Options{Jobs: jobs, Force: force, Priority: true, Progress: func(s sweep.Status) {
 				if percent := 100 * s.Done / s.Cells; percent/5 != last/5 || s.Done == s.Cells {
@@ -80,6 +92,10 @@ it was when it is called again with the same --out.`,
 			if err := sweep.WriteTable(c.OutOrStdout(), &p, cells); err != nil {
 				return failure{err}
 			}
+			if n := voidCells(cells); n > 0 {
+				*status = exitFailed
+				fmt.Fprintf(os.Stderr, "sweep: %d of %d runs are void: their figures do not stand\n", n, len(cells))
+			}
 			fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", out)
 			return nil
 		},
@@ -92,6 +108,20 @@ it was when it is called again with the same --out.`,
 	f.StringVar(&link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
 	f.IntVar(&jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
 	f.StringVar(&out, "out", "", "directory for the results (default: one under results/)")
-	f.BoolVar(&force, "force", false, "more than a thousand runs are meant; or: write into --out whatever is there")
+	f.BoolVar(&force, "force", false, "begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
+	f.BoolVar(&large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
+	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
+	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 	return c
+}
+
+// voidCells returns how many runs of a sweep are void.
+func voidCells(cells []sweep.Cell) int {
+	n := 0
+	for _, c := range cells {
+		if c.Level == report.Void {
+			n++
+		}
+	}
+	return n
 }

@@ -1,31 +1,27 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
 )
 
-// draw writes a figure for each metric.
-func draw(dir string, p *Plan, cells []Cell) error {
-	var varied []int // the axes that have more than one value
-	for i, a := range p.Axes {
-		if len(a.Values) > 1 {
-			varied = append(varied, i)
-		}
-	}
-	if len(varied) == 0 {
-		return nil // a single cell is no figure
-	}
-	for _, name := range names(cells) {
-		f := figure(p, cells, varied, name)
-		path := filepath.Join(dir, fileName(name)+".svg")
+const figureSuffix = ".svg"
+
+// drawAll writes a figure for each metric.
+func (l *layout) drawAll(dir string, cells []Cell) error {
+	for i := range l.Drawings {
+		f := l.figure(&l.Drawings[i], cells)
+		path := filepath.Join(dir, l.Drawings[i].File)
 		if err := report.WriteFile(path, func(w io.Writer) error { return f.Write(w, "svg") }); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -33,47 +29,108 @@ func draw(dir string, p *Plan, cells []Cell) error {
 	return nil
 }
 
+// varied lists the axes that have more than one value.
+func (p *Plan) varied() []int {
+	var list []int
+	for i, a := range p.Axes {
+		if len(a.Values) > 1 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 // figure returns the figure of one metric.
-func figure(p *Plan, cells []Cell, varied []int, name string) *plot.Figure {
-	first := p.Axes[varied[0]]
+func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
+	varied := l.varied()
+	first := l.Axes[varied[0]]
 	at, label := positions(first)
 	f := &plot.Figure{
-		Title: name, Subtitle: p.Scenario + ", " + p.Clock + " clock, a point for each run",
-		X: plot.Axis{Label: label}, Y: plot.Axis{Label: name},
+		Title: d.Metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
+		X: plot.Axis{Label: label}, Y: plot.Axis{Label: d.label},
 	}
+	for _, v := range first.Values {
+		f.X.Ticks = append(f.X.Ticks, at[v])
+	}
+	slices.Sort(f.X.Ticks)
 	index := make(map[string]int)
-	for _, c := range cells {
+	void := 0
+	for i := range cells {
+		c := &cells[i]
 		var parts []string
-		for _, i := range varied[1:] {
-			parts = append(parts, last(p.Axes[i].Path)+" "+c.Values[i])
+		for _, k := range varied[1:] {
+			parts = append(parts, last(l.Axes[k].Path)+" "+c.Values[k])
 		}
 		curve := strings.Join(parts, ", ")
-		i, ok := index[curve]
+		k, ok := index[curve]
 		if !ok {
-			i = len(f.Curves)
-			index[curve] = i
+			k = len(f.Curves)
+			index[curve] = k
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
 		}
-		f.Curves[i].X = append(f.Curves[i].X, at[c.Values[varied[0]]])
-		f.Curves[i].Y = append(f.Curves[i].Y, float64(c.of(name)))
+		y := float64(c.of(d.Metric).Value) * d.scale
+		if c.Level == report.Void {
+			y = float64(report.Missing())
+			void++
+		}
+		f.Curves[k].X, f.Curves[k].Y = append(f.Curves[k].X, at[c.Values[varied[0]]]), append(f.Curves[k].Y, y)
+	}
+	for i := range f.Curves {
+		sortByX(&f.Curves[i])
+	}
+	var notes []string
+	if void > 0 {
+		notes = append(notes, fmt.Sprintf("%d void runs are not drawn", void))
 	}
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
 		f.Curves = f.Curves[:plot.MaxCurves]
-		f.Note = fmt.Sprintf("%d more curves: see %s", more, TableFile)
+		notes = append(notes, fmt.Sprintf("%d more curves: see %s", more, TableFile))
 	}
+	f.Note = strings.Join(notes, "; ")
 	return f
 }
 
-// positions returns where the values of an axis stand: by their figure, if each is one
-// with the same unit, and they rise; else by their place in the list.
+// stamp says what the runs are worth: how many are of which level.
+func (l *layout) stamp(cells []Cell) string {
+	count := make(map[report.Level]int)
+	for _, c := range cells {
+		count[c.Level]++
+	}
+	var parts []string
+	for _, level := range []report.Level{report.Virtual, report.Exact, report.Faithful, report.OrderOnly, report.Degraded, report.Void} {
+		if n := count[level]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, level))
+		}
+	}
+	return fmt.Sprintf("verdicts: %s; %s clock", strings.Join(parts, ", "), cmp.Or(l.Clock, string(emu.WallClock)))
+}
+
+// sortByX puts the points of a curve in the order of X: values may be given in any.
+func sortByX(c *plot.Curve) {
+	order := make([]int, len(c.X))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(c.X[i], c.X[k]) })
+	x, y := make([]float64, len(order)), make([]float64, len(order))
+	for to, from := range order {
+		x[to], y[to] = c.X[from], c.Y[from]
+	}
+	c.X, c.Y = x, y
+}
+
+// positions returns where the values of an axis stand: by their figure, if each is
+// another one with the same unit; else by their place in the list, which the label
+// then explains.
 func positions(a Axis) (at map[string]float64, label string) {
 	at = make(map[string]float64)
-	unit, before := "", 0.0
+	taken := make(map[float64]bool)
+	unit := ""
 	for i, v := range a.Values {
-		cut := strings.LastIndexFunc(v, func(r rune) bool { return unicode.IsDigit(r) || r == '.' }) + 1
+		cut := strings.LastIndexFunc(v, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }) + 1
 		x, err := strconv.ParseFloat(v[:cut], 64)
 		u := strings.TrimSpace(v[cut:])
-		if err != nil || i > 0 && (u != unit || x <= before) {
+		if err != nil || i > 0 && u != unit || taken[x] {
 			var places []string
 			for k, v := range a.Values {
 				at[v] = float64(k + 1)
@@ -81,7 +138,7 @@ func positions(a Axis) (at map[string]float64, label string) {
 			}
 			return at, a.Path + " (" + strings.Join(places, ", ") + ")"
 		}
-		unit, before, at[v] = u, x, x
+		unit, at[v], taken[x] = u, x, true
 	}
 	if unit != "" {
 		unit = " (" + unit + ")"
@@ -92,12 +149,54 @@ func positions(a Axis) (at map[string]float64, label string) {
 // last returns the last word of a path.
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
+// unitOf returns the unit in which an expression of package metrics is drawn, and what
+// its figures are multiplied by for it.
+func unitOf(expression string) (unit string, scale float64) {
+	switch {
+	case strings.Contains(expression, " / "):
+		return "", 1
+	case strings.HasSuffix(expression, ".rate"):
+		return "GB/s", 1e-9
+	case strings.HasSuffix(expression, ".occupancy"):
+		return "blocks", 1
+	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"):
+		return "bytes", 1
+	}
+	return "", 1
+}
+
+// nameDrawings gives each figure a file of its own. A sweep without an axis has none:
+// a single point is no figure.
+func (l *layout) nameDrawings() {
+	if len(l.varied()) == 0 {
+		l.Drawings = nil
+		return
+	}
+	taken := make(map[string]bool)
+	for i := range l.Drawings {
+		base := fileName(l.Drawings[i].Metric)
+		name := base
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[name] = true
+		l.Drawings[i].File = name + figureSuffix
+	}
+}
+
+// maxName is how long the name of a figure's file may be, in bytes without its ending.
+const maxName = 100
+
 // fileName makes a file's name of an expression.
 func fileName(name string) string {
-	return strings.Trim(strings.Map(func(r rune) rune {
+	name = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '-' {
 			return r
 		}
 		return '-'
-	}, name), "-.")
+	}, name)
+	for len(name) > maxName {
+		name = strings.TrimRightFunc(name[:maxName], func(r rune) bool { return r == unicode.ReplacementChar })
+	}
+	return cmp.Or(strings.Trim(name, "-."), "figure")
 }

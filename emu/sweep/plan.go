@@ -1,8 +1,14 @@
 package sweep
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"slices"
 	"strings"
 
@@ -42,18 +48,39 @@ func ParseAxis(text string) (Axis, error) {
 	return a, nil
 }
 
-// Plan says what a sweep does. It is written to sweep.json.
+// String prints an axis as ParseAxis reads it.
+func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ",") }
+
+// Plan says what a sweep does.
 type Plan struct {
-	Fabemu   string   `json:"fabemu"`   // version of the program
-	Scenario string   `json:"scenario"` // name, or path of a file
-	Axes     []Axis   `json:"axes"`     // all that is set, single values too
-	Metrics  []string `json:"metrics"`  // expressions; none: the checks of the scenario
-	FromPs   int64    `json:"from_ps"`  // what the metrics are taken over; both 0: after the first fifth
-	ToPs     int64    `json:"to_ps"`
-	Clock    string   `json:"clock"`
-	Link     string   `json:"link,omitempty"` // wall clock
-	Resolved string   `json:"resolved"`       // the scenario of the first cell: it must not have changed
+	Fabemu   string   `json:"fabemu"`         // version of the program
+	Scenario string   `json:"scenario"`       // name, or path of a file
+	Axes     []Axis   `json:"axes"`           // all that is set, single values too; each path once
+	Metrics  []string `json:"metrics"`        // expressions; none: the checks of the scenario
+	FromPs   int64    `json:"from_ps"`        // what the metrics are taken over; both 0: after the first fifth
+	ToPs     int64    `json:"to_ps"`          // in picoseconds of model time
+	Clock    string   `json:"clock"`          // "virtual" or "wall"
+	Link     string   `json:"link,omitempty"` // wall clock: "udp" (default) or "pipe"
 	Large    bool     `json:"-"`              // more than MaxCells are meant
+}
+
+// layout is a plan laid out. Without its cells it is what sweep.json has.
+type layout struct {
+	Plan
+	Scenarios string    `json:"scenarios"` // a hash over those of all cells: they must not have changed
+	Drawings  []drawing `json:"drawings"`
+
+	cells []*cell
+	id    string // a hash over all of the above, which tells the cells of this plan from others
+}
+
+// drawing is the figure of one metric.
+type drawing struct {
+	Metric string `json:"metric"` // or the id of a check
+	File   string `json:"file"`
+
+	label string // of its axis
+	scale float64
 }
 
 // cell is one combination.
@@ -63,52 +90,97 @@ type cell struct {
 	scenario *scenario.Scenario
 }
 
-// cells returns all combinations, with their scenarios. All mistakes are reported at
-// once, each kind of them for the first cell that has it.
-func (p *Plan) cells() ([]*cell, error) {
-	n := 1
-	for _, a := range p.Axes {
-		if len(a.Values) == 0 {
-			return nil, fmt.Errorf("%s is to be varied, but over no value", a.Path)
-		}
-		if n *= len(a.Values); n > 1<<20 {
-			return nil, fmt.Errorf("the sweep has more than %d cells", 1<<20)
-		}
+// lay lays a plan out. All mistakes of its cells are reported at once, each kind of
+// them for the first cell that has it.
+func (p *Plan) lay() (*layout, error) {
+	n, err := p.size()
+	if err != nil {
+		return nil, err
 	}
-	if n > MaxCells && !p.Large {
-		return nil, fmt.Errorf("the sweep has %d cells, which is more than %d: say --force if you mean it", n, MaxCells)
-	}
-	var all []*cell
+	l := &layout{Plan: *p}
+	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
+	sum := sha256.New()
 	var wrong []error
 	said := make(map[string]bool)
 	for i := range n {
-		c := &cell{number: i + 1, values: make([]string, len(p.Axes))}
-		sets := make([]scenario.Set, len(p.Axes))
-		for k, rest := len(p.Axes)-1, i; k >= 0; k-- {
-			values := p.Axes[k].Values
-			c.values[k] = values[rest%len(values)]
-			rest /= len(values)
-			sets[k] = scenario.Set{Path: p.Axes[k].Path, Value: c.values[k]}
-		}
-		var err error
-		if c.scenario, err = emu.Open(p.Scenario, sets...); err == nil {
-			err = p.check(c.scenario)
+		c, err := p.cell(i)
+		if err == nil {
+			err = l.add(c, sum)
 		}
 		if err != nil && !said[err.Error()] {
 			said[err.Error()] = true
 			wrong = append(wrong, err)
 		}
-		all = append(all, c)
 	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	resolved, err := all[0].scenario.Resolved()
+	l.Scenarios = hex.EncodeToString(sum.Sum(nil))
+	l.nameDrawings()
+	b, err := json.Marshal(l)
 	if err != nil {
 		return nil, err
 	}
-	p.Resolved = string(resolved)
-	return all, nil
+	all := sha256.Sum256(b)
+	l.id = hex.EncodeToString(all[:])
+	return l, nil
+}
+
+// size checks what is said of all cells, and returns how many there are.
+func (p *Plan) size() (int, error) {
+	n := 1
+	paths := make(map[string]bool)
+	for _, a := range p.Axes {
+		if paths[a.Path] {
+			return 0, fmt.Errorf("%s is set twice: say its values at once, %s=VALUE,VALUE", a.Path, a.Path)
+		}
+		paths[a.Path] = true
+		if len(a.Values) == 0 {
+			return 0, fmt.Errorf("%s is to be varied, but over no value", a.Path)
+		}
+		if n *= len(a.Values); n > 1<<20 {
+			return 0, fmt.Errorf("the sweep has more than %d runs", 1<<20)
+		}
+	}
+	if n > MaxCells && !p.Large {
+		return 0, fmt.Errorf("the sweep has %d runs, which is more than %d: say --large if you mean it", n, MaxCells)
+	}
+	for i, m := range p.Metrics {
+		if slices.Contains(p.Metrics[:i], m) {
+			return 0, fmt.Errorf("--metric %s stands there twice", m)
+		}
+	}
+	if p.FromPs < 0 || p.ToPs < p.FromPs || p.ToPs == p.FromPs && p.ToPs != 0 {
+		return 0, fmt.Errorf("what is measured is to go from %v to %v", unit.Time(p.FromPs), unit.Time(p.ToPs))
+	}
+	switch emu.Carrier(p.Link) {
+	case "", emu.UDP, emu.Pipe:
+	default:
+		return 0, fmt.Errorf("there is no link %q for a sweep; there are %s and %s", p.Link, emu.UDP, emu.Pipe)
+	}
+	return n, p.options().Check()
+}
+
+// options returns how each cell is run.
+func (p *Plan) options() emu.Options {
+	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), SkipCodec: true, Verify: emu.VerifyOff, Version: p.Fabemu}
+}
+
+// cell returns the i-th combination, the last axis the fastest.
+func (p *Plan) cell(i int) (*cell, error) {
+	c := &cell{number: i + 1, values: make([]string, len(p.Axes))}
+	sets := make([]scenario.Set, len(p.Axes))
+	for k, rest := len(p.Axes)-1, i; k >= 0; k-- {
+		values := p.Axes[k].Values
+		c.values[k] = values[rest%len(values)]
+		rest /= len(values)
+		sets[k] = scenario.Set{Path: p.Axes[k].Path, Value: c.values[k]}
+	}
+	var err error
+	if c.scenario, err = emu.Open(p.Scenario, sets...); err != nil {
+		return nil, err
+	}
+	return c, p.check(c.scenario)
 }
 
 // check says whether what is to be measured is in a scenario.
@@ -139,32 +211,68 @@ func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
 	return unit.Time(p.FromPs), unit.Time(p.ToPs)
 }
 
-// same says in what two plans differ, or nothing.
-func (p *Plan) same(o *Plan) error {
+// add takes a cell in: its scenario, and what is drawn of it.
+func (l *layout) add(c *cell, sum hash.Hash) error {
+	resolved, err := c.scenario.Resolved()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(sum, "%d\n%s", len(resolved), resolved)
+	l.cells = append(l.cells, c)
+	for _, m := range l.Metrics {
+		l.draw(m, m)
+	}
+	if len(l.Metrics) == 0 {
+		for i := range c.scenario.Expect {
+			l.draw(c.scenario.Expect[i].ID, c.scenario.Expect[i].Metric)
+		}
+	}
+	return nil
+}
+
+// draw notes that there is a figure of a metric.
+func (l *layout) draw(name, expression string) {
+	if slices.ContainsFunc(l.Drawings, func(d drawing) bool { return d.Metric == name }) {
+		return
+	}
+	unit, scale := unitOf(expression)
+	d := drawing{Metric: name, label: expression, scale: scale}
+	if unit != "" {
+		d.label += " (" + unit + ")"
+	}
+	l.Drawings = append(l.Drawings, d)
+}
+
+// write writes sweep.json.
+func (l *layout) write(w io.Writer) error { return encode(w, l) }
+
+// same says in what a plan that was begun differs from this one, or nothing.
+func (l *layout) same(o *layout) error {
 	var parts []string
-	if p.Fabemu != o.Fabemu {
+	if l.Fabemu != o.Fabemu {
 		parts = append(parts, fmt.Sprintf("it was begun by version %s of this program", o.Fabemu))
 	}
-	if p.Scenario != o.Scenario {
+	if l.Scenario != o.Scenario {
 		parts = append(parts, "its scenario is "+o.Scenario)
-	} else if p.Resolved != o.Resolved {
-		parts = append(parts, "the scenario has changed since")
 	}
 	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
-	if !slices.EqualFunc(p.Axes, o.Axes, equal) {
+	if !slices.EqualFunc(l.Axes, o.Axes, equal) {
 		parts = append(parts, fmt.Sprintf("it sets %v", o.Axes))
 	}
-	if !slices.Equal(p.Metrics, o.Metrics) || p.FromPs != o.FromPs || p.ToPs != o.ToPs {
+	if len(parts) == 0 && l.Scenarios != o.Scenarios {
+		parts = append(parts, "the scenario has changed since")
+	}
+	if !slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs {
 		parts = append(parts, "it measures something else")
 	}
-	if p.Clock != o.Clock || p.Link != o.Link {
-		parts = append(parts, "it is on the "+o.Clock+" clock")
+	if l.Clock != o.Clock || l.Link != o.Link {
+		parts = append(parts, "it is on the "+cmp.Or(o.Clock, "wall")+" clock")
+		if o.Link != "" {
+			parts[len(parts)-1] += " over " + o.Link
+		}
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "; "))
 }
-
-// String prints an axis as ParseAxis reads it.
-func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ",") }

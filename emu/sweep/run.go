@@ -2,12 +2,9 @@ package sweep
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -17,17 +14,10 @@ import (
 	"fabemu/emu/report"
 )
 
-// The files of a sweep.
-const (
-	PlanFile  = "sweep.json"
-	TableFile = "sweep.csv"
-	CellsDir  = "cells"
-)
-
 // Options say how a sweep is run.
 type Options struct {
 	Jobs     int  // virtual clock: cells at a time; 0: as many as there are processors
-	Force    bool // write into a directory that holds something else, and do all cells anew
+	Force    bool // begin anew: do all cells, whatever is in the directory
 	Priority bool // wall clock: emu.Options.Priority
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(Status)
@@ -36,8 +26,8 @@ type Options struct {
 // Status is how far a sweep is.
 type Status struct {
 	Cells, Done int
-	Before      int // of Done: by earlier calls
-	Name        string
+	Before      int    // of Done: by earlier calls
+	Name        string // the values of the cell that was done last
 }
 
 // Cell is what came out of one combination.
@@ -56,34 +46,40 @@ type Figure struct {
 }
 
 // Run does the cells of a plan that are not done yet, and writes the table and the
-// figures. When ctx is done, it stops; what is done stays, and the error is that of
-// ctx.
+// figures into a directory. When ctx is done, it stops; what is done stays, and the
+// error is that of ctx. What is wrong with the plan or with the directory is a
+// *emu.Mistake; then nothing is run, and with a wrong plan the directory is not
+// touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
-	all, err := p.cells()
+	l, err := p.lay()
+	if err == nil && o.Jobs < 0 {
+		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
+	}
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}
-	if err := p.claim(dir, o.Force); err != nil {
+	d, err := claim(dir, l, o.Force)
+	if err != nil {
 		return nil, err
 	}
-	r := &run{plan: &p, options: o, dir: dir, done: make([]*Cell, len(all))}
+	defer d.close()
+	r := &run{layout: l, options: o, directory: d, done: make([]*Cell, len(l.cells))}
 	var left []*cell
-	for _, c := range all {
-		if r.done[c.number-1] = r.read(c); r.done[c.number-1] == nil {
+	for i, c := range l.cells {
+		if r.done[i] = d.read(c); r.done[i] == nil {
 			left = append(left, c)
-		} else {
-			r.status.Before++
 		}
 	}
-	r.status.Cells, r.status.Done = len(all), r.status.Before
+	r.status.Cells, r.status.Before = len(l.cells), len(l.cells)-len(left)
+	r.status.Done = r.status.Before
 	if o.Progress != nil {
 		o.Progress(r.status)
 	}
 	workers := o.Jobs
-	if workers < 1 {
+	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if p.Clock == string(emu.WallClock) {
+	if p.Clock != string(emu.VirtualClock) {
 		workers = 1 // they would disturb each other
 	}
 	if err := r.do(ctx, left, workers); err != nil {
@@ -96,102 +92,17 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	if err := report.WriteFile(filepath.Join(dir, TableFile), func(w io.Writer) error { return WriteTable(w, &p, cells) }); err != nil {
 		return nil, err
 	}
-	return cells, draw(dir, &p, cells)
-}
-
-// claim makes a directory that of the sweep, or finds that it is.
-func (p *Plan) claim(dir string, force bool) error {
-	if err := os.MkdirAll(filepath.Join(dir), 0o777); err != nil {
-		return &emu.Mistake{Err: err}
-	}
-	path := filepath.Join(dir, PlanFile)
-	b, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		var before Plan
-		if err := json.Unmarshal(b, &before); err != nil {
-			before.Scenario = "unknown"
-		}
-		differs := p.same(&before)
-		if differs == nil {
-			return os.MkdirAll(filepath.Join(dir, CellsDir), 0o777)
-		}
-		if !force {
-			return &emu.Mistake{Err: fmt.Errorf("%s is of another sweep: %w; choose another --out, or --force to begin anew there", dir, differs)}
-		}
-		// Only the cells, which are of that sweep: they are not what this one asks for.
-		if err := removeCells(dir); err != nil {
-			return err
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	default:
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		if len(entries) > 0 && !force {
-			return &emu.Mistake{Err: fmt.Errorf("%s is not empty, and not of a sweep; choose another --out, or --force to write into it", dir)}
-		}
-	}
-	if err := os.MkdirAll(filepath.Join(dir, CellsDir), 0o777); err != nil {
-		return err
-	}
-	return report.WriteFile(path, func(w io.Writer) error { return encode(w, p) })
-}
-
-// removeCells removes the files of cells.
-func removeCells(dir string) error {
-	names, err := filepath.Glob(filepath.Join(dir, CellsDir, "*.json"))
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	return cells, l.drawAll(dir, cells)
 }
 
 // run is one call of Run.
 type run struct {
-	plan    *Plan
-	options Options
-	dir     string
-	mu      sync.Mutex
-	done    []*Cell
-	status  Status
-}
-
-// path returns the file of a cell.
-func (r *run) path(c *cell) string {
-	return filepath.Join(r.dir, CellsDir, fmt.Sprintf("%06d.json", c.number))
-}
-
-// read returns what an earlier call has made of a cell, or nil.
-func (r *run) read(c *cell) *Cell {
-	b, err := os.ReadFile(r.path(c))
-	if err != nil {
-		return nil
-	}
-	var out Cell
-	if json.Unmarshal(b, &out) != nil || out.Number != c.number || len(out.Values) != len(c.values) {
-		return nil
-	}
-	for i := range c.values {
-		if out.Values[i] != c.values[i] {
-			return nil
-		}
-	}
-	return &out
+	layout    *layout
+	options   Options
+	directory *directory
+	mu        sync.Mutex
+	done      []*Cell
+	status    Status
 }
 
 // do does cells, so many at a time.
@@ -210,6 +121,9 @@ func (r *run) do(ctx context.Context, left []*cell, workers int) error {
 		})
 	}
 	for _, c := range left {
+		if ctx.Err() != nil {
+			break
+		}
 		select {
 		case next <- c:
 		case <-ctx.Done():
@@ -222,31 +136,32 @@ func (r *run) do(ctx context.Context, left []*cell, workers int) error {
 
 // cell does one cell.
 func (r *run) cell(ctx context.Context, c *cell) error {
-	x, err := emu.Run(ctx, c.scenario, emu.Options{
-		Clock: emu.Clock(r.plan.Clock), Link: emu.Carrier(r.plan.Link), SkipCodec: true, Verify: emu.VerifyOff,
-		Priority: r.options.Priority, Version: r.plan.Fabemu,
-	})
-	if err != nil {
-		return fmt.Errorf("cell %d, %v: %w", c.number, c.values, err)
-	}
-	if x.Partial {
+	o := r.layout.options()
+	o.Priority = r.options.Priority
+	x, err := emu.Run(ctx, c.scenario, o)
+	switch {
+	case err != nil:
+		return fmt.Errorf("run %d, %v: %w", c.number, c.values, err)
+	case x.Partial && ctx.Err() != nil:
 		return ctx.Err()
+	case x.Partial:
+		return fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
 	}
 	out := &Cell{Number: c.number, Values: c.values, Level: x.Verdict.Level}
-	if len(r.plan.Metrics) == 0 {
+	if len(r.layout.Metrics) == 0 {
 		for _, check := range x.Checks {
 			out.Figures = append(out.Figures, Figure{check.ID, check.Value, check.Outcome})
 		}
 	}
-	from, to := r.plan.during(c.scenario)
-	for _, expression := range r.plan.Metrics {
+	from, to := r.layout.during(c.scenario)
+	for _, expression := range r.layout.Metrics {
 		m, err := metrics.Compile(expression, x.Metrics.Fabric())
 		if err != nil {
 			return err
 		}
 		out.Figures = append(out.Figures, Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))})
 	}
-	if err := report.WriteFile(r.path(c), func(w io.Writer) error { return encode(w, out) }); err != nil {
+	if err := r.directory.write(c, out); err != nil {
 		return err
 	}
 	r.mu.Lock()

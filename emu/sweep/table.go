@@ -8,52 +8,68 @@ import (
 	"fabemu/emu/report"
 )
 
-// names lists the figures of cells, in the order in which they first come: checks of
+// column is a figure that some cells have.
+type column struct {
+	name   string
+	judged bool // it is a check
+}
+
+// columns lists the figures of cells, in the order in which they first come: checks of
 // one cell may be others than those of the next.
-func names(cells []Cell) []string {
-	var list []string
+func columns(cells []Cell) []column {
+	var list []column
 	seen := make(map[string]bool)
 	for _, c := range cells {
 		for _, f := range c.Figures {
 			if !seen[f.Name] {
 				seen[f.Name] = true
-				list = append(list, f.Name)
+				list = append(list, column{f.Name, f.Outcome != ""})
 			}
 		}
 	}
 	return list
 }
 
-// of returns a figure of a cell; missing if it has none of the name.
-func (c *Cell) of(name string) report.Number {
+// of returns a figure of a cell; its value is missing if the cell has none of the name.
+func (c *Cell) of(name string) Figure {
 	for _, f := range c.Figures {
 		if f.Name == name {
-			return f.Value
+			return f
 		}
 	}
-	return report.Missing()
+	return Figure{Name: name, Value: report.Missing()}
 }
 
-// WriteTable writes cells as CSV: what was varied, the level of the verdict, and the
-// figures; one that is undefined is empty.
+// WriteTable writes cells as CSV, a row each: what was varied, the level of the
+// verdict, and the figures, in bytes per second, seconds, blocks or as shares, as the
+// metric has it; one that is undefined is empty. Beside a check stands its outcome, in
+// the column "ID outcome".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	out := csv.NewWriter(w)
-	head := make([]string, 0, 8)
+	var head []string
 	for _, a := range p.Axes {
 		head = append(head, a.Path)
 	}
-	columns := names(cells)
-	if err := out.Write(append(append(head, "level"), columns...)); err != nil {
+	head = append(head, "level")
+	list := columns(cells)
+	for _, k := range list {
+		if head = append(head, k.name); k.judged {
+			head = append(head, k.name+" outcome")
+		}
+	}
+	if err := out.Write(head); err != nil {
 		return err
 	}
-	for _, c := range cells {
-		row := append(append([]string{}, c.Values...), string(c.Level))
-		for _, name := range columns {
-			text := ""
-			if v := c.of(name); v.Known() {
-				text = strconv.FormatFloat(float64(v), 'g', 8, 64)
+	for i := range cells {
+		row := append(append([]string{}, cells[i].Values...), string(cells[i].Level))
+		for _, k := range list {
+			f, text := cells[i].of(k.name), ""
+			if f.Value.Known() {
+				text = strconv.FormatFloat(float64(f.Value), 'g', 8, 64)
 			}
-			row = append(row, text)
+			if row = append(row, text); k.judged {
+				row = append(row, string(f.Outcome))
+			}
 		}
 		if err := out.Write(row); err != nil {
 			return err

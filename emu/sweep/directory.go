@@ -1,0 +1,256 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+)
+
+// The files of a sweep.
+const (
+	PlanFile  = "sweep.json"
+	TableFile = "sweep.csv"
+	CellsDir  = "cells"
+)
+
+// directory is where a sweep is kept.
+type directory struct {
+	path   string
+	layout *layout
+	lock   *os.File
+}
+
+// claim makes a directory that of a sweep, or finds that it is. The plan is written
+// before anything else, so that whenever the program is killed a later call knows
+// what the rest is of. With force, what an earlier sweep has made there is removed.
+// Other files are never touched.
+func claim(path string, l *layout, force bool) (*directory, error) {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, &emu.Mistake{Err: err}
+	}
+	d := &directory{path: path, layout: l}
+	var err error
+	if d.lock, err = lock(path); err != nil {
+		return nil, err
+	}
+	if err := d.begin(force); err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// lock takes the lock of a directory, which the system gives back when the process
+// ends, in whatever way.
+func lock(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		f.Close()
+		return nil, &emu.Mistake{Err: fmt.Errorf("a sweep is going on in %s: wait for its end, or choose another --out", path)}
+	}
+	return f, nil // some file systems have no locks: then nobody is kept out
+}
+
+func (d *directory) close() { d.lock.Close() }
+
+// begin finds out what the directory holds, and makes it that of this sweep.
+func (d *directory) begin(force bool) error {
+	before, err := d.before()
+	if err != nil && !force {
+		return &emu.Mistake{Err: err}
+	}
+	known := before != nil && err == nil
+	switch differs := error(nil); {
+	case force:
+	case known:
+		if differs = d.layout.same(before); differs != nil {
+			return &emu.Mistake{Err: fmt.Errorf("%s is of another sweep: %w; choose another --out, or --force to begin anew there", d.path, differs)}
+		}
+	default:
+		foreign, err := d.foreign()
+		if err != nil {
+			return err
+		}
+		if foreign != "" {
+			return &emu.Mistake{Err: fmt.Errorf("%s is not empty, and not of a sweep (there is %s); choose another --out, or --force to write into it", d.path, foreign)}
+		}
+	}
+	cells := filepath.Join(d.path, CellsDir)
+	if info, err := os.Lstat(cells); err == nil && !info.IsDir() {
+		return &emu.Mistake{Err: fmt.Errorf("%s is in the way: it is to be a directory", cells)}
+	}
+	if force {
+		if err := d.clear(before); err != nil {
+			return err
+		}
+	}
+	if err := d.tidy(); err != nil {
+		return err
+	}
+	if force || !known {
+		if err := report.WriteFile(filepath.Join(d.path, PlanFile), d.layout.write); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(cells, 0o777)
+}
+
+// before returns the plan that is there; nil if there is none.
+func (d *directory) before() (*layout, error) {
+	b, err := os.ReadFile(filepath.Join(d.path, PlanFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	before := new(layout)
+	if err == nil {
+		err = json.Unmarshal(b, before)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w; choose another --out, or --force to begin anew there", filepath.Join(d.path, PlanFile), err)
+	}
+	return before, nil
+}
+
+// foreign names something in a directory without a plan that this program would not
+// have left there; empty if there is nothing of the kind.
+func (d *directory) foreign() (string, error) {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		switch {
+		case leftover(e, PlanFile):
+		case e.Name() == CellsDir && e.IsDir():
+			inner, err := os.ReadDir(filepath.Join(d.path, CellsDir))
+			if err != nil {
+				return "", err
+			}
+			if len(inner) > 0 {
+				return CellsDir + "/" + inner[0].Name(), nil
+			}
+		default:
+			return e.Name(), nil
+		}
+	}
+	return "", nil
+}
+
+// cellName is the name of a cell's file.
+var cellName = regexp.MustCompile(`^\d{6,7}\.json$`)
+
+// clear removes what an earlier sweep has made: its cells, and, as far as its plan is
+// known, its table and its figures.
+func (d *directory) clear(before *layout) error {
+	var remove []string
+	entries, err := os.ReadDir(filepath.Join(d.path, CellsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && cellName.MatchString(e.Name()) {
+			remove = append(remove, filepath.Join(CellsDir, e.Name()))
+		}
+	}
+	if before != nil {
+		remove = append(remove, TableFile)
+		for _, x := range before.Drawings {
+			if filepath.Base(x.File) == x.File && strings.HasSuffix(x.File, figureSuffix) {
+				remove = append(remove, x.File)
+			}
+		}
+	}
+	for _, name := range remove {
+		if err := os.Remove(filepath.Join(d.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// tidy removes files that a call that was killed has not brought to their end.
+func (d *directory) tidy() error {
+	own := []string{PlanFile, TableFile}
+	for _, x := range d.layout.Drawings {
+		own = append(own, x.File)
+	}
+	begun := func(e fs.DirEntry) bool {
+		return slices.ContainsFunc(own, func(name string) bool { return leftover(e, name) })
+	}
+	begunCell := func(e fs.DirEntry) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), "."), "-")
+		return cellName.MatchString(name) && leftover(e, name)
+	}
+	for sub, mine := range map[string]func(fs.DirEntry) bool{".": begun, CellsDir: begunCell} {
+		entries, err := os.ReadDir(filepath.Join(d.path, sub))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if !mine(e) {
+				continue
+			}
+			if err := os.Remove(filepath.Join(d.path, sub, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leftover reports whether something is the begin of a file that report.WriteFile was
+// to write under a name.
+func leftover(e fs.DirEntry, name string) bool {
+	number, found := strings.CutPrefix(e.Name(), "."+name+"-")
+	return found && e.Type().IsRegular() && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// cellPath returns the file of a cell.
+func (d *directory) cellPath(c *cell) string {
+	return filepath.Join(d.path, CellsDir, fmt.Sprintf("%06d.json", c.number))
+}
+
+// cellFile is what a cell's file has: what came out, and by which plan.
+type cellFile struct {
+	Plan string `json:"plan"`
+	*Cell
+}
+
+// read returns what an earlier call has made of a cell by this plan, or nil.
+func (d *directory) read(c *cell) *Cell {
+	b, err := os.ReadFile(d.cellPath(c))
+	if err != nil {
+		return nil
+	}
+	var f cellFile
+	if json.Unmarshal(b, &f) != nil || f.Plan != d.layout.id || f.Cell == nil || f.Number != c.number || !slices.Equal(f.Values, c.values) {
+		return nil
+	}
+	return f.Cell
+}
+
+// write writes what came out of a cell.
+func (d *directory) write(c *cell, out *Cell) error {
+	return report.WriteFile(d.cellPath(c), func(w io.Writer) error { return encode(w, cellFile{d.layout.id, out}) })
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
