@@ -45,7 +45,7 @@ func (b *builder) measure() {
 
 // frame returns a data frame of a flow, for its length.
 func (b *builder) frame(f *topo.Flow) wire.Frame {
-	return wire.Frame{Kind: wire.Data, Family: f.Family, Payload: uint32(f.Packet)}
+	return wire.Frame{Kind: wire.Data, Family: f.Family, Tagged: f.Control.QCN.CNTag, Payload: uint32(f.Packet)}
 }
 
 // build makes the machines of a scenario; they report to events.
@@ -228,6 +228,10 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
 	}
+	var err error
+	if c.Point, err = b.congestionPoint(m, i); err != nil {
+		return nil, err
+	}
 	return switchd.NewOutputQueued(c, b.events)
 }
 
@@ -264,6 +268,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}
+	var shared *node.Shared
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
 	for k := range b.fabric.Flows {
 		f := &b.fabric.Flows[k]
@@ -277,6 +282,11 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		flow, err := b.flow(f, c.Port.Rate)
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		}
+		if f.Control.QCN.Shared {
+			if err := b.share(&shared, f, &flow, c.Port.Rate); err != nil {
+				return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+			}
 		}
 		if f.Spread == "uniform" {
 			s, known := spreads[f.Group]
@@ -304,24 +314,21 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
+	out := node.Flow{
+		Family: f.Family, Lane: f.Priority, Tagged: f.Control.QCN.CNTag, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
+		Start: f.Start, Stop: f.Stop, Limiter: limiter(f, line),
+	}
+	var err error
+	if f.Control.Law == "qcn" {
+		out.Controller, err = b.reactionPoint(f, line, reactionStream+uint64(f.QP))
+		return out, err
+	}
 	frame := b.frame(f)
-	controller, err := rp.New(rp.Config{
+	out.Controller, err = rp.New(rp.Config{
 		Law: f.Control.Law, Max: line, Ratio: f.Control.RmaxOverRmin,
 		Length: b.framing.Length(&frame), Factor: f.Control.Factor,
 	})
-	if err != nil {
-		return node.Flow{}, err
-	}
-	out := node.Flow{
-		Family: f.Family, Lane: f.Priority, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
-		Start: f.Start, Stop: f.Stop, Controller: controller,
-	}
-	if f.Limiter == "token-bucket" {
-		out.Limiter = node.NewTokenBucket(line, f.Depth)
-	} else {
-		out.Limiter = node.NewInterPacketDelay(line)
-	}
-	return out, nil
+	return out, err
 }
 
 // traffic returns what a flow offers, or several that share it; nil for greedy traffic.

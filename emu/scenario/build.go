@@ -109,6 +109,7 @@ func marking(v view) Marking {
 		FullAt:      get[Buffer](m, "full-at"),
 		SkipBlocked: get[bool](m, "skip-blocked"),
 		IdleExempt:  get[string](v, "crossbar") == "single-output",
+		QCN:         qcnMarking(m),
 	}
 	if given, n := m.at("idle-exempt"); n != nil {
 		out.IdleExempt = given.(bool)
@@ -163,6 +164,7 @@ func newFlow(name string, v view) Flow {
 			Law:          get[string](control, "law"),
 			RmaxOverRmin: get[int64](control, "rmax-over-rmin"),
 			Factor:       get[float64](control, "factor"),
+			QCN:          qcnControl(control),
 		},
 	}
 	f.Timeout = get[unit.Duration](v, "timeout")

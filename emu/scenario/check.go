@@ -203,6 +203,7 @@ func (r *resolver) checkPaths() {
 	r.checkPriorities()
 	r.checkMemories()
 	r.checkAdapters()
+	r.checkQCN()
 }
 
 // largest returns the flow with the largest packet that crosses a link, in one

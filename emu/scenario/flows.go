@@ -221,7 +221,7 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
 		}
 	}
-	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && law != nil {
+	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && f.Control.Law != "qcn" && law != nil {
 		r.add(law.at, law.path, "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", f.Control.Law)
 	}
 	f.Jitter = r.jitter(*f, v, line)

@@ -200,24 +200,24 @@ func switchFields() []field {
 			doc: "Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the model M2)."},
 		{name: "bypass", shape: count(0, 1<<20), def: "4", source: "HPL-2002-224, Table I: \"max bypass: 4\"",
 			doc: "How often younger frames may overtake one whose input is busy; counts with single-output only."},
-		{name: "marking", shape: object(
-			field{name: "scheme", shape: hinted(word("none", "naive", "input", "input-output"), map[string]string{"off": "none", "input-triggered": "input", "input-output-triggered": "input-output"}), def: "none",
-				doc: "Which packets are marked, and when: none; naive, those of an input buffer that has become full; input, all that wait for the outputs for which packets of a full buffer wait; input-output, in addition all that wait for an output for which the threshold is reached."},
-			field{name: "threshold", shape: threshold(), def: "4", source: "HPL-2002-224, Fig. 3(c)",
+		{name: "marking", shape: object(append([]field{
+			{name: "scheme", shape: hinted(word("none", "naive", "input", "input-output", "qcn"), map[string]string{"off": "none", "802.1qau": "qcn", "input-triggered": "input", "input-output-triggered": "input-output"}), def: "none",
+				doc: "Which packets are marked, and when: none; naive, those of an input buffer that has become full; input, all that wait for the outputs for which packets of a full buffer wait; input-output, in addition all that wait for an output for which the threshold is reached. qcn marks nothing: it notifies sources, on Ethernet."},
+			{name: "threshold", shape: threshold(), def: "4", source: "HPL-2002-224, Fig. 3(c)",
 				doc: "Frames that wait for an output, from which on input-output marks; at least 1. none turns input-output into input."},
-			field{name: "exceeds", shape: word(">=", ">"), def: ">=",
+			{name: "exceeds", shape: word(">=", ">"), def: ">=",
 				doc: "How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."},
-			field{name: "counts", shape: word("waiting", "waiting-and-sending"), def: "waiting", source: "HPL-2002-224, footnote 6",
+			{name: "counts", shape: word("waiting", "waiting-and-sending"), def: "waiting", source: "HPL-2002-224, footnote 6",
 				doc: "Whether the frame being sent counts among those that wait."},
-			field{name: "selection", shape: word("counters", "scan"), def: "counters", source: "HPL-2002-224, IV.B",
+			{name: "selection", shape: word("counters", "scan"), def: "counters", source: "HPL-2002-224, IV.B",
 				doc: "input, input-output: which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now."},
-			field{name: "full-at", shape: fullAt(), def: "whole", source: "HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3",
+			{name: "full-at", shape: fullAt(), def: "whole", source: "HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3",
 				doc: "Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer."},
-			field{name: "skip-blocked", shape: flag(), def: "false", source: "HPL-2002-224, footnote 4",
+			{name: "skip-blocked", shape: flag(), def: "false", source: "HPL-2002-224, footnote 4",
 				doc: "Do not mark what waits for a link that has no credit."},
-			field{name: "idle-exempt", shape: flag(), computed: "false with multi-output, true with single-output",
+			{name: "idle-exempt", shape: flag(), computed: "false with multi-output, true with single-output",
 				doc: "An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."},
-		), doc: "Which packets the switch marks, and when."},
+		}, qcnMarkingFields()...)...), doc: "Which packets the switch marks, and when."},
 	}, memoryFields()...)
 }
 
@@ -303,13 +303,13 @@ func flowFields() []field {
 			doc: "The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth."},
 		{name: "depth", shape: size(1), def: "16KB", also: []string{"bucket"},
 			doc: "token-bucket: what may leave at once after a silence, on the line; it holds a packet at the least."},
-		{name: "control", shape: object(
-			field{name: "law", shape: hinted(word("fixed", "lipd", "fimd", "aimd"), map[string]string{"none": "fixed", "off": "fixed", "constant": "fixed", "no": "fixed"}), def: "fixed",
-				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman."},
-			field{name: "rmax-over-rmin", shape: count(1, 1<<31), def: "256", source: "not in the papers; fitted, and the range of IBTA's 8-bit static rate",
+		{name: "control", shape: object(append([]field{
+			{name: "law", shape: hinted(word("fixed", "lipd", "fimd", "aimd", "qcn"), map[string]string{"none": "fixed", "off": "fixed", "constant": "fixed", "no": "fixed"}), def: "fixed",
+				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman; qcn, on Ethernet, is that of IEEE 802.1Qau."},
+			{name: "rmax-over-rmin", shape: count(1, 1<<31), def: "256", source: "not in the papers; fitted, and the range of IBTA's 8-bit static rate",
 				doc: "The highest rate, that of the sender's link, over the lowest; 1 or more."},
-			field{name: "factor", shape: factor(), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
-		), doc: "How the source answers marks."},
+			{name: "factor", shape: factor(), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
+		}, qcnControlFields()...)...), doc: "How the source answers marks and notifications."},
 	}
 }
 

@@ -304,6 +304,19 @@ func TestLateness(t *testing.T) {
 	}
 }
 
+// TestQCN does the same for what QCN has.
+func TestQCN(t *testing.T) {
+	src, err := os.ReadFile("testdata/qcn.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load("qcn.yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/qcn.resolved.golden", string(roundTrip(t, s)))
+}
+
 // roundTrip checks that the resolved form of a scenario reads back to it.
 func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	t.Helper()

@@ -94,6 +94,10 @@ func (p *printer) switches(switches []Switch) {
 			p.memory(s)
 		}
 		m := s.Marking
+		if m.Scheme == "qcn" {
+			p.line("    marking: {scheme: qcn, %v}", m.QCN)
+			continue
+		}
 		threshold := "none"
 		if m.Threshold != int(noThreshold) {
 			threshold = strconv.Itoa(m.Threshold)
@@ -217,9 +221,17 @@ func (p *printer) flow(f Flow) {
 	if f.Window != 0 {
 		window = strconv.Itoa(f.Window)
 	}
-	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s control: {law: %s, rmax-over-rmin: %d, factor: %s}}",
+	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s control: {law: %s, %s}}",
 		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f),
-		f.Control.Law, f.Control.RmaxOverRmin, float(f.Control.Factor))
+		f.Control.Law, controlOf(f.Control))
+}
+
+// controlOf prints the parameters of a law.
+func controlOf(c Control) string {
+	if c.Law == "qcn" {
+		return c.QCN.String()
+	}
+	return fmt.Sprintf("rmax-over-rmin: %d, factor: %s", c.RmaxOverRmin, float(c.Factor))
 }
 
 // timeoutOf prints after how long packets are sent again, if they are.

@@ -89,14 +89,15 @@ type Endpoint struct {
 
 // Marking says which packets a switch marks, and when.
 type Marking struct {
-	Scheme      string // "none", "naive", "input", "input-output"
-	Threshold   int    // input-output: frames that wait for an output
-	Exceeds     string // ">=" or ">": how the threshold is compared
-	Counts      string // "waiting" or "waiting-and-sending": what cnt1 counts
-	FullAt      Buffer // footnote 3: occupancy that counts as full; zero means the whole buffer
-	SkipBlocked bool   // footnote 4: do not mark what waits for a link without credit
-	Selection   string // "counters" or "scan": which packets a marking event selects
-	IdleExempt  bool   // an output that is idle is not congested (part of model M2)
+	Scheme      string     // "none", "naive", "input", "input-output", "qcn"
+	Threshold   int        // input-output: frames that wait for an output
+	Exceeds     string     // ">=" or ">": how the threshold is compared
+	Counts      string     // "waiting" or "waiting-and-sending": what cnt1 counts
+	FullAt      Buffer     // footnote 3: occupancy that counts as full; zero means the whole buffer
+	SkipBlocked bool       // footnote 4: do not mark what waits for a link without credit
+	Selection   string     // "counters" or "scan": which packets a marking event selects
+	IdleExempt  bool       // an output that is idle is not congested (part of model M2)
+	QCN         QCNMarking // of scheme qcn
 }
 
 // Buffer is a room for frames: a number of packets of the largest size that
@@ -153,9 +154,10 @@ type Flow struct {
 
 // Control is the law by which a source changes its rate.
 type Control struct {
-	Law          string  // "fixed", "lipd", "fimd", "aimd"
-	RmaxOverRmin int64   // highest rate (the link's) over the lowest
-	Factor       float64 // fimd, aimd: m, what a mark divides the rate by
+	Law          string     // "fixed", "lipd", "fimd", "aimd", "qcn"
+	RmaxOverRmin int64      // highest rate (the link's) over the lowest
+	Factor       float64    // fimd, aimd: m, what a mark divides the rate by
+	QCN          QCNControl // of law qcn
 }
 
 // Route is a way that is not the shortest path: at a switch, towards an endpoint,

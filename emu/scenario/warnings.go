@@ -65,7 +65,10 @@ func (r *resolver) lintIgnored() {
 		}
 		u.look(marking, "selection", "scheme", scheme == "input" || scheme == "input-output", "scheme: input or input-output")
 		for _, name := range []string{"full-at", "skip-blocked"} {
-			u.look(marking, name, "scheme", scheme != "none", "a marking scheme")
+			u.look(marking, name, "scheme", scheme != "none" && scheme != "qcn", "a marking scheme")
+		}
+		for _, f := range qcnMarkingFields() {
+			u.look(marking, f.name, "scheme", scheme == "qcn", "scheme: qcn")
 		}
 		u.look(v, "bypass", "crossbar", s.Crossbar == "single-output", "crossbar: single-output")
 		u.look(v, "crossbar", "kind", s.Kind == "input-buffered", "kind: input-buffered")
@@ -91,7 +94,10 @@ func (r *resolver) lintIgnored() {
 		v := view{shape: item, chain: []*node{r.flows[i].node, defaults}}
 		control := v.sub("control")
 		u.look(control, "factor", "law", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
-		u.look(control, "rmax-over-rmin", "law", f.Control.Law != "fixed", "a law that changes the rate")
+		u.look(control, "rmax-over-rmin", "law", f.Control.Law != "fixed" && f.Control.Law != "qcn", "a law that changes the rate")
+		for _, x := range qcnControlFields() {
+			u.look(control, x.name, "law", f.Control.Law == "qcn", "law: qcn")
+		}
 		for _, name := range []string{"rate", "load", "spread"} {
 			u.look(v, name, "traffic", f.Traffic != "greedy", "traffic other than greedy")
 		}

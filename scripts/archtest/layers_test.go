@@ -61,6 +61,7 @@ wire/unit, wire/link < emu/doctor
 # the sizes of frames and credit blocks, the headroom of ports and the ranges of
 # traffic, and each flow must have a path.
 NONE < emu/scenarios, emu/topo/paths, emu/plot
+wire/unit < emu/fluid
 wire/unit, wire, wire/port, node/traffic, emu/topo/paths < emu/scenario < emu/schema
 emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
 wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report

@@ -25,6 +25,9 @@ type QCNConfig struct {
 	// |Fb| in a line, from 1 % to 10 %. The standard counts bytes.
 	Talk bool
 
+	// Lost is for experiments: so many per cent of the notifications are lost.
+	Lost int
+
 	Address wire.LID     // of the switch, the source of notifications
 	Random  *unit.Random // draws jitter and samples
 }
@@ -69,10 +72,12 @@ func NewQCN(c QCNConfig, ports int) (*QCN, error) {
 		return nil, fmt.Errorf("marking: a sample each %v; at least 10000B are wanted", c.SampleBase)
 	case c.Jitter < 0 || c.Jitter > 99 || c.Priority > 7:
 		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible", c.Jitter, c.Priority)
+	case c.Lost < 0 || c.Lost > 100:
+		return nil, fmt.Errorf("marking: %d %% of the notifications are to be lost; 0 to 100 are possible", c.Lost)
 	case c.Octets != 0 && (c.Octets < wholeHead || c.Octets > wire.MaxOctets):
 		// Fewer would cut the number of the flow in two.
 		return nil, fmt.Errorf("marking: %d octets of the sampled frame: %d to %d are possible, or none", c.Octets, wholeHead, wire.MaxOctets)
-	case c.Random == nil && (c.Jitter > 0 || c.Talk):
+	case c.Random == nil && (c.Jitter > 0 || c.Talk || c.Lost > 0):
 		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
 	}
 	m := &QCN{c: c, points: make([]qcnPoint, ports*8)}
@@ -107,7 +112,7 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	offset, delta := m.c.Qeq-q.Bytes, q.Bytes-p.old
 	p.old = q.Bytes
-	if fb == 0 {
+	if fb == 0 || m.c.Lost > 0 && m.c.Random.Below(100) < uint64(m.c.Lost) {
 		return wire.Frame{}, false
 	}
 	n := wire.Frame{
