@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The second interrupt ends the program at once, whatever it is doing: here it cannot
+// finish, because nobody reads what it prints.
+func TestSecondInterrupt(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	const setPipeSize = 1031 // F_SETPIPE_SZ, fcntl(2)
+	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, w.Fd(), setPipeSize, 4096); errno != 0 {
+		t.Fatal(errno)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	c := exec.Command(binary, "run", "--json", "--out", out, "hpl2002/fig3b")
+	c.Stdout = w
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	within := func(limit time.Duration, what string, done func() bool) {
+		for begin := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > limit {
+				c.Process.Kill()
+				t.Fatal(what)
+			}
+		}
+	}
+	exists := func(name string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(out, name)); return err == nil }
+	}
+	within(time.Minute, "the run has not begun", exists("."))
+	time.Sleep(500 * time.Millisecond)
+	c.Process.Signal(os.Interrupt)
+	within(time.Minute, "the first interrupt has not ended the run", exists("result.json"))
+	time.Sleep(200 * time.Millisecond) // it prints now, and cannot
+	select {
+	case err := <-ended:
+		t.Fatalf("it has ended with %v after one interrupt, although nobody has read what it printed", err)
+	default:
+	}
+	c.Process.Signal(os.Interrupt)
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		c.Process.Kill()
+		t.Fatal("it goes on after the second interrupt")
+	}
+}

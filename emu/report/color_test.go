@@ -1,0 +1,43 @@
+package report_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"fabemu/emu/report"
+)
+
+// Colours are for terminals whose user has not said NO_COLOR (no-color.org), and that
+// are not dumb.
+func TestColor(t *testing.T) {
+	terminal, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	file, err := os.Create(t.TempDir() + "/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, c := range []struct {
+		name, noColor, term string
+		want                bool
+	}{
+		{"a terminal", "", "xterm", true},
+		{"NO_COLOR", "1", "xterm", false},
+		{"a dumb terminal", "", "dumb", false},
+	} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		if got := report.Color(terminal); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	if report.Color(file) || report.Color(&bytes.Buffer{}) {
+		t.Error("a file is coloured")
+	}
+}
