@@ -44,7 +44,7 @@ type Endpoint struct {
 	waiting uint8                  // the lanes of ready that are not empty, a bit each
 	ingress ingress                // Ethernet: what has come and has not been taken yet
 
-	agenda *agenda.Agenda // the slots below, then one for each source and each spread
+	agenda agenda.Agenda // the slots below, then one for each source and each spread
 }
 
 // ready is the sources whose packet waits for the line on one lane.
@@ -77,7 +77,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
-		agenda:  agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
+		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
 	}
 	e.port = port.New(0, c.Port, &e.out, &e.rec)
 	pairs := make([]uint32, len(c.Flows))
@@ -210,11 +210,8 @@ func (e *Endpoint) share(now unit.Time, i int) {
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
 	for e.agenda.Next() <= now {
-		for {
-			slot, due := e.agenda.First()
-			if due > now {
-				break
-			}
+		for e.agenda.Next() <= now {
+			slot, _ := e.agenda.First()
 			switch k := slot - flowSlot; {
 			case slot == serviceSlot:
 				e.drain(now)

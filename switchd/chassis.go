@@ -17,8 +17,8 @@ type chassis struct {
 	out    port.Outbox
 	rec    trace.Recorder
 
-	lines   *agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
-	dirty   []int          // outputs to serve in this Advance, in order
+	lines   agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
+	dirty   []int         // outputs to serve in this Advance, in order
 	isDirty []bool
 }
 
@@ -27,7 +27,7 @@ func (c *chassis) assemble(index int, ports []port.Config, routes []port.ID, eve
 	n := len(ports)
 	*c = chassis{
 		ports: make([]*port.Port, n), routes: routes, rec: trace.NewRecorder(index, events),
-		lines: agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
+		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = port.New(port.ID(i), pc, &c.out, &c.rec)
@@ -69,7 +69,7 @@ func (c *chassis) Apply(now unit.Time, e port.Event) {
 
 // restart begins anew after the machine has lost what was in it: all links are down.
 func (c *chassis) restart(now unit.Time) {
-	c.lines = agenda.New(2 * len(c.ports))
+	c.lines = *agenda.New(2 * len(c.ports))
 	c.dirty = c.dirty[:0]
 	for p, pt := range c.ports {
 		c.isDirty[p] = false

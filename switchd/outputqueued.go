@@ -58,7 +58,7 @@ type OutputQueued struct {
 	cut         bool
 	lossless    bool // PAUSE: every frame has flow control
 	outputLimit unit.Size
-	headers     *agenda.Agenda // by input: when its next frame may be forwarded
+	headers     agenda.Agenda // by input: when its next frame may be forwarded
 }
 
 // queued is a frame in the memory.
@@ -128,7 +128,7 @@ func (s *OutputQueued) empty() {
 		s.outputs[i] = o
 	}
 	s.slots, s.free = s.slots[:0], none
-	s.headers = agenda.New(len(s.ports))
+	s.headers = *agenda.New(len(s.ports))
 }
 
 // Apply makes a change from outside.
@@ -257,11 +257,8 @@ func (s *OutputQueued) pop(q *fifo) int32 {
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.lines.Next() <= now || s.headers.Next() <= now {
-		for {
-			slot, due := s.lines.First()
-			if due > now {
-				break
-			}
+		for s.lines.Next() <= now {
+			slot, _ := s.lines.First()
 			s.lines.Set(slot, unit.Never)
 			p := slot % len(s.ports)
 			s.touch(p)
@@ -269,11 +266,8 @@ func (s *OutputQueued) Advance(now unit.Time) {
 				s.complete(now, p)
 			}
 		}
-		for {
-			p, due := s.headers.First()
-			if due > now {
-				break
-			}
+		for s.headers.Next() <= now {
+			p, _ := s.headers.First()
 			s.admit(now, p)
 		}
 		for _, p := range s.dirty {

@@ -47,7 +47,7 @@ type Switch struct {
 	packet       int
 	countSending bool
 
-	headers *agenda.Agenda // by input: when its next frame may be forwarded
+	headers agenda.Agenda // by input: when its next frame may be forwarded
 }
 
 // New returns a switch that reports to sink.
@@ -86,7 +86,7 @@ func (s *Switch) empty() {
 		s.egress[i] = out
 	}
 	s.slots, s.free = s.slots[:0], none
-	s.headers = agenda.New(len(s.ports))
+	s.headers = *agenda.New(len(s.ports))
 }
 
 // Apply makes a change from outside.
@@ -143,21 +143,18 @@ func (s *Switch) Advance(now unit.Time) {
 			s.settle(now)
 			continue
 		}
-		p, due := s.headers.First()
-		if due > now {
+		if s.headers.Next() > now {
 			return
 		}
+		p, _ := s.headers.First()
 		s.admit(now, p)
 	}
 }
 
 // settle looks after the lines that are due, and then serves the outputs.
 func (s *Switch) settle(now unit.Time) {
-	for {
-		slot, due := s.lines.First()
-		if due > now {
-			break
-		}
+	for s.lines.Next() <= now {
+		slot, _ := s.lines.First()
 		s.lines.Set(slot, unit.Never)
 		if slot >= len(s.ports) {
 			s.touch(slot - len(s.ports))
