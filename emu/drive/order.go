@@ -16,11 +16,14 @@ import (
 type order struct {
 	fabric   *Fabric
 	machines []Machine
-	paths    []path    // in the order of their slots
-	leaving  [][]int32 // by machine and port: the path of what leaves by it
-	byRank   []int32   // the machine that has the i-th deadline slot
-	rank     []int32   // the deadline slot of each machine, from 0
-	change   int       // the next of fabric.Changes
+	paths    []path   // in the order of their slots
+	flights  []flight // the frames under way, of all paths, and places for more
+	free     int32    // the first of those places; the one that was used last, and is near
+	leaving  []int32  // by port, those of one machine after those of another: the path of what leaves by it
+	first    []int32  // by machine: where its ports are in leaving
+	byRank   []int32  // the machine that has the i-th deadline slot
+	rank     []int32  // the deadline slot of each machine, from 0
+	change   int      // the next of fabric.Changes
 	agenda   *agenda.Agenda
 	now      unit.Time
 	elapsed  int64    // wall time of the event, ns since the begin
@@ -64,27 +67,32 @@ func (l *lateness) note(m, wire int, t, now unit.Time) {
 	l.worst = max(l.worst, float64(by)/float64(packet))
 }
 
-// path is one direction of a wire.
+// path is one direction of a wire. A large fabric has many, and touches another one
+// with each event: it is small.
 type path struct {
-	number int // 2*wire + which end sends: the sending port's number in the fabric
-	from   End
-	to     End
-	ring   []flight // frames under way, in the order in which they were sent
-	head   int
-	count  int
-	seq    uint32 // of the first frame in ring
+	number  int32 // 2*wire + which end sends: the sending port's number in the fabric
+	machine int32 // that it leads to
+	port    port.ID
+	seq     uint32 // of the first frame under way
+	count   int32  // frames under way: a list in flights, in the order in which they were sent
+	head    int32
+	tail    int32
 }
 
 // flight is a frame under way.
 type flight struct {
 	due     unit.Time
 	arrival port.Arrival
-	arrived bool // the datagram has been seen
+	arrived bool  // the datagram has been seen
+	next    int32 // on the path, or in the list of free places
 }
+
+// none ends a list of flights.
+const none int32 = -1
 
 // newOrder numbers paths and machines, and reads the first deadlines.
 func newOrder(f *Fabric, machines []Machine) (*order, error) {
-	o := &order{fabric: f, machines: machines, leaving: make([][]int32, len(machines)), rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
+	o := &order{fabric: f, machines: machines, free: none, rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
 		tie = func(m int) int { return f.Ties[m] }
@@ -101,27 +109,20 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 			if m := ends[i].Machine; m < 0 || m >= len(machines) {
 				return nil, fmt.Errorf("wire %d ends at machine %d; there are %d", w, m, len(machines))
 			}
-			o.paths = append(o.paths, path{number: 2*w + i, from: ends[i], to: ends[1-i]})
+			o.paths = append(o.paths, path{number: int32(2*w + i), machine: int32(ends[1-i].Machine), port: ends[1-i].Port})
 		}
 	}
 	slices.SortFunc(o.paths, func(a, b path) int {
-		byPort := cmp.Compare(a.to.Port, b.to.Port)
+		byPort := cmp.Compare(a.port, b.port)
 		if f.Ties != nil {
-			byPort = cmp.Or(cmp.Compare(o.rank[a.from.Machine], o.rank[b.from.Machine]), byPort)
+			byPort = cmp.Or(cmp.Compare(o.rank[o.from(&a).Machine], o.rank[o.from(&b).Machine]), byPort)
 		}
-		return cmp.Or(cmp.Compare(o.rank[a.to.Machine], o.rank[b.to.Machine]), byPort)
+		return cmp.Or(cmp.Compare(o.rank[a.machine], o.rank[b.machine]), byPort)
 	})
-	for i, p := range o.paths {
-		ports := o.leaving[p.from.Machine]
-		for len(ports) <= int(p.from.Port) {
-			ports = append(ports, -1)
-		}
-		if ports[p.from.Port] >= 0 {
-			return nil, fmt.Errorf("port %d of machine %d is joined twice", p.from.Port, p.from.Machine)
-		}
-		ports[p.from.Port] = int32(i)
-		o.leaving[p.from.Machine] = ports
+	if err := o.join(); err != nil {
+		return nil, err
 	}
+	o.flights = make([]flight, 0, 2*len(o.paths)) // most never have more at a time
 	o.agenda = agenda.New(len(o.paths) + 1 + len(machines) + 1)
 	if o.watcher = newWatcher(f); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.next)
@@ -141,12 +142,45 @@ func (o *order) changeSlot() int       { return len(o.paths) }
 func (o *order) machineSlot(m int) int { return len(o.paths) + 1 + int(o.rank[m]) }
 func (o *order) watchSlot() int        { return len(o.paths) + 1 + len(o.machines) }
 
+// join finds the path that leaves by each port.
+func (o *order) join() error {
+	ports := make([]int32, len(o.machines)) // how many each machine has
+	for i := range o.paths {
+		from := o.from(&o.paths[i])
+		ports[from.Machine] = max(ports[from.Machine], int32(from.Port)+1)
+	}
+	o.first = make([]int32, len(o.machines))
+	all := int32(0)
+	for m, n := range ports {
+		o.first[m] = all
+		all += n
+	}
+	o.leaving = make([]int32, all)
+	for i := range o.leaving {
+		o.leaving[i] = none
+	}
+	for i := range o.paths {
+		from := o.from(&o.paths[i])
+		if o.leavingBy(from.Machine, from.Port) != none {
+			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Machine)
+		}
+		o.leaving[int(o.first[from.Machine])+int(from.Port)] = int32(i)
+	}
+	return nil
+}
+
+// leavingBy returns the path of what leaves a machine by a port.
+func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.first[m])+int(p)] }
+
+// from returns where a path begins.
+func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2] }
+
 // send puts a frame under way and returns its path and its place on it. The frame
 // itself comes later, with arrive.
 func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
-	i := o.leaving[m][t.Port]
+	i := o.leavingBy(m, t.Port)
 	p := &o.paths[i]
-	f := p.push()
+	f := o.push(p)
 	f.due = max(t.Due, o.now) // earlier only if its machine was told the time late
 	if p.count == 1 {
 		o.agenda.Set(int(i), f.due)
@@ -154,36 +188,50 @@ func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
 	return p, f
 }
 
-// push makes a place for one more frame under way.
-func (p *path) push() *flight {
-	if p.count == len(p.ring) {
-		grown := make([]flight, max(2, 2*len(p.ring)))
-		for i := range p.count {
-			grown[i] = *p.at(i)
-		}
-		p.ring, p.head = grown, 0
+// push makes a place for one more frame on a path. It may move those of all others.
+func (o *order) push(p *path) *flight {
+	i := o.free
+	if i == none {
+		i = int32(len(o.flights))
+		o.flights = append(o.flights, flight{})
+	} else {
+		o.free = o.flights[i].next
 	}
+	if p.count == 0 {
+		p.head = i
+	} else {
+		o.flights[p.tail].next = i
+	}
+	p.tail = i
 	p.count++
-	f := p.at(p.count - 1)
+	f := &o.flights[i]
 	f.arrived = false
 	return f
 }
 
-// at returns the i-th frame under way.
-func (p *path) at(i int) *flight { return &p.ring[(p.head+i)&(len(p.ring)-1)] }
+// at returns the i-th frame on a path. It goes through those before it.
+func (o *order) at(p *path, i int) *flight {
+	f := &o.flights[p.head]
+	for range i {
+		f = &o.flights[f.next]
+	}
+	return f
+}
 
 // pop takes the first frame under way off the path. What it points to stays valid
 // until the next push.
 func (o *order) pop(slot int) *flight {
 	p := &o.paths[slot]
-	f := p.at(0)
-	p.head = (p.head + 1) & (len(p.ring) - 1)
+	i := p.head
+	f := &o.flights[i]
 	p.count--
 	p.seq++
 	next := unit.Never
 	if p.count > 0 {
-		next = p.at(0).due
+		p.head = f.next
+		next = o.flights[p.head].due
 	}
+	f.next, o.free = o.free, i
 	o.agenda.Set(slot, next)
 	return f
 }
@@ -194,7 +242,8 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	o.now = t
 	switch n := len(o.paths); {
 	case slot < n:
-		to := o.paths[slot].to
+		p := &o.paths[slot]
+		machine, in, number := int(p.machine), p.port, int(p.number)
 		f := o.pop(slot)
 		o.hops++
 		if !f.arrival.Frame.Kind.Control() {
@@ -202,13 +251,13 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		}
 		if now > t {
 			f.arrival.Late = now.Sub(t)
-			o.late.note(to.Machine, o.paths[slot].number/2, t, now)
+			o.late.note(machine, number/2, t, now)
 		}
 		if o.fabric.Tap != nil {
-			o.fabric.Tap.Received(o.paths[slot].number, &f.arrival, now, o.elapsed)
+			o.fabric.Tap.Received(number, &f.arrival, now, o.elapsed)
 		}
-		o.machines[to.Machine].Receive(now, to.Port, f.arrival)
-		return to.Machine
+		o.machines[machine].Receive(now, in, f.arrival)
+		return machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
 		o.change++

@@ -161,9 +161,9 @@ func (r *partRun) join(f *Fabric) error {
 	var files []link.File
 	for i := range r.paths {
 		p := &r.paths[i]
-		k, from := p.number/2, p.number%2
+		k, from := int(p.number/2), p.number%2
 		send, recv := r.part.Links[k][from], r.part.Links[k][1-from]
-		if (send != nil) != (f.Machines[p.from.Machine] != nil) || (recv != nil) != (f.Machines[p.to.Machine] != nil) {
+		if (send != nil) != (f.Machines[r.from(p).Machine] != nil) || (recv != nil) != (f.Machines[p.machine] != nil) {
 			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(p))
 		}
 		r.routes[i] = route{send: send, recv: recv, wire: k, t: max(1, dilate(unit.Time(r.part.Longest[k]), r.part.Dilation))}
@@ -225,7 +225,7 @@ func (r *partRun) loop() error {
 		if t >= r.momentEnd {
 			r.turn(t)
 		}
-		if slot < len(r.paths) && !r.paths[slot].at(0).arrived {
+		if slot < len(r.paths) && !r.at(&r.paths[slot], 0).arrived {
 			came, err := r.await(slot)
 			if err != nil {
 				return err
@@ -314,7 +314,7 @@ func (r *partRun) take(slot int) error {
 		e.seq = t.Seq + 1
 		e.came++
 		r.Received++
-		f := p.push()
+		f := r.push(p)
 		f.due, f.arrival, f.arrived = t.Due, a, true
 		if p.count == 1 {
 			r.agenda.Set(slot, t.Due)
@@ -325,7 +325,7 @@ func (r *partRun) take(slot int) error {
 // carry sends a frame: to a machine of this part as Wall does, to another by its
 // datagram alone.
 func (r *partRun) carry(m int, tr *port.Transmission) error {
-	slot := int(r.leaving[m][tr.Port])
+	slot := int(r.leavingBy(m, tr.Port))
 	route, e := &r.routes[slot], &r.ends[slot]
 	e.sent++
 	if route.recv != nil {
@@ -343,7 +343,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	var m int
 	switch n := len(r.paths); {
 	case slot < n:
-		m = r.paths[slot].to.Machine
+		m = int(r.paths[slot].machine)
 	case slot == n:
 		m = r.fabric.Changes[r.change].Machine
 	default:
@@ -379,7 +379,7 @@ func (r *partRun) stock() []Traffic {
 	r.close()
 	var traffic []Traffic
 	for i := range r.paths {
-		t := Traffic{r.paths[i].number, -1, -1}
+		t := Traffic{int(r.paths[i].number), -1, -1}
 		if r.routes[i].send != nil {
 			t.Sent = r.ends[i].sent
 		}

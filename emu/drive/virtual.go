@@ -63,7 +63,7 @@ func (o *order) handOver(m int, t *port.Transmission) error {
 // tapped tells the tap of a frame that was sent.
 func (o *order) tapped(p *path, t *port.Transmission) {
 	if o.fabric.Tap != nil {
-		o.fabric.Tap.Sent(p.number, t, o.now, 0, 0)
+		o.fabric.Tap.Sent(int(p.number), t, o.now, 0, 0)
 	}
 }
 

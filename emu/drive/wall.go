@@ -160,7 +160,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	r.momentEnd = f.End / moments
 	for i := range o.paths {
 		p := &o.paths[i]
-		k, from := p.number/2, p.number%2
+		k, from := int(p.number/2), p.number%2
 		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, dilate(unit.Time(w.Longest[k]), w.Dilation))}
 		if w.Stamped != nil {
 			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
@@ -226,7 +226,7 @@ func (r *wallRun) loop() error {
 		if t >= r.momentEnd {
 			r.turn(t)
 		}
-		if slot < len(r.paths) && !r.paths[slot].at(0).arrived {
+		if slot < len(r.paths) && !r.at(&r.paths[slot], 0).arrived {
 			came, err := r.await(slot)
 			if err != nil {
 				return err
@@ -309,7 +309,7 @@ func (r *wallRun) stalled(t unit.Time, gap int64) {
 // transmit sends a frame, not before its time, and notes that there is something
 // to read at the other end.
 func (r *wallRun) transmit(m int, tr *port.Transmission) error {
-	slot := int(r.leaving[m][tr.Port])
+	slot := int(r.leavingBy(m, tr.Port))
 	p, _ := r.send(m, tr)
 	route := &r.routes[slot]
 	r.buf = encode(r.buf[:0], tr, p, p.seq+uint32(p.count)-1, r.fabric.Run)
@@ -355,7 +355,7 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
 		return fmt.Errorf("%s: %w", r.name(p), err)
 	}
 	if r.fabric.Tap != nil {
-		r.fabric.Tap.Sent(p.number, tr, r.order.now, now-r.epoch, late)
+		r.fabric.Tap.Sent(int(p.number), tr, r.order.now, now-r.epoch, late)
 	}
 	r.Sent++
 	return nil
@@ -378,7 +378,7 @@ func (r *wallRun) read(target int64) error {
 }
 
 func (r *wallRun) name(p *path) string {
-	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, p.from.Machine, p.to.Machine)
+	return fmt.Sprintf("wire %d, from machine %d to %d", p.number/2, r.from(p).Machine, p.machine)
 }
 
 // collect reads the datagrams that wait at the end of a path, while any of those
@@ -406,16 +406,20 @@ func (r *wallRun) collect(slot int) error {
 			continue
 		}
 		i := seq - p.seq
-		if i >= uint32(p.count) || p.at(int(i)).arrived {
+		if i >= uint32(p.count) {
 			r.Foreign++ // seen before, or given up
 			continue
 		}
-		flight := p.at(int(i))
+		flight := r.at(p, int(i))
+		if flight.arrived {
+			r.Foreign++ // seen before
+			continue
+		}
 		flight.arrival, flight.arrived = a, true
 		route.pending--
 		r.Received++
 		if route.stamps != nil {
-			r.wall.Stamped(p.number, flight.arrival.Frame, a.Head, stamp)
+			r.wall.Stamped(int(p.number), flight.arrival.Frame, a.Head, stamp)
 		}
 	}
 	return nil
@@ -442,7 +446,7 @@ func (r *wallRun) await(slot int) (bool, error) {
 		if err := r.collect(slot); err != nil {
 			return false, err
 		}
-		if r.paths[slot].at(0).arrived {
+		if r.at(&r.paths[slot], 0).arrived {
 			return true, nil
 		}
 	}
