@@ -94,7 +94,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	in.frames.pop()
 	in.busy = false
 	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
-	e.sinks[i].delivered(now, e.port, &a, &e.rec)
+	e.sinks[i].delivered(now, &e.port, &a, &e.rec)
 	class := in.class(a.Frame.Lane)
 	b := &in.buffers[class]
 	b.Free(a.Length)

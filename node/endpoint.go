@@ -29,7 +29,7 @@ type Config struct {
 // Endpoint is the machine at which flows begin and end.
 type Endpoint struct {
 	lid     wire.LID
-	port    *port.Port
+	port    port.Port
 	out     port.Outbox
 	rec     trace.Recorder
 	sources []source
@@ -79,7 +79,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		spreads: make([]spread, len(c.Spreads)),
 		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
 	}
-	e.port = port.New(0, c.Port, &e.out, &e.rec)
+	e.port = *port.New(0, c.Port, &e.out, &e.rec)
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
 		switch {
@@ -147,7 +147,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.take(now, &a)
 			break
 		}
-		if e.sinks[i].delivered(now, e.port, &a, &e.rec) && f.Family == wire.InfiniBand {
+		if e.sinks[i].delivered(now, &e.port, &a, &e.rec) && f.Family == wire.InfiniBand {
 			e.acks.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)

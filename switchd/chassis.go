@@ -12,7 +12,7 @@ import (
 // chassis is what all kinds of switches have: ports, a table of routes, and what
 // falls due at their lines.
 type chassis struct {
-	ports  []*port.Port
+	ports  []port.Port
 	routes []port.ID
 	out    port.Outbox
 	rec    trace.Recorder
@@ -26,11 +26,11 @@ type chassis struct {
 func (c *chassis) assemble(index int, ports []port.Config, routes []port.ID, events trace.Sink) error {
 	n := len(ports)
 	*c = chassis{
-		ports: make([]*port.Port, n), routes: routes, rec: trace.NewRecorder(index, events),
+		ports: make([]port.Port, n), routes: routes, rec: trace.NewRecorder(index, events),
 		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
-		c.ports[i] = port.New(port.ID(i), pc, &c.out, &c.rec)
+		c.ports[i] = *port.New(port.ID(i), pc, &c.out, &c.rec)
 		c.lines.Set(c.resendSlot(i), 0)
 	}
 	for lid, p := range routes {
@@ -71,9 +71,9 @@ func (c *chassis) Apply(now unit.Time, e port.Event) {
 func (c *chassis) restart(now unit.Time) {
 	c.lines = *agenda.New(2 * len(c.ports))
 	c.dirty = c.dirty[:0]
-	for p, pt := range c.ports {
+	for p := range c.ports {
 		c.isDirty[p] = false
-		pt.Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
+		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *Switch) remove(q *fifo, before, id int32) {
 // serve lets an output send what it may: flow control packets that are owed, then
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
-	pt, out := s.ports[p], &s.egress[p]
+	pt, out := &s.ports[p], &s.egress[p]
 	pt.Control(now)
 	wake := unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
@@ -99,7 +99,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 // sendOldest starts the oldest frame of a lane that may be forwarded. It says
 // what kept it from doing so, and when to ask again.
 func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
-	pt, out := s.ports[p], &s.egress[p]
+	pt, out := &s.ports[p], &s.egress[p]
 	if free := pt.Line().Free(); free > now || out.sending != none {
 		return port.Answer{Block: port.LineBusy, Until: free}
 	}

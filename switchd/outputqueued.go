@@ -168,7 +168,7 @@ func (s *OutputQueued) restart(now unit.Time) {
 // Advance, once all frames of that instant are in.
 func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
 	p := int(id)
-	pt := s.ports[p]
+	pt := &s.ports[p]
 	if !pt.Receive(now, &a) {
 		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now { // the peer may have let go
 			s.wake(now, p)
@@ -335,7 +335,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 // serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
 // highest priority that the peer has not stopped.
 func (s *OutputQueued) serve(now unit.Time, p int) {
-	pt, o := s.ports[p], &s.outputs[p]
+	pt, o := &s.ports[p], &s.outputs[p]
 	pt.Control(now)
 	wake := unit.Never
 	for lane := port.Priorities - 1; lane >= 0; lane-- {
@@ -431,7 +431,7 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
 			}
 			lane := sl.frame.Lane
 			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane)}
-			if pt := s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
+			if pt := &s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
 				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
 			}
 			yield(w)

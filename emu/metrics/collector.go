@@ -65,6 +65,7 @@ type Collector struct {
 	ofFlows  int       // where the counters of the first flow begin, in now
 	first    []int32   // index of each machine's first port in ports
 	ports    []portState
+	causes   []causes // by port
 	flows    []flowState
 	drops    [reasons]int64
 
@@ -93,9 +94,11 @@ type portState struct {
 	changed   unit.Time     // outQueue is counted up to here
 	queue     int64         // bytes that wait for the line since then
 	block     port.Block    // what has held the line back since then
-	marks     [reasons]int64
-	triggers  [reasons]int64
 }
+
+// causes is why frames were marked at a port, and congestion detected, by
+// trace.Reason. It is large and rarely touched: not part of portState.
+type causes struct{ marks, triggers [reasons]int64 }
 
 type flowState struct {
 	blocked    unit.Time
@@ -134,7 +137,7 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.ofFlows = ports * portColumns
 	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
-	c.ports = make([]portState, ports)
+	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
 	c.flows = make([]flowState, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
@@ -236,9 +239,9 @@ func (c *Collector) count(e *trace.Event) {
 		c.stall(e)
 	case trace.Mark:
 		c.now[c.port(e)+outMarked]++
-		c.ports[c.first[e.Machine]+int32(e.Port)].marks[e.A&(reasons-1)]++
+		c.causes[c.first[e.Machine]+int32(e.Port)].marks[e.A&(reasons-1)]++
 	case trace.Trigger:
-		c.ports[c.first[e.Machine]+int32(e.Port)].triggers[e.A&(reasons-1)]++
+		c.causes[c.first[e.Machine]+int32(e.Port)].triggers[e.A&(reasons-1)]++
 	default:
 		c.rare(e)
 	}

@@ -1,6 +1,10 @@
 package port
 
-import "fabemu/wire"
+import (
+	"math"
+
+	"fabemu/wire"
+)
 
 // modulus is the range of InfiniBand's block counters: 12 bits (IBTA Volume 1,
 // 7.9.4.3).
@@ -26,18 +30,18 @@ const maxAdvertised = modulus / 2
 type Credit struct {
 	fctbs, limit uint16 // sender
 	abr          uint16 // receiver
-	used, room   int
+	owed         bool   // a flow control packet is due
+	up           bool   // the peer has told us its limit
+	used, room   int32
 
-	fresh int  // blocks freed since the peer was last told
-	batch int  // tell the peer when fresh reaches this
-	owed  bool // a flow control packet is due
-	up    bool // the peer has told us its limit
+	fresh int32 // blocks freed since the peer was last told
+	batch int32 // tell the peer when fresh reaches this
 }
 
 // NewCredit returns the flow control of a lane with a receive buffer of room
 // blocks, whose peer is told once batch blocks have been freed, at least.
 func NewCredit(room, batch int) Credit {
-	return Credit{room: room, batch: max(batch, 1)}
+	return Credit{room: int32(min(room, math.MaxInt32)), batch: int32(max(batch, 1))}
 }
 
 // restart sets the counters to zero, as link initialisation does; what is in the
@@ -75,30 +79,30 @@ func (c *Credit) Sent(n int) {
 // broken the promise that makes the link lossless.
 func (c *Credit) Received(n int) bool {
 	c.abr = (c.abr + uint16(n)) % modulus
-	if c.used+n > c.room {
+	if n > int(c.room-c.used) {
 		return false
 	}
-	c.used += n
+	c.used += int32(n)
 	return true
 }
 
 // Freed returns n blocks of the buffer to the peer.
 func (c *Credit) Freed(n int) {
-	if n > c.used {
+	if n > int(c.used) {
 		panic("port: freed more than was stored")
 	}
-	c.used -= n
-	c.fresh += n
+	c.used -= int32(n)
+	c.fresh += int32(n)
 	if c.fresh >= c.batch {
 		c.owed = true
 	}
 }
 
 // Used returns the occupancy of the buffer in blocks.
-func (c *Credit) Used() int { return c.used }
+func (c *Credit) Used() int { return int(c.used) }
 
 // Room returns the capacity of the buffer in blocks.
-func (c *Credit) Room() int { return c.room }
+func (c *Credit) Room() int { return int(c.room) }
 
 // Told takes in a flow control packet of the peer. It reports false when its
 // operand is reserved, and the packet must be discarded.

@@ -209,7 +209,7 @@ func (x *exchange) check() {
 					flying += f.Blocks()
 				}
 			}
-			if sum := s.Left() + flying + r.Used() + r.fresh; sum > r.Room() {
+			if sum := s.Left() + flying + r.Used() + int(r.fresh); sum > r.Room() {
 				x.t.Fatalf("%v: lane %d towards %s: %d left + %d on their way + %d stored + %d freed and not told are %d blocks, in a buffer of %d",
 					x.now, lane, to.name, s.Left(), flying, r.Used(), r.fresh, sum, r.Room())
 			}
@@ -224,7 +224,7 @@ func (x *exchange) atRest() {
 	for _, to := range []*end{x.a, x.b} {
 		for lane := range to.port.credit {
 			s, r := &to.peer.port.credit[lane], &to.port.credit[lane]
-			if sum, want := s.Left()+r.Used()+r.fresh, min(r.Room(), maxAdvertised); sum != want {
+			if sum, want := s.Left()+r.Used()+int(r.fresh), min(r.Room(), maxAdvertised); sum != want {
 				x.t.Errorf("%v: lane %d towards %s: %d left + %d stored + %d freed and not told are %d blocks, want all %d",
 					x.now, lane, to.name, s.Left(), r.Used(), r.fresh, sum, want)
 			}

@@ -242,7 +242,7 @@ func (p *Port) refresh() unit.Time {
 	if s.told == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
-	ahead := p.line.rate.Serialise(s.longest) + p.line.rate.Serialise(s.pause) + p.propagation
+	ahead := p.line.rate.Serialise(s.longest) + p.line.rate.Serialise(s.pause) + p.line.propagation
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 

@@ -38,23 +38,22 @@ type Config struct {
 
 // Port is one end of a link.
 type Port struct {
-	id          ID
-	line        Line
-	framing     wire.Framing
-	propagation unit.Duration
-	credit      [Lanes]Credit
-	told        [Lanes]unit.Time // when each lane's last flow control packet left
-	resend      unit.Duration
-	pause       *pausing  // Ethernet; nil with Credits
-	since       unit.Time // when the link last came up; unit.Never while it is down
-	out         *Outbox
-	rec         *trace.Recorder
+	id      ID
+	framing wire.Framing
+	line    Line
+	credit  [Lanes]Credit
+	told    [Lanes]unit.Time // when each lane's last flow control packet left
+	resend  unit.Duration
+	pause   *pausing  // Ethernet; nil with Credits
+	since   unit.Time // when the link last came up; unit.Never while it is down
+	out     *Outbox
+	rec     *trace.Recorder
 }
 
 // New returns a port that hands its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p := &Port{
-		id: id, framing: c.Framing, propagation: c.Propagation, resend: c.Resend, out: out, rec: rec,
+		id: id, framing: c.Framing, resend: c.Resend, out: out, rec: rec,
 		line: newLine(c.Rate, c.Propagation, c.CutThrough),
 	}
 	p.credit[DataLane] = NewCredit(c.Room, 1)
@@ -80,7 +79,7 @@ func (p *Port) Line() *Line { return &p.line }
 func (p *Port) Framing() wire.Framing { return p.framing }
 
 // Propagation returns the time of flight from the peer.
-func (p *Port) Propagation() unit.Duration { return p.propagation }
+func (p *Port) Propagation() unit.Duration { return p.line.propagation }
 
 // Used returns the occupancy of a lane's receive buffer in blocks.
 func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
