@@ -48,6 +48,8 @@ const (
 	shared
 	notifications
 	feedback
+	limit
+	target
 )
 
 // A word is how a quantity is written.
@@ -88,7 +90,9 @@ var words = func() []word {
 		word{text: "completion.p99", quantity: lateCompletion, flows: true},
 		word{text: "completion.max", quantity: longestCompletion, flows: true},
 		word{text: "notifications", quantity: notifications, flows: true},
-		word{text: "fb", quantity: feedback, flows: true})
+		word{text: "fb", quantity: feedback, flows: true},
+		word{text: "limit", quantity: limit, flows: true},
+		word{text: "target", quantity: target, flows: true})
 }()
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -124,7 +128,9 @@ var words = func() []word {
 // from the arrival at the source to the delivery of the last byte, in seconds),
 // drops (frames discarded on the way), recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
 // notifications (how many the sources took in), fb (the mean of their quantised
-// feedback, 1 to 63).
+// feedback, 1 to 63), limit and target (the rate that the source is limited to, and the one
+// that its reaction point wants back, in bytes per second: the mean of the flows and of
+// the edges in the interval).
 //
 // The error says which objects f has, the nearest names first.
 func Compile(expression string, f *topo.Fabric) (Metric, error) {
@@ -295,6 +301,10 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 		return sum(flowNotified)
 	case feedback:
 		return ratio(sum(flowFb), sum(flowNotified))
+	case limit:
+		return c.held(flowLimit, g.object.flows, from, to)
+	case target:
+		return c.held(flowTarget, g.object.flows, from, to)
 	case recovery:
 		return c.reached(g, utilisation, from, to)
 	case shared:
@@ -326,6 +336,21 @@ func (c *Collector) reached(g *figure, q quantity, from, to unit.Time) float64 {
 		}
 	}
 	return math.NaN()
+}
+
+// held returns the mean of a rate that is a state, over some flows and the edges in an
+// interval, in bytes per second. It is not a number before the first change.
+func (c *Collector) held(column int, flows []int, from, to unit.Time) float64 {
+	sum, n := 0.0, 0.0
+	for k := c.edge(from); k <= c.cur && c.edges[k] <= to; k++ {
+		for _, i := range flows {
+			if v := c.row(k)[c.ofFlows+i*flowColumns+column]; v > 0 {
+				sum += unit.Rate(v).BytesPerSecond()
+				n++
+			}
+		}
+	}
+	return ratio(sum, n)
 }
 
 // most returns the greatest value of a column that starts anew at each edge.

@@ -40,13 +40,14 @@ type Plot struct {
 }
 
 // Curve is a curve of a plot: either points, each a quantity, or the course of one
-// metric over the model time of a run. On the picture values are multiplied by
+// metric over the model time of a run, or a course that equations say. On the picture values are multiplied by
 // Scale, unless it is zero.
 type Curve struct {
 	Name   string
 	Scale  float64
 	Points []Point
 	Course *Course
+	Solved func() (x, y []float64, err error)
 }
 
 // Point is a point that is measured by itself.
@@ -102,7 +103,7 @@ type Row struct {
 }
 
 // Papers returns the papers whose figures can be had again.
-func Papers() []*Paper { return []*Paper{hpl2002()} }
+func Papers() []*Paper { return []*Paper{hpl2002(), qcn()} }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
 // For another name the error, an *emu.Mistake, says which there are, the near ones

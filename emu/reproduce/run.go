@@ -426,6 +426,13 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 				out.Y = append(out.Y, v*scale)
 			}
 		}
+		if c.Solved != nil {
+			x, y, err := c.Solved()
+			if err != nil {
+				panic("reproduce: " + err.Error()) // equations of ours
+			}
+			out.X, out.Y = x, y
+		}
 		for i := range c.Points {
 			v, _, _ := b.value(&c.Points[i].Y)
 			out.X, out.Y, out.Points = append(out.X, c.Points[i].X), append(out.Y, v*scale), true

@@ -70,7 +70,7 @@ emu/plot < emu/report
 # Where everything meets.
 node, switchd, wire/link < emu
 emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report, emu/doctor < emu
-emu, emu/plot < emu/reproduce
+emu, emu/plot, emu/fluid < emu/reproduce
 emu, emu/reproduce < cmd/fabemu
 
 # What the command shows and writes without running anything.

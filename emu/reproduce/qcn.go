@@ -1,0 +1,295 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/fluid"
+	"fabemu/emu/metrics"
+	"fabemu/emu/plot"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+// The talk QCN: Quantized Congestion Notification, Balaji Prabhakar, Stanford: its
+// simulations of the OG hotspot, and what it says of unit steps and of completion times.
+
+const (
+	shared  = "shared.S-B.utilisation"
+	queue   = "shared.S-B.queue"
+	packets = 1.0 / 1500 // of a byte, as the talk's queues are counted
+)
+
+func qcn() *Paper {
+	return &Paper{
+		Name:   "qcn",
+		Title:  "QCN: Quantized Congestion Notification",
+		Source: "B. Prabhakar, Stanford",
+		Figures: []Figure{
+			hotspot("og-hotspot", "slides Simulations: OG Hotspot, Recovery Time", "OG hotspot: timer of 10 ms, RTT of 50 us"),
+			hotspot("rtt-500us", "slides Stability (RTT = 500 usecs)", "OG hotspot: RTT of 500 us"),
+			hotspot("basic", "slide Basic QCN", "OG hotspot: basic QCN, without a timer"),
+			hotspot("standard", "IEEE 802.1Qau, defaults", "OG hotspot: defaults of the standard"),
+			recoveries(), unitStep(), stability(), points(), completions(), lost(),
+		},
+	}
+}
+
+// qcnChecks takes over the claims that stand in a scenario of QCN: queues in packets.
+func qcnChecks(name string) []Claim {
+	src, err := scenarios.Read("qcn/" + name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a scenario of ours
+	}
+	s, err := scenario.Load(name+".yaml", src, nil)
+	if err != nil {
+		panic("reproduce: " + err.Error())
+	}
+	var claims []Claim
+	for _, c := range s.Expect {
+		scale, unit := 1.0, Percent
+		switch {
+		case strings.Contains(c.Metric, ".queue"):
+			scale, unit = packets, Plain
+		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
+			unit = Milliseconds
+		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"):
+			unit = Plain
+		}
+		claims = append(claims, Claim{
+			ID: c.ID, Source: c.Source, Says: c.Claim, Measured: c.Metric, Unit: unit,
+			Value: scaled(Mean(qcnRun(name), c.Metric, at(c.During[0]), at(c.During[1])), scale),
+			Low:   c.Low * scale, High: c.High * scale, Why: c.Why, Differs: c.Reason,
+		})
+	}
+	return claims
+}
+
+func qcnRun(name string) Run { return Run{Scenario: "qcn/" + name} }
+
+// scaled is q times a factor.
+func scaled(q Quantity, by float64) Quantity {
+	return Combine(func(v []float64) float64 { return v[0] * by }, q)
+}
+
+// curve is how a metric of a run went.
+func curve(name string, r Run, metric string, scale float64) Curve {
+	return Curve{Name: name, Scale: scale, Course: &Course{r, metric}}
+}
+
+var modelTime = plot.Axis{Label: "model time (ms)"}
+
+// hotspot is the ten sources whose link has a twentieth of its rate for two seconds.
+func hotspot(name, source, title string) Figure {
+	r := qcnRun(name)
+	const perSource = 8e-9 // Gb/s of bytes per second
+	return Figure{
+		Name: name, Source: source, Title: title,
+		Caption: "Ten sources offer 1.05 Gb/s each to a link of 10 Gb/s, which has 0.5 Gb/s from 2 to 4 s. Means over a sliding window of 10 ms centred on each point; queues in packets of 1500 B. The talk's values are lines.",
+		Plots: []Plot{
+			{Name: name + "-queue", Title: title + ": queue", X: modelTime, Y: plot.Axis{Label: "queue (packets)"},
+				Curves:     []Curve{curve("queue", r, queue, packets)},
+				References: []plot.Reference{{Name: "talk: Qeq = 22 packets", Low: 22, High: 22}}},
+			{Name: name + "-rates", Title: title + ": rates", X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)"},
+				Curves: []Curve{curve("shared link", r, "shared.S-B.rate", perSource), curve("source A1", r, "sources.A1.rate", perSource), curve("source A10", r, "sources.A10.rate", perSource)}},
+			{Name: name + "-reaction", Title: title + ": the reaction point of A1", X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)", High: 2},
+				Curves: []Curve{curve("current rate", r, "sources.A1.limit", perSource), curve("target rate", r, "sources.A1.target", perSource)}},
+			{Name: name + "-fb", Title: title + ": feedback", X: modelTime, Y: plot.Axis{Label: "Fb of notifications (1/63 of its maximum)"},
+				Curves: []Curve{curve("mean of all sources", r, "sources.fb", 1)}},
+		},
+		Claims: qcnChecks(name),
+	}
+}
+
+// recoveries lays the ends of the hotspots beside one another.
+func recoveries() Figure {
+	p := Plot{
+		X: plot.Axis{Label: "model time (ms)", Low: 3950, High: 4800}, Y: plot.Axis{Label: "link (% of 10 Gb/s)", High: 105},
+		References: []plot.Reference{{Name: "talk: recovery time 80 ms", Low: 95, High: 95, From: 4000, To: 4080}},
+	}
+	for _, c := range [][2]string{{"timer 10 ms, RTT 50 us", "og-hotspot"}, {"RTT 500 us", "rtt-500us"}, {"standard", "standard"}, {"basic, no timer", "basic"}} {
+		p.Curves = append(p.Curves, curve(c[0], qcnRun(c[1]), shared, 100))
+	}
+	recovery := func(name string) Quantity {
+		return Mean(qcnRun(name), "shared.S-B.recovery.95", 4000*ms, 6000*ms)
+	}
+	return Figure{
+		Name: "recovery", Source: "slides Recovery Time, Timer-supported QCN", Title: "Recovery when the link is back",
+		Caption: "The end of the hotspot at 4 s. Recovered is the end of the first 10 ms over which the link carries 95 %.",
+		Plots:   []Plot{p},
+		Claims: []Claim{{
+			ID: "QR-1", Source: "slide Timer-supported QCN", Says: "recovery takes several times longer without the timer",
+			Measured: "recovery of basic QCN over that with a timer of 10 ms", Value: Over(recovery("basic"), recovery("og-hotspot")),
+			Low: 3, High: none, Why: "Several: three or more. The talk has no figure.",
+		}},
+	}
+}
+
+// solved is the equations of the unit step.
+func solved(take func(*fluid.Course) []float64, scale float64) func() (x, y []float64, err error) {
+	return func() (x, y []float64, err error) {
+		c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
+		if err != nil {
+			return nil, nil, err
+		}
+		const step = 100 // of the equations' to a point
+		for i, v := range take(c) {
+			if i%step == 0 {
+				x, y = append(x, float64(i)*c.Step.Seconds()*1e3), append(y, v*scale)
+			}
+		}
+		return x, y, nil
+	}
+}
+
+// unitStep is the response to many sources at once, with the equations.
+func unitStep() Figure {
+	r := qcnRun("unit-step").With("measure.window=2ms", "model.duration=500ms")
+	return Figure{
+		Name: "unit-step", Source: "slide Unit step response of the network", Title: "Unit step: ten sources at once",
+		Caption: "Ten sources without end begin at 0, each at 10 Gb/s. Means over a sliding window of 2 ms; the equations are those of package emu/fluid.",
+		Plots: []Plot{
+			{Name: "unit-step-queue", Title: "Unit step: queue", X: modelTime, Y: plot.Axis{Label: "queue (packets)"},
+				Curves:     []Curve{curve("run", r, queue, packets), {Name: "equations", Solved: solved(func(c *fluid.Course) []float64 { return c.Queue }, packets)}},
+				References: []plot.Reference{{Name: "talk: Qeq = 22 packets", Low: 22, High: 22}}},
+			{Name: "unit-step-rate", Title: "Unit step: mean rate of a source", X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)"},
+				Curves: []Curve{curve("run", r, "sources.rate", 8e-10), {Name: "equations", Solved: solved(func(c *fluid.Course) []float64 { return c.Rate }, 1e-9)}}},
+		},
+		Claims: append(qcnChecks("unit-step"), Claim{
+			ID: "QU-5", Source: "slides TCP--RED: Accuracy of analytical model", Says: "Diff Eqn models are accurate: the queue of the run is that of the equations",
+			Measured: "mean queue from 300 to 500 ms, over that of the equations",
+			Value: Combine(func(v []float64) float64 {
+				c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
+				if err != nil {
+					return math.NaN()
+				}
+				return v[0] / c.Mean(c.Queue, 300*unit.Millisecond, 500*unit.Millisecond)
+			}, Mean(r, queue, 300*ms, 500*ms)),
+			Low: 0.75, High: 1.25, Why: "The talk's pictures show curves that lie upon one another; a quarter is what can be seen there.",
+		}),
+	}
+}
+
+// swing is the standard deviation of the queue of a unit step from 150 to 300 ms, in
+// packets.
+func swing(r Run) Quantity {
+	return Take(r, func(x *emu.Result) (float64, error) {
+		for _, s := range x.Metrics.Series() {
+			if s.Kind != metrics.LinkQueue || s.Name != "shared.S-B" {
+				continue
+			}
+			n, sum, squares := 0.0, 0.0, 0.0
+			for i, t := range s.Times {
+				if t >= 150*ms {
+					n++
+					sum += s.Values[i]
+					squares += s.Values[i] * s.Values[i]
+				}
+			}
+			return math.Sqrt(squares/n-sum*sum/n/n) * packets, nil
+		}
+		return math.NaN(), nil
+	})
+}
+
+// stability is how far the queue of a unit step swings, over RTT and number of sources.
+func stability() Figure {
+	const memory = "defaults.switch.memory=2600KB per port"
+	p := Plot{X: plot.Axis{Label: "RTT (us of model time)"}, Y: plot.Axis{Label: "deviation of the queue (packets)"}, References: []plot.Reference{{Name: "Qeq: it runs empty", Low: 22, High: 22}}}
+	swings := map[int]map[int]Quantity{}
+	rtts := []int{50, 100, 200, 500, 1000, 2000}
+	for _, n := range []int{2, 10, 50} {
+		p.Curves = append(p.Curves, Curve{Name: fmt.Sprintf("equations, %d sources", n), Solved: func() (x, y []float64, err error) {
+			for _, rtt := range rtts {
+				c, err := fluid.Standard(n, unit.Duration(rtt)*unit.Microsecond).Solve(300*unit.Millisecond, 5*unit.Microsecond)
+				if err != nil {
+					return nil, nil, err
+				}
+				x, y = append(x, float64(rtt)), append(y, c.Deviation(c.Queue, 150*unit.Millisecond, 300*unit.Millisecond)*packets)
+			}
+			return x, y, nil
+		}})
+		if n == 50 {
+			continue
+		}
+		points := Curve{Name: fmt.Sprintf("runs, %d sources", n)}
+		swings[n] = map[int]Quantity{}
+		for _, rtt := range rtts {
+			r := qcnRun("unit-step").With("model.duration=300ms", memory, fmt.Sprintf("defaults.link.propagation=%dus", rtt/2))
+			if n == 2 {
+				r.Edits = [][2]string{{"A[1-10]", "A[1-2]"}}
+			}
+			swings[n][rtt] = swing(r)
+			points.Points = append(points.Points, Point{float64(rtt), swings[n][rtt]})
+		}
+		p.Curves = append(p.Curves, points)
+	}
+	return Figure{
+		Name: "stability", Source: "slides Stability (RTT = 50 usecs), (RTT = 500 usecs); Summary of what is to come", Title: "The range of stability",
+		Caption: "Standard deviation of the queue from 150 to 300 ms after a unit step, by runs and by the equations of package emu/fluid, of which the runs have in addition the noise of single packets and samples.",
+		Plots:   []Plot{p},
+		Claims: []Claim{{
+			ID: "QX-1", Source: "slide Summary of what is to come", Says: "oscillating queues can underflow: a longer RTT makes the loop oscillate",
+			Measured: "deviation of the queue of ten sources at 2000 us, over that at 50 us", Value: Over(swings[10][2000], swings[10][50]),
+			Low: 1.5, High: none, Why: "Larger by half or more. The talk has pictures and no figure.",
+		}},
+	}
+}
+
+// points is a source through two congestion points.
+func points() Figure {
+	r := qcnRun("two-points")
+	return Figure{
+		Name: "two-points", Source: "slide Congestion management loop components", Title: "A source through two congestion points",
+		Caption: "One source crosses both links, three each cross one. Means over a sliding window of 20 ms.",
+		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)"}, Curves: []Curve{
+			curve("through both", r, "both.rate", 8e-9), curve("three through the first", r, "one.rate", 8e-9), curve("three through the second", r, "other.rate", 8e-9),
+		}}},
+		Claims: qcnChecks("two-points"),
+	}
+}
+
+// completions compares the times of transfers beside a hotspot.
+func completions() Figure {
+	with := qcnRun("fct")
+	pause := with.With("defaults.flow.control.law=fixed")
+	nothing := pause.With("defaults.link.flow-control=none")
+	mean := func(r Run) Quantity { return Mean(r, "files.completion.mean", 100*ms, 400*ms) }
+	longest := func(r Run) Quantity { return Mean(r, "files.completion.max", 100*ms, 400*ms) }
+	return Figure{
+		Name: "fct", Source: "slide Flow-level models", Title: "Completion times beside a hotspot",
+		Caption: "Transfers of 100 KB cross a trunk together with what overloads the link to another host: with QCN, with PAUSE alone, and with no congestion control and no PAUSE.",
+		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "transfers (Gb/s)"}, Curves: []Curve{
+			curve("QCN", with, "files.rate", 8e-9), curve("PAUSE alone", pause, "files.rate", 8e-9), curve("nothing", nothing, "files.rate", 8e-9),
+		}}},
+		Claims: append(qcnChecks("fct"),
+			Claim{ID: "QF-3", Source: "slide Flow-level models", Says: "Metrics like average flow completion time reveal the goodness of the schemes: against PAUSE alone",
+				Measured: "mean completion with PAUSE alone, over that with QCN", Value: Over(mean(pause), mean(with)),
+				Low: 1 + 1e-9, High: none, Why: "Longer; the talk has no figure."},
+			Claim{ID: "QF-4", Source: "slide Flow-level models", Says: "... and its variance: against PAUSE alone",
+				Measured: "longest completion with PAUSE alone, over that with QCN", Value: Over(longest(pause), longest(with)),
+				Low: 1 + 1e-9, High: none, Why: "Longer; the talk has no figure."},
+			Claim{ID: "QF-5", Source: "slide Flow-level models", Says: "against no congestion control, where packets are dropped",
+				Measured: "transfers that end whole without PAUSE and QCN, over those with QCN",
+				Value:    Over(Mean(nothing, "files.transfers", 100*ms, 400*ms), Mean(with, "files.transfers", 100*ms, 400*ms)),
+				Low:      0, High: 1 - 1e-9, Why: "Fewer; the talk has no figure."},
+		),
+	}
+}
+
+// lost is what becomes of the loop when notifications are lost.
+func lost() Figure {
+	var curves []Curve
+	for _, c := range [][2]string{{"none is lost", "0"}, {"half are lost", "50"}, {"nine of ten are lost", "90"}} {
+		curves = append(curves, curve(c[0], qcnRun("lost-cnm").With("model.duration=500ms", "defaults.switch.marking.lost="+c[1]), queue, packets))
+	}
+	return Figure{
+		Name: "lost-cnm", Source: "slide Switched Ethernet vs Internet", Title: "Notifications that are lost",
+		Caption: "The unit step; of the notifications so many are lost at random.",
+		Plots:   []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: curves, References: []plot.Reference{{Name: "talk: Qeq = 22 packets", Low: 22, High: 22}}}},
+		Claims:  qcnChecks("lost-cnm"),
+	}
+}
