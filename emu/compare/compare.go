@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
@@ -23,6 +24,8 @@ type Comparison struct {
 	A      Side     `json:"a"`
 	B      Side     `json:"b"`
 	Same   bool     `json:"same_scenario"` // their resolved scenarios are the same, byte for byte
+	OnlyA  []string `json:"only_a"`        // lines of the resolved scenarios that only one of them has
+	OnlyB  []string `json:"only_b"`
 	Checks []Check  `json:"checks"`
 	Series []Series `json:"series"` // the furthest apart first
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
@@ -32,6 +35,7 @@ type Comparison struct {
 // Side is one of the two runs.
 type Side struct {
 	Directory string       `json:"directory"`
+	Fabemu    string       `json:"fabemu"` // version of the program
 	Scenario  string       `json:"scenario"`
 	Clock     string       `json:"clock"`
 	Timing    string       `json:"timing,omitempty"`
@@ -39,6 +43,7 @@ type Side struct {
 	Link      string       `json:"link,omitempty"`
 	Dilation  int64        `json:"dilation,omitempty"`
 	Seed      uint64       `json:"seed"`
+	Duration  int64        `json:"duration_ps"` // model time that was run
 	Partial   bool         `json:"partial"`
 	Level     report.Level `json:"level"`
 	Reason    string       `json:"reason"`
@@ -91,6 +96,7 @@ func Dirs(a, b string) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{A: side(a, da), B: side(b, db), Same: bytes.Equal(da.Resolved, db.Resolved)}
+	c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 	c.checks(da.Checks, db.Checks)
 	c.series(da.Series, db.Series)
 	var err error
@@ -100,9 +106,26 @@ func Dirs(a, b string) (*Comparison, error) {
 
 func side(dir string, d *report.Dir) Side {
 	return Side{
-		Directory: dir, Scenario: d.Scenario, Clock: d.Clock, Timing: d.Timing, Placement: d.Placement, Link: d.Link,
-		Dilation: d.Dilation, Seed: d.Seed, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
+		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Clock: d.Clock, Timing: d.Timing, Placement: d.Placement, Link: d.Link,
+		Dilation: d.Dilation, Seed: d.Seed, Duration: d.DurationPs, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
 	}
+}
+
+// only returns the lines of a text that another does not have, or not as often.
+func only(text, other []byte) []string {
+	there := make(map[string]int)
+	for line := range strings.Lines(string(other)) {
+		there[strings.TrimSpace(line)]++
+	}
+	var list []string
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); there[line] > 0 {
+			there[line]--
+		} else {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // checks compares the checks that both have.
@@ -140,6 +163,8 @@ func (c *Comparison) series(a, b []metrics.Series) {
 		delete(other, k)
 		switch {
 		case k.kind == "pace":
+		case y == nil && stalls(k.kind):
+			c.Series = append(c.Series, apart(&a[i], none(&a[i])))
 		case y == nil:
 			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the first")
 		default:
@@ -147,13 +172,29 @@ func (c *Comparison) series(a, b []metrics.Series) {
 		}
 	}
 	for i := range b {
-		if k := (key{b[i].Kind, b[i].Name}); other[k] != nil && k.kind != "pace" {
+		k := key{b[i].Kind, b[i].Name}
+		switch {
+		case other[k] == nil || k.kind == "pace":
+		case stalls(k.kind):
+			c.Series = append(c.Series, apart(none(&b[i]), &b[i]))
+		default:
 			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the second")
 		}
 	}
 	slices.SortStableFunc(c.Series, func(x, y Series) int {
 		return cmp.Or(cmp.Compare(size(y.Share), size(x.Share)), cmp.Compare(y.Gaps, x.Gaps))
 	})
+}
+
+// stalls reports whether a kind of series is one of stalls, which a run has only where
+// there were any.
+func stalls(kind string) bool {
+	return strings.HasPrefix(kind, metrics.LinkStalled) || strings.HasPrefix(kind, metrics.FlowStalled)
+}
+
+// none returns the series of a run in which there was nothing of the kind.
+func none(s *metrics.Series) *metrics.Series {
+	return &metrics.Series{Kind: s.Kind, Name: s.Name, Times: s.Times, Values: make([]float64, len(s.Times))}
 }
 
 // size is a share for sorting: what is not known comes last.
@@ -266,10 +307,14 @@ func logs(a, b string) (Log, error) {
 
 func trim(s string) string { return string(bytes.TrimRight([]byte(s), "\n")) }
 
-// Within reports whether the runs agree: no check and no series is further apart than
-// a share of its own size, none has gaps or is alone, no outcome differs, and the logs
-// do not part unless a tolerance allows it.
+// Within reports whether the runs agree: they cover the same model time and were both
+// brought to their end or both not; both are void or neither; no check and no series
+// is further apart than a share of its own size, none has gaps or is alone, no outcome
+// differs, and the logs do not part unless a tolerance allows it.
 func (c *Comparison) Within(tolerance float64) bool {
+	if c.A.Partial != c.B.Partial || c.A.Duration != c.B.Duration || (c.A.Level == report.Void) != (c.B.Level == report.Void) {
+		return false
+	}
 	if len(c.Alone) > 0 || tolerance == 0 && c.Log.State == LogsPart {
 		return false
 	}

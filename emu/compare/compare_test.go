@@ -63,6 +63,30 @@ func TestAt(t *testing.T) {
 	}
 }
 
+// A run has a series of stalls only where there were any: none is zero, not a gap.
+func TestStallsThatOneRunHasNot(t *testing.T) {
+	stalls := metrics.Series{Kind: metrics.FlowStalled + "window", Name: "f", Times: []unit.Time{0, 10}, Values: []float64{0, 0.5}}
+	rate := *series(1, 1)
+	for _, c := range []struct {
+		a, b  []metrics.Series
+		worst report.Number
+	}{
+		{[]metrics.Series{stalls, rate}, []metrics.Series{rate}, -0.5},
+		{[]metrics.Series{rate}, []metrics.Series{rate, stalls}, 0.5},
+	} {
+		var x Comparison
+		x.series(c.a, c.b)
+		if len(x.Alone) > 0 || len(x.Series) != 2 || x.Series[0].Worst != c.worst || x.Series[0].Share != 1 || x.Series[0].Gaps > 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+	var x Comparison
+	x.series([]metrics.Series{rate}, nil)
+	if len(x.Alone) != 1 {
+		t.Errorf("%+v", x)
+	}
+}
+
 func TestWithin(t *testing.T) {
 	base := func() *Comparison {
 		return &Comparison{
@@ -85,6 +109,12 @@ func TestWithin(t *testing.T) {
 		{"a gap", func(c *Comparison) { c.Series[0].Gaps = 1 }, 0.03, false},
 		{"something is alone", func(c *Comparison) { c.Alone = []string{"x"} }, 0.03, false},
 		{"equal figures, logs that part", func(c *Comparison) { c.Checks, c.Series = nil, nil }, 0, false},
+		{"one is partial", func(c *Comparison) { c.B.Partial = true }, 0.03, false},
+		{"both are partial", func(c *Comparison) { c.A.Partial, c.B.Partial = true, true }, 0.03, true},
+		{"one is longer", func(c *Comparison) { c.A.Duration, c.B.Duration = 1, 2 }, 0.03, false},
+		{"one is void", func(c *Comparison) { c.A.Level, c.B.Level = report.Exact, report.Void }, 0.03, false},
+		{"both are void", func(c *Comparison) { c.A.Level, c.B.Level = report.Void, report.Void }, 0.03, true},
+		{"another level", func(c *Comparison) { c.A.Level, c.B.Level = report.Exact, report.Degraded }, 0.03, true},
 		{"all equal", func(c *Comparison) { *c = Comparison{Log: Log{State: LogsEqual}} }, 0, true},
 	} {
 		x := base()
@@ -92,6 +122,16 @@ func TestWithin(t *testing.T) {
 		if got := x.Within(c.at); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+func TestOnly(t *testing.T) {
+	a, b := []byte("x\n  y\ny\nz\n"), []byte("x\ny\nw\n")
+	if got := strings.Join(only(a, b), ","); got != "y,z" {
+		t.Error(got)
+	}
+	if got := strings.Join(only(b, a), ","); got != "w" {
+		t.Error(got)
 	}
 }
 
@@ -137,13 +177,15 @@ func TestWriteText(t *testing.T) {
 		Checks: []Check{{ID: "IB-1", Claim: "a claim", A: 1, B: report.Missing(), Difference: report.Missing(), OutcomeA: report.Pass, OutcomeB: report.Fail}},
 		Series: []Series{{Kind: "link.rate", Name: "root", RMS: 5, Share: 0.5, Worst: -7, WorstPs: 1e9, Unit: "B/s", Gaps: 3}, {RMS: 0}},
 		Alone:  []string{"check x of the first"},
+		OnlyA:  []string{"model: 1"},
+		OnlyB:  []string{"l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8"},
 		Log:    Log{LogsPart, 3, "{1}", ""},
 	}
 	var b bytes.Buffer
 	if err := WriteText(&b, c); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "the scenarios are not the same"} {
+	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "the scenarios are not the same", "first   model: 1", "second  l3", "second  and 5 more: see resolved.yaml"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

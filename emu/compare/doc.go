@@ -4,7 +4,7 @@
 //
 // Dirs reads two directories of results and compares
 //
-//   - their verdicts, and what the runs were;
+//   - their verdicts, what the runs were, and in which lines their scenarios differ;
 //   - the value of each check that both have;
 //   - each series that both have: the root of the mean square of the difference, in the
 //     unit of the series and as a share of the series itself, and where they are the

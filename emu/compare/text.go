@@ -13,6 +13,9 @@ import (
 // shown is how many series WriteText prints.
 const shown = 12
 
+// shownLines is how many lines of each scenario it prints.
+const shownLines = 3
+
 // WriteText prints a comparison for people.
 func WriteText(w io.Writer, c *Comparison) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -28,6 +31,18 @@ func WriteText(w io.Writer, c *Comparison) error {
 	}
 	if !c.Same {
 		row("", "", "(the scenarios are not the same: see "+report.ResolvedFile+" of each)")
+	}
+	if c.A.Fabemu != c.B.Fabemu {
+		row("version", c.A.Fabemu, c.B.Fabemu)
+	}
+	if c.A.Duration != c.B.Duration {
+		row("model time", unit.Time(c.A.Duration).String(), unit.Time(c.B.Duration).String())
+	}
+	if len(c.OnlyA)+len(c.OnlyB) > 0 {
+		row()
+		row("The scenarios differ in:")
+		lines(row, "first", c.OnlyA)
+		lines(row, "second", c.OnlyB)
 	}
 	row()
 	if len(c.Checks) > 0 {
@@ -93,6 +108,17 @@ func how(s *Side) string {
 		text += ", partial"
 	}
 	return text
+}
+
+// lines prints lines of one of the scenarios, not more than can be looked through.
+func lines(row func(...string), which string, list []string) {
+	for i, line := range list {
+		if i == shownLines {
+			row(fmt.Sprintf("  %-6s  and %d more: see %s", which, len(list)-i, report.ResolvedFile))
+			return
+		}
+		row(fmt.Sprintf("  %-6s  %s", which, line))
+	}
 }
 
 func event(line string) string {
