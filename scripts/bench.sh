@@ -168,7 +168,7 @@ if [ "$group" = fig4 ]; then
 	go build -o "$tmp/fabemu" ./cmd/fabemu
 	# fig4 ROUND: one round, its results in $tmp, its line on standard output.
 	fig4() {
-		local TIMEFORMAT='%R %U %S' took wall user system
+		local TIMEFORMAT='%R %U %S' took wall user system runs
 		# A claim that does not hold has status 1, which is no matter of speed.
 		took=$({ time "$tmp/fabemu" reproduce hpl2002/fig4a --out "$tmp/fig4-$1" >"$tmp/fig4.txt" 2>&1 || [ $? -eq 1 ]; } 2>&1)
 		if [ ! -f "$tmp/fig4-$1/report.html" ]; then
@@ -176,8 +176,9 @@ if [ "$group" = fig4 ]; then
 			return 1
 		fi
 		read -r wall user system <<<"$took"
-		awk -v wall="$wall" -v cpu="$user" -v system="$system" 'BEGIN {
-			printf "fig4: 55 runs of 500 ms: %.1f s wall, %.1f s CPU; limit 60 s: %s\n", wall, cpu + system, wall < 60 ? "within" : "over"
+		runs=$(grep -c '"duration_ps": 500000000000' "$tmp/fig4-$1/claims.json")
+		awk -v runs="$runs" -v wall="$wall" -v cpu="$user" -v kernel="$system" 'BEGIN {
+			printf "fig4: %d runs of 500 ms: %.1f s wall, %.1f s CPU; limit 60 s: %s\n", runs, wall, cpu + kernel, wall < 60 ? "within" : "over"
 		}'
 	}
 	{
