@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/wire"
 	"fabemu/wire/link"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -97,7 +98,8 @@ type hooks struct {
 	clock   func() int64
 	buffer  unit.Size // of sockets, instead of the scenario's
 	loop    drive.Loop
-	collect bool // leave the garbage collector on
+	sink    trace.Sink // told of each event
+	collect bool       // leave the garbage collector on
 }
 
 // Status is how far a run is.

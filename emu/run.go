@@ -98,6 +98,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		defer tap.End()
 		sinks, r.tap = append(sinks, tap), tap
 	}
+	if r.options.test.sink != nil {
+		sinks = append(sinks, r.options.test.sink)
+	}
 	sink := report.Tee(sinks...)
 	machines, err := build(r.scenario, r.fabric, sink)
 	if err != nil {

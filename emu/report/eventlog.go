@@ -167,6 +167,14 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		b = append(b, `,"becn":`...)
 		b = strconv.AppendBool(b, becn)
 		text("rate", unit.Rate(e.B).String())
+	case trace.Limit:
+		text("rate", unit.Rate(e.A).String())
+		text("target", unit.Rate(e.B).String())
+	case trace.Notify:
+		number("psn", int64(e.PSN))
+		number("fb", e.A)
+		number("qoffset", e.B>>16)
+		number("qdelta", int64(int16(e.B)))
 	case trace.Stall:
 		number("lane", int64(e.Lane))
 		text("cause", block(e.A))
@@ -197,7 +205,7 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 // a flow at its source, or to a machine, has none.
 func hasPort(e *trace.Event) bool {
 	switch e.Kind {
-	case trace.Feedback, trace.FlowStart, trace.FlowStop, trace.TransferStart, trace.TransferEnd:
+	case trace.Feedback, trace.Limit, trace.FlowStart, trace.FlowStop, trace.TransferStart, trace.TransferEnd:
 		return false
 	case trace.Stall:
 		return e.Flow == 0

@@ -229,7 +229,7 @@ func stability() Figure {
 	}
 	return Figure{
 		Name: "stability", Source: "slides Stability (RTT = 50 usecs), (RTT = 500 usecs); Summary of what is to come", Title: "The range of stability",
-		Caption: "Standard deviation of the queue from 150 to 300 ms after a unit step, by runs and by the equations of package emu/fluid, of which the runs have in addition the noise of single packets and samples.",
+		Caption: "Standard deviation of the queue from 150 to 300 ms after a unit step, by runs and by the equations of package emu/fluid, of which the runs have in addition the noise of single packets and samples. The equations hold the queue at 100 packets when sources are paused; in the runs it takes in what is under way, up to an RTT of ten links.",
 		Plots:   []Plot{p},
 		Claims: []Claim{{
 			ID: "QX-1", Source: "slide Summary of what is to come", Says: "oscillating queues can underflow: a longer RTT makes the loop oscillate",
