@@ -16,7 +16,8 @@
 //     (package node/rp), which may change the rate, and the window opens again.
 //
 // On Ethernet nothing is acknowledged and there is no window: the sink counts, and what
-// comes back to the reaction point is a notification of a switch on the way.
+// comes back to the reaction point is a notification of a switch on the way. Flows may
+// come under one limiter and one reaction point together (Shared).
 //
 // An Endpoint thinks and does nothing else: it is given the time and frames, and
 // gives back frames. The rules between it and its driver stand in package

@@ -96,6 +96,11 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	if got := p.c.Flow(0); got.Acks != 0 || got.Limit != 5e9 {
 		t.Errorf("%d ACKs, limit %v; want none and 5Gb/s", got.Acks, got.Limit)
 	}
+	near(t, "limit", over(t, p.c, "local.B1.limit", ms, 2*ms), 5e9/8)
+	near(t, "target of the group, of which one flow has one", over(t, p.c, "local.target", ms, 2*ms), 6e9/8)
+	if got := over(t, p.c, "local.B1.target", 0, 100*us); !math.IsNaN(got) {
+		t.Errorf("there is a target of %v before any was told", got)
+	}
 	found := 0
 	for _, series := range p.c.Series() {
 		switch {

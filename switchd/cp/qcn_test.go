@@ -218,3 +218,28 @@ func TestQCNMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Lost notifications are lost at random, and nothing else changes: the queue is sampled
+// as before.
+func TestQCNLosesNotifications(t *testing.T) {
+	sent := func(lost int) int {
+		m, err := NewQCN(QCNConfig{Qeq: 33_000, Weight: 1, SampleBase: 150_000, Octets: 14, Lost: lost, Random: unit.NewRandom(1, 1)}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range 100_000 {
+			if _, ok := m.Enqueue(0, &wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1500, Src: 1, Dst: 2}, Queue{Bytes: 80_000}); ok {
+				n++
+			}
+		}
+		return n
+	}
+	all, half, none := sent(0), sent(50), sent(100)
+	if none != 0 || half < all*45/100 || half > all*55/100 || all < 1000 {
+		t.Errorf("%d notifications, %d when half are lost, %d when all are", all, half, none)
+	}
+	if _, err := NewQCN(QCNConfig{Qeq: 33_000, SampleBase: 150_000, Lost: 101}, 1); err == nil {
+		t.Error("101 % are lost")
+	}
+}
