@@ -28,6 +28,7 @@ type builder struct {
 	length   unit.Size // and its length on the line
 	datagram unit.Size // and with its trailer in a datagram
 	events   trace.Sink
+	out      port.Outbox // of all machines: their driver empties it after each call
 }
 
 // measure finds the largest data frame.
@@ -214,6 +215,7 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	s := m.Switch
 	c := switchd.OutputQueuedConfig{
 		Index:       i,
+		Outbox:      &b.out,
 		Routes:      m.Routes,
 		Address:     m.LID,
 		Delay:       s.ForwardingDelay,
@@ -240,6 +242,7 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	s, marking := m.Switch, &m.Switch.Marking
 	c := switchd.Config{
 		Index:  i,
+		Outbox: &b.out,
 		Routes: m.Routes,
 		Delay:  s.ForwardingDelay,
 		Single: s.Crossbar == "single-output",
@@ -264,7 +267,7 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 
 func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
-	c := node.Config{Index: i, LID: m.LID, Port: b.port(m.Ports[0])}
+	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0])}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}

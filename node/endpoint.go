@@ -14,12 +14,13 @@ import (
 
 // Config describes an endpoint.
 type Config struct {
-	Index int         // of the machine in the fabric, for events
-	LID   wire.LID    // its address
-	Port  port.Config // its one port
-	Flows []Flow      // that begin here
-	Sinks []uint32    // queue pairs of the flows that end here
-	Again bool        // their packets are sent again when they are missing (Flow.Timeout)
+	Index  int          // of the machine in the fabric, for events
+	Outbox *port.Outbox // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	LID    wire.LID     // its address
+	Port   port.Config  // its one port
+	Flows  []Flow       // that begin here
+	Sinks  []uint32     // queue pairs of the flows that end here
+	Again  bool         // their packets are sent again when they are missing (Flow.Timeout)
 
 	Spreads []Spread // traffic that several of the flows share
 
@@ -30,7 +31,7 @@ type Config struct {
 type Endpoint struct {
 	lid     wire.LID
 	port    port.Port
-	out     port.Outbox
+	out     *port.Outbox
 	rec     trace.Recorder
 	sources []source
 	sinks   []sink
@@ -73,13 +74,17 @@ const (
 func New(c Config, events trace.Sink) (*Endpoint, error) {
 	e := &Endpoint{
 		lid:     c.LID,
+		out:     c.Outbox,
 		rec:     trace.NewRecorder(c.Index, events),
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
 		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
 	}
-	e.port = *port.New(0, c.Port, &e.out, &e.rec)
+	if e.out == nil {
+		e.out = new(port.Outbox)
+	}
+	e.port = *port.New(0, c.Port, e.out, &e.rec)
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
 		switch {

@@ -14,7 +14,7 @@ import (
 type chassis struct {
 	ports  []port.Port
 	routes []port.ID
-	out    port.Outbox
+	out    *port.Outbox
 	rec    trace.Recorder
 
 	lines   agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
@@ -23,14 +23,17 @@ type chassis struct {
 }
 
 // assemble makes the ports of a switch.
-func (c *chassis) assemble(index int, ports []port.Config, routes []port.ID, events trace.Sink) error {
+func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, routes []port.ID, events trace.Sink) error {
 	n := len(ports)
+	if out == nil {
+		out = new(port.Outbox)
+	}
 	*c = chassis{
-		ports: make([]port.Port, n), routes: routes, rec: trace.NewRecorder(index, events),
+		ports: make([]port.Port, n), routes: routes, out: out, rec: trace.NewRecorder(index, events),
 		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
-		c.ports[i] = *port.New(port.ID(i), pc, &c.out, &c.rec)
+		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
 		c.lines.Set(c.resendSlot(i), 0)
 	}
 	for lid, p := range routes {

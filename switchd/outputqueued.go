@@ -16,6 +16,7 @@ import (
 // outputs.
 type OutputQueuedConfig struct {
 	Index   int           // of the machine in the fabric, for events
+	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
 	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
 	Routes  []port.ID     // by LID: the port towards it, or NoRoute
 	Address wire.LID      // of the switch, for the notifications that it sends
@@ -109,7 +110,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		config: c, inputs: make([]input, n), outputs: make([]output, n), point: c.Point,
 		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
 	}
-	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, events); err != nil {
 		return nil, err
 	}
 	s.empty()

@@ -13,6 +13,7 @@ import (
 // Config describes an input-buffered switch.
 type Config struct {
 	Index   int           // of the machine in the fabric, for events
+	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
 	Ports   []port.Config // Room is each input's buffer
 	Routes  []port.ID     // by LID: the port towards it, or NoRoute
 	Delay   unit.Duration // forwarding delay: first bit in to first bit out, at the least
@@ -57,7 +58,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
-	if err := s.assemble(c.Index, c.Ports, c.Routes, events); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, events); err != nil {
 		return nil, err
 	}
 	for i, pc := range c.Ports {

@@ -1,7 +1,8 @@
 package port
 
 // Outbox is the queue of a machine's transmissions, in the order in which they
-// were started. The driver empties it after each call.
+// were started. The driver empties it after each call, so that all machines of a
+// driver can share one: in a large fabric it is near then, whoever writes to it.
 type Outbox struct {
 	queue []Transmission
 	next  int
