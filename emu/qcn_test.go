@@ -91,3 +91,19 @@ func TestQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 		t.Errorf("sources are paused for %.3f of the time with QCN and %.3f without; want next to nothing and nine tenths", paused[0], paused[1])
 	}
 }
+
+// Notifications go over real sockets as bytes, and what comes of them is what comes of
+// them on the virtual clock, event for event: all figures that are checked are the same.
+func TestQCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	s := qcnScenario(t, "unit-step", "model.duration=1500us", "measure.window=500us", "wall.dilation=200", "defaults.flow.control.cn-tag=true")
+	r, err := Run(context.Background(), s, Options{Verify: VerifyOn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.Verify != "equal" {
+		t.Errorf("the log, compared with the virtual clock's: %q", r.Verdict.Verify)
+	}
+	if n := figuresOver(t, r, []string{"sources.notifications"}, [2]unit.Time{0, unit.Time(1500 * unit.Microsecond)})[0]; n < 20 {
+		t.Errorf("%v notifications", n)
+	}
+}
