@@ -331,7 +331,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		}
 		q.starved = false
 		e.port.StartAt(now, at, &f, port.Note{})
-		s.sent(at, &e.rec)
+		s.sent(now, at, &e.rec)
 		e.share(now, i)
 		e.offer(now, i)
 		left = e.waiting

@@ -164,13 +164,17 @@ func (s *source) length() unit.Size {
 }
 
 // settle tells the limiter the controller's rate.
-func (s *source) settle(now unit.Time, rec *trace.Recorder) {
+func (s *source) settle(now unit.Time, rec *trace.Recorder) { s.settleAt(now, now, rec) }
+
+// settleAt is settle at an instant that may have passed, if the machine is told the time
+// late; what is reported is reported now.
+func (s *source) settleAt(now, at unit.Time, rec *trace.Recorder) {
 	r := s.Controller.Rate()
 	if r == s.rate {
 		return
 	}
 	s.rate = r
-	s.Limiter.SetRate(now, r)
+	s.Limiter.SetRate(at, r)
 	if s.target != nil {
 		rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(r), B: int64(s.target.Target())})
 	}
@@ -218,8 +222,9 @@ func (s *source) packet(src wire.LID) wire.Frame {
 	return f
 }
 
-// sent accounts for the packet that packet returned: it started at now.
-func (s *source) sent(now unit.Time, rec *trace.Recorder) {
+// sent accounts for the packet that packet returned, which started at an instant that
+// may have passed.
+func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	n := s.length()
 	if s.ending() != nil {
 		s.ends.pop()
@@ -228,15 +233,15 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	if s.Family == wire.InfiniBand {
 		s.inFlight++
 		if s.Timeout > 0 && s.expires == unit.Never {
-			s.expires = now.Add(s.Timeout)
+			s.expires = at.Add(s.Timeout)
 		}
 	}
 	if s.offered > 0 {
 		s.offered--
 	}
-	s.Limiter.Sent(now, n)
-	s.Controller.Sent(now, n)
-	s.settle(now, rec)
+	s.Limiter.Sent(at, n)
+	s.Controller.Sent(at, n)
+	s.settleAt(now, at, rec)
 }
 
 // acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
