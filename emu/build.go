@@ -269,7 +269,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0])}
 	if e := m.Endpoint; e != nil {
-		c.Adapter = node.AdapterConfig{Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
+		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}
 	var shared *node.Shared
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from

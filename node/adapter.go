@@ -3,16 +3,21 @@ package node
 import (
 	"math"
 
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
-// AdapterConfig describes the receiving side of an Ethernet endpoint. With PFC there
-// is one such memory for each priority.
+// AdapterConfig describes the two sides of an Ethernet endpoint.
 type AdapterConfig struct {
+	// Egress is the memory for packets that were offered and have not left yet, of all
+	// flows. What is offered beyond it is dropped and counted, but for greedy traffic and
+	// transfers, which wait for room. 0 is as much as is needed.
+	Egress unit.Size
 	// Ingress is the memory for frames that have come and have not been taken out yet;
-	// its watermarks stop the switch. Room 0 is as much as is needed.
+	// its watermarks stop the switch. Room 0 is as much as is needed. With PFC there is
+	// one such memory for each priority.
 	Ingress port.BufferConfig
 	// Service is the rate at which frames are taken out, one after the other: that of a
 	// slow receiver. 0 is at once.
@@ -106,4 +111,32 @@ func (e *Endpoint) drain(now unit.Time) {
 		e.begin(now)
 	}
 	e.agenda.Set(lineSlot, now) // the switch may have to be told
+}
+
+// egress is the account of the sending side.
+type egress struct{ used, room unit.Size }
+
+// voq is a virtual output queue: the flows of one priority to one destination, which
+// take turns. It has one turn among those of its priority, however many flows it has,
+// and a destination that is far behind keeps no other back.
+type voq struct {
+	taken bool         // one of its flows is among those that wait for the line
+	rest  queue[int32] // the others that have a packet
+}
+
+// newVOQs gives the flows to one destination, in one priority, a queue.
+func newVOQs(sources []source) {
+	type key struct {
+		dst  wire.LID
+		lane uint8
+	}
+	queues := make(map[key]*voq)
+	for i := range sources {
+		s := &sources[i]
+		k := key{s.Dst, s.Lane}
+		if queues[k] == nil {
+			queues[k] = &voq{}
+		}
+		s.voq = queues[k]
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -166,3 +168,116 @@ func TestEndpointWaitsForItsLink(t *testing.T) {
 		t.Errorf("packets started at %v", s)
 	}
 }
+
+// The sending side: flows to one destination share a queue, and the queues take turns,
+// so that three flows to one destination get no more than one flow to another.
+func TestVirtualOutputQueuesTakeTurns(t *testing.T) {
+	l := newAdapterLink(t, node.AdapterConfig{}, []flowTo{{qp: 11, dst: 7}, {qp: 12, dst: 7}, {qp: 13, dst: 7}, {qp: 14, dst: 8}})
+	n := l.sent(400)
+	if n[14] != 200 {
+		t.Errorf("of 400 frames %d went to the destination of one flow, want half: %v", n[14], n)
+	}
+	for _, qp := range []uint32{11, 12, 13} {
+		if n[qp] < 66 || n[qp] > 67 {
+			t.Errorf("flow %d has %d of the 200 frames of its destination, want a third", qp, n[qp])
+		}
+	}
+}
+
+// What is offered beyond the egress room is dropped where it was offered, and counted;
+// what is in it leaves.
+func TestEgressRoom(t *testing.T) {
+	const frame = 1500
+	offered := unit.Rate(20e9) // twice the line
+	l := newAdapterLink(t, node.AdapterConfig{Egress: 10 * frame}, []flowTo{{qp: 11, dst: 7, rate: offered}})
+	n := l.sent(1000)
+	dropped := l.events.countDrops(trace.EgressFull)
+	if n[11] != 1000 {
+		t.Errorf("%d frames left", n[11])
+	}
+	// As many are dropped as leave, but for what is in the room.
+	if dropped < 980 || dropped > 1005 {
+		t.Errorf("%d frames were dropped while 1000 left", dropped)
+	}
+	free := newAdapterLink(t, node.AdapterConfig{}, []flowTo{{qp: 11, dst: 7, rate: offered}})
+	free.sent(1000)
+	if n := free.events.countDrops(trace.EgressFull); n != 0 {
+		t.Errorf("%d frames were dropped although there is room without limit", n)
+	}
+}
+
+// flowTo is a flow of an adapterLink: greedy, or at a constant rate.
+type flowTo struct {
+	qp   uint32
+	dst  wire.LID
+	rate unit.Rate
+}
+
+// adapterLink is an Ethernet endpoint whose frames all leave, at 10 Gb/s.
+type adapterLink struct {
+	t      *testing.T
+	e      *node.Endpoint
+	events dropLog
+}
+
+func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapterLink {
+	t.Helper()
+	const rate = 10e9 * unit.BitPerSecond
+	l := &adapterLink{t: t}
+	c := node.Config{LID: 1, Port: etherPort(port.NoFlowControl), Adapter: a}
+	c.Port.Rate = rate
+	for _, f := range flows {
+		law, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 1, Length: 1500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flow := node.Flow{Family: wire.Ethernet, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: law}
+		if f.rate > 0 {
+			if flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Rate: f.rate, Length: 1500}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Flows = append(c.Flows, flow)
+	}
+	var err error
+	if l.e, err = node.New(c, &l.events); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// sent lets so many frames leave, and returns how many of each flow.
+func (l *adapterLink) sent(frames int) map[uint32]int {
+	l.t.Helper()
+	n := make(map[uint32]int)
+	for frames > 0 {
+		now := l.e.Deadline()
+		if now == unit.Never {
+			l.t.Fatal("nothing more leaves")
+		}
+		l.e.Advance(now)
+		for {
+			tr, ok := l.e.Poll()
+			if !ok {
+				break
+			}
+			n[tr.Frame.QP]++
+			frames--
+		}
+	}
+	return n
+}
+
+// dropLog counts drops.
+type dropLog map[trace.Reason]int
+
+func (d *dropLog) Record(e *trace.Event) {
+	if e.Kind == trace.Drop {
+		if *d == nil {
+			*d = make(dropLog)
+		}
+		(*d)[trace.Reason(e.A)]++
+	}
+}
+
+func (d dropLog) countDrops(why trace.Reason) int { return d[why] }

@@ -120,6 +120,13 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	if c.Port.FlowControl != port.Credits {
 		e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
+		newVOQs(e.sources)
+		if c.Adapter.Egress > 0 {
+			out := &egress{room: c.Adapter.Egress}
+			for i := range e.sources {
+				e.sources[i].egress = out
+			}
+		}
 	}
 	for i := range e.sinks {
 		e.sinks[i].again = c.Again
@@ -265,6 +272,14 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		if s.limited > 0 {
 			s.ready, s.limited = min(now, s.limited), 0 // due since then, however late this is
 		}
+		if s.voq != nil {
+			if s.voq.taken {
+				s.voq.rest.push(int32(i))
+				s.report(now, port.LineBusy, &e.rec)
+				break
+			}
+			s.voq.taken = true
+		}
 		e.ready[s.Lane].push(int32(i))
 		e.waiting |= 1 << s.Lane
 	case port.RateLimited:
@@ -320,6 +335,12 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			continue
 		}
 		q.pop()
+		if v := s.voq; v != nil {
+			if v.taken = !v.rest.empty(); v.taken {
+				q.push(*v.rest.front())
+				v.rest.pop()
+			}
+		}
 		if q.empty() {
 			e.waiting &^= 1 << lane
 		}

@@ -118,8 +118,14 @@ func TestASharedLimiterRecoversForAll(t *testing.T) {
 	for qp := uint32(2); qp <= 4; qp++ {
 		n := b.count(qp, from, end)
 		all += n
-		if n < 320 || n > 346 {
-			t.Errorf("flow %d has %d packets of the line's 1000, want a third", qp, n)
+		// Flows 2 and 3 share the queue of their destination, which takes turns with that of
+		// flow 4.
+		want := 250
+		if qp == 4 {
+			want = 500
+		}
+		if n < want-5 || n > want+5 {
+			t.Errorf("flow %d has %d packets of the line's 1000, want %d", qp, n, want)
 		}
 	}
 	if all < 999 || all > 1001 {

@@ -51,6 +51,8 @@ type source struct {
 	expires  unit.Time  // when the oldest of them is sent again, and all behind it
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	rate     unit.Rate  // what the limiter was last told
+	voq      *voq       // Ethernet: the queue of its destination
+	egress   *egress    // Ethernet: the room that it shares with the other flows, if there is a limit
 	target   targeted   // the controller, where it has a target; else nil
 	member   *member    // the controller, where the flow may come under a shared limiter; else nil
 	block    port.Block // what keeps it, as last reported
@@ -125,6 +127,13 @@ func (s *source) again(now unit.Time, rec *trace.Recorder) {
 // one with the rest.
 func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	if a.Size <= 0 {
+		if e := s.egress; e != nil {
+			if e.used+s.full > e.room {
+				rec.Emit(trace.Event{At: now, Kind: trace.Drop, Lane: s.Lane, Flow: s.QP, A: int64(trace.EgressFull)})
+				return
+			}
+			e.used += s.full
+		}
 		s.offered++
 		return
 	}
@@ -226,8 +235,11 @@ func (s *source) packet(src wire.LID) wire.Frame {
 // may have passed.
 func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	n := s.length()
-	if s.ending() != nil {
+	switch {
+	case s.ending() != nil:
 		s.ends.pop()
+	case s.egress != nil && s.offered > 0 && s.ends.empty():
+		s.egress.used -= n
 	}
 	s.count++
 	if s.Family == wire.InfiniBand {

@@ -141,6 +141,7 @@ func newLink(v view) Link {
 func newEndpoint(name string, v view) Endpoint {
 	return Endpoint{
 		Name:    name,
+		Egress:  get[unit.Size](v, "egress"),
 		Ingress: get[unit.Size](v, "ingress"),
 		High:    get[unit.Size](v, "high"),
 		Low:     get[unit.Size](v, "low"),

@@ -25,7 +25,7 @@ var keyOf = map[string]string{
 	"Switches.Forwarding": "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
 	"Switches.Sharing": "switches.*.sharing", "Switches.OutputLimit": "switches.*.output-limit", "Switches.High": "switches.*.high", "Switches.Low": "switches.*.low",
 	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless",
-	"Endpoints.Name": "endpoints[].name", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
+	"Endpoints.Name": "endpoints[].name", "Endpoints.Egress": "endpoints[].egress", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
 	"Endpoints.Service": "endpoints[].service",
 	"Links.Name":        "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
 	"Links.Propagation": "links[].propagation", "Links.FlowControl": "links[].flow-control",

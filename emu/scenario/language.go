@@ -246,6 +246,8 @@ func memoryFields() []field {
 // endpointFields are those of the adapter of an endpoint on Ethernet.
 func endpointFields() []field {
 	return []field{
+		{name: "egress", shape: unlimited(size(1), "unlimited"), def: "unlimited", also: []string{"egress-buffer"},
+			doc: "On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. What is offered beyond it is dropped at the endpoint and counted; greedy flows and transfers wait for room instead. Flows to one destination share a queue, and the queues take turns."},
 		{name: "ingress", shape: unlimited(size(1), "unlimited"), def: "300KB", also: []string{"buffer", "ingress-buffer"},
 			doc: "On Ethernet: room for frames that have come and were not yet taken."},
 		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},

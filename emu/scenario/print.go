@@ -169,8 +169,8 @@ func (p *printer) endpoint(e Endpoint) {
 		p.line("  - %s", quote(e.Name))
 		return
 	}
-	p.line("  - {name: %s, ingress: %s, high: %s, low: %s, service: %s}",
-		quote(e.Name), sizeOr(e.Ingress, "unlimited"), sizeOr(e.High, "auto"), lowOf(e.High, e.Low), service(e.Service))
+	p.line("  - {name: %s, egress: %s, ingress: %s, high: %s, low: %s, service: %s}",
+		quote(e.Name), sizeOr(e.Egress, "unlimited"), sizeOr(e.Ingress, "unlimited"), sizeOr(e.High, "auto"), lowOf(e.High, e.Low), service(e.Service))
 }
 
 // lowOf prints a low watermark; without a high one there is none.

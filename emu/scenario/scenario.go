@@ -82,6 +82,7 @@ func (m Memory) Total(ports int) unit.Size {
 // Endpoint is an endpoint and its adapter. On InfiniBand all but its name is zero.
 type Endpoint struct {
 	Name      string
+	Egress    unit.Size // room for packets that have not left yet; zero: without limit
 	Ingress   unit.Size // room for frames that were not yet taken in; zero: without limit
 	High, Low unit.Size // at High it stops its peer, at Low it lets go
 	Service   unit.Rate // how fast frames are taken in, or Unlimited

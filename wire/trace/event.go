@@ -105,9 +105,10 @@ const (
 	LinkWasDown           // dropped: the link went down while the frame was under way
 	Restarted             // dropped: it was in a switch that was restarted
 	NotInTurn             // dropped: a packet before it is missing, and will be sent again
+	EgressFull            // dropped: its source had no room for it
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {
