@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"fabemu/emu/proc"
 )
 
 // TestMain makes the test's own program serve a part when a run starts it again.
@@ -19,6 +21,10 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(3)
 		}
+		os.Exit(0)
+	}
+	if len(os.Args) == 2 && os.Args[1] == proc.AwakeCommand {
+		proc.StayAwake(os.Stdin)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())

@@ -87,7 +87,7 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 		names = append(names, p.name)
 		file := &proc.File{
 			Fabemu: r.options.Version, Part: p.name, Scenario: scenarioFile, Run: id, Dilation: r.scenario.Wall.Dilation,
-			Timing: string(r.options.Timing), Control: filepath.Base(c.Control), Status: fileOf(p.name) + ".sock",
+			Timing: string(r.options.Timing), Priority: r.options.Priority, Control: filepath.Base(c.Control), Status: fileOf(p.name) + ".sock",
 		}
 		s := proc.Seat{File: file, Path: filepath.Join(dir, PartFile(p.name)), ByHand: byHand[p.name]}
 		delete(byHand, p.name)
@@ -176,6 +176,9 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 	c.Restarts = r.restarts(f, c)
 	c.Dilation = r.scenario.Wall.Dilation
 	c.Hold = r.options.Events != nil // a log has its order
+	if r.options.Priority {
+		defer proc.KeepAwake("/proc/self/exe")()
+	}
 	cpu := startCPUMeter()
 	out, err := c.Run(ctx)
 	for _, s := range c.Seats {
@@ -281,9 +284,12 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 		return err
 	}
 	defer holdGC()()
-	defer raisePriority()()
+	if file.Priority {
+		defer raisePriority()()
+	}
 	r := &run{scenario: s, fabric: fabric}
 	d := drive.Part{
+		RealTime: file.Priority,
 		Dilation: file.Dilation, Epoch: epoch, Links: ends.ends, Longest: r.longest(), Actual: file.Timing == string(ActualTiming),
 		From: unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
 		Settle: func() error {

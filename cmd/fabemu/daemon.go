@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/proc"
 
 	"github.com/spf13/cobra"
 )
@@ -18,6 +20,11 @@ func daemonCommands() []*cobra.Command {
 		daemonCommand("node", "Run one endpoint of a run with --placement process"),
 		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
 	}
+}
+
+// awakeCommand is what a run with processes starts to keep the processors awake.
+func awakeCommand() *cobra.Command {
+	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs, Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
 }
 
 func daemonCommand(name, short string) *cobra.Command {

@@ -16,9 +16,10 @@ type File struct {
 	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
 	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
 	Dilation int64    `json:"dilation"`
-	Timing   string   `json:"timing"`  // "ideal" or "actual"
-	Control  string   `json:"control"` // socket of the conductor, from the directory of this file
-	Status   string   `json:"status"`  // socket on which the part says how it is
+	Timing   string   `json:"timing"`   // "ideal" or "actual"
+	Priority bool     `json:"priority"` // it may put itself before others
+	Control  string   `json:"control"`  // socket of the conductor, from the directory of this file
+	Status   string   `json:"status"`   // socket on which the part says how it is
 	Links    []End    `json:"links"`
 
 	// Of a part that was started anew: when, in model time, and how often before.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,6 +118,26 @@ func TestFile(t *testing.T) {
 	f.Scenario, f.Control = filepath.Join(dir, "s.yaml"), filepath.Join(dir, "c.sock")
 	if diff := cmp.Diff(f, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What stays awake ends with its input.
+func TestStayAwake(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	ended := make(chan struct{})
+	go func() {
+		StayAwake(r)
+		close(ended)
+	}()
+	w.Close()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
 	}
 }
 

@@ -1,0 +1,59 @@
+package proc
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// AwakeCommand is the argument by which the program is told to StayAwake.
+const AwakeCommand = "awake"
+
+// KeepAwake keeps the processors from going to sleep until the function that it
+// returns is called: a processor that is asleep, most of all one of a virtual machine,
+// takes from tens of microseconds to milliseconds to wake up, and processes that sleep
+// between their frames would be late by that. For each processor it starts a process
+// that does nothing, in the class SCHED_IDLE: it takes no time from anybody. program
+// is what to start; where that fails, nothing is kept awake.
+func KeepAwake(program string) (stop func()) {
+	var ends []func()
+	for range runtime.NumCPU() {
+		c := exec.Command(program, AwakeCommand)
+		c.Args[0] = os.Args[0]
+		in, err := c.StdinPipe() // its end is that of this process, however that ends
+		if err != nil {
+			break
+		}
+		if c.Start() != nil {
+			in.Close()
+			break
+		}
+		ends = append(ends, func() { in.Close(); c.Wait() })
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+// StayAwake does nothing, without sleeping, until in comes to its end. Where it may not
+// do so in the class SCHED_IDLE, it returns at once.
+func StayAwake(in io.Reader) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) != nil {
+		return
+	}
+	var ended atomic.Bool
+	go func() {
+		io.Copy(io.Discard, in)
+		ended.Store(true)
+	}()
+	for !ended.Load() {
+	}
+}
