@@ -218,13 +218,14 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	}
 }
 
-// children returns the processes that a process has started.
+// children returns the processes that a process has started for its machines.
 func children(pid int) (pids []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
 		b, _ := os.ReadFile(list)
 		for _, field := range strings.Fields(string(b)) {
-			if n, err := strconv.Atoi(field); err == nil {
+			line, _ := os.ReadFile("/proc/" + field + "/cmdline")
+			if n, err := strconv.Atoi(field); err == nil && !bytes.Contains(line, []byte("\x00awake")) {
 				pids = append(pids, n)
 			}
 		}
