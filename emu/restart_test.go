@@ -99,3 +99,23 @@ func TestLinkDownIsRecoveredFrom(t *testing.T) {
 		t.Errorf("%d violations; remote flows %.4g before, %.4g after", r.Verdict.Violations, before, after)
 	}
 }
+
+// Without congestion control, where rates do not wander by themselves, each flow by
+// itself has its rate again, and not only its group.
+func TestEachFlowRecoversFromARestart(t *testing.T) {
+	s := restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.law=fixed",
+		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
+	r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict.Violations != 0 || len(r.Flows) != 21 {
+		t.Errorf("%d violations, %d flows", r.Verdict.Violations, len(r.Flows))
+	}
+	for _, f := range r.Flows {
+		before, after := over(t, r, f.Name+".rate", 20, 80), over(t, r, f.Name+".rate", 100, 160)
+		if !(math.Abs(after/before-1) <= 0.1) {
+			t.Errorf("%s: %.4g bytes per second before the restart, %.4g after: want it within 10 %%", f.Name, before, after)
+		}
+	}
+}
