@@ -9,10 +9,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"fabemu/emu"
 	"fabemu/emu/report"
-
-	"github.com/spf13/cobra"
+	"fabemu/emu/terminal"
 )
 
 // captureFlags say what is captured.
@@ -63,7 +64,7 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) (err error) {
-			if terminal(os.Stdout) {
+			if terminal.Is(os.Stdout) {
 				return errors.New("a capture is no text: send it into a program (fabemu capture ... | wireshark -k -i -) or a file")
 			}
 			*status, err = f.live(c, names[0])
@@ -124,7 +125,7 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	if result == nil || err != nil {
 		return 0, failure{err}
 	}
-	if err := report.WriteText(os.Stderr, result.Result, report.Color(os.Stderr)); err != nil {
+	if err := report.WriteText(os.Stderr, result.Result, terminal.Colors(os.Stderr)); err != nil {
 		return 0, failure{err}
 	}
 	return f.status(result.Result), nil

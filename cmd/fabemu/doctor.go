@@ -11,13 +11,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"fabemu/emu"
 	"fabemu/emu/doctor"
-	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-
-	"github.com/spf13/cobra"
+	"fabemu/emu/terminal"
 )
 
 // diagnosis is what doctor --json prints.
@@ -57,7 +57,7 @@ func doctorCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				err = e.Encode(d)
 			} else {
-				err = d.write(c.OutOrStdout(), report.Color(os.Stdout))
+				err = d.write(c.OutOrStdout(), terminal.Colors(os.Stdout))
 			}
 			if err != nil {
 				return failure{err}
@@ -93,7 +93,7 @@ func (d *diagnosis) write(w io.Writer, color bool) error {
 	if err := d.WriteText(w, color); err != nil {
 		return err
 	}
-	p := doctor.Page{Color: color}
+	p := terminal.Page{Color: color}
 	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
 	p.Paragraph(2, d.Proposal.Reason)
 	_, err := io.WriteString(w, "\n"+p.String())
@@ -120,7 +120,7 @@ func autoDilation(ctx context.Context, s *scenario.Scenario, priority bool) erro
 	}
 	n.end()
 	s.Wall.Dilation = proposal.Dilation
-	p := doctor.Page{}
+	p := terminal.Page{}
 	p.Paragraph(0, fmt.Sprintf("%s: dilation %d. %s", s.Name, proposal.Dilation, proposal.Reason))
 	fmt.Fprint(os.Stderr, p.String())
 	return nil
@@ -135,7 +135,7 @@ type notice struct {
 }
 
 func newNotice(name string) *notice {
-	return &notice{name: name, terminal: terminal(os.Stderr)}
+	return &notice{name: name, terminal: terminal.Is(os.Stderr)}
 }
 
 // show says what is done, and the share of it that is done already (NaN: unknown).

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
 )
 
 // progress shows how far a run is: on a terminal a line that is written over and
@@ -23,18 +24,12 @@ type progress struct {
 
 func newProgress(to *os.File, s *scenario.Scenario, clock emu.Clock) *progress {
 	p := &progress{to: to, name: s.Name, wall: clock != emu.VirtualClock, next: time.Second}
-	p.terminal = terminal(to)
+	p.terminal = terminal.Is(to)
 	if p.wall {
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
 		fmt.Fprintf(to, "%s: %v of model time at dilation %d takes %v\n", s.Name, s.Model.Duration, s.Wall.Dilation, took.Round(10*time.Millisecond))
 	}
 	return p
-}
-
-// terminal says whether lines on f can be written over.
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
 // show is called while the run goes on.

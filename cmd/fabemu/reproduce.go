@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
 	"fabemu/emu/reproduce"
-
-	"github.com/spf13/cobra"
+	"fabemu/emu/terminal"
 )
 
 // reproduceFlags are the flags of reproduce.
@@ -159,7 +160,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	if f.json {
 		err = result.WriteJSON(c.OutOrStdout())
 	} else {
-		err = result.WriteText(c.OutOrStdout(), report.Color(os.Stdout))
+		err = result.WriteText(c.OutOrStdout(), terminal.Colors(os.Stdout))
 	}
 	if err != nil {
 		return 0, failure{err}

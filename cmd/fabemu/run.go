@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"fabemu/emu"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-
-	"github.com/spf13/cobra"
+	"fabemu/emu/terminal"
 )
 
 // runFlags are the flags of run.
@@ -178,7 +179,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if f.json {
 		err = report.WriteJSON(c.OutOrStdout(), result.Result)
 	} else {
-		err = report.WriteText(c.OutOrStdout(), result.Result, report.Color(os.Stdout))
+		err = report.WriteText(c.OutOrStdout(), result.Result, terminal.Colors(os.Stdout))
 	}
 	if err != nil {
 		return 0, failure{err}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/scenario"
+	"fabemu/emu/spelling"
 	"fabemu/emu/topo"
 	"fabemu/wire/unit"
 )
@@ -119,33 +120,11 @@ func (o *objects) known(name string) string {
 	for i := range o.all {
 		names[i] = o.all[i].name
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	names = spelling.ByNearness(name, names)
 	if more := len(names) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
-}
-
-// distance returns how many letters must be added, taken out or changed to make
-// b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // capacity says how fast a wire is from an instant on.

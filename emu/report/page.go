@@ -33,12 +33,6 @@ type Row struct {
 	Outcome                                                    Outcome
 }
 
-// Word is the outcome as tables have it.
-func (r Row) Word() string {
-	word, _ := outcomeWord(r.Outcome)
-	return word
-}
-
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error { return pageTemplate.Execute(w, p) }
 
@@ -118,7 +112,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 </html>
 {{define "claims"}}<table>
 <tr><th>id</th><th>what the source says</th><th>came out</th><th>accepted</th><th>outcome</th></tr>
-{{range .}}<tr><td class="w">{{.ID}}</td><td>{{.Says}} <span class="small">({{.Source}})</span><br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
+{{range .}}<tr><td class="w">{{.ID}}</td><td>{{.Says}} <span class="small">({{.Source}})</span><br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
 {{end}}</table>{{end}}
 {{define "table"}}<table>
 <tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr>

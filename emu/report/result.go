@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fabemu/emu/metrics"
+	"fabemu/emu/terminal"
 	"fabemu/emu/topo"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -99,6 +100,32 @@ const (
 	Differs        Outcome = "differs"         // out of its range, as expected
 	UnexpectedPass Outcome = "unexpected-pass" // in its range, though expected to differ
 )
+
+// Word is the outcome as tables have it.
+func (o Outcome) Word() string {
+	switch o {
+	case Pass:
+		return "PASS"
+	case Differs:
+		return "DIFFERS"
+	case UnexpectedPass:
+		return "UNEXPECTED PASS"
+	default:
+		return "FAIL"
+	}
+}
+
+// Color is the colour of an outcome for people.
+func (o Outcome) Color() terminal.Color {
+	switch o {
+	case Pass:
+		return terminal.Green
+	case Differs, UnexpectedPass:
+		return terminal.Yellow
+	default:
+		return terminal.Red
+	}
+}
 
 // Check is a claim and what came out.
 type Check struct {

@@ -4,71 +4,34 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
+	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
-
-// width is how many columns the text has at the most, as far as names allow.
-const width = 100
-
-// Color reports whether text for w may be coloured: w is a terminal that can,
-// and NO_COLOR is not set.
-func Color(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
 
 // WriteText writes r for people: what was run, the rates, the claims and what
 // came out, the verdict, the warnings, and where the results lie. It fits into
 // 100 columns unless names are very long.
 func WriteText(w io.Writer, r *Result, color bool) error {
-	t := &page{color: color}
+	t := &page{terminal.Page{Color: color}}
 	t.title(r)
 	t.rates(r)
 	t.claims(r)
 	t.verdict(r)
 	t.end(r)
-	_, err := io.WriteString(w, t.b.String())
+	_, err := io.WriteString(w, t.String())
 	return err
 }
 
 // page is a report that is being written.
-type page struct {
-	b     strings.Builder
-	color bool
-}
-
-func (t *page) line(format string, args ...any) {
-	t.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
-	t.b.WriteByte('\n')
-}
-
-// The colours, as terminals number them.
-const (
-	bold   = "1"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-)
-
-func (t *page) paint(code, s string) string {
-	if !t.color || code == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
+type page struct{ terminal.Page }
 
 func (t *page) title(r *Result) {
-	t.line("%s", t.paint(bold, r.Scenario))
+	t.Line("%s", t.Paint(terminal.Bold, r.Scenario))
 	if r.Source != "" {
-		t.line("%s", r.Source)
+		t.Line("%s", r.Source)
 	}
 	how := []string{r.Clock + " clock"}
 	if r.Clock != "virtual" {
@@ -81,8 +44,8 @@ func (t *page) title(r *Result) {
 	if r.Partial {
 		how = append(how, "ended before its time")
 	}
-	for _, l := range wrap(strings.Join(how, ", "), width) {
-		t.line("%s", l)
+	for _, l := range terminal.Wrap(strings.Join(how, ", "), terminal.Width) {
+		t.Line("%s", l)
 	}
 }
 
@@ -92,8 +55,8 @@ const phasesPerTable = 6
 func (t *page) rates(r *Result) {
 	for first := 0; first < len(r.Phases); first += phasesPerTable {
 		phases := r.Phases[first:min(first+phasesPerTable, len(r.Phases))]
-		t.line("")
-		t.line("%s", t.paint(bold, "Rates in percent of link capacity, after the first "+unit.Duration(r.WindowPs).String()+" of each phase"))
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Bold, "Rates in percent of link capacity, after the first "+unit.Duration(r.WindowPs).String()+" of each phase"))
 		name := len("flows that are active")
 		for _, x := range phases[0].Rates {
 			name = max(name, len(x.Name))
@@ -109,7 +72,7 @@ func (t *page) rates(r *Result) {
 			for i := range phases {
 				fmt.Fprintf(&b, "  %11s", cell(&phases[i]))
 			}
-			t.line("%s", b.String())
+			t.Line("%s", b.String())
 		}
 		row("", func(p *Phase) string { return milliseconds(p.FromPs) + "-" + milliseconds(p.ToPs) + " ms" })
 		for i, x := range phases[0].Rates { // every phase has the same
@@ -149,46 +112,35 @@ func (t *page) claims(r *Result) {
 	if len(r.Checks) == 0 {
 		return
 	}
-	t.line("")
-	t.line("%s", t.paint(bold, "Claims"))
+	t.Line("")
+	t.Line("%s", t.Paint(terminal.Bold, "Claims"))
 	id, wanted, got := len("id"), len("wanted"), len("came out")
 	for i := range r.Checks {
 		k := &r.Checks[i]
 		id, wanted, got = max(id, len(k.ID)), max(wanted, len(wantedRange(k))), max(got, len(cameOut(k)))
 	}
 	const outcome = len("UNEXPECTED PASS")
-	claim := max(20, width-2-id-wanted-got-outcome-4*2)
-	t.line("  %-*s  %-*s  %*s  %*s", id, "id", claim, "claim", wanted, "wanted", got, "came out")
+	claim := max(20, terminal.Width-2-id-wanted-got-outcome-4*2)
+	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, "claim", wanted, "wanted", got, "came out")
 	for i := range r.Checks {
 		k := &r.Checks[i]
-		lines := wrap(k.Claim, claim)
-		if len(lines) > 2 {
-			lines = []string{lines[0], shorten(lines[1]+" "+lines[2], claim)}
+		lines := terminal.Wrap(k.Claim, claim)
+		for n := range lines {
+			lines[n] = terminal.Shorten(lines[n], claim)
 		}
-		word, code := outcomeWord(k.Outcome)
-		t.line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, wantedRange(k), got, cameOut(k), t.paint(code, word))
+		if len(lines) > 2 {
+			lines = []string{lines[0], terminal.Shorten(lines[1]+" "+lines[2], claim)}
+		}
+		t.Line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, wantedRange(k), got, cameOut(k), t.Paint(k.Outcome.Color(), k.Outcome.Word()))
 		rest := lines[1:]
 		if k.Reason != "" && k.Outcome != Pass {
-			rest = append(rest, wrap(because(k), width-2-id-2)...)
+			rest = append(rest, terminal.Wrap(because(k), terminal.Width-2-id-2)...)
 		}
 		for _, l := range rest {
-			t.line("  %-*s  %s", id, "", l)
+			t.Line("  %-*s  %s", id, "", l)
 		}
 	}
-	t.line("  %s", summary(r.Checks))
-}
-
-func outcomeWord(o Outcome) (word, color string) {
-	switch o {
-	case Pass:
-		return "PASS", green
-	case Differs:
-		return "DIFFERS", yellow
-	case UnexpectedPass:
-		return "UNEXPECTED PASS", yellow
-	default:
-		return "FAIL", red
-	}
+	t.Line("  %s", summary(r.Checks))
 }
 
 // because says why a check came out as it did.
@@ -340,24 +292,17 @@ func unitOf(s string) string {
 
 func (t *page) verdict(r *Result) {
 	v := &r.Verdict
-	t.line("")
-	code := red
-	switch v.Level {
-	case Exact, Faithful, Virtual:
-		code = green
-	case OrderOnly:
-		code = yellow
-	}
+	t.Line("")
 	sentence := v.Sentence()
-	lines := wrap("Verdict: "+string(v.Level)+". "+sentence, width)
+	lines := terminal.Wrap("Verdict: "+string(v.Level)+". "+sentence, terminal.Width)
 	head := "Verdict: " + string(v.Level)
-	lines[0] = t.paint(bold, "Verdict: ") + t.paint(code, string(v.Level)) + strings.TrimPrefix(lines[0], head)
+	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) + strings.TrimPrefix(lines[0], head)
 	for _, l := range lines {
-		t.line("%s", l)
+		t.Line("%s", l)
 	}
 	if r.Clock == "virtual" {
 		if r.WallSeconds > 0 {
-			t.line("  speed   %s million frame-hops a second of wall time", significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
+			t.Line("  speed   %s million frame-hops a second of wall time", significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
 		}
 		return
 	}
@@ -372,68 +317,68 @@ func (t *page) verdict(r *Result) {
 		case "differs":
 			order += "; the event log differs from the virtual clock's"
 		}
-		t.line("  order   %s", order)
+		t.Line("  order   %s", order)
 	}
 	p := &v.Pace
 	if p.Ratio.Known() {
-		t.line("  pace    %s of the wall time that the dilation asks for", percent(p.Ratio))
+		t.Line("  pace    %s of the wall time that the dilation asks for", percent(p.Ratio))
 	}
 	if l := &p.LatenessUs; l.P50.Known() {
-		t.line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
+		t.Line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
 			short(l.P50), short(l.P95), short(l.P99), short(l.Max), short(p.LatenessPacketTimes.P99))
 	}
 	if v.WorstLink != "" {
-		t.line("  worst   %s", v.WorstLink)
+		t.Line("  worst   %s", v.WorstLink)
 	}
 	if p.LateShare.Known() {
-		t.line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
+		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
-	t.line("  losses  %s lost, %s refused, %s", count(v.LostDatagrams, "datagram"), count(v.Refused, "stranger"), count(v.Violations, "violation"))
+	t.Line("  losses  %s lost, %s refused, %s", count(v.LostDatagrams, "datagram"), count(v.Refused, "stranger"), count(v.Violations, "violation"))
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
-		t.line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
+		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", count(v.Stalls, "stall"), short(v.StalledUs), count(v.GCCycles, "collection"), short(v.ForeignCPUs))
+		t.Line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", count(v.Stalls, "stall"), short(v.StalledUs), count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}
 }
 
 func (t *page) end(r *Result) {
 	if len(r.Violations) > 0 {
-		t.line("")
-		t.line("%s", t.paint(red, "Broken promises of the fabric"))
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Red, "Broken promises of the fabric"))
 		for i, v := range r.Violations {
 			if i == 5 {
-				t.line("  ... %d in all", r.Verdict.Violations)
+				t.Line("  ... %d in all", r.Verdict.Violations)
 				break
 			}
-			t.line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
+			t.Line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
 		}
 	}
 	for _, d := range r.Deadlocks {
-		t.line("")
-		t.line("%s, found at %v", t.paint(red, "Deadlock"), unit.Time(d.AtPs))
+		t.Line("")
+		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))
 		for _, w := range d.Cycle {
-			t.line("  %s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+			t.Line("  %s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
 		}
 	}
 	if r.EndedPs > 0 {
-		t.line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
+		t.Line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
 	}
 	if len(r.Warnings) > 0 {
-		t.line("")
+		t.Line("")
 		for _, warning := range r.Warnings {
-			for i, l := range wrap(warning, width-len("Warning: ")) {
+			for i, l := range terminal.Wrap(warning, terminal.Width-len("Warning: ")) {
 				if i == 0 {
-					t.line("%s%s", t.paint(yellow, "Warning: "), l)
+					t.Line("%s%s", t.Paint(terminal.Yellow, "Warning: "), l)
 				} else {
-					t.line("         %s", l)
+					t.Line("         %s", l)
 				}
 			}
 		}
 	}
 	if r.Directory != "" {
-		t.line("")
-		t.line("Results: %s", r.Directory)
+		t.Line("")
+		t.Line("Results: %s", r.Directory)
 	}
 }
 
@@ -471,40 +416,6 @@ func significant(v float64, digits int) string {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s
-}
-
-// wrap breaks s into lines of at most so many columns, at spaces. It returns one
-// line at least.
-func wrap(s string, columns int) []string {
-	lines := []string{""}
-	for _, word := range strings.Fields(s) {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = word
-		case len([]rune(*last))+1+len([]rune(word)) <= columns:
-			*last += " " + word
-		default:
-			lines = append(lines, word)
-		}
-	}
-	for i := range lines {
-		lines[i] = shorten(lines[i], columns)
-	}
-	return lines
-}
-
-// shorten cuts s to so many columns, between two words where one ends near.
-func shorten(s string, columns int) string {
-	r := []rune(s)
-	if len(r) <= columns {
-		return s
-	}
-	cut := string(r[:columns-2])
-	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
-		return cut[:i] + "..."
-	}
-	return string(r[:columns-3]) + "..."
 }
 
 // placed says where the machines of a run lived.

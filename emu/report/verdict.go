@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"fabemu/emu/terminal"
 )
 
 // Level says how far the figures of a run can be trusted.
@@ -20,6 +22,18 @@ const (
 
 // Strict reports whether l is good enough for a strict run: faithful at least.
 func (l Level) Strict() bool { return l == Virtual || l == Exact || l == Faithful }
+
+// Color is the colour of a level for people.
+func (l Level) Color() terminal.Color {
+	switch {
+	case l.Strict():
+		return terminal.Green
+	case l == OrderOnly:
+		return terminal.Yellow
+	default:
+		return terminal.Red
+	}
+}
 
 // Verdict is the judgement of a run and the figures that it rests on.
 type Verdict struct {

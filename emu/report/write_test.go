@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/terminal"
 )
 
 func TestText(t *testing.T) {
@@ -19,7 +21,7 @@ func TestText(t *testing.T) {
 	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) })
 	golden(t, "wall.txt", got)
 	for i, line := range strings.Split(string(got), "\n") {
-		if n := len([]rune(line)); n > width {
+		if n := len([]rune(line)); n > terminal.Width {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 	}
@@ -179,15 +181,5 @@ func TestPrintedFigures(t *testing.T) {
 		if got := wantedRange(&Check{Metric: x.metric, Low: x.low, High: x.high}); got != x.want {
 			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)
 		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	got := wrap("one two  three averyverylongword x", 9)
-	if diff := cmp.Diff([]string{"one two", "three", "averyv...", "x"}, got); diff != "" {
-		t.Error(diff)
-	}
-	if got := wrap("", 9); len(got) != 1 || got[0] != "" {
-		t.Errorf("%q", got)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"fabemu/emu/report"
 )
 
 // WriteMarkdown writes the claims and tables as a document. Nothing in it depends on
@@ -38,7 +36,7 @@ func (f *FigureResult) markdown(line func(string, ...any)) {
 	var reasons []string
 	for i := range f.Claims {
 		c := &f.Claims[i]
-		line("| %s | %s (%s) | %s | %s | %s | %s | %s |", c.ID, cellText(c.Says), c.Source, cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), report.Row{Outcome: c.Outcome}.Word())
+		line("| %s | %s (%s) | %s | %s | %s | %s | %s |", c.ID, cellText(c.Says), c.Source, cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), c.Outcome.Word())
 		if c.Reason != "" {
 			reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
 		}

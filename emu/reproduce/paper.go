@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/plot"
+	"fabemu/emu/spelling"
 	"fabemu/wire/unit"
 )
 
@@ -122,7 +123,7 @@ func Find(name string) (*Paper, []*Figure, error) {
 				}
 			}
 		}
-		return nil, nil, &emu.Mistake{Err: fmt.Errorf("there is no paper named %q%s: there are %s", paper, hint(paper, names), strings.Join(names, ", "))}
+		return nil, nil, &emu.Mistake{Err: fmt.Errorf("there is no paper named %q%s: there are %s", paper, spelling.DidYouMean(spelling.Nearest(paper, names)), strings.Join(names, ", "))}
 	}
 	p := papers[i]
 	var figures []*Figure
@@ -134,62 +135,9 @@ func Find(name string) (*Paper, []*Figure, error) {
 		}
 	}
 	if figures == nil {
-		return nil, nil, &emu.Mistake{Err: fmt.Errorf("%s has no figure named %q%s: it has %s", p.Name, rest, hint(rest, names), strings.Join(byNearness(rest, names), ", "))}
+		return nil, nil, &emu.Mistake{Err: fmt.Errorf("%s has no figure named %q%s: it has %s", p.Name, rest, spelling.DidYouMean(spelling.Nearest(rest, names)), strings.Join(spelling.ByNearness(rest, names), ", "))}
 	}
 	return p, figures, nil
-}
-
-// hint asks whether the nearest of some names was meant, if one is near.
-func hint(word string, names []string) string {
-	sorted := byNearness(word, names)
-	if len(sorted) == 0 || distance(word, sorted[0]) > (len(word)+2)/3 && !strings.HasPrefix(sorted[0], word) || word == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", sorted[0])
-}
-
-// byNearness sorts names, those that are most like a word first.
-func byNearness(word string, names []string) []string {
-	sorted := slices.Clone(names)
-	slices.SortStableFunc(sorted, func(a, b string) int {
-		if d := distance(word, a) - distance(word, b); d != 0 {
-			return d
-		}
-		return begin(word, b) - begin(word, a)
-	})
-	return sorted
-}
-
-// begin is with how many of the same letters two words begin.
-func begin(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// distance is how many letters must be changed, added or left out to make b of a
-// (Levenshtein), whatever their case.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, corner+1)
-		}
-	}
-	return row[len(b)]
 }
 
 const ms = unit.Time(unit.Millisecond)

@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
+	"fabemu/emu/terminal"
 )
 
 // little is a paper of runs that take no time.
@@ -140,8 +141,8 @@ func TestWriteDir(t *testing.T) {
 		}
 	}
 	for _, l := range strings.Split(text.String(), "\n") {
-		if runes(l) > width && !strings.Contains(l, dir) {
-			t.Errorf("%d columns: %s", runes(l), l)
+		if terminal.Columns(l) > width && !strings.Contains(l, dir) {
+			t.Errorf("%d columns: %s", terminal.Columns(l), l)
 		}
 	}
 }

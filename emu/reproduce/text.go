@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu/report"
+	"fabemu/emu/terminal"
 )
 
 // width is how many columns the text has.
@@ -14,78 +15,69 @@ const width = 110
 // WriteText writes the claims for people, one row a claim and below it why its range
 // is what it is; tables; and the verdict.
 func (r *Result) WriteText(w io.Writer, color bool) error {
-	var b strings.Builder
-	paint := func(code, s string) string {
-		if !color {
-			return s
-		}
-		return "\x1b[" + code + "m" + s + "\x1b[0m"
-	}
-	line := func(format string, args ...any) {
-		b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
-	}
+	p := terminal.Page{Color: color}
 	id, got, range_ := len("id"), len("came out"), len("accepted")
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
-			id, got, range_ = max(id, len(c.ID)), max(got, runes(c.CameOut())), max(range_, runes(c.Accepted()))
+			id, got, range_ = max(id, len(c.ID)), max(got, terminal.Columns(c.CameOut())), max(range_, terminal.Columns(c.Accepted()))
 		}
 	}
 	says := max(30, width-2-id-got-range_-len("UNEXPECTED PASS")-4*2)
-	line("%s", paint("1", r.Source+": "+r.Title))
+	p.Line("%s", p.Paint(terminal.Bold, r.Source+": "+r.Title))
 	for _, f := range r.Figures {
-		line("")
-		line("%s", paint("1", fmt.Sprintf("%s  %s: %s", f.Name, f.Source, f.Title)))
+		p.Line("")
+		p.Line("%s", p.Paint(terminal.Bold, fmt.Sprintf("%s  %s: %s", f.Name, f.Source, f.Title)))
 		if len(f.Claims) > 0 {
-			line("  %s  %s  %s  %s", pad("id", id), pad("the paper says", says), left("came out", got), left("accepted", range_))
+			p.Line("  %s  %s  %s  %s", terminal.Left("id", id), terminal.Left("the paper says", says), terminal.Right("came out", got), terminal.Right("accepted", range_))
 		}
 		for i := range f.Claims {
 			c := &f.Claims[i]
-			lines := wrap(c.Says, says)
-			line("  %s  %s  %s  %s  %s", pad(c.ID, id), pad(lines[0], says), left(c.CameOut(), got), left(c.Accepted(), range_), paint(codeOf(c.Outcome), report.Row{Outcome: c.Outcome}.Word()))
+			lines := terminal.Wrap(c.Says, says)
+			p.Line("  %s  %s  %s  %s  %s", terminal.Left(c.ID, id), terminal.Left(lines[0], says), terminal.Right(c.CameOut(), got), terminal.Right(c.Accepted(), range_), p.Paint(c.Outcome.Color(), c.Outcome.Word()))
 			for _, l := range lines[1:] {
-				line("  %s  %s", pad("", id), l)
+				p.Line("  %s  %s", terminal.Left("", id), l)
 			}
 			rest := []string{"Measured: " + c.Measured + ". Range: " + c.Why}
 			if c.Reason != "" {
 				rest = append(rest, c.because())
 			}
 			for _, text := range rest {
-				for _, l := range wrap(text, width-id-6) {
-					line("  %s    %s", pad("", id), l)
+				for _, l := range terminal.Wrap(text, width-id-6) {
+					p.Line("  %s    %s", terminal.Left("", id), l)
 				}
 			}
 		}
 		if f.Table != nil {
-			f.Table.write(line, paint)
+			f.Table.write(&p)
 		}
 	}
-	line("")
-	for _, l := range wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Summary(), len(r.Runs), r.WallSeconds), width) {
-		line("%s", l)
+	p.Line("")
+	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Summary(), len(r.Runs), r.WallSeconds), width) {
+		p.Line("%s", l)
 	}
-	for i, l := range wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), width) {
+	for i, l := range terminal.Wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), width) {
 		if i == 0 {
-			l = strings.Replace(l, string(r.Verdict.Level), paint(levelCode(r.Verdict.Level), string(r.Verdict.Level)), 1)
+			l = strings.Replace(l, string(r.Verdict.Level), p.Paint(r.Verdict.Level.Color(), string(r.Verdict.Level)), 1)
 		}
-		line("%s", l)
+		p.Line("%s", l)
 	}
 	if r.Partial {
-		line("It was ended before its time: what was not run has no value.")
+		p.Line("It was ended before its time: what was not run has no value.")
 	}
 	if r.Directory != "" {
-		line("Results: %s (open %s in a browser)", r.Directory, PageFile)
+		p.Line("Results: %s (open %s in a browser)", r.Directory, PageFile)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
 // write writes a table of choices: a row a statement, and of each choice the value,
 // with a mark where the statement does not hold.
-func (t *TableResult) write(line func(string, ...any), paint func(code, s string) string) {
+func (t *TableResult) write(p *terminal.Page) {
 	says, wide, judged := 0, 9, false
 	for _, row := range t.Rows {
-		says = max(says, runes(row.statement()))
+		says = max(says, terminal.Columns(row.statement()))
 		for i := range row.Cells {
 			judged = judged || row.Cells[i].judged()
 		}
@@ -94,73 +86,30 @@ func (t *TableResult) write(line func(string, ...any), paint func(code, s string
 		wide = 18
 	}
 	for i, c := range t.Columns {
-		line("  %c  %s", 'a'+i, c)
+		p.Line("  %c  %s", 'a'+i, c)
 	}
-	head := "  " + pad("", says)
+	head := "  " + terminal.Left("", says)
 	for i := range t.Columns {
-		head += "  " + left(string(rune('a'+i)), wide)
+		head += "  " + terminal.Right(string(rune('a'+i)), wide)
 	}
-	line("%s", head)
+	p.Line("%s", head)
 	for _, row := range t.Rows {
-		text := "  " + pad(row.statement(), says)
+		text := "  " + terminal.Left(row.statement(), says)
 		for i := range row.Cells {
 			c := &row.Cells[i]
 			value := c.print(float64(c.Value))
 			switch {
 			case !c.judged():
-				text += "  " + left(c.CameOut(), 18)
+				text += "  " + terminal.Right(c.CameOut(), 18)
 			case c.Outcome == report.Pass:
-				text += "  " + left(value, 8) + " "
+				text += "  " + terminal.Right(value, 8) + " "
 			default:
-				text += "  " + paint("31", left(value, 8)+"!")
+				text += "  " + p.Paint(terminal.Red, terminal.Right(value, 8)+"!")
 			}
 		}
-		line("%s", text)
+		p.Line("%s", text)
 	}
 	if judged {
-		line("  ! the statement does not hold")
+		p.Line("  ! the statement does not hold")
 	}
-}
-
-func codeOf(o report.Outcome) string {
-	switch o {
-	case report.Pass:
-		return "32"
-	case report.Fail:
-		return "31"
-	}
-	return "33"
-}
-
-func levelCode(l report.Level) string {
-	switch {
-	case l.Strict():
-		return "32"
-	case l == report.OrderOnly:
-		return "33"
-	}
-	return "31"
-}
-
-func runes(s string) int { return len([]rune(s)) }
-
-func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-runes(s))) }
-
-func left(s string, n int) string { return strings.Repeat(" ", max(0, n-runes(s))) + s }
-
-// wrap breaks a text into lines of at most n columns, as far as words allow.
-func wrap(s string, n int) []string {
-	lines := []string{""}
-	for _, w := range strings.Fields(s) {
-		last := &lines[len(lines)-1]
-		switch {
-		case *last == "":
-			*last = w
-		case runes(*last)+1+runes(w) <= n:
-			*last += " " + w
-		default:
-			lines = append(lines, w)
-		}
-	}
-	return lines
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"strings"
 
+	"fabemu/emu/spelling"
 	"fabemu/node/traffic"
 )
 
@@ -80,7 +81,7 @@ func (sh *shape) names(word string) string {
 	for _, f := range sh.fields {
 		all = append(all, f.name)
 	}
-	return someOf(byNearness(word, all))
+	return someOf(spelling.ByNearness(word, all))
 }
 
 // suggest says which field is meant by a misspelt one, or nothing.
@@ -88,13 +89,13 @@ func (sh *shape) suggest(word string) string {
 	var all []string
 	for _, f := range sh.fields {
 		for _, w := range f.also {
-			if fold(w) == fold(word) {
-				return didYouMean(f.name)
+			if spelling.Same(w, word) {
+				return spelling.DidYouMean(f.name)
 			}
 		}
 		all = append(all, f.name)
 	}
-	return didYouMean(nearest(word, all))
+	return spelling.DidYouMean(spelling.Nearest(word, all))
 }
 
 // language returns the shape of a scenario.

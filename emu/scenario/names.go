@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -150,105 +149,6 @@ func pairs(a, b pattern) [][2]string {
 		out[i] = [2]string{as[min(i, len(as)-1)], bs[min(i, len(bs)-1)]}
 	}
 	return out
-}
-
-// distance is the number of letters to insert, delete, change or swap with their
-// neighbour to get from a to b (optimal string alignment), whatever the case and
-// whether words are joined by "-" or "_".
-func distance(a, b string) int {
-	x, y := fold(a), fold(b)
-	rows := [3][]int{make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)}
-	for j := range rows[1] {
-		rows[1][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		before, last, row := rows[0], rows[1], rows[2]
-		row[0] = i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		rows[0], rows[1], rows[2] = last, row, before
-	}
-	return rows[1][len(y)]
-}
-
-// agreement is how many letters two words have in common at their begin.
-func agreement(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-func fold(s string) string {
-	if len(s) > 64 { // longer than any word of ours: what follows cannot make it near
-		s = s[:64]
-	}
-	return strings.Map(func(c rune) rune {
-		if c == '_' || c == '-' || c == ' ' {
-			return -1
-		}
-		return c
-	}, strings.ToLower(s))
-}
-
-// nearest returns the word that is meant by a misspelt one, or "" when none is
-// near: at most one letter in three may differ (rounded up), or one word must
-// begin with the other ("multi" for "multi-output"). Of words that
-// are equally near, the one that agrees longer from its begin is meant, so that
-// "GBs" is GB/s.
-func nearest(word string, words []string) string {
-	letters := len(fold(word))
-	most := (letters + 2) / 3
-	if letters == 1 {
-		most = 0
-	}
-	best, bestDistance := "", most+1
-	for _, w := range words {
-		d := distance(word, w)
-		if d < bestDistance || d == bestDistance && best != "" && agreement(word, w) > agreement(word, best) {
-			best, bestDistance = w, d
-		}
-	}
-	if best != "" || len(word) < 2 {
-		return best
-	}
-	for _, w := range words {
-		if len(w) >= 2 && (strings.HasPrefix(fold(w), fold(word)) || strings.HasPrefix(fold(word), fold(w))) {
-			return w
-		}
-	}
-	return ""
-}
-
-// byNearness sorts words, the nearest to a misspelt one first. When none is near
-// the order stays.
-func byNearness(word string, words []string) []string {
-	sorted := slices.Clone(words)
-	if nearest(word, words) == "" {
-		return sorted
-	}
-	near := make(map[string]int, len(sorted))
-	for _, w := range sorted {
-		near[w] = distance(word, w)
-	}
-	slices.SortStableFunc(sorted, func(a, b string) int { return near[a] - near[b] })
-	return sorted
-}
-
-func didYouMean(word string) string {
-	if word == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %q?)", word)
 }
 
 // someOf prints a list, of long ones the beginning.

@@ -3,8 +3,6 @@ package scenario
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestPattern(t *testing.T) {
@@ -27,35 +25,6 @@ func TestPattern(t *testing.T) {
 		}
 		if got := strings.Join(p.names(), " "); got != want || len(p.names()) != p.size() {
 			t.Errorf("%q: %s, not %s; size %d", text, got, want, p.size())
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	words := []string{"rate", "propagation", "flow-control", "buffer", "resend"}
-	for word, want := range map[string]string{
-		"rat": "rate", "Rate": "rate", "flow_control": "flow-control", "flowControl": "flow-control", "bufer": "buffer", "bfufer": "buffer",
-		"resned": "resend", "prop": "propagation", "colour": "", "": "", "x": "", strings.Repeat("rate", 1000): "rate",
-	} {
-		if got := nearest(word, words); got != want {
-			t.Errorf("%.20q: %q, not %q", word, got, want)
-		}
-	}
-	if got := nearest("GBs", []string{"Gb/s", "GB/s"}); got != "GB/s" {
-		t.Errorf("GBs: %s", got)
-	}
-	if diff := cmp.Diff([]string{"buffer", "rate", "resend"}, byNearness("bufer", []string{"rate", "buffer", "resend"})); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"abc", "bc", 1}, {"ca", "abc", 3}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != got {
-			t.Errorf("%q to %q: %d, not %d", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fabemu/emu/spelling"
 )
 
 // read checks a tree against a shape: keys, kinds and values. It leaves the
@@ -140,5 +142,5 @@ func (sh *shape) suggestUnit(text string) string {
 	if number == "" || word == "" || slices.Contains(sh.units, word) {
 		return ""
 	}
-	return didYouMean(nearest(word, sh.units))
+	return spelling.DidYouMean(spelling.Nearest(word, sh.units))
 }

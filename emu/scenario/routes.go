@@ -1,6 +1,9 @@
 package scenario
 
-import "fabemu/emu/topo/paths"
+import (
+	"fabemu/emu/spelling"
+	"fabemu/emu/topo/paths"
+)
 
 func (r *resolver) resolveRoutes(sh *shape) {
 	item := sh.field("routes").shape.item
@@ -24,7 +27,7 @@ func (r *resolver) resolveRoutes(sh *shape) {
 				for _, s := range r.s.Switches {
 					names = append(names, s.Name)
 				}
-				r.add(at.at, at.path, "there is no switch named %q%s", route.At, didYouMean(nearest(route.At, names)))
+				r.add(at.at, at.path, "there is no switch named %q%s", route.At, spelling.DidYouMean(spelling.Nearest(route.At, names)))
 			}
 			ok = false
 		}

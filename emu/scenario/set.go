@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 	"strings"
+
+	"fabemu/emu/spelling"
 )
 
 // Set is a change of one field of a scenario: --set PATH=VALUE.
@@ -89,7 +91,7 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				if len(known) == 0 {
 					r.add(at, s.Path, "%s has no item %q: it is empty", done, first)
 				} else {
-					r.add(at, s.Path, "%s has no item %q%s: it has %s", done, first, didYouMean(nearest(first, known)), someOf(byNearness(first, known)))
+					r.add(at, s.Path, "%s has no item %q%s: it has %s", done, first, spelling.DidYouMean(spelling.Nearest(first, known)), someOf(spelling.ByNearness(first, known)))
 				}
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fabemu/emu/spelling"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -285,9 +286,9 @@ func word(words ...string) *shape {
 			return s, nil
 		}
 		if len(words) == 1 {
-			return nil, fmt.Errorf("%q is not known: only %s is%s", s, words[0], didYouMean(nearest(s, words)))
+			return nil, fmt.Errorf("%q is not known: only %s is%s", s, words[0], spelling.DidYouMean(spelling.Nearest(s, words)))
 		}
-		return nil, fmt.Errorf("%q is not one of %s%s", s, strings.Join(words, ", "), didYouMean(nearest(s, words)))
+		return nil, fmt.Errorf("%q is not one of %s%s", s, strings.Join(words, ", "), spelling.DidYouMean(spelling.Nearest(s, words)))
 	}}
 }
 
@@ -296,7 +297,7 @@ func hinted(sh *shape, hints map[string]string) *shape {
 	read := sh.read
 	sh.read = func(s string) (any, error) {
 		if meant, ok := hints[s]; ok && !slices.Contains(sh.words, s) {
-			return nil, fmt.Errorf("%q is not one of %s%s", s, strings.Join(sh.words, ", "), didYouMean(meant))
+			return nil, fmt.Errorf("%q is not one of %s%s", s, strings.Join(sh.words, ", "), spelling.DidYouMean(meant))
 		}
 		return read(s)
 	}

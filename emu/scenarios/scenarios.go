@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"fabemu/emu/spelling"
 )
 
 //go:embed ethernet hpl2002 qcn
@@ -67,11 +69,7 @@ func Read(name string) ([]byte, error) {
 			return files.ReadFile(name + ext)
 		}
 	}
-	hint := ""
-	if near := nearest(name, all); near != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s", name, hint, strings.Join(all, ", "))
+	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s", name, spelling.DidYouMean(nearest(name, all)), strings.Join(all, ", "))
 }
 
 // nearest returns the scenario that is meant by a name that does not exist: one

@@ -59,8 +59,10 @@ wire/unit, wire/link < emu/doctor
 
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, the headroom of ports and the ranges of
-# traffic, and each flow must have a path.
-NONE < emu/scenarios, emu/topo/paths, emu/plot
+# traffic, and each flow must have a path. What is misspelt is told what was meant.
+NONE < emu/spelling < emu/scenarios, emu/scenario, emu/metrics, emu/reproduce
+NONE < emu/terminal < emu/doctor, emu/report, emu/reproduce, cmd/fabemu
+NONE < emu/topo/paths, emu/plot
 wire/unit < emu/fluid
 wire/unit, wire, wire/port, node/traffic, emu/topo/paths < emu/scenario < emu/schema
 emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo

@@ -1,21 +1,21 @@
-package report_test
+package terminal_test
 
 import (
 	"bytes"
 	"os"
 	"testing"
 
-	"fabemu/emu/report"
+	"fabemu/emu/terminal"
 )
 
 // Colours are for terminals whose user has not said NO_COLOR (no-color.org), and that
 // are not dumb.
-func TestColor(t *testing.T) {
-	terminal, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
+func TestColors(t *testing.T) {
+	tty, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as a terminal is
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer terminal.Close()
+	defer tty.Close()
 	file, err := os.Create(t.TempDir() + "/file")
 	if err != nil {
 		t.Fatal(err)
@@ -31,13 +31,13 @@ func TestColor(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		if got := report.Color(terminal); got != c.want {
+		if got := terminal.Colors(tty); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
-	if report.Color(file) || report.Color(&bytes.Buffer{}) {
+	if terminal.Colors(file) || terminal.Colors(&bytes.Buffer{}) {
 		t.Error("a file is coloured")
 	}
 }
