@@ -72,7 +72,7 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	out.Fabemu = r.options.Version
 	out.Clock = string(r.options.Clock)
 	out.Timing = string(r.options.Timing)
-	out.Moments = r.moments
+	out.Moments, out.Began = r.moments, r.began.UTC()
 	out.Placement = string(r.options.Placement)
 	if r.options.Clock == WallClock {
 		out.Link = string(r.options.Link)

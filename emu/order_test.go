@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -212,5 +213,25 @@ func TestVirtualClockIsDeterministic(t *testing.T) {
 	other, _ := logOf(t, short(t, "hpl2002/fig3c", "8ms", "model.seed=2"), Options{Clock: VirtualClock})
 	if other.Digest == a.Digest {
 		t.Error("another seed gives the same log")
+	}
+}
+
+// A run on the wall clock says when its model time 0 was, so that captures of others
+// and its figures can be laid side by side; on the virtual clock there is none.
+func TestBegan(t *testing.T) {
+	before := time.Now()
+	wall, err := Run(context.Background(), short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Clock: WallClock, Link: Pipe, Verify: VerifyOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if began := wall.Began; began.Before(before) || began.After(time.Now().Add(-80*time.Millisecond)) { // 4 ms at dilation 20
+		t.Errorf("model time 0 was at %v, the run began after %v", began, before)
+	}
+	virtual, err := Run(context.Background(), short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Clock: VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !virtual.Began.IsZero() {
+		t.Errorf("a virtual run began at %v", virtual.Began)
 	}
 }

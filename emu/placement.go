@@ -184,6 +184,7 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 	for _, s := range c.Seats {
 		os.Remove(filepath.Join(filepath.Dir(s.Path), s.File.Status)) // of a part that was killed
 	}
+	r.began = out.Began
 	if out.Timing == nil {
 		return report.Figures{}, err
 	}

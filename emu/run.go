@@ -79,7 +79,8 @@ type run struct {
 	warnings  []string
 	tap       *capture.Capture // nil: nothing is captured
 	moments   []report.Moment
-	runID     uint32 // tells what is of this run from others
+	began     time.Time // model time 0 of a run on the wall clock
+	runID     uint32    // tells what is of this run from others
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -221,14 +222,13 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		return report.NoFigures(), err
 	}
 	defer r.disconnect(links)
-	epoch := r.options.test.epoch
-	if r.tap != nil {
-		hook := epoch
-		epoch = func() {
-			r.tap.Began(time.Now())
-			if hook != nil {
-				hook()
-			}
+	epoch := func() {
+		r.began = time.Now()
+		if r.tap != nil {
+			r.tap.Began(r.began)
+		}
+		if r.options.test.epoch != nil {
+			r.options.test.epoch()
 		}
 	}
 	w := drive.Wall{

@@ -56,6 +56,7 @@ type Restart struct {
 
 // Outcome is what came of a run.
 type Outcome struct {
+	Began  time.Time     // when model time 0 was; zero if the run has not come so far
 	Timing *drive.Timing // of all parts; nil if no part has measured anything
 	Now    unit.Time     // the model time up to which all have reported
 }
@@ -129,8 +130,9 @@ type conduct struct {
 	*Conductor
 	seats []*seat
 	news  chan news
-	epoch int64 // wall time of model time 0; 0: not yet
-	next  int   // of Restarts
+	epoch int64     // model time 0, on CLOCK_MONOTONIC; 0: not yet
+	began time.Time // the same as a time of day
+	next  int       // of Restarts
 	quit  chan struct{}
 }
 
@@ -148,7 +150,7 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 		err = r.play(ctx)
 	}
 	err = errors.Join(err, r.dismiss())
-	out := Outcome{Now: r.merge(true)}
+	out := Outcome{Began: r.began, Now: r.merge(true)}
 	for _, s := range r.seats {
 		if s.report == nil || s.report.Timing == nil {
 			continue
@@ -222,7 +224,7 @@ func (r *conduct) begin(ctx context.Context) error {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
 		return fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
 	}
-	r.epoch = ts.Nano() + lead.Nanoseconds()
+	r.began, r.epoch = time.Now().Add(lead), ts.Nano()+lead.Nanoseconds()
 	for _, s := range r.seats {
 		if err := r.tellEpoch(s); err != nil {
 			return r.death(s, err)

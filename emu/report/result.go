@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"time"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/terminal"
@@ -64,9 +65,10 @@ type Result struct {
 	Deadlocks   []Deadlock  `json:"deadlocks,omitempty"`
 	EndedPs     int64       `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
 	Machine     Machine     `json:"machine"`
-	WallSeconds Number      `json:"wall_seconds"` // how long the run took
-	FrameHops   int64       `json:"frame_hops"`   // data and ACK frames put on a line
-	Digest      string      `json:"digest"`       // of the event log (Digest.Sum)
+	Began       time.Time   `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
+	WallSeconds Number      `json:"wall_seconds"`   // how long the run took
+	FrameHops   int64       `json:"frame_hops"`     // data and ACK frames put on a line
+	Digest      string      `json:"digest"`         // of the event log (Digest.Sum)
 	Warnings    []string    `json:"warnings"`
 
 	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure

@@ -7,8 +7,10 @@
 // It runs the fabric of fabemu generate hpl2002 with so many endpoints for 10 ms of
 // model time, once for each of the four, and prints a table:
 //
-//   - begin+end: wall time of the whole run less that of the model: to lay it out,
-//     to open its links and start its processes, and to take all down again;
+//   - start-up: wall time from the begin of the program to model time 0: to lay the
+//     fabric out, to build its links and to start its processes;
+//   - tear-down: from the end of the model time to that of the program: to end its
+//     processes, to remove its links, and to write the results;
 //   - memory: the most that its processes take together, their common pages counted
 //     once (the sum of Pss), for each machine;
 //   - CPU: user and system time of its processes for each million datagrams;

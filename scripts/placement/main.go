@@ -41,14 +41,14 @@ func measure(fabemu, endpoints, dilation string) error {
 		return fmt.Errorf("fabemu generate: %w", err)
 	}
 	fmt.Printf("%s endpoints at two switches, %v of model time at dilation %d\n", endpoints, duration, slowed)
-	fmt.Printf("%-10s %-5s %12s %15s %18s  %s\n", "placement", "link", "begin+end", "memory/machine", "CPU/M datagrams", "verdict")
+	fmt.Printf("%-10s %-5s %10s %10s %15s %18s  %s\n", "placement", "link", "start-up", "tear-down", "memory/machine", "CPU/M datagrams", "verdict")
 	for _, placement := range []string{"goroutine", "process"} {
 		for _, link := range []string{"udp", "veth"} {
 			f, err := run(fabemu, scenario, placement, link, n+2, slowed)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", placement, link, err)
 			}
-			fmt.Printf("%-10s %-5s %9.2f s %12.2f MB %16.1f s  %s\n", placement, link, f.around.Seconds(), f.memory/1e6, f.cpu.Seconds()/f.datagrams*1e6, f.verdict)
+			fmt.Printf("%-10s %-5s %8.2f s %8.2f s %12.2f MB %16.1f s  %s\n", placement, link, f.startUp.Seconds(), f.tearDown.Seconds(), f.memory/1e6, f.cpu.Seconds()/f.datagrams*1e6, f.verdict)
 		}
 	}
 	return nil
@@ -56,7 +56,8 @@ func measure(fabemu, endpoints, dilation string) error {
 
 // figures are what a run costs.
 type figures struct {
-	around    time.Duration // wall time before and after the model's
+	startUp   time.Duration // wall time before the model's
+	tearDown  time.Duration // and after it
 	memory    float64       // bytes for each machine
 	cpu       time.Duration // of all processes
 	datagrams float64
@@ -89,8 +90,9 @@ func run(fabemu string, scenario []byte, placement, link string, machines, dilat
 			most = max(most, memory(c.Process.Pid))
 		}
 	}
-	took := time.Since(begin)
+	end := time.Now()
 	var result struct {
+		Began   time.Time `json:"began"`
 		Verdict struct {
 			Level string `json:"level"`
 			Order struct {
@@ -106,8 +108,9 @@ func run(fabemu string, scenario []byte, placement, link string, machines, dilat
 	}
 	v := &result.Verdict
 	f = figures{
-		around: took - time.Duration(float64(duration)*float64(dilation)/v.Pace.Ratio),
-		memory: most / float64(machines), cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(),
+		startUp:  result.Began.Sub(begin),
+		tearDown: end.Sub(result.Began.Add(time.Duration(float64(duration) * float64(dilation) / v.Pace.Ratio))),
+		memory:   most / float64(machines), cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(),
 		datagrams: v.Order.Frames, verdict: v.Level,
 	}
 	return f, nil
