@@ -14,28 +14,36 @@ import (
 // as the word takes to reach it, and what it has sent before is still coming:
 //
 //	  There             first bits that had left when the watermark was reached
-//	+ Reverse           a frame has just begun on the line of the receiver; PAUSE waits
+//	+ Reverse           a frame has just begun on the line of the receiver; PAUSE waits.
+//	                    At the least that is a PAUSE frame for another class, or one
+//	                    that has let the sender go
 //	+ Pause             the PAUSE frame itself
 //	+ Back              its way
 //	+ Response          what the sender takes to obey
 //
-// All frames that begin in this window come, the last of them whole. That is the
-// arithmetic of IEEE 802.1Qbb, annex O (its delay value: cable both ways, two
+// All frames that begin in this window come, the last of them whole. Where the rate of
+// the link changes the worst is that a slow frame of the receiver was on the line when
+// the sender became fast. That is the arithmetic of IEEE 802.1Qbb, annex O (its delay value: cable both ways, two
 // largest frames, the PFC frame, the interface), with the delays of this model.
 type Headroom struct {
-	Rate        unit.Rate     // of the link, both ways
+	Rate        unit.Rate     // of the link, both ways; the highest that it has
+	Slowest     unit.Rate     // the lowest that it has; 0: Rate
 	There, Back unit.Duration // propagation
 	Frame       unit.Size     // the largest frame that the sender sends, on the line
-	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none
+	Reverse     unit.Size     // the largest frame that the receiver sends, on the line; 0: none but PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the line
 	Response    unit.Duration // from the PAUSE frame's last bit until it is obeyed; ports of this package take none
 }
 
 // window returns how long the sender may begin frames that come on top.
 func (h Headroom) window() unit.Duration {
-	w := h.There + h.Back + h.Response + h.Rate.Serialise(h.Pause)
-	if h.Reverse > 0 {
-		w += h.Rate.Serialise(h.Reverse) - unit.Picosecond // it had begun before
+	r := h.Rate
+	if h.Slowest > 0 {
+		r = h.Slowest
+	}
+	w := h.There + h.Back + h.Response + r.Serialise(h.Pause)
+	if ahead := max(h.Reverse, h.Pause); ahead > 0 {
+		w += r.Serialise(ahead) - unit.Picosecond // it had begun before
 	}
 	return w
 }

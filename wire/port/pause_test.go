@@ -347,6 +347,46 @@ func TestHeadroom(t *testing.T) {
 	}
 }
 
+// The word that stops one class may have to wait for the one that has just begun to
+// stop another.
+func TestHeadroomBehindAnotherPFCFrame(t *testing.T) {
+	link := etherLink(PriorityPauseFrames)
+	link.Propagation = 569400 // ps: in the time of the PFC frame's way two frames begin, or only one
+	h := Headroom{Rate: tenGigabit, There: link.Propagation, Back: link.Propagation, Frame: 1500, Pause: 64}
+	const high = 30_001 // 21 frames reach it
+	for _, room := range []unit.Size{high + h.Bytes(), high + h.Uniform(high)} {
+		p := newPair(t, link, BufferConfig{Room: room, High: high})
+		p.classes = []uint8{3}
+		p.run(at(21*1200*ns+link.Propagation) - 1)
+		p.ports[1].Stop(p.now, 5)
+		p.run(at(2000 * us))
+		if n := p.count(trace.Violation, trace.Overrun); n > 0 {
+			t.Errorf("%d frames had no room in %d bytes", n, room)
+		}
+		if pfc := sent(p.seen[1], wire.PriorityPause); len(pfc) < 2 || pfc[0].Frame.Stopped != 1<<5 || pfc[1].Frame.Stopped != 1<<5|1<<3 {
+			t.Errorf("the PFC frames are %+v", pfc)
+		}
+	}
+}
+
+// While a slow frame of the receiver is on the line the link becomes fast.
+func TestHeadroomWhenTheRateRises(t *testing.T) {
+	h := Headroom{Rate: 10 * tenGigabit, Slowest: tenGigabit, There: 500 * ns, Back: 500 * ns, Frame: 1500, Reverse: 9000, Pause: 64}
+	const high = 30_001
+	for room, want := range map[unit.Size]bool{high + h.Bytes(): false, high + (Headroom{Rate: h.Rate, There: h.There, Back: h.Back, Frame: 1500, Reverse: 9000, Pause: 64}).Bytes(): true} {
+		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: room, High: high})
+		p.back, p.quiet = 9000, at(20*1200*ns+500*ns) // it is on the line when the watermark is reached
+		p.run(p.quiet + 1)
+		for _, pt := range p.ports {
+			pt.Apply(p.now, Event{Kind: RateChange, Rate: h.Rate})
+		}
+		p.run(at(2000 * us))
+		if got := p.count(trace.Violation, trace.Overrun) > 0; got != want {
+			t.Errorf("room for %d bytes: overrun %v, want %v", room, got, want)
+		}
+	}
+}
+
 // Without flow control a full buffer drops: no violation, but a drop with its place.
 func TestNoFlowControlDrops(t *testing.T) {
 	p := newPair(t, etherLink(NoFlowControl), BufferConfig{Room: 15_000, High: 1500})
