@@ -201,6 +201,7 @@ func (r *resolver) checkPaths() {
 	r.checkBuffers()
 	r.checkFull()
 	r.checkPriorities()
+	r.notices()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkQCN()

@@ -106,11 +106,35 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 		if k == 0 {
 			return 0
 		}
-		return r.length(r.s.Flows[k-1].Packet, wire.Ethernet)
+		f := &r.s.Flows[k-1]
+		return r.framing().Length(&wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: uint32(f.Packet), Tagged: r.tagged})
 	}
-	return port.Headroom{
+	h := port.Headroom{
 		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: length(r.crossed[link][side]), Reverse: length(r.crossed[link][1-side]),
+	}
+	if r.notified { // whoever sends may be told of congestion by the way back
+		h.Reverse = max(h.Reverse, r.framing().Length(&wire.Frame{Kind: wire.Notification, Octets: wire.MaxOctets, Tagged: r.tagged}))
+	}
+	slowest := l.Rate
+	for i := range r.s.Events {
+		if e := &r.s.Events[i]; e.Rate > 0 && e.Link == l.Name {
+			h.Rate, slowest = max(h.Rate, e.Rate), min(slowest, e.Rate)
+		}
+	}
+	if slowest < h.Rate {
+		h.Slowest = slowest
+	}
+	return h
+}
+
+// notices notes what congestion notification brings: notifications, and tags.
+func (r *resolver) notices() {
+	for i := range r.s.Switches {
+		r.notified = r.notified || r.s.Switches[i].Marking.Scheme == "qcn"
+	}
+	for i := range r.s.Flows {
+		r.tagged = r.tagged || r.s.Flows[i].Control.QCN.CNTag
 	}
 }
 
@@ -224,14 +248,21 @@ func (r *resolver) risky(a *account, in *input) {
 // arithmetic says how a headroom comes about.
 func (i *input) arithmetic() string {
 	h := i.headroom
+	slowest := h.Rate
 	text := fmt.Sprintf("%v: what comes at %v in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
-	if h.Reverse > 0 {
-		text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", h.Rate.Serialise(h.Reverse), h.Reverse)
+	if h.Slowest > 0 {
+		slowest = h.Slowest
+		text = fmt.Sprintf("%v: what comes at %v, the highest rate of the link, in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
+	}
+	ahead := max(h.Reverse, h.Pause)
+	text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", slowest.Serialise(ahead), ahead)
+	if h.Slowest > 0 {
+		text += fmt.Sprintf(" at %v", slowest)
 	}
 	if h.Response > 0 {
 		text += fmt.Sprintf(", %v of lateness", h.Response)
 	}
-	text += fmt.Sprintf(" and %v for the PAUSE frame, and two frames of %v", h.Rate.Serialise(h.Pause), h.Frame)
+	text += fmt.Sprintf(" and %v for the PAUSE frame, and two frames of %v", slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {
 		text += fmt.Sprintf("; for %d priorities, each stopped by itself, %v", i.classes, i.needs())
 	}

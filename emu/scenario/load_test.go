@@ -304,6 +304,35 @@ func TestLateness(t *testing.T) {
 	}
 }
 
+// TestHeadroomOfALinkThatChanges: it is that of the highest rate, behind a frame at the
+// lowest.
+func TestHeadroomOfALinkThatChanges(t *testing.T) {
+	const text = `name: rates
+model: {duration: 1ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: pause}
+  switch: {kind: output-queued, memory: 100KB per port}
+  flow: {packet: 1500B}
+switches: {S: {}}
+endpoints: [A, B]
+links: [{name: a, between: A - S}, B - S]
+flows:
+  - {name: there, from: A, to: B}
+  - {name: back, from: B, to: A}
+`
+	high := func(more string) unit.Size { return load(t, text+more).Switches[0].High }
+	same := high("")
+	if got := high("events: [{at: 1us, link: B - S, state: down}]\n"); got != same {
+		t.Errorf("a link goes down: %v, want %v as before", got, same)
+	}
+	// 25 Gb/s bring 3125 bytes in twice 500 ns, and at 1 Gb/s a frame takes 12 us, in which
+	// come 37 500; then there are PAUSE, 512 ns or 1600 bytes, and two frames less a byte each.
+	got := high("events:\n  - {at: 1us, link: a, rate: 25Gb/s}\n  - {at: 2us, link: a, rate: 1Gb/s}\n")
+	if want := unit.Size(100_000 - 3125 - 37_500 - 1600 - 2*1500 + 2); got != want {
+		t.Errorf("the watermark is %v, want %v; %v without changes", got, want, same)
+	}
+}
+
 // TestQCN does the same for what QCN has.
 func TestQCN(t *testing.T) {
 	src, err := os.ReadFile("testdata/qcn.yaml")

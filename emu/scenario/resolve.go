@@ -18,6 +18,8 @@ type resolver struct {
 	checks    []*node    // for each of s.Expect
 	classes   [][2]uint8 // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
 	crossed   [][2]int   // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
+	notified  bool       // switches notify sources of congestion
+	tagged    bool       // frames have a CN-TAG
 	partial   bool       // machines were refused: what is unknown may be one of them
 	lost      bool       // a flow has no path
 	broken    bool       // machines or links were refused: paths cannot be judged
