@@ -64,6 +64,9 @@ type pausing struct {
 	told    uint8     // the classes that the peer was last told to stop
 	again   bool      // what the peer was told is to be told anew
 	expires unit.Time // when it starts again if it is told nothing more
+
+	unwarned uint8     // the classes that were to be stopped when the link came up
+	warned   unit.Time // when the peer has been told so, which it had forgotten
 }
 
 // longestOf returns the length on the line of the longest frame there is.
@@ -258,6 +261,15 @@ func (p *Port) controlEthernet(now unit.Time) {
 	f := s.tell()
 	p.Start(now, &f, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
+	s.warned = min(s.warned, p.line.due)
+}
+
+// excused reports whether the peer could not know that a frame had to wait: the link
+// was down, it has forgotten that it was stopped, and the frame began before it was
+// told again. The headroom may have been taken before that.
+func (p *Port) excused(a *Arrival) bool {
+	s := p.pause
+	return s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
 // Stored reports a frame that Receive has passed and that is in the machine's memory
@@ -276,11 +288,14 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.
 // Where flow control should have kept it from coming (lossless), that is a violation;
-// elsewhere it is a drop of the fabric.
+// elsewhere, and where the link was down in between, it is a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
 	why := trace.BufferFull
-	if lossless {
+	switch {
+	case lossless && p.excused(a):
+		why = trace.LinkWasDown
+	case lossless:
 		why = trace.Overrun
 		p.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: int64(why), B: int64(used)})
 	}

@@ -460,6 +460,36 @@ func TestLinkDownAndUp(t *testing.T) {
 	}
 }
 
+// The memory is full up to its headroom when the link goes down. When it is up its
+// sender has forgotten the PAUSE: what comes until it is told again may be lost, by the
+// link, and no promise is broken. What comes later must have room.
+func TestLinkUpWithoutRoom(t *testing.T) {
+	h := Headroom{Rate: tenGigabit, There: 500 * ns, Back: 500 * ns, Frame: 1500, Pause: 64}
+	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 30_000 + h.Uniform(30_000), High: 30_000, Low: 15_000})
+	p.run(at(100 * us))
+	held := len(p.stored[0])
+	for _, k := range []EventKind{LinkDown, LinkUp} {
+		for _, pt := range p.ports {
+			pt.Apply(p.now, Event{Kind: k})
+		}
+		p.run(p.now.Add(100 * us))
+	}
+	if more, lost := len(p.stored[0])-held, p.count(trace.Drop, trace.LinkWasDown); lost == 0 || more+lost > 2 {
+		t.Errorf("%d frames have come, %d were lost; want one lost at least, and two in all: there and back the word takes 1.1 us", more, lost)
+	}
+	for _, e := range p.events {
+		if e.Kind == trace.Violation {
+			t.Errorf("a violation: %+v", e)
+		}
+	}
+	// Once it is told, a frame without room is a mistake of whoever sent it.
+	a := Arrival{Frame: p.frame(0, 1500), Head: p.now, Tail: p.now.Add(1200 * ns), Length: 1500}
+	p.ports[1].Refused(p.now, &a, 0, true)
+	if p.count(trace.Violation, trace.Overrun) != 1 {
+		t.Error("a frame that was sent after that has been excused")
+	}
+}
+
 // The same with credit: the counters begin anew, and the buffer keeps what it has.
 func TestLinkDownAndUpWithCredit(t *testing.T) {
 	c := paperLink()

@@ -292,6 +292,9 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.since = now
 		p.line.free = max(p.line.free, now)
 		p.restart()
+		if p.pause != nil {
+			p.pause.unwarned, p.pause.warned = p.pause.wanted(), unit.Never
+		}
 	case StormStart, StormStop:
 		if p.pause == nil {
 			return

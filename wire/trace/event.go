@@ -102,7 +102,7 @@ const (
 	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
 	SentPaused            // violated: a frame was sent while the peer had said PAUSE
 	BufferFull            // dropped: no room, where no flow control promises it
-	LinkWasDown           // dropped: the link went down while the frame was under way
+	LinkWasDown           // dropped: the link went down while the frame was under way, or its sender has forgotten a PAUSE because it was down
 	Restarted             // dropped: it was in a switch that was restarted
 	NotInTurn             // dropped: a packet before it is missing, and will be sent again
 	EgressFull            // dropped: its source had no room for it
