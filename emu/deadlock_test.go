@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
 	"fabemu/wire/unit"
 )
 
@@ -100,5 +101,29 @@ func TestRingOfShortFlowsGoesOn(t *testing.T) {
 	}
 	if len(r.Deadlocks) != 0 || r.EndedPs != 0 {
 		t.Errorf("deadlocks: %+v, ended at %v", r.Deadlocks, unit.Time(r.EndedPs))
+	}
+}
+
+// A deadlock is not the end of what has nothing to do with it: beside a ring that stands
+// still two endpoints send a packet now and then, until the end of the run.
+func TestDeadlockBesideTraffic(t *testing.T) {
+	src, err := scenarios.Read("ethernet/ring-deadlock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(src), "\nexpect:")
+	text = strings.NewReplacer("C: {}}", "C: {}, D: {}}", "NC]", "NC, X, Y]", "  - NC - C", "  - NC - C\n  - X - D\n  - Y - D",
+		"flows:", "flows:\n  - {name: x, from: X, to: Y, traffic: constant, rate: 4Mb/s, jitter: 0s}").Replace(text) + "\n"
+	s, err := scenario.Load("ring.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := onVirtualClock(t, s)
+	if len(r.Deadlocks) != 1 || r.EndedPs != 0 {
+		t.Errorf("deadlocks: %+v, ended at %v; want one, and no end", r.Deadlocks, unit.Time(r.EndedPs))
+	}
+	// A packet of 1500 bytes takes 3 ms at 4 Mb/s.
+	if got := r.Metrics.Flow(0).Frames; got != 7 {
+		t.Errorf("%d packets came in 20 ms, want 7", got)
 	}
 }

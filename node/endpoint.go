@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -384,4 +385,30 @@ func (e *Endpoint) Poll() (port.Transmission, bool) { return e.out.Poll() }
 // Deadline returns when Advance has something to do.
 func (e *Endpoint) Deadline() unit.Time {
 	return e.agenda.Next()
+}
+
+// Expects returns when something will happen to the endpoint by itself, for who asks
+// whether anything still can (drive.Expecter): a flow has something to do, or the
+// adapter has taken a frame out. A flow that could not send what it has does not count:
+// the peer has stopped it, or has no room.
+func (e *Endpoint) Expects(now unit.Time) unit.Time {
+	at := e.agenda.Due(serviceSlot)
+	for i := range e.sources {
+		if !e.kept(now, i) {
+			at = min(at, e.agenda.Due(flowSlot+i))
+		}
+	}
+	for k := range e.spreads {
+		if slices.ContainsFunc(e.spreads[k].Flows, func(i int) bool { return !e.kept(now, i) }) {
+			at = min(at, e.agenda.Due(flowSlot+len(e.sources)+k))
+		}
+	}
+	return at
+}
+
+// kept reports whether flow control keeps a flow's packets from being sent.
+func (e *Endpoint) kept(now unit.Time, i int) bool {
+	f := e.sources[i].packet(e.lid)
+	b := e.port.MaySend(now, &f).Block
+	return b == port.NoCredit || b == port.Paused || b == port.Down
 }

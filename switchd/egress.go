@@ -221,9 +221,11 @@ func (s *Switch) Blocked(output int) bool {
 // frame that is being sent waits for nothing: it makes room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait)) {
 	for p := range s.ingress {
+		pt := &s.ports[p]
+		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet), port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots[id]
-			w := port.Wait{In: port.ID(p), Out: port.ID(sl.output), Class: sl.frame.Lane}
+			w := port.Wait{In: port.ID(p), Out: port.ID(sl.output), Class: sl.frame.Lane, Room: room[sl.frame.Lane]}
 			if out := &s.egress[sl.output]; sl.state != sending {
 				w.Block, w.Since = out.block[sl.frame.Lane], out.since[sl.frame.Lane]
 			}

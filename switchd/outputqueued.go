@@ -431,7 +431,7 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
 				continue // a notification of the switch itself keeps nobody's memory
 			}
 			lane := sl.frame.Lane
-			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane)}
+			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane), Room: !s.memory.stopped(int(sl.input), lane)}
 			if pt := &s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
 				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
 			}

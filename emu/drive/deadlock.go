@@ -16,6 +16,14 @@ type Waiter interface {
 	Waits(now unit.Time, yield func(port.Wait))
 }
 
+// Expecter is a machine to which something may happen by itself, an endpoint.
+type Expecter interface {
+	// Expects returns when that will be at the soonest: a packet comes to be sent, or one
+	// is taken in. What flow control keeps from being sent does not count. unit.Never:
+	// nothing will happen unless a frame comes.
+	Expects(now unit.Time) unit.Time
+}
+
 // Watch has a driver look for deadlock: outputs that wait for one another in a
 // cycle, each for room that only the next one could make. Nothing in the fabric
 // ends that.
@@ -27,8 +35,9 @@ type Waiter interface {
 // and has not helped. A Part does not look: it sees only some of the machines.
 type Watch struct {
 	Every unit.Duration // positive
-	// Idle ends the run once there is a deadlock and nothing but flow control has moved
-	// for so long. It counts from Settled, and from the last of the changes. 0: it goes on.
+	// Idle ends the run when there is a deadlock, nothing but flow control has moved for so
+	// long, and no machine expects anything. It counts from Settled, and from the last of
+	// the changes. 0: it goes on.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
 
@@ -66,6 +75,7 @@ type watcher struct {
 	next    unit.Time
 	moved   unit.Time // when something but flow control was last handed over
 	carried int64     // what had been handed over when it last looked
+	stuck   bool      // when it last looked there was a deadlock
 
 	// While it looks:
 	now           unit.Time
@@ -105,7 +115,7 @@ type input struct {
 // look looks for deadlocks at now, and returns those that are new. Mostly nothing has
 // waited for long, and there is nothing to write down.
 func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
-	w.now, w.some = now, false
+	w.now, w.some, w.stuck = now, false, false
 	w.ask(f, w.glance)
 	if !w.some {
 		return nil
@@ -139,7 +149,7 @@ func (w *watcher) long(p *port.Wait) bool {
 func (w *watcher) note(p port.Wait) {
 	out := output{End{w.machine, p.Out}, p.Class}
 	in := input{End{w.machine, p.In}, p.Class}
-	if !slices.Contains(w.holders[in], out) {
+	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
 		w.holders[in] = append(w.holders[in], out)
 	}
 	if w.long(&p) && w.waits[out] == nil {
@@ -174,6 +184,7 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Port, b.Port), cmp.Compare(a.class, b.class))
 	}
 	slices.SortFunc(stuck, order)
+	w.stuck = len(stuck) > 0
 	for _, start := range stuck {
 		var way []output
 		at := start
@@ -220,9 +231,17 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	if o.carried != w.carried || o.change < len(o.fabric.Changes) {
 		w.carried, w.moved = o.carried, t
 	}
-	if w.Idle > 0 && len(w.Found) > 0 && t.Sub(max(w.moved, w.Settled)) >= w.Idle {
+	if w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !o.expects(now) {
 		w.Ended = t
 		return true, nil
 	}
 	return false, nil
+}
+
+// expects reports whether something will happen to some machine by itself.
+func (o *order) expects(now unit.Time) bool {
+	return slices.ContainsFunc(o.fabric.Machines, func(m Machine) bool {
+		e, ok := m.(Expecter)
+		return ok && e.Expects(now) != unit.Never
+	})
 }

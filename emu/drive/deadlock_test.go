@@ -14,10 +14,14 @@ import (
 type keeper struct {
 	player
 	holds []port.Wait
+	until unit.Time // 0: for ever
 	told  []port.Event
 }
 
-func (k *keeper) Waits(_ unit.Time, yield func(port.Wait)) {
+func (k *keeper) Waits(now unit.Time, yield func(port.Wait)) {
+	if k.until > 0 && now >= k.until {
+		return
+	}
 	for _, w := range k.holds {
 		yield(w)
 	}
@@ -52,6 +56,8 @@ func TestWatchFindsACycle(t *testing.T) {
 	us := unit.Microsecond
 	stuck := []port.Wait{clockwise(port.NoCredit, 3*us), clockwise(port.NoCredit, 3*us)}
 	out := port.Wait{In: 0, Out: 2, Block: port.LineBusy}
+	roomy := clockwise(port.NoCredit, 3*us)
+	roomy.Room = true
 	full := port.Wait{In: 0, Out: 2, Block: port.Paused, Since: unit.Time(us)}
 	for name, c := range map[string]struct {
 		holds [3][]port.Wait
@@ -61,11 +67,12 @@ func TestWatchFindsACycle(t *testing.T) {
 		"nobody waits":            {},
 		"each waits for the next": {[3][]port.Wait{stuck, stuck, stuck}, 3, 20 * us},
 		"by PAUSE":                {[3][]port.Wait{{clockwise(port.Paused, 3*us)}, {clockwise(port.Paused, 15*us)}, {clockwise(port.Paused, 3*us)}}, 3, 30 * us},
-		"one of them leaves the ring, and makes room":         {[3][]port.Wait{stuck, {out, stuck[0]}, stuck}, 0, 0},
-		"one of them leaves the ring, by one that is paused":  {[3][]port.Wait{stuck, {full, stuck[0]}, stuck}, 0, 0},
-		"one waits for the line":                              {[3][]port.Wait{stuck, stuck, {clockwise(port.LineBusy, 0)}}, 0, 0},
-		"one has only begun to wait":                          {[3][]port.Wait{stuck, stuck, {clockwise(port.NoCredit, 95*us)}}, 0, 0},
-		"a chain, and its last waits for who is not a switch": {[3][]port.Wait{stuck, stuck, {{In: 0, Out: 2, Block: port.NoCredit}}}, 0, 0},
+		"one of them leaves the ring, and makes room":              {[3][]port.Wait{stuck, {out, stuck[0]}, stuck}, 0, 0},
+		"one of them leaves the ring, by one that is paused":       {[3][]port.Wait{stuck, {full, stuck[0]}, stuck}, 0, 0},
+		"at one of them there is room, and the word is on its way": {[3][]port.Wait{stuck, stuck, {roomy, roomy}}, 0, 0},
+		"one waits for the line":                                   {[3][]port.Wait{stuck, stuck, {clockwise(port.LineBusy, 0)}}, 0, 0},
+		"one has only begun to wait":                               {[3][]port.Wait{stuck, stuck, {clockwise(port.NoCredit, 95*us)}}, 0, 0},
+		"a chain, and its last waits for who is not a switch":      {[3][]port.Wait{stuck, stuck, {{In: 0, Out: 2, Block: port.NoCredit}}}, 0, 0},
 		"other classes": {[3][]port.Wait{stuck, stuck, {{In: 0, Out: 1, Class: 3, Block: port.Paused}}}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,5 +127,43 @@ func TestDeadlockEndsTheRun(t *testing.T) {
 	}
 	if want := unit.Time(70 * us); f.Watch.Ended != want {
 		t.Errorf("with a change at 55 us: ended at %v, want %v", f.Watch.Ended, want)
+	}
+}
+
+// expecting is a machine to which something happens at a time.
+type expecting struct {
+	*player
+	at unit.Time
+}
+
+func (e *expecting) Expects(now unit.Time) unit.Time {
+	if now < e.at {
+		return e.at
+	}
+	return unit.Never
+}
+
+// The run does not end while something can still happen: an endpoint elsewhere will
+// have a packet. Nor because of a deadlock that is over.
+func TestDeadlockDoesNotEndWhatCanGoOn(t *testing.T) {
+	us := unit.Microsecond
+	stuck := []port.Wait{clockwise(port.NoCredit, 0)}
+	f, _ := ringOf(stuck, stuck, stuck)
+	f.Watch.Idle = 20 * us
+	f.Machines[4] = &expecting{f.Machines[4].(*player), unit.Time(65 * us)}
+	if _, err := (Virtual{SkipCodec: true}).Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	if want := unit.Time(70 * us); f.Watch.Ended != want {
+		t.Errorf("a machine expects a packet at 65 us: ended at %v, want %v", f.Watch.Ended, want)
+	}
+	f, list := ringOf(stuck, stuck, stuck)
+	f.Watch.Idle = 20 * us
+	list[1].until = unit.Time(15 * us)
+	if _, err := (Virtual{SkipCodec: true}).Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Watch.Found) != 1 || f.Watch.Ended != 0 {
+		t.Errorf("a deadlock that ends at 15 us: found %+v, ended at %v; want one, and the whole run", f.Watch.Found, f.Watch.Ended)
 	}
 }

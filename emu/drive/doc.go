@@ -31,7 +31,8 @@
 // A fabric without loss can come to a standstill: outputs that wait for one another in
 // a cycle. A Watch has the driver look for that at intervals of model time, as the last
 // of all events of an instant; switches say what their frames wait for (Waiter), and
-// what could still make room is taken out until only those are left that cannot.
+// what could still make room is taken out until only those are left that cannot. Where
+// nothing moves any more and no endpoint expects anything (Expecter), the run is over.
 //
 // # Limitations
 //

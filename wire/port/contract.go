@@ -144,4 +144,5 @@ type Wait struct {
 	Class uint8     // its lane or priority; 0 where flow control knows no classes
 	Block Block     // what keeps Out: NoCredit or Paused, or anything that ends by itself
 	Since unit.Time // since when, if that is NoCredit or Paused
+	Room  bool      // there is room again at In: who sends there is about to be told so, if not yet
 }

@@ -84,6 +84,12 @@ func (p *Port) Propagation() unit.Duration { return p.line.propagation }
 // Used returns the occupancy of a lane's receive buffer in blocks.
 func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
 
+// HasRoom reports whether so many blocks more would fit into a lane's receive buffer.
+func (p *Port) HasRoom(lane uint8, blocks int) bool {
+	c := &p.credit[lane]
+	return c.Used()+blocks <= c.Room()
+}
+
 // Receive takes in a frame from the link at its due time. Control frames end
 // here; pass tells the machine that the frame is its own now, stored in the
 // buffer until Free. A frame that the buffer has no room for is reported as a
