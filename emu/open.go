@@ -19,11 +19,21 @@ import (
 // with "." or "/"), or standard input ("-"). The sets change it, as --set does.
 // An error that is the user's to mend is a *Mistake.
 func Open(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
+	return load(name, sets)
+}
+
+// OpenShort reads the short run of a scenario, which its section short describes: for
+// the wall clock, on which all of it would take too long.
+func OpenShort(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
+	return load(name, sets, scenario.Short())
+}
+
+func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
 	src, file, err := read(name)
 	if err != nil {
 		return nil, &Mistake{err}
 	}
-	s, err := scenario.Load(file, src, sets, scenario.CheckMetrics(checkMetric))
+	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(checkMetric))...)
 	if err != nil {
 		return nil, &Mistake{err}
 	}

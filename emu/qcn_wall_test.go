@@ -4,46 +4,77 @@ package emu
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 )
 
-// The claims of the scenarios of QCN, on the virtual clock in full. It says how long the
-// hotspot took, seven million frame-hops; how long that may be is not a matter of tests.
+// The claims of the scenarios of QCN, on the virtual clock in full, and those of their
+// short runs. It says how long the hotspot took, seven million frame-hops; how long that
+// may be is not a matter of tests.
 func TestWallQCNClaims(t *testing.T) {
 	for _, e := range scenarios.List() {
-		if len(e.Name) < 4 || e.Name[:4] != "qcn/" {
+		if !strings.HasPrefix(e.Name, "qcn/") {
 			continue
 		}
-		t.Run(e.Name[4:], func(t *testing.T) {
-			src, err := scenarios.Read(e.Name)
+		for _, open := range []func(string, ...scenario.Set) (*scenario.Scenario, error){Open, OpenShort} {
+			s, err := open(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := scenario.Load(e.Name+".yaml", src, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			begin := time.Now()
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			took := time.Since(begin)
-			t.Logf("%v of model time, %d frame-hops: %v", s.Model.Duration, r.Metrics.FrameHops(), took)
-			if n := r.Verdict.Violations; n != 0 {
-				t.Errorf("%d violations", n)
-			}
-			for i, c := range s.Expect {
-				v := r.Metrics.Check(i)
-				holds := v >= c.Low && v <= c.High
-				if want := c.Expected == "holds"; holds != want {
-					t.Errorf("%s is %v, of %v to %v: expected: %s", c.ID, v, c.Low, c.High, c.Expected)
+			t.Run(strings.TrimPrefix(s.Name, "qcn/"), func(t *testing.T) {
+				begin := time.Now()
+				r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-		})
+				t.Logf("%v of model time, %d frame-hops: %v", s.Model.Duration, r.FrameHops, time.Since(begin))
+				claimsHold(t, r)
+			})
+		}
+	}
+}
+
+// A short run, on real sockets: the checks are those of the whole, with their ranges.
+func TestWallShortRunOfQCN(t *testing.T) {
+	s, err := OpenShort("qcn/two-points", scenario.Set{Path: "wall.dilation", Value: "20"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(context.Background(), s, Options{Clock: WallClock, Verify: VerifyOn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+	if r.Verdict.Verify != "equal" {
+		t.Errorf("the event log beside that of the virtual clock: %s", r.Verdict.Verify)
+	}
+	claimsHold(t, r)
+	whole, err := Open("qcn/two-points")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range whole.Expect {
+		if got := r.Checks[i]; got.ID != c.ID || float64(got.Low) != c.Low || float64(got.High) != c.High {
+			t.Errorf("%s from %v to %v, in the whole run %s from %v to %v", got.ID, got.Low, got.High, c.ID, c.Low, c.High)
+		}
+	}
+}
+
+// claimsHold says which claims did not come out as they were expected to, and whether
+// the fabric broke a promise.
+func claimsHold(t *testing.T, r *Result) {
+	t.Helper()
+	if n := r.Verdict.Violations; n != 0 {
+		t.Errorf("%d violations", n)
+	}
+	for _, c := range r.Checks {
+		if c.Outcome != report.Pass && c.Outcome != report.Differs {
+			t.Errorf("%s is %v, of %v to %v: %s", c.ID, c.Value, c.Low, c.High, c.Outcome.Word())
+		}
 	}
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # The long ones: all of the papers on the virtual clock, runs on real sockets at
-# several dilations, then fuzzing for minutes. For the night before a release, not for every commit.
+# several dilations, the short runs of the scenarios that have one, then fuzzing for
+# minutes. For the night before a release, not for every commit.
 #
 # Usage: scripts/soak.sh [-d DILATIONS] [-s SCENARIOS] [-r REPEATS] [-m MINUTES] [-o DIR]
 #
@@ -94,6 +95,20 @@ for scenario in "${S[@]}"; do
 			fi
 		done
 	done
+done
+
+for scenario in $("$tmp/fabemu" list --format csv | grep -e --short | cut -d , -f 1); do
+	total=$((total + 1))
+	dir=$out/${scenario//\//-}-short
+	mkdir -p "$dir"
+	printf '%s  %s, its short run: ' "$(date +%T)" "$scenario"
+	code=0
+	"$tmp/fabemu" run "$scenario" --short --out "$dir/out" >"$dir/stdout.txt" 2>"$dir/stderr.txt" || code=$?
+	level=$(verdict "$dir/out")
+	echo "exit $code, verdict ${level:-none}"
+	if [ "$code" -ne 0 ]; then
+		failed+=("$scenario, its short run: exit $code, see $dir")
+	fi
 done
 
 if [ "$minutes" -gt 0 ]; then

@@ -9,11 +9,11 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
+
+	"github.com/spf13/cobra"
 )
 
 // captureFlags say what is captured.
@@ -81,7 +81,7 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 	f.capture.add(c)
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
 	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
-	setFlag(c, &f.sets)
+	f.changes.add(c)
 	return c
 }
 

@@ -39,7 +39,7 @@ type said struct {
 }
 
 func checkCommand(status *int) *cobra.Command {
-	var sets []string
+	var x changes
 	var asJSON, computer bool
 	c := &cobra.Command{
 		Use:               "check SCENARIO...",
@@ -52,7 +52,7 @@ func checkCommand(status *int) *cobra.Command {
 			}
 			all := []checked{}
 			for _, name := range names {
-				s, err := open(name, sets)
+				s, err := x.open(name)
 				if err == nil {
 					_, err = emu.Prepare(s)
 				}
@@ -83,7 +83,7 @@ func checkCommand(status *int) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
 	c.Flags().BoolVar(&computer, "computer", false, "measure this computer too, some seconds, and warn of a dilation that is too low for it")
-	setFlag(c, &sets)
+	x.add(c)
 	return c
 }
 

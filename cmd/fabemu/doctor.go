@@ -11,13 +11,13 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"fabemu/emu"
 	"fabemu/emu/doctor"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
+
+	"github.com/spf13/cobra"
 )
 
 // diagnosis is what doctor --json prints.
@@ -29,7 +29,7 @@ type diagnosis struct {
 }
 
 func doctorCommand() *cobra.Command {
-	var sets []string
+	var x changes
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor [SCENARIO]",
@@ -42,7 +42,7 @@ func doctorCommand() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
-			s, err := open(name, sets)
+			s, err := x.open(name)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print figures and findings as JSON")
-	setFlag(c, &sets)
+	x.add(c)
 	return c
 }
 

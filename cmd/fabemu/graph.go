@@ -15,7 +15,7 @@ import (
 )
 
 func graphCommand() *cobra.Command {
-	var sets []string
+	var x changes
 	var format, out string
 	c := &cobra.Command{
 		Use:               "graph SCENARIO",
@@ -23,7 +23,7 @@ func graphCommand() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := open(args[0], sets)
+			s, err := x.open(args[0])
 			if err != nil {
 				return err
 			}
@@ -49,6 +49,6 @@ func graphCommand() *cobra.Command {
 	}
 	formatFlag(c, &format, "svg", "dot", "mermaid")
 	c.Flags().StringVar(&out, "out", "", "file to write to (default: standard output)")
-	setFlag(c, &sets)
+	x.add(c)
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"fabemu/emu"
@@ -19,6 +20,8 @@ type listed struct {
 	DurationPs  int64   `json:"duration_ps"` // model time
 	Dilation    int64   `json:"dilation"`
 	WallSeconds float64 `json:"wall_seconds"` // of a run at that dilation
+	// ShortWallSeconds is that of the short run; 0: there is none.
+	ShortWallSeconds float64 `json:"short_wall_seconds,omitempty"`
 }
 
 func listCommand() *cobra.Command {
@@ -60,8 +63,18 @@ func listTable() (*table, error) {
 			return nil, err
 		}
 		took := wallTime(s)
-		items = append(items, listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(s.Model.Duration), s.Wall.Dilation, took.Seconds()})
-		t.rows = append(t.rows, []string{e.Name, e.Source, took.String(), e.Description})
+		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(s.Model.Duration), s.Wall.Dilation, took.Seconds(), 0}
+		time := took.String()
+		if s.HasShort {
+			short, err := emu.OpenShort(e.Name)
+			if err != nil {
+				return nil, err
+			}
+			item.ShortWallSeconds = wallTime(short).Seconds()
+			time += fmt.Sprintf(" (--short %v)", wallTime(short))
+		}
+		items = append(items, item)
+		t.rows = append(t.rows, []string{e.Name, e.Source, time, e.Description})
 	}
 	t.items = items
 	return t, nil

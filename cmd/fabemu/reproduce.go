@@ -12,13 +12,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
 	"fabemu/emu/reproduce"
 	"fabemu/emu/terminal"
+
+	"github.com/spf13/cobra"
 )
 
 // reproduceFlags are the flags of reproduce.

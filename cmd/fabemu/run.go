@@ -9,14 +9,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"fabemu/emu"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
+
+	"github.com/spf13/cobra"
 )
 
 // runFlags are the flags of run.
@@ -24,7 +24,7 @@ type runFlags struct {
 	clock, link, verify, out    string
 	timing, dilation            string
 	seed                        uint64
-	sets                        []string
+	changes                     changes
 	force, json, strict, events bool
 	priority, dry, pcap         bool
 	placement                   string
@@ -74,36 +74,20 @@ The exit status is the worst of all.`,
 	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
 	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
 	complete(c, "verify", string(emu.VerifyShort), string(emu.VerifyOn), string(emu.VerifyOff))
-	setFlag(c, &f.sets)
+	f.changes.add(c)
 	return c
-}
-
-func setFlag(c *cobra.Command, sets *[]string) {
-	c.Flags().StringArrayVar(sets, "set", nil, "change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
-}
-
-// open reads a scenario with the changes of --set.
-func open(name string, sets []string) (*scenario.Scenario, error) {
-	parsed := make([]scenario.Set, len(sets))
-	for i, text := range sets {
-		var err error
-		if parsed[i], err = scenario.ParseSet(text); err != nil {
-			return nil, err
-		}
-	}
-	return emu.Open(name, parsed...)
 }
 
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
-	sets := f.sets
+	var sets []string
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
 		sets = append(sets, "wall.dilation="+f.dilation)
 	}
 	if c.Flags().Changed("seed") {
 		sets = append(sets, fmt.Sprintf("model.seed=%d", f.seed))
 	}
-	return open(name, sets)
+	return f.changes.open(name, sets...)
 }
 
 // run runs one scenario and returns the exit status.

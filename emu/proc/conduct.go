@@ -17,11 +17,11 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"fabemu/emu/drive"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
+
+	"golang.org/x/sys/unix"
 )
 
 // Seat is one part of a run, as the conductor starts it.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fabemu/emu/terminal"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestText(t *testing.T) {

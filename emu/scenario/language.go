@@ -141,7 +141,7 @@ func language() *shape {
 			field{name: "over", shape: linkRef(), required: true, also: []string{"via", "link", "by"}, doc: "Name of the link that they take from there; of one without a name, what it joins, \"A - B\"."},
 		)}, also: []string{"routing"},
 			doc: "Where frames do not take the shortest path: at a switch, over which link to which endpoints."},
-		field{name: "events", shape: &shape{form: FormList, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(eventFields()...)},
+		field{name: "events", shape: eventsShape(),
 			doc: "Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."},
 		field{name: "measure", shape: object(
 			field{name: "window", shape: duration(1), def: "2ms", source: "HPL-2002-224, section III: \"a sliding time window of duration 2ms\"",
@@ -149,6 +149,8 @@ func language() *shape {
 		), doc: "How results are taken."},
 		field{name: "expect", shape: &shape{form: FormList, what: "a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}", key: "id", item: checkShape()}, also: []string{"checks", "assert", "claims"},
 			doc: "Claims and the ranges in which they hold."},
+		field{name: "short", shape: shortShape(), also: []string{"quick"},
+			doc: "How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would take too long."},
 	)
 }
 
@@ -261,6 +263,10 @@ func endpointFields() []field {
 }
 
 // eventFields are those of a change of the fabric.
+func eventsShape() *shape {
+	return &shape{form: FormList, what: "a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}", item: object(eventFields()...)}
+}
+
 func eventFields() []field {
 	return []field{
 		{name: "at", shape: duration(0), required: true, doc: "Model time of the event, within the run."},
@@ -316,6 +322,11 @@ func flowFields() []field {
 	}
 }
 
+// spanShape is a time from and to.
+func spanShape() *shape {
+	return &shape{form: FormList, what: "the begin and the end, such as [42ms, 60ms]", length: 2, item: duration(0)}
+}
+
 func checkShape() *shape {
 	return object(
 		field{name: "id", shape: checkID(), required: true, doc: "Name of the check."},
@@ -323,7 +334,7 @@ func checkShape() *shape {
 		field{name: "claim", shape: text(), also: []string{"description"}, doc: "What is claimed, in words."},
 		field{name: "metric", shape: metric(), required: true,
 			doc: "What is measured: <object>.<quantity>, or a quotient of two. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."},
-		field{name: "during", shape: &shape{form: FormList, what: "the begin and the end, such as [42ms, 60ms]", length: 2, item: duration(0)}, required: true,
+		field{name: "during", shape: spanShape(), required: true,
 			doc: "When it is measured: from and to, within the run."},
 		field{name: "low", shape: number("a number such as 0.9"), required: true, also: []string{"min", "minimum"}, doc: "The least value that agrees with the claim."},
 		field{name: "high", shape: number("a number such as 1.0"), required: true, also: []string{"max", "maximum"}, doc: "The greatest value that agrees with the claim."},

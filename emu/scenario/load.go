@@ -14,7 +14,10 @@ type MetricChecker func(expr string, s *Scenario) error
 // Option changes what Load does.
 type Option func(*options)
 
-type options struct{ metrics MetricChecker }
+type options struct {
+	metrics MetricChecker
+	short   bool
+}
 
 // CheckMetrics has Load check the metrics under expect, once the rest of the
 // scenario is right.
@@ -27,7 +30,8 @@ func CheckMetrics(check MetricChecker) Option {
 // the file, for messages. A scenario that is not right gives an error of type
 // *Errors, with all mistakes that were found: those of values and names first,
 // and, when all of those are right, those of how the parts fit together. What is
-// right, but probably not meant, is in Scenario.Warnings.
+// right, but probably not meant, is in Scenario.Warnings. The short run of a scenario
+// that has one is checked with it, unless sets change it.
 //
 // A set of model.duration is a wish for another look at the same scenario: flows,
 // events and checks that lie beyond the new end are left out, with a warning. In
@@ -48,6 +52,12 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		root.want(r, mapping, sh)
 		return nil, r.err()
 	}
+	if o.short {
+		if short := root.get("short"); short != nil {
+			r.read(short, shortShape())
+		}
+		r.shorten(root)
+	}
 	for _, s := range sets {
 		r.apply(root, sh, s)
 	}
@@ -66,5 +76,13 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	res.lint()
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
+	if root.get("short") != nil && !o.short {
+		if len(sets) == 0 {
+			if _, err := Load(name, src, nil, append(opts, Short())...); err != nil {
+				return nil, err
+			}
+		}
+		s.HasShort = true
+	}
 	return s, nil
 }

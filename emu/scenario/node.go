@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -84,6 +85,11 @@ func (n *node) put(key string, v *node) {
 		}
 	}
 	n.entries = append(n.entries, entry{key: &node{kind: scalar, at: v.at, text: key}, value: v})
+}
+
+// remove takes a key out.
+func (n *node) remove(key string) {
+	n.entries = slices.DeleteFunc(n.entries, func(e entry) bool { return e.key.text == key })
 }
 
 // inside returns the place of the character at an offset (in bytes) of the text.

@@ -22,6 +22,10 @@ type Scenario struct {
 	Measure     Measure
 	Expect      []Check
 
+	// HasShort says that the file has a short run of the scenario, which Load returns with
+	// Short. It is no part of the scenario either.
+	HasShort bool
+
 	// Warnings is what Load noticed that is right, but probably not meant, by
 	// position. They are no part of the scenario: it is the same without them.
 	Warnings []Warning

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"fabemu/emu/spelling"
+
+	"github.com/goccy/go-yaml"
 )
 
 //go:embed ethernet hpl2002 qcn

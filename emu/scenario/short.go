@@ -1,0 +1,92 @@
+package scenario
+
+import "fabemu/emu/spelling"
+
+// Short has Load return the short run of a scenario: what stands under short takes
+// the place of what the rest of the file says. Its name is that of the scenario with
+// "-short" behind. A scenario without such a section is a mistake then.
+func Short() Option {
+	return func(o *options) { o.short = true }
+}
+
+// shortShape is what a short run may change: when things happen, and what of the
+// claims comes out then. The fabric and the ranges of claims are those of the
+// scenario.
+func shortShape() *shape {
+	return object(
+		field{name: "duration", shape: duration(1), required: true, also: []string{"length", "time"},
+			doc: "model.duration of the short run."},
+		field{name: "dilation", shape: count(1, 1<<31), computed: "that of wall", also: []string{"slowdown"},
+			doc: "wall.dilation of the short run."},
+		field{name: "window", shape: duration(1), computed: "that of measure",
+			doc: "measure.window of the short run."},
+		field{name: "events", shape: eventsShape(), computed: "those of the scenario",
+			doc: "The events of the short run, all of them."},
+		field{name: "expect", shape: &shape{form: FormList, what: "a list of checks, such as {id: C1, during: [42ms, 60ms]}", key: "id", item: object(
+			field{name: "id", shape: checkID(), required: true, doc: "Name of a check of the scenario."},
+			field{name: "during", shape: spanShape(), required: true, doc: "When it is measured in the short run: from and to."},
+			field{name: "expected", shape: word("holds", "differs"), computed: "as in the scenario", doc: "Whether the claim is known to come out in the short run."},
+			field{name: "reason", shape: text(), doc: "Why the claim does not come out in the short run; required with differs."},
+		)}, doc: "When the checks are measured in the short run. Their ranges stay."},
+	)
+}
+
+// shorten makes the tree of a scenario that of its short run.
+func (r *reports) shorten(root *node) {
+	short := root.get("short")
+	if short == nil {
+		r.add(root.at, "short", "this scenario has no short run: it has no section short, which says how long that is")
+		return
+	}
+	if name := root.get("name"); name != nil && name.kind == scalar {
+		name.text += "-short"
+	}
+	for _, to := range []struct{ field, section, as string }{{"duration", "model", "duration"}, {"dilation", "wall", "dilation"}, {"window", "measure", "window"}} {
+		v := short.get(to.field)
+		if v == nil {
+			continue
+		}
+		section := root.get(to.section)
+		if section == nil {
+			section = &node{kind: mapping, at: v.at, path: to.section}
+			root.put(to.section, section)
+		}
+		section.put(to.as, v)
+	}
+	if events := short.get("events"); events != nil {
+		root.put("events", events)
+	}
+	if expect := short.get("expect"); expect != nil {
+		r.shortenChecks(root.get("expect"), expect)
+	}
+}
+
+// shortenChecks gives checks what those of the short run say.
+func (r *reports) shortenChecks(checks, short *node) {
+	byID, ids := map[string]*node{}, []string{}
+	if checks != nil {
+		for _, c := range checks.items {
+			if id := c.get("id"); id != nil {
+				byID[id.text] = c
+				ids = append(ids, id.text)
+			}
+		}
+	}
+	for _, s := range short.items {
+		id := s.get("id")
+		if id == nil {
+			continue // it is missing, which is said
+		}
+		c := byID[id.text]
+		if c == nil {
+			r.add(id.at, id.path, "there is no check with the id %q%s: there are %s", id.text, spelling.DidYouMean(spelling.Nearest(id.text, ids)), someOf(spelling.ByNearness(id.text, ids)))
+			continue
+		}
+		for _, e := range s.entries {
+			c.put(e.key.text, e.value)
+		}
+		if expected := s.get("expected"); expected != nil && expected.text == "holds" {
+			c.remove("reason")
+		}
+	}
+}
