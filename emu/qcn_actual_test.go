@@ -58,7 +58,7 @@ func allowed(rates []asked, from, to float64) float64 {
 // computer.
 func TestWallQCNDeparturesFollowTheReactionPoint(t *testing.T) {
 	const depth = 15_000
-	paces := []pace{{"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1500us"}, {"60000", "1ms"}}
+	paces := []pace{{"200", "20ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1500us"}, {"60000", "1ms"}}
 	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
 		src, err := scenarios.Read("qcn/unit-step")
 		if err != nil {

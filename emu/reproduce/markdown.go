@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// WriteMarkdown writes the claims and tables as a document. Nothing in it depends on
-// the machine or on how long it took.
-func (r *Result) WriteMarkdown(w io.Writer) error {
+// WriteMarkdown writes the claims and tables as a document, with the pictures of which
+// link says where they lie; "" leaves a picture out. Nothing in it depends on the
+// machine or on how long it took.
+func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# %s: what the paper says and what comes out", r.Source)
@@ -16,18 +17,28 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 	line("*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
 	line("")
 	line("%s, on the %s clock. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", r.Summary(), r.Clock, r.Seeds)
+	if r.About != "" {
+		line("")
+		line("%s", strings.TrimSpace(r.About))
+	}
 	for i := range r.Figures {
 		line("")
-		r.Figures[i].markdown(line)
+		r.Figures[i].markdown(line, link)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (f *FigureResult) markdown(line func(string, ...any)) {
+func (f *FigureResult) markdown(line func(string, ...any), link func(picture string) string) {
 	line("## %s", f.heading())
 	line("")
 	line("`fabemu reproduce %s`. %s", f.Name, f.Caption)
+	for _, p := range f.Pictures {
+		if to := link(p.Name); to != "" {
+			line("")
+			line("![%s](%s)", p.Title, to)
+		}
+	}
 	if len(f.Claims) > 0 {
 		line("")
 		line("| id | what the paper says | measured | came out | accepted | why this range | outcome |")

@@ -16,6 +16,7 @@ type Paper struct {
 	Name    string // "hpl2002"
 	Title   string
 	Source  string // authors, number, year
+	About   string // what a reader should know before the figures, as Markdown; may be empty
 	Figures []Figure
 }
 

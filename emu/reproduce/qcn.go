@@ -28,6 +28,21 @@ func qcn() *Paper {
 		Name:   "qcn",
 		Title:  "QCN: Quantized Congestion Notification",
 		Source: "B. Prabhakar, Stanford",
+		About: `
+QCN was shown in a talk first and became IEEE 802.1Qau later. Where the two differ, the program has both:
+
+| | the talk | the standard | in a scenario |
+|---|---|---|---|
+| when a frame is sampled | with a probability from 1 % to 10 %, linear in Fb | each 150 KB to 15 KB, by a table of Fb | ` + "`marking: {sampling: linear}`, or `table`" + ` |
+| hyper-active increase | by i x 50 Mb/s at event number i, of byte counter or timer | by 50 Mb/s x (the smaller number of cycles - 5) | ` + "`control: {version: talk}`, or `standard`" + ` |
+| a cycle of the timer | 10 ms | 15 ms | ` + "`control: {timer: 10ms}`; `none` is basic QCN" + ` |
+| cycles and samples vary | they do not | by 15 % up or down | ` + "`jitter` of both" + ` |
+| lowest rate | not given | 5 Mb/s | ` + "`control: {min-rate: 5Mb/s}`" + ` |
+| rate limiters | "can work with a single rate limiter" | one for each flow | ` + "`control: {shared: true}`" + ` |
+| tags | "no header modifications, no tags" | a CN-TAG, where it is asked for | ` + "`control: {cn-tag: true}`" + ` |
+
+The scenarios ` + "`qcn/...`" + ` have the laws of the standard with the talk's 10 ms, unless they say otherwise. They run seconds at 10 Gb/s: here on the virtual clock, in full. Each has a short run for the wall clock, of the same claims with the same ranges, ` + "`fabemu run qcn/og-hotspot --short`" + `, which takes half a minute over real sockets.
+`,
 		Figures: []Figure{
 			hotspot("og-hotspot", "slides Simulations: OG Hotspot, Recovery Time", "OG hotspot: timer of 10 ms, RTT of 50 us"),
 			hotspot("rtt-500us", "slides Stability (RTT = 500 usecs)", "OG hotspot: RTT of 500 us"),

@@ -20,6 +20,7 @@ type Result struct {
 	Paper       string         `json:"paper"`
 	Title       string         `json:"title"`
 	Source      string         `json:"source"`
+	About       string         `json:"-"` // as the paper's description has it
 	Clock       string         `json:"clock"`
 	Dilation    int64          `json:"dilation"` // 0 on the virtual clock
 	Seeds       int            `json:"seeds"`    // over how many a mean is taken where a figure wants several

@@ -341,7 +341,7 @@ func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
 // result puts everything together.
 func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result {
 	r := &Result{
-		Fabemu: b.options.Version, Paper: p.Name, Title: p.Title, Source: p.Source,
+		Fabemu: b.options.Version, Paper: p.Name, Title: p.Title, Source: p.Source, About: p.About,
 		Clock: string(b.options.Clock), Seeds: b.seeds, Partial: ctx.Err() != nil,
 		WallSeconds: time.Since(b.begin).Seconds(),
 	}

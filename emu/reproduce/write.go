@@ -46,7 +46,13 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 	if err := write(TableFile, r.WriteCSV); err != nil {
 		return err
 	}
-	if err := write(DocumentFile, r.WriteMarkdown); err != nil {
+	pictures := func(name string) string {
+		if len(formats) == 0 {
+			return ""
+		}
+		return name + "." + formats[0]
+	}
+	if err := write(DocumentFile, func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }); err != nil {
 		return err
 	}
 	if err := write(PageFile, r.WritePage); err != nil {
