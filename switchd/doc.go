@@ -44,8 +44,7 @@
 //
 // Of the first kind frames of the data lane and of the ACK lane are kept apart in
 // queues and buffers; only data is marked. Of the second, notifications of the switch
-// itself take no memory of an input. Priorities without flow control share the
-// memory with those that have it, and can take their headroom. All ports have the
-// same kind of flow control and the same watermarks; a frame above OutputLimit is
-// dropped even where flow control keeps the memory from being overrun.
+// itself take no memory of an input. A priority without flow control, beside others that
+// have it, is dropped above the high watermark, not only where the memory is full. All
+// ports have the same kind of flow control and the same watermarks.
 package switchd

@@ -28,7 +28,7 @@ type OutputQueuedConfig struct {
 
 	Memory      unit.Size // all of it
 	Pooled      bool      // shared by all inputs; by default each has an equal part
-	OutputLimit unit.Size // of the queue of one output; more is dropped; 0: only Memory counts
+	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
 	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
@@ -102,6 +102,9 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		if f := c.Ports[i].FlowControl; f == port.Credits || f != c.Ports[0].FlowControl {
 			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
 		}
+	}
+	if c.OutputLimit > 0 && c.Ports[0].FlowControl == port.PauseFrames {
+		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
 	}
 	if _, ok := c.Point.(*cp.InputMarking); ok {
 		return nil, errors.New("this congestion point sees input buffers; a switch that queues at its outputs has none")
@@ -182,7 +185,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		return
 	}
 	lane := a.Frame.Lane
-	if s.outputLimit > 0 && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
+	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
 		pt.Refused(now, &a, s.memory.taken(p, lane), false)
 		return
 	}

@@ -244,23 +244,41 @@ func TestOverrunIsAViolation(t *testing.T) {
 	}
 }
 
-// The queue of an output has a limit of its own.
+// The queue of an output has a limit of its own, for frames without flow control: with
+// PFC those of other priorities are never dropped, however long the queue.
 func TestOutputLimit(t *testing.T) {
-	c := outputQueued(3)
-	c.OutputLimit = 10 * mtu
-	p := newPlant(t, c)
-	p.offer(0, ether(1, 2, 0), 100)
-	p.offer(1, ether(2, 2, 0), 100)
-	p.run(500 * t1500)
-	longest := int64(0)
-	for _, e := range p.events {
-		if e.Kind == trace.Queue && e.Port == 2 {
-			longest = max(longest, e.A)
+	for _, kind := range []port.FlowControl{port.NoFlowControl, port.PriorityPauseFrames} {
+		c := outputQueued(3)
+		c.OutputLimit, c.Lossless = 10*mtu, 1<<3
+		for i := range c.Ports {
+			c.Ports[i].FlowControl = kind
 		}
-	}
-	dropped := p.count(trace.Drop, trace.BufferFull)
-	if longest != 10*mtu || dropped == 0 || len(p.stations[2].came)+dropped != 200 {
-		t.Errorf("the queue had %d bytes, %d came, %d were dropped", longest, len(p.stations[2].came), dropped)
+		p := newPlant(t, c)
+		p.offer(0, ether(1, 2, 0), 100)
+		p.offer(1, ether(2, 2, 3), 100)
+		p.run(500 * t1500)
+		longest := int64(0)
+		for _, e := range p.events {
+			if e.Kind == trace.Queue && e.Port == 2 {
+				longest = max(longest, e.A)
+			}
+		}
+		sure := 0
+		for _, a := range p.stations[2].came {
+			if a.frame.Lane == 3 {
+				sure++
+			}
+		}
+		dropped := p.count(trace.Drop, trace.BufferFull)
+		if dropped == 0 || len(p.stations[2].came)+dropped != 200 || p.count(trace.Violation) > 0 {
+			t.Errorf("%v: %d came, %d were dropped; %d violations", kind, len(p.stations[2].came), dropped, p.count(trace.Violation))
+		}
+		if kind == port.NoFlowControl && longest != 10*mtu {
+			t.Errorf("the queue had %d bytes, want %d", longest, 10*mtu)
+		}
+		if kind == port.PriorityPauseFrames && (sure != 100 || longest <= 10*mtu) {
+			t.Errorf("of the lossless priority %d frames came; the queue had %d bytes", sure, longest)
+		}
 	}
 }
 
@@ -330,11 +348,12 @@ func TestQueueEventsAddUp(t *testing.T) {
 
 func TestOutputQueuedMistakes(t *testing.T) {
 	for want, change := range map[string]func(*switchd.OutputQueuedConfig){
-		"for 3 ports":        func(c *switchd.OutputQueuedConfig) { c.Memory = 2 },
-		"must rise":          func(c *switchd.OutputQueuedConfig) { c.Low = c.High + 1 },
-		"sees input buffers": func(c *switchd.OutputQueuedConfig) { c.Point = new(cp.InputMarking) },
-		"the memory must":    func(c *switchd.OutputQueuedConfig) { c.High = c.Memory + 1 },
-		"cannot be negative": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
+		"for 3 ports":            func(c *switchd.OutputQueuedConfig) { c.Memory = 2 },
+		"must rise":              func(c *switchd.OutputQueuedConfig) { c.Low = c.High + 1 },
+		"promises that no frame": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = mtu },
+		"sees input buffers":     func(c *switchd.OutputQueuedConfig) { c.Point = new(cp.InputMarking) },
+		"the memory must":        func(c *switchd.OutputQueuedConfig) { c.High = c.Memory + 1 },
+		"cannot be negative":     func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
 		"flow control credit": func(c *switchd.OutputQueuedConfig) {
 			for i := range c.Ports {
 				c.Ports[i].FlowControl = port.Credits

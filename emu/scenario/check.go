@@ -16,6 +16,7 @@ func (r *resolver) check(top view) {
 	r.checkWall(top)
 	r.checkRates()
 	r.checkFamilies()
+	r.checkLimits()
 	r.checkEndpoints()
 	r.checkSwitches()
 	r.checkPaths()

@@ -89,3 +89,22 @@ func (r *resolver) checkPriorities() {
 		}
 	}
 }
+
+// checkLimits refuses a switch that would drop frames beyond the limit of an output, and
+// whose flow control promises of all of them that none is lost.
+func (r *resolver) checkLimits() {
+	for i := range r.s.Switches {
+		s := &r.s.Switches[i]
+		m := r.machines[s.Name]
+		_, n := m.view.at("output-limit")
+		if s.Kind != "output-queued" || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
+			continue
+		}
+		switch control := r.s.Links[m.links[0]].FlowControl; {
+		case control == "pause":
+			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none", s.Name, s.OutputLimit)
+		case control == "pfc" && s.Lossless == 0xFF:
+			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others", s.Name, s.OutputLimit)
+		}
+	}
+}

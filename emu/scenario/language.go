@@ -234,7 +234,7 @@ func memoryFields() []field {
 		{name: "sharing", shape: word("partitioned", "pooled"), def: "partitioned",
 			doc: "output-queued: whether each input has an equal part of the memory to itself, or all take from one pool."},
 		{name: "output-limit", shape: unlimited(size(1), "none"), def: "none",
-			doc: "output-queued: what may wait for one output; a frame beyond is dropped."},
+			doc: "output-queued: what may wait for one output; a frame beyond is dropped. It holds for frames without flow control: with pfc those of priorities that are not lossless; with pause it is refused."},
 		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},
 			doc: "output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc that is divided among the priorities."},
 		{name: "low", shape: unlimited(size(0), "auto"), def: "auto", also: []string{"low-watermark", "xon"},
