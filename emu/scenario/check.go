@@ -17,6 +17,7 @@ func (r *resolver) check(top view) {
 	r.checkRates()
 	r.checkFamilies()
 	r.checkLimits()
+	r.checkQuanta()
 	r.checkEndpoints()
 	r.checkSwitches()
 	r.checkPaths()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fabemu/wire"
+	"fabemu/wire/port"
 )
 
 // adaptEndpoints takes from endpoints on InfiniBand what only an adapter of Ethernet
@@ -105,6 +106,19 @@ func (r *resolver) checkLimits() {
 			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none", s.Name, s.OutputLimit)
 		case control == "pfc" && s.Lossless == 0xFF:
 			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others", s.Name, s.OutputLimit)
+		}
+	}
+}
+
+// checkQuanta refuses a PAUSE that would be over before it could be said again.
+func (r *resolver) checkQuanta() {
+	told := map[*node]bool{}
+	for i := range r.s.Links {
+		l := &r.s.Links[i]
+		_, n := r.linkView(i).at("quanta")
+		if least := port.LeastQuanta(r.framing()); n != nil && !n.bad && !told[n] && (l.FlowControl == "pause" || l.FlowControl == "pfc") && l.Quanta < least {
+			told[n] = true
+			r.add(n.at, n.path, "a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed", l.Quanta, least)
 		}
 	}
 }

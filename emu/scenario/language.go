@@ -188,7 +188,7 @@ func linkFields() []field {
 		{name: "buffer", shape: buffer(), def: "4 packets", source: "HPL-2002-224, Table I", also: []string{"queue", "buffers"},
 			doc: "Room of each receiver for data, in packets of the largest size that crosses the link, or in bytes; at least one packet, in blocks of 64 bytes of its size on the wire. ACKs have a lane and a room of their own. At most 2048 blocks (128 KiB) are granted in advance."},
 		{name: "quanta", shape: count(1, 65535), def: "65535", also: []string{"pause-time"},
-			doc: "pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached."},
+			doc: "pause, pfc: for how long a frame stops the peer, in units of 512 bit times of the link. It is repeated before that is over, and taken back when the low watermark is reached. At least 142, with framing: wire 143, so that there is time for the longest frame in between."},
 		{name: "resend", shape: duration(1000), def: "262.144us", source: "IBTA Volume 1, 7.9.4: 65 536 symbol times, here of 4 ns (2.5 Gbaud)",
 			doc: "Flow control packets are repeated at this interval at the latest, so that a lost one heals; at least 1ns."},
 	}

@@ -75,11 +75,12 @@ func longestOf(g wire.Framing) unit.Size {
 }
 
 // LeastQuanta returns how many quanta a PAUSE frame must ask for at the least, so that
-// a peer can be kept stopped: as long as the longest frame lasts, which may have begun
-// just before the PAUSE is to be said again.
+// a peer can be kept stopped, and the line has time for other frames: longer than the
+// PAUSE frame lasts and the longest one there is, which may have begun just before the
+// PAUSE is to be said again.
 func LeastQuanta(g wire.Framing) uint16 {
 	const quantum = wire.Quantum / 8
-	return uint16((longestOf(g) + quantum - 1) / quantum)
+	return uint16((longestOf(g)+g.Length(&wire.Frame{Kind: wire.Pause}))/quantum) + 1
 }
 
 func newPausing(c Config) *pausing {

@@ -239,6 +239,26 @@ func TestPauseHoldsWhenTheRateChanges(t *testing.T) {
 	}
 }
 
+// However few quanta there are, the receiver's own frames have their turn between the
+// PAUSE frames, and the sender stands still.
+func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
+	for _, framing := range []wire.Framing{wire.PaperFraming, wire.WireFraming} {
+		c := etherLink(PauseFrames)
+		c.Quanta, c.Framing = LeastQuanta(framing), framing
+		p := newPair(t, c, BufferConfig{Room: 1 << 30})
+		p.back = 9000
+		p.ports[1].Stop(0, 0)
+		p.run(at(1000 * us))
+		// A frame takes 7.2 us and a little, and a PAUSE frame follows each.
+		if n := len(sent(p.seen[1], wire.Data)); n < 130 {
+			t.Errorf("%d frames in 1 ms, between %d PAUSE frames", n, len(sent(p.seen[1], wire.Pause)))
+		}
+		if n := len(p.stored[0]); n > 1 {
+			t.Errorf("%d frames came while paused", n)
+		}
+	}
+}
+
 // A PAUSE that is not said again ends by itself, quanta times 512 bit times after it
 // came, to the picosecond; and it acts at a frame boundary.
 func TestPauseRunsOut(t *testing.T) {
