@@ -142,6 +142,7 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 		return
 	}
 	s.chassis.Apply(now, e)
+	s.wake(now, int(e.Port)) // at another rate the peer is to be told anew for how long it is stopped
 }
 
 // restart loses all that is in the switch. A frame that is on a line is not in it any
@@ -394,8 +395,10 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	}
 	at := now
 	if b := o.block[lane]; b != port.Paused && b != port.Down {
-		// Nothing but these has kept it: to be told the time late costs the line nothing.
-		at = min(now, max(sl.eligible, s.ports[p].Line().Free()))
+		// Nothing but these has kept it: to be told the time late costs the line nothing. A
+		// PAUSE may have come and gone since, while the line was busy.
+		pt := &s.ports[p]
+		at = min(now, max(sl.eligible, pt.Line().Free(), pt.PausedUntil(sl.frame.Lane)))
 	}
 	o.sending = id
 	s.ports[p].StartAt(now, at, &sl.frame, note)

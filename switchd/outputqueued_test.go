@@ -229,6 +229,64 @@ func TestDropsWithoutFlowControl(t *testing.T) {
 	}
 }
 
+// A switch that is told the time late makes up for it, but not for a PAUSE that came and
+// ended in between, while the line was busy.
+func TestLateAfterAPause(t *testing.T) {
+	const us = unit.Time(unit.Microsecond)
+	for _, paused := range []bool{false, true} {
+		sw, err := switchd.NewOutputQueued(outputQueued(3), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sw.Advance(0)
+		for i := range 2 {
+			f := ether(uint32(i+1), 2, 0)
+			sw.Receive(2*us, port.ID(i), port.Arrival{Frame: f, Head: 0, Tail: us, Length: mtu})
+		}
+		sw.Advance(2 * us) // the first begins
+		begun, ok := sw.Poll()
+		if !ok {
+			t.Fatal("nothing was sent")
+		}
+		free := begun.Start.Add(begun.Duration)
+		want := free
+		if paused {
+			came := begun.Start.Add(600 * unit.Nanosecond)
+			sw.Receive(came, 2, port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Quanta: 100}, Length: 64})
+			want = came.Add(5120 * unit.Nanosecond) // 100 quanta of 51.2 ns
+		}
+		sw.Advance(20 * us) // it should have been told at free
+		next, ok := sw.Poll()
+		if !ok || next.Start != want {
+			t.Errorf("paused %v: the next frame starts at %v, want %v; the line was idle at %v", paused, next.Start, want, free)
+		}
+	}
+}
+
+// The rate of a link changes while its sender is stopped: it is told anew at once, for
+// how long.
+func TestPauseIsSaidAgainAtAnotherRate(t *testing.T) {
+	c := outputQueued(3)
+	p := newPlant(t, c)
+	for i := range 2 {
+		p.offer(i, ether(uint32(i+1), 2, 0), 200)
+	}
+	p.run(60 * t1500) // both are stopped
+	at := p.now
+	before := p.count(trace.Start)
+	p.sw.Apply(at, port.Event{Port: 0, Kind: port.RateChange, Rate: tenGig})
+	p.sw.Advance(at)
+	said := 0
+	for _, e := range p.events {
+		if kind, _, _ := trace.FrameOf(e.A); e.Kind == trace.Start && e.At == at && e.Port == 0 && kind == wire.Pause {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("PAUSE was said %d times at %v, want once; %d frames were sent", said, at, p.count(trace.Start)-before)
+	}
+}
+
 // With flow control, a memory without headroom above the watermark is overrun, and
 // that is a violation.
 func TestOverrunIsAViolation(t *testing.T) {
