@@ -281,3 +281,28 @@ func (d *dropLog) Record(e *trace.Event) {
 }
 
 func (d dropLog) countDrops(why trace.Reason) int { return d[why] }
+
+// A PAUSE is said again before it is over, also when the line becomes faster, and its
+// quanta shorter.
+func TestPauseIsRefreshedAtAHigherRate(t *testing.T) {
+	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{})
+	const quanta = port.MaxQuanta // 4.2 ms
+	b.e.Apply(0, port.Event{Kind: port.StormStart})
+	b.step(unit.Time(100_000 * ns))
+	b.e.Apply(b.now, port.Event{Kind: port.RateChange, Rate: 10 * gigabyte})
+	b.step(unit.Time(10_000_000 * ns))
+	over := unit.Never
+	for i, tr := range b.sent {
+		if tr.Due > over {
+			t.Errorf("PAUSE frame %d comes at %v, and that before it was over at %v", i, tr.Due, over)
+		}
+		rate := unit.Rate(gigabyte)
+		if tr.Start >= unit.Time(100_000*ns) {
+			rate *= 10
+		}
+		over = tr.Due.Add(rate.Serialise(quanta * wire.Quantum / 8))
+	}
+	if over < b.now || len(b.sent) < 24 {
+		t.Errorf("%d PAUSE frames in %v; the last is over at %v", len(b.sent), b.now, over)
+	}
+}

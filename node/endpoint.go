@@ -377,6 +377,7 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 	}
 	e.port.Apply(now, ev)
 	e.agenda.Set(lineSlot, now)
+	e.agenda.Set(resendSlot, now) // at a higher rate a PAUSE is over sooner
 }
 
 // Poll takes the next frame for the link.

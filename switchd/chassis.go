@@ -62,6 +62,12 @@ func (c *chassis) touch(p int) {
 	}
 }
 
+// ready returns when an output may begin a frame that is still coming in, so that
+// it does not run dry: it ends no earlier than the frame's tail comes.
+func (c *chassis) ready(output int, tail unit.Time, n unit.Size) unit.Time {
+	return tail - unit.Time(c.ports[output].Line().Serialise(n))
+}
+
 // Apply makes a change from outside.
 func (c *chassis) Apply(now unit.Time, e port.Event) {
 	c.ports[e.Port].Apply(now, e)

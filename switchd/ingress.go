@@ -66,12 +66,6 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	return id
 }
 
-// ready returns when an output may begin a frame that is still coming in, so that
-// it does not run dry: it ends no earlier than the frame's tail comes.
-func (s *Switch) ready(output int, tail unit.Time, n unit.Size) unit.Time {
-	return tail - unit.Time(s.ports[output].Line().Serialise(n))
-}
-
 // release frees the slot of a frame whose tail has left, and owes the credit to
 // the peer.
 func (s *Switch) release(now unit.Time, id int32) {

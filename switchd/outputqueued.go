@@ -214,8 +214,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	eligible := tail.Add(s.delay)
 	if s.cut {
 		// The line must not run dry: the frame ends no earlier than its tail comes.
-		dry := tail - unit.Time(s.ports[out].Line().Serialise(a.Length))
-		eligible = max(head.Add(s.delay), dry)
+		eligible = max(head.Add(s.delay), s.ready(out, tail, a.Length))
 	}
 	s.outputs[out].coming += a.Length
 	id := s.take()
@@ -349,7 +348,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 			a := pt.MaySend(now, &s.slots[head].frame)
 			if tail := s.slots[head].tail; a.Block == port.Open && tail > now {
 				// It is still coming in, and the line may run faster than when it came.
-				if at := tail - unit.Time(pt.Line().Serialise(s.slots[head].length)); at > now {
+				if at := s.ready(p, tail, s.slots[head].length); at > now {
 					a = port.Answer{Block: port.LineBusy, Until: at}
 				}
 			}
@@ -398,7 +397,7 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 		// Nothing but these has kept it: to be told the time late costs the line nothing. A
 		// PAUSE may have come and gone since, while the line was busy.
 		pt := &s.ports[p]
-		at = min(now, max(sl.eligible, pt.Line().Free(), pt.PausedUntil(sl.frame.Lane)))
+		at = min(now, max(sl.eligible, s.ready(p, sl.tail, sl.length), pt.Line().Free(), pt.PausedUntil(sl.frame.Lane)))
 	}
 	o.sending = id
 	s.ports[p].StartAt(now, at, &sl.frame, note)

@@ -53,6 +53,27 @@ func TestCutThroughToAFasterLine(t *testing.T) {
 	}
 }
 
+// The same where the line becomes faster while the frame waits for it.
+func TestCutThroughToALineThatBecomesFaster(t *testing.T) {
+	c := outputQueued(3)
+	c.CutThrough = true
+	c.Ports[0].Rate, c.Ports[1].Rate = tenGig/10, tenGig/10
+	p := newPlant(t, c)
+	p.offer(2, ether(1, 1, 0), 1) // ahead of it: it keeps the line for ten times t1500
+	p.run(5 * t1500)
+	begun := p.now
+	p.offer(0, ether(2, 1, 0), 1)
+	p.run(6 * t1500)
+	faster := port.Event{Port: 1, Kind: port.RateChange, Rate: tenGig}
+	p.sw.Apply(p.now, faster)
+	p.stations[1].port.Apply(p.now, faster)
+	p.run(100 * t1500)
+	want := begun + 10*t1500 + 2*100*ns // the tail comes, and has left at that instant
+	if got := p.stations[1].came; len(got) != 2 || got[1].at != want {
+		t.Errorf("they came %+v, the second is wanted at %v", got, want)
+	}
+}
+
 // Of what waits, the highest priority goes first; a frame that has begun is not
 // interrupted. Within a priority the order is that of arrival.
 func TestStrictPriority(t *testing.T) {
