@@ -1,10 +1,10 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
-
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+
+	"github.com/spf13/cobra"
 )
 
 // changes are what a call changes about scenarios.
@@ -20,17 +20,16 @@ func (x *changes) add(c *cobra.Command) {
 }
 
 // open reads a scenario and changes it; more changes come last.
-func (x *changes) open(name string, more ...string) (*scenario.Scenario, error) {
+func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, error) {
 	var sets []scenario.Set
-	for _, list := range [][]string{x.sets, more} {
-		for _, text := range list {
-			s, err := scenario.ParseSet(text)
-			if err != nil {
-				return nil, err
-			}
-			sets = append(sets, s)
+	for _, text := range x.sets {
+		s, err := scenario.ParseSet(text)
+		if err != nil {
+			return nil, err
 		}
+		sets = append(sets, s)
 	}
+	sets = append(sets, more...)
 	if x.short {
 		return emu.OpenShort(name, sets...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -72,8 +73,9 @@ func checkCommand(status *int) *cobra.Command {
 				}
 				showWarnings(s)
 				v := all[len(all)-1]
-				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %d switches, %d endpoints, %d links, %d flows, %d checks; %v of model time, %v of wall time\n",
-					name, v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks, s.Model.Duration, wallTime(s))
+				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %v of wall time\n", name,
+					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
+					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, wallTime(s))
 			}
 			if asJSON {
 				return writing(printJSON(c.OutOrStdout(), all))

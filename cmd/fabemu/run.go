@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"fabemu/emu"
 	"fabemu/emu/proc"
@@ -80,12 +81,13 @@ The exit status is the worst of all.`,
 
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
-	var sets []string
+	var sets []scenario.Set
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
-		sets = append(sets, "wall.dilation="+f.dilation)
+		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.dilation, As: "--dilation " + f.dilation})
 	}
 	if c.Flags().Changed("seed") {
-		sets = append(sets, fmt.Sprintf("model.seed=%d", f.seed))
+		seed := strconv.FormatUint(f.seed, 10)
+		sets = append(sets, scenario.Set{Path: "model.seed", Value: seed, As: "--seed " + seed})
 	}
 	return f.changes.open(name, sets...)
 }
@@ -104,6 +106,14 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	defer os.Remove(dir) // it stays if something is in it
 
 	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
+	if f.pcap || f.capture.given(c) {
+		if options.Capture, err = f.capture.capture(nil); err != nil {
+			return 0, err
+		}
+	}
+	if err := options.Check(); err != nil {
+		return 0, err
+	}
 	if f.dry {
 		if err := emu.Dry(s, options); err != nil {
 			return 0, failure{err}
@@ -133,14 +143,12 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			}
 		}()
 	}
-	if f.pcap || f.capture.given(c) {
+	if options.Capture != nil {
 		file, failed := os.Create(filepath.Join(dir, report.CaptureFile))
 		if failed != nil {
 			return 0, failure{failed}
 		}
-		if options.Capture, err = f.capture.capture(file); err != nil {
-			return 0, errors.Join(err, file.Close(), os.Remove(file.Name()))
-		}
+		options.Capture.To = file
 		defer func() {
 			if info, e := file.Stat(); err != nil && e == nil && info.Size() == 0 {
 				os.Remove(file.Name()) // it was not begun

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fabemu/emu/terminal"
 )
 
 // Grade says what a finding means for a run.
@@ -98,14 +100,14 @@ func (j *judgement) timing() {
 
 	stalls, g := "none in "+span(floor.WatchedNs), Good
 	if floor.Stalls > 0 {
-		stalls = fmt.Sprintf("%s of more than 5 ms in %s, the longest gap %s", count(floor.Stalls, "stall"), span(floor.WatchedNs), span(floor.GapMaxNs))
+		stalls = fmt.Sprintf("%s of more than 5 ms in %s, the longest gap %s", terminal.Count(floor.Stalls, "stall"), span(floor.WatchedNs), span(floor.GapMaxNs))
 		g = grade(float64(floor.StalledNs)/float64(max(1, floor.WatchedNs)), 0, 0.1)
 	}
 	j.add("stalls", stalls, g, "nobody can use the processor in this time: end other work, or ask whoever runs the host")
 
 	load, cores := j.f.Load, float64(j.f.System.Cores)
 	g = grade(load.Foreign, foreignGood, cores-1)
-	j.add("other load", fmt.Sprintf("%.2f of %s busy with other work", load.Foreign, count(j.f.System.Cores, "processor")),
+	j.add("other load", fmt.Sprintf("%.2f of %s busy with other work", load.Foreign, terminal.Count(j.f.System.Cores, "processor")),
 		g, "a run wants a processor for itself, all the time: end other work")
 	if load.Stolen > 0 || j.f.System.Hypervisor != "" {
 		j.add("stolen time", fmt.Sprintf("%s of a processor taken by the hypervisor", Percent(load.Stolen)),
@@ -326,12 +328,4 @@ func thousands(v float64) string {
 		return fmt.Sprintf("%.2f million", v/1e6)
 	}
 	return fmt.Sprintf("%.0f 000", v/1e3)
-}
-
-// count prints a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

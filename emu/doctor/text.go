@@ -40,9 +40,9 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 	p.Line("")
 	switch {
 	case n[Bad] > 0:
-		p.Line("%s", p.Paint(terminal.Red, fmt.Sprintf("%s, %s", count(n[Bad], "thing")+" in the way of runs", count(n[Warning], "warning"))))
+		p.Line("%s", p.Paint(terminal.Red, fmt.Sprintf("%s, %s", terminal.Count(n[Bad], "thing")+" in the way of runs", terminal.Count(n[Warning], "warning"))))
 	case n[Warning] > 0:
-		p.Line("%s", p.Paint(terminal.Yellow, count(n[Warning], "warning")+", nothing in the way of runs"))
+		p.Line("%s", p.Paint(terminal.Yellow, terminal.Count(n[Warning], "warning")+", nothing in the way of runs"))
 	default:
 		p.Line("%s", p.Paint(terminal.Green, "All is well"))
 	}

@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"io"
 	"strings"
+
+	"fabemu/emu/terminal"
 )
 
 // PageFile is a report for browsers: one file that opens offline.
@@ -60,7 +62,7 @@ func Drawing(svg []byte, shows string) template.HTML {
 
 // Machines makes a table of the computer.
 func (m Machine) table() template.HTML {
-	return Table([]string{"", ""}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", count(int64(m.CPUs), "core")}, {"Go", m.Go}})
+	return Table([]string{"", ""}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
 }
 
 // MachineSection is the part of a page about the computer.

@@ -333,12 +333,12 @@ func (t *page) verdict(r *Result) {
 	if p.LateShare.Known() {
 		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
-	t.Line("  losses  %s lost, %s refused, %s", count(v.LostDatagrams, "datagram"), count(v.Refused, "stranger"), count(v.Violations, "violation"))
+	t.Line("  losses  %s lost, %s refused, %s", terminal.Count(v.LostDatagrams, "datagram"), terminal.Count(v.Refused, "stranger"), terminal.Count(v.Violations, "violation"))
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.Line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", count(v.Stalls, "stall"), short(v.StalledUs), count(v.GCCycles, "collection"), short(v.ForeignCPUs))
+		t.Line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}
 }
 

@@ -141,9 +141,9 @@ const (
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams > 0:
-		return Void, fmt.Sprintf("the kernel lost %s: no figure stands", count(f.LostDatagrams, "datagram"))
+		return Void, fmt.Sprintf("the kernel lost %s: no figure stands", terminal.Count(f.LostDatagrams, "datagram"))
 	case f.Pace.Early > 0:
-		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands", count(f.Pace.Early, "frame"))
+		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands", terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
 	case f.Verify == "differs" && f.Order.LateFrames == 0:
@@ -153,7 +153,7 @@ func Judge(f Figures) (Level, string) {
 	}
 	order, orderKept := judgeOrder(f.Order)
 	if f.Overruns > 0 {
-		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount", order, count(f.Overruns, "frame"))
+		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount", order, terminal.Count(f.Overruns, "frame"))
 	}
 	pace, faithfulPaced, exactPaced := judgePace(f.Pace)
 	none := f.Order.LateFrames == 0
@@ -174,7 +174,7 @@ func judgeOrder(o Order) (words string, kept bool) {
 	if o.LateFrames == 0 {
 		return "no frame was late", true
 	}
-	words = count(o.LateFrames, "frame") + " came late"
+	words = terminal.Count(o.LateFrames, "frame") + " came late"
 	if o.LateFrames == 1 {
 		words = "one frame came late"
 	}
@@ -212,13 +212,6 @@ func judgePace(p Pace) (words string, faithful, exact bool) {
 		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(p99), 2)))
 	}
 	return strings.Join(short, ", "), faithful, false
-}
-
-func count(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func times(n int64) string {

@@ -1,6 +1,8 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // leftOut is what is not run because a --set ends the run before it.
 type leftOut struct {
@@ -18,7 +20,7 @@ func bySet(n *node) string {
 	if n == nil || n.at.set == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (--set %v)", n.at.set)
+	return " (" + n.at.set.said() + ")"
 }
 
 // reportLeft says what is not run because a --set cuts the run short.

@@ -103,7 +103,7 @@ func (r *reports) entry(at place, path, message string) (e Error, first bool) {
 	switch {
 	case at.set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
-		e.Excerpt = "--set " + at.set.String()
+		e.Excerpt = at.set.said()
 	case at.line > 0:
 		e.Excerpt = r.excerpt(at.line, at.column)
 	}

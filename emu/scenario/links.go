@@ -101,7 +101,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 func inLine(at place) string {
 	switch {
 	case at.set != nil:
-		return " by --set " + at.set.String()
+		return " by " + at.set.said()
 	case at.line > 0:
 		return " in line " + itoa(at.line)
 	}

@@ -11,10 +11,19 @@ import (
 type Set struct {
 	Path  string // as in the file: "defaults.link.buffer"; in lists by name: "links.trunk.rate"
 	Value string // as in the file: "8 packets"
+	As    string // how the user has said it, for messages: "--dilation 50"; empty: as --set
 }
 
 // String prints s as ParseSet reads it.
 func (s Set) String() string { return s.Path + "=" + s.Value }
+
+// said is s as the user has said it.
+func (s Set) said() string {
+	if s.As != "" {
+		return s.As
+	}
+	return "--set " + s.String()
+}
 
 // ParseSet reads PATH=VALUE. Whether the path exists and the value is right is
 // for Load to say, which knows the file.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,4 +48,15 @@ func Shorten(s string, columns int) string {
 		return cut[:i] + "..."
 	}
 	return string(r[:columns-3]) + "..."
+}
+
+// Count prints a number of things: "1 frame", "2 frames", "2 switches".
+func Count[N int | int64](n N, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "ch"):
+		thing += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

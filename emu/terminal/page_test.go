@@ -43,6 +43,9 @@ func TestPage(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+	if got := Count(1, "switch") + ", " + Count(0, "frame") + ", " + Count(int64(2), "switch"); got != "1 switch, 0 frames, 2 switches" {
+		t.Error(got)
+	}
 	if got := Left("é", 3) + Right("é", 3); got != "é    é" {
 		t.Errorf("%q", got)
 	}

@@ -60,7 +60,7 @@ wire/unit, wire/link < emu/doctor
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, the headroom of ports and the ranges of
 # traffic, and each flow must have a path. What is misspelt is told what was meant.
-NONE < emu/spelling < emu/scenarios, emu/scenario, emu/metrics, emu/reproduce
+NONE < emu/spelling < emu/scenarios, emu/scenario, emu/metrics, emu/reproduce, cmd/fabemu
 NONE < emu/terminal < emu/doctor, emu/report, emu/reproduce, cmd/fabemu
 NONE < emu/topo/paths, emu/plot
 wire/unit < emu/fluid
