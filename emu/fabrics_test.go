@@ -343,7 +343,7 @@ func randomFabric(seed uint64) string {
 				line("  - {at: %s, endpoint: E%d, pause-storm: \"on\"}\n  - {at: %s, endpoint: E%d, pause-storm: \"off\"}", us(0, stop), e, us(stop, over), e)
 			}
 		case 4:
-			line("  - {at: %s, switch: S%d, restart: %s}", us(0, stop), below(switches), us(0, 100))
+			line("  - {at: %s, switch: S%d, restart: %s}", us(0, stop), below(switches), us(1, 100))
 		}
 	}
 	text := b.String()

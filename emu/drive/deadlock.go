@@ -210,7 +210,7 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 // whether nothing else can happen.
 func (o *order) watch(t unit.Time) (over bool, err error) {
 	w := o.watcher
-	w.next = t.Add(w.Every)
+	o.now, w.next = t, t.Add(w.Every)
 	o.agenda.Set(o.watchSlot(), w.next)
 	now := t
 	if o.tell != nil {

@@ -167,3 +167,21 @@ func TestDeadlockDoesNotEndWhatCanGoOn(t *testing.T) {
 		t.Errorf("a deadlock that ends at 15 us: found %+v, ended at %v; want one, and the whole run", f.Watch.Found, f.Watch.Ended)
 	}
 }
+
+// On the wall clock the run has come as far as where it was ended, and its pace is that.
+func TestDeadlockOnTheWallClock(t *testing.T) {
+	us := unit.Microsecond
+	stuck := []port.Wait{clockwise(port.NoCredit, 0)}
+	f, _ := ringOf(stuck, stuck, stuck)
+	f.Watch.Idle = 20 * us
+	w := pipes(f, 1)
+	clock := int64(0)
+	w.Clock = func() int64 { clock += 10; return clock }
+	timing, err := w.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := unit.Time(20 * us); f.Watch.Ended != want || timing.Reached != want || timing.Wall < 20_000 || timing.Wall > 21_000 {
+		t.Errorf("ended at %v, reached %v after %d ns; want %v", f.Watch.Ended, timing.Reached, timing.Wall, want)
+	}
+}
