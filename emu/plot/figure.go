@@ -194,7 +194,8 @@ func (f *Figure) frame() *plot.Plot {
 	return p
 }
 
-// curve adds a curve and its line in the legend. What has no point has neither.
+// curve adds a curve and its line in the legend. What has no point has neither, and
+// what has no name no such line.
 func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer
@@ -220,7 +221,7 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 			}
 		}
 	}
-	if sample != nil {
+	if sample != nil && c.Name != "" {
 		l.add(c.Name, sample...)
 	}
 	return nil

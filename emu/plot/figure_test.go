@@ -158,3 +158,18 @@ func TestFiguresOfLittle(t *testing.T) {
 		})
 	}
 }
+
+// A curve without a name has no line in the legend.
+func TestCurveWithoutAName(t *testing.T) {
+	size := func(name string) (n int) {
+		var out bytes.Buffer
+		f := Figure{Curves: []Curve{{Name: name, X: []float64{0, 1}, Y: []float64{1, 2}}}}
+		if err := f.SVG(&out); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(out.String(), "<path")
+	}
+	if unnamed, named := size(""), size("a"); unnamed != named-1 {
+		t.Errorf("%d strokes without a name, %d with one", unnamed, named)
+	}
+}
