@@ -1,11 +1,13 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"fabemu/emu/compare"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -207,6 +209,58 @@ func TestOverrunOfALateFrame(t *testing.T) {
 		got := []any{level, out.Verdict.Violations, out.Violations[0].Reason, out.Drops[0].Reason}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v: %v (%s), want %v", c, got, reason, want)
+		}
+	}
+}
+
+// What is lost is told with its place, in the text, the page and the JSON alike; and the
+// page of a fabric of Ethernet has its quantities in bytes, and none that there is not.
+func TestReportOfDrops(t *testing.T) {
+	dir := t.TempDir()
+	r := onVirtualClock(t, ofEthernet(t, "ethernet/incast-drops"))
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := report.WriteText(&text, r.Result, false); err != nil {
+		t.Fatal(err)
+	}
+	sum := int64(0)
+	for i, l := range r.Losses {
+		sum += l.Count
+		if l.Machine != "S" || l.Link != fmt.Sprintf("N%d-S", i+1) || l.Reason != trace.BufferFull.String() {
+			t.Errorf("%+v", l)
+		}
+	}
+	if len(r.Losses) != 16 || len(r.Drops) != 1 || sum != r.Drops[0].Count {
+		t.Errorf("%d frames lost at %d places, %+v in all", sum, len(r.Losses), r.Drops)
+	}
+	d, err := report.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := report.WriteHTML(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"at S, from N1-S", "mean occupancy (KB)", "mean queue of an output (KB)"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(page.String(), "limit of the rate limiter (MB/s)") {
+		t.Error("the page draws rate limits where no flow has one")
+	}
+	if want := fmt.Sprintf("%d  at S, from N1-S           buffer-full", r.Losses[0].Count); !strings.Contains(text.String(), want) {
+		t.Errorf("the report does not say %q:\n%s", want, text.String())
+	}
+	c, err := compare.Dirs(dir, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Series {
+		if want := map[string]string{"buffer.occupancy": "bytes", "link.queue": "bytes"}[s.Kind]; want != "" && s.Unit != want {
+			t.Errorf("%s of %s is compared in %q", s.Kind, s.Name, s.Unit)
 		}
 	}
 }

@@ -106,6 +106,11 @@ func (r *run) excuse(out *report.Result, f *report.Figures) {
 			v.Reason = timingOverrun
 		}
 	}
+	for i := range out.Losses {
+		if l := &out.Losses[i]; l.Reason == trace.Overrun.String() && keeps[l.Machine] {
+			l.Reason = timingOverrun
+		}
+	}
 	for i := range out.Drops {
 		d := &out.Drops[i]
 		if d.Reason != trace.Overrun.String() {

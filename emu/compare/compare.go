@@ -99,6 +99,11 @@ func Dirs(a, b string) (*Comparison, error) {
 	c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 	c.checks(da.Checks, db.Checks)
 	c.series(da.Series, db.Series)
+	for i := range c.Series {
+		if s := &c.Series[i]; s.Kind == metrics.BufferOccupancy && da.InBytes() {
+			s.Unit = "bytes"
+		}
+	}
 	var err error
 	c.Log, err = logs(a, b)
 	return c, err
@@ -253,12 +258,14 @@ func at(s *metrics.Series, t unit.Time) float64 {
 // unitOf returns the unit of the values of a kind of series (metrics.Series).
 func unitOf(kind string) string {
 	switch kind {
-	case "link.rate", "group.rate", "flow.rate", "flow.limit":
+	case "link.rate", "group.rate", "flow.rate", "flow.limit", "flow.target":
 		return "B/s"
 	case "link.utilisation", "group.utilisation", "flow.utilisation":
 		return "of the capacity"
 	case "buffer.occupancy":
 		return "blocks"
+	case "link.queue":
+		return "bytes"
 	default:
 		return ""
 	}

@@ -68,6 +68,7 @@ type Collector struct {
 	causes   []causes // by port
 	flows    []flowState
 	drops    [reasons]int64
+	losses   map[loss]int64 // the same by place
 
 	edges     []unit.Time
 	cur       int     // edges[cur] is lo
@@ -117,7 +118,7 @@ type Interval struct{ From, To unit.Time }
 // names a figure that f does not have, or when the run is too long for its
 // window.
 func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
-	c := &Collector{fabric: f, scenario: s, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
+	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
 	var wrong []error
 	for i := range s.Expect {
 		m, err := c.objects.compile(s.Expect[i].Metric)
@@ -382,6 +383,7 @@ func (c *Collector) rare(e *trace.Event) {
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++
+		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok {
 			c.now[at+flowDrops]++

@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"cmp"
+	"slices"
+
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
 	"fabemu/wire"
@@ -94,6 +97,33 @@ func (c *Collector) FrameHops() int64 {
 // Drops returns how many frames were discarded, for each trace.Reason of which
 // there were any, in the order of the reasons.
 func (c *Collector) Drops() []ReasonCount { return ReasonCounts(&c.drops) }
+
+// loss is a kind of drop: where, and why.
+type loss struct {
+	machine int32
+	port    uint16
+	reason  trace.Reason
+}
+
+// Loss is how many frames were discarded at a place for a reason.
+type Loss struct {
+	Machine int
+	Port    port.ID // by which they had come; of an endpoint's own packets the only one
+	Reason  trace.Reason
+	Count   int64
+}
+
+// Losses returns Drops by place: in the order of the machines, their ports, the reasons.
+func (c *Collector) Losses() []Loss {
+	var all []Loss
+	for l, n := range c.losses {
+		all = append(all, Loss{int(l.machine), port.ID(l.port), l.reason, n})
+	}
+	slices.SortFunc(all, func(a, b Loss) int {
+		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}
 
 // ReasonCount is how often something happened for a reason.
 type ReasonCount struct {

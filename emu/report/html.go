@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fabemu/emu/metrics"
@@ -37,12 +38,17 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		rates.Parts = append(rates.Parts, phaseTable(r))
 	}
 	p.Sections = append(p.Sections, rates)
+	occupancy, scale := "mean occupancy (blocks of 64 bytes)", 1.
+	if r.InBytes() {
+		occupancy, scale = "mean occupancy (KB)", 1e-3
+	}
 	for _, x := range []struct {
 		title, kind, label string
 		scale              float64
 	}{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter (MB/s)", 1e-6},
-		{"Buffers", metrics.BufferOccupancy, "mean occupancy (credit blocks; on Ethernet bytes)", 1},
+		{"Buffers", metrics.BufferOccupancy, occupancy, scale},
+		{"Queues", metrics.LinkQueue, "mean queue of an output (KB)", 1e-3},
 		{"Pace", "pace", "departures later than 5 % of a packet time (%)", 100},
 	} {
 		f := r.seriesFigure(d.Series, x.title, x.kind, x.label, x.scale)
@@ -61,6 +67,14 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		flows = append(flows, []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames), fmt.Sprint(f.Marked)})
 	}
 	p.Sections = append(p.Sections, Section{Title: "Flows", Parts: []template.HTML{Table([]string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
+	if len(r.Losses) > 0 {
+		rows := [][]string{}
+		for i := range r.Losses {
+			l := &r.Losses[i]
+			rows = append(rows, []string{l.place(), l.Reason, fmt.Sprint(l.Count)})
+		}
+		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table([]string{"where", "why", "how many"}, rows)}})
+	}
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
 	if len(r.Warnings) > 0 {
 		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: strings.Join(r.Warnings, " ")})
@@ -146,7 +160,7 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 	first := map[string]bool{} // groups of which one is there
 	left := 0
 	for _, s := range series {
-		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind == metrics.BufferOccupancy && quiet(s.Values) {
+		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
 			continue
 		}
 		if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
@@ -170,6 +184,12 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		return nil
 	}
 	return f
+}
+
+// InBytes reports whether the occupancy of buffers is in bytes, as on Ethernet, not in
+// blocks of credit.
+func (r *Result) InBytes() bool {
+	return slices.ContainsFunc(r.Buffers, func(b Buffer) bool { return !b.MeanBlocks.Known() })
 }
 
 func (r *Result) groupOf(flow string) string {

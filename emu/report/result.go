@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/terminal"
 	"fabemu/emu/topo"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -61,7 +62,8 @@ type Result struct {
 	Links       []Link      `json:"links"`
 	Buffers     []Buffer    `json:"buffers"`
 	Drops       []Count     `json:"drops"`
-	Violations  []Violation `json:"violations"` // the first ones; verdict.violations counts all
+	Losses      []Loss      `json:"losses,omitempty"` // drops by the place where they happened
+	Violations  []Violation `json:"violations"`       // the first ones; verdict.violations counts all
 	Deadlocks   []Deadlock  `json:"deadlocks,omitempty"`
 	EndedPs     int64       `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
 	Machine     Machine     `json:"machine"`
@@ -219,6 +221,14 @@ type Link struct {
 	Stalled     []Stall `json:"stalled"`
 }
 
+// Loss is how many frames a machine has discarded, for a reason.
+type Loss struct {
+	Machine string `json:"machine"`
+	Link    string `json:"link,omitempty"` // by which they had come; empty: they had not left their source
+	Reason  string `json:"reason"`
+	Count   int64  `json:"count"`
+}
+
 // Buffer is how full the data lane of a switch's receive buffer was.
 type Buffer struct {
 	Machine    string `json:"machine"`
@@ -278,6 +288,7 @@ func New(c *metrics.Collector) *Result {
 		Links:       linksOf(c),
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
+		Losses:      lossesOf(c),
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
 		FrameHops:   c.FrameHops(),
@@ -438,6 +449,20 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		}
 	}
 	return buffers
+}
+
+func lossesOf(c *metrics.Collector) (losses []Loss) {
+	f := c.Fabric()
+	for _, l := range c.Losses() {
+		m := &f.Machines[l.Machine]
+		out := Loss{Machine: m.Name, Reason: l.Reason.String(), Count: l.Count}
+		if l.Reason != trace.EgressFull { // those were still at their source
+			end := m.Ports[l.Port]
+			out.Link = metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End})
+		}
+		losses = append(losses, out)
+	}
+	return losses
 }
 
 func counts(in []metrics.ReasonCount) []Count {

@@ -342,6 +342,17 @@ func (t *page) verdict(r *Result) {
 	}
 }
 
+// lossesShown is how many places are named at which frames were dropped.
+const lossesShown = 8
+
+// place says where frames were dropped.
+func (l *Loss) place() string {
+	if l.Link == "" {
+		return "at " + l.Machine
+	}
+	return "at " + l.Machine + ", from " + l.Link
+}
+
 func (t *page) end(r *Result) {
 	if len(r.Violations) > 0 {
 		t.Line("")
@@ -352,6 +363,21 @@ func (t *page) end(r *Result) {
 				break
 			}
 			t.Line("  %v  %s, %s: %s (%d)", unit.Time(v.AtPs), v.Machine, v.Port, v.Reason, v.Figure)
+		}
+	}
+	if len(r.Losses) > 0 {
+		t.Line("")
+		t.Line("Frames that were dropped")
+		left := int64(0)
+		for i := range r.Losses {
+			if l := &r.Losses[i]; i < lossesShown {
+				t.Line("  %10d  %-24s  %s", l.Count, l.place(), l.Reason)
+			} else {
+				left += l.Count
+			}
+		}
+		if left > 0 {
+			t.Line("  %10d  elsewhere", left)
 		}
 	}
 	for _, d := range r.Deadlocks {
