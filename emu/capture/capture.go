@@ -188,7 +188,7 @@ func (c *Capture) Received(path int, a *port.Arrival, now unit.Time, wall int64)
 // Record takes an event of a machine.
 func (c *Capture) Record(e *trace.Event) {
 	switch e.Kind {
-	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation:
+	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Control:
 	default:
 		return
 	}
@@ -353,11 +353,23 @@ func (c *Capture) comment(e *trace.Event) {
 		c.note = fmt.Appendf(c.note[:0], "dropped: %v", trace.Reason(e.A))
 	case trace.Violation:
 		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", trace.Reason(e.A), e.B)
+	case trace.Control:
+		c.note = append(c.note[:0], port.EventKind(e.A).String()...)
+		if e.B > 0 {
+			c.note = fmt.Appendf(c.note, " %v", unit.Rate(e.B))
+		}
 	default:
 		return
 	}
 	at := c.state.port(e.Machine, e.Port)
 	if at < 0 || !c.captures(at) {
+		return
+	}
+	if e.Kind == trace.Control {
+		if c.options.Flows != nil {
+			return
+		}
+		c.hold(e, at).say(c.note)
 		return
 	}
 	for i := range slices.Backward(c.held) {
@@ -374,12 +386,18 @@ func (c *Capture) comment(e *trace.Event) {
 		return
 	}
 	// The frame came in an instant before.
+	c.hold(e, at).say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+}
+
+// hold adds an empty record to the current instant: an event of a port that is not one
+// of a frame.
+func (c *Capture) hold(e *trace.Event, at int) *packet {
 	c.held = append(c.held, packet{})
 	h := &c.held[len(c.held)-1]
 	h.kind, h.now, h.port, h.path = event, e.At, at, int32(at)
 	h.event = *e
 	h.iface = c.id(at, c.options.Ports[at].Ethernet)
-	h.say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+	return h
 }
 
 // stamp returns the time stamp of an instant, given in both times.

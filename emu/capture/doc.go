@@ -25,6 +25,8 @@
 //	                        trigger, and the buffer that the frame stood in
 //	late 1.3us              wall time after its instant at which a frame left
 //	dropped: no-route       with what was violated, if anything was
+//	link-down               on a record without a frame: what became of the port, as
+//	                        rate-change, link-up, restart, storm-start
 //
 // The verdict of a run stands in the comment of the section, where the file can be
 // written to after its end, and in the statistics of the first interface.

@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fabemu/emu/capture/pcapng"
 	"fabemu/wire"
@@ -42,6 +43,8 @@ type Checker struct {
 	lanes     map[lane]*account
 	sequences map[sequence]uint32
 	pauses    map[where]*pause
+	rates     map[where]unit.Rate // of links whose rate has changed
+	begun     map[where]uint16    // incarnations of ports, where frames were carried
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -49,6 +52,7 @@ func NewChecker() *Checker {
 	return &Checker{
 		Found: map[Kind]int{}, Checked: map[Kind]int{},
 		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
+		rates: map[where]unit.Rate{}, begun: map[where]uint16{},
 	}
 }
 
@@ -117,6 +121,10 @@ func (c *Checker) Check(p *Packet) []Problem {
 		}
 	}
 	at, out, known := place(p)
+	if p.Other == emptyRecord {
+		c.changed(p, at)
+		return c.problems
+	}
 	if known {
 		c.sequence(p, at)
 		switch f := &p.Frame; {
@@ -148,6 +156,11 @@ func place(p *Packet) (at where, out, known bool) {
 // sequence checks that nothing is missing in front of a packet.
 func (c *Checker) sequence(p *Packet, at where) {
 	if p.Carried {
+		if c.begun[at] != p.Trailer.Incarnation { // its link was down: nobody is paused
+			c.begun[at] = p.Trailer.Incarnation
+			delete(c.pauses, at)
+			delete(c.pauses, at.peer())
+		}
 		s := sequence{where: at, direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
 		last, seen := c.sequences[s]
 		if seen {
@@ -245,6 +258,21 @@ func instant(p *Packet, out bool) int64 {
 	return p.Time * 1000
 }
 
+// changed takes in an event of a port. With a link that goes down or comes up a pause is
+// over, and the quanta of the next one are counted in bits of the rate that it has then.
+func (c *Checker) changed(p *Packet, at where) {
+	what, figure, _ := strings.Cut(p.Comment, " ")
+	switch what {
+	case "link-down", "link-up", "restart":
+		delete(c.pauses, at)
+	case "rate-change":
+		delete(c.pauses, at)
+		if rate, err := unit.ParseRate(figure); err == nil {
+			c.rates[at] = rate
+		}
+	}
+}
+
 // paused takes in a PAUSE or PFC frame.
 func (c *Checker) paused(p *Packet, at where, out bool) {
 	if p.Carried {
@@ -259,7 +287,10 @@ func (c *Checker) paused(p *Packet, at where, out bool) {
 		c.pauses[at] = s
 	}
 	f := &p.Frame
-	rate := unit.Rate(p.Speed)
+	rate, changed := c.rates[at]
+	if !changed {
+		rate = unit.Rate(p.Speed)
+	}
 	if p.Carried && p.Trailer.Duration > 0 {
 		rate = unit.Rate(float64(p.Trailer.Length) * 8e12 / float64(p.Trailer.Duration))
 	}

@@ -36,6 +36,10 @@ type Packet struct {
 	BadSum string // the checksums that are wrong
 }
 
+// emptyRecord is what a capture of a run has for what is not a frame: a frame that was
+// dropped later, or an event of the port. Its comment says which.
+const emptyRecord = "an empty record"
+
 // A Decoder makes packets of what a capture holds. Its zero value is ready.
 type Decoder struct {
 	n   int
@@ -57,6 +61,10 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		fcs := i.FCS
 		if p.FCS > 0 {
 			fcs = p.FCS
+		}
+		if p.Length == 0 {
+			out.Other = emptyRecord
+			break
 		}
 		d.ethernet(&out, p.Data, p.Length, fcs)
 	case pcapng.LinuxCooked:
@@ -104,7 +112,7 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 			size = max(length, 0)
 		}
 		if size == 0 {
-			out.Other = "an empty record"
+			out.Other = emptyRecord
 			return
 		}
 		d.frame(out, wire.DataPacket, b[:min(len(b), size)], size)

@@ -20,7 +20,7 @@
 //
 // # Limitations
 //
-// What a filter has left out looks like a gap. Pauses are reckoned with the rate
-// of the interface, or of the last frame in trailers, which is wrong for a link
-// whose rate has changed in the meantime. Fragments of IP are not put together.
+// What a filter has left out looks like a gap. Pauses are reckoned with the rate of the
+// interface, or with that of the last change that the capture of a run notes; in trailers,
+// with that of the frame. Fragments of IP are not put together.
 package dump

@@ -15,6 +15,8 @@ func (p *Packet) Append(b []byte, flows map[uint32]string) []byte {
 	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
 	where, what := p.Port, "seen"
 	switch {
+	case p.Other == emptyRecord:
+		what = "event"
 	case p.Carried:
 		where = fmt.Sprintf("run %08x port %d", p.Trailer.Run, p.Trailer.Port)
 		what = "start"
@@ -35,6 +37,8 @@ func (p *Packet) Append(b []byte, flows map[uint32]string) []byte {
 		b = p.appendHeaders(b)
 	case p.Err != nil:
 		b = fmt.Appendf(b, "unreadable: %v", p.Err)
+	case p.Other == emptyRecord:
+		b = append(b, "no frame"...)
 	default:
 		b = append(append(b, "other: "...), p.Other...)
 	}
