@@ -387,6 +387,7 @@ func (c *Collector) rare(e *trace.Event) {
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok {
 			c.now[at+flowDrops]++
+			c.flows[e.Flow-firstQP].lose(e.PSN)
 		}
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++

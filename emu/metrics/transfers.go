@@ -14,19 +14,34 @@ type Transfer struct {
 	Arrived unit.Time // at the source
 	Ended   unit.Time // at the destination
 	Bytes   int64     // of payload
-	Missing int64     // packets of the flow that were lost since the transfer before; 0: it is whole
+	Missing int64     // of its packets, those that were lost on the way; 0: it is whole
 }
 
 // Completion returns how long the transfer took, from its arrival at the source to the
 // delivery of its last byte.
 func (t *Transfer) Completion() unit.Duration { return t.Ended.Sub(t.Arrived) }
 
+// lose notes that a packet was dropped on its way: one of the first transfer that ends
+// with it or behind it.
+func (f *flowState) lose(psn uint32) {
+	const mask = 1<<24 - 1
+	for i := range f.begun {
+		if t := &f.begun[i]; (t.PSN-psn)&mask <= mask/2 {
+			t.Missing++
+			return
+		}
+	}
+}
+
 // end ends the transfer that e names. Those that began before it and have not ended have
 // lost their last packet, and never will.
 func (f *flowState) end(e *trace.Event) {
 	for i := range f.begun {
 		if t := f.begun[i]; t.PSN == e.PSN {
-			t.Ended, t.Missing = e.At, e.A
+			// The destination knows only what is missing since the transfer before that has
+			// ended: part of it may be of one that never will. Where it misses nothing, what
+			// was dropped has come again.
+			t.Ended, t.Missing = e.At, min(t.Missing, e.A)
 			f.ended = append(f.ended, t)
 			f.begun = append(f.begun[:0], f.begun[i+1:]...)
 			return

@@ -28,13 +28,18 @@ func TestTransfers(t *testing.T) {
 	begin(10*us, 10*us, 0, 8) // loses its last packet
 	begin(10*us, 10*us, 0, 9)
 	begin(10*us, 10*us, 0, 12)
+	begin(10*us, 10*us, 0, 14)
+	for _, psn := range []uint32{8, 10, 11} {
+		p.record(trace.Event{At: 12 * us, Machine: int32(f.Flows[0].Dst), Kind: trace.Drop, Flow: f.Flows[0].QP, PSN: psn, A: int64(trace.BufferFull)})
+	}
 	end(14*us, 1, 7, 0)
-	end(20*us, 0, 9, 3)  // is not whole
+	end(20*us, 0, 9, 1)  // what is missing is of the one before: it is whole
 	end(21*us, 0, 77, 0) // never began
-	end(22*us, 0, 12, 0)
+	end(21*us, 0, 12, 2) // is not whole
+	end(22*us, 0, 14, 0)
 	p.record(trace.Event{At: unit.Time(s.Model.Duration), Kind: trace.FlowStop})
 
-	want := []Transfer{{2, 1 * us, 4 * us, 5000, 0}, {5, 1 * us, 9 * us, 5000, 0}, {9, 10 * us, 20 * us, 5000, 3}, {12, 10 * us, 22 * us, 5000, 0}}
+	want := []Transfer{{2, 1 * us, 4 * us, 5000, 0}, {5, 1 * us, 9 * us, 5000, 0}, {9, 10 * us, 20 * us, 5000, 0}, {12, 10 * us, 21 * us, 5000, 2}, {14, 10 * us, 22 * us, 5000, 0}}
 	got := p.c.Transfers(0)
 	if len(got) != len(want) {
 		t.Fatalf("%+v, want %+v", got, want)
@@ -50,15 +55,15 @@ func TestTransfers(t *testing.T) {
 		from, to   unit.Time
 		want       float64
 	}{
-		{one + ".transfers", 0, 30 * us, 3},
+		{one + ".transfers", 0, 30 * us, 4},
 		{one + ".transfers", 4 * us, 9 * us, 1},
 		{one + ".completion.mean", 0, 10 * us, 5.5e-6},
 		{one + ".completion.max", 0, 30 * us, 12e-6},
 		{one + ".completion.mean", 10 * us, 12 * us, math.NaN()},
 		{one + ".completion.max", 10 * us, 12 * us, math.NaN()},
 		{other + ".completion.mean", 0, 30 * us, 12e-6},
-		{group + ".transfers", 0, 30 * us, 4},
-		{group + ".completion.mean", 0, 30 * us, (3 + 8 + 12 + 12) * 1e-6 / 4},
+		{group + ".transfers", 0, 30 * us, 5},
+		{group + ".completion.mean", 0, 30 * us, (3 + 8 + 10 + 12 + 12) * 1e-6 / 5},
 	} {
 		near(t, c.expression, over(t, p.c, c.expression, c.from, c.to), c.want)
 	}
