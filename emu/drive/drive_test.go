@@ -239,3 +239,36 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// distant is a player whose frames are long under way.
+type distant struct{ player }
+
+func (d *distant) Poll() (port.Transmission, bool) {
+	t, ok := d.player.Poll()
+	t.Due = t.Start.Add(100 * unit.Microsecond)
+	return t, ok
+}
+
+// On a long link many frames are under way. A loop that never has time reads them all the
+// same, before the socket overflows.
+func TestManyFramesUnderWay(t *testing.T) {
+	story := &[]string{}
+	from := &distant{player{story: story, ports: 1}}
+	for i := range 300 {
+		from.at = append(from.at, unit.Time(i)*unit.Time(unit.Nanosecond))
+	}
+	f := &Fabric{
+		Machines: []Machine{from, &player{story: story}}, Wires: [][2]End{{{0, 0}, {1, 0}}},
+		End: unit.Time(200 * unit.Microsecond),
+	}
+	a, b := link.Pipe(64)
+	clock := int64(0)
+	w := &Wall{Dilation: 1, Links: [][2]link.Link{{a, b}}, Longest: []unit.Duration{unit.Microsecond}, Clock: func() int64 { clock += 1e6; return clock }}
+	timing, err := w.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if timing.Lost != 0 || timing.Received != 300 {
+		t.Errorf("%d datagrams of 300 were read, %d lost", timing.Received, timing.Lost)
+	}
+}

@@ -119,6 +119,7 @@ type route struct {
 	stamps     stamper
 	pending    int  // datagrams that were sent and have not been seen
 	unread     bool // it is in the list of paths to read
+	room       int  // what was sent since it was last read for want of room
 	wire       int
 	t          int64 // T in ns
 	late       int64 // data frames that left later than 5 % of T
@@ -321,8 +322,20 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 		route.unread = true
 		r.unread = append(r.unread, int32(slot))
 	}
+	if route.room += len(r.buf) + datagramCost; route.room > roomMost {
+		route.room = 0
+		return r.collect(slot) // a long link, and no time to read: the socket would overflow
+	}
 	return nil
 }
+
+// What a datagram takes of a socket's receive buffer beside its bytes, about, and how
+// much is taken before what has come is read, even if there is no time. A buffer has
+// 128 KiB at the least by default, and the kernel takes twice that.
+const (
+	datagramCost = 1 << 10
+	roomMost     = 64 << 10
+)
 
 // depart sends the datagram in buf, which holds tr, and notes how late it is.
 func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
