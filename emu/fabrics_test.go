@@ -409,3 +409,21 @@ func witnessRun(t *testing.T, s *scenario.Scenario) *witness {
 	}
 	return w
 }
+
+// On the wall clock, over links, each of them is what it is on the virtual one, however
+// little time there is.
+func TestRandomFabricsOnTheWallClock(t *testing.T) {
+	for seed := range uint64(12) {
+		s, err := scenario.Load("random.yaml", []byte(randomFabric(seed)), []scenario.Set{{Path: "wall.dilation", Value: "1"}})
+		if err != nil {
+			continue // refused: see above
+		}
+		r, err := Run(context.Background(), s, Options{Link: Pipe, Verify: VerifyOn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict.Verify != "equal" || r.Verdict.Order.LateFrames != 0 {
+			t.Errorf("seed %d: the log is %q to that of the virtual clock; %d late frames", seed, r.Verdict.Verify, r.Verdict.Order.LateFrames)
+		}
+	}
+}
