@@ -41,7 +41,7 @@ func BenchmarkVirtual(b *testing.B) {
 					}
 					sink = report.Tee(c, report.NewDigest(len(fabric.Machines)))
 				}
-				machines, err := build(s, fabric, sink)
+				machines, err := build(s, fabric, Schemes{}, sink)
 				if err != nil {
 					b.Fatal(err)
 				}

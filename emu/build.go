@@ -9,7 +9,6 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
 	"fabemu/node"
-	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
@@ -23,6 +22,7 @@ import (
 type builder struct {
 	scenario *scenario.Scenario
 	fabric   *topo.Fabric
+	schemes  Schemes
 	framing  wire.Framing
 	packet   int       // the largest data frame, in blocks
 	length   unit.Size // and its length on the line
@@ -49,9 +49,10 @@ func (b *builder) frame(f *topo.Flow) wire.Frame {
 	return wire.Frame{Kind: wire.Data, Family: f.Family, Tagged: f.Control.QCN.CNTag, Payload: uint32(f.Packet)}
 }
 
-// build makes the machines of a scenario; they report to events.
-func build(s *scenario.Scenario, f *topo.Fabric, events trace.Sink) (*drive.Fabric, error) {
-	b := &builder{scenario: s, fabric: f, events: events}
+// build makes the machines of a scenario, with the schemes of the caller; they report to
+// events.
+func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events trace.Sink) (*drive.Fabric, error) {
+	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
 	b.measure()
 	out := &drive.Fabric{End: unit.Time(s.Model.Duration)}
 	for i := range f.Machines {
@@ -317,21 +318,11 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
-	out := node.Flow{
+	controller, err := b.controller(f, line)
+	return node.Flow{
 		Family: f.Family, Lane: f.Priority, Tagged: f.Control.QCN.CNTag, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
-		Start: f.Start, Stop: f.Stop, Limiter: limiter(f, line),
-	}
-	var err error
-	if f.Control.Law == "qcn" {
-		out.Controller, err = b.reactionPoint(f, line, reactionStream+uint64(f.QP))
-		return out, err
-	}
-	frame := b.frame(f)
-	out.Controller, err = rp.New(rp.Config{
-		Law: f.Control.Law, Max: line, Ratio: f.Control.RmaxOverRmin,
-		Length: b.framing.Length(&frame), Factor: f.Control.Factor,
-	})
-	return out, err
+		Start: f.Start, Stop: f.Stop, Limiter: b.limiter(f, line), Controller: controller,
+	}, err
 }
 
 // traffic returns what a flow offers, or several that share it; nil for greedy traffic.

@@ -86,7 +86,7 @@ func Prepare(s *scenario.Scenario) (*topo.Fabric, error) {
 	if err != nil {
 		return nil, &Mistake{err}
 	}
-	if _, err := build(s, f, nil); err != nil {
+	if _, err := build(s, f, Schemes{}, nil); err != nil {
 		return nil, &Mistake{err}
 	}
 	return f, nil

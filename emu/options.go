@@ -69,6 +69,8 @@ type Options struct {
 	ByHand  []string
 	Waiting func(parts []*proc.File)
 
+	// Schemes are what of the flows is not as the scenario says, but the program's own.
+	Schemes Schemes
 	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
 	// default they go through bytes, as on a socket.
 	SkipCodec bool
@@ -172,6 +174,9 @@ func (o Options) check() error {
 		}
 	default:
 		return mistakef("there is no placement %q; there are %s, %s and %s", o.Placement, InGoroutines, InProcesses, InDomains)
+	}
+	if o.Schemes.warning() != "" && o.Placement != InGoroutines {
+		return mistakef("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu", InGoroutines, o.Placement)
 	}
 	if len(o.ByHand) > 0 && o.Placement == InGoroutines {
 		return mistakef("a part can be started by hand with placement %s or %s", InProcesses, InDomains)

@@ -259,7 +259,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	if err != nil {
 		return err
 	}
-	machines, err := build(s, fabric, p)
+	machines, err := build(s, fabric, Schemes{}, p)
 	if err != nil {
 		return &Mistake{err}
 	}

@@ -263,7 +263,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
 		return &Mistake{err}
 	}
-	machines, err := build(s, r.fabric, report.Tee(r.collector, report.NewDigest(len(r.fabric.Machines))))
+	machines, err := build(s, r.fabric, Schemes{}, report.Tee(r.collector, report.NewDigest(len(r.fabric.Machines))))
 	if err != nil {
 		return &Mistake{err}
 	}
@@ -347,7 +347,7 @@ func (p *proposer) work(ctx context.Context) error {
 	if err != nil {
 		return &Mistake{err}
 	}
-	machines, err := build(s, f, nil)
+	machines, err := build(s, f, Schemes{}, nil)
 	if err != nil {
 		return &Mistake{err}
 	}

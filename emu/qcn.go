@@ -47,16 +47,8 @@ func (b *builder) share(shared **node.Shared, f *topo.Flow, flow *node.Flow, lin
 		if err != nil {
 			return err
 		}
-		*shared = node.NewShared(q, limiter(f, line))
+		*shared = node.NewShared(q, b.limiter(f, line))
 	}
-	(*shared).Join(flow, limiter(f, line), line)
+	(*shared).Join(flow, b.limiter(f, line), line)
 	return nil
-}
-
-// limiter returns the rate limiter of a flow.
-func limiter(f *topo.Flow, line unit.Rate) node.RateLimiter {
-	if f.Limiter == "token-bucket" {
-		return node.NewTokenBucket(line, f.Depth)
-	}
-	return node.NewInterPacketDelay(line)
 }

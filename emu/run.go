@@ -60,6 +60,9 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
 	}
+	if w := o.Schemes.warning(); w != "" {
+		r.warnings = append(r.warnings, w)
+	}
 	if r.fabric, err = topo.Build(s); err != nil {
 		return nil, &Mistake{err}
 	}
@@ -103,7 +106,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		sinks = append(sinks, r.options.test.sink)
 	}
 	sink := report.Tee(sinks...)
-	machines, err := build(r.scenario, r.fabric, sink)
+	machines, err := build(r.scenario, r.fabric, r.options.Schemes, sink)
 	if err != nil {
 		return nil, &Mistake{err}
 	}

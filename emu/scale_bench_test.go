@@ -42,7 +42,7 @@ func BenchmarkVirtualScale(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				machines, err := build(s, fabric, report.Tee(c, report.NewDigest(len(fabric.Machines))))
+				machines, err := build(s, fabric, Schemes{}, report.Tee(c, report.NewDigest(len(fabric.Machines))))
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -18,7 +18,7 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		return nil
 	}
 	digest := report.NewDigest(len(r.fabric.Machines))
-	machines, err := build(r.scenario, r.fabric, digest)
+	machines, err := build(r.scenario, r.fabric, r.options.Schemes, digest)
 	if err != nil {
 		return err
 	}

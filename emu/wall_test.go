@@ -148,7 +148,7 @@ func TestAllocsPerFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := build(s, fabric, report.Tee(collector, report.NewDigest(len(fabric.Machines))))
+		machines, err := build(s, fabric, Schemes{}, report.Tee(collector, report.NewDigest(len(fabric.Machines))))
 		if err != nil {
 			t.Fatal(err)
 		}

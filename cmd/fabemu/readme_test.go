@@ -126,6 +126,14 @@ func runLine(t *testing.T, dir, line string) {
 	if line == "./scripts/test.sh" {
 		return // runs this test
 	}
+	if line == "go run ./docs/examples/limiter" { // a program, where its module is
+		c := exec.Command("go", "run", "./docs/examples/limiter")
+		c.Dir = "../.."
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "packets in pairs        virtual clock  bystander 50.6 %   3.8 % of the packets marked  virtual\n") {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		return
+	}
 	command, ok := strings.CutPrefix(line, "go run ./cmd/fabemu ")
 	if !ok {
 		t.Errorf("a command that this test does not know: %s", line)
@@ -147,8 +155,8 @@ func runLine(t *testing.T, dir, line string) {
 	}
 }
 
-// The scenario that the README shows is the file that it names.
-func TestReadmeShowsTheExample(t *testing.T) {
+// The scenario and the limiter that the README shows are those of the files that it names.
+func TestReadmeShowsTheExamples(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -160,5 +168,14 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 	if !strings.Contains(string(readme), "```yaml\n"+string(example)+"```") {
 		t.Error("the yaml block of README.md is not docs/examples/incast.yaml")
+	}
+	limiter, err := os.ReadFile("../../docs/examples/limiter/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, found := strings.Cut(string(readme), "```go\n")
+	code, _, _ = strings.Cut(code, "```")
+	if !found || !strings.Contains(string(limiter), code) {
+		t.Error("the Go block of README.md is not from docs/examples/limiter")
 	}
 }

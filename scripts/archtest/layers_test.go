@@ -86,6 +86,9 @@ emu, emu/plot < emu/sweep < cmd/fabemu
 # Results beside one another.
 emu/report < emu/compare < cmd/fabemu
 
+# A program of somebody else, that brings a scheme.
+emu < docs/examples/limiter
+
 # What keeps the house. Pacing compares the line of an endpoint, on the wall driver,
 # with what the kernel has.
 NONE < scripts/archtest, scripts/testsum, scripts/placement
