@@ -87,8 +87,8 @@ func sources(t testing.TB) map[string][]byte {
 }
 
 // TestLayout: every machine stands in one place, within the picture, and no two
-// overlap; each link begins and ends at the edge of its nodes, and its label does
-// not cover a machine.
+// overlap; each link begins and ends at the edge of its nodes, and stays within the
+// picture.
 func TestLayout(t *testing.T) {
 	for name, src := range sources(t) {
 		s, f := open(t, src)
@@ -124,6 +124,9 @@ func TestLayout(t *testing.T) {
 		for i := range p.edges {
 			e := &p.edges[i]
 			wires += e.wires
+			if _, y, _ := p.way(i, 0).at(0.5); y-p.thickness(i)/2 < 0 || y > height {
+				t.Errorf("%s: a link between %s and %s passes %.0f, outside of the picture", name, p.nodes[e.a].label, p.nodes[e.b].label, y)
+			}
 			for _, end := range []struct {
 				n    *node
 				x, y float64

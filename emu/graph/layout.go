@@ -31,7 +31,33 @@ func (p *picture) layout() (width, height float64) {
 	height = p.rows()
 	p.center(width)
 	p.ports()
-	return width, height
+	return width, height + p.lower()
+}
+
+// lower moves everything down until the links that go over others in the topmost
+// row, and their labels, are below 0. It returns by how much.
+func (p *picture) lower() float64 {
+	top := 0.0
+	for i := range p.edges {
+		e := &p.edges[i]
+		if p.nodes[e.a].rank != p.nodes[e.b].rank || p.adjacent(i) {
+			continue
+		}
+		_, y, _ := p.way(i, 0).at(0.5)
+		y -= p.thickness(i)/2 + 2
+		if e.label != "" {
+			y -= labelHeight
+		}
+		top = min(top, y)
+	}
+	for i := range p.nodes {
+		p.nodes[i].y -= top
+	}
+	for i := range p.edges {
+		p.edges[i].ay -= top
+		p.edges[i].by -= top
+	}
+	return -top
 }
 
 // center moves everything to the right of 0.
