@@ -64,7 +64,16 @@ func execute(args []string) int {
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
 	root.AddCommand(awakeCommand())
+	root.SetHelpCommand(helpCommand(root))
+	root.SetFlagErrorFunc(flagMistake)
+	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			c.Args = knownCommand
+			if c.RunE == nil {
+				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			}
+		}
 		sayUsage(c)
 	}
 	root.SetArgs(args)
