@@ -62,7 +62,7 @@ on, as pcapng:
 
 What came out of the run goes to standard error. The run ends when nobody reads any more.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeScenarios,
+		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, names []string) (err error) {
 			if terminal.Is(os.Stdout) {
 				return errors.New("a capture is no text: send it into a program (fabemu capture ... | wireshark -k -i -) or a file")
@@ -75,11 +75,12 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
 	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, or actual")
 	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth, or pipe")
-	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time (default: the scenario's)")
+	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 	f.capture.add(c)
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
+	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
 	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
 	f.changes.add(c)
 	return c
@@ -112,6 +113,12 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	context.AfterFunc(ctx, stop)
 	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
 	if o.Capture, err = f.capture.capture(watched{os.Stdout, stop}); err != nil {
+		return 0, err
+	}
+	if err := o.Check(); err != nil {
+		return 0, err
+	}
+	if err := f.autoDilation(ctx, s); err != nil {
 		return 0, err
 	}
 	p := newProgress(os.Stderr, s, o.Clock)

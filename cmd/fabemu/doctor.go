@@ -100,13 +100,15 @@ func (d *diagnosis) write(w io.Writer, color bool) error {
 	return err
 }
 
-// autoDilation gives a scenario the dilation that this computer needs for it, and
-// says which and why on standard error. priority says whether the run will have the
-// highest priority.
-func autoDilation(ctx context.Context, s *scenario.Scenario, priority bool) error {
+// autoDilation gives a scenario the dilation that this computer needs for it, where
+// --dilation auto wants that, and says which and why on standard error.
+func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
+	if f.dilation != "auto" || f.clock != string(emu.WallClock) {
+		return nil
+	}
 	n := newNotice(s.Name)
 	defer n.end()
-	if priority {
+	if f.priority { // as the run will have it
 		defer emu.HighPriority()()
 	}
 	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })

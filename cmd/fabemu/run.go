@@ -94,10 +94,8 @@ func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, erro
 
 // run runs one scenario and returns the exit status.
 func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenario) (status int, err error) {
-	if f.dilation == "auto" && f.clock == string(emu.WallClock) {
-		if err := autoDilation(ctx, s, f.priority); err != nil {
-			return 0, err
-		}
+	if err := f.autoDilation(ctx, s); err != nil {
+		return 0, err
 	}
 	dir, err := f.directory(s)
 	if err != nil {
