@@ -33,6 +33,9 @@ func listCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if asJSON {
+				if c.Flags().Changed("format") && format != "json" {
+					return fmt.Errorf("--json is --format json, and --format %s is something else: one of them is wanted", format)
+				}
 				format = "json"
 			}
 			t, err := listTable()
