@@ -117,6 +117,7 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 func checkDilation(ctx context.Context, s *scenario.Scenario) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	d, err := diagnose(ctx, s)
 	if err != nil {
 		return failure{err}

@@ -48,6 +48,7 @@ func doctorCommand() *cobra.Command {
 			}
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // the second interrupt ends the program
 			d, err := diagnose(ctx, s)
 			if err != nil {
 				return failure{err}

@@ -28,10 +28,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
+	"syscall"
 
 	"fabemu/emu"
 
@@ -60,6 +63,8 @@ func execute(args []string) int {
 		Args:          knownCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	out := &output{to: os.Stdout}
+	root.SetOut(out)
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
@@ -77,11 +82,35 @@ func execute(args []string) int {
 		sayUsage(c)
 	}
 	root.SetArgs(args)
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "fabemu:", err)
-		return exitOf(err)
+	err := root.Execute()
+	switch {
+	case err == nil && (out.err == nil || errors.Is(out.err, syscall.EPIPE)): // who reads has seen enough
+		return status
+	case err == nil:
+		err = out.err
+	case errors.Is(err, context.Canceled):
+		err = failure{errors.New("ended early")}
 	}
-	return status
+	fmt.Fprintln(os.Stderr, "fabemu:", err)
+	if out.err != nil {
+		return exitFailed
+	}
+	return exitOf(err)
+}
+
+// output is standard output. It remembers the first error, so that a command whose
+// words were lost fails, whether it looked for errors or not.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // failure is an error of a run, as opposed to one of its call.
