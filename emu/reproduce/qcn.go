@@ -26,8 +26,8 @@ const (
 func qcn() *Paper {
 	return &Paper{
 		Name:   "qcn",
-		Title:  "QCN: Quantized Congestion Notification",
-		Source: "B. Prabhakar, Stanford",
+		Title:  "Quantized Congestion Notification",
+		Source: "QCN (B. Prabhakar, Stanford)",
 		About: `
 QCN was shown in a talk first and became IEEE 802.1Qau later. Where the two differ, the program has both:
 
