@@ -73,9 +73,9 @@ func checkCommand(status *int) *cobra.Command {
 				}
 				showWarnings(s)
 				v := all[len(all)-1]
-				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %v of wall time\n", name,
+				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %s of wall time\n", name,
 					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
-					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, wallTime(s))
+					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, durationText(wallTime(s)))
 			}
 			if asJSON {
 				return writing(printJSON(c.OutOrStdout(), all))

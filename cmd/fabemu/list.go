@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -48,6 +51,10 @@ func listCommand() *cobra.Command {
 						row[0] += " (default)"
 					}
 				}
+				if terminal.Is(os.Stdout) { // on which the table is too wide
+					_, err := fmt.Fprint(c.OutOrStdout(), listPage(t.rows, terminal.Colors(os.Stdout)))
+					return writing(err)
+				}
 			}
 			return t.print(c.OutOrStdout(), format)
 		},
@@ -67,20 +74,35 @@ func listTable() (*table, error) {
 		}
 		took := wallTime(s)
 		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(s.Model.Duration), s.Wall.Dilation, took.Seconds(), 0}
-		time := took.String()
+		time := durationText(took)
 		if s.HasShort {
 			short, err := emu.OpenShort(e.Name)
 			if err != nil {
 				return nil, err
 			}
 			item.ShortWallSeconds = wallTime(short).Seconds()
-			time += fmt.Sprintf(" (--short %v)", wallTime(short))
+			time += fmt.Sprintf(" (--short %s)", durationText(wallTime(short)))
 		}
 		items = append(items, item)
 		t.rows = append(t.rows, []string{e.Name, e.Source, time, e.Description})
 	}
 	t.items = items
 	return t, nil
+}
+
+// listPage is the table for a terminal: what a scenario shows and where it comes from
+// stand below its name and its wall time.
+func listPage(rows [][]string, color bool) string {
+	p := terminal.Page{Color: color}
+	for _, row := range rows {
+		p.Line("%s%s", p.Paint(terminal.Bold, terminal.Left(row[0], 26)), row[2])
+		for _, text := range []string{row[3], row[1]} {
+			if text != "" {
+				p.Paragraph(4, text)
+			}
+		}
+	}
+	return p.String()
 }
 
 // wallTime returns how long a run on the wall clock takes at the dilation of the
@@ -91,4 +113,16 @@ func wallTime(s *scenario.Scenario) time.Duration {
 		return took.Round(100 * time.Millisecond)
 	}
 	return took
+}
+
+// durationText prints a duration without zeros at its end: 20m, not 20m0s.
+func durationText(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
