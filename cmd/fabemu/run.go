@@ -63,7 +63,7 @@ The exit status is the worst of all.`,
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
 	flags.BoolVar(&f.pcap, "pcap", false, "write a capture of all links for Wireshark too: "+report.CaptureFile)
 	f.capture.add(c)
-	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report")
+	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
