@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"fabemu/emu"
@@ -17,6 +19,7 @@ import (
 func graphCommand() *cobra.Command {
 	var x changes
 	var format, out string
+	var force bool
 	c := &cobra.Command{
 		Use:               "graph SCENARIO",
 		Short:             "Draw the fabric of a scenario and the ways of its flows",
@@ -41,14 +44,26 @@ func graphCommand() *cobra.Command {
 				_, err := c.OutOrStdout().Write(picture.Bytes())
 				return writing(err)
 			}
-			if err := os.WriteFile(out, picture.Bytes(), 0o666); err != nil {
+			flags := os.O_WRONLY | os.O_CREATE
+			if force {
+				flags |= os.O_TRUNC
+			} else {
+				flags |= os.O_EXCL
+			}
+			file, err := os.OpenFile(out, flags, 0o666)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s is there already; --force writes over it", out)
+			}
+			if err != nil {
 				return fmt.Errorf("--out: %w", err)
 			}
-			return nil
+			_, err = file.Write(picture.Bytes())
+			return writing(errors.Join(err, file.Close()))
 		},
 	}
 	formatFlag(c, &format, "svg", "dot", "mermaid")
 	c.Flags().StringVar(&out, "out", "", "file to write to (default: standard output)")
+	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
 	x.add(c)
 	return c
 }
