@@ -275,7 +275,7 @@ func eventFields() []field {
 		{name: "switch", shape: machineName(), doc: "Name of the switch that is restarted. With restart."},
 		{name: "restart", shape: duration(1), also: []string{"outage"}, doc: "The switch loses all that is in it, and is away for so long, all its links down; then they begin anew. With --placement process its process is killed, and another one started."},
 		{name: "rate", shape: rate(), also: []string{"bandwidth", "speed", "capacity"}, doc: "The link runs at this rate, in both directions, from its next frame on."},
-		{name: "state", shape: word("down", "up"), doc: "The link goes down: what is on it and what is sent over it is lost; or up again, with its flow control begun anew."},
+		{name: "state", shape: word("down", "up"), doc: "The link goes down: what is on it and what is sent over it is lost; or up again, with its flow control begun anew: on Ethernet, what a full memory has no room for until its sender is stopped again is lost too."},
 		{name: "service", shape: unlimitedRate(), also: []string{"service-rate"}, doc: "The endpoint takes frames in at this rate from now on."},
 		{name: "pause-storm", shape: word("on", "off"), also: []string{"storm"}, doc: "The endpoint pauses its peer without end, whatever room it has; or stops to."},
 	}
