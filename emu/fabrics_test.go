@@ -37,6 +37,9 @@ type witnessed struct {
 	free  unit.Time                  // from here on the line is idle
 	until [port.Priorities]unit.Time // when each class may be sent again
 	held  [port.Priorities]bool      // it was told to stop, and not yet to go on
+	said  []unit.Time                // when the PAUSE frames left that are on the way to it
+	old   unit.Rate                  // before it changed
+	since unit.Time                  // when that was
 	used  [port.Priorities]unit.Size // of the memory, by class
 	room  unit.Size                  // 0: no limit
 }
@@ -105,7 +108,11 @@ func (w *witness) Record(e *trace.Event) {
 	switch e.Kind {
 	case trace.Start:
 		w.start(e, p, kind)
+		end := w.fabric.Machines[e.Machine].Ports[e.Port]
+		to := w.fabric.Wires[end.Wire].Ends[1-end.End]
 		if kind != wire.Data {
+			peer := &w.ports[to.Machine][to.Port]
+			peer.said = append(peer.said, e.At)
 			return
 		}
 		if w.fabric.Machines[e.Machine].Switch == nil {
@@ -119,8 +126,7 @@ func (w *witness) Record(e *trace.Event) {
 			w.say(e, "leaves a switch where it is not: %+v", f)
 			return
 		}
-		end := w.fabric.Machines[e.Machine].Ports[e.Port]
-		f.at, f.under = w.fabric.Wires[end.Wire].Ends[1-end.End], true
+		f.at, f.under = to, true
 	case trace.Arrive:
 		if kind == wire.Pause || kind == wire.PriorityPause {
 			w.pauses++
@@ -192,6 +198,10 @@ func (w *witness) start(e *trace.Event, p *witnessed, kind wire.Kind) {
 // 512 bit times, from when it came.
 func (w *witness) paused(e *trace.Event, p *witnessed, kind wire.Kind) {
 	until := e.At.Add(p.rate.Serialise(unit.Size(e.B) * 64))
+	if left := p.said[0]; left < p.since { // of the rate that the quanta were meant at
+		until = max(until, e.At.Add(p.old.Serialise(unit.Size(e.B)*64)))
+	}
+	p.said = p.said[1:]
 	spoken, stopped := uint8(0xFF), uint8(0xFF)
 	if kind == wire.PriorityPause {
 		spoken, stopped = trace.ClassesOf(e.PSN)
@@ -237,10 +247,16 @@ func (w *witness) within(e *trace.Event, p *witnessed) {
 func (w *witness) change(e *trace.Event, p *witnessed) {
 	switch port.EventKind(e.A) {
 	case port.RateChange:
-		p.rate = unit.Rate(e.B)
+		p.old, p.rate, p.since = p.rate, unit.Rate(e.B), e.At
+		for c, until := range p.until {
+			if until > e.At && p.rate < p.old { // as many quanta as were left
+				p.until[c] = e.At + unit.Time(float64(until-e.At)*float64(p.old)/float64(p.rate))
+			}
+		}
 	case port.ServiceRate, port.StormStart, port.StormStop:
 		return
 	case port.LinkDown, port.Restart:
+		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
 			here := topo.End{Machine: int(e.Machine), Port: port.ID(e.Port)}

@@ -1,6 +1,8 @@
 package port
 
 import (
+	"math/bits"
+
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -64,6 +66,9 @@ type pausing struct {
 	told    uint8     // the classes that the peer was last told to stop
 	again   bool      // what the peer was told is to be told anew
 	expires unit.Time // when it starts again if it is told nothing more
+
+	before  unit.Rate // sender: of the line, until changed
+	changed unit.Time
 
 	unwarned uint8     // the classes that were to be stopped when the link came up
 	warned   unit.Time // when the peer has been told so, which it had forgotten
@@ -205,7 +210,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	case !f.Kind.Control():
 		return true
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
-		s.paused(now, 0, p.quantaTime(f.Quanta))
+		s.paused(now, 0, p.stopTime(a))
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
@@ -213,7 +218,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 			case f.Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:
-				s.paused(now, class, p.quantaTime(f.Quanta))
+				s.paused(now, class, p.stopTime(a))
 			}
 		}
 	default:
@@ -231,6 +236,37 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 		s.since[class] = now
 	}
 	s.until[class] = now.Add(d)
+}
+
+// stopTime returns for how long a PAUSE frame stops. One that was under way when the rate
+// rose was meant in quanta of the rate before: the peer says it anew, but that takes its
+// time.
+func (p *Port) stopTime(a *Arrival) unit.Duration {
+	n := unit.Size(a.Frame.Quanta) * (wire.Quantum / 8)
+	if s := p.pause; a.Head < s.changed {
+		return max(s.before.Serialise(n), p.line.rate.Serialise(n))
+	}
+	return p.line.rate.Serialise(n)
+}
+
+// rateChanged notes that the line runs at another rate from now on; before is the old
+// one. What the peer is told anew may come later than it would have at the old rate: a
+// stop lasts as many quanta as are left of it, or as long as it would have, whichever is
+// the longer.
+func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
+	s.again = true
+	s.before, s.changed = before, now
+	for class, until := range s.until {
+		if until > now && r < before {
+			hi, lo := bits.Mul64(uint64(until-now), uint64(before))
+			if hi >= uint64(r) {
+				s.until[class] = unit.Never
+				continue
+			}
+			left, _ := bits.Div64(hi, lo, uint64(r))
+			s.until[class] = now.Add(unit.Duration(min(left, uint64(unit.Never))))
+		}
+	}
 }
 
 // quantaTime returns how long quanta last at the rate of the port: 512 bit times

@@ -259,6 +259,36 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 	}
 }
 
+// When the rate falls as many quanta are left as there were; when it rises the peer stands
+// still for as long as it would have, also for a PAUSE that was under way then.
+func TestStopWhenTheRateChanges(t *testing.T) {
+	const quanta = 100 // 5.12 us
+	pause := wire.Frame{Kind: wire.Pause, Src: 2, Quanta: quanta}
+	for _, c := range []struct {
+		rate          unit.Rate
+		change, until unit.Duration // the PAUSE leaves at 0 and comes at 1 us
+	}{
+		{tenGigabit / 10, 2 * us, 2*us + 10*(5120*ns-us)},
+		{tenGigabit * 4, 2 * us, us + 5120*ns},
+		{tenGigabit * 4, us / 2, us + 5120*ns},
+		{tenGigabit / 10, us / 2, us + 51200*ns},
+	} {
+		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
+		pt := p.ports[0]
+		change := func() { pt.Apply(at(c.change), Event{Kind: RateChange, Rate: c.rate}) }
+		if c.change < us {
+			change()
+		}
+		pt.Receive(at(us), &Arrival{Frame: pause, Length: 64})
+		if c.change > us {
+			change()
+		}
+		if got := pt.PausedUntil(0); got != at(c.until) {
+			t.Errorf("at %v to %v: paused until %v, want %v", c.change, c.rate, got, c.until)
+		}
+	}
+}
+
 // A PAUSE that is not said again ends by itself, quanta times 512 bit times after it
 // came, to the picosecond; and it acts at a frame boundary.
 func TestPauseRunsOut(t *testing.T) {

@@ -268,11 +268,11 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: e.Class, B: int64(e.Since)})
 		return
 	case RateChange:
+		if p.pause != nil {
+			p.pause.rateChanged(now, p.line.rate, e.Rate)
+		}
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)
-		if p.pause != nil {
-			p.pause.again = true // the quanta of the last PAUSE may be others now
-		}
 	case LinkDown:
 		if p.down() {
 			return
