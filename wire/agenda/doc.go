@@ -8,9 +8,10 @@
 // emu/drive) and the order of work inside a switch (package switchd).
 //
 // It is a tournament tree: the root holds the earliest instant, each node the
-// earlier of its two children's. First goes down it and Set goes up, one step
-// per doubling of the slots, without a branch that the processor could guess
-// wrong but the last. Nothing allocates.
+// earliest of its eight children's, which share a cache line. First goes down it and
+// Set goes up, a line per level, as far as anything changes. The agenda of a large
+// fabric is not near the processor: there, how many lines are touched is what counts.
+// Nothing allocates.
 //
 // # Limitations
 //
