@@ -52,7 +52,7 @@ func (b *builder) frame(f *topo.Flow) wire.Frame {
 // build makes the machines of a scenario, with the schemes of the caller; they report to
 // events.
 func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events trace.Sink) (*drive.Fabric, error) {
-	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
+	b := &builder{scenario: s, fabric: f, schemes: schemes, events: trace.Shared(events)}
 	b.measure()
 	out := &drive.Fabric{End: unit.Time(s.Model.Duration)}
 	for i := range f.Machines {

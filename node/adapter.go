@@ -26,7 +26,6 @@ type AdapterConfig struct {
 
 // ingress is the receiving side of an Ethernet endpoint at work.
 type ingress struct {
-	used    bool // the fabric is Ethernet
 	kind    port.FlowControl
 	service unit.Rate
 	buffers [port.Priorities]port.Buffer
@@ -34,8 +33,8 @@ type ingress struct {
 	busy    bool                // the first of them is being taken out
 }
 
-func newIngress(c AdapterConfig, kind port.FlowControl) ingress {
-	in := ingress{used: true, kind: kind, service: c.Service}
+func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
+	in := &ingress{kind: kind, service: c.Service}
 	if c.Ingress.Room == 0 {
 		c.Ingress.Room = math.MaxInt64
 	}
@@ -62,7 +61,7 @@ func (in *ingress) setRate(now unit.Time, r unit.Rate, rec *trace.Recorder) {
 // take stores a frame that has come, and stops the switch if that reaches the high
 // watermark.
 func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
-	in := &e.ingress
+	in := e.ingress
 	class := in.class(a.Frame.Lane)
 	b := &in.buffers[class]
 	if !b.Store(a.Length) {
@@ -81,7 +80,7 @@ func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
 
 // begin begins to take out the frame that has waited the longest.
 func (e *Endpoint) begin(now unit.Time) {
-	in := &e.ingress
+	in := e.ingress
 	in.busy = true
 	end := now
 	if in.service > 0 {
@@ -93,7 +92,7 @@ func (e *Endpoint) begin(now unit.Time) {
 // drain ends the taking out of a frame: it is delivered, and the switch may go on if
 // that reaches the low watermark.
 func (e *Endpoint) drain(now unit.Time) {
-	in := &e.ingress
+	in := e.ingress
 	e.agenda.Set(serviceSlot, unit.Never)
 	a := *in.frames.front()
 	in.frames.pop()

@@ -41,10 +41,10 @@ type Endpoint struct {
 	source  table // from queue pair to source
 	sink    table // from queue pair to sink
 
-	acks    queue[wire.Frame]      // wait for the line, before data
-	ready   [port.Priorities]ready // by lane
-	waiting uint8                  // the lanes of ready that are not empty, a bit each
-	ingress ingress                // Ethernet: what has come and has not been taken yet
+	acks    queue[wire.Frame] // wait for the line, before data
+	ready   []ready           // by lane, up to the highest of the sources
+	waiting uint8             // the lanes of ready that are not empty, a bit each
+	ingress *ingress          // Ethernet: what has come and has not been taken yet; else nil
 
 	agenda agenda.Agenda // the slots below, then one for each source and each spread
 }
@@ -107,6 +107,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			e.sharing = append(e.sharing, i)
 		}
 		pairs[i] = f.QP
+		if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
+			e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
+		}
 		e.agenda.Set(flowSlot+i, f.Start)
 	}
 	for k, s := range c.Spreads {
@@ -156,7 +159,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
-		if e.ingress.used {
+		if e.ingress != nil {
 			e.take(now, &a)
 			break
 		}
@@ -372,7 +375,7 @@ func (e *Endpoint) keep(now unit.Time, q *ready, b port.Block) {
 
 // Apply makes a change from outside.
 func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
-	if ev.Kind == port.ServiceRate {
+	if ev.Kind == port.ServiceRate && e.ingress != nil {
 		e.ingress.setRate(now, ev.Rate, &e.rec)
 	}
 	e.port.Apply(now, ev)

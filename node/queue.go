@@ -31,6 +31,9 @@ func (q *queue[T]) push(v T) {
 func (q *queue[T]) pop() {
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.n--
+	if q.n == 0 {
+		q.head = 0 // most queues are short: memory that was used last is near
+	}
 }
 
 // table finds the place of a queue pair: a slice over the range of numbers that

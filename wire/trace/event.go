@@ -138,13 +138,34 @@ type Sink interface{ Record(*Event) }
 // Recorder stamps the events of one machine and hands them to its sink. The zero
 // value records nothing.
 type Recorder struct {
-	sink Sink
-	ev   Event
+	sink    Sink
+	event   *Event // where events are written for the sink
+	machine int32
+	seq     uint32
 }
 
 // NewRecorder returns the recorder of a machine. A nil sink is silence.
 func NewRecorder(machine int, sink Sink) Recorder {
-	return Recorder{sink: sink, ev: Event{Machine: int32(machine)}}
+	if d, ok := sink.(*desk); ok {
+		return Recorder{sink: d.Sink, event: &d.event, machine: int32(machine)}
+	}
+	return Recorder{sink: sink, event: new(Event), machine: int32(machine)}
+}
+
+// Shared returns the sink for recorders that are used one at a time: they write their
+// events into the same memory. In a large fabric it is near then, whichever machine
+// reports. A nil sink is silence still.
+func Shared(sink Sink) Sink {
+	if sink == nil {
+		return nil
+	}
+	return &desk{Sink: sink}
+}
+
+// desk is where several recorders write.
+type desk struct {
+	Sink
+	event Event
 }
 
 // Emit reports e; its Machine and Seq are set here.
@@ -152,10 +173,10 @@ func (r *Recorder) Emit(e Event) {
 	if r.sink == nil {
 		return
 	}
-	e.Machine, e.Seq = r.ev.Machine, r.ev.Seq
-	r.ev = e
-	r.sink.Record(&r.ev)
-	r.ev.Seq++
+	e.Machine, e.Seq = r.machine, r.seq
+	*r.event = e
+	r.sink.Record(r.event)
+	r.seq++
 }
 
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
