@@ -13,36 +13,44 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a port. The first group belongs to the line that leaves it,
-// inOccupancy to the buffer behind it.
+// The counters of a port: out is the line that leaves it, in the buffer behind it. What
+// every frame counts comes first: in a large fabric, what is together is near together.
 const (
-	outBytes     = iota // data on the line, headers included
-	outFrames           // data frames
-	outMarked           // data frames that were marked as they left
-	outAcks             // ACK frames
-	outControl          // flow control packets
-	inOccupancy         // blocks in the buffer, times picoseconds
-	outQueue            // bytes that wait for the line, times 1024 picoseconds
-	outLongest          // not a counter: the most bytes that waited since the last edge
-	outPaused           // picoseconds for which the peer had a priority stopped
-	outDeadlocks        // cycles of waiting that were found to go through the line
-	inDrops             // frames that came and were discarded
-	outStall            // picoseconds by port.Block, from here on
-	portColumns  = outStall + port.Blocks
+	outBytes    = iota // data on the line, headers included
+	outFrames          // data frames
+	outAcks            // ACK frames
+	outControl         // flow control packets
+	inOccupancy        // blocks in the buffer, times picoseconds
+	outStall           // picoseconds by port.Block, from here on
+)
+
+// What is rarer.
+const (
+	outMarked    = outStall + port.Blocks + iota // data frames that were marked as they left
+	outQueue                                     // bytes that wait for the line, times 1024 picoseconds
+	outLongest                                   // not a counter: the most bytes that waited since the last edge
+	outPaused                                    // picoseconds for which the peer had a priority stopped
+	outDeadlocks                                 // cycles of waiting that were found to go through the line
+	inDrops                                      // frames that came and were discarded
+	portColumns
 )
 
 // The counters of a flow.
 const (
-	flowBytes    = iota // data received whole, headers included
-	flowFrames          // data frames received whole
-	flowMarked          // of them, those that carried a mark
-	flowNotified        // notifications taken in by the source
-	flowFb              // sum of their quantised feedback
-	flowLimit           // not a counter but a state: the rate of the source in bits per second
-	flowTarget          // the same of the rate that its reaction point wants back
-	flowDrops           // data frames that were discarded on the way
-	flowStall           // picoseconds by port.Block, from here on
-	flowColumns  = flowStall + port.Blocks
+	flowBytes  = iota // data received whole, headers included
+	flowFrames        // data frames received whole
+	flowMarked        // of them, those that carried a mark
+	flowLimit         // not a counter but a state: the rate of the source in bits per second
+	flowStall         // picoseconds by port.Block, from here on
+)
+
+// What is rarer.
+const (
+	flowNotified = flowStall + port.Blocks + iota // notifications taken in by the source
+	flowFb                                        // sum of their quantised feedback
+	flowTarget                                    // the rate that its reaction point wants back, as flowLimit
+	flowDrops                                     // data frames that were discarded on the way
+	flowColumns
 )
 
 // reasons is the room for trace.Reason in tables: a power of two, so that a
@@ -67,6 +75,7 @@ type Collector struct {
 	ports    []portState
 	causes   []causes // by port
 	flows    []flowState
+	lives    []life // by flow
 	drops    [reasons]int64
 	losses   map[loss]int64 // the same by place
 
@@ -83,18 +92,25 @@ type Collector struct {
 	closed     bool
 }
 
+// portState is what a port is in. It fits into a cache line.
 type portState struct {
 	since     unit.Time // inOccupancy is counted up to here
-	blocked   unit.Time // outStall is counted up to here
 	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
 	most      int64
-	lanes     []int64       // Ethernet: occupancy by priority; PAUSE has the first only
-	told      unit.Time     // outPaused is counted up to here
-	until     []unit.Time   // Ethernet: until when the peer has stopped each priority; PAUSE has the first only
-	quantum   unit.Duration // Ethernet: at the rate of the line
+	blocked   unit.Time     // outStall is counted up to here
+	block     port.Block    // what has held the line back since then
 	changed   unit.Time     // outQueue is counted up to here
 	queue     int64         // bytes that wait for the line since then
-	block     port.Block    // what has held the line back since then
+	pausing   *pausingState // Ethernet; else nil
+}
+
+// pausingState is what a port of Ethernet is in besides, by priority; without PFC there
+// is the first only.
+type pausingState struct {
+	lanes   []int64       // occupancy
+	told    unit.Time     // outPaused is counted up to here
+	until   []unit.Time   // until when the peer has stopped it
+	quantum unit.Duration // at the rate of the line
 }
 
 // causes is why frames were marked at a port, and congestion detected, by
@@ -102,13 +118,17 @@ type portState struct {
 type causes struct{ marks, triggers [reasons]int64 }
 
 type flowState struct {
-	blocked    unit.Time
-	block      port.Block
+	blocked    unit.Time  // flowStall is counted up to here
+	block      port.Block // what has kept the flow since then
 	acks       int64
 	markedAcks int64
-	active     []Interval
-	begun      []Transfer // those that have not ended, in the order of their packets
-	ended      []Transfer
+}
+
+// life is what a flow has been through. It is rarely touched: not part of flowState.
+type life struct {
+	active []Interval
+	begun  []Transfer // those that have not ended, in the order of their packets
+	ended  []Transfer
 }
 
 // Interval is a span of model time: From <= t < To.
@@ -139,7 +159,7 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.ofFlows = ports * portColumns
 	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
 	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
-	c.flows = make([]flowState, len(f.Flows))
+	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
 	}
@@ -154,13 +174,15 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 		}
 		for _, end := range f.Wires[w].Ends {
 			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
-			p.lanes, p.until = make([]int64, classes), make([]unit.Time, classes)
-			p.quantum = f.Wires[w].Link.Rate.Serialise(wire.Quantum / 8)
+			p.pausing = &pausingState{
+				lanes: make([]int64, classes), until: make([]unit.Time, classes),
+				quantum: f.Wires[w].Link.Rate.Serialise(wire.Quantum / 8),
+			}
 		}
 	}
 	for i := range c.flows {
 		c.flows[i].block = port.Idle
-		c.flows[i].active = make([]Interval, 0, 4)
+		c.lives[i].active = make([]Interval, 0, 4)
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
@@ -272,8 +294,8 @@ func (c *Collector) occupy(e *trace.Event) {
 	}
 	c.now[c.port(e)+inOccupancy] += p.occupancy * int64(e.At-p.since)
 	p.occupancy, p.since = holds, e.At
-	if p.lanes != nil {
-		p.lanes[int(e.Lane)%len(p.lanes)] = e.B
+	if s := p.pausing; s != nil {
+		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
 	}
 	if holds > p.most {
 		p.most = holds
@@ -283,17 +305,18 @@ func (c *Collector) occupy(e *trace.Event) {
 // holds returns how much the buffer of a port holds after e, which tells it of one lane;
 // not ok where it is of a lane that is not counted.
 func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
-	if p.lanes == nil {
+	s := p.pausing
+	if s == nil {
 		return e.B, e.Lane == 0
 	}
-	return p.occupancy + e.B - p.lanes[int(e.Lane)%len(p.lanes)], true
+	return p.occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
 }
 
 // pause notes what the peer of e's port has said: for how many quanta to stop, and with
 // PFC which priorities.
 func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
-	p := &c.ports[c.first[e.Machine]+int32(e.Port)]
-	if p.until == nil {
+	p := c.ports[c.first[e.Machine]+int32(e.Port)].pausing
+	if p == nil {
 		return
 	}
 	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
@@ -315,7 +338,7 @@ func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
 }
 
 // pausedUp returns how long the line was stopped since it was last counted, up to t.
-func (p *portState) pausedUp(t unit.Time) int64 {
+func (p *pausingState) pausedUp(t unit.Time) int64 {
 	last := unit.Time(0)
 	for _, u := range p.until {
 		last = max(last, u)
@@ -362,24 +385,24 @@ func (c *Collector) rare(e *trace.Event) {
 	switch e.Kind {
 	case trace.FlowStart:
 		if _, ok := c.flow(e); ok {
-			f := &c.flows[e.Flow-firstQP]
+			f := &c.lives[e.Flow-firstQP]
 			f.active = append(f.active, Interval{e.At, unit.Never})
 		}
 	case trace.FlowStop:
 		if _, ok := c.flow(e); ok {
-			f := &c.flows[e.Flow-firstQP]
+			f := &c.lives[e.Flow-firstQP]
 			if n := len(f.active); n > 0 && f.active[n-1].To == unit.Never {
 				f.active[n-1].To = e.At
 			}
 		}
 	case trace.TransferStart:
 		if _, ok := c.flow(e); ok {
-			f := &c.flows[e.Flow-firstQP]
+			f := &c.lives[e.Flow-firstQP]
 			f.begun = append(f.begun, Transfer{PSN: e.PSN, Arrived: unit.Time(e.A), Bytes: e.B})
 		}
 	case trace.TransferEnd:
 		if _, ok := c.flow(e); ok {
-			c.flows[e.Flow-firstQP].end(e)
+			c.lives[e.Flow-firstQP].end(e)
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++
@@ -387,12 +410,12 @@ func (c *Collector) rare(e *trace.Event) {
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok {
 			c.now[at+flowDrops]++
-			c.flows[e.Flow-firstQP].lose(e.PSN)
+			c.lives[e.Flow-firstQP].lose(e.PSN)
 		}
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
-		if p := &c.ports[c.first[e.Machine]+int32(e.Port)]; port.EventKind(e.A) == port.RateChange && p.quantum > 0 {
+		if p := c.ports[c.first[e.Machine]+int32(e.Port)].pausing; port.EventKind(e.A) == port.RateChange && p != nil {
 			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:
@@ -436,9 +459,9 @@ func (c *Collector) settle(t unit.Time) {
 		p, at := &c.ports[i], i*portColumns
 		c.now[at+inOccupancy] += p.occupancy * int64(t-p.since)
 		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
-		if p.until != nil {
-			c.now[at+outPaused] += p.pausedUp(t)
-			p.told = t
+		if s := p.pausing; s != nil {
+			c.now[at+outPaused] += s.pausedUp(t)
+			s.told = t
 		}
 		c.now[at+outQueue] += p.queue * int64(t-p.changed) >> queueShift
 		p.since, p.blocked, p.changed = t, t, t
@@ -514,11 +537,11 @@ func (c *Collector) Close(end unit.Time) {
 		c.advance(end)
 	}
 	c.edges = c.edges[:c.cur+1]
-	for i := range c.flows {
-		active := c.flows[i].active
+	for i := range c.lives {
+		active := c.lives[i].active
 		for k := range active {
 			active[k].To = min(active[k].To, end)
 		}
-		c.flows[i].active = slices.DeleteFunc(active, func(a Interval) bool { return a.To <= a.From })
+		c.lives[i].active = slices.DeleteFunc(active, func(a Interval) bool { return a.To <= a.From })
 	}
 }

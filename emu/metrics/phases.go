@@ -22,7 +22,7 @@ func (c *Collector) Phases() []Phase {
 	window := c.scenario.Measure.Window
 	changes := []unit.Time{0, c.End()}
 	for i := range c.flows {
-		for _, a := range c.flows[i].active {
+		for _, a := range c.lives[i].active {
 			changes = append(changes, a.From, a.To)
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Collector) Phases() []Phase {
 func (c *Collector) active(from, to unit.Time) []int {
 	var flows []int
 	for i := range c.flows {
-		if slices.ContainsFunc(c.flows[i].active, func(a Interval) bool { return a.From < to && from < a.To }) {
+		if slices.ContainsFunc(c.lives[i].active, func(a Interval) bool { return a.From < to && from < a.To }) {
 			flows = append(flows, i)
 		}
 	}

@@ -23,7 +23,7 @@ func (t *Transfer) Completion() unit.Duration { return t.Ended.Sub(t.Arrived) }
 
 // lose notes that a packet was dropped on its way: one of the first transfer that ends
 // with it or behind it.
-func (f *flowState) lose(psn uint32) {
+func (f *life) lose(psn uint32) {
 	const mask = 1<<24 - 1
 	for i := range f.begun {
 		if t := &f.begun[i]; (t.PSN-psn)&mask <= mask/2 {
@@ -35,7 +35,7 @@ func (f *flowState) lose(psn uint32) {
 
 // end ends the transfer that e names. Those that began before it and have not ended have
 // lost their last packet, and never will.
-func (f *flowState) end(e *trace.Event) {
+func (f *life) end(e *trace.Event) {
 	for i := range f.begun {
 		if t := f.begun[i]; t.PSN == e.PSN {
 			// The destination knows only what is missing since the transfer before that has
@@ -51,14 +51,14 @@ func (f *flowState) end(e *trace.Event) {
 
 // Transfers returns the transfers of the flow at an index of the fabric's flows that have
 // ended, in the order in which they did. The caller must not change them.
-func (c *Collector) Transfers(flow int) []Transfer { return c.flows[flow].ended }
+func (c *Collector) Transfers(flow int) []Transfer { return c.lives[flow].ended }
 
 // completions returns how many transfers of some flows ended whole in an interval, and how
 // long they took, in seconds: the sum and the longest.
 func (c *Collector) completions(flows []int, from, to unit.Time) (n int, sum, longest float64) {
 	for _, i := range flows {
-		for k := range c.flows[i].ended {
-			t := &c.flows[i].ended[k]
+		for k := range c.lives[i].ended {
+			t := &c.lives[i].ended[k]
 			if t.Ended < from || t.Ended >= to || t.Missing > 0 {
 				continue
 			}
@@ -77,8 +77,8 @@ func (c *Collector) completions(flows []int, from, to unit.Time) (n int, sum, lo
 func (c *Collector) completion(flows []int, q float64, from, to unit.Time) float64 {
 	var all []float64
 	for _, i := range flows {
-		for k := range c.flows[i].ended {
-			if t := &c.flows[i].ended[k]; t.Ended >= from && t.Ended < to && t.Missing == 0 {
+		for k := range c.lives[i].ended {
+			if t := &c.lives[i].ended[k]; t.Ended >= from && t.Ended < to && t.Missing == 0 {
 				all = append(all, t.Completion().Seconds())
 			}
 		}
