@@ -313,6 +313,10 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 	var left []string
 	for i, n := range r.checks {
 		c := s.Expect[i]
+		metric := n.get("metric")
+		if metric == nil || metric.bad {
+			continue // refused already
+		}
 		err := check(c.Metric, s)
 		if err != nil && len(r.left.flows) > 0 {
 			whole := *s
@@ -323,7 +327,7 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 			}
 		}
 		if err != nil {
-			r.add(n.get("metric").at, n.path+".metric", "%v", err)
+			r.add(metric.at, n.path+".metric", "%v", err)
 		}
 		kept = append(kept, c)
 	}

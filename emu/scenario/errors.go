@@ -71,6 +71,7 @@ type reports struct {
 	list     []Error
 	warnings []Warning
 	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once
+	fabric   bool            // a mistake may have left out a machine, a link or a flow, or a value that they need
 }
 
 func newReports(file, src string) *reports {
@@ -87,7 +88,19 @@ type place struct {
 func (r *reports) add(at place, path, format string, args ...any) {
 	if e, first := r.entry(at, path, fmt.Sprintf(format, args...)); first {
 		r.list = append(r.list, e)
+		switch section, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); section {
+		case "name", "source", "description", "model", "wall", "events", "measure", "expect":
+		default:
+			r.fabric = true
+		}
 	}
+}
+
+// addUnknown reports a key that is not known: the fabric is what it is without.
+func (r *reports) addUnknown(at place, path, format string, args ...any) {
+	before := r.fabric
+	r.add(at, path, format, args...)
+	r.fabric = before
 }
 
 // warn reports what is probably not meant, at a place.

@@ -63,7 +63,7 @@ func (r *reports) readObject(n *node, sh *shape) {
 	for _, e := range n.entries {
 		f := sh.field(e.key.text)
 		if f == nil {
-			r.add(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, sh.suggest(e.key.text), sh.names(e.key.text))
+			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, sh.suggest(e.key.text), sh.names(e.key.text))
 			continue
 		}
 		r.read(e.value, f.shape)
