@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"fabemu/emu/spelling"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -42,7 +41,7 @@ func (r *resolver) resolveEvents(sh *shape) {
 		}
 		if sw := n.get("switch"); sw != nil && !sw.bad {
 			if m := r.machines[e.Switch]; (m == nil || !m.isSwitch) && !r.partial {
-				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, spelling.DidYouMean(spelling.Nearest(e.Switch, r.allSwitches())))
+				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, thereAre(e.Switch, r.allSwitches()))
 			}
 		}
 		r.checkChange(n)
@@ -61,7 +60,7 @@ func (r *resolver) knownLink(n *node, name string) bool {
 	for _, l := range r.s.Links {
 		names = append(names, l.Name)
 	}
-	r.add(n.at, n.path, "there is no link named %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
+	r.add(n.at, n.path, "there is no link named %q%s", name, thereAre(name, names))
 	return false
 }
 
@@ -72,7 +71,7 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	switch {
 	case m == nil && r.partial:
 	case m == nil || m.isSwitch:
-		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, spelling.DidYouMean(spelling.Nearest(e.Endpoint, r.allEndpoints())))
+		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, thereAre(e.Endpoint, r.allEndpoints()))
 	case r.broken || len(m.links) == 0:
 	case r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.at, n.path, "%s has a link with flow-control: credit: a service rate and a pause storm are there on Ethernet only", e.Endpoint)

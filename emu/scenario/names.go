@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"fabemu/emu/spelling"
 )
 
 // maxRange is the most names that a range may stand for: more than a subnet has
@@ -149,6 +151,18 @@ func pairs(a, b pattern) [][2]string {
 		out[i] = [2]string{as[min(i, len(as)-1)], bs[min(i, len(bs)-1)]}
 	}
 	return out
+}
+
+// thereAre says what there is in the place of a name that there is not, the nearest
+// first, and whether that was meant.
+func thereAre(name string, names []string) string {
+	switch len(names) {
+	case 0:
+		return ": there is none"
+	case 1:
+		return fmt.Sprintf("%s: there is %s", spelling.DidYouMean(spelling.Nearest(name, names)), names[0])
+	}
+	return fmt.Sprintf("%s: there are %s", spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
 }
 
 // someOf prints a list, of long ones the beginning.

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fabemu/emu/spelling"
 	"fabemu/emu/topo/paths"
 )
 
@@ -27,7 +26,7 @@ func (r *resolver) resolveRoutes(sh *shape) {
 				for _, s := range r.s.Switches {
 					names = append(names, s.Name)
 				}
-				r.add(at.at, at.path, "there is no switch named %q%s", route.At, spelling.DidYouMean(spelling.Nearest(route.At, names)))
+				r.add(at.at, at.path, "there is no switch named %q%s", route.At, thereAre(route.At, names))
 			}
 			ok = false
 		}

@@ -1,7 +1,5 @@
 package scenario
 
-import "fabemu/emu/spelling"
-
 // Short has Load return the short run of a scenario: what stands under short takes
 // the place of what the rest of the file says. Its name is that of the scenario with
 // "-short" behind. A scenario without such a section is a mistake then.
@@ -79,7 +77,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 		}
 		c := byID[id.text]
 		if c == nil {
-			r.add(id.at, id.path, "there is no check with the id %q%s: there are %s", id.text, spelling.DidYouMean(spelling.Nearest(id.text, ids)), someOf(spelling.ByNearness(id.text, ids)))
+			r.add(id.at, id.path, "there is no check with the id %q%s", id.text, thereAre(id.text, ids))
 			continue
 		}
 		for _, e := range s.entries {
