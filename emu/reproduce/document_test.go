@@ -69,7 +69,7 @@ func TestDocuments(t *testing.T) {
 			if err := r.WriteMarkdown(&part, linked(d.paper, d.pictures)); err != nil {
 				t.Fatal(err)
 			}
-			_, section, _ := strings.Cut(part.String(), "\n## ")
+			_, section, _ := strings.Cut(part.String(), "\n## "+r.Figures[0].heading())
 			if !strings.Contains(text, section) {
 				t.Errorf("%s comes out as\n%s", d.quick, section)
 			}
