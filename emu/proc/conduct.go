@@ -176,9 +176,9 @@ func (r *conduct) begin(ctx context.Context) error {
 		}
 	}
 	if len(byHand) > 0 {
-		l, err := net.Listen("unix", r.Control)
+		l, err := listenAt(r.Control)
 		if err != nil {
-			return fmt.Errorf("the conductor's socket: %w; if no other run uses it, remove the file", err)
+			return fmt.Errorf("the conductor's socket: %w%s", err, inTheWay(err))
 		}
 		defer l.Close()
 		go r.admit(l)

@@ -80,9 +80,8 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		}
 		return conn, nil
 	}
-	var d net.Dialer
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		conn, err := d.DialContext(ctx, "unix", f.Control)
+		conn, err := dialTo(ctx, f.Control)
 		if err == nil {
 			return conn, nil
 		}
@@ -231,9 +230,9 @@ type Status struct {
 }
 
 func (p *Part) serveStatus() error {
-	l, err := net.Listen("unix", p.file.Status)
+	l, err := listenAt(p.file.Status)
 	if err != nil {
-		return fmt.Errorf("status socket: %w; if nothing uses it, remove the file", err)
+		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
 	}
 	p.status = l
 	go func() {
