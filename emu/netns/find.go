@@ -99,7 +99,10 @@ func parseNamespace(name string) (run uint32, ok bool) {
 // ours. It reports false if nothing remains.
 func (r *Run) look() (ours bool, err error) {
 	there, held, l, err := inspect(r.ID)
-	if err != nil {
+	others := errors.Is(err, errOthers)
+	if others {
+		there = false
+	} else if err != nil {
 		return false, err
 	}
 	r.known, r.PID = there, l.pid
@@ -123,6 +126,9 @@ func (r *Run) look() (ours bool, err error) {
 		}
 	}
 	r.Namespaces = mine
+	if others && len(mine) > 0 {
+		return false, errors.Join(append(wrong, fmt.Errorf("run %v is left alone: %s: %w; remove it if nobody misses it", r, r.Lock(), errOthers))...)
+	}
 	return r.known || len(mine) > 0, errors.Join(wrong...)
 }
 

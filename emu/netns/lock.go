@@ -28,6 +28,9 @@ func parseRun(s string) (uint32, bool) {
 // errHeld says that another process holds the lock of a run.
 var errHeld = errors.New("another process holds the lock of this run")
 
+// errOthers says that a file in runDir is not of this program, whatever its name is.
+var errOthers = errors.New("this file has no label of ours")
+
 // lock is the lock of a run, held. The kernel lets go of it when the process ends,
 // however it does; children do not inherit it.
 type lock struct {
@@ -117,7 +120,9 @@ func (l *lock) remove() error {
 func (l *lock) release() error { return l.file.Close() }
 
 // inspect reads the file of a run: whether there is one, whether it is locked, and
-// the label in it. It takes no lock, so it is in nobody's way.
+// the label in it. It takes no lock, so it is in nobody's way. The error is errOthers
+// for a file with something else in it; an empty one was made to remove what its run
+// has left.
 func inspect(run uint32) (there, held bool, l label, err error) {
 	f, err := os.Open(lockName(run))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,7 +140,10 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 	if err != nil {
 		return true, false, label{}, err
 	}
-	l, _ = parseLabel(string(trimLine(b)))
+	l, labelled := parseLabel(string(trimLine(b)))
+	if len(b) > 0 && (!labelled || l.run != run) {
+		return true, false, label{}, errOthers
+	}
 	return true, query.Type != unix.F_UNLCK, l, nil
 }
 

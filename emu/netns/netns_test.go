@@ -437,6 +437,52 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Nor is a file among the locks that is none.
+func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
+	needRights(t)
+	if err := prepareDir(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(runDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"mine\n", fmt.Sprintln(label{run: rand.Uint32(), pid: 1 << 22, start: 1})} {
+		run := rand.Uint32()
+		if err := os.WriteFile(lockName(run), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(lockName(run))
+		runs, err := Find()
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range runs {
+			if r.ID == run {
+				t.Errorf("%s with %q in it is taken for the lock of a run", r.Lock(), content)
+			}
+		}
+		if err := (&Run{ID: run}).Remove(); err != nil {
+			t.Error(err)
+		}
+		// Not even where there are namespaces of such a run.
+		n, err := newNamespace(namespaceName(run, "a"), label{run: run, pid: 1 << 22, start: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.close()
+		err = (&Run{ID: run, Namespaces: []string{namespaceName(run, "a")}}).Remove()
+		if unmountErr := errors.Join(unix.Unmount(n.path(), unix.MNT_DETACH), os.Remove(n.path())); unmountErr != nil {
+			t.Error(unmountErr)
+		}
+		if err == nil || !strings.Contains(err.Error(), "left alone") {
+			t.Errorf("a run whose lock has %q in it: %v", content, err)
+		}
+		if b, err := os.ReadFile(lockName(run)); err != nil || string(b) != content {
+			t.Errorf("%q is left of it, %v", b, err)
+		}
+	}
+}
+
 // Names that are taken are an error that says what to do; what has them stays, and
 // what was built before goes.
 func TestTakenNames(t *testing.T) {
