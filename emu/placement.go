@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -69,6 +70,11 @@ func parts(f *topo.Fabric, p Placement) []part {
 // ends of links, those of processes that it starts are taken from l; if l is nil,
 // all are opened by the parts themselves.
 func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
+	list := parts(r.fabric, r.options.Placement)
+	byHand, err := startedByHand(list, r.options.ByHand)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(r.options.Directory, PartsDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -77,20 +83,13 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 	if err := os.WriteFile(filepath.Join(dir, scenarioFile), r.resolved, 0o666); err != nil {
 		return nil, err
 	}
-	byHand := make(map[string]bool)
-	for _, name := range r.options.ByHand {
-		byHand[name] = true
-	}
 	c := &proc.Conductor{Machines: len(r.fabric.Machines), Control: filepath.Join(dir, "control.sock"), Waiting: r.options.Waiting, Started: r.options.test.started}
-	var names []string
-	for _, p := range parts(r.fabric, r.options.Placement) {
-		names = append(names, p.name)
+	for _, p := range list {
 		file := &proc.File{
 			Fabemu: r.options.Version, Part: p.name, Scenario: scenarioFile, Run: id, Dilation: r.scenario.Wall.Dilation,
 			Timing: string(r.options.Timing), Priority: r.options.Priority, Control: filepath.Base(c.Control), Status: fileOf(p.name) + ".sock",
 		}
 		s := proc.Seat{File: file, Path: filepath.Join(dir, PartFile(p.name)), ByHand: byHand[p.name]}
-		delete(byHand, p.name)
 		command := "node"
 		if p.sw {
 			command = "switchd"
@@ -130,10 +129,22 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 		}
 		c.Seats = append(c.Seats, s)
 	}
-	for name := range byHand {
-		return nil, mistakef("there is no part %q to be started by hand; there are %s", name, strings.Join(names, ", "))
-	}
 	return c, nil
+}
+
+// startedByHand returns which parts somebody else starts.
+func startedByHand(list []part, wanted []string) (map[string]bool, error) {
+	names, byHand := make([]string, len(list)), make(map[string]bool)
+	for i, p := range list {
+		names[i] = p.name
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return nil, mistakef("there is no part %q to be started by hand; there are %s", name, strings.Join(names, ", "))
+		}
+		byHand[name] = true
+	}
+	return byHand, nil
 }
 
 // PartFile returns the name of a part's file in PartsDir.
