@@ -8,6 +8,7 @@ import (
 	"os"
 	"syscall"
 
+	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/dump"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func dumpCommand(status *int) *cobra.Command {
 		Short: "Print a capture, one line a frame, and check what it shows",
 		Long: `Print a capture, one line a frame, with the words of the event log. FILE is a capture of
 a run (--pcap), one that tcpdump took of its links, or one of InfiniBand or RoCE that
-others took, pcapng or pcap; "-" is standard input.
+others took, pcapng or pcap, compressed by gzip or not; "-" is standard input.
 
 With --check, checksums, credit, sequences and pauses are verified as far as the capture
 shows them, and the exit status is 1 when something is wrong.`,
@@ -40,8 +41,9 @@ shows them, and the exit status is 1 when something is wrong.`,
 			}
 			out := bufio.NewWriterSize(c.OutOrStdout(), 1<<16)
 			summary, err := dump.Dump(out, in, o)
-			if err == nil && o.Check {
-				err = summary.Text(out)
+			var cut *pcapng.Error
+			if o.Check && (err == nil || summary.Packets > 0 && errors.As(err, &cut)) {
+				err = errors.Join(err, summary.Text(out)) // of a file that is cut short, as far as it goes
 			}
 			err = errors.Join(err, out.Flush())
 			if errors.Is(err, syscall.EPIPE) {

@@ -2,6 +2,7 @@ package dump
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,8 @@ func (s *Summary) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// Dump prints a capture. An error that is a *pcapng.Error is one of the file: what
+// Dump prints a capture, which may be compressed by gzip: offsets are then those of
+// what is in it. An error that is a *pcapng.Error is one of the file: what
 // stands in front of it was printed.
 func Dump(w io.Writer, r io.Reader, o Options) (*Summary, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -62,6 +64,10 @@ func Dump(w io.Writer, r io.Reader, o Options) (*Summary, error) {
 }
 
 func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
+	r, err := unpacked(r)
+	if err != nil {
+		return err
+	}
 	in, err := pcapng.NewReader(r)
 	if err != nil {
 		return err
@@ -94,6 +100,15 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 			fmt.Fprintf(out, "  WRONG %v\n", problem)
 		}
 	}
+}
+
+// unpacked returns what gzip has compressed (RFC 1952), or r where it has not.
+func unpacked(r io.Reader) (io.Reader, error) {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" { // an error comes again when it is read
+		return in, nil
+	}
+	return gzip.NewReader(in)
 }
 
 // names reads what a capture says of its flows.

@@ -2,6 +2,7 @@ package dump_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -426,6 +427,34 @@ func TestFramesWithoutFCS(t *testing.T) {
 		if got := decode(t, one(ethernet, b, len(b))); got.Frame != f || got.Err != nil {
 			t.Errorf("%+v", got)
 		}
+	}
+}
+
+// A capture that gzip has compressed is that capture; one that is cut short is checked
+// as far as it goes.
+func TestCompressedCapture(t *testing.T) {
+	whole := good().bytes()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(whole)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var want, got bytes.Buffer
+	if _, err := dump.Dump(&want, bytes.NewReader(whole), dump.Options{Check: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dump.Dump(&got, bytes.NewReader(packed.Bytes()), dump.Options{Check: true}); err != nil || got.String() != want.String() {
+		t.Errorf("%v\n%s", err, cmp.Diff(want.String(), got.String()))
+	}
+	for n := range packed.Len() {
+		if _, err := dump.Dump(io.Discard, bytes.NewReader(packed.Bytes()[:n]), dump.Options{Check: true}); err == nil {
+			t.Errorf("%d bytes of %d: no error", n, packed.Len())
+		}
+	}
+	s, err := dump.Dump(io.Discard, bytes.NewReader(whole[:len(whole)-100]), dump.Options{Check: true})
+	if err == nil || s == nil || s.Packets == 0 || s.Checked[dump.Credit] == 0 {
+		t.Errorf("%v: %+v", err, s)
 	}
 }
 
