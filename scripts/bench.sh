@@ -2,7 +2,7 @@
 #
 # Benchmarks, in the form that benchstat reads; of two revisions, compared.
 #
-# Usage: scripts/bench.sh [-g GROUP] [-n COUNT] [-t TIME] [-o DIR] [OLD [NEW]]
+# Usage: scripts/bench.sh [-g GROUP] [-n COUNT] [-t TIME] [-o DIR] [GROUP] [OLD [NEW]]
 #
 #   -g GROUP  which benchmarks: wire     codecs, CRCs, ports, machines one by one
 #                               virtual  whole runs on the virtual clock
@@ -19,6 +19,7 @@
 #                               pacing   no benchmark of the tree: frames paced by
 #                                        fabemu, htb, tbf and time.Sleep side by side,
 #                                        COUNT rounds of TIME (root, iproute2)
+#             The name alone does as well: scripts/bench.sh placement
 #   -n COUNT  how many times each is run (default 10: benchstat wants that many)
 #   -t TIME   how long each runs, as go test -benchtime takes it (default 1s)
 #   -o DIR    where the results go (default results/bench/<date and time>)
@@ -60,6 +61,12 @@ while getopts 'g:n:t:o:h' option; do
 	esac
 done
 shift $((OPTIND - 1))
+case ${1:-} in
+wire | virtual | engine | fig4 | placement | pacing | all)
+	group=$1
+	shift
+	;;
+esac
 
 case $group in
 placement)
