@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -50,6 +51,39 @@ func TestPackageComments(t *testing.T) {
 		}
 		if p.isProduct() && !strings.Contains(text, "Limitations") {
 			t.Errorf("%s: the package comment does not say what the package cannot do, under \"# Limitations\"", in[0])
+		}
+	}
+}
+
+// ARCHITECTURE.md shows the house as it is: every package of the product stands in
+// its tree, and what stands there exists.
+func TestHouse(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, house, _ := strings.Cut(string(text), "```\n")
+	house, _, _ = strings.Cut(house, "```")
+	shown := map[string]bool{}
+	var above []string // the folders around a line
+	for line := range strings.Lines(house) {
+		name := strings.TrimLeft(line, " ")
+		depth := (len(line) - len(name)) / 2
+		name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
+		if depth > len(above) {
+			t.Fatalf("the tree skips a level: %s", line)
+		}
+		above = append(above[:depth], strings.TrimSuffix(name, "/"))
+		shown[path.Join(above...)] = true
+	}
+	for folder := range shown {
+		if _, err := os.Stat("../../" + folder); err != nil {
+			t.Errorf("the tree of ARCHITECTURE.md has %s, which there is not", folder)
+		}
+	}
+	for _, p := range packages(t) {
+		if p.isProduct() && !shown[p.dir] {
+			t.Errorf("the tree of ARCHITECTURE.md lacks %s", p.dir)
 		}
 	}
 }
