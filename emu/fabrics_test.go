@@ -362,11 +362,7 @@ func randomFabric(seed uint64) string {
 			line("  - {at: %s, switch: S%d, restart: %s}", us(0, stop), below(switches), us(1, 100))
 		}
 	}
-	text := b.String()
-	if strings.HasSuffix(text, "events:\n") {
-		text = strings.TrimSuffix(text, "events:\n")
-	}
-	return text
+	return strings.TrimSuffix(b.String(), "events:\n") // a list of nothing is none
 }
 
 // Whatever the fabric, and whatever happens to it: nothing is sent while paused, on a
