@@ -6,6 +6,9 @@
 #
 #   -g GROUP  which benchmarks: wire     codecs, CRCs, ports, machines one by one
 #                               virtual  whole runs on the virtual clock
+#                               scale    of these, what a frame-hop costs with 20, 200 and
+#                                        2000 endpoints, and the factor between them, for
+#                                        each kind of fabric that fabemu generates
 #                               engine   the wall driver: what a datagram costs, and
 #                                        the ways in which its loop could wait
 #                               fig4     no benchmark of the tree: all of Fig. 4 of
@@ -104,6 +107,10 @@ virtual)
 	pattern=^BenchmarkVirtual
 	packages=(./emu/...)
 	;;
+scale)
+	pattern=^BenchmarkVirtualScale
+	packages=(./emu)
+	;;
 engine)
 	pattern=^BenchmarkEngine
 	packages=(./emu)
@@ -113,7 +120,7 @@ all)
 	packages=(./...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, engine, fig4, placement, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, engine, fig4, placement, pacing or all" >&2
 	exit 2
 	;;
 esac
