@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,8 +111,11 @@ const (
 // valid until the next call.
 func (c *Checker) Check(p *Packet) []Problem {
 	c.problems = c.problems[:0]
-	c.Checked[Reading]++
-	if p.Err != nil {
+	switch {
+	case p.Err == nil:
+		c.Checked[Reading]++
+	case !p.beyondCut():
+		c.Checked[Reading]++
 		c.found(p, Reading, "%v", p.Err)
 	}
 	if !p.Cut && (p.Frame.Kind != 0 || p.Headers != nil) || p.BadSum != "" {
@@ -138,6 +142,14 @@ func (c *Checker) Check(p *Packet) []Problem {
 		}
 	}
 	return c.problems
+}
+
+// beyondCut says whether a packet cannot be read because too little of it was
+// captured: that proves nothing.
+func (p *Packet) beyondCut() bool {
+	const widest = 4 // bytes of a field that can be refused
+	var at *wire.ParseError
+	return p.snapped && errors.As(p.Err, &at) && (at.Reason == wire.ErrTruncated || at.Offset+widest > p.have)
 }
 
 func (c *Checker) found(p *Packet, k Kind, format string, args ...any) {

@@ -34,6 +34,9 @@ type Packet struct {
 
 	Cut    bool   // not all of it was captured: the checksums are not known
 	BadSum string // the checksums that are wrong
+
+	snapped bool // whoever captured it has kept only its begin,
+	have    int  // of the frame itself so many bytes
 }
 
 // emptyRecord is what a capture of a run has for what is not a frame: a frame that was
@@ -52,7 +55,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction, Speed: i.Speed,
-		Comment: string(bytes.Join(p.Comments, []byte("; "))),
+		Comment: string(bytes.Join(p.Comments, []byte("; "))), snapped: p.Length > len(p.Data),
 	}
 	switch i.Link {
 	case pcapng.ERF:
@@ -132,7 +135,7 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 // frame reads a frame of size bytes, of which b may hold fewer.
 func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 	out.Size = size
-	out.Cut = len(b) < size
+	out.Cut, out.have = len(b) < size, len(b)
 	whole := b
 	if out.Cut {
 		if kind == wire.LinkPacket && len(b) < 4 {

@@ -430,6 +430,24 @@ func TestFramesWithoutFCS(t *testing.T) {
 	}
 }
 
+// However little was captured of each frame, that is no mistake of the fabric.
+func TestCaptureOfFewBytes(t *testing.T) {
+	for snap := 1; snap < 64; snap++ {
+		var out bytes.Buffer
+		c := capture.New(&out, capture.Options{Ports: ports, Snap: snap})
+		for i, f := range []wire.Frame{onIB, onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+			p := min(i, 1) * 2
+			c.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Note: port.Note{Credit: -1}}, 0, 0, 0)
+		}
+		c.End()
+		c.Close("")
+		said, s := text(t, out.Bytes())
+		if s.Packets != 3 || s.Problems() != 0 {
+			t.Errorf("%d bytes of each: %v\n%s", snap, s.Found, said)
+		}
+	}
+}
+
 // A capture that gzip has compressed is that capture; one that is cut short is checked
 // as far as it goes.
 func TestCompressedCapture(t *testing.T) {
