@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,6 +138,24 @@ func save(t *testing.T, b []byte) string {
 func datagram(f *wire.Frame, number, seq int) []byte {
 	tr := wire.Trailer{Head: 1000, Due: unit.Time(2000 + seq), Promise: 2000, Duration: 500, Length: f.WireSize(), Seq: uint32(seq), Run: 0xABCD1234, Port: uint16(number), Delimiter: f.Delimiter()}
 	return tr.Append(f.Append(nil))
+}
+
+// A frame that ends too early, in front of a trailer, is shown to be malformed; it is no
+// error of the add-on.
+func TestMalformedFrameBeforeATrailer(t *testing.T) {
+	u := newUser(t)
+	d := datagram(&infiniband[slices.IndexFunc(infiniband, func(f wire.Frame) bool { return f.Kind != wire.FlowControl })], 0, 0)
+	frame := []byte{0x10, 2, 0, 4, 0, 7, 0, 7, 0x13, 0x40, 0xFF, 0xFF, 0, 4, 0, 3, 0, 0, 0, 0x1C, 0x1F, 0, 0, 0x1D, 1, 2, 3, 4, 5, 6} // an operation with more headers
+	d = append(frame, d[len(d)-48:]...)
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+	udp := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x08, 0, 0x45, 0, 0, byte(28 + len(d)), 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11, 0, byte(8 + len(d)), 0, 0}
+	d = append(udp, d...)
+	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(d), Data: d})
+	out := u.tshark("-r", save(t, b), "-V")
+	if !strings.Contains(out, "Link trailer") || !strings.Contains(out, "Malformed Packet") || strings.Contains(out, "Lua Error") {
+		t.Error(out)
+	}
 }
 
 // links writes a capture as tcpdump takes it: frames on UDP and on veth pairs.

@@ -295,6 +295,12 @@ end
 local infiniband = Dissector.get("infiniband")
 local ethernet = Dissector.get("eth_withfcs")
 
+-- native hands a frame to a dissector of Wireshark. If the frame ends too early for it,
+-- it says so in the tree, and throws an error that is none of ours.
+local function native(dissector, frame, pinfo, tree)
+  pcall(dissector.call, dissector, frame, pinfo, tree)
+end
+
 -- whole dissects a datagram: a frame and its trailer.
 local function whole(tvb, pinfo, tree)
   local ours, what = has_trailer(tvb)
@@ -304,11 +310,11 @@ local function whole(tvb, pinfo, tree)
   if n == 0 then return true end
   local frame = tvb(0, n):tvb()
   if what == 1 then
-    infiniband:call(frame, pinfo, tree)
+    native(infiniband, frame, pinfo, tree)
   elseif what == 2 then
     dissect_fcp(frame, pinfo, tree, port)
   else
-    ethernet:call(frame, pinfo, tree)
+    native(ethernet, frame, pinfo, tree)
   end
   return true
 end
