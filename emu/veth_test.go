@@ -143,8 +143,8 @@ func ofThisProcess(t *testing.T) (left []string) {
 		t.Log(err) // of others, that come and go
 	}
 	for _, r := range runs {
-		if r.PID == os.Getpid() {
-			left = append(left, r.String())
+		if r.PID == os.Getpid() && r.Lives { // not one that had the same number, and is dead
+			left = append(left, fmt.Sprintf("%v with %q", r, r.Namespaces))
 		}
 	}
 	return left

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -91,5 +92,29 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 	if err := explain(nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// Interfaces come and go while they are listed.
+func TestSettled(t *testing.T) {
+	n := 0
+	list := func(interrupted int) func() ([]netlink.Link, error) {
+		n = 0
+		return func() ([]netlink.Link, error) {
+			if n++; n <= interrupted {
+				return nil, netlink.ErrDumpInterrupted
+			}
+			return []netlink.Link{&netlink.Veth{}}, nil
+		}
+	}
+	if all, err := settled(list(3)); err != nil || len(all) != 1 || n != 4 {
+		t.Errorf("interrupted three times: %d interfaces after %d lists, %v", len(all), n, err)
+	}
+	if _, err := settled(list(1 << 30)); !errors.Is(err, netlink.ErrDumpInterrupted) {
+		t.Errorf("interrupted always: %v", err)
+	}
+	broken := errors.New("broken")
+	if _, err := settled(func() ([]netlink.Link, error) { return nil, broken }); err != broken {
+		t.Errorf("broken: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func newNamespace(name string, l label) (*namespace, error) {
 			return fmt.Errorf("open a netlink socket: %w", explain(err))
 		}
 		// Some modules of the kernel put interfaces of their own into every namespace.
-		all, err := n.link.LinkList()
+		all, err := settled(n.link.LinkList)
 		if err != nil {
 			return fmt.Errorf("list its interfaces: %w", explain(err))
 		}
@@ -176,7 +176,7 @@ func contents(name string) (l label, foreign []string, labelled bool, err error)
 		return l, nil, false, fmt.Errorf("namespace %s: open a netlink socket: %w", name, explain(err))
 	}
 	defer h.Close()
-	all, err := h.LinkList()
+	all, err := settled(h.LinkList)
 	if err != nil {
 		return l, nil, false, fmt.Errorf("namespace %s: list its interfaces: %w", name, explain(err))
 	}
@@ -192,6 +192,18 @@ func contents(name string) (l label, foreign []string, labelled bool, err error)
 		}
 	}
 	return l, foreign, labelled, nil
+}
+
+// settled lists interfaces once more when some came or went while it did: the other end
+// of a pair goes when its namespace does, some time after that was removed. A list that
+// does not settle is an error.
+func settled(list func() ([]netlink.Link, error)) (all []netlink.Link, err error) {
+	for range 100 {
+		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	return all, err
 }
 
 // unlabelled says whether an interface is one that we have made and not come to
