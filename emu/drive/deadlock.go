@@ -82,6 +82,7 @@ type watcher struct {
 	machine       int                // which is being asked
 	some          bool               // something has waited for long
 	holders       map[input][]output // who keeps the memory of an input
+	free          []*waits           // not stuck; whom they keep is not, either
 	glance, write func(port.Wait)    // made once: to look is not to allocate
 }
 
@@ -89,6 +90,7 @@ type watcher struct {
 type waits struct {
 	Waiting
 	holders []output // who keeps the memory at To
+	held    []*waits // whom this one keeps
 	stuck   bool
 }
 
@@ -153,22 +155,39 @@ func (w *watcher) note(p port.Wait) {
 		w.holders[in] = append(w.holders[in], out)
 	}
 	if w.long(&p) && w.waits[out] == nil {
-		w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}, stuck: true}
+		w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}}
 	}
 }
 
 // release takes out whoever could still go on: an output for which some frame makes
-// room that leaves by an output which is not stuck.
+// room that leaves by an output which is not stuck. Each is freed once, and then asked
+// whom it frees: in a long chain they free one another from its end on.
 func (w *watcher) release() {
-	for again := true; again; {
-		again = false
-		for _, o := range w.waits {
-			free := func(h output) bool { n := w.waits[h]; return n == nil || !n.stuck }
-			if o.stuck && (len(o.holders) == 0 || slices.ContainsFunc(o.holders, free)) {
-				o.stuck, again = false, true
+	free := w.free[:0]
+	for _, o := range w.waits {
+		o.stuck = len(o.holders) > 0
+		for _, h := range o.holders {
+			if n := w.waits[h]; n != nil {
+				n.held = append(n.held, o)
+			} else {
+				o.stuck = false
+			}
+		}
+		if !o.stuck {
+			free = append(free, o)
+		}
+	}
+	for len(free) > 0 {
+		last := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, o := range last.held {
+			if o.stuck {
+				o.stuck = false
+				free = append(free, o)
 			}
 		}
 	}
+	w.free = free
 }
 
 // cycles follows those that are stuck, the lowest first, to the cycles in which they
