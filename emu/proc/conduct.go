@@ -2,7 +2,6 @@ package proc
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -10,11 +9,8 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"fabemu/emu/drive"
@@ -84,27 +80,6 @@ const (
 	// lead is how far ahead the epoch is: all parts have heard of it by then.
 	lead = 50 * time.Millisecond
 )
-
-// seat is the conductor's side of a part.
-type seat struct {
-	*Seat
-	index   int
-	conn    net.Conn
-	command *exec.Cmd
-	log     string
-
-	ready, ended, gone bool
-	report             *Report
-	state              string    // how its process has ended
-	now                unit.Time // nothing earlier will be reported any more
-	late               int64
-	queue              []trace.Event
-
-	restarted bool             // at least once: what its processes before had to report is lost
-	told      map[int32]uint32 // number of the next event of each machine
-	base      map[int32]uint32 // what is added to those of the process that runs now
-	talk      int              // tells the connection of this process from those of the ones before
-}
 
 // news is something that a part has said, or that has become of it.
 type news struct {
@@ -276,99 +251,6 @@ func (r *conduct) untilRestart() time.Duration {
 	return time.Duration(r.epoch + t/1000*r.Dilation + t%1000*r.Dilation/1000 - ts.Nano())
 }
 
-// start starts a part.
-func (r *conduct) start(s *seat) error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
-	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
-	defer theirs.Close()
-	conn, err := net.FileConn(ours)
-	ours.Close()
-	if err != nil {
-		return err
-	}
-	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	if s.restarted {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	}
-	log, err := os.OpenFile(s.log, flags, 0o666)
-	if err != nil {
-		conn.Close()
-		return err
-	}
-	defer log.Close()
-	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
-	c := exec.Command(s.Command[0], args...)
-	c.Args[0] = os.Args[0] // what a list of processes shows
-	c.Stdout, c.Stderr = log, log
-	c.ExtraFiles = append([]*os.File{theirs}, s.Sockets...)
-	// A group of its own: an interrupt from the terminal is for the conductor, which
-	// tells the parts to end.
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := c.Start(); err != nil {
-		conn.Close()
-		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)
-	}
-	s.command = c
-	r.listen(s, conn, bufio.NewReader(conn))
-	talk := s.talk
-	go func() {
-		err := c.Wait()
-		r.tell(news{seat: s.index, kind: exited, err: err, talk: talk})
-	}()
-	if r.Started != nil {
-		r.Started(s.File.Part, c.Process.Pid)
-	}
-	return nil
-}
-
-// admit takes in the parts that are started by hand.
-func (r *conduct) admit(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			in := bufio.NewReader(conn)
-			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-			k, b, err := read(in)
-			conn.SetReadDeadline(time.Time{})
-			var hi greeting
-			if err != nil || k != hello || json.Unmarshal(b, &hi) != nil {
-				conn.Close()
-				return
-			}
-			for _, s := range r.seats {
-				if s.ByHand && s.File.Part == hi.Part {
-					r.tell(news{seat: s.index, kind: joined, payload: b, conn: conn, in: in})
-					return
-				}
-			}
-			conn.Close()
-		}()
-	}
-}
-
-// listen hears what a part says.
-func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
-	s.conn = conn
-	talk := s.talk
-	go func() {
-		for {
-			k, b, err := read(in)
-			if err != nil {
-				r.tell(news{seat: s.index, kind: gone, err: err, talk: talk})
-				return
-			}
-			r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
-		}
-	}()
-}
-
 // tell passes news on, unless the run is over.
 func (r *conduct) tell(n news) {
 	select {
@@ -466,26 +348,6 @@ func (r *conduct) hear(n news) error {
 	return nil
 }
 
-// take takes in what a part has reported. A process that was started anew counts its
-// events from 0; here they go on.
-func (s *seat) take(now unit.Time, late int64, list []trace.Event) {
-	for i := range list {
-		e := &list[i]
-		e.Seq += s.base[e.Machine]
-		s.told[e.Machine] = e.Seq + 1
-	}
-	s.queue = append(s.queue, list...)
-	s.now, s.late = max(s.now, now), late
-}
-
-// stateOf says how a process has ended.
-func stateOf(err error) string {
-	if err == nil {
-		return "exit status 0"
-	}
-	return err.Error()
-}
-
 // death returns the error of a part that has ended before it should. Its process,
 // if it is ours, has a moment to do so.
 func (r *conduct) death(s *seat, cause error) error {
@@ -506,17 +368,6 @@ func (r *conduct) death(s *seat, cause error) error {
 	}
 	d.Log = tail(s.log)
 	return d
-}
-
-// tail returns the last lines of a file, or nothing.
-func tail(path string) string {
-	b, err := os.ReadFile(path)
-	if err != nil || path == "" {
-		return ""
-	}
-	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
-	const most = 12
-	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
 // dismiss tells the parts that still run to end, and sees to it that they do.
@@ -574,62 +425,4 @@ func (r *conduct) dismiss() error {
 		}
 	}
 	return nil
-}
-
-// merge hands on what no part can report anything earlier than, in the order of
-// time; at the end, all. It returns that instant.
-func (r *conduct) merge(all bool) unit.Time {
-	until := unit.Never
-	var late int64
-	for _, s := range r.seats {
-		until = min(until, s.now)
-		late += s.late
-	}
-	if r.Progress != nil && until != unit.Never {
-		r.Progress.Tell(until, late)
-	}
-	var ripe []trace.Event
-	for _, s := range r.seats {
-		n := 0
-		for n < len(s.queue) && (all || !r.Hold && s.queue[n].At < until) {
-			n++
-		}
-		ripe = append(ripe, s.queue[:n]...)
-		s.queue = append(s.queue[:0], s.queue[n:]...)
-	}
-	slices.SortFunc(ripe, func(a, b trace.Event) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Seq, b.Seq))
-	})
-	for i := range ripe {
-		r.Sink.Record(&ripe[i])
-	}
-	return until
-}
-
-// missing returns how many datagrams were sent and did not arrive, over all links but
-// those of parts that were restarted: what their processes before had counted is lost.
-func (r *conduct) missing() (lost int64) {
-	sent, came := map[int]int64{}, map[int]int64{}
-	unknown := map[int]bool{} // by wire
-	for _, s := range r.seats {
-		for _, end := range s.File.Links {
-			unknown[end.Wire] = unknown[end.Wire] || s.restarted
-		}
-	}
-	for _, s := range r.seats {
-		for _, t := range s.report.Traffic {
-			if t.Sent >= 0 {
-				sent[t.Path] = t.Sent
-			}
-			if t.Came >= 0 {
-				came[t.Path] = t.Came
-			}
-		}
-	}
-	for path, n := range sent {
-		if !unknown[path/2] {
-			lost += n - came[path]
-		}
-	}
-	return lost
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"fabemu/emu/plot"
-	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
 	"fabemu/wire/unit"
 )
 
@@ -59,16 +57,8 @@ func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms
 
 // checksOf takes over the claims that stand in a scenario.
 func checksOf(name string) []Claim {
-	src, err := scenarios.Read(name)
-	if err != nil {
-		panic("reproduce: " + err.Error()) // a scenario of ours
-	}
-	s, err := scenario.Load(name+".yaml", src, nil)
-	if err != nil {
-		panic("reproduce: " + err.Error())
-	}
 	var claims []Claim
-	for _, c := range s.Expect {
+	for _, c := range checks(name) {
 		unit := Percent
 		if c.Metric == remoteLocal {
 			unit = Plain

@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/plot"
+	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
 	"fabemu/wire/unit"
 )
@@ -139,6 +140,15 @@ func Find(name string) (*Paper, []*Figure, error) {
 		return nil, nil, &emu.Mistake{Err: fmt.Errorf("%s has no figure named %q%s: it has %s", p.Name, rest, spelling.DidYouMean(spelling.Nearest(rest, names)), strings.Join(spelling.ByNearness(rest, names), ", "))}
 	}
 	return p, figures, nil
+}
+
+// checks returns the checks of a scenario that comes with the program.
+func checks(name string) []scenario.Check {
+	s, err := emu.Open(name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a scenario of ours
+	}
+	return s.Expect
 }
 
 const ms = unit.Time(unit.Millisecond)

@@ -9,8 +9,6 @@ import (
 	"fabemu/emu/fluid"
 	"fabemu/emu/metrics"
 	"fabemu/emu/plot"
-	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
 	"fabemu/wire/unit"
 )
 
@@ -113,16 +111,8 @@ func qcn() *Paper {
 
 // qcnChecks takes over the claims that stand in a scenario of QCN: queues in packets.
 func qcnChecks(name string) []Claim {
-	src, err := scenarios.Read("qcn/" + name)
-	if err != nil {
-		panic("reproduce: " + err.Error()) // a scenario of ours
-	}
-	s, err := scenario.Load(name+".yaml", src, nil)
-	if err != nil {
-		panic("reproduce: " + err.Error())
-	}
 	var claims []Claim
-	for _, c := range s.Expect {
+	for _, c := range checks("qcn/" + name) {
 		scale, unit := 1.0, Percent
 		switch {
 		case strings.Contains(c.Metric, ".queue"):

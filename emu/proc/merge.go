@@ -1,0 +1,67 @@
+package proc
+
+import (
+	"cmp"
+	"slices"
+
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// merge hands on what no part can report anything earlier than, in the order of
+// time; at the end, all. It returns that instant.
+func (r *conduct) merge(all bool) unit.Time {
+	until := unit.Never
+	var late int64
+	for _, s := range r.seats {
+		until = min(until, s.now)
+		late += s.late
+	}
+	if r.Progress != nil && until != unit.Never {
+		r.Progress.Tell(until, late)
+	}
+	var ripe []trace.Event
+	for _, s := range r.seats {
+		n := 0
+		for n < len(s.queue) && (all || !r.Hold && s.queue[n].At < until) {
+			n++
+		}
+		ripe = append(ripe, s.queue[:n]...)
+		s.queue = append(s.queue[:0], s.queue[n:]...)
+	}
+	slices.SortFunc(ripe, func(a, b trace.Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Seq, b.Seq))
+	})
+	for i := range ripe {
+		r.Sink.Record(&ripe[i])
+	}
+	return until
+}
+
+// missing returns how many datagrams were sent and did not arrive, over all links but
+// those of parts that were restarted: what their processes before had counted is lost.
+func (r *conduct) missing() (lost int64) {
+	sent, came := map[int]int64{}, map[int]int64{}
+	unknown := map[int]bool{} // by wire
+	for _, s := range r.seats {
+		for _, end := range s.File.Links {
+			unknown[end.Wire] = unknown[end.Wire] || s.restarted
+		}
+	}
+	for _, s := range r.seats {
+		for _, t := range s.report.Traffic {
+			if t.Sent >= 0 {
+				sent[t.Path] = t.Sent
+			}
+			if t.Came >= 0 {
+				came[t.Path] = t.Came
+			}
+		}
+	}
+	for path, n := range sent {
+		if !unknown[path/2] {
+			lost += n - came[path]
+		}
+	}
+	return lost
+}

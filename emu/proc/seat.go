@@ -1,0 +1,165 @@
+package proc
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+
+	"golang.org/x/sys/unix"
+)
+
+// seat is the conductor's side of a part.
+type seat struct {
+	*Seat
+	index   int
+	conn    net.Conn
+	command *exec.Cmd
+	log     string
+
+	ready, ended, gone bool
+	report             *Report
+	state              string    // how its process has ended
+	now                unit.Time // nothing earlier will be reported any more
+	late               int64
+	queue              []trace.Event
+
+	restarted bool             // at least once: what its processes before had to report is lost
+	told      map[int32]uint32 // number of the next event of each machine
+	base      map[int32]uint32 // what is added to those of the process that runs now
+	talk      int              // tells the connection of this process from those of the ones before
+}
+
+// start starts a part.
+func (r *conduct) start(s *seat) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return err
+	}
+	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if s.restarted {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	}
+	log, err := os.OpenFile(s.log, flags, 0o666)
+	if err != nil {
+		conn.Close()
+		return err
+	}
+	defer log.Close()
+	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
+	c := exec.Command(s.Command[0], args...)
+	c.Args[0] = os.Args[0] // what a list of processes shows
+	c.Stdout, c.Stderr = log, log
+	c.ExtraFiles = append([]*os.File{theirs}, s.Sockets...)
+	// A group of its own: an interrupt from the terminal is for the conductor, which
+	// tells the parts to end.
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		conn.Close()
+		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)
+	}
+	s.command = c
+	r.listen(s, conn, bufio.NewReader(conn))
+	talk := s.talk
+	go func() {
+		err := c.Wait()
+		r.tell(news{seat: s.index, kind: exited, err: err, talk: talk})
+	}()
+	if r.Started != nil {
+		r.Started(s.File.Part, c.Process.Pid)
+	}
+	return nil
+}
+
+// admit takes in the parts that are started by hand.
+func (r *conduct) admit(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			in := bufio.NewReader(conn)
+			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+			k, b, err := read(in)
+			conn.SetReadDeadline(time.Time{})
+			var hi greeting
+			if err != nil || k != hello || json.Unmarshal(b, &hi) != nil {
+				conn.Close()
+				return
+			}
+			for _, s := range r.seats {
+				if s.ByHand && s.File.Part == hi.Part {
+					r.tell(news{seat: s.index, kind: joined, payload: b, conn: conn, in: in})
+					return
+				}
+			}
+			conn.Close()
+		}()
+	}
+}
+
+// listen hears what a part says.
+func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
+	s.conn = conn
+	talk := s.talk
+	go func() {
+		for {
+			k, b, err := read(in)
+			if err != nil {
+				r.tell(news{seat: s.index, kind: gone, err: err, talk: talk})
+				return
+			}
+			r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
+		}
+	}()
+}
+
+// take takes in what a part has reported. A process that was started anew counts its
+// events from 0; here they go on.
+func (s *seat) take(now unit.Time, late int64, list []trace.Event) {
+	for i := range list {
+		e := &list[i]
+		e.Seq += s.base[e.Machine]
+		s.told[e.Machine] = e.Seq + 1
+	}
+	s.queue = append(s.queue, list...)
+	s.now, s.late = max(s.now, now), late
+}
+
+// stateOf says how a process has ended.
+func stateOf(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// tail returns the last lines of a file, or nothing.
+func tail(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil || path == "" {
+		return ""
+	}
+	lines := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	const most = 12
+	return strings.Join(lines[max(0, len(lines)-most):], "\n")
+}
