@@ -150,12 +150,16 @@ func service(r unit.Rate) unit.Rate {
 // watch says how often to look for deadlock: rarely enough to cost nothing, and not
 // before each port has told its credit anew and what was under way has come.
 func (b *builder) watch() *drive.Watch {
-	const looks = 100 // in a run
+	const (
+		looks = 100 // in a run
+		few   = 500 // machines: to look at more costs more, and is done less often
+	)
 	w := &drive.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
 		w.Every = max(w.Every, l.Resend+10*(l.Propagation+l.Rate.Serialise(b.length)))
 	}
+	w.Every *= unit.Duration(1 + len(b.fabric.Machines)/few)
 	w.Idle = 10 * w.Every
 	for i := range b.fabric.Flows {
 		w.Settled = max(w.Settled, b.fabric.Flows[i].Start)

@@ -221,6 +221,9 @@ func (s *Switch) Blocked(output int) bool {
 // frame that is being sent waits for nothing: it makes room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait)) {
 	for p := range s.ingress {
+		if len(s.ingress[p].slots) == 0 {
+			continue
+		}
 		pt := &s.ports[p]
 		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet), port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
