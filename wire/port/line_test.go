@@ -13,6 +13,11 @@ const (
 	us       = unit.Microsecond
 )
 
+// newLine returns an idle line.
+func newLine(r unit.Rate, propagation unit.Duration, cut bool) Line {
+	return Line{medium: new(media).of(kind{rate: r, propagation: propagation, cut: cut})}
+}
+
 // at is an instant as a span since the run began.
 func at(d unit.Duration) unit.Time { return unit.Time(d) }
 
@@ -158,11 +163,11 @@ func TestFramesNeverOverlap(t *testing.T) {
 				t.Fatalf("due at %v behind a frame that is due at %v", nextDue, due)
 			}
 			needs := d
-			if l.cut && !control {
+			if l.medium.cut && !control {
 				needs = min(d, l.Rate().Serialise(wire.HeaderSize))
 			}
-			if nextDue < now.Add(needs).Add(l.propagation) {
-				t.Fatalf("due at %v: what it takes to act is not there before %v", nextDue, now.Add(needs).Add(l.propagation))
+			if nextDue < now.Add(needs).Add(l.medium.propagation) {
+				t.Fatalf("due at %v: what it takes to act is not there before %v", nextDue, now.Add(needs).Add(l.medium.propagation))
 			}
 			due = nextDue
 		}

@@ -2,10 +2,12 @@ package port
 
 // Outbox is the queue of a machine's transmissions, in the order in which they
 // were started. The driver empties it after each call, so that all machines of a
-// driver can share one: in a large fabric it is near then, whoever writes to it.
+// driver can share one: in a large fabric it is near then, whoever writes to it. So is
+// what it knows of their links.
 type Outbox struct {
 	queue []Transmission
 	next  int
+	media media
 }
 
 func (o *Outbox) push(t Transmission) {

@@ -36,26 +36,23 @@ type Config struct {
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 }
 
-// Port is one end of a link.
+// Port is one end of a link. It is two cache lines: a large fabric has many. The first
+// is what a flow control packet that comes needs.
 type Port struct {
-	id      ID
-	framing wire.Framing
-	line    Line
-	credit  [Lanes]Credit
-	told    [Lanes]unit.Time // when each lane's last flow control packet left
-	resend  unit.Duration
-	pause   *pausing  // Ethernet; nil with Credits
-	since   unit.Time // when the link last came up; unit.Never while it is down
-	out     *Outbox
-	rec     *trace.Recorder
+	credit [Lanes]Credit
+	since  unit.Time        // when the link last came up; unit.Never while it is down
+	pause  *pausing         // Ethernet; nil with Credits
+	told   [Lanes]unit.Time // when each lane's last flow control packet left
+	line   Line
+	out    *Outbox
+	rec    *trace.Recorder
+	id     ID
 }
 
 // New returns a port that hands its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
-	p := &Port{
-		id: id, framing: c.Framing, resend: c.Resend, out: out, rec: rec,
-		line: newLine(c.Rate, c.Propagation, c.CutThrough),
-	}
+	p := &Port{id: id, out: out, rec: rec}
+	p.line.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	p.credit[DataLane] = NewCredit(c.Room, 1)
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
 	p.untold()
@@ -68,7 +65,7 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 // untold makes a flow control packet due for each lane at once.
 func (p *Port) untold() {
 	for lane := range p.told {
-		p.told[lane] = -1 - unit.Time(p.resend) // never yet: due at time 0
+		p.told[lane] = -1 - unit.Time(p.line.medium.resend) // never yet: due at time 0
 	}
 }
 
@@ -76,10 +73,10 @@ func (p *Port) untold() {
 func (p *Port) Line() *Line { return &p.line }
 
 // Framing says which length of a frame paces the line.
-func (p *Port) Framing() wire.Framing { return p.framing }
+func (p *Port) Framing() wire.Framing { return p.line.medium.framing }
 
 // Propagation returns the time of flight from the peer.
-func (p *Port) Propagation() unit.Duration { return p.line.propagation }
+func (p *Port) Propagation() unit.Duration { return p.line.medium.propagation }
 
 // Used returns the occupancy of a lane's receive buffer in blocks.
 func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
@@ -197,7 +194,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 		c.Sent(f.Blocks())
 		left = c.Left()
 	}
-	n := p.framing.Length(f)
+	n := p.line.medium.framing.Length(f)
 	duration, due := p.line.start(at, n, f.Kind.Control())
 	note.Credit = int32(left)
 	p.out.push(Transmission{Port: p.id, Frame: *f, Start: at, Duration: duration, Due: due, Length: n, Note: note})
@@ -229,7 +226,7 @@ func (p *Port) Resend() unit.Time {
 	}
 	for lane := range p.credit {
 		if !p.credit[lane].owed {
-			at = min(at, p.told[lane].Add(p.resend))
+			at = min(at, p.told[lane].Add(p.line.medium.resend))
 		}
 	}
 	return at
@@ -247,7 +244,7 @@ func (p *Port) Control(now unit.Time) {
 	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
-		if !c.owed && p.told[lane].Add(p.resend) > now {
+		if !c.owed && p.told[lane].Add(p.line.medium.resend) > now {
 			continue
 		}
 		c.owed = true
@@ -269,7 +266,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		return
 	case RateChange:
 		if p.pause != nil {
-			p.pause.rateChanged(now, p.line.rate, e.Rate)
+			p.pause.rateChanged(now, p.line.medium.rate, e.Rate)
 		}
 		p.line.SetRate(e.Rate)
 		b = int64(e.Rate)
