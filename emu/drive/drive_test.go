@@ -151,6 +151,10 @@ func TestDriversRefuse(t *testing.T) {
 			f.Wires[0][0].Machine = 9
 			return virtual(f)
 		}},
+		{"a run that is too long for its agenda", "too long for 3 machines and 2 wires", func(f *Fabric) error {
+			f.End = unit.Never - 1
+			return virtual(f)
+		}},
 		{"no dilation", "at least 1", func(f *Fabric) error {
 			_, err := pipes(f, 0).Run(context.Background(), f)
 			return err

@@ -124,6 +124,9 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 	}
 	o.flights = make([]flight, 0, 2*len(o.paths)) // most never have more at a time
 	o.agenda = agenda.New(len(o.paths) + 1 + len(machines) + 1)
+	if last := o.agenda.Last(); f.End > last {
+		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
+	}
 	if o.watcher = newWatcher(f); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.next)
 	}

@@ -1,101 +1,112 @@
 package agenda
 
-import "fabemu/wire/unit"
+import (
+	"math/bits"
 
-// fan is how many children a node has: so many instants fit into a cache line.
+	"fabemu/wire/unit"
+)
+
+// fan is how many children a node has: so many keys fit into a cache line.
 const fan = 8
 
-// line is the children of a node.
-type line [fan]unit.Time
+// line is the children of a node, by their keys.
+type line [fan]int64
+
+// never is the key of whatever is not due, and above all others.
+const never = int64(unit.Never)
 
 // Agenda is a table of instants. Make one with New.
+//
+// A key is an instant with the number of its slot behind it. So of two keys the lower one
+// comes first, ties included, and the key at the root says which slot that is: a search
+// from the root down would branch at each level, where in a large fabric no processor
+// could guess it.
 type Agenda struct {
-	first unit.Time // the root: the earliest of all
-	base  int       // the place of slot 0
+	first int64     // the root: the least of all keys
+	due   unit.Time // its instant
+	base  int32     // the place of slot 0
+	shift uint8     // so many bits of a key are the slot
 	// tree is level by level. Place n is tree[n/fan][n%fan], what is below it is
 	// tree[n+1], and tree[0] is below the root. The last level is the slots, padded with
-	// Never to whole lines.
+	// never to whole lines.
 	tree []line
 }
 
 // New returns an agenda of n slots, all Never.
 func New(n int) *Agenda {
-	a := &Agenda{first: unit.Never}
+	a := &Agenda{first: never, due: unit.Never, shift: uint8(bits.Len(uint(max(n, 1) - 1)))}
+	base := 0
 	for width := fan; width < n; width *= fan {
-		a.base = fan * (a.base + 1)
+		base = fan * (base + 1)
 	}
-	a.tree = make([]line, a.base/fan+max((n+fan-1)/fan, 1))
+	a.base = int32(base)
+	a.tree = make([]line, base/fan+max((n+fan-1)/fan, 1))
 	for i := range a.tree {
 		for k := range a.tree[i] {
-			a.tree[i][k] = unit.Never
+			a.tree[i][k] = never
 		}
 	}
 	return a
 }
 
+// Last returns the last instant that an agenda can tell from later ones: a slot that is
+// set later, if not to Never, is due then. The more slots, the earlier: with a thousand of
+// them it is after more than two hours, with a million after more than eight seconds.
+func (a *Agenda) Last() unit.Time { return unit.Time(never>>a.shift) - 1 }
+
+// key returns the key of a slot that is due at t.
+func (a *Agenda) key(slot int, t unit.Time) int64 {
+	if t == unit.Never {
+		return never
+	}
+	return int64(min(t, a.Last()))<<a.shift | int64(slot)
+}
+
+// instant returns that of a key.
+func (a *Agenda) instant(key int64) unit.Time {
+	if key == never {
+		return unit.Never
+	}
+	return unit.Time(key >> a.shift)
+}
+
 // First returns the slot that is due first and its instant: unit.Never when no
-// slot is due.
+// slot is due, and then there is no such slot.
 func (a *Agenda) First() (slot int, due unit.Time) {
-	due = a.first
-	n := a.tree[0].find(due)
-	for n < a.base {
-		below := n + 1
-		n = below*fan + a.tree[below].find(due)
-	}
-	return n - a.base, due
-}
-
-// find returns the first place that has t; one has. In a fabric the same places come
-// again and again, so that where the search ends is mostly guessed right.
-func (l *line) find(t unit.Time) int {
-	for k := range l {
-		if l[k] == t {
-			return k
-		}
-	}
-	return 0
-}
-
-// earliest returns the least of a line.
-func (l *line) earliest() unit.Time {
-	return min(min(min(l[0], l[1]), min(l[2], l[3])), min(min(l[4], l[5]), min(l[6], l[7])))
+	return int(a.first & (1<<a.shift - 1)), a.due
 }
 
 // Next returns the instant of the slot that is due first.
-func (a *Agenda) Next() unit.Time { return a.first }
+func (a *Agenda) Next() unit.Time { return a.due }
 
 // Due returns the instant of a slot.
 func (a *Agenda) Due(slot int) unit.Time {
-	n := a.base + slot
-	return a.tree[n/fan][n%fan]
+	n := int(a.base) + slot
+	return a.instant(a.tree[n/fan][n%fan])
+}
+
+// earliest returns the least of a line.
+func (l *line) earliest() int64 {
+	return min(min(min(l[0], l[1]), min(l[2], l[3])), min(min(l[4], l[5]), min(l[6], l[7])))
 }
 
 // Set makes a slot due at t.
 func (a *Agenda) Set(slot int, t unit.Time) {
-	n := uint(a.base + slot)
+	key := a.key(slot, t)
+	n := uint(int(a.base) + slot)
 	for {
 		at := n / fan
 		l := &a.tree[at]
-		was := l[n%fan]
-		if was == t {
-			return
+		if l[n%fan] == key {
+			return // and nothing above changes
 		}
-		l[n%fan] = t
-		above := &a.first
-		if at > 0 {
-			n = at - 1
-			above = &a.tree[n/fan][n%fan]
-		}
-		switch {
-		case t < *above: // it is the earliest of its line now
-		case was == *above: // it was
-			t = l.earliest()
-		default:
-			return // nothing above changes
-		}
+		l[n%fan] = key
+		// Whether it has become another one is as hard to guess as it is cheap to work out.
+		key = l.earliest()
 		if at == 0 {
-			a.first = t
+			a.first, a.due = key, a.instant(key)
 			return
 		}
+		n = at - 1
 	}
 }

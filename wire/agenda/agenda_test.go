@@ -120,13 +120,28 @@ func TestNothingIsDue(t *testing.T) {
 }
 
 // The whole range of instants may stand in an agenda: the beginning of the run,
-// what was due before it, and the last instant before Never.
+// what was due before it, and the last instant before Never. "A slot that is set later"
+// than Last, "if not to Never, is due then".
 func TestEndsOfTime(t *testing.T) {
-	a := agenda.New(3)
-	a.Set(2, unit.Never-1)
-	if slot, due := a.First(); slot != 2 || due != unit.Never-1 {
-		t.Errorf("First() = %d, %d, want 2, %d", slot, due, unit.Never-1)
+	for n, least := range map[int]unit.Duration{1: unit.Duration(unit.Never - 2), 3: 1 << 60, 1000: 7200 * unit.Second, 1_000_000: 8 * unit.Second} {
+		a := agenda.New(n)
+		if a.Last() < unit.Time(least) {
+			t.Errorf("%d slots: Last() = %v, want %v at least", n, a.Last(), least)
+		}
+		for _, due := range []unit.Time{unit.Never - 1, a.Last(), a.Last() - 1} {
+			a.Set(n-1, due)
+			want := min(due, a.Last())
+			if slot, got := a.First(); slot != n-1 || got != want || a.Due(n-1) != want {
+				t.Errorf("%d slots, set to %d: First() = %d, %d, want %d, %d", n, due, slot, got, n-1, want)
+			}
+		}
+		a.Set(n-1, unit.Never)
+		if a.Due(n-1) != unit.Never || a.Next() != unit.Never {
+			t.Errorf("%d slots: Never is not that any more", n)
+		}
 	}
+	a := agenda.New(3)
+	a.Set(2, 1)
 	a.Set(1, 0)
 	a.Set(0, -1)
 	if slot, due := a.First(); slot != 0 || due != -1 {

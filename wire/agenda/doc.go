@@ -7,14 +7,15 @@
 // decides ties, and so how the total order of events is made (package
 // emu/drive) and the order of work inside a switch (package switchd).
 //
-// It is a tournament tree: the root holds the earliest instant, each node the
-// earliest of its eight children's, which share a cache line. First goes down it and
-// Set goes up, a line per level, as far as anything changes. The agenda of a large
-// fabric is not near the processor: there, how many lines are touched is what counts.
-// Nothing allocates.
+// It is a tournament tree: the root holds the earliest instant and its slot, each node
+// the earliest of its eight children's, which share a cache line. Set goes up, a line per
+// level, as far as anything changes. In a large fabric the processor can guess little of
+// what comes next, and the agenda is not near it: there, branches and lines are what
+// counts. Nothing allocates.
 //
 // # Limitations
 //
 // The number of slots is fixed when an Agenda is made. A slot holds one instant:
-// what falls due twice needs two slots, or is set again when it has come.
+// what falls due twice needs two slots, or is set again when it has come. Instants that
+// are very far away are not told apart (Agenda.Last).
 package agenda
