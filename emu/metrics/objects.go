@@ -74,11 +74,16 @@ func objectsOf(f *topo.Fabric) *objects {
 // flowsObject returns the object of some flows, with the hops that they share.
 func flowsObject(f *topo.Fabric, name string, flows []int) object {
 	common := slices.Clone(f.Flows[flows[0]].Hops)
-	for _, i := range flows[1:] {
-		if len(common) == 0 {
-			break
+	if len(flows) > 1 {
+		pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
+		for n, i := range flows {
+			for _, h := range f.Flows[i].Hops {
+				if k := 2*h.Wire + h.From; pass[k] == n {
+					pass[k]++
+				}
+			}
 		}
-		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return !slices.Contains(f.Flows[i].Hops, h) })
+		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 	}
 	return object{name: name, flows: flows, common: common}
 }
