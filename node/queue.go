@@ -39,19 +39,25 @@ func (q *queue[T]) pop() {
 // table finds the place of a queue pair: a slice over the range of numbers that
 // are in use here.
 type table struct {
-	base  uint32
-	place []int32 // by number - base; -1 where there is none
+	base  uint32  // the lowest number
+	n     uint32  // how many from there to the highest
+	place []int32 // by number - base, -1 where there is none; nil where each is at its number - base
 }
 
 func newTable(pairs []uint32) table {
 	if len(pairs) == 0 {
 		return table{}
 	}
-	low, high := pairs[0], pairs[0]
-	for _, p := range pairs {
+	low, high, inRow := pairs[0], pairs[0], true
+	for i, p := range pairs {
 		low, high = min(low, p), max(high, p)
+		inRow = inRow && p == pairs[0]+uint32(i)
 	}
-	t := table{base: low, place: make([]int32, high-low+1)}
+	t := table{base: low, n: high - low + 1}
+	if inRow {
+		return t
+	}
+	t.place = make([]int32, t.n)
 	for i := range t.place {
 		t.place[i] = -1
 	}
@@ -62,8 +68,14 @@ func newTable(pairs []uint32) table {
 }
 
 func (t *table) find(qp uint32) (int, bool) {
-	if i := qp - t.base; i < uint32(len(t.place)) && t.place[i] >= 0 {
-		return int(t.place[i]), true
+	i := qp - t.base
+	switch {
+	case i >= t.n:
+		return 0, false
+	case t.place == nil:
+		return int(i), true
+	case t.place[i] < 0:
+		return 0, false
 	}
-	return 0, false
+	return int(t.place[i]), true
 }

@@ -38,7 +38,7 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 
 // A table finds the queue pairs that it was made of, each at its place, and no other.
 func TestTableFindsItsOwn(t *testing.T) {
-	for _, pairs := range [][]uint32{nil, {0}, {7}, {5, 3, 9}, {1<<24 - 1, 1<<24 - 3}, {100, 102, 101, 200}} {
+	for _, pairs := range [][]uint32{nil, {0}, {7}, {5, 3, 9}, {1<<24 - 1, 1<<24 - 3}, {100, 101, 102}, {102, 101, 100}, {100, 102, 101, 200}} {
 		table := newTable(pairs)
 		place := map[uint32]int{}
 		for i, p := range pairs {

@@ -13,7 +13,7 @@ import (
 // falls due at their lines.
 type chassis struct {
 	ports  []port.Port
-	routes []port.ID
+	routes routes
 	out    *port.Outbox
 	rec    trace.Recorder
 
@@ -23,20 +23,20 @@ type chassis struct {
 }
 
 // assemble makes the ports of a switch.
-func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, routes []port.ID, events trace.Sink) error {
+func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, by []port.ID, events trace.Sink) error {
 	n := len(ports)
 	if out == nil {
 		out = new(port.Outbox)
 	}
 	*c = chassis{
-		ports: make([]port.Port, n), routes: routes, out: out, rec: trace.NewRecorder(index, events),
+		ports: make([]port.Port, n), routes: newRoutes(by, n), out: out, rec: trace.NewRecorder(index, events),
 		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
 		c.lines.Set(c.resendSlot(i), 0)
 	}
-	for lid, p := range routes {
+	for lid, p := range by {
 		if p != NoRoute && int(p) >= n {
 			return fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, n)
 		}

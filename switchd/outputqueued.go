@@ -180,7 +180,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		}
 		return
 	}
-	out, ok := s.forward(a.Frame.Dst)
+	out, ok := s.routes.forward(a.Frame.Dst)
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
 		return
@@ -326,7 +326,7 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
 // send puts a frame of the switch itself, a notification, on its way. It takes no
 // input's memory: notifications are few, and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
-	out, ok := s.forward(f.Dst)
+	out, ok := s.routes.forward(f.Dst)
 	if !ok {
 		return // the source has no way back; what was sampled has one there
 	}

@@ -126,7 +126,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		}
 		return
 	}
-	output, ok := s.forward(a.Frame.Dst)
+	output, ok := s.routes.forward(a.Frame.Dst)
 	if !ok {
 		s.ports[p].Discard(now, &a.Frame, trace.NoRoute)
 		s.wake(now, p) // it owes credit
