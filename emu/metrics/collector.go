@@ -14,7 +14,7 @@ import (
 )
 
 // The counters of a port: out is the line that leaves it, in the buffer behind it. What
-// every frame counts comes first: in a large fabric, what is together is near together.
+// every frame counts comes first, and is in its tally until it is written down.
 const (
 	outBytes    = iota // data on the line, headers included
 	outFrames          // data frames
@@ -72,7 +72,9 @@ type Collector struct {
 	ofPorts  []int32   // where the counters of each machine's first port begin, in now
 	ofFlows  int       // where the counters of the first flow begin, in now
 	first    []int32   // index of each machine's first port in ports
+	tallies  []tally   // by port
 	ports    []portState
+	ethernet bool     // some of them are pausing
 	causes   []causes // by port
 	flows    []flowState
 	lives    []life // by flow
@@ -92,16 +94,26 @@ type Collector struct {
 	closed     bool
 }
 
-// portState is what a port is in. It fits into a cache line.
-type portState struct {
+// tally is what every frame counts at a port, and what it needs for that: a cache line.
+// Settle writes it down with the other counters.
+type tally struct {
 	since     unit.Time // inOccupancy is counted up to here
 	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
 	most      int64
-	blocked   unit.Time     // outStall is counted up to here
-	block     port.Block    // what has held the line back since then
-	changed   unit.Time     // outQueue is counted up to here
-	queue     int64         // bytes that wait for the line since then
-	pausing   *pausingState // Ethernet; else nil
+	area      int64 // inOccupancy
+	bytes     int64 // outBytes
+	frames    int64 // outFrames
+	acks      int64 // outAcks
+	control   int64 // outControl
+}
+
+// portState is what a port is in besides.
+type portState struct {
+	blocked unit.Time     // outStall is counted up to here
+	block   port.Block    // what has held the line back since then
+	changed unit.Time     // outQueue is counted up to here
+	queue   int64         // bytes that wait for the line since then
+	pausing *pausingState // Ethernet; else nil
 }
 
 // pausingState is what a port of Ethernet is in besides, by priority; without PFC there
@@ -158,7 +170,7 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.ofFlows = ports * portColumns
 	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
-	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
+	c.tallies, c.ports, c.causes = make([]tally, ports), make([]portState, ports), make([]causes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
@@ -173,6 +185,7 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 			continue
 		}
 		for _, end := range f.Wires[w].Ends {
+			c.ethernet = true
 			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
 			p.pausing = &pausingState{
 				lanes: make([]int64, classes), until: make([]unit.Time, classes),
@@ -215,15 +228,15 @@ func (c *Collector) Record(e *trace.Event) {
 func (c *Collector) count(e *trace.Event) {
 	switch e.Kind {
 	case trace.Start:
-		at := c.port(e)
+		y := &c.tallies[c.number(e)]
 		switch kind, _, _ := trace.FrameOf(e.A); kind {
 		case wire.Data:
-			c.now[at+outBytes] += int64(e.Bytes)
-			c.now[at+outFrames]++
+			y.bytes += int64(e.Bytes)
+			y.frames++
 		case wire.Ack:
-			c.now[at+outAcks]++
+			y.acks++
 		case wire.FlowControl:
-			c.now[at+outControl]++
+			y.control++
 		}
 	case trace.Arrive:
 		switch kind, _, _ := trace.FrameOf(e.A); kind {
@@ -262,9 +275,9 @@ func (c *Collector) count(e *trace.Event) {
 		c.stall(e)
 	case trace.Mark:
 		c.now[c.port(e)+outMarked]++
-		c.causes[c.first[e.Machine]+int32(e.Port)].marks[e.A&(reasons-1)]++
+		c.causes[c.number(e)].marks[e.A&(reasons-1)]++
 	case trace.Trigger:
-		c.causes[c.first[e.Machine]+int32(e.Port)].triggers[e.A&(reasons-1)]++
+		c.causes[c.number(e)].triggers[e.A&(reasons-1)]++
 	default:
 		c.rare(e)
 	}
@@ -278,6 +291,9 @@ func (c *Collector) port(e *trace.Event) int {
 	return int(c.ofPorts[e.Machine]) + int(e.Port)*portColumns
 }
 
+// number returns the place of e's port among all ports.
+func (c *Collector) number(e *trace.Event) int32 { return c.first[e.Machine] + int32(e.Port) }
+
 // flow returns where the counters of e's flow begin; not ok when e names none.
 func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	i := e.Flow - firstQP // 0 and 1 wrap around to what no flow has
@@ -287,35 +303,38 @@ func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 // occupy notes that the buffer of e's port holds e.B blocks from now on; on Ethernet
 // bytes, with PFC of the priority of e.
 func (c *Collector) occupy(e *trace.Event) {
-	p := &c.ports[c.first[e.Machine]+int32(e.Port)]
-	holds, ok := p.holds(e)
+	holds, ok := c.holds(e)
 	if !ok {
 		return
 	}
-	c.now[c.port(e)+inOccupancy] += p.occupancy * int64(e.At-p.since)
-	p.occupancy, p.since = holds, e.At
-	if s := p.pausing; s != nil {
+	i := c.number(e)
+	y := &c.tallies[i]
+	y.area += y.occupancy * int64(e.At-y.since)
+	y.occupancy, y.since = holds, e.At
+	if c.ethernet && c.ports[i].pausing != nil {
+		s := c.ports[i].pausing
 		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
 	}
-	if holds > p.most {
-		p.most = holds
+	if holds > y.most {
+		y.most = holds
 	}
 }
 
-// holds returns how much the buffer of a port holds after e, which tells it of one lane;
+// holds returns how much the buffer of e's port holds after e, which tells it of one lane;
 // not ok where it is of a lane that is not counted.
-func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
-	s := p.pausing
-	if s == nil {
+func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
+	i := c.number(e)
+	if !c.ethernet || c.ports[i].pausing == nil {
 		return e.B, e.Lane == 0
 	}
-	return p.occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
+	s := c.ports[i].pausing
+	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
 }
 
 // pause notes what the peer of e's port has said: for how many quanta to stop, and with
 // PFC which priorities.
 func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
-	p := c.ports[c.first[e.Machine]+int32(e.Port)].pausing
+	p := c.ports[c.number(e)].pausing
 	if p == nil {
 		return
 	}
@@ -352,7 +371,7 @@ const queueShift = 10
 
 // lengthen notes that e.A bytes wait for the line of e's port from now on.
 func (c *Collector) lengthen(e *trace.Event) {
-	p, at := &c.ports[c.first[e.Machine]+int32(e.Port)], c.port(e)
+	p, at := &c.ports[c.number(e)], c.port(e)
 	c.now[at+outQueue] += p.queue * int64(e.At-p.changed) >> queueShift
 	p.queue, p.changed = e.A, e.At
 	if e.A > c.now[at+outLongest] {
@@ -374,7 +393,7 @@ func (c *Collector) stall(e *trace.Event) {
 		return
 	}
 	if e.Lane == 0 {
-		p := &c.ports[c.first[e.Machine]+int32(e.Port)]
+		p := &c.ports[c.number(e)]
 		c.now[c.port(e)+outStall+int(p.block)] += int64(e.At - p.blocked)
 		p.block, p.blocked = port.Block(e.A), e.At
 	}
@@ -415,7 +434,7 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
-		if p := c.ports[c.first[e.Machine]+int32(e.Port)].pausing; port.EventKind(e.A) == port.RateChange && p != nil {
+		if p := c.ports[c.number(e)].pausing; port.EventKind(e.A) == port.RateChange && p != nil {
 			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:
@@ -456,20 +475,31 @@ func (c *Collector) row(k int) []int64 { return c.rows[k*len(c.now) : (k+1)*len(
 // settle counts occupancies and stalls up to t.
 func (c *Collector) settle(t unit.Time) {
 	for i := range c.ports {
-		p, at := &c.ports[i], i*portColumns
-		c.now[at+inOccupancy] += p.occupancy * int64(t-p.since)
+		p, y, at := &c.ports[i], &c.tallies[i], i*portColumns
+		y.area += y.occupancy * int64(t-y.since)
+		y.since = t
 		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
 		if s := p.pausing; s != nil {
 			c.now[at+outPaused] += s.pausedUp(t)
 			s.told = t
 		}
 		c.now[at+outQueue] += p.queue * int64(t-p.changed) >> queueShift
-		p.since, p.blocked, p.changed = t, t, t
+		p.blocked, p.changed = t, t
 	}
+	c.write()
 	for i := range c.flows {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
 		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
 		f.blocked = t
+	}
+}
+
+// write writes the tallies down with the other counters.
+func (c *Collector) write() {
+	for i := range c.tallies {
+		y, at := &c.tallies[i], i*portColumns
+		c.now[at+outBytes], c.now[at+outFrames], c.now[at+outAcks] = y.bytes, y.frames, y.acks
+		c.now[at+outControl], c.now[at+inOccupancy] = y.control, y.area
 	}
 }
 
@@ -478,33 +508,34 @@ func (c *Collector) settle(t unit.Time) {
 // the old state was counted up to each edge and the new one not at all.
 func (c *Collector) late(e *trace.Event) {
 	k, _ := slices.BinarySearch(c.edges[:c.cur+1], e.At+1) // the first edge after e
+	c.write()
 	before := slices.Clone(c.now)
 	oldColumn, newColumn, oldWeight, newWeight := -1, -1, int64(0), int64(0)
 	longest, shift := -1, 0
 	switch data, _, _ := trace.FrameOf(e.A); {
 	case e.Kind == trace.Release, e.Kind == trace.Arrive && data == wire.Data:
-		p := &c.ports[c.first[e.Machine]+int32(e.Port)]
-		if holds, ok := p.holds(e); ok {
+		if holds, ok := c.holds(e); ok {
 			oldColumn = c.port(e) + inOccupancy
 			newColumn = oldColumn
-			oldWeight, newWeight = p.occupancy, holds
+			oldWeight, newWeight = c.tallies[c.number(e)].occupancy, holds
 		}
 	case e.Kind == trace.Queue:
 		oldColumn, longest, shift = c.port(e)+outQueue, c.port(e)+outLongest, queueShift
 		newColumn = oldColumn
-		oldWeight, newWeight = c.ports[c.first[e.Machine]+int32(e.Port)].queue, e.A
+		oldWeight, newWeight = c.ports[c.number(e)].queue, e.A
 	case e.Kind == trace.Stall && uint64(e.A) < port.Blocks:
 		at, ok := c.flow(e)
 		if e.Flow != 0 && ok {
 			oldColumn = at + flowStall + int(c.flows[e.Flow-firstQP].block)
 			newColumn = at + flowStall + int(e.A)
 		} else if e.Flow == 0 && e.Lane == 0 {
-			oldColumn = c.port(e) + outStall + int(c.ports[c.first[e.Machine]+int32(e.Port)].block)
+			oldColumn = c.port(e) + outStall + int(c.ports[c.number(e)].block)
 			newColumn = c.port(e) + outStall + int(e.A)
 		}
 		oldWeight, newWeight = 1, 1
 	}
 	c.count(e)
+	c.write()
 	for ; k <= c.cur; k++ {
 		row := c.row(k)
 		for i, v := range before {

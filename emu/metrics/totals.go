@@ -56,7 +56,7 @@ func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
 	i := int(c.first[machine]) + int(p)
 	return BufferTotals{
 		Mean: ratio(float64(c.row(c.cur)[i*portColumns+inOccupancy]), float64(c.End())),
-		Max:  c.ports[i].most,
+		Max:  c.tallies[i].most,
 	}
 }
 
