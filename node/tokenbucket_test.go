@@ -159,6 +159,7 @@ func TestTokenBucketAnswersTheSame(t *testing.T) {
 func FuzzTokenBucket(f *testing.F) {
 	f.Add([]byte("\x01\x05\x02\x10\x20\x30\x01\xff\xff\x02\x00\x80\x03\x01\x02\x03\x04\x05"))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 2, 0, 1, 0, 2, 0, 0, 1, 0, 2})
+	f.Add([]byte("0000000\x001000000100\x00\x000A")) // asks, and then deepens
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s := script(in)
 		rate, depth := unit.Rate(s.next(5)), unit.Size(s.next(3))
@@ -166,10 +167,10 @@ func FuzzTokenBucket(f *testing.F) {
 		mul := func(a, b int64) *big.Int { return new(big.Int).Mul(big.NewInt(a), big.NewInt(b)) }
 		bytes := func(n unit.Size) *big.Int { return mul(int64(n), 8*int64(unit.Second)) }
 		deep, level := bytes(depth), bytes(depth)
-		now := unit.Time(0)
+		now, last := unit.Time(0), unit.Time(0) // level is that of last
 		settle := func(t unit.Time) {
-			level.Add(level, mul(int64(rate), int64(t-now)))
-			now = t
+			level = new(big.Int).Add(level, mul(int64(rate), int64(t-last)))
+			now, last = t, t
 			full := new(big.Int).Add(deep, big.NewInt(max(int64(rate), 1)-1))
 			if level.Cmp(full) > 0 {
 				level = full
@@ -187,6 +188,7 @@ func FuzzTokenBucket(f *testing.F) {
 				if bytes(n).Cmp(deep) > 0 {
 					deep = bytes(n)
 				}
+				before, at := level, last
 				settle(then)
 				got := l.Next(now, n)
 				short := new(big.Int).Sub(bytes(n), level)
@@ -209,10 +211,11 @@ func FuzzTokenBucket(f *testing.F) {
 					}
 				}
 				if op%3 == 1 || got > now.Add(unit.Duration(1<<50)) {
-					continue // asked only
+					level, last = before, at // asked only: that changes nothing but the depth
+					continue
 				}
 				settle(got)
-				level.Sub(level, bytes(n))
+				level = new(big.Int).Sub(level, bytes(n))
 				l.Sent(got, n)
 			}
 			if now > 1<<62 {
