@@ -69,7 +69,6 @@ type Collector struct {
 
 	lo, next unit.Time // the bin that is being counted: lo <= At < next
 	now      []int64   // the counters: ports, then flows
-	ofPorts  []int32   // where the counters of each machine's first port begin, in now
 	ofFlows  int       // where the counters of the first flow begin, in now
 	first    []int32   // index of each machine's first port in ports
 	tallies  []tally   // by port
@@ -165,7 +164,6 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	ports := 0
 	for i := range f.Machines {
 		c.first = append(c.first, int32(ports))
-		c.ofPorts = append(c.ofPorts, int32(ports*portColumns))
 		ports += len(f.Machines[i].Ports)
 	}
 	c.ofFlows = ports * portColumns
@@ -286,13 +284,20 @@ func (c *Collector) count(e *trace.Event) {
 // firstQP is the queue pair of the first flow (topo.Flow.QP).
 const firstQP = 2
 
-// port returns where the counters of e's port begin.
-func (c *Collector) port(e *trace.Event) int {
-	return int(c.ofPorts[e.Machine]) + int(e.Port)*portColumns
-}
-
 // number returns the place of e's port among all ports.
 func (c *Collector) number(e *trace.Event) int32 { return c.first[e.Machine] + int32(e.Port) }
+
+// port returns where the counters of e's port begin.
+func (c *Collector) port(e *trace.Event) int { return int(c.number(e)) * portColumns }
+
+// pausing returns what a port of Ethernet is in besides; nil elsewhere. On InfiniBand
+// it looks at no port.
+func (c *Collector) pausing(number int32) *pausingState {
+	if !c.ethernet {
+		return nil
+	}
+	return c.ports[number].pausing
+}
 
 // flow returns where the counters of e's flow begin; not ok when e names none.
 func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
@@ -311,8 +316,7 @@ func (c *Collector) occupy(e *trace.Event) {
 	y := &c.tallies[i]
 	y.area += y.occupancy * int64(e.At-y.since)
 	y.occupancy, y.since = holds, e.At
-	if c.ethernet && c.ports[i].pausing != nil {
-		s := c.ports[i].pausing
+	if s := c.pausing(i); s != nil {
 		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
 	}
 	if holds > y.most {
@@ -324,17 +328,17 @@ func (c *Collector) occupy(e *trace.Event) {
 // not ok where it is of a lane that is not counted.
 func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
 	i := c.number(e)
-	if !c.ethernet || c.ports[i].pausing == nil {
+	s := c.pausing(i)
+	if s == nil {
 		return e.B, e.Lane == 0
 	}
-	s := c.ports[i].pausing
 	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
 }
 
 // pause notes what the peer of e's port has said: for how many quanta to stop, and with
 // PFC which priorities.
 func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
-	p := c.ports[c.number(e)].pausing
+	p := c.pausing(c.number(e))
 	if p == nil {
 		return
 	}
@@ -434,7 +438,7 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
-		if p := c.ports[c.number(e)].pausing; port.EventKind(e.A) == port.RateChange && p != nil {
+		if p := c.pausing(c.number(e)); port.EventKind(e.A) == port.RateChange && p != nil {
 			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:

@@ -367,7 +367,7 @@ func (c *Collector) most(column int, from, to unit.Time) float64 {
 // out returns where the counters of the port begin that sends into h.
 func (c *Collector) out(h topo.Hop) int {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	return int(c.ofPorts[end.Machine]) + int(end.Port)*portColumns
+	return (int(c.first[end.Machine]) + int(end.Port)) * portColumns
 }
 
 // share returns what the flows of an object together could carry at the most, in
