@@ -66,8 +66,12 @@ func claim(l label) (*lock, error) {
 }
 
 // seize locks the file of a run that should be dead, and makes one if there is
-// none. The error is errHeld if somebody has the lock.
+// none, and the folder for it: a namespace can be all that is left. The error is errHeld
+// if somebody has the lock.
 func seize(run uint32) (*lock, error) {
+	if err := os.MkdirAll(runDir, 0o755); err != nil {
+		return nil, err
+	}
 	for {
 		f, err := os.OpenFile(lockName(run), os.O_CREATE|os.O_RDWR, 0o644)
 		if err != nil {
