@@ -33,15 +33,15 @@ func BenchmarkVirtual(b *testing.B) {
 			var mallocs uint64
 			for b.Loop() {
 				b.StopTimer()
-				var sink trace.Sink
+				var events *trace.Batch
 				if bench.counting {
 					c, err := metrics.New(fabric, s)
 					if err != nil {
 						b.Fatal(err)
 					}
-					sink = report.Tee(c, report.NewDigest(len(fabric.Machines)))
+					events = trace.NewBatch(together, c, report.NewDigest(len(fabric.Machines)))
 				}
-				machines, err := build(s, fabric, Schemes{}, sink)
+				machines, err := build(s, fabric, Schemes{}, events)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -52,6 +52,7 @@ func BenchmarkVirtual(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
+				events.Flush()
 				b.StopTimer()
 				runtime.ReadMemStats(&after)
 				mallocs += after.Mallocs - before.Mallocs

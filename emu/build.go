@@ -27,7 +27,7 @@ type builder struct {
 	packet   int       // the largest data frame, in blocks
 	length   unit.Size // and its length on the line
 	datagram unit.Size // and with its trailer in a datagram
-	events   trace.Sink
+	events   *trace.Batch
 	out      port.Outbox // of all machines: their driver empties it after each call
 }
 
@@ -50,9 +50,9 @@ func (b *builder) frame(f *topo.Flow) wire.Frame {
 }
 
 // build makes the machines of a scenario, with the schemes of the caller; they report to
-// events.
-func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events trace.Sink) (*drive.Fabric, error) {
-	b := &builder{scenario: s, fabric: f, schemes: schemes, events: trace.Shared(events)}
+// events, which may be nil.
+func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
+	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
 	b.measure()
 	out := &drive.Fabric{End: unit.Time(s.Model.Duration)}
 	for i := range f.Machines {

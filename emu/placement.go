@@ -270,7 +270,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	if err != nil {
 		return err
 	}
-	machines, err := build(s, fabric, Schemes{}, p)
+	machines, err := build(s, fabric, Schemes{}, trace.NewBatch(1, p))
 	if err != nil {
 		return &Mistake{err}
 	}

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -263,7 +264,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
 		return &Mistake{err}
 	}
-	machines, err := build(s, r.fabric, Schemes{}, report.Tee(r.collector, report.NewDigest(len(r.fabric.Machines))))
+	machines, err := build(s, r.fabric, Schemes{}, trace.NewBatch(1, r.collector, report.NewDigest(len(r.fabric.Machines))))
 	if err != nil {
 		return &Mistake{err}
 	}

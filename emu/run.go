@@ -105,8 +105,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.options.test.sink != nil {
 		sinks = append(sinks, r.options.test.sink)
 	}
-	sink := report.Tee(sinks...)
-	machines, err := build(r.scenario, r.fabric, r.options.Schemes, sink)
+	events := trace.NewBatch(r.together(), sinks...)
+	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return nil, &Mistake{err}
 	}
@@ -127,10 +127,11 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		if r.options.Placement == InGoroutines {
 			figures, err = r.wall(ctx, machines)
 		} else {
-			figures, err = r.conduct(ctx, machines, sink)
+			figures, err = r.conduct(ctx, machines, events)
 		}
 	}
 	stop()
+	events.Flush()
 	var died *proc.Died
 	partial := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.As(err, &died)
 	if err != nil && !partial {
@@ -166,6 +167,20 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return out, died
 	}
 	return out, nil
+}
+
+// together is how many events of a run on the virtual clock are counted together: a batch
+// of them is far smaller than any cache.
+const together = 256
+
+// together returns how many events are counted together. On the wall clock each is
+// counted at once: many would keep the frames of an instant waiting. So it is where
+// frames are captured: what events say of them must be known by then.
+func (r *run) together() int {
+	if r.options.Clock == VirtualClock && r.tap == nil {
+		return together
+	}
+	return 1
 }
 
 // id returns the number that tells the datagrams of this run from others.

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -93,7 +94,8 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	machines, err := build(g.scenario, g.fabric, Schemes{}, report.Tee(c, report.NewDigest(len(g.fabric.Machines))))
+	events := trace.NewBatch(together, c, report.NewDigest(len(g.fabric.Machines)))
+	machines, err := build(g.scenario, g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -103,6 +105,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	events.Flush()
 	took = time.Since(begin)
 	g.best = min(g.best, float64(took.Nanoseconds())/float64(hops))
 	return took

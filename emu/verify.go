@@ -5,6 +5,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/report"
+	"fabemu/wire/trace"
 )
 
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
@@ -18,7 +19,8 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		return nil
 	}
 	digest := report.NewDigest(len(r.fabric.Machines))
-	machines, err := build(r.scenario, r.fabric, r.options.Schemes, digest)
+	events := trace.NewBatch(together, digest)
+	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return err
 	}
@@ -28,6 +30,7 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		}
 		return err
 	}
+	events.Flush()
 	result.Verdict.Verify = "equal"
 	if digest.Sum() != result.Digest {
 		result.Verdict.Verify = "differs"

@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/link"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -148,7 +149,7 @@ func TestAllocsPerFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := build(s, fabric, Schemes{}, report.Tee(collector, report.NewDigest(len(fabric.Machines))))
+		machines, err := build(s, fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
 		if err != nil {
 			t.Fatal(err)
 		}

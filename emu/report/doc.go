@@ -3,7 +3,7 @@
 // (series.csv), and as a log of events (events.jsonl). It judges as well whether
 // a run on the wall clock kept its time (Judge).
 //
-// The way of a run's figures: the machines' events go through Tee to a
+// The way of a run's figures: the machines' events go through a trace.Batch to a
 // metrics.Collector, a Digest and, where asked for, an EventLog. At the end New
 // makes a Result of the collector; the driver's figures go through Judge into
 // its Verdict; WriteDir and WriteText, or WriteJSON, write it down.

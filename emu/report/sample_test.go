@@ -146,7 +146,7 @@ func sample(t *testing.T) (*Result, *metrics.Collector) {
 		t.Fatal(err)
 	}
 	d := NewDigest(len(f.Machines))
-	sink := Tee(c, nil, d)
+	sink := trace.NewBatch(1, c, nil, d)
 	events := sampleEvents(f)
 	for i := range events {
 		sink.Record(&events[i])

@@ -13,26 +13,6 @@ import (
 	"fabemu/wire/trace"
 )
 
-type recorded []trace.Event
-
-func (r *recorded) Record(e *trace.Event) { *r = append(*r, *e) }
-
-func TestTee(t *testing.T) {
-	var a, b recorded
-	sink := Tee(&a, nil, &b)
-	sink.Record(&trace.Event{Seq: 1})
-	sink.Record(&trace.Event{Seq: 2})
-	if len(a) != 2 || len(b) != 2 || b[1].Seq != 2 {
-		t.Errorf("%v, %v", a, b)
-	}
-	if Tee() != nil || Tee(nil, nil) != nil {
-		t.Error("nothing is not silence")
-	}
-	if got := Tee(nil, &a); got != trace.Sink(&a) {
-		t.Errorf("one sink is wrapped: %v", got)
-	}
-}
-
 func digestOf(machines int, events []trace.Event) string {
 	d := NewDigest(machines)
 	for i := range events {

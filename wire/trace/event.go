@@ -132,51 +132,37 @@ type Event struct {
 }
 
 // A Sink takes events. It must not keep the pointer: the event is overwritten by
-// the next one.
+// a later one.
 type Sink interface{ Record(*Event) }
 
-// Recorder stamps the events of one machine and hands them to its sink. The zero
-// value records nothing.
+// Recorder stamps the events of one machine and writes them down for its sink. The
+// zero value records nothing.
 type Recorder struct {
-	sink    Sink
-	event   *Event // where events are written for the sink
+	batch   *Batch
 	machine int32
 	seq     uint32
 }
 
-// NewRecorder returns the recorder of a machine. A nil sink is silence.
+// NewRecorder returns the recorder of a machine. A nil sink is silence. Recorders that
+// are used one at a time may have a Batch in common.
 func NewRecorder(machine int, sink Sink) Recorder {
-	if d, ok := sink.(*desk); ok {
-		return Recorder{sink: d.Sink, event: &d.event, machine: int32(machine)}
+	batch, ok := sink.(*Batch)
+	if !ok {
+		batch = NewBatch(1, sink)
 	}
-	return Recorder{sink: sink, event: new(Event), machine: int32(machine)}
-}
-
-// Shared returns the sink for recorders that are used one at a time: they write their
-// events into the same memory. In a large fabric it is near then, whichever machine
-// reports. A nil sink is silence still.
-func Shared(sink Sink) Sink {
-	if sink == nil {
-		return nil
-	}
-	return &desk{Sink: sink}
-}
-
-// desk is where several recorders write.
-type desk struct {
-	Sink
-	event Event
+	return Recorder{batch: batch, machine: int32(machine)}
 }
 
 // Emit reports e; its Machine and Seq are set here.
 func (r *Recorder) Emit(e Event) {
-	if r.sink == nil {
+	if r.batch == nil {
 		return
 	}
-	e.Machine, e.Seq = r.machine, r.seq
-	*r.event = e
-	r.sink.Record(r.event)
+	written := r.batch.place()
+	*written = e
+	written.Machine, written.Seq = r.machine, r.seq
 	r.seq++
+	r.batch.placed()
 }
 
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
