@@ -100,9 +100,13 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 		if l[n%fan] == key {
 			return // and nothing above changes
 		}
+		// Whether the least of the line has become another one is as hard to guess as it is
+		// cheap to work out. That of the others does not wait for what is below: a processor
+		// works it out ahead.
+		l[n%fan] = never
+		others := l.earliest()
 		l[n%fan] = key
-		// Whether it has become another one is as hard to guess as it is cheap to work out.
-		key = l.earliest()
+		key = min(key, others)
 		if at == 0 {
 			a.first, a.due = key, a.instant(key)
 			return
