@@ -16,14 +16,13 @@ import (
 type order struct {
 	fabric   *Fabric
 	machines []Machine
-	paths    []path   // in the order of their slots
-	flights  []flight // the frames under way, of all paths, and places for more
-	free     int32    // the first of those places; the one that was used last, and is near
-	leaving  []int32  // by port, those of one machine after those of another: the path of what leaves by it
-	first    []int32  // by machine: where its ports are in leaving
-	byRank   []int32  // the machine that has the i-th deadline slot
-	rank     []int32  // the deadline slot of each machine, from 0
-	change   int      // the next of fabric.Changes
+	paths    []path  // in the order of their slots
+	flights  flights // the frames under way, of all paths
+	leaving  []int32 // by port, those of one machine after those of another: the path of what leaves by it
+	first    []int32 // by machine: where its ports are in leaving
+	byRank   []int32 // the machine that has the i-th deadline slot
+	rank     []int32 // the deadline slot of each machine, from 0
+	change   int     // the next of fabric.Changes
 	agenda   *agenda.Agenda
 	now      unit.Time
 	elapsed  int64    // wall time of the event, ns since the begin
@@ -74,25 +73,17 @@ type path struct {
 	machine int32 // that it leads to
 	port    port.ID
 	seq     uint32 // of the first frame under way
-	count   int32  // frames under way: a list in flights, in the order in which they were sent
+	count   int32  // frames under way: a list of flights, in the order in which they were sent
 	head    int32
 	tail    int32
 }
 
-// flight is a frame under way.
-type flight struct {
-	due     unit.Time
-	arrival port.Arrival
-	arrived bool  // the datagram has been seen
-	next    int32 // on the path, or in the list of free places
-}
-
-// none ends a list of flights.
+// none is the path of a port that no wire joins.
 const none int32 = -1
 
 // newOrder numbers paths and machines, and reads the first deadlines.
 func newOrder(f *Fabric, machines []Machine) (*order, error) {
-	o := &order{fabric: f, machines: machines, free: none, rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
+	o := &order{fabric: f, machines: machines, rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
 		tie = func(m int) int { return f.Ties[m] }
@@ -122,7 +113,7 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 	if err := o.join(); err != nil {
 		return nil, err
 	}
-	o.flights = make([]flight, 0, 2*len(o.paths)) // most never have more at a time
+	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
 	o.agenda = agenda.New(len(o.paths) + 1 + len(machines) + 1)
 	if last := o.agenda.Last(); f.End > last {
 		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
@@ -193,30 +184,24 @@ func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
 
 // push makes a place for one more frame on a path. It may move those of all others.
 func (o *order) push(p *path) *flight {
-	i := o.free
-	if i == none {
-		i = int32(len(o.flights))
-		o.flights = append(o.flights, flight{})
-	} else {
-		o.free = o.flights[i].next
-	}
+	i := o.flights.take()
 	if p.count == 0 {
 		p.head = i
 	} else {
-		o.flights[p.tail].next = i
+		o.flights.all[p.tail].next = i
 	}
 	p.tail = i
 	p.count++
-	f := &o.flights[i]
+	f := &o.flights.all[i]
 	f.arrived = false
 	return f
 }
 
 // at returns the i-th frame on a path. It goes through those before it.
 func (o *order) at(p *path, i int) *flight {
-	f := &o.flights[p.head]
+	f := &o.flights.all[p.head]
 	for range i {
-		f = &o.flights[f.next]
+		f = &o.flights.all[f.next]
 	}
 	return f
 }
@@ -226,15 +211,15 @@ func (o *order) at(p *path, i int) *flight {
 func (o *order) pop(slot int) *flight {
 	p := &o.paths[slot]
 	i := p.head
-	f := &o.flights[i]
+	f := &o.flights.all[i]
 	p.count--
 	p.seq++
 	next := unit.Never
 	if p.count > 0 {
 		p.head = f.next
-		next = o.flights[p.head].due
+		next = o.flights.all[p.head].due
 	}
-	f.next, o.free = o.free, i
+	o.flights.put(i)
 	o.agenda.Set(slot, next)
 	return f
 }
