@@ -147,7 +147,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, &a) {
-		e.agenda.Set(lineSlot, now) // credit may have come
+		if e.waiting != 0 || !e.acks.empty() { // credit may have come for what waits
+			e.agenda.Set(lineSlot, now)
+		}
 		return
 	}
 	switch {
