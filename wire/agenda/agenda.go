@@ -94,12 +94,13 @@ func (l *line) earliest() int64 {
 func (a *Agenda) Set(slot int, t unit.Time) {
 	key := a.key(slot, t)
 	n := uint(int(a.base) + slot)
-	for {
-		at := n / fan
-		l := &a.tree[at]
-		if l[n%fan] == key {
-			return // and nothing above changes
-		}
+	at := n / fan
+	l := &a.tree[at]
+	if key < l[n%fan] {
+		a.lower(n, key)
+		return
+	}
+	for l[n%fan] != key { // if it is, nothing above changes
 		// Whether the least of the line has become another one is as hard to guess as it is
 		// cheap to work out. That of the others does not wait for what is below: a processor
 		// works it out ahead.
@@ -109,6 +110,27 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 		key = min(key, others)
 		if at == 0 {
 			a.first, a.due = key, a.instant(key)
+			return
+		}
+		n = at - 1
+		at = n / fan
+		l = &a.tree[at]
+	}
+}
+
+// lower sets place n to a key that is lower than what it has: above, it is either the least
+// or changes nothing.
+func (a *Agenda) lower(n uint, key int64) {
+	for {
+		at := n / fan
+		l := &a.tree[at]
+		if l[n%fan] <= key {
+			return
+		}
+		l[n%fan] = key
+		if at == 0 {
+			a.first = min(a.first, key)
+			a.due = a.instant(a.first)
 			return
 		}
 		n = at - 1
