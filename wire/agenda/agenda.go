@@ -90,49 +90,43 @@ func (l *line) earliest() int64 {
 	return min(min(min(l[0], l[1]), min(l[2], l[3])), min(min(l[4], l[5]), min(l[6], l[7])))
 }
 
-// Set makes a slot due at t.
+// Set makes a slot due at t. What is above it is worked out up to the root, even where
+// nothing changes: when that is so no processor can guess in a large fabric, and to guess
+// wrong costs more than a few levels.
 func (a *Agenda) Set(slot int, t unit.Time) {
 	key := a.key(slot, t)
 	n := uint(int(a.base) + slot)
 	at := n / fan
 	l := &a.tree[at]
-	if key < l[n%fan] {
-		a.lower(n, key)
+	was := l[n%fan]
+	if key == was {
 		return
 	}
-	for l[n%fan] != key { // if it is, nothing above changes
-		// Whether the least of the line has become another one is as hard to guess as it is
-		// cheap to work out. That of the others does not wait for what is below: a processor
-		// works it out ahead.
+	if key < was { // above, it is the least or changes nothing
+		for {
+			l[n%fan] = min(l[n%fan], key)
+			if at == 0 {
+				break
+			}
+			n = at - 1
+			at = n / fan
+			l = &a.tree[at]
+		}
+		a.first = min(a.first, key)
+		a.due = a.instant(a.first)
+		return
+	}
+	for { // any of its line may be the least now
 		l[n%fan] = never
-		others := l.earliest()
+		others := l.earliest() // does not wait for what is below: a processor works it out ahead
 		l[n%fan] = key
 		key = min(key, others)
 		if at == 0 {
-			a.first, a.due = key, a.instant(key)
-			return
+			break
 		}
 		n = at - 1
 		at = n / fan
 		l = &a.tree[at]
 	}
-}
-
-// lower sets place n to a key that is lower than what it has: above, it is either the least
-// or changes nothing.
-func (a *Agenda) lower(n uint, key int64) {
-	for {
-		at := n / fan
-		l := &a.tree[at]
-		if l[n%fan] <= key {
-			return
-		}
-		l[n%fan] = key
-		if at == 0 {
-			a.first = min(a.first, key)
-			a.due = a.instant(a.first)
-			return
-		}
-		n = at - 1
-	}
+	a.first, a.due = key, a.instant(key)
 }
