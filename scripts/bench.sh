@@ -8,7 +8,8 @@
 #                               virtual  whole runs on the virtual clock
 #                               scale    of these, what a frame-hop costs with 20, 200 and
 #                                        2000 endpoints, and the factor between them, for
-#                                        each kind of fabric that fabemu generates
+#                                        each kind of fabric that fabemu generates; at
+#                                        the end the best of each size over all rounds
 #                               engine   the wall driver: what a datagram costs, and
 #                                        the ways in which its loop could wait
 #                               fig4     no benchmark of the tree: all of Fig. 4 of
@@ -217,8 +218,45 @@ bench() {
 	(cd "$1" && go test -run '^$' -bench "$pattern" -benchtime "$time" -count "$2" -benchmem "${packages[@]}")
 }
 
+# best: of the lines of BenchmarkVirtualScale, for each kind of fabric, the least cost of
+# each size and the factor between these. A computer that others use as well disturbs
+# single lines.
+best() {
+	awk '/^BenchmarkVirtualScale/ {
+		kind = $1
+		sub(/^[^\/]*\//, "", kind)
+		sub(/-[0-9]+$/, "", kind)
+		if (!(kind in lines)) order[++kinds] = kind
+		lines[kind]++
+		for (i = 3; i < NF; i += 2) if ($(i + 1) ~ /^ns\/hop@/) {
+			size = substr($(i + 1), 8)
+			if (!(size in seen)) { seen[size] = 1; sizes[++n] = size }
+			if (!((kind, size) in cost) || $i < cost[kind, size]) cost[kind, size] = $i
+		}
+	}
+	END {
+		printf "%-12s", "best, ns/hop"
+		for (s = 1; s <= n; s++) printf "%8s", sizes[s]
+		printf "%8s%8s\n", "factor", "rounds"
+		for (k = 1; k <= kinds; k++) {
+			least = most = cost[order[k], sizes[1]]
+			printf "%-12s", order[k]
+			for (s = 1; s <= n; s++) {
+				c = cost[order[k], sizes[s]]
+				if (c < least) least = c
+				if (c > most) most = c
+				printf "%8.0f", c
+			}
+			printf "%8.2f%8d\n", most / least, lines[order[k]]
+		}
+	}' "$1"
+}
+
 if [ $# -eq 0 ]; then
 	{ machine && bench . "$count"; } | tee "$out/new.txt"
+	if [ "$group" = scale ]; then
+		best "$out/new.txt"
+	fi
 	echo "bench: written to $out/new.txt" >&2
 	exit 0
 fi
