@@ -9,9 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/generate"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/topo"
 	"fabemu/wire/unit"
 )
 
@@ -125,5 +127,38 @@ func TestDeadlockBesideTraffic(t *testing.T) {
 	// A packet of 1500 bytes takes 3 ms at 4 Mb/s.
 	if got := r.Metrics.Flow(0).Frames; got != 7 {
 		t.Errorf("%d packets came in 20 ms, want 7", got)
+	}
+}
+
+// Looks for deadlock are rarer in large fabrics, where each costs more: once more for
+// every 500 machines.
+func TestLooksAreRarerInLargeFabrics(t *testing.T) {
+	every := func(endpoints int) unit.Duration {
+		text, err := generate.Write("incast", generate.Options{Endpoints: endpoints})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenario.Load("incast.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := topo.Build(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		machines, err := build(s, f, Schemes{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := machines.Watch; w.Idle != 10*w.Every {
+			t.Errorf("%d endpoints: looks every %v, and deadlocked for good after %v: it should take ten looks", endpoints, w.Every, w.Idle)
+		}
+		return machines.Watch.Every
+	}
+	small := every(20)
+	for endpoints, factor := range map[int]unit.Duration{498: 1, 499: 2, 2000: 5} { // and a switch
+		if got := every(endpoints); got != factor*small {
+			t.Errorf("%d endpoints: looks every %v, want %v", endpoints, got, factor*small)
+		}
 	}
 }

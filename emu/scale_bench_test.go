@@ -31,7 +31,7 @@ import (
 // there are many of them.
 func BenchmarkVirtualScale(b *testing.B) {
 	const (
-		runs  = 8                      // of each size in a turn, at the least
+		runs  = 16                     // of each size in a turn, at the least
 		least = 200 * time.Millisecond // and so long
 	)
 	sizes := []int{20, 200, 2000}
