@@ -79,6 +79,18 @@ The exit status is the worst of all.`,
 	return c
 }
 
+// showIdle tells of flags that were given and that nothing heeds.
+func (f *runFlags) showIdle(c *cobra.Command) {
+	if f.clock != string(emu.VirtualClock) {
+		return
+	}
+	for _, name := range []string{"link", "dilation", "verify", "priority"} {
+		if c.Flags().Changed(name) {
+			fmt.Fprintf(os.Stderr, "fabemu: warning: --%s is of no effect on the virtual clock\n", name)
+		}
+	}
+}
+
 // open reads a scenario with the changes of all flags.
 func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
 	var sets []scenario.Set

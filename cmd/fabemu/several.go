@@ -26,6 +26,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 	for _, s := range all {
 		showWarnings(s)
 	}
+	f.showIdle(c)
 	// The first interrupt ends the run, what was measured so far is written, and
 	// nothing more is run; the second ends the program.
 	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
