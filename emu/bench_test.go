@@ -39,7 +39,7 @@ func BenchmarkVirtual(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					events = trace.NewBatch(together, c, report.NewDigest(len(fabric.Machines)))
+					events = trace.NewBatch(batchSize, c, report.NewDigest(len(fabric.Machines)))
 				}
 				machines, err := build(s, fabric, Schemes{}, events)
 				if err != nil {

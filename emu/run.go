@@ -105,7 +105,14 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.options.test.sink != nil {
 		sinks = append(sinks, r.options.test.sink)
 	}
-	events := trace.NewBatch(r.together(), sinks...)
+	// On the wall clock each event is counted at once: many would keep the frames of an
+	// instant waiting. So it is where frames are captured: what events say of them must be
+	// known by then.
+	size := 1
+	if r.options.Clock == VirtualClock && r.tap == nil {
+		size = batchSize
+	}
+	events := trace.NewBatch(size, sinks...)
 	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return nil, &Mistake{err}
@@ -169,19 +176,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// together is how many events of a run on the virtual clock are counted together: a batch
-// of them is far smaller than any cache.
-const together = 256
-
-// together returns how many events are counted together. On the wall clock each is
-// counted at once: many would keep the frames of an instant waiting. So it is where
-// frames are captured: what events say of them must be known by then.
-func (r *run) together() int {
-	if r.options.Clock == VirtualClock && r.tap == nil {
-		return together
-	}
-	return 1
-}
+// batchSize is how many events of a run on the virtual clock are counted at a time: they
+// take far less than any cache.
+const batchSize = 256
 
 // id returns the number that tells the datagrams of this run from others.
 func (r *run) id(salt uint64) uint32 {

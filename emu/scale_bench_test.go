@@ -94,7 +94,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := trace.NewBatch(together, c, report.NewDigest(len(g.fabric.Machines)))
+	events := trace.NewBatch(batchSize, c, report.NewDigest(len(g.fabric.Machines)))
 	machines, err := build(g.scenario, g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)

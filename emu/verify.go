@@ -19,7 +19,7 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		return nil
 	}
 	digest := report.NewDigest(len(r.fabric.Machines))
-	events := trace.NewBatch(together, digest)
+	events := trace.NewBatch(batchSize, digest)
 	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return err

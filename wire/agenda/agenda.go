@@ -92,7 +92,7 @@ func (l *line) earliest() int64 {
 
 // Set makes a slot due at t. What is above it is worked out up to the root, even where
 // nothing changes: when that is so no processor can guess in a large fabric, and to guess
-// wrong costs more than a few levels.
+// wrong costs more than a few levels. So would a call: both ways up are written out here.
 func (a *Agenda) Set(slot int, t unit.Time) {
 	key := a.key(slot, t)
 	n := uint(int(a.base) + slot)

@@ -8,10 +8,10 @@
 // emu/drive) and the order of work inside a switch (package switchd).
 //
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
-// the earliest of its eight children's, which share a cache line. Set goes up, a line per
-// level, as far as anything changes. In a large fabric the processor can guess little of
-// what comes next, and the agenda is not near it: there, branches and lines are what
-// counts. Nothing allocates.
+// the earliest of its eight children's, which share a cache line. Set goes up to the
+// root, a line per level. In a large fabric the processor can guess little of what comes
+// next, and the agenda is not near it: there, branches and lines are what counts. Nothing
+// allocates.
 //
 // # Limitations
 //

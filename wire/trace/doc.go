@@ -1,6 +1,7 @@
 // Package trace holds what machines report: events, and the sinks that take
 // them. Machines only say what happened; a sink counts (emu/metrics), writes
-// (events.jsonl) or compares (the digest of two runs).
+// (events.jsonl) or compares (the digest of two runs). Between them is a Batch, which
+// several machines may share: on the virtual clock it hands many events on at a time.
 //
 // An Event is a flat value of fixed size, comparable and with a codec, so that
 // two logs are the same when their bytes are. Each machine numbers its own
