@@ -13,46 +13,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a port: out is the line that leaves it, in the buffer behind it. What
-// every frame counts comes first, and is in its tally until it is written down.
-const (
-	outBytes    = iota // data on the line, headers included
-	outFrames          // data frames
-	outAcks            // ACK frames
-	outControl         // flow control packets
-	inOccupancy        // blocks in the buffer, times picoseconds
-	outStall           // picoseconds by port.Block, from here on
-)
-
-// What is rarer.
-const (
-	outMarked    = outStall + port.Blocks + iota // data frames that were marked as they left
-	outQueue                                     // bytes that wait for the line, times 1024 picoseconds
-	outLongest                                   // not a counter: the most bytes that waited since the last edge
-	outPaused                                    // picoseconds for which the peer had a priority stopped
-	outDeadlocks                                 // cycles of waiting that were found to go through the line
-	inDrops                                      // frames that came and were discarded
-	portColumns
-)
-
-// The counters of a flow.
-const (
-	flowBytes  = iota // data received whole, headers included
-	flowFrames        // data frames received whole
-	flowMarked        // of them, those that carried a mark
-	flowLimit         // not a counter but a state: the rate of the source in bits per second
-	flowStall         // picoseconds by port.Block, from here on
-)
-
-// What is rarer.
-const (
-	flowNotified = flowStall + port.Blocks + iota // notifications taken in by the source
-	flowFb                                        // sum of their quantised feedback
-	flowTarget                                    // the rate that its reaction point wants back, as flowLimit
-	flowDrops                                     // data frames that were discarded on the way
-	flowColumns
-)
-
 // reasons is the room for trace.Reason in tables: a power of two, so that a
 // mask keeps an unknown reason within it.
 const reasons = 32
@@ -92,58 +52,6 @@ type Collector struct {
 	overruns   int64 // of them, those that only a late frame can explain
 	closed     bool
 }
-
-// tally is what every frame counts at a port, and what it needs for that: a cache line.
-// Settle writes it down with the other counters.
-type tally struct {
-	since     unit.Time // inOccupancy is counted up to here
-	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
-	most      int64
-	area      int64 // inOccupancy
-	bytes     int64 // outBytes
-	frames    int64 // outFrames
-	acks      int64 // outAcks
-	control   int64 // outControl
-}
-
-// portState is what a port is in besides.
-type portState struct {
-	blocked unit.Time     // outStall is counted up to here
-	block   port.Block    // what has held the line back since then
-	changed unit.Time     // outQueue is counted up to here
-	queue   int64         // bytes that wait for the line since then
-	pausing *pausingState // Ethernet; else nil
-}
-
-// pausingState is what a port of Ethernet is in besides, by priority; without PFC there
-// is the first only.
-type pausingState struct {
-	lanes   []int64       // occupancy
-	told    unit.Time     // outPaused is counted up to here
-	until   []unit.Time   // until when the peer has stopped it
-	quantum unit.Duration // at the rate of the line
-}
-
-// causes is why frames were marked at a port, and congestion detected, by
-// trace.Reason. It is large and rarely touched: not part of portState.
-type causes struct{ marks, triggers [reasons]int64 }
-
-type flowState struct {
-	blocked    unit.Time  // flowStall is counted up to here
-	block      port.Block // what has kept the flow since then
-	acks       int64
-	markedAcks int64
-}
-
-// life is what a flow has been through. It is rarely touched: not part of flowState.
-type life struct {
-	active []Interval
-	begun  []Transfer // those that have not ended, in the order of their packets
-	ended  []Transfer
-}
-
-// Interval is a span of model time: From <= t < To.
-type Interval struct{ From, To unit.Time }
 
 // New returns the collector of one run of s on f. It fails when a check of s
 // names a figure that f does not have, or when the run is too long for its
@@ -290,97 +198,10 @@ func (c *Collector) number(e *trace.Event) int32 { return c.first[e.Machine] + i
 // port returns where the counters of e's port begin.
 func (c *Collector) port(e *trace.Event) int { return int(c.number(e)) * portColumns }
 
-// pausing returns what a port of Ethernet is in besides; nil elsewhere. On InfiniBand
-// it looks at no port.
-func (c *Collector) pausing(number int32) *pausingState {
-	if !c.ethernet {
-		return nil
-	}
-	return c.ports[number].pausing
-}
-
 // flow returns where the counters of e's flow begin; not ok when e names none.
 func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	i := e.Flow - firstQP // 0 and 1 wrap around to what no flow has
 	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
-}
-
-// occupy notes that the buffer of e's port holds e.B blocks from now on; on Ethernet
-// bytes, with PFC of the priority of e.
-func (c *Collector) occupy(e *trace.Event) {
-	holds, ok := c.holds(e)
-	if !ok {
-		return
-	}
-	i := c.number(e)
-	y := &c.tallies[i]
-	y.area += y.occupancy * int64(e.At-y.since)
-	y.occupancy, y.since = holds, e.At
-	if s := c.pausing(i); s != nil {
-		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
-	}
-	if holds > y.most {
-		y.most = holds
-	}
-}
-
-// holds returns how much the buffer of e's port holds after e, which tells it of one lane;
-// not ok where it is of a lane that is not counted.
-func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
-	i := c.number(e)
-	s := c.pausing(i)
-	if s == nil {
-		return e.B, e.Lane == 0
-	}
-	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
-}
-
-// pause notes what the peer of e's port has said: for how many quanta to stop, and with
-// PFC which priorities.
-func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
-	p := c.pausing(c.number(e))
-	if p == nil {
-		return
-	}
-	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
-	p.told = max(p.told, e.At)
-	until := e.At.Add(unit.Duration(e.B) * p.quantum)
-	if kind == wire.Pause {
-		p.until[0] = until
-		return
-	}
-	spoken, stopped := trace.ClassesOf(e.PSN)
-	for class := range p.until {
-		if spoken>>class&1 == 1 {
-			p.until[class] = e.At
-			if stopped>>class&1 == 1 {
-				p.until[class] = until
-			}
-		}
-	}
-}
-
-// pausedUp returns how long the line was stopped since it was last counted, up to t.
-func (p *pausingState) pausedUp(t unit.Time) int64 {
-	last := unit.Time(0)
-	for _, u := range p.until {
-		last = max(last, u)
-	}
-	return max(int64(min(t, last)-p.told), 0)
-}
-
-// queueShift scales the time for which bytes wait, so that it fits into 64 bits for
-// any queue and any run.
-const queueShift = 10
-
-// lengthen notes that e.A bytes wait for the line of e's port from now on.
-func (c *Collector) lengthen(e *trace.Event) {
-	p, at := &c.ports[c.number(e)], c.port(e)
-	c.now[at+outQueue] += p.queue * int64(e.At-p.changed) >> queueShift
-	p.queue, p.changed = e.A, e.At
-	if e.A > c.now[at+outLongest] {
-		c.now[at+outLongest] = e.A
-	}
 }
 
 // stall notes that e.A keeps a flow or a line back from now on.
