@@ -168,7 +168,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	switch {
 	case result.Partial || result.Verdict.Level == report.Void:
 		return exitFailed, nil
-	case result.Count(report.Fail) > 0:
+	case result.Tally().Of(report.Fail) > 0:
 		return exitCheck, nil
 	}
 	return exitOK, nil

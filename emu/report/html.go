@@ -21,17 +21,19 @@ func WriteHTML(w io.Writer, d *Dir) error {
 	p := &Page{Title: r.Scenario, Subtitle: r.Source, Verdict: &r.Verdict}
 	p.Subtitle = strings.TrimPrefix(p.Subtitle+"; "+clockOf(r), "; ")
 	if len(r.Checks) > 0 {
-		p.Summary = summary(r.Checks)
+		tally := Tally{}
 		rows := make([]Row, len(r.Checks))
 		for i := range r.Checks {
 			k := &r.Checks[i]
 			measured := fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
-			rows[i] = Row{ID: k.ID, Source: k.Source, Says: k.Claim, Measured: measured, CameOut: cameOut(k), Accepted: wantedRange(k), Why: k.Why, Outcome: k.Outcome}
+			tally.Add(k.Basis, k.Outcome)
+			rows[i] = Row{ID: k.ID, Basis: k.Basis, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured, CameOut: cameOut(k), Accepted: wantedRange(k), Why: k.Why, Outcome: k.Outcome}
 			if k.Reason != "" {
 				rows[i].Reason = because(k)
 			}
 		}
-		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: []template.HTML{Claims(rows)}})
+		p.Summary = tally.String()
+		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: Claims(rows)})
 	}
 	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(d.Rates, "Rates over model time")}}
 	if len(r.Phases) > 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 )
 
@@ -31,15 +32,27 @@ type Section struct {
 
 // Row is a claim on a page.
 type Row struct {
-	ID, Source, Says, Measured, CameOut, Accepted, Why, Reason string
-	Outcome                                                    Outcome
+	Basis                                        scenario.Basis
+	Says                                         string // the claim with its source, as Statement prints it
+	ID, Measured, CameOut, Accepted, Why, Reason string
+	Outcome                                      Outcome
 }
 
 // Write writes the page.
 func (p *Page) Write(w io.Writer) error { return pageTemplate.Execute(w, p) }
 
-// Claims makes a table of claims, one row each.
-func Claims(rows []Row) template.HTML { return parts("claims", rows) }
+// Claims makes a table of the claims of a source and one of ours, a row each.
+func Claims(rows []Row) []template.HTML {
+	var tables []template.HTML
+	sourced, ours := ByBasis(rows, func(r *Row) scenario.Basis { return r.Basis })
+	if len(sourced) > 0 {
+		tables = append(tables, parts("claims", map[string]any{"Says": "what the source says", "Rows": sourced}))
+	}
+	if len(ours) > 0 {
+		tables = append(tables, parts("claims", map[string]any{"Says": "what is expected", "Rows": ours}))
+	}
+	return tables
+}
 
 // Table makes a table; cells from the second column on are set to the right.
 func Table(heads []string, rows [][]string) template.HTML {
@@ -113,8 +126,8 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{end}}</body>
 </html>
 {{define "claims"}}<table>
-<tr><th>id</th><th>what the source says</th><th>came out</th><th>accepted</th><th>outcome</th></tr>
-{{range .}}<tr><td class="w">{{.ID}}</td><td>{{.Says}} <span class="small">({{.Source}})</span><br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
+<tr><th>id</th><th>{{.Says}}</th><th>came out</th><th>accepted</th><th>outcome</th></tr>
+{{range .Rows}}<tr><td class="w">{{.ID}}</td><td>{{.Says}}<br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
 {{end}}</table>{{end}}
 {{define "table"}}<table>
 <tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr>

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fabemu/emu/metrics"
+	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/emu/topo"
 	"fabemu/wire/port"
@@ -133,9 +134,13 @@ func (o Outcome) Color() terminal.Color {
 
 // Check is a claim and what came out.
 type Check struct {
-	ID       string   `json:"id"`
-	Source   string   `json:"source"`
-	Claim    string   `json:"claim"`
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Claim  string `json:"claim"`
+
+	Basis scenario.Basis `json:"basis"`
+	From  string         `json:"from,omitempty"` // how a derived claim follows from the source
+
 	Metric   string   `json:"metric"`
 	DuringPs [2]int64 `json:"during_ps"`
 	Value    Number   `json:"value"` // null: undefined
@@ -308,7 +313,7 @@ func checksOf(c *metrics.Collector) []Check {
 	for i, want := range c.Scenario().Expect {
 		got := c.Check(i)
 		k := Check{
-			ID: want.ID, Source: want.Source, Claim: want.Claim, Metric: want.Metric,
+			ID: want.ID, Source: want.Source, Claim: want.Claim, Basis: want.Basis, From: want.From, Metric: want.Metric,
 			DuringPs: [2]int64{int64(want.During[0]), int64(want.During[1])},
 			Value:    Number(got), Low: Number(want.Low), High: Number(want.High), Why: want.Why,
 		}

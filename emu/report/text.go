@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
@@ -112,18 +113,35 @@ func (t *page) claims(r *Result) {
 	if len(r.Checks) == 0 {
 		return
 	}
-	t.Line("")
-	t.Line("%s", t.Paint(terminal.Bold, "Claims"))
 	id, wanted, got := len("id"), len("wanted"), len("came out")
+	tally := Tally{}
 	for i := range r.Checks {
 		k := &r.Checks[i]
 		id, wanted, got = max(id, len(k.ID)), max(wanted, len(wantedRange(k))), max(got, len(cameOut(k)))
+		tally.Add(k.Basis, k.Outcome)
 	}
+	sourced, ours := ByBasis(r.Checks, (*Check).basis)
+	t.checks("Claims", "what the source says", sourced, id, wanted, got)
+	t.checks("Checks", "what is expected", ours, id, wanted, got)
+	for _, l := range terminal.Wrap(tally.String(), terminal.Width-2) {
+		t.Line("  %s", l)
+	}
+}
+
+func (k *Check) basis() scenario.Basis { return k.Basis }
+
+// checks writes a table of checks, unless there are none.
+func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
+	if len(checks) == 0 {
+		return
+	}
+	t.Line("")
+	t.Line("%s", t.Paint(terminal.Bold, title))
 	const outcome = len("UNEXPECTED PASS")
 	claim := max(20, terminal.Width-2-id-wanted-got-outcome-4*2)
-	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, "claim", wanted, "wanted", got, "came out")
-	for i := range r.Checks {
-		k := &r.Checks[i]
+	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, wanted, "wanted", got, "came out")
+	for i := range checks {
+		k := &checks[i]
 		lines := terminal.Wrap(k.Claim, claim)
 		for n := range lines {
 			lines[n] = terminal.Shorten(lines[n], claim)
@@ -140,7 +158,6 @@ func (t *page) claims(r *Result) {
 			t.Line("  %-*s  %s", id, "", l)
 		}
 	}
-	t.Line("  %s", summary(r.Checks))
 }
 
 // because says why a check came out as it did.
@@ -149,24 +166,6 @@ func because(k *Check) string {
 		return "It was expected to differ: " + k.Reason
 	}
 	return k.Reason
-}
-
-// summary counts the outcomes.
-func summary(checks []Check) string {
-	n := map[Outcome]int{}
-	for i := range checks {
-		n[checks[i].Outcome]++
-	}
-	words := []string{fmt.Sprintf("%d of %d hold", n[Pass]+n[UnexpectedPass], len(checks))}
-	for _, x := range []struct {
-		outcome Outcome
-		words   string
-	}{{Fail, "%d failed"}, {Differs, "%d known to differ"}, {UnexpectedPass, "%d of them against expectation"}} {
-		if n[x.outcome] > 0 {
-			words = append(words, fmt.Sprintf(x.words, n[x.outcome]))
-		}
-	}
-	return strings.Join(words, ", ")
 }
 
 // cameOut prints the value of a check, with so many digits that it does not look

@@ -1,6 +1,9 @@
 // Package reproduce has the figures of papers again: what a paper draws, and what
 // it says, each with what comes out here.
 //
+// A claim is quoted, derived from what the paper says, or ours (scenario.Basis); each
+// kind is counted by itself, and ours are in tables of their own.
+//
 // A Paper is data. It has Figures; a Figure has Plots, whose curves are taken of
 // runs, and Claims: a sentence of the paper, a Quantity that is taken of runs, and
 // the range in which the sentence holds, with the reason why it is that range. A

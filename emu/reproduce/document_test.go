@@ -91,7 +91,7 @@ func describes(t *testing.T, text string, f *Figure) {
 		t.Errorf("the document does not have %s", f.Name)
 	}
 	for _, c := range f.Claims {
-		if !strings.Contains(text, "| "+c.ID+" | "+c.Says+" ("+c.Source+") | "+c.Measured+" | ") {
+		if !strings.Contains(text, "| "+c.ID+" | "+c.Basis.Statement(c.Says, c.Source, c.From)+" | "+c.Measured+" | ") {
 			t.Errorf("the document does not have %s as it is now", c.ID)
 		}
 		if c.Differs != "" && !strings.Contains(text, c.Differs) {

@@ -64,7 +64,7 @@ func checksOf(name string) []Claim {
 			unit = Plain
 		}
 		claims = append(claims, Claim{
-			ID: c.ID, Source: c.Source, Says: c.Claim, Measured: c.Metric, Unit: unit,
+			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
 			Value: Mean(Run{Scenario: name, Seeds: true}, c.Metric, at(c.During[0]), at(c.During[1])),
 			Low:   c.Low, High: c.High, Why: c.Why, Differs: c.Reason,
 		})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"fabemu/emu/report"
 )
 
 // WriteMarkdown writes the claims and tables as a document, with the pictures of which
@@ -12,11 +14,11 @@ import (
 func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# %s: what the paper says and what comes out", r.Source)
+	line("# %s: what the source says and what comes out", r.Source)
 	line("")
 	line("*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
 	line("")
-	line("%s, on the %s clock. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", r.Summary(), r.Clock, r.Seeds)
+	line("%s, on the %s clock. What is quoted has the words of the source, with ... for what is left out; what is derived says what it follows from; what the source does not say stands in tables of its own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", r.Tally(), r.Clock, r.Seeds)
 	if r.About != "" {
 		line("")
 		line("%s", strings.TrimSpace(r.About))
@@ -39,19 +41,25 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 			line("![%s](%s)", p.Title, to)
 		}
 	}
-	if len(f.Claims) > 0 {
-		line("")
-		line("| id | what the paper says | measured | came out | accepted | why this range | outcome |")
-		line("|---|---|---|---|---|---|---|")
-	}
 	var reasons []string
-	for i := range f.Claims {
-		c := &f.Claims[i]
-		line("| %s | %s (%s) | %s | %s | %s | %s | %s |", c.ID, cellText(c.Says), c.Source, cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), c.Outcome.Word())
-		if c.Reason != "" {
-			reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
+	table := func(says string, claims []ClaimResult) {
+		if len(claims) == 0 {
+			return
+		}
+		line("")
+		line("| id | %s | measured | came out | accepted | why this range | outcome |", says)
+		line("|---|---|---|---|---|---|---|")
+		for i := range claims {
+			c := &claims[i]
+			line("| %s | %s | %s | %s | %s | %s | %s |", c.ID, cellText(c.statement()), cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), c.Outcome.Word())
+			if c.Reason != "" {
+				reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
+			}
 		}
 	}
+	sourced, ours := report.ByBasis(f.Claims, (*ClaimResult).basis)
+	table("what the source says", sourced)
+	table("what we expect", ours)
 	for _, x := range reasons {
 		line("")
 		line("%s", x)

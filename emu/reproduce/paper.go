@@ -66,12 +66,14 @@ type Course struct {
 	Metric string
 }
 
-// Claim is a statement of a paper about a quantity.
+// Claim is a statement of a paper about a quantity, or one of ours.
 type Claim struct {
 	ID       string
-	Source   string // section, figure or footnote
-	Says     string // the statement
-	Measured string // what the quantity is, in words or as a metric
+	Basis    scenario.Basis // empty: ours
+	Source   string         // section, figure or footnote; empty where it is ours
+	Says     string         // the statement: the paper's words, where it is quoted
+	From     string         // derived: the statement it follows from, and how
+	Measured string         // what the quantity is, in words or as a metric
 	Value    Quantity
 	Unit     Unit
 	Low      float64 // the range in which the statement holds; an infinity where it has no end

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/scenario"
 )
 
 func TestFind(t *testing.T) {
@@ -77,8 +78,24 @@ func TestPapersAreWhole(t *testing.T) {
 			}
 			for _, c := range f.Claims {
 				once(&ids, "claim", c.ID)
-				if c.Source == "" || c.Says == "" || c.Measured == "" || c.Why == "" {
+				if c.Says == "" || c.Measured == "" || c.Why == "" {
 					t.Errorf("%s: something is not said: %+v", c.ID, c)
+				}
+				switch c.Basis {
+				case scenario.Quoted:
+					if c.Source == "" || c.From != "" {
+						t.Errorf("%s is quoted, and has no place, or a derivation: %+v", c.ID, c)
+					}
+				case scenario.Derived:
+					if c.Source == "" || c.From == "" {
+						t.Errorf("%s is derived, and does not say from where, or how: %+v", c.ID, c)
+					}
+				case scenario.Ours, "":
+					if c.From != "" {
+						t.Errorf("%s is ours, and has a derivation: %+v", c.ID, c)
+					}
+				default:
+					t.Errorf("%s rests on %q", c.ID, c.Basis)
 				}
 				if !(c.Low <= c.High) || math.IsInf(c.Low, -1) && math.IsInf(c.High, 1) {
 					t.Errorf("%s: the range %v to %v can hold nothing, or everything", c.ID, c.Low, c.High)

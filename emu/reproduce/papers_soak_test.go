@@ -51,7 +51,7 @@ func TestWholePapers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Log(text.String())
-			if n := r.Count(report.Fail) + r.Count(report.UnexpectedPass); n > 0 || r.Verdict.Level != report.Virtual {
+			if n := r.Tally().Of(report.Fail) + r.Tally().Of(report.UnexpectedPass); n > 0 || r.Verdict.Level != report.Virtual {
 				t.Errorf("%d claims do not come out as expected; verdict %s", n, r.Verdict.Level)
 			}
 			link := linked(d.paper, d.pictures)

@@ -123,7 +123,7 @@ func qcnChecks(name string) []Claim {
 			unit = Plain
 		}
 		claims = append(claims, Claim{
-			ID: c.ID, Source: c.Source, Says: c.Claim, Measured: c.Metric, Unit: unit,
+			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
 			Value: scaled(Mean(qcnRun(name), c.Metric, at(c.During[0]), at(c.During[1])), scale),
 			Low:   c.Low * scale, High: c.High * scale, Why: c.Why, Differs: c.Reason,
 		})

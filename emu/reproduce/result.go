@@ -12,6 +12,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 )
 
 // Result is what came out: the content of claims.json.
@@ -55,8 +56,10 @@ type Picture struct {
 // ClaimResult is a claim and what came out.
 type ClaimResult struct {
 	ID        string         `json:"id,omitempty"`
+	Basis     scenario.Basis `json:"basis"`
 	Source    string         `json:"source"`
 	Says      string         `json:"says"`
+	From      string         `json:"from,omitempty"` // how a derived claim follows from the source
 	Measured  string         `json:"measured"`
 	Unit      Unit           `json:"unit"`
 	Value     report.Number  `json:"value"`     // shares 0 to 1, times in seconds; null: undefined
@@ -153,35 +156,21 @@ func (r *Result) stamp() string {
 	return s
 }
 
-// Count returns how many claims have an outcome.
-func (r *Result) Count(o report.Outcome) int {
-	n := 0
+// Tally counts how the claims came out.
+func (r *Result) Tally() report.Tally {
+	t := report.Tally{}
 	for _, f := range r.Figures {
 		for i := range f.Claims {
-			if f.Claims[i].Outcome == o {
-				n++
-			}
+			t.Add(f.Claims[i].Basis, f.Claims[i].Outcome)
 		}
 	}
-	return n
+	return t
 }
 
-// Summary counts the outcomes in a sentence.
-func (r *Result) Summary() string {
-	pass, unexpected := r.Count(report.Pass), r.Count(report.UnexpectedPass)
-	differs, fail := r.Count(report.Differs), r.Count(report.Fail)
-	s := fmt.Sprintf("%d of %d claims hold", pass+unexpected, pass+unexpected+differs+fail)
-	if differs > 0 {
-		s += fmt.Sprintf(", %d known to differ", differs)
-	}
-	if unexpected > 0 {
-		s += fmt.Sprintf(", %d of those that hold against expectation", unexpected)
-	}
-	if fail > 0 {
-		s += fmt.Sprintf(", %d failed", fail)
-	}
-	return s
-}
+// statement is the claim with what it rests on.
+func (c *ClaimResult) statement() string { return c.Basis.Statement(c.Says, c.Source, c.From) }
+
+func (c *ClaimResult) basis() scenario.Basis { return c.Basis }
 
 // CameOut prints the value, with its deviation over the seeds.
 func (c *ClaimResult) CameOut() string {
@@ -266,7 +255,7 @@ func digits(v float64) string {
 // WriteCSV writes the claims as a table, one row a claim.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"figure", "id", "source", "says", "measured", "unit", "value", "deviation", "seeds", "low", "high", "outcome", "why", "reason", "verdict"}) // errors stay in out
+	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds", "low", "high", "outcome", "why", "reason", "verdict"}) // errors stay in out
 	number := func(n report.Number) string {
 		if !n.Known() {
 			return ""
@@ -276,7 +265,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
-			out.Write([]string{f.Name, c.ID, c.Source, c.Says, c.Measured, string(c.Unit), number(c.Value), number(c.Deviation), strconv.Itoa(c.Seeds), number(c.Low), number(c.High), string(c.Outcome), c.Why, c.Reason, string(r.Verdict.Level)})
+			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value), number(c.Deviation), strconv.Itoa(c.Seeds), number(c.Low), number(c.High), string(c.Outcome), c.Why, c.Reason, string(r.Verdict.Level)})
 		}
 	}
 	out.Flush()

@@ -1,6 +1,7 @@
 package reproduce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -382,7 +383,7 @@ func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result
 func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 	mean, deviation, n := b.value(q)
 	out := ClaimResult{
-		ID: c.ID, Source: c.Source, Says: c.Says, Measured: c.Measured, Unit: c.Unit,
+		ID: c.ID, Basis: cmp.Or(c.Basis, scenario.Ours), Source: c.Source, Says: c.Says, From: c.From, Measured: c.Measured, Unit: c.Unit,
 		Value: report.Number(mean), Deviation: report.Number(deviation), Seeds: n,
 		Low: report.Number(c.Low), High: report.Number(c.High), Why: c.Why,
 	}

@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 )
 
@@ -21,7 +22,7 @@ import (
 func little() (*Paper, []*Figure) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=3ms")
 	claim := func(id string, q Quantity, low, high float64, differs string) Claim {
-		return Claim{ID: id, Source: "Fig. 1", Says: "so <it> is", Measured: "a mean", Value: q, Unit: Percent, Low: low, High: high, Why: "because", Differs: differs}
+		return Claim{ID: id, Says: "so <it> is", Measured: "a mean", Value: q, Unit: Percent, Low: low, High: high, Why: "because", Differs: differs}
 	}
 	use := Mean(r, root, 2*ms, 3*ms)
 	p := &Paper{Name: "little", Title: "A little paper", Source: "Nobody 2002", Figures: []Figure{{
@@ -40,6 +41,9 @@ func little() (*Paper, []*Figure) {
 		},
 		Table: &Table{Title: "Choices", Columns: []string{"a", "b"}, Rows: []Row{{Claim: claim("", use, 0.5, 1.01, ""), Cells: []Quantity{use, Sum(use, use)}}}},
 	}}}
+	claims := p.Figures[0].Claims
+	claims[0].Basis, claims[0].Source = scenario.Quoted, "page 1"
+	claims[1].Basis, claims[1].Source, claims[1].From = scenario.Derived, "page 2", "it must be"
 	return p, []*Figure{&p.Figures[0]}
 }
 
@@ -135,7 +139,7 @@ func TestWriteDir(t *testing.T) {
 	if err := r.WriteText(&text, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"holds", "UNEXPECTED PASS", "DIFFERS", "3 of 6", "!", "Verdict: virtual", dir} {
+	for _, want := range []string{"holds", "UNEXPECTED PASS", "DIFFERS", "1 of 1 quoted claims hold; 0 of 1 derived", `"so <it> is" (page`, "(derived", "it must be)", "we expect", "!", "Verdict: virtual", dir} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text does not have %q:\n%s", want, text.String())
 		}
@@ -156,7 +160,7 @@ func TestPartial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Partial || r.Count(report.Pass)+r.Count(report.UnexpectedPass) != 0 || r.Verdict.Level != report.Void {
+	if !r.Partial || r.Tally().Of(report.Pass)+r.Tally().Of(report.UnexpectedPass) != 0 || r.Verdict.Level != report.Void {
 		t.Errorf("%+v", r)
 	}
 	if err := r.WriteDir(t.TempDir(), "svg"); err != nil {

@@ -28,32 +28,38 @@ func (r *Result) WriteText(w io.Writer, color bool) error {
 	for _, f := range r.Figures {
 		p.Line("")
 		p.Line("%s", p.Paint(terminal.Bold, fmt.Sprintf("%s  %s: %s", f.Name, f.Source, f.Title)))
-		if len(f.Claims) > 0 {
-			p.Line("  %s  %s  %s  %s", terminal.Left("id", id), terminal.Left("the paper says", says), terminal.Right("came out", got), terminal.Right("accepted", range_))
-		}
-		for i := range f.Claims {
-			c := &f.Claims[i]
-			lines := terminal.Wrap(c.Says, says)
-			p.Line("  %s  %s  %s  %s  %s", terminal.Left(c.ID, id), terminal.Left(lines[0], says), terminal.Right(c.CameOut(), got), terminal.Right(c.Accepted(), range_), p.Paint(c.Outcome.Color(), c.Outcome.Word()))
-			for _, l := range lines[1:] {
-				p.Line("  %s  %s", terminal.Left("", id), l)
+		table := func(head string, claims []ClaimResult) {
+			if len(claims) == 0 {
+				return
 			}
-			rest := []string{"Measured: " + c.Measured + ". Range: " + c.Why}
-			if c.Reason != "" {
-				rest = append(rest, c.because())
-			}
-			for _, text := range rest {
-				for _, l := range terminal.Wrap(text, width-id-6) {
-					p.Line("  %s    %s", terminal.Left("", id), l)
+			p.Line("  %s  %s  %s  %s", terminal.Left("id", id), terminal.Left(head, says), terminal.Right("came out", got), terminal.Right("accepted", range_))
+			for i := range claims {
+				c := &claims[i]
+				lines := terminal.Wrap(c.statement(), says)
+				p.Line("  %s  %s  %s  %s  %s", terminal.Left(c.ID, id), terminal.Left(lines[0], says), terminal.Right(c.CameOut(), got), terminal.Right(c.Accepted(), range_), p.Paint(c.Outcome.Color(), c.Outcome.Word()))
+				for _, l := range lines[1:] {
+					p.Line("  %s  %s", terminal.Left("", id), l)
+				}
+				rest := []string{"Measured: " + c.Measured + ". Range: " + c.Why}
+				if c.Reason != "" {
+					rest = append(rest, c.because())
+				}
+				for _, text := range rest {
+					for _, l := range terminal.Wrap(text, width-id-6) {
+						p.Line("  %s    %s", terminal.Left("", id), l)
+					}
 				}
 			}
 		}
+		sourced, ours := report.ByBasis(f.Claims, (*ClaimResult).basis)
+		table("the source says", sourced)
+		table("we expect", ours)
 		if f.Table != nil {
 			f.Table.write(&p)
 		}
 	}
 	p.Line("")
-	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Summary(), len(r.Runs), r.WallSeconds), width) {
+	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Tally(), len(r.Runs), r.WallSeconds), width) {
 		p.Line("%s", l)
 	}
 	for i, l := range terminal.Wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), width) {

@@ -74,7 +74,7 @@ func (r *Result) WritePage(w io.Writer) error {
 		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
 	}
 	p := &report.Page{
-		Title: r.Source + ": " + r.Title, Summary: r.Summary(), Verdict: &r.Verdict,
+		Title: r.Source + ": " + r.Title, Summary: r.Tally().String(), Verdict: &r.Verdict,
 		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %d runs in %.0f s", r.Fabemu, clock, len(r.Runs), r.WallSeconds),
 	}
 	if r.Partial {
@@ -93,7 +93,7 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, f.Table.html())
 		}
 		if len(f.Claims) > 0 {
-			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims)))
+			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims))...)
 		}
 		p.Sections = append(p.Sections, s)
 	}
@@ -105,7 +105,7 @@ func rowsOf(claims []ClaimResult) []report.Row {
 	rows := make([]report.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = report.Row{ID: c.ID, Source: c.Source, Says: c.Says, Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Why: c.Why, Reason: c.Reason, Outcome: c.Outcome}
+		rows[i] = report.Row{ID: c.ID, Basis: c.Basis, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Why: c.Why, Reason: c.Reason, Outcome: c.Outcome}
 	}
 	return rows
 }

@@ -18,11 +18,13 @@ func (r *resolver) resolveExpect(sh *shape) {
 			Metric:   get[string](v, "metric"),
 			Low:      get[float64](v, "low"),
 			High:     get[float64](v, "high"),
+			Basis:    Basis(get[string](v, "basis")),
+			From:     get[string](v, "from"),
 			Expected: get[string](v, "expected"),
 			Reason:   get[string](v, "reason"),
 			Why:      get[string](v, "why"),
 		}
-		if n.get("source") == nil {
+		if n.get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source
 		}
 		if id := n.get("id"); id != nil && !id.bad {
@@ -39,6 +41,7 @@ func (r *resolver) resolveExpect(sh *shape) {
 		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad && c.Low > c.High {
 			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
 		}
+		r.checkBasis(n, v, &c)
 		reason := n.get("reason")
 		switch {
 		case c.Expected == "differs" && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
@@ -52,6 +55,31 @@ func (r *resolver) resolveExpect(sh *shape) {
 		}
 		r.s.Expect = append(r.s.Expect, c)
 		r.checks = append(r.checks, n)
+	}
+}
+
+// checkBasis refuses a quotation without words or place, and a derivation that is not
+// told, or that is told of something else.
+func (r *resolver) checkBasis(n *node, v view, c *Check) {
+	if v.refused("basis") {
+		return
+	}
+	missing := func(key string) bool {
+		f := n.get(key)
+		return f == nil || !f.bad && strings.TrimSpace(f.text) == ""
+	}
+	at := n.get("basis")
+	if c.Basis != Ours && strings.TrimSpace(c.Source) == "" && missing("source") {
+		r.add(at.at, n.path+".source", "a claim that is %s needs its source: section, figure or footnote", c.Basis)
+	}
+	switch {
+	case c.Basis == Quoted && missing("claim"):
+		r.add(at.at, n.path+".claim", "a claim that is quoted needs the words of its source")
+	case c.Basis == Derived && missing("from"):
+		r.add(at.at, n.path+".from", "a claim that is derived needs from: which statement it follows from, and how")
+	case c.Basis != Derived && c.From != "":
+		from := n.get("from")
+		r.add(from.at, from.path, "from says how a claim follows from its source: it goes with basis: derived")
 	}
 }
 

@@ -50,6 +50,7 @@ var keyOf = map[string]string{
 	"Measure.Window": "measure.window",
 	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
 	"Expect.During": "expect[].during", "Expect.Low": "expect[].low", "Expect.High": "expect[].high",
+	"Expect.Basis": "expect[].basis", "Expect.From": "expect[].from",
 	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason", "Expect.Why": "expect[].why",
 }
 

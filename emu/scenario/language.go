@@ -330,7 +330,7 @@ func spanShape() *shape {
 func checkShape() *shape {
 	return object(
 		field{name: "id", shape: checkID(), required: true, doc: "Name of the check."},
-		field{name: "source", shape: text(), doc: "Where the claim is made: section, figure or footnote.", computed: "the scenario's source"},
+		field{name: "source", shape: text(), doc: "Where the claim is made: section, figure or footnote.", computed: "the scenario's source, of a claim that is quoted or derived"},
 		field{name: "claim", shape: text(), also: []string{"description"}, doc: "What is claimed, in words."},
 		field{name: "metric", shape: metric(), required: true,
 			doc: "What is measured: <object>.<quantity>, or a quotient of two. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."},
@@ -338,6 +338,9 @@ func checkShape() *shape {
 			doc: "When it is measured: from and to, within the run."},
 		field{name: "low", shape: number("a number such as 0.9"), required: true, also: []string{"min", "minimum"}, doc: "The least value that agrees with the claim."},
 		field{name: "high", shape: number("a number such as 1.0"), required: true, also: []string{"max", "maximum"}, doc: "The greatest value that agrees with the claim."},
+		field{name: "basis", shape: word(string(Quoted), string(Derived), string(Ours)), def: string(Ours),
+			doc: "What the claim rests on: quoted, it has the words of its source, with \"...\" for what is left out; derived, it follows from what the source says, and from tells how; ours, it is an expectation of yours."},
+		field{name: "from", shape: text(), doc: "The statement of the source that the claim follows from, and how; required with derived."},
 		field{name: "expected", shape: word("holds", "differs"), def: "holds", also: []string{"outcome"},
 			doc: "Whether the claim is known to come out: differs is for one that is known not to, with a reason."},
 		field{name: "reason", shape: text(), also: []string{"because"}, doc: "Why the claim does not come out; required with differs."},

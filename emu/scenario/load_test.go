@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 		scenario.Model{Duration: 10 * unit.Millisecond, Seed: 1, Framing: "paper"}, s.Model,
 		scenario.Wall{Dilation: 200, Buffer: 128 * unit.KiB}, s.Wall,
 		scenario.Measure{Window: 2 * unit.Millisecond}, s.Measure,
-		scenario.Check{ID: "C1", Source: "nowhere", Metric: "in.rate", During: [2]unit.Duration{unit.Millisecond, 2 * unit.Millisecond}, High: 1, Expected: "holds"}, s.Expect[0],
+		scenario.Check{ID: "C1", Basis: scenario.Ours, Metric: "in.rate", During: [2]unit.Duration{unit.Millisecond, 2 * unit.Millisecond}, High: 1, Expected: "holds"}, s.Expect[0],
 	}
 	for i := 0; i < len(rest); i += 2 {
 		if diff := cmp.Diff(rest[i], rest[i+1]); diff != "" {
@@ -161,7 +161,7 @@ expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
 	s.Links = []scenario.Link{scenario.NewLink("a", "S", 8e9), scenario.NewLink("S", "b", 16e9)}
 	s.Links[1].Name = "exit"
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
-	s.Expect = []scenario.Check{{ID: "c", Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
+	s.Expect = []scenario.Check{{ID: "c", Basis: scenario.Ours, Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-file +built):\n%s", diff)
 	}
@@ -411,8 +411,8 @@ func randomScenario(r *rand.Rand) string {
 	fmt.Fprintf(&b, "  - {name: 'off', group: g.x, from: y, to: B, traffic: constant, rate: %dMb/s}\n", 1+r.IntN(1000))
 	b.WriteString(maybe("events:\n  - {at: 1ms, link: up, rate: 1Mb/s}\n  - {at: 2ms, link: B - on, rate: 3b/s}\n"))
 	b.WriteString(maybe("measure: {window: 33us}\n"))
-	b.WriteString(maybe(fmt.Sprintf("expect:\n  - {id: n, claim: '%s', metric: in.rate / off.rate, during: [1ms, 2ms], low: %v, high: 1e9, expected: differs, reason: 'a: b', why: so}\n",
-		pick("x", "a: b", "# no"), -r.ExpFloat64())))
+	b.WriteString(maybe(fmt.Sprintf("expect:\n  - {id: n, claim: '%s', metric: in.rate / off.rate, during: [1ms, 2ms], low: %v, high: 1e9, expected: differs, reason: 'a: b', why: so%s}\n",
+		pick("x", "a: b", "# no"), -r.ExpFloat64(), pick("", ", basis: ours", ", basis: quoted, source: 'p: 1'", ", basis: derived, source: p, from: 'b: a'"))))
 	return b.String()
 }
 

@@ -304,6 +304,10 @@ func (p *printer) check(c Check) {
 	p.line("    during: [%v, %v]", c.During[0], c.During[1])
 	p.line("    low: %s", float(c.Low))
 	p.line("    high: %s", float(c.High))
+	p.line("    basis: %s", c.Basis)
+	if c.From != "" {
+		p.text("    from", c.From)
+	}
 	p.line("    expected: %s", c.Expected)
 	if c.Reason != "" {
 		p.text("    reason", c.Reason)

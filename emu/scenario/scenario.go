@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"fmt"
+
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -196,9 +198,35 @@ type Check struct {
 	During   [2]unit.Duration
 	Low      float64
 	High     float64
+	Basis    Basis
+	From     string // derived: how it follows from the source
 	Expected string // "holds" or "differs"
 	Reason   string // why it differs
 	Why      string // why low and high are what they are
+}
+
+// Basis is what a claim rests on.
+type Basis string
+
+// The bases. The claim of a document is one of the first two; what a user expects of a
+// scenario is the last.
+const (
+	Quoted  Basis = "quoted"  // the claim has the document's words; "..." stands for what is left out
+	Derived Basis = "derived" // it follows from what the document says; From tells how
+	Ours    Basis = "ours"    // an observation of whoever wrote the scenario
+)
+
+// Statement prints a claim of that basis with what it rests on.
+func (b Basis) Statement(claim, source, from string) string {
+	switch {
+	case b == Quoted:
+		return fmt.Sprintf("\"%s\" (%s)", claim, source)
+	case b == Derived:
+		return fmt.Sprintf("%s (derived from %s: %s)", claim, source, from)
+	case source != "":
+		return fmt.Sprintf("%s (%s)", claim, source)
+	}
+	return claim
 }
 
 // IsSwitch reports whether s has a switch of that name.

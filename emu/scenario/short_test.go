@@ -50,9 +50,9 @@ func TestShort(t *testing.T) {
 		return [2]unit.Duration{from * unit.Millisecond, to * unit.Millisecond}
 	}
 	want := []scenario.Check{
-		{ID: "C1", Metric: "in.rate", During: ms(1, 5), High: 1, Expected: "holds"},
-		{ID: "C2", Metric: "in.rate", During: ms(6, 10), Low: 2, High: 3, Expected: "differs", Reason: "too short"},
-		{ID: "C3", Metric: "in.rate", During: ms(1, 2), Low: 4, High: 5, Expected: "holds"},
+		{ID: "C1", Basis: scenario.Ours, Metric: "in.rate", During: ms(1, 5), High: 1, Expected: "holds"},
+		{ID: "C2", Basis: scenario.Ours, Metric: "in.rate", During: ms(6, 10), Low: 2, High: 3, Expected: "differs", Reason: "too short"},
+		{ID: "C3", Basis: scenario.Ours, Metric: "in.rate", During: ms(1, 2), Low: 4, High: 5, Expected: "holds"},
 	}
 	if diff := cmp.Diff(want, s.Expect); diff != "" {
 		t.Error(diff)
