@@ -183,13 +183,13 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	}
 }
 
-// An overrun that a late frame explains is no promise that the fabric has broken, and no
+// An overrun that an overtaken frame explains is no promise that the fabric has broken, and no
 // drop of it: the run is degraded, not void. On time, or without the headroom, it is.
-func TestOverrunOfALateFrame(t *testing.T) {
+func TestOverrunOfAnOvertakenFrame(t *testing.T) {
 	for _, c := range []struct {
-		headroom string
-		late     int64
-		excused  bool
+		headroom  string
+		overtaken int64
+		excused   bool
 	}{{"1", 3, true}, {"1", 0, false}, {"0.9", 3, false}} {
 		r, err := prepare(ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom="+c.headroom), Options{}.withDefaults())
 		if err != nil {
@@ -199,7 +199,7 @@ func TestOverrunOfALateFrame(t *testing.T) {
 		r.collector.Record(&trace.Event{Kind: trace.Drop, A: int64(trace.Overrun)})
 		r.collector.Close(r.fabric.Flows[0].Start)
 		figures := report.NoFigures()
-		figures.Order.LateFrames = c.late
+		figures.Order.Overtaken = c.overtaken
 		out := r.result(figures, 0, "")
 		level, reason := report.Judge(out.Verdict.Figures)
 		want := []any{report.Void, int64(1), "overrun", "overrun"}

@@ -434,8 +434,8 @@ func TestRandomFabricsOnTheWallClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Verdict.Verify != "equal" || r.Verdict.Order.LateFrames != 0 {
-			t.Errorf("seed %d: the log is %q to that of the virtual clock; %d late frames", seed, r.Verdict.Verify, r.Verdict.Order.LateFrames)
+		if r.Verdict.Verify != "equal" || r.Verdict.Order.Overtaken != 0 {
+			t.Errorf("seed %d: the log is %q to that of the virtual clock; %d frames overtaken", seed, r.Verdict.Verify, r.Verdict.Order.Overtaken)
 		}
 	}
 }

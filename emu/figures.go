@@ -13,11 +13,11 @@ import (
 func (r *run) figures(t *drive.Timing) report.Figures {
 	f := report.NoFigures()
 	f.Order.Frames = t.Hops
-	f.Order.LateFrames = t.LateFrames
-	f.Order.WorstPacketTimes = report.Number(t.WorstLate)
+	f.Order.Overtaken = t.Overtaken
+	f.Order.WorstPacketTimes = report.Number(t.WorstOvertaken)
 	if t.Hops > 0 {
-		f.Order.Over5Percent = report.Number(float64(t.LateFrames5) / float64(t.Hops))
-		f.Order.OverT = report.Number(float64(t.LateFramesT) / float64(t.Hops))
+		f.Order.Over5Percent = report.Number(float64(t.Overtaken5) / float64(t.Hops))
+		f.Order.OverT = report.Number(float64(t.OvertakenT) / float64(t.Hops))
 	}
 	if t.Wall > 0 {
 		f.Pace.Ratio = report.Number(t.Reached.Seconds() * 1e9 * float64(r.scenario.Wall.Dilation) / float64(t.Wall))
@@ -65,7 +65,7 @@ func momentsOf(t *drive.Timing) []report.Moment {
 func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
 	out := report.New(r.collector)
 	figures.Violations = out.Verdict.Violations
-	if r.options.Clock == WallClock && figures.Order.LateFrames > 0 {
+	if r.options.Clock == WallClock && figures.Order.Overtaken > 0 {
 		r.excuse(out, &figures)
 	}
 	out.Verdict.Figures = figures
@@ -85,11 +85,11 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	return out
 }
 
-// timingOverrun is what an overrun is called that a late frame explains: the headroom
-// is computed for frames that come on time.
+// timingOverrun is what an overrun is called that an overtaken frame explains: the
+// headroom is computed for frames that come in their order.
 const timingOverrun = "timing-overrun"
 
-// excuse takes overruns that late frames explain for what they are: no promise that
+// excuse takes overruns that overtaken frames explain for what they are: no promise that
 // the fabric has broken, and no drop of it.
 func (r *run) excuse(out *report.Result, f *report.Figures) {
 	f.Overruns = r.collector.Overruns()

@@ -59,7 +59,7 @@ type Options struct {
 	Verify Verify  // wall clock; default: VerifyShort
 
 	// Placement says where machines live in a wall run; default: InGoroutines. With
-	// processes, frames can be late: see package drive, Part.
+	// processes, frames can be overtaken: see package drive, Part.
 	Placement Placement
 	// Directory is where the files of processes are kept, in PartsDir; empty means a
 	// temporary one, which is removed.

@@ -332,7 +332,7 @@ func (c *Capture) take(i *item) {
 		} else {
 			c.note = c.note[:0]
 			if i.late > 0 {
-				c.note = fmt.Appendf(c.note, "handed over %v late", unit.Duration(i.late))
+				c.note = fmt.Appendf(c.note, "handed over %v after it was due", unit.Duration(i.late))
 			}
 		}
 		if len(c.note) > 0 {

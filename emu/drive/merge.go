@@ -38,10 +38,10 @@ func (t *Timing) Merge(o *Timing) {
 	for i, n := range o.Refused {
 		t.Refused[i] += n
 	}
-	t.LateFrames += o.LateFrames
-	t.LateFrames5 += o.LateFrames5
-	t.LateFramesT += o.LateFramesT
-	t.WorstLate = max(t.WorstLate, o.WorstLate)
+	t.Overtaken += o.Overtaken
+	t.Overtaken5 += o.Overtaken5
+	t.OvertakenT += o.OvertakenT
+	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
 	t.mergeMoments(o.Moments)
 }
 

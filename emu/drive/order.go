@@ -35,13 +35,13 @@ type order struct {
 
 	// tell, if not nil, says which time the machines are told for an event of t; by
 	// default t itself.
-	tell func(t unit.Time) unit.Time
-	late lateness
+	tell      func(t unit.Time) unit.Time
+	overtaken overtaken
 }
 
-// lateness counts frames that were handed over late: when their machine had been
-// told a later time already.
-type lateness struct {
+// overtaken counts the frames that were handed over when their machine had done an
+// event that comes after them.
+type overtaken struct {
 	told   []unit.Time // by machine: the last time it was told
 	frames int64
 	over5  int64 // by more than 5 % of T
@@ -51,7 +51,7 @@ type lateness struct {
 }
 
 // note counts a frame that is due at t and handed over at now.
-func (l *lateness) note(m, wire int, t, now unit.Time) {
+func (l *overtaken) note(m, wire int, t, now unit.Time) {
 	if l.told[m] <= t {
 		return
 	}
@@ -239,7 +239,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		}
 		if now > t {
 			f.arrival.Late = now.Sub(t)
-			o.late.note(machine, number/2, t, now)
+			o.overtaken.note(machine, number/2, t, now)
 		}
 		if o.fabric.Tap != nil {
 			o.fabric.Tap.Received(number, &f.arrival, now, o.elapsed)
@@ -295,7 +295,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		advanced = true
 	}
 	if o.tell != nil {
-		o.late.told[m] = now
+		o.overtaken.told[m] = now
 	}
 	if due <= now && advanced {
 		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)

@@ -19,8 +19,8 @@ import (
 //
 // What comes from elsewhere is not known before its datagram is here. A process
 // that waits is asleep, and waking it takes tens of microseconds; a frame can come
-// when its machine has done something later already. It is then handed over at
-// once, told as late, and counted (the look-ahead, the least latency of the model
+// when its machine has done something later already: it is overtaken. It is then
+// handed over at once, and counted (the look-ahead, the least latency of the model
 // times the dilation, is what protects the order). Among machines of one part the
 // order is exact.
 type Part struct {
@@ -139,7 +139,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
 	}
 	o.carry = r.carry
-	o.late.packet, o.late.told = p.Longest, r.told
+	o.overtaken.packet, o.overtaken.told = p.Longest, r.told
 	r.momentEnd = f.End / moments
 	r.moment = &r.Moments[0]
 	for m, machine := range f.Machines {
@@ -350,7 +350,7 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 }
 
 // step lets the event of a slot happen. Its machine is told the time of the event,
-// or what it was told last, if that is later: the frame is late then.
+// or what it was told last, if that is later: the frame is overtaken then.
 func (r *partRun) step(slot int, t unit.Time) error {
 	var m int
 	switch n := len(r.paths); {
@@ -366,7 +366,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 		now = max(r.told[m], r.measured(t))
 	}
 	if slot < len(r.paths) && t == r.told[m] && slot < r.last[m] {
-		r.late.frames++ // at the same instant, but after what comes after it
+		r.overtaken.frames++ // at the same instant, but after what comes after it
 	}
 	r.do(slot, t, now)
 	due, err := r.drain(m)

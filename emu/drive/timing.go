@@ -38,10 +38,10 @@ type Timing struct {
 	Foreign        int64 // datagrams of others, dropped
 	Refused        [wire.Reasons]int64
 
-	// Frames that were handed over when their machine had been told a later time
-	// already: none with ideal times.
-	LateFrames, LateFrames5, LateFramesT int64   // all; by more than 5 % of T; by more than T
-	WorstLate                            float64 // the latest, in T
+	// Overtaken frames were handed over when their machine had done an event that comes
+	// after them: none in one process with ideal times.
+	Overtaken, Overtaken5, OvertakenT int64   // all; by more than 5 % of T; by more than T
+	WorstOvertaken                    float64 // the most, in T
 
 	Moments []Moment // the run in equal parts of model time
 }

@@ -153,9 +153,9 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 		r.clock = monotonic()
 	}
 	o.carry = r.transmit
-	o.late.packet = w.Longest
+	o.overtaken.packet = w.Longest
 	if w.Actual {
-		o.late.told = make([]unit.Time, len(machines))
+		o.overtaken.told = make([]unit.Time, len(machines))
 		o.tell = r.measured
 	}
 	r.momentEnd = f.End / moments
@@ -469,7 +469,7 @@ func (r *wallRun) await(slot int) (bool, error) {
 // close takes stock: what was sent must have been received.
 func (r *wallRun) close() {
 	r.Hops = r.hops
-	r.LateFrames, r.LateFrames5, r.LateFramesT, r.WorstLate = r.late.frames, r.late.over5, r.late.overT, r.late.worst
+	r.Overtaken, r.Overtaken5, r.OvertakenT, r.WorstOvertaken = r.overtaken.frames, r.overtaken.over5, r.overtaken.overT, r.overtaken.worst
 	r.Wall = r.now - r.epoch
 	r.Reached = min(r.fabric.End, r.order.now)
 	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {

@@ -151,7 +151,7 @@ func (c *Collector) Violations() (first []trace.Event, total int64) { return c.v
 func (c *Collector) Overruns() int64 { return c.overruns }
 
 // Keeps reports whether a machine of Ethernet keeps the whole headroom that was computed
-// for it, so that nothing overruns its memory unless a frame comes late.
+// for it, so that nothing overruns its memory unless a frame is overtaken.
 func (c *Collector) Keeps(machine int) bool {
 	m := &c.fabric.Machines[machine]
 	if m.Switch != nil {

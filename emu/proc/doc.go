@@ -21,7 +21,7 @@
 //
 // # Limitations
 //
-// All parts run on one host: they share CLOCK_MONOTONIC. Frames can be late (see
+// All parts run on one host: they share CLOCK_MONOTONIC. Frames can be overtaken (see
 // drive.Part); a run in one process is exact. Events of parts are merged by time as
 // far as they come in order; an event that is told late is recorded after events
 // of a later instant.

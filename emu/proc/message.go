@@ -20,7 +20,7 @@ type kind byte
 const (
 	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin  kind = 'b' // conductor: the epoch (8 bytes)
-	events kind = 'e' // part: how far it is, how many frames were late, and events
+	events kind = 'e' // part: how far it is, how many frames left late, and events
 	ended  kind = 'x' // part: it has come to the end of the run
 	count  kind = 'c' // conductor: all have; count what has come
 	done   kind = 'd' // part: what it has measured (JSON of Report)

@@ -51,7 +51,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter (MB/s)", 1e-6},
 		{"Buffers", metrics.BufferOccupancy, occupancy, scale},
 		{"Queues", metrics.LinkQueue, "mean queue of an output (KB)", 1e-3},
-		{"Pace", "pace", "departures later than 5 % of a packet time (%)", 100},
+		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time (%)", 100},
 	} {
 		f := r.seriesFigure(d.Series, x.title, x.kind, x.label, x.scale)
 		if f == nil {
@@ -127,7 +127,7 @@ func timingTable(r *Result) template.HTML {
 	v := &r.Verdict
 	rows := [][]string{
 		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
-		{"late frames", fmt.Sprint(v.Order.LateFrames)},
+		{"frames overtaken", fmt.Sprint(v.Order.Overtaken)},
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
 		{"digest of the event log", r.Digest},
@@ -139,7 +139,7 @@ func timingTable(r *Result) template.HTML {
 		us := func(n Number) string { return significant(float64(n), 3) + " us" }
 		rows = append(rows, []string{"pace", percent(v.Pace.Ratio)},
 			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)}, []string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
-			[]string{"later than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)})
+			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)})
 	}
 	return Table([]string{"", ""}, rows)
 }

@@ -306,8 +306,8 @@ func (t *page) verdict(r *Result) {
 		return
 	}
 	if v.Order.Frames > 0 {
-		order := fmt.Sprintf("%d of %d frames late", v.Order.LateFrames, v.Order.Frames)
-		if v.Order.LateFrames > 0 && v.Order.WorstPacketTimes.Known() {
+		order := fmt.Sprintf("%d of %d frames overtaken", v.Order.Overtaken, v.Order.Frames)
+		if v.Order.Overtaken > 0 && v.Order.WorstPacketTimes.Known() {
 			order += fmt.Sprintf(", by %s packet times at the worst", significant(float64(v.Order.WorstPacketTimes), 2))
 		}
 		switch v.Verify {

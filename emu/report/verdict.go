@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"fabemu/emu/terminal"
@@ -50,7 +51,9 @@ func (v *Verdict) Sentence() string {
 	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
 }
 
-// Figures are what a driver measures of its own run. T is the time of the
+// Figures are what a driver measures of its own run. Two words tell order and pace
+// apart: a frame is overtaken that is handed over when its machine has done an event
+// that comes after it; a frame leaves late that is sent after its due wall time. T is the time of the
 // scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {
@@ -60,7 +63,7 @@ type Figures struct {
 	LostDatagrams int64  `json:"lost_datagrams"` // by the kernel
 	Refused       int64  `json:"refused_datagrams"`
 	Violations    int64  `json:"violations"`                // broken promises of the fabric
-	Overruns      int64  `json:"timing_overruns,omitempty"` // frames that found no room since one came late; no Violations
+	Overruns      int64  `json:"timing_overruns,omitempty"` // frames that found no room since one was overtaken; no Violations
 	WorstLink     string `json:"worst_link"`                // whose frames left the latest
 	Stalls        int64  `json:"stalls"`                    // gaps in which the driver did not run
 	StalledUs     Number `json:"stalled_us"`                // their sum, in wall time
@@ -71,13 +74,14 @@ type Figures struct {
 	Verify        string `json:"verify"`                    // against a virtual re-run: "equal", "differs", or "" when not done
 }
 
-// Order is how far the order of events was that of the model.
+// Order is how far the order of events was that of the model. The keys are older
+// than the word overtaken, and stay.
 type Order struct {
 	Frames           int64  `json:"frames"`                   // handed to machines
-	LateFrames       int64  `json:"late_frames"`              // that came when their machine had handled a later event
-	WorstPacketTimes Number `json:"worst_late_packet_times"`  // the latest of them, in T of model time
-	Over5Percent     Number `json:"late_over_5_percent_of_t"` // share of all frames
-	OverT            Number `json:"late_over_t"`              // share of all frames
+	Overtaken        int64  `json:"late_frames"`              // handed over when their machine had done an event that comes after them
+	WorstPacketTimes Number `json:"worst_late_packet_times"`  // by how much their machine was ahead, at the most, in T of model time
+	Over5Percent     Number `json:"late_over_5_percent_of_t"` // share of all frames that were overtaken by more than 5 % of T
+	OverT            Number `json:"late_over_t"`              // share of all frames that were overtaken by more than T
 }
 
 // Pace is how well the run kept to the wall clock.
@@ -85,7 +89,7 @@ type Pace struct {
 	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time
 	LatenessUs          Percentiles `json:"lateness_us"`           // how long after its due wall time a data frame left
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
-	LateShare           Number      `json:"late_share"`            // of data frames that left more than 5 % of T late
+	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
 	FloorShare          Number      `json:"floor_share"`           // what a loop that only waits would have had
 	Early               int64       `json:"early"`                 // frames that left before their due wall time
 }
@@ -114,104 +118,193 @@ func NoFigures() Figures {
 	}
 }
 
-// What the levels ask for.
-const (
-	exactPace     = 0.995
-	exactAbove    = 0.02 // share of late departures above the floor
-	faithfulPace  = 0.95
-	faithfulLate  = 0.02  // share of late frames that are late by more than 5 % of T
-	faithfulLateT = 0.001 // and by more than T
-	faithfulP99   = 1     // lateness of departures, in T
-)
+// limits are what a run may have at the most, and its pace at the least, to be of
+// a level.
+type limits struct {
+	level      Level
+	overtaken  Number // share of the frames handed over that were overtaken
+	overtaken5 Number // by more than 5 % of T
+	overtakenT Number // and by more than T
+	pace       Number // at least
+	late       Number // share of the data frames that left late
+	aboveFloor Number // of it, what is above the floor
+	p99        Number // lateness of departures, in T
+}
 
-// Judge says what the figures of a run are worth, and why in a sentence:
-//
-//	void        a datagram was lost, a frame left early, a promise broke, or the
-//	            log differs from the virtual clock's although no frame was late
-//	exact       no late frame; pace >= 99.5 %; departures later than 5 % of T at
-//	            most 2 points above the floor
-//	faithful    frames late by more than 5 % of T at most 2 %, by more than T at
-//	            most 0.1 %; pace >= 95 %; departures p99 <= T
-//	order-only  no late frame, but the pace is below that
-//	degraded    anything else; always where a frame found no room because one came late
+// noLimit is a limit that nothing exceeds.
+const noLimit = Number(math.MaxFloat64)
+
+// limitsOf are those of each level that a run on the wall clock can earn, the best
+// level first. docs/timing.md gives the reason for each. A level allows nothing
+// that one before it forbids, so exact implies faithful.
+func limitsOf() []limits {
+	return []limits{
+		{Exact, 0, 0, 0, 0.995, 0.05, 0.02, 0.25},
+		{Faithful, noLimit, 0.02, 0.001, 0.95, noLimit, noLimit, 1},
+		{OrderOnly, 0, 0, 0, 0, noLimit, noLimit, noLimit},
+	}
+}
+
+// LimitsTable is the table of the limits of each level, in Markdown, as the
+// documents have it.
+func LimitsTable() string {
+	levels := limitsOf()
+	var b strings.Builder
+	row := func(what string, cell func(*limits) string) {
+		b.WriteString("| " + what + " |")
+		for i := range levels {
+			b.WriteString(" " + cell(&levels[i]) + " |")
+		}
+		b.WriteByte('\n')
+	}
+	most := func(n Number, text string) string {
+		if n == noLimit {
+			return "any"
+		}
+		return text
+	}
+	share := func(of func(*limits) Number) func(*limits) string {
+		return func(l *limits) string { return most(of(l), significant(100*float64(of(l)), 3)+" %") }
+	}
+	row("", func(l *limits) string { return "`" + string(l.level) + "`" })
+	row("---", func(*limits) string { return "---" })
+	row("frames overtaken, at most", share(func(l *limits) Number { return l.overtaken }))
+	row("overtaken by more than 5 % of T, at most", share(func(l *limits) Number { return l.overtaken5 }))
+	row("overtaken by more than T, at most", share(func(l *limits) Number { return l.overtakenT }))
+	row("pace, at least", func(l *limits) string {
+		if l.pace == 0 {
+			return "any"
+		}
+		return significant(100*float64(l.pace), 3) + " %"
+	})
+	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
+	row("the same above the machine's floor, at most", func(l *limits) string {
+		return most(l.aboveFloor, significant(100*float64(l.aboveFloor), 3)+" points")
+	})
+	row("99 % of the data frames leave within", func(l *limits) string {
+		return most(l.p99, significant(float64(l.p99), 3)+" T")
+	})
+	return b.String()
+}
+
+// order reports whether the order of a run keeps the limits. Comparisons with a
+// missing figure are false; shares are not needed where no frame was overtaken.
+func (l *limits) order(o *Order) bool {
+	return o.Overtaken == 0 ||
+		o.OvertakenShare() <= l.overtaken && o.Over5Percent <= l.overtaken5 && o.OverT <= l.overtakenT
+}
+
+// paced reports whether the pace of a run keeps the limits.
+func (l *limits) paced(p *Pace) bool {
+	return (l.pace == 0 || p.Ratio >= l.pace) &&
+		(l.late == noLimit || p.LateShare <= l.late) &&
+		(l.aboveFloor == noLimit || p.LateShare <= p.floor()+l.aboveFloor) &&
+		(l.p99 == noLimit || p.LatenessPacketTimes.P99 <= l.p99)
+}
+
+// floor is the floor, or zero, the strictest, where it was not sampled.
+func (p *Pace) floor() Number {
+	if !p.FloorShare.Known() {
+		return 0
+	}
+	return p.FloorShare
+}
+
+// OvertakenShare is the share of the frames handed over that were overtaken.
+func (o *Order) OvertakenShare() Number {
+	if o.Frames == 0 {
+		return Missing()
+	}
+	return Number(float64(o.Overtaken) / float64(o.Frames))
+}
+
+// Judge says what the figures of a run are worth, and why in a sentence. A run is
+// void where a datagram was lost, a frame left early, a promise broke, or the log
+// differs from the virtual clock's although no frame was overtaken. Otherwise it is
+// of the first level whose limits it keeps (LimitsTable), and degraded where there
+// is none, or where a frame found no room because one was overtaken.
 //
 // A figure that is missing cannot lift a run, with two exceptions: a floor that
-// was not sampled counts as zero, which is the strictest, and shares of late
+// was not sampled counts as zero, which is the strictest, and shares of overtaken
 // frames are not needed when there are none.
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams > 0:
 		return Void, fmt.Sprintf("the kernel lost %s: no figure stands", terminal.Count(f.LostDatagrams, "datagram"))
 	case f.Pace.Early > 0:
-		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands", terminal.Count(f.Pace.Early, "frame"))
+		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands",
+			terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
-	case f.Verify == "differs" && f.Order.LateFrames == 0:
-		return Void, "the event log is not that of the virtual clock although no frame was late: no figure stands"
+	case f.Verify == "differs" && f.Order.Overtaken == 0:
+		return Void, "the event log is not that of the virtual clock although no frame was overtaken: no figure stands"
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
-	order, orderKept := judgeOrder(f.Order)
+	order, pace := orderWords(&f.Order), paceWords(&f.Pace)
 	if f.Overruns > 0 {
-		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount", order, terminal.Count(f.Overruns, "frame"))
+		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount",
+			order, terminal.Count(f.Overruns, "frame"))
 	}
-	pace, faithfulPaced, exactPaced := judgePace(f.Pace)
-	none := f.Order.LateFrames == 0
-	switch {
-	case none && exactPaced:
-		return Exact, fmt.Sprintf("%s and %s: all figures stand", order, pace)
-	case orderKept && faithfulPaced:
-		return Faithful, fmt.Sprintf("%s and %s: all figures stand", order, pace)
-	case none:
-		return OrderOnly, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)
-	default:
-		return Degraded, fmt.Sprintf("%s and %s: figures are off by an unknown amount", order, pace)
+	for _, l := range limitsOf() {
+		switch {
+		case !l.order(&f.Order) || !l.paced(&f.Pace):
+			continue
+		case l.level == OrderOnly:
+			return l.level, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)
+		default:
+			return l.level, fmt.Sprintf("%s and %s: all figures stand", order, pace)
+		}
 	}
+	return Degraded, fmt.Sprintf("%s and %s: figures are off by an unknown amount", order, pace)
 }
 
-// judgeOrder says how the order was, and whether it does for faithful.
-func judgeOrder(o Order) (words string, kept bool) {
-	if o.LateFrames == 0 {
-		return "no frame was late", true
-	}
-	words = terminal.Count(o.LateFrames, "frame") + " came late"
-	if o.LateFrames == 1 {
-		words = "one frame came late"
+// orderWords says how the order was.
+func orderWords(o *Order) string {
+	var words string
+	switch o.Overtaken {
+	case 0:
+		return "no frame was overtaken"
+	case 1:
+		words = "one frame was overtaken"
+	default:
+		words = fmt.Sprintf("%d frames were overtaken", o.Overtaken)
 	}
 	if o.WorstPacketTimes.Known() {
 		words += fmt.Sprintf(" (by %s packet times at the worst)", significant(float64(o.WorstPacketTimes), 2))
 	}
-	// Comparisons with a missing figure are false.
-	return words, o.Over5Percent <= faithfulLate && o.OverT <= faithfulLateT
+	return words
 }
 
-// judgePace says how the pace was, and for which levels it does.
-func judgePace(p Pace) (words string, faithful, exact bool) {
+// paceWords says how the pace was: what keeps it from being exact, if anything.
+func paceWords(p *Pace) string {
+	exact := &limitsOf()[0]
 	if !p.Ratio.Known() {
-		return "the pace was not measured", false, false
+		return "the pace was not measured"
 	}
-	floor := p.FloorShare
-	if !floor.Known() {
-		floor = 0
+	if exact.paced(p) {
+		return fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio))
 	}
-	exact = p.Ratio >= exactPace && p.LateShare <= floor+exactAbove
-	faithful = p.Ratio >= faithfulPace && p.LatenessPacketTimes.P99 <= faithfulP99
-	if exact {
-		return fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio)), faithful, true
-	}
-	var short []string // what keeps it from being exact
-	if p.Ratio < exactPace {
+	var short []string
+	if p.Ratio < exact.pace {
 		short = append(short, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
 	}
-	if !p.LateShare.Known() {
+	switch late := p.LateShare; {
+	case !late.Known():
 		short = append(short, "the lateness of frames was not measured")
-	} else if p.LateShare > floor+exactAbove {
-		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(p.LateShare), percent(p.FloorShare)))
+	case late > exact.late && p.FloorShare > exact.late:
+		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
+			percent(late), percent(p.FloorShare), percent(exact.late)))
+	case late > p.floor()+exact.aboveFloor || late > exact.late:
+		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
 	}
-	if p99 := p.LatenessPacketTimes.P99; p99 > faithfulP99 {
+	switch p99 := p.LatenessPacketTimes.P99; {
+	case p.LateShare.Known() && !p99.Known():
+		short = append(short, "the lateness of the latest frames was not measured")
+	case p99 > exact.p99:
 		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(p99), 2)))
 	}
-	return strings.Join(short, ", "), faithful, false
+	return strings.Join(short, ", ")
 }
 
 func times(n int64) string {

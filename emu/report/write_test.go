@@ -42,7 +42,7 @@ func TestTextOfAVoidRun(t *testing.T) {
 	r, _ := sample(t)
 	r.Partial = true
 	r.Verdict.LostDatagrams, r.Verdict.Violations = 1, 7
-	r.Verdict.Order.LateFrames, r.Verdict.Order.WorstPacketTimes = 3, 1.37
+	r.Verdict.Order.Overtaken, r.Verdict.Order.WorstPacketTimes = 3, 1.37
 	for i := range 7 {
 		r.Violations = append(r.Violations, Violation{int64(i+1) * 1_000_000, "B", "root.B-BC", "local", "overrun", 165})
 	}

@@ -171,7 +171,7 @@ func wallShape() *shape {
 		field{name: "udp-port", shape: count(0, 65535), def: "0", also: []string{"port"},
 			doc: "First UDP port of the fabric, two to a link; 0 lets the kernel choose."},
 		field{name: "lateness", shape: duration(0), def: "0s", also: []string{"late"},
-			doc: "By how much a frame of Ethernet may come late, in model time, where machines run in processes of their own: the headroom has room for it, on the way of the data and on that of the PAUSE. In one process none comes late."},
+			doc: "By how much a frame of Ethernet may be overtaken, in model time, where machines run in processes of their own: the headroom has room for it, on the way of the data and on that of the PAUSE. In one process none is."},
 		field{name: "socket-buffer", shape: size(4096 + 26 + 48), def: "128KiB", also: []string{"buffer", "rcvbuf"},
 			doc: "Receive buffer to ask the kernel for, for each socket; at least one datagram of the largest packet (4096 + 26 bytes) with its trailer (48 bytes)."},
 	)

@@ -44,7 +44,7 @@ type Model struct {
 type Wall struct {
 	Dilation int64         // wall time per model time: a whole factor, 1 or more
 	UDPPort  int           // first UDP port of the fabric; 0 lets the kernel choose
-	Lateness unit.Duration // by how much a frame of Ethernet may come late: headroom has room for it
+	Lateness unit.Duration // by how much a frame of Ethernet may be overtaken: headroom has room for it
 	Buffer   unit.Size     // receive buffer to ask for, for each socket
 }
 

@@ -15,7 +15,7 @@ type Arrival struct {
 	Head   unit.Time     // first bit left the peer's line
 	Tail   unit.Time     // last bit left the peer's line
 	Length unit.Size     // length on the line
-	Late   unit.Duration // by how much it came after its due time; 0 on the virtual clock
+	Late   unit.Duration // by how much after its due time the machine is told of it; 0 on the virtual clock
 }
 
 // Transmission is a frame that a machine puts on a link.
