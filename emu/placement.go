@@ -79,6 +79,7 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
+	proc.Tidy(dir)
 	const scenarioFile = "scenario.yaml"
 	if err := os.WriteFile(filepath.Join(dir, scenarioFile), r.resolved, 0o666); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 						end.PeerAddress = net.HardwareAddr(v.Peer()).String()
 					}
 					// A copy: the conductor closes its own when all have theirs.
-					end.FD = 4 + len(s.Sockets)
+					end.FD = proc.FirstSocket + len(s.Sockets)
 					copied, err := duplicate(f.FD())
 					if err != nil {
 						return nil, err
@@ -192,9 +193,7 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 	}
 	cpu := startCPUMeter()
 	out, err := c.Run(ctx)
-	for _, s := range c.Seats {
-		os.Remove(filepath.Join(filepath.Dir(s.Path), s.File.Status)) // of a part that was killed
-	}
+	proc.Tidy(filepath.Dir(c.Control)) // of parts that were started by hand, and killed
 	r.began = out.Began
 	if out.Timing == nil {
 		return report.Figures{}, err
@@ -270,6 +269,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	if err != nil {
 		return err
 	}
+	defer p.Close()
 	machines, err := build(s, fabric, Schemes{}, trace.NewBatch(1, p))
 	if err != nil {
 		return &Mistake{err}

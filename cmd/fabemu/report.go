@@ -56,6 +56,12 @@ func writeReport(dir string, force, png bool) (paths []string, err error) {
 	if _, err := os.Stat(page); !errors.Is(err, fs.ErrNotExist) && !force {
 		return nil, fmt.Errorf("%s is there already; --force writes over it", page)
 	}
+	if hold, err := report.TakeHold(dir); err == nil { // else a run is going on, and tidies
+		defer hold.Release()
+		if err := hold.Tidy(report.PageFile, report.PNGFile); err != nil {
+			return nil, failure{err}
+		}
+	}
 	writers := []func(*report.Dir) (string, error){report.WritePage}
 	if png {
 		writers = append(writers, report.WritePNG)

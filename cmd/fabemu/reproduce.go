@@ -132,10 +132,11 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	if err != nil {
 		return 0, err
 	}
-	dir, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force)
+	dir, hold, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force, reproduce.Files(figures))
 	if err != nil {
 		return 0, err
 	}
+	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
 
 	// The first interrupt ends the runs, what was measured so far is written; the

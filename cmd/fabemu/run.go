@@ -109,10 +109,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err := f.autoDilation(ctx, s); err != nil {
 		return 0, err
 	}
-	dir, err := f.directory(s)
+	dir, hold, err := f.directory(s)
 	if err != nil {
 		return 0, err
 	}
+	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
 
 	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
@@ -206,18 +207,36 @@ func (f *runFlags) status(r *report.Result) int {
 }
 
 // directory makes the directory for the results of a run.
-func (f *runFlags) directory(s *scenario.Scenario) (string, error) {
+func (f *runFlags) directory(s *scenario.Scenario) (string, *report.Hold, error) {
 	base := fileName(s.Name) + "-" + f.clock
 	if f.clock == string(emu.WallClock) {
 		base += fmt.Sprintf("-%d", s.Wall.Dilation)
 	}
-	return resultsDirectory(f.out, base, f.force)
+	return resultsDirectory(f.out, base, f.force, report.Files())
 }
 
-// resultsDirectory makes the directory for results: out, or where that is empty a new
-// one under results/ whose name begins with base. Nothing that is there is
-// overwritten, unless force says so.
-func resultsDirectory(out, base string, force bool) (string, error) {
+// resultsDirectory makes the directory for results, and holds it: out, or where that is
+// empty a new one under results/ whose name begins with base. Nothing that is there is
+// overwritten, unless force says so. What a process that was killed has begun of files
+// is removed.
+func resultsDirectory(out, base string, force bool, files []string) (string, *report.Hold, error) {
+	dir, err := makeDirectory(out, base, force)
+	if err != nil {
+		return "", nil, err
+	}
+	hold, err := report.TakeHold(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s: %w; choose another place with --out", dir, err)
+	}
+	if err := hold.Tidy(files...); err != nil {
+		hold.Release()
+		return "", nil, err
+	}
+	return dir, hold, nil
+}
+
+// makeDirectory makes the directory for results.
+func makeDirectory(out, base string, force bool) (string, error) {
 	if out != "" {
 		entries, err := os.ReadDir(out)
 		switch {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -25,9 +24,13 @@ type Seat struct {
 	File    *File
 	Path    string     // where File is written
 	Command []string   // program and arguments that begin it; Path and the flag of the socket are added
-	Sockets []*os.File // handed over, as file descriptors 4 and up; 3 is the socket of the conductor
+	Sockets []*os.File // handed over, as file descriptors from FirstSocket on
 	ByHand  bool       // a user starts it, the conductor waits for it
 }
+
+// FirstSocket is the file descriptor of the first of Seat.Sockets in its process: 3 is
+// its end of the talk with the conductor, 4 its status socket.
+const FirstSocket = 5
 
 // Conductor runs a fabric whose machines are in processes of their own.
 type Conductor struct {
@@ -117,6 +120,7 @@ type conduct struct {
 func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{})}
 	defer close(r.quit)
+	defer r.closeStatus()
 	for i := range c.Seats {
 		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i, told: make(map[int32]uint32), base: make(map[int32]uint32)})
 	}
@@ -236,7 +240,6 @@ func (r *conduct) restart(x Restart) error {
 	if err := s.File.Write(s.Path); err != nil {
 		return err
 	}
-	os.Remove(filepath.Join(filepath.Dir(s.Path), s.File.Status)) // the one that was killed could not
 	return r.start(s)
 }
 

@@ -16,6 +16,10 @@
 //     reads what is left in its sockets and sends its measurements and, for each
 //     link, how many datagrams it has sent and received.
 //
+// The conductor makes the status socket of each part that it starts, so that one that
+// outlives it takes no name away from the next run; what a dead run has left is removed
+// when a run begins (Tidy).
+//
 // A part whose conductor dies sees the end of the socket pair and ends too. A part
 // that dies ends the run: the error names it, and has the end of what it wrote.
 //

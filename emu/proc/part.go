@@ -47,8 +47,9 @@ const (
 // JoinTimeout is how long a part that is started by hand waits for a conductor.
 const JoinTimeout = 60 * time.Second
 
-// Join connects the part to its conductor: by a socket that was handed over (its
-// file descriptor), or with 0 by File.Control, for which it waits.
+// Join connects the part to its conductor: by a socket that was handed over (its file
+// descriptor; the next one is that of its status socket), or with 0 by File.Control,
+// for which it waits. Close takes it apart.
 func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part, error) {
 	conn, err := dial(ctx, f, fd)
 	if err != nil {
@@ -61,7 +62,7 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 	p.say("waiting for the others")
 	p.fresh()
 	if f.Status != "" {
-		if err := p.serveStatus(); err != nil {
+		if err := p.serveStatus(fd); err != nil {
 			conn.Close()
 			return nil, err
 		}
@@ -202,7 +203,7 @@ func (p *Part) Ended() error {
 	return write(p.conn, ended, nil)
 }
 
-// Done sends what was measured, and ends the talk.
+// Done sends what was measured.
 func (p *Part) Done(r Report) error {
 	select {
 	case <-p.wrote:
@@ -211,11 +212,15 @@ func (p *Part) Done(r Report) error {
 		close(p.out)
 		<-p.wrote
 	}
-	err := writeJSON(p.conn, done, r)
+	return writeJSON(p.conn, done, r)
+}
+
+// Close ends the talk, and takes away a status socket that the part has made.
+func (p *Part) Close() {
 	if p.status != nil {
-		p.status.Close() // takes the socket's file away
+		p.status.Close()
 	}
-	return errors.Join(err, p.conn.Close())
+	p.conn.Close()
 }
 
 // Status is what a part says of itself to whoever connects to its status socket.
@@ -229,8 +234,18 @@ type Status struct {
 	Events   int64    `json:"events"`          // sent to the conductor
 }
 
-func (p *Part) serveStatus() error {
-	l, err := listenAt(p.file.Status)
+// serveStatus answers at the status socket, which a part that is started by hand
+// makes; others have it from the conductor, as the file descriptor after control.
+func (p *Part) serveStatus(control int) error {
+	var l net.Listener
+	var err error
+	if control > 0 {
+		file := os.NewFile(uintptr(control+1), "status")
+		defer file.Close()
+		l, err = net.FileListener(file)
+	} else {
+		l, err = listenAt(p.file.Status)
+	}
 	if err != nil {
 		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
 	}

@@ -26,6 +26,7 @@ type seat struct {
 	conn    net.Conn
 	command *exec.Cmd
 	log     string
+	status  *listener // its status socket
 
 	ready, ended, gone bool
 	report             *Report
@@ -48,6 +49,12 @@ func (r *conduct) start(s *seat) error {
 	}
 	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
+	status, err := s.statusSocket()
+	if err != nil {
+		ours.Close()
+		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
+	}
+	defer status.Close()
 	conn, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
@@ -68,7 +75,7 @@ func (r *conduct) start(s *seat) error {
 	c := exec.Command(s.Command[0], args...)
 	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
-	c.ExtraFiles = append([]*os.File{theirs}, s.Sockets...)
+	c.ExtraFiles = append([]*os.File{theirs, status}, s.Sockets...)
 	// A group of its own: an interrupt from the terminal is for the conductor, which
 	// tells the parts to end.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -87,6 +94,29 @@ func (r *conduct) start(s *seat) error {
 		r.Started(s.File.Part, c.Process.Pid)
 	}
 	return nil
+}
+
+// statusSocket returns the status socket of a part, to be handed over. The conductor
+// makes it, once for all processes of the part: a process that outlives its conductor
+// cannot take a name that the next run wants.
+func (s *seat) statusSocket() (*os.File, error) {
+	if s.status == nil {
+		l, err := listenAt(filepath.Join(filepath.Dir(s.Path), s.File.Status))
+		if err != nil {
+			return nil, err
+		}
+		s.status = l
+	}
+	return s.status.File()
+}
+
+// closeStatus takes the status sockets away.
+func (r *conduct) closeStatus() {
+	for _, s := range r.seats {
+		if s.status != nil {
+			s.status.Close()
+		}
+	}
 }
 
 // admit takes in the parts that are started by hand.

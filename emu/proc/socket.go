@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // longestPath is how many bytes the path of a Unix socket may have: sun_path of
@@ -17,36 +19,97 @@ const longestPath = 107
 
 // listener listens on a socket in a folder that it may hold open.
 type listener struct {
-	net.Listener
-	folder *os.File
+	*net.UnixListener
+	folder *os.File // or nil
 }
 
 // Close takes the file of the socket away, too.
-func (l *listener) Close() error { return errors.Join(l.Listener.Close(), l.folder.Close()) }
+func (l *listener) Close() error {
+	err := l.UnixListener.Close()
+	l.folder.Close() // of none it is an error that says nothing
+	return err
+}
 
 // listenAt listens on a Unix socket. Results may lie in any folder; where the path
 // is longer than that of a socket can be, the folder is opened and the socket
-// reached from there.
-func listenAt(path string) (net.Listener, error) {
+// reached from there. A socket that a dead process has left there is removed; a
+// process that still has one open is given endTimeout to end.
+func listenAt(path string) (*listener, error) {
 	name, folder, err := reach(path)
 	if err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("unix", name)
+	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
+		if inUse := removeDead(path); errors.Is(inUse, errLives) {
+			time.Sleep(10 * time.Millisecond)
+		} else if inUse != nil {
+			break
+		}
+		l, err = net.Listen("unix", name)
+	}
 	if err != nil {
 		folder.Close()
 		return nil, err
 	}
-	if folder == nil {
-		return l, nil
+	return &listener{l.(*net.UnixListener), folder}, nil
+}
+
+// errLives says that a process has a socket open.
+var errLives = errors.New("a process listens on this socket")
+
+// removeDead removes the socket at a path if the kernel refuses to connect to it: no
+// process has it open any more. Where there is nothing, nothing is to do.
+func removeDead(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s is no socket", path)
 	}
-	return &listener{l, folder}, nil
+	conn, err := dialTo(context.Background(), path)
+	switch {
+	case err == nil:
+		conn.Close()
+		return errLives
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // its process has ended just now, and taken it away
+	case errors.Is(err, syscall.EAGAIN):
+		return errLives // too many wait for an answer
+	case !errors.Is(err, syscall.ECONNREFUSED):
+		return err
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Tidy removes, from a folder with files of parts, the sockets that these name and
+// that no process has open any more: what a run leaves that was killed. Anything else
+// stays.
+func Tidy(dir string) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	for _, path := range files {
+		f, err := Read(path)
+		if err != nil {
+			continue // not ours
+		}
+		for _, socket := range []string{f.Status, f.Control} {
+			if filepath.Dir(socket) == filepath.Clean(dir) {
+				_ = removeDead(socket) // who needs its place hears why it cannot have it
+			}
+		}
+	}
 }
 
 // inTheWay says what to do where a file has the name of a socket already.
 func inTheWay(err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return "; if nothing uses it, remove the file"
+		return "; a process listens on it, or it is no socket of a run: choose another folder for the results"
 	}
 	return ""
 }

@@ -92,10 +92,9 @@ func WritePage(d *Dir) (string, error) {
 	return path, WriteFile(path, func(w io.Writer) error { return WriteHTML(w, d) })
 }
 
-// WritePNG draws rates.svg of a directory of results anew, as PNG beside it, and
-// returns its path.
+// WritePNG draws the rates of a directory of results as PNG, and returns its path.
 func WritePNG(d *Dir) (string, error) {
-	path := filepath.Join(d.Directory, strings.TrimSuffix(RatesFile, ".svg")+".png")
+	path := filepath.Join(d.Directory, PNGFile)
 	return path, WriteFile(path, RatesFigure(d.Result, d.Series).PNG)
 }
 

@@ -20,9 +20,13 @@ const (
 	SeriesFile   = "series.csv"
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
+	PNGFile      = "rates.png" // written by WritePNG
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
 )
+
+// Files returns the names of the files that WriteDir writes.
+func Files() []string { return []string{SeriesFile, ResolvedFile, RatesFile, ResultFile} }
 
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,

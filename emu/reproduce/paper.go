@@ -33,6 +33,14 @@ type Figure struct {
 	Table   *Table
 }
 
+// pictureName returns the name of the file of a plot, without a suffix.
+func (f *Figure) pictureName(x *Plot) string {
+	if x.Name == "" {
+		return f.Name
+	}
+	return x.Name
+}
+
 // Plot is a picture of a figure: curves.
 type Plot struct {
 	Name       string // of its file; empty: the figure's

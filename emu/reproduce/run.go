@@ -405,10 +405,7 @@ func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 
 // picture draws a plot.
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
-	name, title := x.Name, x.Title
-	if name == "" {
-		name = f.Name
-	}
+	name, title := f.pictureName(x), x.Title
 	if title == "" {
 		title = f.Title
 	}

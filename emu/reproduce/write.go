@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/plot"
 	"fabemu/emu/report"
 )
 
@@ -20,6 +21,19 @@ const (
 	DocumentFile = "claims.md"
 	PageFile     = report.PageFile
 )
+
+// Files returns the names of all files that WriteDir writes for figures.
+func Files(figures []*Figure) []string {
+	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
+	for _, f := range figures {
+		for i := range f.Plots {
+			for _, format := range plot.Formats() {
+				names = append(names, f.pictureName(&f.Plots[i])+"."+format)
+			}
+		}
+	}
+	return names
+}
 
 // WriteDir writes the result into a directory, which is made where it does not exist:
 // pictures in the formats (plot.Formats), claims.csv, claims.md, report.html, and

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/report"
@@ -28,7 +27,7 @@ const (
 type directory struct {
 	path   string
 	layout *layout
-	lock   *os.File
+	hold   *report.Hold
 }
 
 // claim makes a directory that of a sweep, or finds that it is. The plan is written
@@ -41,7 +40,9 @@ func claim(path string, l *layout, force bool) (*directory, error) {
 	}
 	d := &directory{path: path, layout: l}
 	var err error
-	if d.lock, err = lock(path); err != nil {
+	if d.hold, err = report.TakeHold(path); errors.Is(err, report.ErrHeld) {
+		return nil, &emu.Mistake{Err: fmt.Errorf("%s: %w: wait for its end, or choose another --out", path, err)}
+	} else if err != nil {
 		return nil, err
 	}
 	if err := d.begin(force); err != nil {
@@ -51,21 +52,7 @@ func claim(path string, l *layout, force bool) (*directory, error) {
 	return d, nil
 }
 
-// lock takes the lock of a directory, which the system gives back when the process
-// ends, in whatever way.
-func lock(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		f.Close()
-		return nil, &emu.Mistake{Err: fmt.Errorf("a sweep is going on in %s: wait for its end, or choose another --out", path)}
-	}
-	return f, nil // some file systems have no locks: then nobody is kept out
-}
-
-func (d *directory) close() { d.lock.Close() }
+func (d *directory) close() { d.hold.Release() }
 
 // begin finds out what the directory holds, and makes it that of this sweep.
 func (d *directory) begin(force bool) error {
@@ -133,8 +120,9 @@ func (d *directory) foreign() (string, error) {
 		return "", err
 	}
 	for _, e := range entries {
+		name, begun := report.Begun(e)
 		switch {
-		case leftover(e, PlanFile):
+		case begun && name == PlanFile:
 		case e.Name() == CellsDir && e.IsDir():
 			inner, err := os.ReadDir(filepath.Join(d.path, CellsDir))
 			if err != nil {
@@ -188,20 +176,16 @@ func (d *directory) tidy() error {
 	for _, x := range d.layout.Drawings {
 		own = append(own, x.File)
 	}
-	begun := func(e fs.DirEntry) bool {
-		return slices.ContainsFunc(own, func(name string) bool { return leftover(e, name) })
-	}
-	begunCell := func(e fs.DirEntry) bool {
-		name, _, _ := strings.Cut(strings.TrimPrefix(e.Name(), "."), "-")
-		return cellName.MatchString(name) && leftover(e, name)
-	}
-	for sub, mine := range map[string]func(fs.DirEntry) bool{".": begun, CellsDir: begunCell} {
+	for sub, mine := range map[string]func(name string) bool{
+		".":      func(name string) bool { return slices.Contains(own, name) },
+		CellsDir: cellName.MatchString,
+	} {
 		entries, err := os.ReadDir(filepath.Join(d.path, sub))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for _, e := range entries {
-			if !mine(e) {
+			if name, begun := report.Begun(e); !begun || !mine(name) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(d.path, sub, e.Name())); err != nil {
@@ -210,13 +194,6 @@ func (d *directory) tidy() error {
 		}
 	}
 	return nil
-}
-
-// leftover reports whether something is the begin of a file that report.WriteFile was
-// to write under a name.
-func leftover(e fs.DirEntry, name string) bool {
-	number, found := strings.CutPrefix(e.Name(), "."+name+"-")
-	return found && e.Type().IsRegular() && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // cellPath returns the file of a cell.

@@ -360,7 +360,7 @@ func TestTwoCallsAtOnce(t *testing.T) {
 			_, second = Run(t.Context(), p, dir, Options{})
 		}
 	}})
-	if err != nil || second == nil || !strings.Contains(second.Error(), "a sweep is going on in") {
+	if err != nil || second == nil || !strings.Contains(second.Error(), "a run is going on there: wait for its end") {
 		t.Errorf("%v; %v", err, second)
 	}
 }
