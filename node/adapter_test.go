@@ -24,6 +24,7 @@ func newAdapter(t *testing.T, kind port.FlowControl, a node.AdapterConfig, flows
 	for i := range flows {
 		flows[i].Family, flows[i].Window, flows[i].Payload = wire.Ethernet, 0, 1000
 	}
+	strictly(t, flows)
 	e, err := node.New(node.Config{LID: here, Port: etherPort(kind), Flows: flows, Sinks: []uint32{100}, Adapter: a}, b)
 	if err != nil {
 		t.Fatal(err)

@@ -89,8 +89,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
 		switch {
-		case f.Limiter == nil || f.Controller == nil:
-			return nil, fmt.Errorf("flow with queue pair %d: a limiter and a controller are wanted", f.QP)
+		case f.Limiter == nil:
+			return nil, fmt.Errorf("flow with queue pair %d: a limiter is wanted", f.QP)
 		case f.Family == wire.InfiniBand && f.Window < 1:
 			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1 is wanted", f.QP)
 		case f.Lane >= port.Priorities:
@@ -274,10 +274,7 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 	a := s.answer(now)
 	switch a.Block {
 	case port.Open:
-		s.queued, s.ready = true, now
-		if s.limited > 0 {
-			s.ready, s.limited = min(now, s.limited), 0 // due since then, however late this is
-		}
+		s.queued, s.ready, s.limited = true, a.Until, 0
 		if s.voq != nil {
 			if s.voq.taken {
 				s.voq.rest.push(int32(i))
@@ -354,7 +351,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		s.report(now, port.Open, &e.rec)
 		at := now
 		if !q.starved { // it has waited for the limiter, or for the line
-			at = max(s.ready, e.port.Line().Free())
+			at = max(s.ready, e.port.Line().Free(), *s.told)
 		}
 		q.starved = false
 		e.port.StartAt(now, at, &f, port.Note{})

@@ -300,7 +300,6 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{"no window", func(f *node.Flow) { f.Window = 0 }},
 		{"no limiter", func(f *node.Flow) { f.Limiter = nil }},
-		{"no controller", func(f *node.Flow) { f.Controller = nil }},
 	} {
 		f := greedy(t, 77, gigabyte)
 		tc.make(&f)
@@ -319,6 +318,24 @@ func TestLimiterFollowsTheController(t *testing.T) {
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	for k, s := range b.starts(7) {
+		if want := at(unit.Duration(k) * 4 * tp); s != want {
+			t.Errorf("packet %d starts at %v, want %v", k, s, want)
+		}
+	}
+}
+
+// "Nil: no reaction point; the limiter keeps the rate that it was made with and SetRate
+// is never called."
+func TestLimiterKeepsItsOwnRate(t *testing.T) {
+	f := greedy(t, 7, gigabyte)
+	f.Limiter, f.Controller, f.Window = node.NewInterPacketDelay(gigabyte/4), nil, 5
+	b := newBench(t, f).open()
+	b.run(at(30 * us))
+	got := b.starts(7)
+	if len(got) != 4 {
+		t.Errorf("%d packets started in 30 us, want 4", len(got))
+	}
+	for k, s := range got {
 		if want := at(unit.Duration(k) * 4 * tp); s != want {
 			t.Errorf("packet %d starts at %v, want %v", k, s, want)
 		}

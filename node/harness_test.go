@@ -90,6 +90,7 @@ func generated(t testing.TB, c traffic.Config) traffic.Generator {
 func newBench(t testing.TB, flows ...node.Flow) *bench {
 	t.Helper()
 	b := &bench{t: t}
+	strictly(t, flows)
 	e, err := node.New(node.Config{Index: 5, LID: here, Port: paperPort(), Flows: flows, Sinks: []uint32{100, 101}}, b)
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +100,57 @@ func newBench(t testing.TB, flows ...node.Flow) *bench {
 		b.credit[lane] = port.NewCredit([]int{2048, port.AckRoom}[lane], 1)
 	}
 	return b
+}
+
+// strict is a limiter that holds its caller to the contract of node.RateLimiter:
+// "Instants never decrease, over all calls of all three methods", and "Sent is at or
+// after the instant that the last Next gave, and that Next let the packet start".
+type strict struct {
+	node.RateLimiter
+	t    testing.TB
+	last unit.Time // the latest instant that it was told
+	open bool      // the last Next let a packet start
+	many bool      // flows share it: one may come under it when its packet waits already
+}
+
+// strictly makes the limiters of flows strict.
+func strictly(t testing.TB, flows []node.Flow) {
+	for i := range flows {
+		if flows[i].Limiter != nil {
+			flows[i].Limiter = &strict{RateLimiter: flows[i].Limiter, t: t}
+		}
+	}
+}
+
+func (l *strict) told(now unit.Time) {
+	l.t.Helper()
+	if now < l.last {
+		l.t.Fatalf("the limiter is told %v after %v", now, l.last)
+	}
+	l.last = now
+}
+
+func (l *strict) Next(now unit.Time, n unit.Size) unit.Time {
+	l.told(now)
+	t := l.RateLimiter.Next(now, n)
+	if l.open = t == now; t < now {
+		l.t.Fatalf("asked at %v, the limiter gives %v", now, t)
+	}
+	return t
+}
+
+func (l *strict) Sent(now unit.Time, n unit.Size) {
+	l.told(now)
+	if !l.open && !l.many {
+		l.t.Fatalf("a packet started at %v that the limiter had not let start", now)
+	}
+	l.open = false
+	l.RateLimiter.Sent(now, n)
+}
+
+func (l *strict) SetRate(now unit.Time, r unit.Rate) {
+	l.told(now)
+	l.RateLimiter.SetRate(now, r)
 }
 
 // echoing makes the peer acknowledge each data packet that long after its start.

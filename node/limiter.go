@@ -5,12 +5,33 @@ import "fabemu/wire/unit"
 // RateLimiter turns a rate into instants: it says when the next packet of a flow
 // may start. It sees only starts; whether the line or the credit allows it is the
 // port's matter.
+//
+// A limiter can rely on this, on both clocks and under both timings:
+//
+//   - Instants never decrease, over all calls of all three methods.
+//   - Sent is at or after the instant that the last Next gave, and that Next let the
+//     packet start: it gave the instant that it was asked for. (A limiter that flows
+//     share, see Shared, is not asked for the packet of a flow that comes under it while
+//     that packet waits for the line.)
+//   - Calls come one at a time. SetRate may come at any time, also between the Next
+//     that lets a packet start and its Sent: the packet starts all the same.
+//
+// All instants are of model time. Under actual timing the endpoint knows the measured
+// time, which is late. It then asks once more as of the instant that Next gave, not as
+// of now, unless the limiter was told a later one: lateness does not add up.
+//
+// In return a limiter must not allocate, gives instants that are not before now, and
+// gives an instant at which it then lets the packet start, unless its rate has changed.
+// Package emu/limitertest checks both sides. A limiter that has a method Rate() unit.Rate
+// tells by it what it lets through in the mean; that is then the limit of the flow in
+// results, in place of the rate that it was told.
 type RateLimiter interface {
-	// Next returns the earliest instant at which n bytes may start: now, or later.
+	// Next returns the earliest instant at which n bytes may start: now, or later;
+	// unit.Never when only another rate would let them.
 	Next(now unit.Time, n unit.Size) unit.Time
 	// Sent tells that n bytes started at now.
 	Sent(now unit.Time, n unit.Size)
-	// SetRate changes the rate from now on.
+	// SetRate changes the rate from now on; 0 is no rate.
 	SetRate(now unit.Time, r unit.Rate)
 }
 
@@ -35,6 +56,9 @@ func (l *InterPacketDelay) Next(now unit.Time, _ unit.Size) unit.Time {
 	}
 	return max(now, l.last.Add(l.delay))
 }
+
+// Rate returns the rate.
+func (l *InterPacketDelay) Rate() unit.Rate { return l.rate }
 
 // Sent begins a new delay.
 func (l *InterPacketDelay) Sent(now unit.Time, n unit.Size) {

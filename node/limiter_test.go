@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"fabemu/node"
+	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -110,5 +112,53 @@ func TestSetRateActsOnTheRunningDelay(t *testing.T) {
 	l.SetRate(at(4*us), gigabyte)
 	if got := l.Next(at(4*us), 2068); got != at(4*us) {
 		t.Errorf("after no rate: %v, want now", got)
+	}
+}
+
+// "Instants never decrease, over all calls of all three methods": whatever rates reaction
+// points choose, and however late the endpoint is told the time. (All limiters of the
+// tests are strict.)
+func TestLimitersOfALateEndpointAreToldTheTimeInOrder(t *testing.T) {
+	for seed := range uint64(20) {
+		random := unit.NewRandom(seed, 0)
+		flows := []node.Flow{greedy(t, 7, gigabyte), greedy(t, 8, gigabyte/4), greedy(t, 9, gigabyte)}
+		for i, name := range []string{"lipd", "aimd", "fimd"} {
+			flows[i].Controller, flows[i].Window = law(t, name, gigabyte), 1+i*7
+		}
+		flows[2].Limiter = node.NewTokenBucket(gigabyte, 5000)
+		b := newBench(t, flows...).open()
+		acked := 0
+		for len(b.sent) < 1000 {
+			b.now = max(b.now, b.e.Deadline(), b.free).Add(random.Span(3 * tp))
+			for sent := len(b.sent); acked < sent; acked++ {
+				if f := &b.sent[acked].Frame; f.Kind == wire.Data {
+					b.receive(b.ackOf(f, random.Below(3) == 0))
+				}
+			}
+			b.tell(port.DataLane)
+			b.advance()
+		}
+	}
+}
+
+// That holds for a limiter which flows share, too.
+func TestASharedLimiterOfALateEndpointIsToldTheTimeInOrder(t *testing.T) {
+	for seed := range uint64(20) {
+		random := unit.NewRandom(seed, 0)
+		b, q := sharing(t, 20_000)
+		limited := 0
+		for range 1000 {
+			b.now = max(b.now, b.e.Deadline()).Add(random.Span(3 * us))
+			if random.Below(20) == 0 {
+				b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Src: there, Dst: here, QP: 2 + uint32(random.Below(3)), Fb: 1 + uint8(random.Below(63))})
+			}
+			b.step(b.now)
+			if q.Active() {
+				limited++
+			}
+		}
+		if limited < 100 || len(b.sent) < 300 {
+			t.Errorf("seed %d: limited %d times, %d frames: the test does not test", seed, limited, len(b.sent))
+		}
 	}
 }

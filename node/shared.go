@@ -22,9 +22,10 @@ type Shared struct {
 	reaction Reaction
 	limiter  RateLimiter
 	members  []*member
-	era      int     // how often the reaction point has begun to limit
-	turn     int     // of the packets sent under the limiter
-	out      *member // whose packet may go and has not yet
+	era      int       // how often the reaction point has begun to limit
+	turn     int       // of the packets sent under the limiter
+	out      *member   // whose packet may go and has not yet
+	told     unit.Time // the latest instant that any of its limiters was told
 }
 
 // Reaction is a reaction point that limits at some times and does not at others.

@@ -28,7 +28,7 @@ func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
 // last goes to another destination. cycle is that of the byte counter.
 func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
 	q := reaction(t, cycle)
-	s := node.NewShared(q, node.NewTokenBucket(gigabyte, 2000)) // a packet that waits for the line, and the next
+	s := node.NewShared(q, &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t, many: true}) // a packet that waits for the line, and the next
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		f := &flows[i]

@@ -22,8 +22,8 @@ type Flow struct {
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
 	Timeout    unit.Duration     // InfiniBand: packets are sent again when no ACK has come for so long; 0: never, nothing is lost
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
-	Limiter    RateLimiter       // when a packet may start
-	Controller rp.Controller
+	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
+	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
 }
 
 // Spread is traffic with several destinations: an arrival To k is one of the flow
@@ -47,16 +47,22 @@ type source struct {
 	queued   bool       // in the endpoint's queue for the line
 	ready    unit.Time  // queued: since when
 	limited  unit.Time  // until when the limiter keeps the packet, as last answered; 0: it does not
+	told     *unit.Time // the latest instant that the limiter was told; flows that share one have this together
+	heard    unit.Time  // the latest instant that the controller was told
 	inFlight int        // packets that await their ACK
 	expires  unit.Time  // when the oldest of them is sent again, and all behind it
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	rate     unit.Rate  // what the limiter was last told
+	rated    rated      // the limiter, where it tells its rate; else nil
 	voq      *voq       // Ethernet: the queue of its destination
 	egress   *egress    // Ethernet: the room that it shares with the other flows, if there is a limit
 	target   targeted   // the controller, where it has a target; else nil
 	member   *member    // the controller, where the flow may come under a shared limiter; else nil
 	block    port.Block // what keeps it, as last reported
 }
+
+// rated is a limiter that tells its rate.
+type rated interface{ Rate() unit.Rate }
 
 // targeted is a controller that tells what rate it wants back.
 type targeted interface{ Target() unit.Rate }
@@ -73,15 +79,26 @@ const psnMask = 1<<24 - 1
 
 // newSource returns the source of a flow on a port with this framing.
 func newSource(f Flow, framing wire.Framing) source {
-	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, rate: f.Controller.Rate(), block: port.Idle}
+	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle}
+	s.rated, _ = f.Limiter.(rated)
+	if f.Controller == nil {
+		s.Controller = rp.NewFixed(s.limit())
+		s.rate = s.Controller.Rate()
+	} else {
+		s.rate = f.Controller.Rate()
+		f.Limiter.SetRate(0, s.rate)
+	}
 	s.full = s.lengthOf(f.Payload)
 	s.target, _ = f.Controller.(targeted)
 	s.member, _ = f.Controller.(*member)
+	s.told = new(unit.Time)
+	if s.member != nil {
+		s.told = &s.member.s.told
+	}
 	s.next.At, s.expires = unit.Never, unit.Never
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
-	f.Limiter.SetRate(0, s.rate)
 	return s
 }
 
@@ -101,6 +118,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
 	if s.Controller.Deadline() <= now {
+		s.heard = now
 		s.Controller.Advance(now)
 		s.settle(now, rec)
 	} else if s.member != nil {
@@ -183,15 +201,24 @@ func (s *source) settleAt(now, at unit.Time, rec *trace.Recorder) {
 		return
 	}
 	s.rate = r
-	s.Limiter.SetRate(at, r)
+	s.Limiter.SetRate(s.tell(at), r)
 	if s.target != nil {
-		rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(r), B: int64(s.target.Target())})
+		rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(s.limit()), B: int64(s.target.Target())})
 	}
 }
 
+// limit returns the rate of the limiter: what it says itself, or else what it was told; 0
+// if nobody knows.
+func (s *source) limit() unit.Rate {
+	if s.rated != nil {
+		return s.rated.Rate()
+	}
+	return s.rate
+}
+
 // answer says whether the flow has a packet that may go as far as it is itself
-// concerned: there is one, the window is open, the limiter agrees. The line and
-// the credit are asked by the endpoint.
+// concerned: there is one, the window is open, the limiter agrees, since when. The line
+// and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
 	switch {
 	case s.offered == 0 && !(s.greedy && s.active):
@@ -199,10 +226,28 @@ func (s *source) answer(now unit.Time) port.Answer {
 	case s.Window > 0 && s.inFlight >= s.Window:
 		return port.Answer{Block: port.Window, Until: unit.Never}
 	}
-	if t := s.Limiter.Next(now, s.length()); t > now {
-		return port.Answer{Block: port.RateLimited, Until: t}
+	at, n := now, s.length()
+	if s.limited > 0 {
+		at = min(now, s.limited) // due since then, however late this is
 	}
-	return port.Answer{Block: port.Open, Until: now}
+	for {
+		at = s.tell(at)
+		t := s.Limiter.Next(at, n)
+		switch {
+		case t > now:
+			return port.Answer{Block: port.RateLimited, Until: t}
+		case t <= at:
+			return port.Answer{Block: port.Open, Until: at}
+		}
+		at = t
+	}
+}
+
+// tell returns the instant to tell the limiter at one that may have passed: at, unless
+// it was told a later one. A source that is told its deadlines on time tells at.
+func (s *source) tell(at unit.Time) unit.Time {
+	*s.told = max(*s.told, at)
+	return *s.told
 }
 
 // deadline returns when the source has something to do, given what its last
@@ -251,8 +296,9 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	if s.offered > 0 {
 		s.offered--
 	}
-	s.Limiter.Sent(at, n)
-	s.Controller.Sent(at, n)
+	s.Limiter.Sent(s.tell(at), n)
+	s.heard = max(s.heard, at)
+	s.Controller.Sent(s.heard, n)
 	s.settleAt(now, at, rec)
 }
 
@@ -286,9 +332,10 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 // feedback hands what the fabric says about the flow to its controller.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
+	s.heard = now
 	s.Controller.Feedback(now, *f)
 	s.settle(now, rec)
-	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.rate)})
+	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.limit())})
 }
 
 // report tells that what keeps the flow has changed.

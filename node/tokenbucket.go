@@ -64,6 +64,9 @@ func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
 	l.level.sub(taken)
 }
 
+// Rate returns the rate at which bytes come in.
+func (l *TokenBucket) Rate() unit.Rate { return unit.Rate(l.rate) }
+
 // SetRate lets come in at the old rate what is due until now, and then changes it.
 func (l *TokenBucket) SetRate(now unit.Time, r unit.Rate) {
 	l.settle(now)

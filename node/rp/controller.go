@@ -45,7 +45,7 @@ func New(c Config) (Controller, error) {
 	}
 	switch c.Law {
 	case "fixed":
-		return &Fixed{rate: c.Max}, nil
+		return NewFixed(c.Max), nil
 	case "lipd":
 		return NewLIPD(c), nil
 	case "fimd", "aimd":
@@ -73,6 +73,9 @@ type Fixed struct {
 	ackClocked
 	rate unit.Rate
 }
+
+// NewFixed returns a reaction point whose rate is always r.
+func NewFixed(r unit.Rate) *Fixed { return &Fixed{rate: r} }
 
 // Feedback changes nothing.
 func (*Fixed) Feedback(unit.Time, wire.Frame) {}
