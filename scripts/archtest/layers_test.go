@@ -86,6 +86,9 @@ emu, emu/plot < emu/sweep < cmd/fabemu
 # Results beside one another.
 emu/report < emu/compare < cmd/fabemu
 
+# What tests the limiter of somebody else, on both clocks.
+emu < emu/limitertest
+
 # A program of somebody else, that brings a scheme.
 emu < docs/examples/limiter
 
