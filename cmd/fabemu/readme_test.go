@@ -129,7 +129,9 @@ func runLine(t *testing.T, dir, line string) {
 	if line == "go run ./docs/examples/limiter" { // a program, where its module is
 		c := exec.Command("go", "run", "./docs/examples/limiter")
 		c.Dir = "../.."
-		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "packets in pairs        virtual clock  bystander 50.6 %   3.8 % of the packets marked  virtual\n") {
+		out, err := c.CombinedOutput()
+		doubted := strings.Contains(string(out), ": do not trust this line\n") // this computer was too late
+		if (err != nil) != doubted || !strings.Contains(string(out), "packets in pairs        virtual clock  bystander 50.6 %   3.8 % of the packets marked  virtual\n") {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 		return

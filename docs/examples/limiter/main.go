@@ -1,10 +1,12 @@
 // Command limiter puts a rate limiter of its own into the scenario incast.yaml, and runs
 // it on the virtual clock, where every run is the same, and over sockets in real time,
-// where the limiter is told when it really is.
+// where the limiter is told when it really is. Its exit status is 1 when the verdict on a
+// run is that its figures do not stand.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -46,6 +48,7 @@ func main() {
 }
 
 func run() error {
+	var doubts []error
 	own := emu.Schemes{Limiter: func(_ *topo.Flow, line unit.Rate) node.RateLimiter { return &pairs{rate: line} }}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock},
@@ -68,8 +71,13 @@ func run() error {
 		for _, f := range r.Flows {
 			marked, frames = marked+f.Marked, frames+f.Frames
 		}
+		verdict := string(r.Verdict.Level)
+		if !r.Verdict.Level.Strict() {
+			verdict += ": do not trust this line"
+			doubts = append(doubts, fmt.Errorf("the run with %s is %s: %s; try again on a quieter computer, or with a larger dilation in incast.yaml", limiter, r.Verdict.Level, r.Verdict.Reason))
+		}
 		fmt.Printf("%-22s  %-7s clock  bystander %4.1f %%  %4.1f %% of the packets marked  %s\n",
-			limiter, r.Clock, 100*float64(r.Checks[0].Value), 100*float64(marked)/float64(frames), r.Verdict.Level)
+			limiter, r.Clock, 100*float64(r.Checks[0].Value), 100*float64(marked)/float64(frames), verdict)
 	}
-	return nil
+	return errors.Join(doubts...)
 }
