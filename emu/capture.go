@@ -20,16 +20,24 @@ type Capture struct {
 	// flows and their groups; a name that is both means the former. What is named is captured: at the ports, if any is named,
 	// the frames of the flows, if any is named. None is everything.
 	Filter []string
-	// Snap is how many bytes of each frame are kept; 0: all.
+	// Snap is how many bytes of a data frame are kept, whose payload is padding; 0: all.
+	// Frames of other kinds are kept whole.
 	Snap int
+	// Both records each frame at both ends of its link; by default it stands there once,
+	// data where it is sent and what controls a link where it is obeyed.
+	Both bool
 	// WallTime stamps frames with the wall time; by default with the model time.
 	WallTime bool
 }
 
+// DefaultSnap is the snap length of captures on the command line: all headers, and none of
+// the padding that makes a capture large.
+const DefaultSnap = 128
+
 // capture begins the capture of a run.
 func (r *run) capture() (*capture.Capture, error) {
 	c := r.options.Capture
-	o := capture.Options{Ports: portsOf(r.fabric), Filter: strings.Join(c.Filter, " "), Snap: c.Snap, WallTime: c.WallTime, Wall: r.options.Clock == WallClock}
+	o := capture.Options{Ports: portsOf(r.fabric), Filter: strings.Join(c.Filter, " "), Snap: c.Snap, Both: c.Both, WallTime: c.WallTime, Wall: r.options.Clock == WallClock}
 	if err := narrow(&o, r.fabric, c.Filter); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
-	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{})
+	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: DefaultSnap})
 	golden(t, "meeting.pcapng", got)
 }
 

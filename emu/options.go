@@ -191,7 +191,7 @@ func (o Options) check() error {
 		case c.WallTime && o.Clock == VirtualClock:
 			return mistakef("a capture in wall time goes with the wall clock: the virtual clock has none")
 		case c.Snap < 0:
-			return mistakef("a snap length of %d bytes: it is how many bytes of each frame are kept, 0 for all", c.Snap)
+			return mistakef("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
 		}
 	}
 	switch o.Verify {

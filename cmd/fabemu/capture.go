@@ -20,13 +20,15 @@ import (
 type captureFlags struct {
 	filter []string
 	snap   int
+	both   bool
 	time   string
 }
 
 func (f *captureFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.filter, "pcap-filter", nil, "capture these alone: ports (B:3), machines, links or flows, with commas between")
-	flags.IntVar(&f.snap, "pcap-snap", 0, "keep so many bytes of each frame; 0: all")
+	flags.IntVar(&f.snap, "pcap-snap", emu.DefaultSnap, "keep so many bytes of a data frame, whose payload is padding; 0: all")
+	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	flags.StringVar(&f.time, "pcap-time", "model", "time stamps of the capture: model, or wall")
 	complete(c, "pcap-time", "model", "wall")
 }
@@ -34,7 +36,7 @@ func (f *captureFlags) add(c *cobra.Command) {
 // given reports whether any of the flags was given: who says what is captured wants
 // a capture.
 func (f *captureFlags) given(c *cobra.Command) bool {
-	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-time"} {
+	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-both", "pcap-time"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -47,7 +49,7 @@ func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
 	if f.time != "model" && f.time != "wall" {
 		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
 	}
-	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, WallTime: f.time == "wall"}, nil
+	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == "wall"}, nil
 }
 
 func captureCommand(status *int) *cobra.Command {

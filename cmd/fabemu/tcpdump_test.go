@@ -107,7 +107,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 		port := 20000 + (os.Getpid()*16+try*4001)%10000
 		links, out := filepath.Join(dir, fmt.Sprintf("links%d.pcap", try)), filepath.Join(dir, fmt.Sprintf("out%d", try))
 		end := listen(t, links, "tcpdump", "-i", "lo", "udp", "portrange", fmt.Sprintf("%d-%d", port, port+5))
-		said, err := exec.Command(binary, "run", "--pcap", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
+		said, err := exec.Command(binary, "run", "--pcap", "--pcap-both", "--pcap-snap", "0", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
 		dropped := end()
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitMistake {

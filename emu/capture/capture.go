@@ -35,8 +35,12 @@ type Options struct {
 	Flows map[uint32]bool
 	// Filter is what Only and Flows say, in words; it is written into the file.
 	Filter string
-	// Snap is how many bytes of a frame are kept; 0: all.
+	// Snap is how many bytes of a data frame are kept, whose payload is padding; 0: all.
+	// Frames of other kinds carry content and are kept whole.
 	Snap int
+	// Both records a frame at both ends of a link. Otherwise it stands in the file once:
+	// where it counts, or where only that is captured at the other end.
+	Both bool
 	// WallTime stamps what is captured with the wall time instead of the model time.
 	WallTime bool
 	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
@@ -60,26 +64,23 @@ type Capture struct {
 	queue   *queue
 	ended   chan struct{}
 	begin   int64 // wall time of model time 0, ns since 1970
+	lost    int64 // frames that had no place since the last that had one
 
 	// What follows belongs to the goroutine that writes.
 	err       error
 	buf       []byte
 	commentAt int
 	flushed   time.Time
-	ids       [][2]int // by port and family: the interface; -1: none yet
-	counts    []count  // by interface
+	ids       []int    // by port: the interface; -1: it is not captured
+	counts    []uint64 // by interface: packets written
 	held      []packet // of the instant that is current, in the order in which they came
 	heldAt    unit.Time
+	wall      int64 // of the last frame, ns since the begin
+	owed      int64 // frames that had no place, of which the file does not say so yet
 	frame     []byte
 	data      []byte
 	note      []byte
 	state     state
-}
-
-// count is what an interface has seen.
-type count struct {
-	port    int
-	written uint64
 }
 
 // item is what the driver and the machines tell.
@@ -93,6 +94,7 @@ type item struct {
 	frame wire.Frame
 	note  port.Note
 	event trace.Event
+	lost  int64 // frames since the item before that had no place
 }
 
 type kind uint8
@@ -107,11 +109,8 @@ const (
 func New(w io.Writer, o Options) *Capture {
 	c := &Capture{
 		options: o, out: w, queue: &queue{waits: !o.Wall}, ended: make(chan struct{}),
-		ids: make([][2]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize), frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
+		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize), frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
 		state: newState(o.Ports),
-	}
-	for i := range c.ids {
-		c.ids[i] = [2]int{-1, -1}
 	}
 	section := pcapng.Section{Application: "fabemu", Comment: o.Comment, More: flowNames(o.Names)}
 	if o.Wall {
@@ -120,8 +119,9 @@ func New(w io.Writer, o Options) *Capture {
 	}
 	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
 	for i := range o.Ports {
+		c.ids[i] = -1
 		if c.captures(i) {
-			c.id(i, o.Ports[i].Ethernet)
+			c.addInterface(i)
 		}
 	}
 	c.flush()
@@ -152,6 +152,14 @@ const maxNames = 10000
 // captures reports whether what a port sees is captured.
 func (c *Capture) captures(p int) bool { return c.options.Only == nil || c.options.Only[p] }
 
+// records reports whether a frame is recorded at a port, where it arrived or from where
+// it was sent. A frame counts where it takes effect on the link: data where it is sent,
+// with the credit or the pause that it must heed, and what controls a link where it is
+// obeyed. So the record of each port is all that is needed to prove that it kept the rules.
+func (c *Capture) records(p int, f *wire.Frame, arrived bool) bool {
+	return c.captures(p) && (c.options.Both || arrived == f.Kind.Control() || !c.captures(p^1))
+}
+
 // Began tells the wall time of model time 0.
 func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 
@@ -159,7 +167,7 @@ func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 // the port that sends; of the wall time since the begin, and by how much of it the
 // frame is late, in ns.
 func (c *Capture) Sent(path int, t *port.Transmission, now unit.Time, wall, late int64) {
-	if !c.captures(path) {
+	if !c.records(path, &t.Frame, false) {
 		return
 	}
 	i := c.next()
@@ -173,7 +181,7 @@ func (c *Capture) Sent(path int, t *port.Transmission, now unit.Time, wall, late
 
 // Received is told of a frame that is handed to the machine at the end of a path.
 func (c *Capture) Received(path int, a *port.Arrival, now unit.Time, wall int64) {
-	if !c.captures(path ^ 1) {
+	if !c.records(path^1, &a.Frame, true) {
 		return
 	}
 	i := c.next()
@@ -204,7 +212,10 @@ func (c *Capture) next() *item {
 	i := c.queue.next()
 	if i == nil {
 		c.queue.missed.Add(1)
+		c.lost++
+		return nil
 	}
+	i.lost, c.lost = c.lost, 0
 	return i
 }
 
@@ -215,7 +226,7 @@ func (c *Capture) End() (written, missed int64) {
 	c.queue.closed.Store(true)
 	<-c.ended
 	for _, n := range c.counts {
-		written += int64(n.written)
+		written += int64(n)
 	}
 	return written, c.queue.missed.Load()
 }
@@ -225,7 +236,7 @@ func (c *Capture) End() (written, missed int64) {
 func (c *Capture) Close(verdict string) error {
 	last := c.stamp(c.heldAt, 0)
 	for i, n := range c.counts {
-		s := pcapng.Statistics{Interface: i, Time: last, Received: n.written}
+		s := pcapng.Statistics{Interface: i, Time: last, Received: n}
 		if i == 0 {
 			s.Comment = verdict
 			s.Dropped = uint64(c.queue.missed.Load())
@@ -244,27 +255,26 @@ func (c *Capture) Close(verdict string) error {
 	return c.err
 }
 
-// id returns the interface of a port for a family, and adds it if it is new.
-func (c *Capture) id(p int, ethernet bool) int {
-	family := 0
-	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: c.options.Ports[p].Name, Description: c.options.Ports[p].Description, Filter: c.options.Filter, Speed: uint64(c.options.Ports[p].Rate)}
-	if ethernet {
-		family, i.Link, i.FCS = 1, pcapng.Ethernet, wire.FCSSize
-	}
-	if id := c.ids[p][family]; id >= 0 {
-		return id
-	}
+// addInterface adds the interface of a port.
+func (c *Capture) addInterface(p int) {
+	port := &c.options.Ports[p]
+	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description, Filter: c.options.Filter, Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
-		i.Snap = uint32(c.options.Snap)
-		if !ethernet {
-			i.Snap += erfHeaderSize
-		}
+		i.Snap = uint32(max(c.options.Snap, contentSize))
+	}
+	switch {
+	case port.Ethernet:
+		i.Link, i.FCS = pcapng.Ethernet, wire.FCSSize
+	case i.Snap > 0:
+		i.Snap += erfHeaderSize
 	}
 	c.buf = pcapng.AppendInterface(c.buf, i)
-	c.counts = append(c.counts, count{port: p})
-	c.ids[p][family] = len(c.counts) - 1
-	return len(c.counts) - 1
+	c.ids[p] = len(c.counts)
+	c.counts = append(c.counts, 0)
 }
+
+// contentSize is how long a frame without padding can be: a notification.
+const contentSize = wire.EthernetHeaderSize + wire.CNTagSize + wire.CNMSize + wire.MaxOctets + wire.FCSSize
 
 const (
 	flushSize  = 1 << 16
@@ -291,10 +301,9 @@ func (c *Capture) idle() {
 // it.
 type packet struct {
 	item
-	iface int
-	port  int // that saw it
-	note  [noteSize]byte
-	said  int // bytes of note
+	port int // that saw it
+	note [noteSize]byte
+	said int // bytes of note
 }
 
 // noteSize is how long a comment can be.
@@ -316,6 +325,8 @@ func (c *Capture) take(i *item) {
 	}
 	switch i.kind {
 	case sent, received:
+		c.owed += i.lost
+		c.wall = i.wall
 		p := int(i.path)
 		if i.kind == received {
 			p ^= 1
@@ -323,10 +334,9 @@ func (c *Capture) take(i *item) {
 		if c.options.Flows != nil && !c.options.Flows[i.frame.QP] || i.frame.Kind.Control() && c.options.Flows != nil {
 			return
 		}
-		c.held = append(c.held, packet{})
-		h := &c.held[len(c.held)-1]
-		h.item, h.port = *i, p
-		h.iface = c.id(p, i.frame.Delimiter() == wire.StartOfFrame)
+		h := c.hold(p)
+		h.item, h.lost = *i, c.owed
+		c.owed = 0
 		if i.kind == sent {
 			c.note = c.state.describe(c.note[:0], i, c.options.Wall)
 		} else {
@@ -369,7 +379,7 @@ func (c *Capture) comment(e *trace.Event) {
 		if c.options.Flows != nil {
 			return
 		}
-		c.hold(e, at).say(c.note)
+		c.holdEvent(e, at).say(c.note)
 		return
 	}
 	for i := range slices.Backward(c.held) {
@@ -382,21 +392,23 @@ func (c *Capture) comment(e *trace.Event) {
 			return
 		}
 	}
-	if e.Kind != trace.Drop || c.options.Flows != nil && !c.options.Flows[e.Flow] {
+	if e.Kind == trace.Arrive || c.options.Flows != nil && !c.options.Flows[e.Flow] {
 		return
 	}
-	// The frame came in an instant before.
-	c.hold(e, at).say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
+	// The frame came in an instant before, or is recorded where it was sent.
+	c.holdEvent(e, at).say(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
 }
 
-// hold adds an empty record to the current instant: an event of a port that is not one
-// of a frame.
-func (c *Capture) hold(e *trace.Event, at int) *packet {
-	c.held = append(c.held, packet{})
-	h := &c.held[len(c.held)-1]
-	h.kind, h.now, h.port, h.path = event, e.At, at, int32(at)
-	h.event = *e
-	h.iface = c.id(at, c.options.Ports[at].Ethernet)
+// hold adds a record of a port to the current instant.
+func (c *Capture) hold(port int) *packet {
+	c.held = append(c.held, packet{port: port})
+	return &c.held[len(c.held)-1]
+}
+
+// holdEvent adds an empty record: an event of a port that is not one of a frame.
+func (c *Capture) holdEvent(e *trace.Event, at int) *packet {
+	h := c.hold(at)
+	h.kind, h.now, h.wall, h.path, h.event = event, e.At, c.wall, int32(at), *e
 	return h
 }
 
@@ -412,7 +424,7 @@ func (c *Capture) stamp(model unit.Time, wall int64) int64 {
 func (c *Capture) release() {
 	for i := range c.held {
 		h := &c.held[i]
-		p := pcapng.Packet{Interface: h.iface, Direction: pcapng.Inbound, Time: c.stamp(h.now, h.wall)}
+		p := pcapng.Packet{Interface: c.ids[h.port], Direction: pcapng.Inbound, Time: c.stamp(h.now, h.wall)}
 		switch h.kind {
 		case sent:
 			p.Direction, p.Time = pcapng.Outbound, c.stamp(h.start, h.wall)
@@ -433,12 +445,15 @@ func (c *Capture) release() {
 		if h.said > 0 {
 			p.Comments = append(p.Comments, h.note[:h.said])
 		}
+		if h.lost > 0 {
+			p.Comments = append(p.Comments, fmt.Appendf(nil, "missing: %d frames before this one, the queue was full", h.lost))
+		}
 		if c.err != nil {
 			c.queue.missed.Add(1)
 			continue
 		}
 		c.buf = pcapng.AppendPacket(c.buf, &p)
-		c.counts[h.iface].written++
+		c.counts[p.Interface]++
 		if len(c.buf) >= flushSize {
 			c.flush()
 		}

@@ -64,7 +64,7 @@ func script(c *capture.Capture) {
 
 func TestCommentsSayWhatBytesDoNot(t *testing.T) {
 	var out bytes.Buffer
-	c := capture.New(&out, capture.Options{Ports: ports, Comment: "a test", Names: map[uint32]string{7: "all.A"}})
+	c := capture.New(&out, capture.Options{Ports: ports, Both: true, Comment: "a test", Names: map[uint32]string{7: "all.A"}})
 	script(c)
 	if written, missed := c.End(); written != 3 || missed != 0 {
 		t.Errorf("%d written, %d missed", written, missed)
@@ -100,7 +100,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 	defer file.Close()
 	var stream bytes.Buffer
 	for _, to := range []io.Writer{file, &stream} {
-		c := capture.New(to, capture.Options{Ports: ports, Wall: true, WallTime: true, Comment: "a test"})
+		c := capture.New(to, capture.Options{Ports: ports, Both: true, Wall: true, WallTime: true, Comment: "a test"})
 		c.Began(begin)
 		script(c)
 		c.End()
@@ -144,8 +144,50 @@ func TestLessIsCaptured(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Interfaces) != 1 || r.Interfaces[0].Filter != "B all" || r.Interfaces[0].Snap != 36 {
+	if len(r.Interfaces) != 1 || r.Interfaces[0].Filter != "B all" || r.Interfaces[0].Snap != 16+114 {
 		t.Errorf("%+v", r.Interfaces)
+	}
+}
+
+// By default a frame stands in the file once: data where it is sent, what controls a link
+// where it is obeyed; at the other end where only that is captured. What becomes of it
+// at the end that has no record stands there by itself.
+func TestOneRecordForEachHop(t *testing.T) {
+	credit := wire.Frame{Kind: wire.FlowControl, FCCL: 9}
+	tell := func(c *capture.Capture) {
+		script(c)
+		c.Sent(1, &port.Transmission{Frame: credit, Start: 10000, Note: port.Note{Credit: -1}}, 10000, 0, 0)
+		c.Received(1, &port.Arrival{Frame: credit}, 12000, 0)
+	}
+	const marked = "marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 9 12 blocks; credit 99 blocks"
+	for _, c := range []struct {
+		options capture.Options
+		want    []string
+	}{
+		{capture.Options{}, []string{
+			"3 A:3 <- B out 298/298 " + marked, "5 B:0 <- A in 16/16 dropped: no-route (flow 7, psn 5)", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+			"12 A:3 <- B in 80/80 ",
+		}},
+		{capture.Options{Only: []bool{true, false}}, []string{"3 A:3 <- B out 298/298 " + marked, "12 A:3 <- B in 80/80 "}},
+		{capture.Options{Only: []bool{false, true}}, []string{
+			"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)", "10 B:0 <- A out 80/80 ",
+		}},
+		{capture.Options{Both: true, Snap: 128}, []string{
+			"3 A:3 <- B out 144/298 " + marked, "5 B:0 <- A in 144/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+			"10 B:0 <- A out 80/80 ", "12 A:3 <- B in 80/80 ",
+		}},
+	} {
+		c.options.Ports = ports
+		var out bytes.Buffer
+		tap := capture.New(&out, c.options)
+		tell(tap)
+		tap.End()
+		if err := tap.Close(""); err != nil {
+			t.Fatal(err)
+		}
+		if _, got := seen(t, out.Bytes()); !cmp.Equal(c.want, got) {
+			t.Errorf("%+v: %s", c.options, cmp.Diff(c.want, got))
+		}
 	}
 }
 
@@ -173,11 +215,14 @@ func TestEthernet(t *testing.T) {
 }
 
 // stuck is a file that takes nothing until it is let go.
-type stuck struct{ let chan struct{} }
+type stuck struct {
+	let chan struct{}
+	to  io.Writer
+}
 
 func (s stuck) Write(b []byte) (int, error) {
 	<-s.let
-	return len(b), nil
+	return s.to.Write(b)
 }
 
 // A file that does not take what is written does not make a wall run wait: what has
@@ -185,7 +230,8 @@ func (s stuck) Write(b []byte) (int, error) {
 func TestFullQueueIsCounted(t *testing.T) {
 	let := make(chan struct{})
 	began := make(chan *capture.Capture)
-	go func() { began <- capture.New(stuck{let}, capture.Options{Ports: ports, Wall: true}) }()
+	var file bytes.Buffer
+	go func() { began <- capture.New(stuck{let, &file}, capture.Options{Ports: ports, Wall: true}) }()
 	let <- struct{}{} // the head of the file
 	c := <-began
 	const n = 300_000
@@ -196,6 +242,45 @@ func TestFullQueueIsCounted(t *testing.T) {
 	written, missed := c.End()
 	if written+missed != n || missed == 0 || written == 0 {
 		t.Errorf("%d written and %d missed of %d", written, missed, n)
+	}
+}
+
+// Where frames are missing, the next one says how many.
+func TestMissingFramesAreMarked(t *testing.T) {
+	let := make(chan struct{})
+	began := make(chan *capture.Capture)
+	var file bytes.Buffer
+	go func() { began <- capture.New(stuck{let, &file}, capture.Options{Ports: ports, Wall: true}) }()
+	let <- struct{}{}
+	c := <-began
+	n := int64(0)
+	send := func() {
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(n), Note: port.Note{Credit: -1}}, unit.Time(n), 0, 0)
+		n++
+	}
+	for range 300_000 {
+		send()
+	}
+	close(let)
+	for range 100 {
+		time.Sleep(5 * time.Millisecond)
+		send()
+	}
+	written, missed := c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	_, lines := seen(t, file.Bytes())
+	said := int64(0)
+	for _, line := range lines {
+		if _, text, ok := strings.Cut(line, "missing: "); ok {
+			var k int64
+			fmt.Sscan(text, &k)
+			said += k
+		}
+	}
+	if missed == 0 || said != missed || written+missed != n || int64(len(lines)) != written {
+		t.Errorf("%d of %d missed, %d written, the file has %d and says that %d are missing", missed, n, written, len(lines), said)
 	}
 }
 

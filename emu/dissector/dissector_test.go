@@ -107,7 +107,7 @@ var (
 func fabric(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	c := capture.New(&b, capture.Options{Ports: ports})
+	c := capture.New(&b, capture.Options{Ports: ports, Both: true})
 	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, 0, 0, 0)
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
 	for i, f := range infiniband[1:] {

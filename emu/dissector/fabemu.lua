@@ -250,7 +250,11 @@ local function dissect_fcp(tvb, pinfo, tree, port)
     else
       local key, out = here()
       if key and out then lane(key, vl).sent = fctbs end
-      if key and not out then lane(key, vl).limit = fccl end
+      if key and not out then
+        local l = lane(key, vl)
+        if op == 1 and not l.sent then l.sent = 0 end -- nothing is sent before it
+        l.limit = fccl
+      end
     end
   end
   return tvb:len()

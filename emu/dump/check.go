@@ -3,7 +3,9 @@ package dump
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/capture/pcapng"
@@ -26,7 +28,26 @@ const (
 // Kinds returns all kinds of checks.
 func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept} }
 
-// Problem is something that a capture shows to be wrong.
+// Incomplete is the kind of what is no mistake: something is missing from the capture.
+const Incomplete Kind = "incomplete"
+
+// Gap is a reason for which a capture does not prove all that it could.
+type Gap string
+
+// The gaps.
+const (
+	CutFrames  Gap = "frames were cut: their checksums are not proved"
+	NotThere   Gap = "frames are missing from the capture"
+	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
+	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
+	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
+	Unreadable Gap = "packets were cut so short that they cannot be read"
+)
+
+// Gaps returns all gaps.
+func Gaps() []Gap { return []Gap{NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally} }
+
+// Problem is something that a capture shows to be wrong, or missing.
 type Problem struct {
 	Number int // of the packet
 	Kind   Kind
@@ -39,8 +60,10 @@ func (p Problem) String() string { return fmt.Sprintf("packet %d: %s: %s", p.Num
 type Checker struct {
 	Found   map[Kind]int // problems
 	Checked map[Kind]int // what was looked at: packets, or frames that had to keep to a limit
+	Gaps    map[Gap]int  // what is not proved
 
 	problems  []Problem
+	suspects  map[where][]Problem // by who told the limit: nothing that it told may be missing
 	lanes     map[lane]*account
 	sequences map[sequence]uint32
 	pauses    map[where]*pause
@@ -51,7 +74,7 @@ type Checker struct {
 // NewChecker returns a Checker that has seen nothing.
 func NewChecker() *Checker {
 	return &Checker{
-		Found: map[Kind]int{}, Checked: map[Kind]int{},
+		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
 		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
 		rates: map[where]unit.Rate{}, begun: map[where]uint16{},
 	}
@@ -75,6 +98,7 @@ type lane struct {
 // account is the credit of a lane at the port that sends on it.
 type account struct {
 	sent, limit uint16
+	tells       bool // it is here that its flow control packets are seen as they leave
 	sentKnown   bool // FCTBS is known
 	limitKnown  bool
 	coming      []grant // limits that are not due yet
@@ -107,24 +131,35 @@ const (
 	half    = modulus / 2
 )
 
-// Check looks at the next packet and returns what is wrong with it. The result is
-// valid until the next call.
+// Check looks at the next packet and returns what is wrong with it, and what it shows to
+// have been wrong or to be missing before. The result is valid until the next call.
 func (c *Checker) Check(p *Packet) []Problem {
 	c.problems = c.problems[:0]
+	at, out, known := place(p)
+	if p.Missing > 0 {
+		c.missing(p, p.Missing, "%d frames are missing in front of this one", p.Missing)
+		c.forget(func(where) bool { return true })
+	}
 	switch {
 	case p.Err == nil:
 		c.Checked[Reading]++
-	case !p.beyondCut():
+	case p.beyondCut():
+		c.Gaps[Unreadable]++
+		c.forget(func(w where) bool { return w == at })
+	default:
 		c.Checked[Reading]++
 		c.found(p, Reading, "%v", p.Err)
 	}
-	if !p.Cut && (p.Frame.Kind != 0 || p.Headers != nil) || p.BadSum != "" {
+	switch {
+	case p.BadSum != "":
 		c.Checked[Checksum]++
-		if p.BadSum != "" {
-			c.found(p, Checksum, "%s is wrong", p.BadSum)
-		}
+		c.found(p, Checksum, "%s is wrong", p.BadSum)
+	case p.Frame.Kind == 0 && p.Headers == nil:
+	case p.Cut:
+		c.Gaps[CutFrames]++
+	default:
+		c.Checked[Checksum]++
 	}
-	at, out, known := place(p)
 	if p.Other == emptyRecord {
 		c.changed(p, at)
 		return c.problems
@@ -144,6 +179,47 @@ func (c *Checker) Check(p *Packet) []Problem {
 	return c.problems
 }
 
+// End takes in the statistics at the end of a capture. What is suspected then stays in
+// doubt, as does all that a capture shows which says at its end alone that it lacks frames.
+func (c *Checker) End(statistics []pcapng.Statistics) {
+	for _, list := range c.suspects {
+		c.doubt(len(list))
+	}
+	clear(c.suspects)
+	lost := 0
+	for _, s := range statistics {
+		lost += int(min(s.Dropped, 1<<40))
+	}
+	if lost <= c.Gaps[NotThere] {
+		return
+	}
+	c.Gaps[NotThere] = lost
+	for _, k := range []Kind{Credit, Sequence, PauseKept} {
+		c.doubt(c.Found[k])
+		c.Found[k] = 0
+	}
+}
+
+// doubt notes n mistakes that what is missing may explain.
+func (c *Checker) doubt(n int) {
+	if n > 0 {
+		c.Gaps[InDoubt] += n
+	}
+}
+
+// missing notes that n frames are not in the capture.
+func (c *Checker) missing(p *Packet, n int, format string, args ...any) {
+	c.Gaps[NotThere] += n
+	c.problems = append(c.problems, Problem{p.Number, Incomplete, fmt.Sprintf(format, args...)})
+}
+
+// forget drops what is known of ports.
+func (c *Checker) forget(of func(where) bool) {
+	maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return of(l.where) })
+	maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return of(s.where) })
+	maps.DeleteFunc(c.pauses, func(w where, _ *pause) bool { return of(w) })
+}
+
 // beyondCut says whether a packet cannot be read because too little of it was
 // captured: that proves nothing.
 func (p *Packet) beyondCut() bool {
@@ -153,8 +229,24 @@ func (p *Packet) beyondCut() bool {
 }
 
 func (c *Checker) found(p *Packet, k Kind, format string, args ...any) {
-	c.Found[k]++
-	c.problems = append(c.problems, Problem{p.Number, k, fmt.Sprintf(format, args...)})
+	c.report(Problem{p.Number, k, fmt.Sprintf(format, args...)})
+}
+
+func (c *Checker) report(problems ...Problem) {
+	for _, p := range problems {
+		c.Found[p.Kind]++
+	}
+	c.problems = append(c.problems, problems...)
+}
+
+// exceeded notes that a frame goes beyond what its port was told. Of a link itself a word
+// may be missing in between, by which it might: the next that comes from there shows it.
+func (c *Checker) exceeded(p *Packet, at where, k Kind, format string, args ...any) {
+	if !p.Carried {
+		c.found(p, k, format, args...)
+		return
+	}
+	c.suspects[at.peer()] = append(c.suspects[at.peer()], Problem{p.Number, k, fmt.Sprintf(format, args...)})
 }
 
 // place says which port has seen a packet, and whether it went out there.
@@ -175,12 +267,21 @@ func (c *Checker) sequence(p *Packet, at where) {
 		}
 		s := sequence{where: at, direction: pcapng.Outbound, qp: uint32(p.Trailer.Incarnation)}
 		last, seen := c.sequences[s]
-		if seen {
+		switch ahead := int32(p.Trailer.Seq - last - 1); {
+		case !seen:
+			c.doubt(len(c.suspects[at]))
+		case ahead > 0: // nobody can tell whether the link lost them or who captured it
+			c.missing(p, int(ahead), "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, last)
+			c.doubt(len(c.suspects[at]))
+			c.forget(func(w where) bool { return w == at || w == at.peer() })
+		default:
 			c.Checked[Sequence]++
-			if p.Trailer.Seq != last+1 {
+			if ahead < 0 {
 				c.found(p, Sequence, "port %d: sequence %d comes after %d", p.Trailer.Port, p.Trailer.Seq, last)
 			}
+			c.report(c.suspects[at]...)
 		}
+		delete(c.suspects, at)
 		c.sequences[s] = p.Trailer.Seq
 	}
 	f := &p.Frame
@@ -222,7 +323,7 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d", f.Lane, f.FCTBS, a.sent)
 			}
 		}
-		a.sent, a.sentKnown = f.FCTBS, true
+		a.sent, a.sentKnown, a.tells = f.FCTBS, true, true
 	}
 	switch {
 	case p.Carried:
@@ -230,7 +331,13 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 		a.coming = append(a.coming, grant{p.Trailer.Due, f.FCCL})
 	case !out:
 		a := c.account(at, f.Lane)
+		if f.Op == wire.OpInit && !a.sentKnown { // nothing is sent before it
+			a.sent, a.sentKnown = 0, true
+		}
 		a.limit, a.limitKnown = f.FCCL, true
+		if !a.tells {
+			c.Gaps[NoTally]++
+		}
 	}
 }
 
@@ -251,12 +358,24 @@ func (c *Checker) credit(p *Packet, at where) {
 	}
 	a.sent = (a.sent + uint16(blocks)) % modulus
 	if !a.sentKnown || !a.limitKnown {
+		c.Gaps[NoCredit]++
+		if left, said := p.creditLeft(); said && a.limitKnown { // from here on it is reckoned
+			a.sent, a.sentKnown = (a.limit-left)%modulus, true
+		}
 		return
 	}
 	c.Checked[Credit]++
 	if (a.limit-a.sent)%modulus > half {
-		c.found(p, Credit, "lane %d is overdrawn: %d blocks were sent with this frame of %d, the limit is %d", n, a.sent, blocks, a.limit)
+		c.exceeded(p, at, Credit, "lane %d is overdrawn: %d blocks were sent with this frame of %d, the limit is %d", n, a.sent, blocks, a.limit)
 	}
+}
+
+// creditLeft returns what the sender says to be left of its credit, in a capture of a run.
+func (p *Packet) creditLeft() (blocks uint16, said bool) {
+	_, text, _ := strings.Cut(p.Comment, "credit ")
+	text, _, said = strings.Cut(text, " blocks")
+	n, err := strconv.ParseUint(text, 10, 12)
+	return uint16(n), said && err == nil
 }
 
 // instant returns when a packet was on the line (sent), or could be acted on, in ps.
@@ -277,6 +396,7 @@ func (c *Checker) changed(p *Packet, at where) {
 	switch what {
 	case "link-down", "link-up", "restart":
 		delete(c.pauses, at)
+		maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return l.where == at })
 	case "rate-change":
 		delete(c.pauses, at)
 		if rate, err := unit.ParseRate(figure); err == nil {
@@ -332,6 +452,6 @@ func (c *Checker) kept(p *Packet, at where) {
 	// Stamps of a capture are cut to nanoseconds.
 	const cut = 1000
 	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
-		c.found(p, PauseKept, "priority %d is sent %v before its pause ends", f.Lane, unit.Duration(s.until[f.Lane]-start))
+		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends", f.Lane, unit.Duration(s.until[f.Lane]-start))
 	}
 }

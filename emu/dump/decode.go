@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fabemu/emu/capture/pcapng"
 	"fabemu/wire"
@@ -22,6 +23,7 @@ type Packet struct {
 	Speed     uint64 // of the interface, in bits per second; 0: unknown
 	Size      int    // of the frame in bytes, without what it was carried in
 	Comment   string
+	Missing   int // frames in front of it that the capture of a run says to have left out
 
 	Carried bool // in a datagram, with Trailer
 	Trailer wire.Trailer
@@ -56,6 +58,13 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction, Speed: i.Speed,
 		Comment: string(bytes.Join(p.Comments, []byte("; "))), snapped: p.Length > len(p.Data),
+	}
+	for _, c := range p.Comments {
+		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
+			n, _, _ := bytes.Cut(text, []byte(" "))
+			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number
+			out.Missing = max(out.Missing, 0)
+		}
 	}
 	switch i.Link {
 	case pcapng.ERF:

@@ -16,11 +16,14 @@
 //   - frames whose transmission began while their port or priority was paused.
 //
 // It says how much of each it has seen, too: a capture that shows nothing proves
-// nothing.
+// nothing. What it cannot prove is a Gap: frames that were cut, FCTBS that no record of
+// its sender's frames can be held against, frames that are missing. Who has captured may
+// have lost those, so what follows from them is in doubt, and no mistake: numbers of
+// trailers, marks of the capture itself, and statistics show that frames are missing.
 //
 // # Limitations
 //
-// What a filter has left out looks like a gap. Pauses are reckoned with the rate of the
+// What a display filter has left out of an exported capture looks like a mistake. Pauses are reckoned with the rate of the
 // interface, or with that of the last change that the capture of a run notes; in trailers,
 // with that of the frame. Fragments of IP are not put together.
 package dump

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,8 @@ type Options struct {
 type Summary struct {
 	Packets int
 	*Checker
+
+	filters []string // what alone was captured, in words
 }
 
 // Problems returns how many problems were found.
@@ -50,6 +53,14 @@ func (s *Summary) Text(w io.Writer) error {
 		}
 		fmt.Fprintf(out, "%-9s %8d %-40s %s\n", k, s.Checked[k], words[k], verdict)
 	}
+	for _, f := range s.filters {
+		fmt.Fprintf(out, "incomplete: only this was captured: %s\n", f)
+	}
+	for _, g := range Gaps() {
+		if n := s.Gaps[g]; n > 0 {
+			fmt.Fprintf(out, "incomplete: %d %s\n", n, g)
+		}
+	}
 	return out.Flush()
 }
 
@@ -77,10 +88,16 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	var flows map[uint32]string
 	for {
 		raw, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
+			s.End(in.Statistics)
+			for _, i := range in.Interfaces {
+				if i.Filter != "" && !slices.Contains(s.filters, i.Filter) {
+					s.filters = append(s.filters, i.Filter)
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
 		if s.Packets++; flows == nil {
@@ -97,7 +114,11 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 			continue
 		}
 		for _, problem := range s.Check(&p) {
-			fmt.Fprintf(out, "  WRONG %v\n", problem)
+			if problem.Kind == Incomplete {
+				fmt.Fprintf(out, "  %v\n", problem)
+			} else {
+				fmt.Fprintf(out, "  WRONG %v\n", problem)
+			}
 		}
 	}
 }

@@ -34,19 +34,31 @@ func TestRunsAreProvedRight(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var b bytes.Buffer
-			if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
-				t.Fatal(err)
-			}
 			var out bytes.Buffer
-			sum, err := dump.Dump(&out, &b, dump.Options{Check: true, Quiet: true})
-			if err != nil {
-				t.Fatal(err)
+			prove := func(both bool) *dump.Summary {
+				var b bytes.Buffer
+				if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+					t.Fatal(err)
+				}
+				out.Reset()
+				sum, err := dump.Dump(&out, &b, dump.Options{Check: true, Quiet: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sum
+			}
+			twice, sum := prove(true), prove(false)
+			if once := sum.Packets; !c.drops && (once*2 < twice.Packets || once*2 > twice.Packets*11/10) {
+				t.Errorf("%d records of each frame once, %d of both ends", once, twice.Packets)
+			}
+			// But for the FCTBS of flow control packets, the same is proved.
+			if k := dump.PauseKept; sum.Checked[k] != twice.Checked[k] || sum.Checked[dump.Credit] < twice.Checked[dump.Credit]-sum.Gaps[dump.NoTally] || sum.Gaps[dump.NoCredit] > 0 {
+				t.Errorf("%v and %v, of both ends %v", sum.Checked, sum.Gaps, twice.Checked)
 			}
 			if sum.Checked[c.shows] < 100 {
 				t.Errorf("%d of %s", sum.Checked[c.shows], c.shows)
 			}
-			if dropped := sum.Found[dump.Sequence] > 0; dropped != c.drops || sum.Problems() != sum.Found[dump.Sequence] {
+			if dropped := sum.Found[dump.Sequence] > 0; dropped != c.drops || sum.Problems() != sum.Found[dump.Sequence] || dropped != (twice.Found[dump.Sequence] > 0) {
 				t.Errorf("%v\n%.2000s", sum.Found, out.String())
 			}
 		})

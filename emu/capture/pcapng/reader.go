@@ -27,7 +27,8 @@ func (e *Error) Error() string { return fmt.Sprintf("capture: at byte %d: %s", e
 // Reader reads a capture file. Its fields say what has been read of the section so
 // far.
 type Reader struct {
-	Comments   []string // of the section, in pcapng
+	Section    int      // how many have begun, in pcapng
+	Comments   []string // of the section
 	Interfaces []Interface
 	Statistics []Statistics
 
@@ -206,6 +207,7 @@ func (r *Reader) section(b []byte) error {
 	if major := r.order.Uint16(b[4:]); major != 1 {
 		return r.fail("version %d of pcapng", major)
 	}
+	r.Section++
 	r.Comments, r.Interfaces, r.Statistics, r.units = nil, nil, nil, nil
 	return r.options(b[16:], func(code uint16, v []byte) {
 		if code == comment {
