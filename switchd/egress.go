@@ -103,23 +103,7 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 	if free := pt.Line().Free(); free > now || out.sending != none {
 		return port.Answer{Block: port.LineBusy, Until: free}
 	}
-	q := &out.queue[lane]
-	before, id := none, q.head
-	bypassing := false
-	for ; id != none; before, id = id, s.slots[id].next {
-		sl := &s.slots[id]
-		if sl.state != waiting {
-			continue // its header is still being read
-		}
-		if !s.single || s.ingress[sl.input].feeding == 0 {
-			break
-		}
-		bypassing = true
-		if sl.bypassed >= s.bypass {
-			id = none // it has been overtaken often enough: the output waits for it
-			break
-		}
-	}
+	before, id, bypassing := s.oldest(p, lane)
 	if id == none {
 		if bypassing {
 			return port.Answer{Block: port.CrossbarBusy, Until: unit.Never}
@@ -136,11 +120,32 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 		}
 	}
 	if bypassing {
-		s.countBypass(q, id)
+		s.countBypass(&out.queue[lane], id)
 	}
-	s.remove(q, before, id)
+	s.remove(&out.queue[lane], before, id)
 	s.start(now, p, id)
 	return port.Answer{Block: port.Open, Until: unit.Never}
+}
+
+// oldest finds the oldest frame of a lane that an output may take, and the one ahead of
+// it in the queue. It reports whether the crossbar keeps an older one: none may be taken
+// where that has been overtaken often enough, and the output waits for it.
+func (s *Switch) oldest(p, lane int) (before, id int32, bypassing bool) {
+	before, id = none, s.egress[p].queue[lane].head
+	for ; id != none; before, id = id, s.slots[id].next {
+		sl := &s.slots[id]
+		if sl.state != waiting {
+			continue // its header is still being read
+		}
+		if !s.single || s.ingress[sl.input].feeding == 0 {
+			break
+		}
+		bypassing = true
+		if sl.bypassed >= s.bypass {
+			return before, none, true
+		}
+	}
+	return before, id, bypassing
 }
 
 // countBypass notes that the frame in slot id overtakes those ahead of it that

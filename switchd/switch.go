@@ -1,7 +1,9 @@
 package switchd
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"fabemu/switchd/cp"
 	"fabemu/wire/agenda"
@@ -179,13 +181,28 @@ func (s *Switch) touchFed(input int) {
 	}
 }
 
-// flush serves the outputs that were touched.
+// flush serves the outputs that were touched. With the crossbar single-output (M2) two of
+// them may want the same input: the older of its frames goes first.
 func (s *Switch) flush(now unit.Time) {
+	if s.single {
+		slices.SortStableFunc(s.dirty, func(a, b int) int { return cmp.Compare(s.age(a), s.age(b)) })
+	}
 	for _, p := range s.dirty {
 		s.isDirty[p] = false
 		s.serve(now, p)
 	}
 	s.dirty = s.dirty[:0]
+}
+
+// age orders outputs by the frames that they would take: of two that came by one input,
+// the older has the earlier tail.
+func (s *Switch) age(p int) unit.Time {
+	for lane := port.Lanes - 1; lane >= 0; lane-- {
+		if _, id, _ := s.oldest(p, lane); id != none {
+			return s.slots[id].tail
+		}
+	}
+	return unit.Never
 }
 
 // admit makes the next frame of an input eligible: the output is tried first, and

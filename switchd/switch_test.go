@@ -463,6 +463,85 @@ func TestBypassOfOneThatIsStillComing(t *testing.T) {
 	want(t, "port 5", r.left(5), "3@10241 2@12309 4@14541 1@41441 5@43509")
 }
 
+// Two outputs want input 0 when it has fed output 2, at 2109: the older frame goes,
+// whichever output it is for, though the line of output 2 is the first to be looked at.
+func TestOldestGetsTheInput(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		older, younger wire.Frame
+		left           string // by ports 2 and 3
+	}{
+		{"the older is for the output that was idle", data(2, 3), data(3, 2), "1@41 3@4177 and 2@2109"},
+		{"the older is for the output that was busy", data(2, 2), data(3, 3), "1@41 2@2109 and 3@4177"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config(4)
+			cfg.Single = true
+			cfg.Ports[0].Rate *= 4 // all three have come by 1551
+			r := newRig(t, cfg)
+			r.send(0, 0, data(1, 2))
+			r.send(517*ns, 0, c.older)
+			r.send(1034*ns, 0, c.younger)
+			r.run(20 * t1)
+			want(t, "ports 2 and 3", r.left(2)+" and "+r.left(3), c.left)
+			r.noLoss()
+		})
+	}
+}
+
+// What ends at an instant has ended when an output chooses. Input 0 feeds output 3 and
+// input 1 feeds output 2, both until 2109: frame 3, which input 0 has for output 2, is not
+// bypassed by frame 4, though the line of output 2 is looked at before that of output 3.
+func TestInputThatIsFreeInTheSameInstant(t *testing.T) {
+	cfg := config(5)
+	cfg.Single = true
+	cfg.Ports[0].Rate *= 4
+	r := newRig(t, cfg)
+	r.send(0, 0, data(1, 3))
+	r.send(0, 1, data(2, 2))
+	r.send(517*ns, 0, data(3, 2))
+	r.send(1000*ns, 4, data(4, 2))
+	r.run(20 * t1)
+	want(t, "ports 2 and 3", r.left(2)+" and "+r.left(3), "2@41 3@2109 4@4177 and 1@41")
+	r.noLoss()
+}
+
+// The victim of HPL-2002-224 at switch B, in small. By input 0 come frame 10 for output 2,
+// and then frames 20, 21, ... for output 3, each 180 ns after the tail of the one before:
+// so long does an ACK take to bring the next. Output 2 serves frames 1 and 2 from 41 to
+// 4177, and younger ones of other inputs where input 0 is busy when it chooses, which is
+// every 2068 ns: frame 10 gets its turn where one of those instants falls into one of
+// the 180 ns, and else when it has been bypassed four times and the output has idled
+// until the input is free. So the use of output 2 hangs on a phase.
+func TestBypassHangsOnThePhase(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first unit.Time // frame 20 leaves its sender
+		left  string    // by port 2
+	}{
+		{"8313 falls between frames 21, until 8185, and 22, from 8365", 3828 * ns, "1@41 2@2109 3@4177 4@6245 10@8313 5@10381 6@12449 7@14517"},
+		{"none falls between two: the fifth would be 12449, frame 24 takes until 13179", 2078 * ns, "1@41 2@2109 3@4177 4@6245 5@8313 6@10381 10@13179 7@15247"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := config(9)
+			cfg.Single = true
+			r := newRig(t, cfg)
+			r.send(0, 1, data(1, 2))
+			r.send(5*ns, 4, data(2, 2))
+			r.send(10*ns, 0, data(10, 2))
+			for i, input := range []int{5, 6, 7, 8, 1} {
+				r.send(unit.Time(2500+i)*ns, input, data(uint32(3+i), 2))
+			}
+			for i := range 8 {
+				r.send(c.first+unit.Time(i)*(t1+180*ns), 0, data(uint32(20+i), 3))
+			}
+			r.run(20 * t1)
+			want(t, "port 2", r.left(2), c.left)
+			r.noLoss()
+		})
+	}
+}
+
 func TestUnknownDestination(t *testing.T) {
 	for _, c := range []struct {
 		name string

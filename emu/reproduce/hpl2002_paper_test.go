@@ -249,3 +249,23 @@ func TestFootnote8LargeBuffersNeverFill(t *testing.T) {
 		t.Errorf("buffers of 12 were full %v times, one of 10 %v times", v[0], v[1])
 	}
 }
+
+// Table I: "max bypass: 4", with the crossbar single-output, where nothing is marked: 10
+// local and 10 remote packets go in each round, and one local packet more each time that
+// the first remote one is bypassed. With 186 ns between the victim's packets that is
+// three times; with 180 ns it is four, and then the root link idles for twelve of those
+// gaps.
+func TestTable1BypassAndThePhaseOfTheVictim(t *testing.T) {
+	run := func(delay string) Run {
+		return cell(12, 0, "defaults.switch.crossbar=single-output", "defaults.switch.forwarding-delay="+delay, "model.duration=60ms", "flows.victim.stop=60ms")
+	}
+	for _, c := range []struct {
+		delay     string
+		use, flow float64
+	}{{"40ns", 1, 10. / 13}, {"38.5ns", 24 / (24 + 12*180/2068.), 10. / 14}} {
+		v := values(t, settled(run(c.delay), root), settled(run(c.delay), remoteLocal))
+		if math.Abs(v[0]-c.use) > 0.002 || math.Abs(v[1]-c.flow) > 0.005 {
+			t.Errorf("forwarding delay %s: root link %.4f, remote/local %.4f; want %.4f, %.4f", c.delay, v[0], v[1], c.use, c.flow)
+		}
+	}
+}
