@@ -31,6 +31,7 @@ type Collector struct {
 	now      []int64   // the counters: ports, then flows
 	ofFlows  int       // where the counters of the first flow begin, in now
 	first    []int32   // index of each machine's first port in ports
+	wires    []int32   // by port: the wire that it sends into
 	tallies  []tally   // by port
 	ports    []portState
 	ethernet bool     // some of them are pausing
@@ -73,6 +74,9 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	for i := range f.Machines {
 		c.first = append(c.first, int32(ports))
 		ports += len(f.Machines[i].Ports)
+		for _, p := range f.Machines[i].Ports {
+			c.wires = append(c.wires, int32(p.Wire))
+		}
 	}
 	c.ofFlows = ports * portColumns
 	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
@@ -101,7 +105,7 @@ func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	for i := range c.flows {
 		c.flows[i].block = port.Idle
-		c.lives[i].active = make([]Interval, 0, 4)
+		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
@@ -138,6 +142,7 @@ func (c *Collector) count(e *trace.Event) {
 		switch kind, _, _ := trace.FrameOf(e.A); kind {
 		case wire.Data:
 			y.bytes += int64(e.Bytes)
+			y.began, y.last = e.At, e.Bytes
 			y.frames++
 		case wire.Ack:
 			y.acks++
@@ -155,13 +160,20 @@ func (c *Collector) count(e *trace.Event) {
 		c.occupy(e)
 	case trace.Deliver:
 		if at, ok := c.flow(e); ok {
+			f := &c.flows[e.Flow-firstQP]
+			if e.Bytes != f.size {
+				c.resize(f, e)
+			}
+			if e.At.Add(-f.span) < c.lo {
+				c.spread(at, f, e)
+			}
 			c.now[at+flowBytes] += int64(e.Bytes)
 			c.now[at+flowFrames]++
 			c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
 		}
 	case trace.Feedback:
 		if at, ok := c.flow(e); ok {
-			c.now[at+flowLimit] = e.B
+			c.allow(at, e, e.B, c.now[at+flowTarget])
 			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Notification {
 				c.now[at+flowNotified]++
 				c.now[at+flowFb] += trace.FbOf(e.A)
@@ -175,7 +187,7 @@ func (c *Collector) count(e *trace.Event) {
 		c.lengthen(e)
 	case trace.Limit:
 		if at, ok := c.flow(e); ok {
-			c.now[at+flowLimit], c.now[at+flowTarget] = e.A, e.B
+			c.allow(at, e, e.A, e.B)
 		}
 	case trace.Stall:
 		c.stall(e)
@@ -259,7 +271,13 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
-		if p := c.pausing(c.number(e)); port.EventKind(e.A) == port.RateChange && p != nil {
+		if port.EventKind(e.A) != port.RateChange {
+			return
+		}
+		for i := range c.flows {
+			c.flows[i].size = 0 // its span is not what it was
+		}
+		if p := c.pausing(c.number(e)); p != nil {
 			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:
@@ -280,8 +298,10 @@ func (c *Collector) advance(t unit.Time) bool {
 	for c.cur+1 < len(c.edges) && t >= c.edges[c.cur+1] {
 		c.cur++
 		c.settle(c.edges[c.cur])
-		copy(c.row(c.cur), c.now)
+		row := c.row(c.cur)
+		copy(row, c.now)
 		for i := range c.ports {
+			row[i*portColumns+outBytes] -= c.unsent(i, c.edges[c.cur])
 			c.now[i*portColumns+outLongest] = c.ports[i].queue
 		}
 	}
@@ -297,7 +317,7 @@ func (c *Collector) advance(t unit.Time) bool {
 // row returns the counters at edge k.
 func (c *Collector) row(k int) []int64 { return c.rows[k*len(c.now) : (k+1)*len(c.now)] }
 
-// settle counts occupancies and stalls up to t.
+// settle counts occupancies, stalls and limits up to t.
 func (c *Collector) settle(t unit.Time) {
 	for i := range c.ports {
 		p, y, at := &c.ports[i], &c.tallies[i], i*portColumns
@@ -316,6 +336,7 @@ func (c *Collector) settle(t unit.Time) {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
 		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
 		f.blocked = t
+		c.hold(at, f, t)
 	}
 }
 
@@ -323,58 +344,87 @@ func (c *Collector) settle(t unit.Time) {
 func (c *Collector) write() {
 	for i := range c.tallies {
 		y, at := &c.tallies[i], i*portColumns
-		c.now[at+outBytes], c.now[at+outFrames], c.now[at+outAcks] = y.bytes, y.frames, y.acks
-		c.now[at+outControl], c.now[at+inOccupancy] = y.control, y.area
+		c.now[at+outBytes], c.now[at+inOccupancy] = y.bytes, y.area
+		c.now[at+outFrames] += int64(y.frames)
+		c.now[at+outAcks] += int64(y.acks)
+		c.now[at+outControl] += int64(y.control)
+		y.frames, y.acks, y.control = 0, 0, 0
 	}
 }
 
+// held is a state that an event changes and whose time is counted: in which columns the
+// old one and the new one are, how much they count, and by how much that is shifted.
+type held struct {
+	oldColumn, newColumn int
+	oldWeight, newWeight int64
+	shift                int
+}
+
 // late counts an event whose bin is closed: it adds to the rows since then what
-// the event adds to the counters. Where time is counted (occupancy, queues, stalls),
-// the old state was counted up to each edge and the new one not at all.
+// the event adds to the counters. Where time is counted (occupancy, queues, stalls,
+// limits), the old state was counted up to each edge and the new one not at all.
 func (c *Collector) late(e *trace.Event) {
 	k, _ := slices.BinarySearch(c.edges[:c.cur+1], e.At+1) // the first edge after e
 	c.write()
 	before := slices.Clone(c.now)
-	oldColumn, newColumn, oldWeight, newWeight := -1, -1, int64(0), int64(0)
-	longest, shift := -1, 0
+	var states []held
+	longest := -1
 	switch data, _, _ := trace.FrameOf(e.A); {
 	case e.Kind == trace.Release, e.Kind == trace.Arrive && data == wire.Data:
 		if holds, ok := c.holds(e); ok {
-			oldColumn = c.port(e) + inOccupancy
-			newColumn = oldColumn
-			oldWeight, newWeight = c.tallies[c.number(e)].occupancy, holds
+			column := c.port(e) + inOccupancy
+			states = append(states, held{column, column, c.tallies[c.number(e)].occupancy, holds, 0})
 		}
 	case e.Kind == trace.Queue:
-		oldColumn, longest, shift = c.port(e)+outQueue, c.port(e)+outLongest, queueShift
-		newColumn = oldColumn
-		oldWeight, newWeight = c.ports[c.number(e)].queue, e.A
+		column := c.port(e) + outQueue
+		states = append(states, held{column, column, c.ports[c.number(e)].queue, e.A, queueShift})
+		longest = c.port(e) + outLongest
+	case e.Kind == trace.Feedback, e.Kind == trace.Limit:
+		if at, ok := c.flow(e); ok {
+			limit, target := e.B, before[at+flowTarget]
+			if e.Kind == trace.Limit {
+				limit, target = e.A, e.B
+			}
+			states = append(states, held{at + flowAllowed, at + flowAllowed, before[at+flowLimit], limit, rateShift},
+				held{at + flowWanted, at + flowWanted, before[at+flowTarget], target, rateShift})
+		}
 	case e.Kind == trace.Stall && uint64(e.A) < port.Blocks:
 		at, ok := c.flow(e)
 		if e.Flow != 0 && ok {
-			oldColumn = at + flowStall + int(c.flows[e.Flow-firstQP].block)
-			newColumn = at + flowStall + int(e.A)
+			at += flowStall
+			states = append(states, held{at + int(c.flows[e.Flow-firstQP].block), at + int(e.A), 1, 1, 0})
 		} else if e.Flow == 0 && e.Lane == 0 {
-			oldColumn = c.port(e) + outStall + int(c.ports[c.number(e)].block)
-			newColumn = c.port(e) + outStall + int(e.A)
+			at = c.port(e) + outStall
+			states = append(states, held{at + int(c.ports[c.number(e)].block), at + int(e.A), 1, 1, 0})
 		}
-		oldWeight, newWeight = 1, 1
 	}
 	c.count(e)
 	c.write()
+	added := slices.Clone(c.now)
+	for i, v := range before {
+		added[i] -= v
+	}
+	for _, x := range states {
+		added[x.oldColumn] = 0
+	}
+	if longest >= 0 {
+		added[longest] = 0
+	}
 	for ; k <= c.cur; k++ {
 		row := c.row(k)
-		for i, v := range before {
-			if i != oldColumn && i != longest {
-				row[i] += c.now[i] - v
-			}
+		for i, v := range added {
+			row[i] += v
 		}
-		if oldColumn >= 0 {
-			span := int64(c.edges[k] - e.At)
-			row[oldColumn] -= oldWeight * span >> shift
-			row[newColumn] += newWeight * span >> shift
+		for _, x := range states {
+			span := c.edges[k].Sub(e.At)
+			row[x.oldColumn] -= product(x.oldWeight, span, x.shift)
+			row[x.newColumn] += product(x.newWeight, span, x.shift)
+		}
+		if e.Kind == trace.Start {
+			row[c.port(e)+outBytes] -= c.unsent(int(c.number(e)), c.edges[k])
 		}
 		if longest >= 0 {
-			row[longest] = max(row[longest], newWeight)
+			row[longest] = max(row[longest], e.A)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Stall, A: int64(blocks[rng.IntN(3)])},
 			trace.Event{At: at, Machine: switchB, Port: fromA, Kind: trace.Arrive, A: int64(wire.Data), B: occupied},
 			trace.Event{At: at, Machine: int32(f.Flows[0].Dst), Kind: trace.Deliver, Flow: 2, Bytes: 77, A: int64(wire.Data)},
-			trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack), B: int64(i)},
+			trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Feedback, Flow: 2, A: int64(wire.Ack), B: int64(i) << rateShift},
 			trace.Event{At: at, Machine: int32(f.Flows[0].Src), Kind: trace.Stall, Flow: 2, A: int64(blocks[rng.IntN(3)])},
 		)
 		occupied = int64(rng.IntN(132))

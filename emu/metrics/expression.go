@@ -129,8 +129,12 @@ var words = func() []word {
 // drops (frames discarded on the way), recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
 // notifications (how many the sources took in), fb (the mean of their quantised
 // feedback, 1 to 63), limit and target (the rate that the source is limited to, and the one
-// that its reaction point wants back, in bytes per second: the mean of the flows and of
-// the edges in the interval).
+// that its reaction point wants back, in bytes per second: the mean of the flows over the
+// time of the interval, from the first time on that such a rate was told).
+//
+// A frame that is on the line at the beginning or the end of an interval counts for its part
+// there: on a link for the bytes that have left, of a flow for those that had come, where it
+// takes as long as the slowest link on its way does.
 //
 // The error says which objects f has, the nearest names first.
 func Compile(expression string, f *topo.Fabric) (Metric, error) {
@@ -251,7 +255,7 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 	case rate:
 		return c.grown(out+outBytes, from, to) / seconds
 	case utilisation:
-		return ratio(c.grown(out+outBytes, from, to)/seconds, c.capacity(g.object.hop.Wire, from, to))
+		return used(c.grown(out+outBytes, from, to), c.capacity(g.object.hop.Wire, from, to)*seconds, 1)
 	case marked:
 		return ratio(c.grown(out+outMarked, from, to), c.grown(out+outFrames, from, to))
 	case occupancy:
@@ -288,7 +292,7 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case rate:
 		return sum(flowBytes) / seconds
 	case utilisation:
-		return ratio(sum(flowBytes)/seconds, c.share(&g.object, from, to))
+		return used(sum(flowBytes), c.share(&g.object, from, to)*seconds, len(g.object.flows))
 	case marked:
 		return ratio(sum(flowMarked), sum(flowFrames))
 	case fairness:
@@ -302,9 +306,9 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case feedback:
 		return ratio(sum(flowFb), sum(flowNotified))
 	case limit:
-		return c.held(flowLimit, g.object.flows, from, to)
+		return c.held(flowAllowed, func(x *life) unit.Time { return x.limited }, g.object.flows, from, to)
 	case target:
-		return c.held(flowTarget, g.object.flows, from, to)
+		return c.held(flowWanted, func(x *life) unit.Time { return x.targeted }, g.object.flows, from, to)
 	case recovery:
 		return c.reached(g, utilisation, from, to)
 	case shared:
@@ -338,19 +342,27 @@ func (c *Collector) reached(g *figure, q quantity, from, to unit.Time) float64 {
 	return math.NaN()
 }
 
-// held returns the mean of a rate that is a state, over some flows and the edges in an
-// interval, in bytes per second. It is not a number before the first change.
-func (c *Collector) held(column int, flows []int, from, to unit.Time) float64 {
-	sum, n := 0.0, 0.0
-	for k := c.edge(from); k <= c.cur && c.edges[k] <= to; k++ {
-		for _, i := range flows {
-			if v := c.row(k)[c.ofFlows+i*flowColumns+column]; v > 0 {
-				sum += unit.Rate(v).BytesPerSecond()
-				n++
-			}
+// held returns the mean of a rate that is a state, over some flows and the time of an
+// interval in which it is known, in bytes per second: it is from the first change on. It is
+// not a number before.
+func (c *Collector) held(column int, since func(*life) unit.Time, flows []int, from, to unit.Time) float64 {
+	sum, known := 0.0, unit.Duration(0)
+	for _, i := range flows {
+		if first := max(from, since(&c.lives[i])); first < to {
+			sum += c.grown(c.ofFlows+i*flowColumns+column, from, to) * (1 << rateShift)
+			known += to.Sub(first)
 		}
 	}
-	return ratio(sum, n)
+	return ratio(sum/float64(unit.BytePerSecond), float64(known))
+}
+
+// used returns which share n counters of bytes are of what there is room for. They hold
+// whole bytes: less than one of each too many is none.
+func used(bytes, room float64, n int) float64 {
+	if bytes > room && bytes < room+float64(n) {
+		return 1
+	}
+	return ratio(bytes, room)
 }
 
 // most returns the greatest value of a column that starts anew at each edge.

@@ -152,6 +152,16 @@ func capacitiesOf(f *topo.Fabric, s *scenario.Scenario) [][]capacity {
 	return all
 }
 
+// rateAt returns how fast a wire is at an instant.
+func (c *Collector) rateAt(wire int, t unit.Time) unit.Rate {
+	steps := c.capacities[wire]
+	i := len(steps) - 1
+	for i > 0 && steps[i].from > t {
+		i--
+	}
+	return steps[i].rate
+}
+
 // capacity returns what a wire can carry in one direction from one instant to
 // another, in bytes per second.
 func (c *Collector) capacity(wire int, from, to unit.Time) float64 {

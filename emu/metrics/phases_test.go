@@ -120,7 +120,7 @@ func TestSeries(t *testing.T) {
 	// At the begin and the end the window is cut to the run.
 	p = newPlay(t, f, s)
 	p.start(0, "root", 0, 1, 2000)
-	p.start(100*ms-1, "root", 0, 1, 2000)
+	p.start(100*ms-2*us, "root", 0, 1, 2000)
 	p.c.Close(100 * ms)
 	all = p.c.Series()
 	root = find(LinkRate, "root.B-BC")

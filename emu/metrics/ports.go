@@ -36,10 +36,27 @@ type tally struct {
 	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
 	most      int64
 	area      int64 // inOccupancy
-	bytes     int64 // outBytes
-	frames    int64 // outFrames
-	acks      int64 // outAcks
-	control   int64 // outControl
+	bytes     int64 // outBytes, the last frame as a whole
+	began     unit.Time
+	last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
+	frames    uint32 // outFrames, since they were written down; so are the others
+	acks      uint32 // outAcks
+	control   uint32 // outControl
+}
+
+// unsent returns how many bytes of the last data frame of a port leave at or after t.
+func (c *Collector) unsent(port int, t unit.Time) int64 {
+	y := &c.tallies[port]
+	if y.last == 0 {
+		return 0
+	}
+	span := c.rateAt(int(c.wires[port]), y.began).Serialise(unit.Size(y.last))
+	gone := t.Sub(y.began)
+	if gone >= span {
+		y.last = 0
+		return 0
+	}
+	return int64(y.last) - part(int64(y.last), gone, span)
 }
 
 // portState is what a port is in besides.

@@ -81,6 +81,53 @@ func TestSharedIsWhenFlowsHaveBecomeFair(t *testing.T) {
 	}
 }
 
+// allowed compares rates over time, which are counted in small parts of a bit.
+func allowed(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) < 1e-9*want) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// A limit and a target are states: their figures are means over time, whenever they change.
+func TestLimitIsWeightedByTime(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	tell := func(at unit.Time, flow int, limit, target int64) {
+		x := &f.Flows[flow]
+		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: target})
+	}
+	tell(10*us, 0, 8e9, 8e9)
+	tell(50*us, 1, 1e9, 2e9)
+	tell(130*us, 0, 4e9, 8e9) // no edge hits it
+	tell(131*us, 0, 2e9, 8e9)
+	tell(170*us, 0, 4e9, 8e9)
+	p.c.Close(100 * ms)
+	allowed(t, "one flow", over(t, p.c, "local.B1.limit", 100*us, 200*us), (30*8e9+1*4e9+39*2e9+30*4e9)/100/8)
+	allowed(t, "its target", over(t, p.c, "local.B1.target", 100*us, 200*us), 1e9)
+	allowed(t, "its first bin", over(t, p.c, "local.B1.limit", 0, 100*us), 1e9)
+	allowed(t, "the group in the first bin: 90 us of the one, 50 of the other", over(t, p.c, "local.limit", 0, 100*us), (90*8e9+50*1e9)/140/8)
+	allowed(t, "the group's target", over(t, p.c, "local.target", 0, 100*us), (90*8e9+50*2e9)/140/8)
+}
+
+func TestALimitThatIsToldLateIsCountedWhereItBelongs(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	x := &f.Flows[0]
+	tell := func(at unit.Time, limit int64) {
+		p.record(trace.Event{At: at, Machine: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: limit})
+	}
+	tell(10*us, 8e9)
+	p.start(450*us, "trunk", 0, wire.Data, 1000) // another machine is ahead
+	tell(150*us, 2e9)
+	tell(350*us, 4e9)
+	p.c.Close(100 * ms)
+	allowed(t, "first", over(t, p.c, "local.B1.limit", 0, 100*us), 1e9)
+	allowed(t, "second", over(t, p.c, "local.B1.limit", 100*us, 200*us), (50*8e9+50*2e9)/100/8)
+	allowed(t, "third", over(t, p.c, "local.B1.target", 200*us, 300*us), 2e9/8)
+	allowed(t, "later", over(t, p.c, "local.B1.limit", 300*us, 600*us), (50*2e9+250*4e9)/300/8)
+}
+
 func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	f, s := paperFabric(2)
 	p := newPlay(t, f, s)
@@ -96,8 +143,11 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	if got := p.c.Flow(0); got.Acks != 0 || got.Limit != 5e9 {
 		t.Errorf("%d ACKs, limit %v; want none and 5Gb/s", got.Acks, got.Limit)
 	}
-	near(t, "limit", over(t, p.c, "local.B1.limit", ms, 2*ms), 5e9/8)
-	near(t, "target of the group, of which one flow has one", over(t, p.c, "local.target", ms, 2*ms), 6e9/8)
+	// 4 Gb/s from 100 us on, 5 Gb/s from 300 us on.
+	allowed(t, "limit", over(t, p.c, "local.B1.limit", ms, 2*ms), 5e9/8)
+	allowed(t, "limit while it changes", over(t, p.c, "local.B1.limit", 200*us, 500*us), (1*4e9+2*5e9)/3/8)
+	allowed(t, "limit from where it is known", over(t, p.c, "local.B1.limit", 0, 400*us), (2*4e9+1*5e9)/3/8)
+	allowed(t, "target of the group, of which one flow has one", over(t, p.c, "local.target", ms, 2*ms), 6e9/8)
 	if got := over(t, p.c, "local.B1.target", 0, 100*us); !math.IsNaN(got) {
 		t.Errorf("there is a target of %v before any was told", got)
 	}

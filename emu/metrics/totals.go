@@ -37,8 +37,9 @@ type LinkTotals struct {
 // Link returns the totals of a direction of a link.
 func (c *Collector) Link(h topo.Hop) LinkTotals {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	why, row := &c.causes[int(c.first[end.Machine])+int(end.Port)], c.row(c.cur)[c.out(h):]
-	t := LinkTotals{Bytes: row[outBytes], Frames: row[outFrames], Marked: row[outMarked], Acks: row[outAcks], Control: row[outControl], Marks: why.marks, Triggers: why.triggers}
+	number := int(c.first[end.Machine]) + int(end.Port)
+	why, row := &c.causes[number], c.row(c.cur)[c.out(h):]
+	t := LinkTotals{Bytes: c.tallies[number].bytes, Frames: row[outFrames], Marked: row[outMarked], Acks: row[outAcks], Control: row[outControl], Marks: why.marks, Triggers: why.triggers}
 	for b := range t.Stalled {
 		t.Stalled[b] = unit.Duration(row[outStall+b])
 	}

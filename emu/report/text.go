@@ -180,9 +180,6 @@ func cameOut(k *Check) string {
 	}
 }
 
-// value prints a figure of a check to three digits.
-func value(k *Check, v Number) string { return valueTo(k, v, 3) }
-
 // measure is how figures of some quantities are printed.
 type measure uint8
 
@@ -257,26 +254,26 @@ func valueTo(k *Check, v Number, digits int) string {
 	}
 }
 
-// wantedRange prints the range of a check. A bound that the quantity cannot
-// cross anyway is left out.
+// bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
+func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
+
+// wantedRange prints the range of a check as it was given.
 func wantedRange(k *Check) string {
-	share := strings.HasSuffix(value(k, k.Low), "%")
-	low := !math.IsInf(float64(k.Low), -1) && k.Low.Known() && (k.Low != 0 || !share)
-	high := !math.IsInf(float64(k.High), 1) && k.High.Known() && (k.High != 1 || !share)
+	low, high := k.Low.Known(), k.High.Known()
 	switch {
 	case k.Low.Known() && k.Low == k.High:
-		return value(k, k.Low)
+		return bound(k, k.Low)
 	case low && high:
-		from := value(k, k.Low)
-		to := value(k, k.High)
+		from := bound(k, k.Low)
+		to := bound(k, k.High)
 		if a, b := unitOf(from), unitOf(to); a == b {
 			from = strings.TrimSuffix(from, a)
 		}
 		return from + " to " + to
 	case low:
-		return ">= " + value(k, k.Low)
+		return ">= " + bound(k, k.Low)
 	case high:
-		return "<= " + value(k, k.High)
+		return "<= " + bound(k, k.High)
 	}
 	return "any"
 }

@@ -164,7 +164,7 @@ func TestPrintedFigures(t *testing.T) {
 		{"a.rate", 7.1439e8, "714.4 MB/s"}, {"a.rate", 1e9, "1 GB/s"}, {"a.rate", 12, "12 B/s"},
 		{"a.fairness", 0.99951, "1"}, {"a.occupancy", 131.7, "132"},
 	} {
-		if got := value(&Check{Metric: x.metric}, x.v); got != x.want {
+		if got := valueTo(&Check{Metric: x.metric}, x.v, 3); got != x.want {
 			t.Errorf("%s %v prints as %q, want %q", x.metric, float64(x.v), got, x.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestPrintedFigures(t *testing.T) {
 		low, high Number
 		want      string
 	}{
-		{"a.utilisation", 0.9, 1, ">= 90 %"}, {"a.utilisation", 0, 0.85, "<= 85 %"}, {"a.utilisation", 0.037, 0.043, "3.7 to 4.3 %"},
+		{"a.utilisation", 0.9, 1, "90 to 100 %"}, {"a.utilisation", 0, 0.85, "0 to 85 %"}, {"a.utilisation", 0.3, 1.0005, "30 to 100.05 %"}, {"a.utilisation", 0.037, 0.043, "3.7 to 4.3 %"},
 		{"a.rate / b.rate", 0, 1, "0 to 1"}, {"a.rate / b.rate", 0.9, inf, ">= 0.9"}, {"a.rate / b.rate", -inf, inf, "any"},
 		{"a.rate", 9e8, 1.1e9, "900 MB/s to 1.1 GB/s"}, {"a.rate", 5, 5, "5 B/s"},
 	} {
