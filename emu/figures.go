@@ -19,6 +19,12 @@ func (r *run) figures(t *drive.Timing) report.Figures {
 		f.Order.Over5Percent = report.Number(float64(t.Overtaken5) / float64(t.Hops))
 		f.Order.OverT = report.Number(float64(t.OvertakenT) / float64(t.Hops))
 	}
+	if t.Reached > 0 {
+		f.Order.BlindShare = report.Number(float64(t.Blind) / float64(t.Reached))
+	}
+	if t.Blind > 0 {
+		f.Order.BlindLink = r.fabric.Wires[t.BlindWire].Name
+	}
 	if t.Wall > 0 {
 		f.Pace.Ratio = report.Number(t.Reached.Seconds() * 1e9 * float64(r.scenario.Wall.Dilation) / float64(t.Wall))
 	}

@@ -42,6 +42,9 @@ func (t *Timing) Merge(o *Timing) {
 	t.Overtaken5 += o.Overtaken5
 	t.OvertakenT += o.OvertakenT
 	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
+	if o.Blind > t.Blind {
+		t.Blind, t.BlindWire = o.Blind, o.BlindWire
+	}
 	t.mergeMoments(o.Moments)
 }
 

@@ -48,14 +48,26 @@ type overtaken struct {
 	overT  int64 // and by more than T
 	worst  float64
 	packet []unit.Duration // T of each wire, in model time
+	blind  []blind         // by path
 }
 
-// note counts a frame that is due at t and handed over at now.
-func (l *overtaken) note(m, wire int, t, now unit.Time) {
+// blind is the model time in which the end of a path was without a frame that was due:
+// from when it was due to when its machine was as the frame came. Times that overlap
+// count once.
+type blind struct {
+	time  unit.Duration
+	until unit.Time
+}
+
+// note counts a frame that is due at t by the path in slot and handed over at now.
+func (l *overtaken) note(m, slot, wire int, t, now unit.Time) {
 	if l.told[m] <= t {
 		return
 	}
 	l.frames++
+	b := &l.blind[slot]
+	b.time += max(0, l.told[m].Sub(max(t, b.until)))
+	b.until = max(b.until, l.told[m])
 	by, packet := now.Sub(t), l.packet[wire]
 	if by > packet/20 {
 		l.over5++
@@ -239,7 +251,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		}
 		if now > t {
 			f.arrival.Late = now.Sub(t)
-			o.overtaken.note(machine, number/2, t, now)
+			o.overtaken.note(machine, slot, number/2, t, now)
 		}
 		if o.fabric.Tap != nil {
 			o.fabric.Tap.Received(number, &f.arrival, now, o.elapsed)

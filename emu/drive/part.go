@@ -75,7 +75,7 @@ type partRun struct {
 	*wallRun
 	part   *Part
 	told   []unit.Time // by machine: the last time that it was told
-	last   []int       // and the slot of that event
+	last   []int       // and the highest slot of the events that it has done then
 	poller *link.Poller
 	polled []int32 // the path that comes by each end of the poller
 	ends   []end   // by path
@@ -139,7 +139,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
 	}
 	o.carry = r.carry
-	o.overtaken.packet, o.overtaken.told = p.Longest, r.told
+	o.overtaken.packet, o.overtaken.told, o.overtaken.blind = p.Longest, r.told, make([]blind, len(o.paths))
 	r.momentEnd = f.End / moments
 	r.moment = &r.Moments[0]
 	for m, machine := range f.Machines {
@@ -365,15 +365,19 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	if r.part.Actual {
 		now = max(r.told[m], r.measured(t))
 	}
-	if slot < len(r.paths) && t == r.told[m] && slot < r.last[m] {
-		r.overtaken.frames++ // at the same instant, but after what comes after it
+	last := slot
+	if now == r.told[m] {
+		last = max(slot, r.last[m])
+		if slot < r.last[m] && slot < len(r.paths) && t == now {
+			r.overtaken.frames++ // at the same instant, but after what comes after it
+		}
 	}
 	r.do(slot, t, now)
 	due, err := r.drain(m)
 	if err != nil {
 		return err
 	}
-	r.told[m], r.last[m] = now, slot
+	r.told[m], r.last[m] = now, last
 	if due <= now && slot > r.changeSlot() {
 		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 	}

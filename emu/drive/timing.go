@@ -42,6 +42,10 @@ type Timing struct {
 	// after them: none in one process with ideal times.
 	Overtaken, Overtaken5, OvertakenT int64   // all; by more than 5 % of T; by more than T
 	WorstOvertaken                    float64 // the most, in T
+	// Blind is the model time, in ps, in which the end of a link was without a frame that
+	// was due, at the link where that is the most, BlindWire.
+	Blind     int64
+	BlindWire int
 
 	Moments []Moment // the run in equal parts of model time
 }

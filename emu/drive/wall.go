@@ -155,7 +155,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 	o.carry = r.transmit
 	o.overtaken.packet = w.Longest
 	if w.Actual {
-		o.overtaken.told = make([]unit.Time, len(machines))
+		o.overtaken.told, o.overtaken.blind = make([]unit.Time, len(machines)), make([]blind, len(o.paths))
 		o.tell = r.measured
 	}
 	r.momentEnd = f.End / moments
@@ -470,6 +470,11 @@ func (r *wallRun) await(slot int) (bool, error) {
 func (r *wallRun) close() {
 	r.Hops = r.hops
 	r.Overtaken, r.Overtaken5, r.OvertakenT, r.WorstOvertaken = r.overtaken.frames, r.overtaken.over5, r.overtaken.overT, r.overtaken.worst
+	for slot, b := range r.overtaken.blind {
+		if int64(b.time) > r.Blind {
+			r.Blind, r.BlindWire = int64(b.time), r.routes[slot].wire
+		}
+	}
 	r.Wall = r.now - r.epoch
 	r.Reached = min(r.fabric.End, r.order.now)
 	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {

@@ -334,6 +334,7 @@ func (r *conduct) hear(n news) error {
 	case done:
 		s.report = &Report{}
 		if err := json.Unmarshal(n.payload, s.report); err != nil {
+			s.report = nil
 			return fmt.Errorf("%s: its report: %w", s.File.Part, err)
 		}
 		if s.report.Err != "" {

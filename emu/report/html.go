@@ -127,6 +127,7 @@ func timingTable(r *Result) template.HTML {
 	rows := [][]string{
 		{"frames handed to machines", fmt.Sprint(v.Order.Frames)},
 		{"frames overtaken", fmt.Sprint(v.Order.Overtaken)},
+		{"time in which the end of a link was blind, at the most", percent(v.Order.BlindShare)},
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
 		{"digest of the event log", r.Digest},

@@ -307,6 +307,9 @@ func (t *page) verdict(r *Result) {
 		if v.Order.Overtaken > 0 && v.Order.WorstPacketTimes.Known() {
 			order += fmt.Sprintf(", by %s packet times at the worst", significant(float64(v.Order.WorstPacketTimes), 2))
 		}
+		if v.Order.BlindLink != "" {
+			order += fmt.Sprintf("; %s blind for %s of the time", v.Order.BlindLink, percent(v.Order.BlindShare))
+		}
 		switch v.Verify {
 		case "equal":
 			order += "; the event log equals the virtual clock's"

@@ -18,7 +18,7 @@ func good() Figures {
 
 // overtaken makes a run one with overtaken frames.
 func overtaken(f *Figures, over5Percent, overT Number) {
-	f.Order.Overtaken, f.Order.WorstPacketTimes = 3, 0.5
+	f.Order.Overtaken, f.Order.WorstPacketTimes, f.Order.BlindShare = 3, 0.5, 0.001
 	f.Order.Over5Percent, f.Order.OverT = over5Percent, overT
 }
 
@@ -45,10 +45,15 @@ func TestJudge(t *testing.T) {
 		{"no floor, few late", func(f *Figures) { f.Pace.FloorShare = Missing() }, Exact, ""},
 		{"no floor, some late", func(f *Figures) { f.Pace.LateShare, f.Pace.FloorShare = 0.021, Missing() }, Faithful, "floor: -"},
 		{"departures not measured", func(f *Figures) { f.Pace.LateShare = Missing() }, Faithful, "lateness of frames was not measured"},
-		{"a few overtaken frames", func(f *Figures) { overtaken(f, 0.02, 0.001) }, Faithful, "3 frames were overtaken (by 0.5 packet times at the worst)"},
+		{"a few overtaken frames", func(f *Figures) { overtaken(f, 0.02, 0.001) }, Faithful, "3 frames were overtaken (0.3 %, by 0.5 packet times at the worst) and the pace was 99.80 % of the wanted one: sums over flows stand, so rates of links and groups; those of single flows are a draw, as with another seed"},
 		{"overtaken frames, some by much", func(f *Figures) { overtaken(f, 0.002, 0.0011) }, Degraded, "off by an unknown amount"},
 		{"many overtaken frames", func(f *Figures) { overtaken(f, 0.021, 0) }, Degraded, ""},
-		{"overtaken, by how much is not known", func(f *Figures) { f.Order.Overtaken = 1 }, Degraded, "one frame was overtaken and"},
+		{"overtaken, by how much is not known", func(f *Figures) { f.Order.Overtaken = 1 }, Degraded, "one frame was overtaken (0.1 %) and"},
+		{"a tenth of the frames overtaken, all by little", func(f *Figures) { overtaken(f, 0, 0); f.Order.Overtaken = 100 }, Faithful, "are a draw"},
+		{"more of them", func(f *Figures) { overtaken(f, 0, 0); f.Order.Overtaken = 101 }, Degraded, "101 frames were overtaken (10.1 %"},
+		{"a link blind for 1 % of the time", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = 0.01 }, Faithful, ""},
+		{"a link blind for more", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare, f.Order.BlindLink = 0.011, "root" }, Degraded, "root blind for 1.1 % of the time"},
+		{"blind, by how much is not known", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = Missing() }, Degraded, ""},
 		{"pace at 95 %", func(f *Figures) { f.Pace.Ratio = 0.95 }, Faithful, ""},
 		{"pace below 95 %", func(f *Figures) { f.Pace.Ratio = 0.9499 }, OrderOnly, "model-time figures stand, wall-time figures do not"},
 		{"p99 at T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1 }, Faithful, ""},
@@ -105,7 +110,7 @@ func anyFigures(r *rand.Rand) Figures {
 	f.Order.Frames = 10_000
 	if r.IntN(2) == 0 {
 		f.Order.Overtaken = int64(r.IntN(4000))
-		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT = near(1), near(0.02), near(0.001)
+		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT, f.Order.BlindShare = near(1), near(0.02), near(0.001), near(0.01)
 	}
 	f.Pace.Ratio = min(1, near(0.95, 0.995, 1))
 	f.Pace.FloorShare, f.Pace.LateShare = near(0.01, 0.05, 1), near(0.02, 0.05, 1)
@@ -160,6 +165,7 @@ func TestLevelsAreMonotone(t *testing.T) {
 		func(f *Figures, r *rand.Rand) { f.Order.Overtaken += 1 + r.Int64N(1000) },
 		func(f *Figures, r *rand.Rand) { f.Order.Over5Percent += Number(r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Order.OverT = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Order.BlindShare += Number(r.Float64() / 50) },
 		func(f *Figures, r *rand.Rand) { f.Overruns++ },
 		func(f *Figures, r *rand.Rand) { f.LostDatagrams++ },
 	}

@@ -1,0 +1,88 @@
+package drive
+
+import (
+	"context"
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// hurried is a player that has something done after each Advance: what comes then comes
+// too late for it.
+type hurried struct {
+	player
+	then func(now unit.Time)
+}
+
+func (h *hurried) Advance(now unit.Time) {
+	h.player.Advance(now)
+	h.then(now)
+}
+
+// Frames from elsewhere whose machine has done its deadline before they are here are all
+// overtaken: those that were due before it, and those of the same instant, which come
+// before a deadline in the order, be they one or several. The end of a link is blind from
+// when the first of them was due.
+func TestPartCountsOvertakenFrames(t *testing.T) {
+	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
+	for _, test := range []struct {
+		name      string
+		due       [3][]int // by link: when the frames are due, in us; the machine is at 20 us when they come
+		overtaken [3]int64 // all; by more than 5 % of T; by more than T
+		worst     float64
+		blind     unit.Duration
+		link      int
+	}{
+		{"in time", [3][]int{{21, 30}, {25}, {25}}, [3]int64{}, 0, 0, 0},
+		{"of the same instant", [3][]int{{20}, nil, nil}, [3]int64{1, 0, 0}, 0, 0, 0},
+		{"several of the same instant", [3][]int{{20}, {20}, {20}}, [3]int64{3, 0, 0}, 0, 0, 0},
+		{"of the same instant, after an earlier one", [3][]int{{20}, {19, 20}, nil}, [3]int64{3, 1, 0}, 0.5, unit.Microsecond, 1},
+		{"earlier ones, whose times overlap", [3][]int{{25}, {18, 20}, {5, 15}}, [3]int64{4, 3, 2}, 7.5, 15 * unit.Microsecond, 2},
+	} {
+		f := &Fabric{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
+		p := &Part{Dilation: 1000, Epoch: Monotonic()()}
+		var far [3]*link.UDP
+		for i := range far {
+			a, b, err := link.UDPPair(link.UDPOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { a.Close(); b.Close() })
+			far[i] = a
+			f.Wires = append(f.Wires, [2]End{{1, port.ID(i)}, {0, port.ID(i)}})
+			p.Links = append(p.Links, [2]link.Link{nil, b})
+			p.Longest = append(p.Longest, 2*unit.Microsecond)
+		}
+		f.Machines[0] = &hurried{
+			player{story: &[]string{}, at: []unit.Time{at(10), at(20), at(30)}},
+			func(now unit.Time) {
+				if now != at(20) {
+					return
+				}
+				for i, list := range test.due {
+					for n, due := range list {
+						tr := &port.Transmission{
+							Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(due - 1), Due: at(due), Length: 20,
+						}
+						if err := far[i].Send(encodeAs(nil, tr, &path{number: int32(2 * i)}, 0, uint32(n), f.Run)); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			},
+		}
+		timing, _, err := p.Run(context.Background(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []any{[3]int64{timing.Overtaken, timing.Overtaken5, timing.OvertakenT}, timing.WorstOvertaken, unit.Duration(timing.Blind), timing.BlindWire}
+		if diff := cmp.Diff([]any{test.overtaken, test.worst, test.blind, test.link}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
