@@ -10,6 +10,8 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/topo"
+	"fabemu/wire"
+	"fabemu/wire/unit"
 )
 
 // Capture says what of a run is captured, and where the capture goes.
@@ -26,6 +28,10 @@ type Capture struct {
 	// Both records each frame at both ends of its link; by default it stands there once,
 	// data where it is sent and what controls a link where it is obeyed.
 	Both bool
+	// Rotate, if not 0, is how many bytes a file may have. Then Next ends it and begins the
+	// next one; each can be read by itself.
+	Rotate unit.Size
+	Next   func() (io.Writer, error)
 	// WallTime stamps frames with the wall time; by default with the model time.
 	WallTime bool
 }
@@ -41,7 +47,10 @@ func (r *run) capture() (*capture.Capture, error) {
 	if err := narrow(&o, r.fabric, c.Filter); err != nil {
 		return nil, err
 	}
-	o.Names = make(map[uint32]string)
+	o.Names, o.Machines = make(map[uint32]string), make(map[wire.LID]string)
+	for i := range r.fabric.Machines {
+		o.Machines[r.fabric.Machines[i].LID] = r.fabric.Machines[i].Name
+	}
 	for i := range r.fabric.Flows {
 		o.Names[r.fabric.Flows[i].QP] = r.fabric.Flows[i].Name
 	}
@@ -53,6 +62,9 @@ func (r *run) capture() (*capture.Capture, error) {
 		o.Comment += ". Times are wall times"
 	} else {
 		o.Comment += ". Times are model times, from 1970 on"
+	}
+	if o.Rotate, o.Next = c.Rotate, c.Next; o.Rotate > 0 && o.Rotate < o.Smallest() {
+		return nil, mistakef("a capture in files of %v: what each begins and ends with, and a frame, take %v", o.Rotate, o.Smallest())
 	}
 	return capture.New(c.To, o), nil
 }

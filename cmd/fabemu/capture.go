@@ -1,12 +1,15 @@
 package main
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"fabemu/emu"
@@ -50,6 +53,67 @@ func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
 		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
 	}
 	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == "wall"}, nil
+}
+
+// captureFile writes a capture into a folder: compressed by gzip if its name says so, and
+// in files with numbers if it is to be in more than one.
+type captureFile struct {
+	dir, name string
+	numbered  bool
+	n         int
+	file      *os.File
+	packed    *gzip.Writer
+}
+
+// The endings of the names of captures.
+const (
+	pcapngEnding = ".pcapng"
+	gzipEnding   = pcapngEnding + ".gz"
+)
+
+// checkName refuses names of captures that say neither what they are nor where.
+func (f *captureFile) checkName() error {
+	if strings.ContainsAny(f.name, `/\`) || !strings.HasSuffix(f.name, pcapngEnding) && !strings.HasSuffix(f.name, gzipEnding) {
+		return fmt.Errorf("--pcap=%s: the name of a file in the folder of the results is wanted that ends with %s or %s", f.name, pcapngEnding, gzipEnding)
+	}
+	return nil
+}
+
+// next ends the file, if one has begun, and begins the next.
+func (f *captureFile) next() (io.Writer, error) {
+	if err := f.end(); err != nil {
+		return nil, err
+	}
+	f.n++
+	name := f.name
+	if f.numbered {
+		base, _, _ := strings.Cut(name, pcapngEnding)
+		name = fmt.Sprintf("%s-%05d%s", base, f.n, name[len(base):])
+	}
+	var err error
+	if f.file, err = os.Create(filepath.Join(f.dir, name)); err != nil {
+		return nil, err
+	}
+	if !strings.HasSuffix(name, gzipEnding) {
+		return f.file, nil
+	}
+	f.packed = gzip.NewWriter(f.file)
+	return f.packed, nil
+}
+
+// end ends the file. One in which nothing stands is removed.
+func (f *captureFile) end() (err error) {
+	if f.file == nil {
+		return nil
+	}
+	if info, e := f.file.Stat(); e == nil && info.Size() == 0 {
+		os.Remove(f.file.Name())
+	} else if f.packed != nil {
+		err = f.packed.Close()
+	}
+	err = errors.Join(err, f.file.Close())
+	f.file, f.packed = nil, nil
+	return err
 }
 
 func captureCommand(status *int) *cobra.Command {

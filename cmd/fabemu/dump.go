@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"fabemu/emu/capture/pcapng"
@@ -17,30 +18,34 @@ import (
 func dumpCommand(status *int) *cobra.Command {
 	var o dump.Options
 	c := &cobra.Command{
-		Use:   "dump FILE",
+		Use:   "dump FILE...",
 		Short: "Print a capture, one line a frame, and check what it shows",
 		Long: `Print a capture, one line a frame, with the words of the event log. FILE is a capture of
 a run (--pcap), one that tcpdump took of its links, or one of InfiniBand or RoCE that
-others took, pcapng or pcap, compressed by gzip or not; "-" is standard input.
+others took, pcapng or pcap, compressed by gzip or not; "-" is standard input. Of a
+capture in several files (--pcap-rotate), all are given in their order.
 
 With --check, checksums, credit, sequences and pauses are verified as far as the capture
 shows them, and the exit status is 1 when something is wrong.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			in := io.Reader(os.Stdin)
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
+			files := make([]io.Reader, len(args))
+			for i, name := range args {
+				if files[i] = os.Stdin; name == "-" {
+					continue
+				}
+				file, err := os.Open(name)
 				if err != nil {
 					return err
 				}
 				defer file.Close()
-				in = file
+				files[i] = file
 			}
 			if o.Quiet {
 				o.Check = true
 			}
 			out := bufio.NewWriterSize(c.OutOrStdout(), 1<<16)
-			summary, err := dump.Dump(out, in, o)
+			summary, err := dump.Dump(out, o, files...)
 			var cut *pcapng.Error
 			if o.Check && (err == nil || summary.Packets > 0 && errors.As(err, &cut)) {
 				err = errors.Join(err, summary.Text(out)) // of a file that is cut short, as far as it goes
@@ -50,7 +55,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 				return nil // who reads has seen enough
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
+				return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 			}
 			if summary.Problems() > 0 {
 				*status = exitCheck

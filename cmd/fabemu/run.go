@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,8 @@ type runFlags struct {
 	seed                        uint64
 	changes                     changes
 	force, json, strict, events bool
-	priority, dry, pcap         bool
+	priority, dry               bool
+	pcap, rotate                string
 	placement                   string
 	byHand                      []string
 	capture                     captureFlags
@@ -61,7 +63,9 @@ The exit status is the worst of all.`,
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
-	flags.BoolVar(&f.pcap, "pcap", false, "write a capture of all links for Wireshark too: "+report.CaptureFile)
+	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that, compressed by gzip")
+	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
+	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
 	f.capture.add(c)
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
@@ -117,10 +121,23 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	defer os.Remove(dir) // it stays if something is in it
 
 	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
-	if f.pcap || f.capture.given(c) {
+	file := captureFile{dir: dir, name: report.CaptureFile, numbered: f.rotate != ""}
+	if f.pcap != "" || f.rotate != "" || f.capture.given(c) {
 		if options.Capture, err = f.capture.capture(nil); err != nil {
 			return 0, err
 		}
+		if f.pcap != "" {
+			file.name = f.pcap
+		}
+		if err := file.checkName(); err != nil {
+			return 0, err
+		}
+	}
+	if f.rotate != "" {
+		if options.Capture.Rotate, err = unit.ParseSize(f.rotate); err != nil {
+			return 0, fmt.Errorf("--pcap-rotate: %w", err)
+		}
+		options.Capture.Next = file.next
 	}
 	if err := options.Check(); err != nil {
 		return 0, err
@@ -155,16 +172,12 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}()
 	}
 	if options.Capture != nil {
-		file, failed := os.Create(filepath.Join(dir, report.CaptureFile))
-		if failed != nil {
+		var failed error
+		if options.Capture.To, failed = file.next(); failed != nil {
 			return 0, failure{failed}
 		}
-		options.Capture.To = file
 		defer func() {
-			if info, e := file.Stat(); err != nil && e == nil && info.Size() == 0 {
-				os.Remove(file.Name()) // it was not begun
-			}
-			if e := file.Close(); err == nil && e != nil {
+			if e := file.end(); err == nil && e != nil {
 				status, err = exitFailed, failure{e}
 			}
 		}()

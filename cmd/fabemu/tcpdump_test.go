@@ -189,3 +189,68 @@ func TestTcpdumpOfARunOverVeth(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A capture in several compressed files: Wireshark opens each, and fabemu dump proves with
+// all of them what it proves with one, and with a later one alone says what is missing.
+func TestRotatedCapture(t *testing.T) {
+	dir := t.TempDir()
+	scenario := filepath.Join(dir, "captured.yaml")
+	if err := os.WriteFile(scenario, []byte(capturedScenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := func(out string, args ...string) string {
+		t.Helper()
+		said, err := exec.Command(binary, append([]string{"run", "--clock", "virtual", "--out", out, scenario}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+		return out
+	}
+	one, err := dumped(t, filepath.Join(run(filepath.Join(dir, "one"), "--pcap"), "fabric.pcapng"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, one)
+	}
+	files, err := filepath.Glob(filepath.Join(run(filepath.Join(dir, "many"), "--pcap=mail.pcapng.gz", "--pcap-rotate", "50KB"), "mail-*.pcapng.gz"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	many, err := exec.Command(binary, append([]string{"dump", "--check"}, files...)...).CombinedOutput()
+	if err != nil || string(many) != one {
+		t.Errorf("%v: %d files prove other things than one:\n%s", err, len(files), many)
+	}
+	last, err := dumped(t, files[len(files)-1])
+	if err != nil || !strings.Contains(last, "incomplete: 1 parts of captures follow on none that was read") || !regexp.MustCompile(`credit +[1-9]\d* frames .* all right`).MatchString(last) {
+		t.Errorf("%v\n%s", err, last)
+	}
+	for _, c := range []struct{ args, words string }{
+		{"--pcap=mail.txt", "--pcap=mail.txt: the name of a file"},
+		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: the name of a file"},
+		{"--pcap-rotate=50", `"50" has no unit`},
+		{"--pcap-rotate=5KB", "a capture in files of 5KB: what each begins and ends with, and a frame, take "},
+	} {
+		said, err := exec.Command(binary, "run", "--clock", "virtual", "--out", filepath.Join(dir, "wrong"), scenario, c.args).CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitMistake || !strings.Contains(string(said), c.words) {
+			t.Errorf("%s: %v\n%s", c.args, err, said)
+		}
+		if left, _ := os.ReadDir(filepath.Join(dir, "wrong")); len(left) > 0 {
+			t.Errorf("%s leaves %v", c.args, left)
+		}
+	}
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("there is no tshark")
+	}
+	packets := 0
+	for _, f := range files {
+		c := exec.Command("tshark", "-r", f, "-T", "fields", "-e", "frame.interface_name")
+		c.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+		out, err := c.Output()
+		if err != nil || !strings.Contains(string(out), "S:2 <- B") {
+			t.Fatalf("%s: %v\n%.300s", f, err, out)
+		}
+		packets += strings.Count(string(out), "\n")
+	}
+	if want := strings.Count(one, "\n"); packets < want-10 || packets > want {
+		t.Errorf("tshark sees %d packets, of %d lines", packets, want)
+	}
+}

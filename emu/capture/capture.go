@@ -48,8 +48,25 @@ type Options struct {
 	Wall bool
 	// Comment says of which run this is.
 	Comment string
-	// Names are those of the flows, by queue pair; they are written into the file.
-	Names map[uint32]string
+	// Names are those of the flows, by queue pair, and Machines those of the machines;
+	// they are written into the file.
+	Names    map[uint32]string
+	Machines map[wire.LID]string
+	// Rotate, if not 0, is how many bytes a file may have: then Next ends it and begins the
+	// next one, which can be read by itself. It must be Smallest at least.
+	Rotate unit.Size
+	Next   func() (io.Writer, error)
+}
+
+// Smallest returns the least that Rotate can be: what a file begins and ends with, and one
+// record.
+func (o Options) Smallest() unit.Size {
+	c := &Capture{options: o, out: io.Discard, ids: make([]int, len(o.Ports))}
+	c.head()
+	for _, n := range machineNames(o.Machines) {
+		c.wrote += len(n)
+	}
+	return unit.Size(c.wrote + c.tail() + wire.MaxFrameSize + 2*noteSize)
 }
 
 // commentRoom is how many bytes the comment of a section has in which a verdict is
@@ -69,10 +86,15 @@ type Capture struct {
 	// What follows belongs to the goroutine that writes.
 	err       error
 	buf       []byte
+	wrote     int  // bytes of this file, without those in buf
+	part      int  // number of this file, from 1
+	begun     bool // it has a record
+	total     int64
+	machines  [][]byte // what the first record of each file says
 	commentAt int
 	flushed   time.Time
 	ids       []int    // by port: the interface; -1: it is not captured
-	counts    []uint64 // by interface: packets written
+	counts    []uint64 // by interface: packets in this file
 	held      []packet // of the instant that is current, in the order in which they came
 	heldAt    unit.Time
 	wall      int64 // of the last frame, ns since the begin
@@ -110,21 +132,9 @@ func New(w io.Writer, o Options) *Capture {
 	c := &Capture{
 		options: o, out: w, queue: &queue{waits: !o.Wall}, ended: make(chan struct{}),
 		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize), frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
-		state: newState(o.Ports),
+		state: newState(o.Ports), machines: machineNames(o.Machines),
 	}
-	section := pcapng.Section{Application: "fabemu", Comment: o.Comment, More: flowNames(o.Names)}
-	if o.Wall {
-		section.Comment += ". The run has not ended: there is no verdict yet"
-		section.Room = commentRoom
-	}
-	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
-	for i := range o.Ports {
-		c.ids[i] = -1
-		if c.captures(i) {
-			c.addInterface(i)
-		}
-	}
-	c.flush()
+	c.head()
 	go func() {
 		defer close(c.ended)
 		c.queue.pull(c.take, c.idle)
@@ -132,6 +142,71 @@ func New(w io.Writer, o Options) *Capture {
 		c.flush()
 	}()
 	return c
+}
+
+// head begins a file.
+func (c *Capture) head() {
+	o := &c.options
+	c.part++
+	section := pcapng.Section{Application: "fabemu", Comment: o.Comment, More: flowNames(o.Names)}
+	_, anywhere := c.out.(io.WriterAt)
+	switch {
+	case o.Rotate > 0:
+		section.More = append([]string{fmt.Sprintf("part %d", c.part)}, section.More...)
+		if o.Wall {
+			section.Comment += ". The verdict stands in the statistics of the last part"
+		}
+	case o.Wall && anywhere:
+		section.Comment += ". The run has not ended: there is no verdict yet"
+		section.Room = commentRoom
+	case o.Wall:
+		section.Comment += ". The verdict stands in the statistics at the end"
+	}
+	c.buf, c.commentAt = pcapng.AppendSection(c.buf, section)
+	if len(o.Machines) > 0 {
+		var names []pcapng.Name
+		for _, lid := range slices.Sorted(maps.Keys(o.Machines)) {
+			names = append(names, pcapng.Name{MAC: uint64(lid.MAC()), Text: o.Machines[lid]})
+		}
+		c.buf = pcapng.AppendNames(c.buf, names)
+	}
+	c.wrote, c.counts, c.begun = 0, c.counts[:0], false
+	for i := range o.Ports {
+		c.ids[i] = -1
+		if c.captures(i) {
+			c.addInterface(i)
+		}
+	}
+	c.flush()
+}
+
+// tail returns how many bytes a file ends with at most.
+func (c *Capture) tail() int { return len(c.counts)*statisticsSize + commentRoom }
+
+// statisticsSize is the size of a block of statistics without a comment.
+const statisticsSize = 52
+
+// turn ends a file and begins the next.
+func (c *Capture) turn() {
+	c.statistics("", 0)
+	c.flush()
+	if c.err == nil {
+		c.out, c.err = c.options.Next()
+	}
+	c.head()
+}
+
+// statistics writes what a file ends with.
+func (c *Capture) statistics(verdict string, dropped uint64) {
+	last := c.stamp(c.heldAt, c.wall)
+	for i, n := range c.counts {
+		s := pcapng.Statistics{Interface: i, Time: last, Received: n}
+		if i == 0 {
+			s.Comment, s.Dropped = verdict, dropped
+			s.Received += dropped
+		}
+		c.buf = pcapng.AppendStatistics(c.buf, s)
+	}
 }
 
 // flowNames returns what a capture says of the names of flows: "flow 2 local.B1".
@@ -142,6 +217,23 @@ func flowNames(names map[uint32]string) []string {
 			break
 		}
 		list = append(list, fmt.Sprintf("flow %d %s", qp, names[qp]))
+	}
+	return list
+}
+
+// machineNames returns what a capture says of the names of machines, for those who do not
+// see what stands beside its records: "machines 1 A, 2 B1, 3 B2".
+func machineNames(names map[wire.LID]string) [][]byte {
+	var list [][]byte
+	const room = 60000
+	for _, lid := range slices.Sorted(maps.Keys(names)) {
+		if n := len(list); n == 0 || len(list[n-1]) > room {
+			list = append(list, []byte("machines "))
+		} else {
+			list[n-1] = append(list[n-1], ", "...)
+		}
+		last := &list[len(list)-1]
+		*last = fmt.Appendf(*last, "%d %s", lid, names[lid])
 	}
 	return list
 }
@@ -225,30 +317,20 @@ func (c *Capture) next() *item {
 func (c *Capture) End() (written, missed int64) {
 	c.queue.closed.Store(true)
 	<-c.ended
-	for _, n := range c.counts {
-		written += int64(n)
-	}
-	return written, c.queue.missed.Load()
+	return c.total, c.queue.missed.Load()
 }
 
 // Close ends the capture after End. The verdict of a wall run is written into it.
 // It returns the first error of the file.
 func (c *Capture) Close(verdict string) error {
-	last := c.stamp(c.heldAt, 0)
-	for i, n := range c.counts {
-		s := pcapng.Statistics{Interface: i, Time: last, Received: n}
-		if i == 0 {
-			s.Comment = verdict
-			s.Dropped = uint64(c.queue.missed.Load())
-			s.Received += s.Dropped
-			if s.Dropped > 0 {
-				s.Comment += fmt.Sprintf(" (%d frames of all interfaces were not captured: the queue was full)", s.Dropped)
-			}
-		}
-		c.buf = pcapng.AppendStatistics(c.buf, s)
+	lost := c.queue.missed.Load()
+	said := verdict
+	if lost > 0 {
+		said += fmt.Sprintf(" (%d frames of all interfaces were not captured: the queue was full)", lost)
 	}
+	c.statistics(said, uint64(lost))
 	c.flush()
-	if file, ok := c.out.(io.WriterAt); ok && c.options.Wall && c.err == nil {
+	if file, ok := c.out.(io.WriterAt); ok && c.options.Wall && c.options.Rotate == 0 && c.err == nil {
 		text := c.options.Comment + ". " + verdict
 		_, c.err = file.WriteAt([]byte(pcapng.Fill(text, commentRoom)), int64(c.commentAt))
 	}
@@ -286,6 +368,7 @@ func (c *Capture) flush() {
 	if c.err == nil && len(c.buf) > 0 {
 		_, c.err = c.out.Write(c.buf)
 	}
+	c.wrote += len(c.buf)
 	c.buf = c.buf[:0]
 	c.flushed = time.Now()
 }
@@ -452,11 +535,28 @@ func (c *Capture) release() {
 			c.queue.missed.Add(1)
 			continue
 		}
-		c.buf = pcapng.AppendPacket(c.buf, &p)
-		c.counts[p.Interface]++
+		c.write(&p)
 		if len(c.buf) >= flushSize {
 			c.flush()
 		}
 	}
 	c.held = c.held[:0]
+}
+
+// write writes a record, the first of a file with the names of the machines.
+func (c *Capture) write(p *pcapng.Packet) {
+	before := len(c.buf)
+	c.buf = pcapng.AppendPacket(c.buf, p)
+	if c.options.Rotate > 0 && c.begun && c.wrote+len(c.buf)+c.tail() > int(c.options.Rotate) {
+		c.buf = c.buf[:before]
+		c.turn()
+		before = 0
+	}
+	if !c.begun {
+		p.Comments = append(p.Comments, c.machines...)
+		c.buf = pcapng.AppendPacket(c.buf[:before], p)
+		c.begun = true
+	}
+	c.counts[p.Interface]++
+	c.total++
 }

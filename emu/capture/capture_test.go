@@ -117,7 +117,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 		if !strings.HasPrefix(got[0], "1000000000600 A:3 <- B out") || !strings.HasSuffix(got[0], "credit 99 blocks; late 0.0us") || !strings.HasPrefix(got[1], "1000000001000 B:0") {
 			t.Errorf("%q", got)
 		}
-		if want := map[bool]string{true: "a test. Verdict: exact: all is well", false: "a test. The run has not ended: there is no verdict yet"}[to == file]; strings.TrimRight(r.Comments[0], " ") != want {
+		if want := map[bool]string{true: "a test. Verdict: exact: all is well", false: "a test. The verdict stands in the statistics at the end"}[to == file]; strings.TrimRight(r.Comments[0], " ") != want {
 			t.Errorf("section: %q, want %q", r.Comments[0], want)
 		}
 		if got := r.Statistics[0].Comment; got != "Verdict: exact: all is well" {
@@ -188,6 +188,71 @@ func TestOneRecordForEachHop(t *testing.T) {
 		if _, got := seen(t, out.Bytes()); !cmp.Equal(c.want, got) {
 			t.Errorf("%+v: %s", c.options, cmp.Diff(c.want, got))
 		}
+	}
+}
+
+// A capture in several files: none is larger than was said, each has all that it needs to
+// be read by itself, and together they have what one file has.
+func TestFilesThatFollowOneAnother(t *testing.T) {
+	send := func(c *capture.Capture) {
+		for i := range 200 {
+			c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i) * 1000, Note: port.Note{Credit: int32(i)}}, unit.Time(i)*1000, 0, 0)
+		}
+		c.End()
+		if err := c.Close("Verdict: exact"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := capture.Options{Ports: ports, Comment: "a test", Machines: map[wire.LID]string{1: "A", 2: "B"}, Names: map[uint32]string{7: "all"}}
+	var one bytes.Buffer
+	send(capture.New(&one, o))
+	_, want := seen(t, one.Bytes())
+
+	var files []*bytes.Buffer
+	o.Next = func() (io.Writer, error) {
+		files = append(files, &bytes.Buffer{})
+		return files[len(files)-1], nil
+	}
+	for _, o.Rotate = range []unit.Size{20_000, o.Smallest()} {
+		files = nil
+		first, _ := o.Next()
+		send(capture.New(first, o))
+		var got []string
+		for i, f := range files {
+			r, lines := seen(t, f.Bytes())
+			if f.Len() > int(o.Rotate) || len(lines) == 0 || r.Statistics[0].Received != uint64(len(lines)) {
+				t.Errorf("file %d of %v has %d bytes, %d records, statistics %+v", i+1, o.Rotate, f.Len(), len(lines), r.Statistics)
+			}
+			if diff := cmp.Diff([]string{"a test", fmt.Sprintf("part %d", i+1), "flow 7 all"}, r.Comments) + cmp.Diff([]pcapng.Name{{MAC: 0x020000000001, Text: "A"}, {MAC: 0x020000000002, Text: "B"}}, r.Names); diff != "" || len(r.Interfaces) != 2 {
+				t.Error(diff)
+			}
+			if !strings.HasSuffix(lines[0], "|machines 1 A, 2 B") {
+				t.Errorf("the first record says %s", lines[0])
+			}
+			if said := r.Statistics[0].Comment; (said == "Verdict: exact") != (i == len(files)-1) {
+				t.Errorf("file %d: %q", i+1, said)
+			}
+			if i > 0 {
+				lines[0] = strings.TrimSuffix(lines[0], "|machines 1 A, 2 B")
+			}
+			got = append(got, lines...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(files) < 3 {
+			t.Errorf("%d files: %s", len(files), diff)
+		}
+	}
+
+	// A file that cannot be begun is an error at the end.
+	o.Next = func() (io.Writer, error) { return nil, errFull }
+	c := capture.New(io.Discard, o)
+	for i := range 200 {
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data}, unit.Time(i), 0, 0)
+	}
+	if written, missed := c.End(); written+missed != 200 || missed == 0 {
+		t.Errorf("%d written, %d missed", written, missed)
+	}
+	if err := c.Close(""); !errors.Is(err, errFull) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -31,7 +31,11 @@
 //	dropped: no-route       with what was violated, if anything was
 //	link-down               on a record without a frame: what became of the port, as
 //	                        rate-change, link-up, restart, storm-start
+//	machines 1 A, 2 B1      on the first record of a file: names, by LID
 //	missing: 12 frames ...  so many had no place in the queue before this one
+//
+// A capture may go on in another file (Options.Rotate); each has all that is needed to
+// read it, "part 2" among the comments of its section says which it is.
 //
 // The verdict of a run stands in the comment of the section, where the file can be
 // written to after its end, and in the statistics of the first interface.

@@ -37,6 +37,7 @@ type Gap string
 // The gaps.
 const (
 	CutFrames  Gap = "frames were cut: their checksums are not proved"
+	NoBegin    Gap = "parts of captures follow on none that was read"
 	NotThere   Gap = "frames are missing from the capture"
 	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
@@ -45,7 +46,7 @@ const (
 )
 
 // Gaps returns all gaps.
-func Gaps() []Gap { return []Gap{NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally} }
+func Gaps() []Gap { return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally} }
 
 // Problem is something that a capture shows to be wrong, or missing.
 type Problem struct {
@@ -179,7 +180,7 @@ func (c *Checker) Check(p *Packet) []Problem {
 	return c.problems
 }
 
-// End takes in the statistics at the end of a capture. What is suspected then stays in
+// End takes in the statistics at the end of a file. What is suspected then stays in
 // doubt, as does all that a capture shows which says at its end alone that it lacks frames.
 func (c *Checker) End(statistics []pcapng.Statistics) {
 	for _, list := range c.suspects {

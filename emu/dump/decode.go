@@ -57,9 +57,16 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction, Speed: i.Speed,
-		Comment: string(bytes.Join(p.Comments, []byte("; "))), snapped: p.Length > len(p.Data),
+		snapped: p.Length > len(p.Data),
 	}
 	for _, c := range p.Comments {
+		if bytes.HasPrefix(c, []byte("machines ")) {
+			continue // who reads the names beside the records needs no others
+		}
+		if len(out.Comment) > 0 {
+			out.Comment += "; "
+		}
+		out.Comment += string(c)
 		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
 			n, _, _ := bytes.Cut(text, []byte(" "))
 			out.Missing, _ = strconv.Atoi(string(n)) // 0 if that is no number

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
 )
 
 // Options say what is printed.
@@ -24,6 +25,10 @@ type Summary struct {
 	Packets int
 	*Checker
 
+	decoder Decoder
+	names   Names
+	title   string   // of the section
+	part    int      // its number, of a capture in several files
 	filters []string // what alone was captured, in words
 }
 
@@ -64,14 +69,21 @@ func (s *Summary) Text(w io.Writer) error {
 	return out.Flush()
 }
 
-// Dump prints a capture, which may be compressed by gzip: offsets are then those of
-// what is in it. An error that is a *pcapng.Error is one of the file: what
-// stands in front of it was printed.
-func Dump(w io.Writer, r io.Reader, o Options) (*Summary, error) {
+// Dump prints a capture: a file, which may be compressed by gzip, or several which follow
+// one another. Offsets are those of what is in a file. An error that is a *pcapng.Error is
+// one of a file: what stands in front of it was printed.
+func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	s := &Summary{Checker: NewChecker()}
-	err := s.dump(out, r, o)
-	return s, errors.Join(err, out.Flush())
+	for i, r := range files {
+		if err := s.dump(out, r, o); err != nil {
+			if len(files) > 1 {
+				err = fmt.Errorf("file %d: %w", i+1, err)
+			}
+			return s, errors.Join(err, out.Flush())
+		}
+	}
+	return s, out.Flush()
 }
 
 func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
@@ -83,29 +95,25 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	if err != nil {
 		return err
 	}
-	var d Decoder
 	var line []byte
-	var flows map[uint32]string
+	section := 0
 	for {
 		raw, err := in.Next()
 		if err != nil {
-			s.End(in.Statistics)
-			for _, i := range in.Interfaces {
-				if i.Filter != "" && !slices.Contains(s.filters, i.Filter) {
-					s.filters = append(s.filters, i.Filter)
-				}
-			}
+			s.end(in)
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		if s.Packets++; flows == nil {
-			flows = names(in.Comments)
+		if s.names.flows == nil || in.Section > section {
+			section = in.Section
+			s.begin(in)
 		}
-		p := d.Decode(in, raw)
+		s.Packets++
+		p := s.decoder.Decode(in, raw)
 		if !o.Quiet {
-			line = append(p.Append(line[:0], flows), '\n')
+			line = append(p.Append(line[:0], s.names), '\n')
 			if _, err := out.Write(line); err != nil {
 				return err
 			}
@@ -123,6 +131,38 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	}
 }
 
+// begin takes in what a section says of itself. Another capture than that before begins
+// anew; its next part goes on.
+func (s *Summary) begin(in *pcapng.Reader) {
+	s.names = namesOf(in)
+	title, part := "", 0
+	for i, c := range in.Comments {
+		if i == 0 {
+			title = c
+		}
+		if text, ok := strings.CutPrefix(c, "part "); ok {
+			part, _ = strconv.Atoi(text) // 0 if that is no number
+		}
+	}
+	if part > 0 && (part != s.part+1 || part > 1 && title != s.title) {
+		s.forget(func(where) bool { return true })
+		if part > 1 {
+			s.Gaps[NoBegin]++
+		}
+	}
+	s.title, s.part = title, part
+}
+
+// end takes in what a file says at its end.
+func (s *Summary) end(in *pcapng.Reader) {
+	s.End(in.Statistics)
+	for _, i := range in.Interfaces {
+		if i.Filter != "" && !slices.Contains(s.filters, i.Filter) {
+			s.filters = append(s.filters, i.Filter)
+		}
+	}
+}
+
 // unpacked returns what gzip has compressed (RFC 1952), or r where it has not.
 func unpacked(r io.Reader) (io.Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
@@ -132,15 +172,26 @@ func unpacked(r io.Reader) (io.Reader, error) {
 	return gzip.NewReader(in)
 }
 
-// names reads what a capture says of its flows.
-func names(comments []string) map[uint32]string {
-	flows := map[uint32]string{}
-	for _, c := range comments {
+// Names are what a capture calls flows, by their queue pair, and machines, by their LID.
+type Names struct {
+	flows    map[uint32]string
+	machines map[wire.LID]string
+}
+
+// namesOf reads what a capture says of its flows and machines.
+func namesOf(in *pcapng.Reader) Names {
+	n := Names{map[uint32]string{}, map[wire.LID]string{}}
+	for _, c := range in.Comments {
 		text, ok := strings.CutPrefix(c, "flow ")
 		number, name, found := strings.Cut(text, " ")
-		if n, err := strconv.ParseUint(number, 10, 24); ok && found && err == nil {
-			flows[uint32(n)] = name
+		if qp, err := strconv.ParseUint(number, 10, 24); ok && found && err == nil {
+			n.flows[uint32(qp)] = name
 		}
 	}
-	return flows
+	for _, name := range in.Names {
+		if lid, ok := wire.MAC(name.MAC).LID(); ok {
+			n.machines[lid] = name.Text
+		}
+	}
+	return n
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // Append appends p as a line without an end: when, where, what happened, and the
-// frame with the words of the event log. The flows have names by their queue pair.
-func (p *Packet) Append(b []byte, flows map[uint32]string) []byte {
+// frame with the words of the event log. Flows and machines that have names are called
+// by them.
+func (p *Packet) Append(b []byte, names Names) []byte {
 	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
 	where, what := p.Port, "seen"
 	switch {
@@ -31,7 +32,7 @@ func (p *Packet) Append(b []byte, flows map[uint32]string) []byte {
 	b = fmt.Appendf(b, "%-16s  %-6s  ", where, what)
 	switch {
 	case p.Frame.Kind != 0:
-		b = appendFrame(b, &p.Frame, flows)
+		b = appendFrame(b, &p.Frame, names)
 		b = fmt.Appendf(b, " bytes=%d", p.Size)
 	case p.Headers != nil:
 		b = p.appendHeaders(b)
@@ -67,17 +68,24 @@ func seconds(ns int64) string {
 }
 
 // appendFrame appends a frame in words.
-func appendFrame(b []byte, f *wire.Frame, flows map[uint32]string) []byte {
+func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 	b = append(b, f.Kind.String()...)
 	number := func(key string, n int64) {
 		b = append(append(append(b, ' '), key...), '=')
 		b = strconv.AppendInt(b, n, 10)
 	}
 	flow := func() {
-		if name, ok := flows[f.QP]; ok {
+		if name, ok := names.flows[f.QP]; ok {
 			b = append(append(b, " flow="...), name...)
 		} else {
 			number("qp", int64(f.QP))
+		}
+	}
+	machine := func(key string, l wire.LID) {
+		if name, ok := names.machines[l]; ok {
+			b = append(append(append(append(b, ' '), key...), '='), name...)
+		} else {
+			number(key, int64(l))
 		}
 	}
 	switch f.Kind {
@@ -85,8 +93,8 @@ func appendFrame(b []byte, f *wire.Frame, flows map[uint32]string) []byte {
 		flow()
 		number("psn", int64(f.PSN))
 		number("lane", int64(f.Lane))
-		number("src", int64(f.Src))
-		number("dst", int64(f.Dst))
+		machine("src", f.Src)
+		machine("dst", f.Dst)
 		if f.Tagged {
 			number("cn-tag", int64(wire.CNTag(f.QP)))
 		}

@@ -41,7 +41,7 @@ func TestRunsAreProvedRight(t *testing.T) {
 					t.Fatal(err)
 				}
 				out.Reset()
-				sum, err := dump.Dump(&out, &b, dump.Options{Check: true, Quiet: true})
+				sum, err := dump.Dump(&out, dump.Options{Check: true, Quiet: true}, &b)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -97,7 +97,7 @@ events:
 			if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
 				t.Fatal(err)
 			}
-			sum, err := dump.Dump(&out, &b, dump.Options{Check: true})
+			sum, err := dump.Dump(&out, dump.Options{Check: true}, &b)
 			if err != nil {
 				t.Fatal(err)
 			}

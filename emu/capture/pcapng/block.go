@@ -7,6 +7,7 @@ const (
 	sectionBlock    = 0x0A0D0D0A
 	interfaceBlock  = 1
 	simpleBlock     = 3
+	namesBlock      = 4
 	statisticsBlock = 5
 	packetBlock     = 6
 )
@@ -191,6 +192,32 @@ func AppendStatistics(b []byte, s Statistics) []byte {
 	b = appendText(b, comment, s.Comment)
 	b = binary.LittleEndian.AppendUint64(appendOption(b, statisticsReceived, 8), s.Received)
 	b = binary.LittleEndian.AppendUint64(appendOption(b, statisticsDropped, 8), s.Dropped)
+	return finish(b, start)
+}
+
+// A Name is what an address of Ethernet is called.
+type Name struct {
+	MAC  uint64 // its 48 bits in the order of transmission, from the highest
+	Text string
+}
+
+// nameOfMAC is the type of a record that names an address of 48 bits (nrb_record_eui48).
+// Wireshark 4.0 skips it.
+const nameOfMAC = 3
+
+const macSize = 6
+
+// AppendNames appends a name resolution block.
+func AppendNames(b []byte, names []Name) []byte {
+	b, start := begin(b, namesBlock)
+	for _, n := range names {
+		text := n.Text[:min(len(n.Text), maxText-macSize-1)]
+		size := macSize + len(text) + 1
+		b = binary.BigEndian.AppendUint16(appendOption(b, nameOfMAC, uint16(size)), uint16(n.MAC>>32))
+		b = append(binary.BigEndian.AppendUint32(b, uint32(n.MAC)), text...)
+		b = pad(append(b, 0), size)
+	}
+	b = append(b, 0, 0, 0, 0) // the end of the records
 	return finish(b, start)
 }
 

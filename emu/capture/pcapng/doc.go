@@ -14,6 +14,6 @@
 // # Limitations
 //
 // Time stamps are written in nanoseconds. Blocks with packets in other forms than
-// the enhanced and the simple one, and the secrets and names that a capture may
-// carry, are skipped.
+// the enhanced and the simple one, and the secrets that a capture may
+// carry, are skipped; of names those of addresses of Ethernet are read.
 package pcapng

@@ -24,12 +24,14 @@ var (
 		{Interface: 1, Time: 5_000_000_001, Length: 1500, Data: []byte("0123456789abcdef"), Direction: pcapng.Outbound, FCS: 4, Comments: [][]byte{[]byte("first"), []byte("second one")}},
 		{Interface: 1, Time: 1 << 40, Length: 0, Data: []byte{}},
 	}
+	names   = []pcapng.Name{{MAC: 0x020000000001, Text: "A1"}, {MAC: 0x02000000BFFF, Text: "sender-12"}}
 	figures = []pcapng.Statistics{{Interface: 1, Time: 1 << 40, Received: 4, Dropped: 2, Comment: "Verdict: exact"}}
 )
 
 // sample returns the bytes of a capture.
 func sample() []byte {
 	b, _ := pcapng.AppendSection(nil, section)
+	b = pcapng.AppendNames(b, names)
 	for _, i := range ports {
 		b = pcapng.AppendInterface(b, i)
 	}
@@ -71,7 +73,7 @@ func TestReaderReadsWhatIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, diff := range []string{
-		cmp.Diff([]string{"what it is", "flow 2 all", "flow 3 none"}, r.Comments), cmp.Diff(ports, r.Interfaces), cmp.Diff(packets, got), cmp.Diff(figures, r.Statistics),
+		cmp.Diff([]string{"what it is", "flow 2 all", "flow 3 none"}, r.Comments), cmp.Diff(ports, r.Interfaces), cmp.Diff(packets, got), cmp.Diff(figures, r.Statistics), cmp.Diff(names, r.Names),
 	} {
 		if diff != "" {
 			t.Error(diff)

@@ -2,6 +2,7 @@ package pcapng
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Reader struct {
 	Comments   []string // of the section
 	Interfaces []Interface
 	Statistics []Statistics
+	Names      []Name
 
 	in     *bufio.Reader
 	order  binary.ByteOrder
@@ -195,6 +197,8 @@ func (r *Reader) next() (*Packet, error) {
 		return r.simple(body)
 	case statisticsBlock:
 		return nil, r.addStatistics(body)
+	case namesBlock:
+		return nil, r.addNames(body)
 	default:
 		return nil, nil
 	}
@@ -208,7 +212,7 @@ func (r *Reader) section(b []byte) error {
 		return r.fail("version %d of pcapng", major)
 	}
 	r.Section++
-	r.Comments, r.Interfaces, r.Statistics, r.units = nil, nil, nil, nil
+	r.Comments, r.Interfaces, r.Statistics, r.Names, r.units = nil, nil, nil, nil, nil
 	return r.options(b[16:], func(code uint16, v []byte) {
 		if code == comment {
 			r.Comments = append(r.Comments, string(v))
@@ -347,6 +351,20 @@ func (r *Reader) addStatistics(b []byte) error {
 		r.Statistics = append(r.Statistics, s)
 	}
 	return err
+}
+
+// maxNames is how many names a section may have for a Reader.
+const maxNames = 1 << 16
+
+func (r *Reader) addNames(b []byte) error {
+	return r.options(b, func(kind uint16, v []byte) {
+		if kind != nameOfMAC || len(v) <= macSize || len(r.Names) >= maxNames {
+			return
+		}
+		text, _, _ := bytes.Cut(v[macSize:], []byte{0})
+		mac := uint64(binary.BigEndian.Uint16(v))<<32 | uint64(binary.BigEndian.Uint32(v[2:]))
+		r.Names = append(r.Names, Name{mac, string(text)})
+	})
 }
 
 // options reads the options at the end of a block.
