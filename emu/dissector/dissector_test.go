@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fabemu/emu/capture"
 	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/dissector"
@@ -294,6 +296,48 @@ func TestFiltersInDocs(t *testing.T) {
 		if found[i] == 0 && !strings.Contains(f, "crc") { // those are not verified in vain: see TestChecksums
 			t.Errorf("%s finds nothing", f)
 		}
+	}
+}
+
+// The columns of the profile: port, names of machines for LIDs and for MACs, credit as the
+// port says it, and what a frame is of which only the headers were captured. Wireshark
+// without the add-on reads the file too.
+func TestColumns(t *testing.T) {
+	u := newUser(t)
+	var b bytes.Buffer
+	c := capture.New(&b, capture.Options{Ports: ports, Snap: 128, Machines: map[wire.LID]string{3: "left-1", 5: "B"}})
+	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
+	for i, n := range []port.Note{{Credit: 33}, {Credit: -1}} {
+		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, unit.Time(i+1)*1e9, 0, 0)
+	}
+	c.Sent(2, &port.Transmission{Port: 1, Frame: ethernet[0], Start: 3e9, Note: port.Note{Credit: -1}}, 3e9, 0, 0)
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	path := save(t, b.Bytes())
+	var got []string
+	for line := range strings.Lines(u.tshark("-r", path)) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"1 0.000000000 A:0 <- B IB flow control 64 Flow control, init, VL 0: FCTBS 0, FCCL 66",
+		"2 0.001000000 A:0 <- B left-1 B InfiniBand 2074 33 RC SEND Only QP=0x000012 PSN 7 (128 of 2074 bytes)",
+		"3 0.002000000 A:0 <- B left-1 B InfiniBand 2074 0 RC SEND Only QP=0x000012 PSN 8 (128 of 2074 bytes)",
+		"4 0.003000000 A:1 <- C left-1 B fabemu data 122 Data, flow 18, PSN 7, 100 bytes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i, n := range u.counts(path, []string{`fabemu_say.from == "left-1" && fabemu_say.to == "B"`, "fabemu_say.credit < 34", "_ws.malformed"}) {
+		if n != []int{3, 2, 0}[i] {
+			t.Errorf("filter %d finds %d", i, n)
+		}
+	}
+	stock := exec.Command("tshark", "-r", path, "-T", "fields", "-e", "frame.number")
+	stock.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	if out, err := stock.Output(); err != nil || string(out) != "1\n2\n3\n4\n" {
+		t.Errorf("without the add-on: %v\n%s", err, out)
 	}
 }
 

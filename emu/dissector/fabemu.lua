@@ -9,8 +9,9 @@
 --               some of them for packets
 --   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
---   fabemu_say  FECN and BECN, checksums (a preference), and what follows from the
---               order of frames: marks, stalls for want of credit, gaps
+--   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
+--               what follows from the order of frames: marks, credit and stalls for
+--               want of it, gaps
 --
 -- "fabemu dissector install" puts it where Wireshark finds it.
 
@@ -82,12 +83,14 @@ local m = {
 cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu }
 
 local s = {
+  from = ProtoField.string("fabemu_say.from", "From", base.ASCII, "The machine whose LID or MAC the source is"),
+  to = ProtoField.string("fabemu_say.to", "To", base.ASCII, "The machine whose LID or MAC the destination is"),
   fecn = ProtoField.bool("fabemu_say.fecn", "FECN"),
   becn = ProtoField.bool("fabemu_say.becn", "BECN"),
-  left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As far as this capture shows it"),
+  left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As the port says, or as far as this capture shows it"),
   crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
 }
-say.fields = { s.fecn, s.becn, s.left, s.crc }
+say.fields = { s.from, s.to, s.fecn, s.becn, s.left, s.crc }
 local x = {
   mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
   stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
@@ -160,10 +163,10 @@ end
 -- What follows from the order of frames. It is found out the first time that a
 -- frame is seen, and kept by its number.
 
-local found, sequences, lanes, trailers
+local found, sequences, lanes, trailers, machines
 
 local function forget()
-  found, sequences, lanes, trailers = {}, {}, {}, {}
+  found, sequences, lanes, trailers, machines = {}, {}, {}, {}, {}
 end
 forget()
 say.init = forget
@@ -193,14 +196,18 @@ local function lane(key, vl)
   return l
 end
 
--- spend notes what credit is left at a port behind a packet of n bytes.
-local function spend(pinfo, key, vl, n)
+-- spend notes what credit is left at a port behind a packet of n bytes: what the port
+-- says itself, or else what follows from the packets before.
+local function spend(pinfo, key, vl, n, said)
   if pinfo.visited then return end
   local l = lane(key, vl)
-  if not l.sent or not l.limit then return end
   local blocks = math.floor((n + 63) / 64)
-  l.sent = (l.sent + blocks) % 4096
-  local left = (l.limit - l.sent) % 4096
+  local left = said
+  if l.sent and l.limit then
+    l.sent = (l.sent + blocks) % 4096
+    left = said or (l.limit - l.sent) % 4096
+  end
+  if not left then return end
   if left > 2048 then left = 0 end
   note(pinfo).left = left
   if left < blocks then note(pinfo).stall = string.format("%d blocks are left, this frame took %d", left, blocks) end
@@ -382,6 +389,43 @@ local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniban
 local packet = Field.new("infiniband")
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
+local comment = Field.new("frame.comment")
+local slid, dlid = Field.new("infiniband.lrh.slid"), Field.new("infiniband.lrh.dlid")
+local eth_src, eth_dst = Field.new("eth.src"), Field.new("eth.dst")
+
+-- read_comments takes in the names of machines, with which the first record of a capture
+-- comes, and returns what credit a record says to be left.
+local function read_comments(pinfo)
+  local credit
+  for _, c in ipairs({ comment() }) do
+    local text = tostring(c.value)
+    credit = tonumber(text:match("credit (%d+) blocks")) or credit
+    if not pinfo.visited and text:sub(1, 9) == "machines " then
+      for number, name in text:sub(10):gmatch("(%d+) ([^,]+)") do machines[tonumber(number)] = name end
+    end
+  end
+  return credit
+end
+
+-- lid_of returns the LID that an address of Ethernet holds, which is a machine's.
+local function lid_of(address)
+  if not address then return nil end
+  local last = address.range:bytes():tohex():lower():match("^02000000(%x%x%x%x)$")
+  return last and tonumber(last, 16)
+end
+
+-- add_machines shows between which machines a frame goes.
+local function add_machines(tree)
+  local from, to = slid(), dlid()
+  if from then
+    from, to = from.value, to.value
+  else
+    local sources, destinations = { eth_src() }, { eth_dst() } -- the last is the frame's own
+    from, to = lid_of(sources[#sources]), lid_of(destinations[#destinations])
+  end
+  if machines[from] then tree:add(s.from, machines[from]):set_generated() end
+  if machines[to] then tree:add(s.to, machines[to]):set_generated() end
+end
 
 function say.dissector(tvb, pinfo, tree)
   local port = trailers[pinfo.number]
@@ -389,17 +433,27 @@ function say.dissector(tvb, pinfo, tree)
     port = add_trailer(tvb, pinfo, tree)
   end
   local header, marked = bth(), false
+  local said = read_comments(pinfo)
   local key, out
   if port then key, out = port.run .. ":" .. port.number, true else key, out = here() end
   local sub
-  if header then
+  if next(machines) then
     sub = tree:add(say):set_generated()
+    add_machines(sub)
+  end
+  if header then
+    sub = sub or tree:add(say):set_generated()
     local v = header.range(4, 1):uint()
     marked = band(v, 0x80) ~= 0
     sub:add(s.fecn, header.range(4, 1), marked)
     sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
+    if pinfo.caplen < pinfo.len then -- Wireshark calls it malformed, because its padding is not there
+      pinfo.cols.info:clear_fence()
+      local name = tostring(opcode().display):gsub(".*%((.+)%) %- (.+) %(%d+%)$", "%1 %2")
+      pinfo.cols.info = string.format("%s QP=0x%06x PSN %d (%d of %d bytes)", name, qp().value, psn().value, pinfo.caplen, pinfo.len)
+    end
     if lrh() and key then
-      if out then spend(pinfo, key, vl().value, words().value * 4 + 2) end
+      if out then spend(pinfo, key, vl().value, words().value * 4 + 2, said) end
       if not port then follow(pinfo, string.format("%s/%s/%s/%s", key, tostring(out), tostring(qp()), tostring(opcode())), psn().value, 16777216, "PSN", true) end
     end
     if say.prefs.crc and lrh() then
