@@ -322,10 +322,10 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
-	controller, err := b.controller(f, line)
+	limiter, controller, err := b.pacing(f, line)
 	return node.Flow{
 		Family: f.Family, Lane: f.Priority, Tagged: f.Control.QCN.CNTag, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
-		Start: f.Start, Stop: f.Stop, Limiter: b.limiter(f, line), Controller: controller,
+		Start: f.Start, Stop: f.Stop, Limiter: limiter, Controller: controller,
 	}, err
 }
 

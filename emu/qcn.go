@@ -47,8 +47,9 @@ func (b *builder) share(shared **node.Shared, f *topo.Flow, flow *node.Flow, lin
 		if err != nil {
 			return err
 		}
-		*shared = node.NewShared(q, b.limiter(f, line))
+		limiter, _ := b.limiter(f, line)
+		*shared = node.NewShared(q, limiter)
 	}
-	(*shared).Join(flow, b.limiter(f, line), line)
+	(*shared).Join(flow, flow.Limiter, line)
 	return nil
 }

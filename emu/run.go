@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
+	"fabemu/node"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -116,6 +117,11 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return nil, &Mistake{err}
+	}
+	for _, m := range machines.Machines {
+		if e, ok := m.(*node.Endpoint); ok {
+			e.Limits(r.collector.Limit)
+		}
 	}
 	if r.tap != nil {
 		machines.Tap = r.tap

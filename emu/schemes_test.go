@@ -3,10 +3,12 @@ package emu
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -73,5 +75,71 @@ func TestSchemes(t *testing.T) {
 	var mistake *Mistake
 	if err := (Options{Placement: InProcesses, Schemes: halved}).Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "schemes of the calling program") {
 		t.Errorf("in processes: %v", err)
+	}
+}
+
+// opaque is a limiter that does not tell its rate.
+type opaque struct{ node.RateLimiter }
+
+// A flow's rate-limit is the rate of its limiter, with a law too the highest; a limiter of
+// the calling program keeps the rate that it was made with, unless the scenario says one or
+// a reaction point does. The limit in results is what the limiter lets through.
+func TestRateLimits(t *testing.T) {
+	const text = `
+name: limits
+model: {duration: 10ms}
+defaults: {link: {rate: 10Gb/s, buffer: 64 packets}, flow: {window: 32}}
+endpoints: [A, B]
+links: [A - B]
+flows: [{name: f, from: A, to: B}]
+expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0, high: 1e9}]
+`
+	const gigabit = 125e6 // bytes per second
+	own := func(l func() node.RateLimiter) Schemes {
+		return Schemes{Limiter: func(*topo.Flow, unit.Rate) node.RateLimiter { return l() }}
+	}
+	bucket := own(func() node.RateLimiter { return node.NewTokenBucket(1e9, 4500) })
+	for _, tc := range []struct {
+		name    string
+		sets    []string
+		schemes Schemes
+		rate    float64
+		limit   float64 // 0: not known
+	}{
+		{"the line's", nil, Schemes{}, 10 * gigabit, 10 * gigabit},
+		{"ipd", []string{"flows.f.rate-limit=1Gb/s"}, Schemes{}, gigabit, gigabit},
+		{"token bucket", []string{"flows.f.limiter.kind=token-bucket", "flows.f.limiter.rate=1Gb/s", "flows.f.limiter.depth=4500B"}, Schemes{}, gigabit, gigabit},
+		{"under a law", []string{"flows.f.rate-limit=1Gb/s", "flows.f.control.law=lipd"}, Schemes{}, gigabit, gigabit},
+		{"above the line's", []string{"flows.f.rate-limit=20Gb/s"}, Schemes{}, 10 * gigabit, 10 * gigabit},
+		{"the caller's", nil, bucket, gigabit, gigabit},
+		{"the caller's, which does not tell", nil, own(func() node.RateLimiter { return opaque{node.NewTokenBucket(1e9, 4500)} }), gigabit, 0},
+		{"the caller's, and a rate in the scenario", []string{"flows.f.rate-limit=2Gb/s"}, bucket, 2 * gigabit, 2 * gigabit},
+		{"the caller's, and a law", []string{"flows.f.control.law=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
+	} {
+		var sets []scenario.Set
+		for _, s := range tc.sets {
+			set, err := scenario.ParseSet(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sets = append(sets, set)
+		}
+		s, err := scenario.Load("limits.yaml", []byte(text), sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true, Schemes: tc.schemes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.Flows[0]
+		if math.Abs(float64(f.Rate)/tc.rate-1) > 0.01 {
+			t.Errorf("%s: %.0f bytes a second, want %.0f", tc.name, f.Rate, tc.rate)
+		}
+		for what, got := range map[string]float64{"limit": float64(f.Limit), "metric limit": float64(r.Checks[0].Value)} {
+			if got != tc.limit && (tc.limit > 0 || !math.IsNaN(got)) {
+				t.Errorf("%s: %s %v, want %v", tc.name, what, got, tc.limit)
+			}
+		}
 	}
 }

@@ -390,6 +390,14 @@ func (e *Endpoint) Deadline() unit.Time {
 	return e.agenda.Next()
 }
 
+// Limits tells the limit of each flow that begins here: what its limiter lets through now,
+// 0 where nobody knows.
+func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
+	for i := range e.sources {
+		tell(e.sources[i].QP, e.sources[i].limit())
+	}
+}
+
 // Expects returns when something will happen to the endpoint by itself, for who asks
 // whether anything still can (drive.Expecter): a flow has something to do, or the
 // adapter has taken a frame out. A flow that could not send what it has does not count:

@@ -134,6 +134,14 @@ func (c *Collector) Record(e *trace.Event) {
 	c.count(e)
 }
 
+// Limit says what the limiter of a flow lets through in the beginning, before the first
+// event.
+func (c *Collector) Limit(qp uint32, r unit.Rate) {
+	if at, ok := c.flow(&trace.Event{Flow: qp}); ok {
+		c.now[at+flowLimit], c.row(0)[at+flowLimit] = int64(r), int64(r)
+	}
+}
+
 // count adds e to the counters.
 func (c *Collector) count(e *trace.Event) {
 	switch e.Kind {

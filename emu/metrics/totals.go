@@ -68,7 +68,7 @@ type FlowTotals struct {
 	Marked     int64      // of Frames, those that came marked
 	Acks       int64      // taken in by the source
 	MarkedAcks int64      // of Acks, those that carried the mark back
-	Limit      unit.Rate  // the source's rate after the last ACK; 0 when none came
+	Limit      unit.Rate  // what the limiter lets through at the end; 0 when it does not say
 	Stalled    Stalls     // of the source
 	Active     []Interval // when the source had something to send
 }

@@ -203,7 +203,7 @@ type Flow struct {
 	Frames     int64      `json:"frames"`
 	Marked     int64      `json:"marked"` // of the frames
 	Rate       Number     `json:"rate"`   // over the time in which it was active
-	Limit      Number     `json:"limit"`  // its rate limiter's at the end, bytes per second
+	Limit      Number     `json:"limit"`  // what its rate limiter lets through at the end, bytes per second
 	Acks       int64      `json:"acks"`
 	MarkedAcks int64      `json:"marked_acks"`
 	Stalled    []Stall    `json:"stalled"`
@@ -408,7 +408,7 @@ func flowsOf(c *metrics.Collector) []Flow {
 			active += a.To.Sub(a.From)
 		}
 		out.Rate = Number(float64(t.Bytes) / active.Seconds())
-		if t.Acks > 0 {
+		if t.Limit > 0 {
 			out.Limit = Number(t.Limit.BytesPerSecond())
 		}
 		flows = append(flows, out)

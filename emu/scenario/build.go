@@ -183,6 +183,9 @@ func newFlow(name string, v view) Flow {
 		f.Size = get[unit.Size](v, "size")
 		f.Count = int(get[int64](v, "count"))
 	}
+	if limit := get[unit.Rate](v, "rate-limit"); limit != Unlimited {
+		f.RateLimit = limit
+	}
 	if f.Limiter == "token-bucket" {
 		f.Depth = get[unit.Size](v, "depth")
 	}

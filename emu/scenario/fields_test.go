@@ -36,7 +36,7 @@ var keyOf = map[string]string{
 	"Flows.Control.Law": "flows[].control.law", "Flows.Control.RmaxOverRmin": "flows[].control.rmax-over-rmin", "Flows.Control.Factor": "flows[].control.factor",
 	"Flows.Priority": "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
 	"Flows.Timeout": "flows[].timeout", "Events.Switch": "events[].switch", "Events.Restart": "events[].restart",
-	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth",
+	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth", "Flows.RateLimit": "flows[].rate-limit",
 	"Routes.At": "routes[].at", "Routes.To": "routes[].to", "Routes.Over": "routes[].over",
 	"Events.Endpoint": "events[].endpoint", "Events.State": "events[].state", "Events.Service": "events[].service", "Events.PauseStorm": "events[].pause-storm",
 	"Events.At": "events[].at", "Events.Link": "events[].link", "Events.Rate": "events[].rate",

@@ -190,10 +190,7 @@ func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
 // does not have.
 func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	f.Rate = o.rate
-	var line unit.Rate
-	for _, i := range r.machines[f.From].links {
-		line = r.s.Links[i].Rate
-	}
+	line := r.line(f)
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
@@ -224,8 +221,26 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && f.Control.Law != "qcn" && law != nil {
 		r.add(law.at, law.path, "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", f.Control.Law)
 	}
+	if _, n := v.at("rate-limit"); f.RateLimit > 0 && n != nil {
+		switch q := f.Control.QCN; {
+		case f.Control.Law == "qcn" && q.Shared:
+			r.add(n.at, n.path, "flow %s shares a limiter (control.shared) and cannot have a rate-limit of its own: leave one of them out", f.Name)
+		case f.Control.Law == "qcn" && q.MinRate > f.RateLimit:
+			r.add(n.at, n.path, "the rate-limit of flow %s, %v, is below its lowest rate (control.min-rate), %v", f.Name, f.RateLimit, q.MinRate)
+		case f.Control.Law != "fixed" && f.Control.Law != "qcn" && int64(f.RateLimit) < f.Control.RmaxOverRmin:
+			r.add(n.at, n.path, "the rate-limit of flow %s, %v, over rmax-over-rmin, %d, is less than 1b/s", f.Name, f.RateLimit, f.Control.RmaxOverRmin)
+		}
+	}
 	f.Jitter = r.jitter(*f, v, line)
 	r.checkTraffic(f, v, of, line)
+}
+
+// line returns the rate of the link of a flow's sender.
+func (r *resolver) line(f *Flow) (line unit.Rate) {
+	for _, i := range r.machines[f.From].links {
+		line = r.s.Links[i].Rate
+	}
+	return line
 }
 
 // checkTraffic refuses traffic that its line, or its packets, cannot make.

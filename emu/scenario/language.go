@@ -40,6 +40,22 @@ type shape struct {
 	short   string   // list: an item may be a single value, which is then this field of it
 	least   int      // list: how many items there must be
 	length  int      // list: how many items there must be, no more and no less; 0 for any number
+	parts   []part   // value: a mapping may stand here instead, with these keys
+}
+
+// part is a key of a mapping that stands for several fields of the object around it.
+type part struct{ key, field string }
+
+// orMapping lets a mapping stand in place of a value: pairs of its keys and of the fields
+// that they are.
+func (sh *shape) orMapping(pairs ...string) *shape {
+	var keys []string
+	for i := 0; i < len(pairs); i += 2 {
+		sh.parts = append(sh.parts, part{pairs[i], pairs[i+1]})
+		keys = append(keys, pairs[i])
+	}
+	sh.what += ", or a mapping with " + someOf(keys)
+	return sh
 }
 
 // span is the bounds of a value, as one would write them; empty where there is
@@ -308,8 +324,10 @@ func flowFields() []field {
 			doc: "Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window."},
 		{name: "timeout", shape: timeout(), def: "never", also: []string{"retransmit", "rto"},
 			doc: "After so long without an ACK the oldest packet that awaits one is sent again, and all behind it; what comes out of turn is not taken. For fabrics that lose packets: a link goes down, a switch is restarted. On InfiniBand only."},
-		{name: "limiter", shape: word("ipd", "token-bucket"), def: "ipd",
-			doc: "The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth."},
+		{name: "limiter", shape: word("ipd", "token-bucket").orMapping("kind", "limiter", "rate", "rate-limit", "depth", "depth"), def: "ipd",
+			doc: "The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} says limiter, rate-limit and depth at once."},
+		{name: "rate-limit", shape: unlimitedRate(), def: "unlimited", also: []string{"limit", "max-rate", "maximum-rate"},
+			doc: "The highest rate of the rate limiter, on the line: with law: fixed its rate; under another law the one at which the flow starts and to which it recovers. unlimited is that of the sender's link."},
 		{name: "depth", shape: size(1), def: "16KB", also: []string{"bucket"},
 			doc: "token-bucket: what may leave at once after a silence, on the line; it holds a packet at the least."},
 		{name: "control", shape: object(append([]field{
@@ -379,7 +397,7 @@ type Field struct {
 	Short    string   // FormList: an item may be a single value, which is then this field of it
 	Least    int      // FormList: how many items there are at the least
 	Most     int      // FormList: how many items there are at the most; 0 for any number
-	Fields   []Field  // FormObject: its keys. FormMap, FormList: one, what each item is
+	Fields   []Field  // FormObject: its keys. FormMap, FormList: one, what each item is. FormWord: the keys of a mapping that may stand in its place, if any
 }
 
 // Language returns the scenario language, from the table that Load follows.
@@ -419,7 +437,13 @@ func export(path string, f field) Field {
 		out.Fields = []Field{export(path+"[]", field{name: "[]", shape: sh.item})}
 	case FormObject:
 		for _, sub := range sh.fields {
-			out.Fields = append(out.Fields, export(join(path, sub.name), sub))
+			x := export(join(path, sub.name), sub)
+			for _, p := range sub.shape.parts {
+				same := *sh.field(p.field)
+				same.name = p.key
+				x.Fields = append(x.Fields, export(join(x.Path, p.key), same))
+			}
+			out.Fields = append(out.Fields, x)
 		}
 	}
 	return out

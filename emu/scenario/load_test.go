@@ -520,3 +520,46 @@ func FuzzLoad(f *testing.F) {
 		roundTrip(t, s)
 	})
 }
+
+// The forms of a limiter mean the same, in a file and by --set, and are printed so that
+// they read back.
+func TestLimiterForms(t *testing.T) {
+	const file = `
+name: forms
+model: {duration: 10ms}
+defaults: {flow: {limiter: {rate: 2Gb/s}}}
+endpoints: [A, B]
+links: [{between: A - B, rate: 10Gb/s}]
+flows: [{name: f, from: A, to: B%s}]
+`
+	want := scenario.Flow{Limiter: "token-bucket", RateLimit: 1e9, Depth: 3000}
+	for _, tc := range []struct {
+		keys string
+		sets []string
+		want scenario.Flow
+	}{
+		{"", nil, scenario.Flow{Limiter: "ipd", RateLimit: 2e9}},
+		{", rate-limit: unlimited", nil, scenario.Flow{Limiter: "ipd"}},
+		{", limiter: {}", nil, scenario.Flow{Limiter: "ipd", RateLimit: 2e9}},
+		{", limiter: {kind: token-bucket, rate: 1Gb/s, depth: 3KB}", nil, want},
+		{", limiter: token-bucket, rate-limit: 1Gb/s, depth: 3KB", nil, want},
+		{", limiter: {kind: token-bucket, rate: 5Gb/s, depth: 3KB}", []string{"flows.f.limiter.rate=1Gb/s"}, want},
+		{", limiter: {kind: token-bucket, depth: 3KB}", []string{"flows.f.rate-limit=1Gb/s"}, want},
+		{", limiter: token-bucket", []string{"defaults.flow.limiter.rate=1Gb/s", "flows.f.limiter.depth=3KB"}, want},
+		{", limiter: {rate: 1Gb/s}", []string{"flows.f.limiter=token-bucket", "flows.f.limiter.depth=3KB"}, want},
+		{", limiter: {rate: 1Gb/s}", []string{"flows.f.limiter.kind=token-bucket", "flows.f.depth=3KB"}, want},
+	} {
+		s := load(t, fmt.Sprintf(file, tc.keys), tc.sets...)
+		f := s.Flows[0]
+		if got := (scenario.Flow{Limiter: f.Limiter, RateLimit: f.RateLimit, Depth: f.Depth}); got != tc.want {
+			t.Errorf("%s %v: %+v, want %+v", tc.keys, tc.sets, got, tc.want)
+		}
+		text, err := s.Resolved() // which reads it back
+		if err != nil {
+			t.Error(err)
+		}
+		if given := strings.Contains(string(text), "rate-limit: "); given != (tc.want.RateLimit > 0) {
+			t.Errorf("%s: printed as\n%s", tc.keys, text)
+		}
+	}
+}

@@ -221,8 +221,8 @@ func (p *printer) flow(f Flow) {
 	if f.Window != 0 {
 		window = strconv.Itoa(f.Window)
 	}
-	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s control: {law: %s, %s}}",
-		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f),
+	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s%s control: {law: %s, %s}}",
+		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f), rateLimitOf(f),
 		f.Control.Law, controlOf(f.Control))
 }
 
@@ -272,6 +272,14 @@ func depthOf(f Flow) string {
 		return ""
 	}
 	return fmt.Sprintf(" depth: %v,", f.Depth)
+}
+
+// rateLimitOf prints the highest rate of a flow, if there is one.
+func rateLimitOf(f Flow) string {
+	if f.RateLimit == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" rate-limit: %v,", f.RateLimit)
 }
 
 func (p *printer) event(e Event) {

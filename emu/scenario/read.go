@@ -60,6 +60,7 @@ func (r *reports) readObject(n *node, sh *shape) {
 	if !n.want(r, mapping, sh) {
 		return
 	}
+	r.unfold(n, sh)
 	for _, e := range n.entries {
 		f := sh.field(e.key.text)
 		if f == nil {
@@ -69,6 +70,47 @@ func (r *reports) readObject(n *node, sh *shape) {
 		r.read(e.value, f.shape)
 	}
 	r.missing(n, sh)
+}
+
+// unfold puts the fields that a mapping stands for in its place, where a mapping may
+// stand for several.
+func (r *reports) unfold(n *node, sh *shape) {
+	for _, f := range sh.fields {
+		whole := n.get(f.name)
+		if f.shape.parts == nil || whole == nil || whole.kind != mapping {
+			continue
+		}
+		n.remove(f.name)
+		for _, e := range whole.entries {
+			field := f.shape.part(e.key.text)
+			switch {
+			case field == "":
+				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s", e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, f.shape.keys())), someOf(f.shape.keys()))
+			case n.get(field) != nil:
+				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough", field, f.name, e.key.text)
+			default:
+				n.put(field, e.value)
+			}
+		}
+	}
+}
+
+// part returns the field that a key of a mapping in place of a value is, or nothing.
+func (sh *shape) part(key string) string {
+	for _, p := range sh.parts {
+		if p.key == key {
+			return p.field
+		}
+	}
+	return ""
+}
+
+// keys returns the keys of a mapping in place of a value.
+func (sh *shape) keys() (keys []string) {
+	for _, p := range sh.parts {
+		keys = append(keys, p.key)
+	}
+	return keys
 }
 
 // missing reports the required fields that an object does not have.

@@ -157,6 +157,8 @@ type Flow struct {
 	Limiter  string        // "ipd" or "token-bucket"
 	Depth    unit.Size     // token-bucket: on the line
 	Control  Control
+
+	RateLimit unit.Rate // the highest rate of the limiter; 0: that of the sender's link
 }
 
 // Control is the law by which a source changes its rate.

@@ -54,8 +54,13 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 	for {
 		switch sh.form {
 		case FormObject:
+			r.unfold(n, sh)
 			name, more, _ := strings.Cut(rest, ".")
 			f := sh.field(name)
+			if f != nil && more != "" && f.shape.part(more) != "" {
+				name, more = f.shape.part(more), ""
+				f = sh.field(name)
+			}
 			if f == nil {
 				r.add(at, s.Path, "%s has no field %q%s: it has %s", wholePath(done), name, sh.suggest(name), sh.names(name))
 				return

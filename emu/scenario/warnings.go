@@ -108,6 +108,7 @@ func (r *resolver) lintIgnored() {
 			u.look(v, name, "traffic", f.Traffic == "transfers", "traffic: transfers")
 		}
 		u.look(v, "depth", "limiter", f.Limiter == "token-bucket", "limiter: token-bucket")
+		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(&f), "a rate below that of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}
 	for _, n := range u.order {

@@ -93,6 +93,12 @@ func of(f scenario.Field) *schema {
 		s.Type = []string{"string", "number", "boolean"} // "description: 42" is a text
 	case scenario.FormWord:
 		s.Type, s.Enum = "string", f.Words
+		if len(f.Fields) > 0 {
+			mapping := of(scenario.Field{Form: scenario.FormObject, Fields: f.Fields})
+			mapping.Type = "object"
+			s.AnyOf = []*schema{{Type: s.Type, Enum: s.Enum}, mapping}
+			s.Type, s.Enum = nil, nil
+		}
 	case scenario.FormFlag:
 		s.Type = "boolean"
 	case scenario.FormWhole, scenario.FormDecimal:

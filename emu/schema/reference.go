@@ -78,7 +78,11 @@ func written(f scenario.Field) string {
 		}
 		return "a mapping, see below"
 	case scenario.FormWord, scenario.FormFlag:
-		return "`" + strings.Join(f.Words, "`, `") + "`"
+		words := "`" + strings.Join(f.Words, "`, `") + "`"
+		if len(f.Fields) > 0 {
+			words += f.Wanted[strings.Index(f.Wanted, ", or a mapping"):]
+		}
+		return words
 	}
 	text := f.Wanted
 	if f.Form == scenario.FormMap || f.Form == scenario.FormList {
