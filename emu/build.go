@@ -28,7 +28,10 @@ type builder struct {
 	length   unit.Size // and its length on the line
 	datagram unit.Size // and with its trailer in a datagram
 	events   *trace.Batch
-	out      port.Outbox // of all machines: their driver empties it after each call
+	begin    [][]int        // by machine, the flows that begin there
+	end      [][]int        // and those that end there
+	reroutes []drive.Change // of routes
+	out      port.Outbox    // of all machines: their driver empties it after each call
 }
 
 // measure finds the largest data frame.
@@ -54,6 +57,11 @@ func (b *builder) frame(f *topo.Flow) wire.Frame {
 func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
 	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
 	b.measure()
+	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
+	for k := range f.Flows {
+		src, dst := f.Flows[k].Src, f.Flows[k].Dst
+		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
+	}
 	out := &drive.Fabric{End: unit.Time(s.Model.Duration)}
 	for i := range f.Machines {
 		var m drive.Machine
@@ -72,6 +80,7 @@ func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events *trace.
 		out.Wires = append(out.Wires, [2]drive.End{{Machine: w.Ends[0].Machine, Port: w.Ends[0].Port}, {Machine: w.Ends[1].Machine, Port: w.Ends[1].Port}})
 	}
 	out.Watch = b.watch()
+	out.Changes = b.reroutes
 	for i := range s.Events {
 		out.Changes = append(out.Changes, b.changes(&s.Events[i])...)
 	}
@@ -137,6 +146,32 @@ func (b *builder) restart(e *scenario.Event) (all []drive.Change) {
 		}
 	}
 	return all
+}
+
+// routes returns the tables of routes of a switch, each of them once, and notes when one
+// takes the place of another.
+func (b *builder) routes(i int) []switchd.Routes {
+	var tables []switchd.Routes
+	of := map[int]int{} // by state of the links
+	last := 0
+	for _, e := range b.fabric.Ways.Epochs {
+		k, known := of[e.State]
+		if !known {
+			t := switchd.Routes(b.fabric.Table(i, e.State))
+			k = slices.IndexFunc(tables, t.Equals)
+			if k < 0 {
+				k = len(tables)
+				tables = append(tables, t)
+			}
+			of[e.State] = k
+		}
+		if k != last {
+			c := drive.Change{At: unit.Time(e.At), Machine: i, Event: port.Event{Kind: port.RoutesChange, Table: k}}
+			b.reroutes = append(b.reroutes, c)
+			last = k
+		}
+	}
+	return tables
 }
 
 // service returns a rate of service as endpoints have it: 0 is at once.
@@ -221,7 +256,8 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	c := switchd.OutputQueuedConfig{
 		Index:       i,
 		Outbox:      &b.out,
-		Routes:      m.Routes,
+		Routes:      b.routes(i),
+		Seed:        b.fabric.Ways.Seed(i),
 		Address:     m.LID,
 		Delay:       s.ForwardingDelay,
 		CutThrough:  s.Forwarding == "cut-through",
@@ -248,7 +284,8 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	c := switchd.Config{
 		Index:  i,
 		Outbox: &b.out,
-		Routes: m.Routes,
+		Routes: b.routes(i),
+		Seed:   b.fabric.Ways.Seed(i),
 		Delay:  s.ForwardingDelay,
 		Single: s.Crossbar == "single-output",
 		Bypass: s.Bypass,
@@ -272,21 +309,19 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 
 func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
-	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0])}
+	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}
 	var shared *node.Shared
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
-	for k := range b.fabric.Flows {
+	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
-		if f.Dst == i {
-			c.Sinks = append(c.Sinks, f.QP)
-			c.Again = c.Again || f.Timeout > 0
-		}
-		if f.Src != i {
-			continue
-		}
+		c.Sinks = append(c.Sinks, f.QP)
+		c.Again = c.Again || f.Timeout > 0
+	}
+	for _, k := range b.begin[i] {
+		f := &b.fabric.Flows[k]
 		flow, err := b.flow(f, c.Port.Rate)
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)

@@ -40,7 +40,7 @@ flows: [{name: all, from: "A[1-2]", to: B, window: 4}]
 // captureOf runs the scenario and returns the capture.
 func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 	t.Helper()
-	s, err := scenario.Load("meeting.yaml", []byte(meeting), nil, scenario.CheckMetrics(checkMetric))
+	s, err := scenario.Load("meeting.yaml", []byte(meeting), nil, scenario.CheckMetrics(metricChecker()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 	if err != nil {
 		return nil, &Mistake{err}
 	}
-	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(checkMetric))...)
+	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metricChecker()))...)
 	if err != nil {
 		return nil, &Mistake{err}
 	}
@@ -69,14 +69,22 @@ func read(name string) (src []byte, file string, err error) {
 	}
 }
 
-// checkMetric says whether an expression can be measured in a scenario.
-func checkMetric(expression string, s *scenario.Scenario) error {
-	f, err := topo.Build(s)
-	if err != nil {
+// metricChecker returns what says whether an expression can be measured in a scenario. It
+// lays the last one out once.
+func metricChecker() scenario.MetricChecker {
+	var last *scenario.Scenario
+	var compile func(expression string) (metrics.Metric, error)
+	return func(expression string, s *scenario.Scenario) error {
+		if s != last {
+			f, err := topo.Build(s)
+			if err != nil {
+				return err
+			}
+			last, compile = s, metrics.Compiler(f)
+		}
+		_, err := compile(expression)
 		return err
 	}
-	_, err = metrics.Compile(expression, f)
-	return err
 }
 
 // Prepare lays a scenario out without running it: what a check shows to be

@@ -12,6 +12,7 @@ import (
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestRoundUp(t *testing.T) {
@@ -139,7 +140,7 @@ func TestEarly(t *testing.T) {
 	if got.Events[0].At != 0 || got.Events[1].At != 20*unit.Millisecond || got.Expect != nil {
 		t.Errorf("events %+v, %d claims", got.Events, len(got.Expect))
 	}
-	if diff := cmp.Diff(before, *s); diff != "" || s.Flows[20] != flow {
+	if diff := cmp.Diff(before, *s, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" || s.Flows[20] != flow {
 		t.Errorf("the scenario was changed: %s", diff)
 	}
 	if got := early(&scenario.Scenario{}); len(got.Flows) != 0 {

@@ -23,6 +23,8 @@ type Config struct {
 	Sinks  []uint32     // queue pairs of the flows that end here
 	Again  bool         // their packets are sent again when they are missing (Flow.Timeout)
 
+	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
+
 	Spreads []Spread // traffic that several of the flows share
 
 	Adapter AdapterConfig // Ethernet: its memory for what comes, and how fast it takes it out
@@ -103,6 +105,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
 		e.sources[i] = newSource(f, c.Port.Framing)
+		e.sources[i].reorders = c.Reorders
 		if e.sources[i].member != nil {
 			e.sharing = append(e.sharing, i)
 		}
@@ -133,7 +136,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 	}
 	for i := range e.sinks {
-		e.sinks[i].again = c.Again
+		e.sinks[i].again, e.sinks[i].reorders = c.Again, c.Reorders
 	}
 	e.source = newTable(pairs)
 	e.sink = newTable(c.Sinks)

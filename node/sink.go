@@ -10,6 +10,7 @@ import (
 // sink is the receiving half of a flow.
 type sink struct {
 	again    bool   // packets that are missing are sent again: those behind them must wait
+	reorders bool   // packets may overtake one another
 	next     uint32 // PSN expected
 	received uint32 // messages, for the ACK's MSN
 
@@ -18,8 +19,8 @@ type sink struct {
 }
 
 // delivered takes in a data packet that has arrived whole. Links keep their order, and
-// those of InfiniBand lose nothing, so a packet out of order is a violation; it is
-// counted all the same. On Ethernet packets may be missing: whoever dropped them has
+// those of InfiniBand lose nothing, so a packet out of order is a violation, unless routes
+// may change; it is counted all the same. On Ethernet packets may be missing: whoever dropped them has
 // reported it.
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
@@ -34,14 +35,20 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 		return true // it came before, and its ACK did not
 	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)})
-	if ahead := (f.PSN - s.next) & psnMask; ahead != 0 {
-		if f.Family == wire.Ethernet && ahead <= psnMask/2 {
-			s.missing += ahead
-		} else {
-			rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(s.next)})
-		}
+	ahead := (f.PSN - s.next) & psnMask
+	overtaken := s.reorders && ahead > psnMask/2
+	switch {
+	case ahead == 0:
+	case overtaken:
+		s.missing -= min(s.missing, 1) // it seemed to be
+	case f.Family == wire.Ethernet && ahead <= psnMask/2:
+		s.missing += ahead
+	case !s.reorders:
+		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(s.next)})
 	}
-	s.next = (f.PSN + 1) & psnMask
+	if !overtaken {
+		s.next = (f.PSN + 1) & psnMask
+	}
 	s.received = (s.received + 1) & psnMask
 	s.bytes += int64(f.Payload)
 	if f.Last {

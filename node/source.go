@@ -44,6 +44,7 @@ type source struct {
 	ends     queue[transfer] // the transfers that they make up, where they do
 	active   bool
 	stopped  bool
+	reorders bool       // its ACKs may overtake one another
 	queued   bool       // in the endpoint's queue for the line
 	ready    unit.Time  // queued: since when
 	limited  unit.Time  // until when the limiter keeps the packet, as last answered; 0: it does not
@@ -304,8 +305,8 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 
 // acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
 // that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
-// one: links are lossless and keep their order, so any other is a violation; it counts
-// all the same.
+// one: links are lossless and keep their order, so any other is a violation, unless
+// routes may change; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s.Timeout > 0 {
 		n := (f.PSN-uint32(s.count-uint64(s.inFlight)))&psnMask + 1
@@ -320,7 +321,7 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 		s.feedback(now, f, rec)
 		return
 	}
-	if oldest := uint32(s.count-uint64(s.inFlight)) & psnMask; s.inFlight == 0 || f.PSN != oldest {
+	if oldest := uint32(s.count-uint64(s.inFlight)) & psnMask; !s.reorders && (s.inFlight == 0 || f.PSN != oldest) {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
 	if s.inFlight > 0 {

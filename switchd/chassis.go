@@ -1,8 +1,9 @@
 package switchd
 
 import (
-	"fmt"
+	"errors"
 
+	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -14,6 +15,8 @@ import (
 type chassis struct {
 	ports  []port.Port
 	routes routes
+	tables []routes // the one that counts now is routes
+	seed   uint64   // of choices among equal routes
 	out    *port.Outbox
 	rec    trace.Recorder
 
@@ -23,24 +26,29 @@ type chassis struct {
 }
 
 // assemble makes the ports of a switch.
-func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, by []port.ID, events trace.Sink) error {
+func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64, events trace.Sink) error {
 	n := len(ports)
 	if out == nil {
 		out = new(port.Outbox)
 	}
 	*c = chassis{
-		ports: make([]port.Port, n), routes: newRoutes(by, n), out: out, rec: trace.NewRecorder(index, events),
+		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
 		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
 		c.lines.Set(c.resendSlot(i), 0)
 	}
-	for lid, p := range by {
-		if p != NoRoute && int(p) >= n {
-			return fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, n)
-		}
+	if len(tables) == 0 {
+		return errors.New("a table of routes is wanted")
 	}
+	for i := range tables {
+		if err := tables[i].check(n); err != nil {
+			return err
+		}
+		c.tables = append(c.tables, newRoutes(tables[i], n))
+	}
+	c.routes = c.tables[0]
 	return nil
 }
 
@@ -66,6 +74,24 @@ func (c *chassis) touch(p int) {
 // it does not run dry: it ends no earlier than the frame's tail comes.
 func (c *chassis) ready(output int, tail unit.Time, n unit.Size) unit.Time {
 	return tail - unit.Time(c.ports[output].Line().Serialise(n))
+}
+
+// forward picks the output for a frame.
+func (c *chassis) forward(f *wire.Frame) (output int, ok bool) { return c.routes.forward(f, c.seed) }
+
+// reroute makes another table of routes count.
+func (c *chassis) reroute(now unit.Time, table int) {
+	c.routes = c.tables[table]
+	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
+}
+
+// detour returns the output by which a frame goes that waits for one whose link is down:
+// another, if the routes have one for it.
+func (c *chassis) detour(f *wire.Frame, output int) int {
+	if to, ok := c.forward(f); ok {
+		return to
+	}
+	return output
 }
 
 // Apply makes a change from outside.

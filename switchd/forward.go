@@ -1,37 +1,72 @@
 package switchd
 
 import (
+	"fmt"
 	"slices"
 
 	"fabemu/wire"
 	"fabemu/wire/port"
 )
 
-// NoRoute stands in Config.Routes for a destination that cannot be reached.
+// NoRoute stands in Routes.To for a destination that cannot be reached.
 const NoRoute port.ID = 0xFFFF
 
+// Routes is a table of routes as it is given.
+type Routes struct {
+	// To has the port towards each LID, indexed by it, or NoRoute. A value from the number
+	// of ports on names several ports, any of which will do: the first is that of Equal.
+	To    []port.ID
+	Equal [][]port.ID
+}
+
+// Equals reports whether two tables say the same.
+func (r Routes) Equals(other Routes) bool {
+	return slices.Equal(r.To, other.To) && slices.EqualFunc(r.Equal, other.Equal, slices.Equal)
+}
+
+// check refuses a table that names a port that is not there.
+func (r *Routes) check(ports int) error {
+	if ports+len(r.Equal) > int(NoRoute) {
+		return fmt.Errorf("%d ports, and %d choices among them, are more than a table can name", ports, len(r.Equal))
+	}
+	for lid, p := range r.To {
+		if p != NoRoute && int(p) >= ports+len(r.Equal) {
+			return fmt.Errorf("the route to LID %d is port %d; there are %d ports", lid, p, ports)
+		}
+	}
+	for _, equal := range r.Equal {
+		if len(equal) == 0 || slices.Max(equal) >= port.ID(ports) {
+			return fmt.Errorf("ports %v are equal; there are %d ports", equal, ports)
+		}
+	}
+	return nil
+}
+
 // routes is a table of routes. A switch at the edge of a large fabric reaches most of it
-// by one port, and its own endpoints have addresses side by side: only from the first to
-// the last that is reached otherwise is anything written down.
+// by one port, or by any of those that lead up, and its own endpoints have addresses side
+// by side: only from the first to the last that is reached otherwise is anything written
+// down.
 type routes struct {
 	n     int // addresses, from 0
 	most  port.ID
+	ports port.ID
 	base  int // the first of others
 	other []port.ID
+	equal [][]port.ID
 }
 
-// newRoutes returns the table of routes that are given by LID, of a switch with so many
-// ports.
-func newRoutes(by []port.ID, ports int) routes {
-	times := make([]int, ports+1) // the last one is for NoRoute
-	r := routes{n: len(by), most: NoRoute}
-	for _, p := range by {
-		k := min(int(p), ports)
-		if times[k]++; times[k] > times[min(int(r.most), ports)] {
+// newRoutes returns the table of routes of a switch with so many ports.
+func newRoutes(given Routes, ports int) routes {
+	entries := ports + len(given.Equal)
+	times := make([]int, entries+1) // the last one is for NoRoute
+	r := routes{n: len(given.To), most: NoRoute, ports: port.ID(ports), equal: given.Equal}
+	for _, p := range given.To {
+		k := min(int(p), entries)
+		if times[k]++; times[k] > times[min(int(r.most), entries)] {
 			r.most = p
 		}
 	}
-	for lid, p := range by {
+	for lid, p := range given.To {
 		if p == r.most {
 			continue
 		}
@@ -47,11 +82,19 @@ func newRoutes(by []port.ID, ports int) routes {
 	return r
 }
 
-// forward picks the output for a destination; ok is false when there is none.
-func (r *routes) forward(dst wire.LID) (output int, ok bool) {
+// forward picks the output for a frame; ok is false when there is none. Of several that
+// are equal it takes the one that wire.Choose says, with the seed of the switch.
+func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := r.most
-	if i := int(dst) - r.base; i >= 0 && i < len(r.other) {
+	if i := int(f.Dst) - r.base; i >= 0 && i < len(r.other) {
 		p = r.other[i]
 	}
-	return int(p), p != NoRoute && int(dst) < r.n
+	if p < r.ports {
+		return int(p), int(f.Dst) < r.n
+	}
+	if p == NoRoute || int(f.Dst) >= r.n {
+		return 0, false
+	}
+	equal := r.equal[p-r.ports]
+	return int(equal[wire.Choose(seed, f.Src, f.Dst, f.QP, len(equal))]), true
 }

@@ -22,13 +22,13 @@ func TestRoutesSayWhatTheTableSays(t *testing.T) {
 				by[i] = 7
 			}
 		}
-		r := newRoutes(by, 8)
+		r := newRoutes(Routes{To: by}, 8)
 		for dst := range n + 5 {
 			want := NoRoute
 			if dst < n {
 				want = by[dst]
 			}
-			if got, ok := r.forward(wire.LID(dst)); ok != (want != NoRoute) || ok && got != int(want) {
+			if got, ok := r.forward(&wire.Frame{Dst: wire.LID(dst)}, 1); ok != (want != NoRoute) || ok && got != int(want) {
 				t.Fatalf("%v: forward(%d) = %d, %v; want %d", by, dst, got, ok, want)
 			}
 		}
@@ -41,7 +41,7 @@ func TestRoutesAreShort(t *testing.T) {
 	for i := range 10 {
 		by[1500+i] = port.ID(1 + i)
 	}
-	if r := newRoutes(by, 11); len(r.other) != 10 || r.base != 1500 {
+	if r := newRoutes(Routes{To: by}, 11); len(r.other) != 10 || r.base != 1500 {
 		t.Errorf("%d routes from %d on, want 10 from 1500", len(r.other), r.base)
 	}
 }

@@ -18,7 +18,8 @@ type OutputQueuedConfig struct {
 	Index   int           // of the machine in the fabric, for events
 	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
 	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
-	Routes  []port.ID     // by LID: the port towards it, or NoRoute
+	Routes  []Routes      // the first counts, until port.RoutesChange names another
+	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed
 	Address wire.LID      // of the switch, for the notifications that it sends
 
 	// Delay is from the first bit in to the first bit out, at the least (CutThrough), or
@@ -113,7 +114,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		config: c, inputs: make([]input, n), outputs: make([]output, n), point: c.Point,
 		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, events); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
 		return nil, err
 	}
 	s.empty()
@@ -141,8 +142,64 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 		s.restart(now)
 		return
 	}
+	if e.Kind == port.RoutesChange {
+		s.reroute(now, e.Table)
+		return
+	}
 	s.chassis.Apply(now, e)
 	s.wake(now, int(e.Port)) // at another rate the peer is to be told anew for how long it is stopped
+}
+
+// reroute makes another table of routes count. What waits for an output whose link is
+// down goes by the new one, if there is one, behind what waits there.
+func (s *OutputQueued) reroute(now unit.Time, table int) {
+	s.chassis.reroute(now, table)
+	for p := range s.outputs {
+		if !s.ports[p].Down() {
+			continue
+		}
+		for in := range s.inputs {
+			for id := s.inputs[in].arriving.head; id != none; id = s.slots[id].next {
+				if sl := &s.slots[id]; int(sl.output) == p {
+					to := s.detour(&sl.frame, p)
+					s.outputs[p].coming -= sl.length
+					s.outputs[to].coming += sl.length
+					sl.output = int32(to)
+				}
+			}
+		}
+		for lane := range s.outputs[p].queue {
+			s.divert(now, p, lane)
+		}
+		s.wake(now, p)
+	}
+}
+
+// divert gives what waits in a queue of an output to others.
+func (s *OutputQueued) divert(now unit.Time, p, lane int) {
+	o := &s.outputs[p]
+	all, moved := o.queue[lane], false
+	o.queue[lane] = fifo{none, none}
+	for all.head != none {
+		id := s.pop(&all)
+		sl := &s.slots[id]
+		to := s.detour(&sl.frame, p)
+		if to == p {
+			s.push(&o.queue[lane], id)
+			continue
+		}
+		moved = true
+		sl.eligible = max(sl.eligible, now) // until then it was not for that output
+		o.bytes[lane] -= sl.length
+		o.total -= sl.length
+		o.waiting--
+		sl.output = int32(to)
+		s.enqueue(now, id)
+		s.wake(now, to)
+	}
+	if moved {
+		s.report(now, p, uint8(lane))
+	}
 }
 
 // restart loses all that is in the switch. A frame that is on a line is not in it any
@@ -180,7 +237,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		}
 		return
 	}
-	out, ok := s.routes.forward(a.Frame.Dst)
+	out, ok := s.forward(&a.Frame)
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
 		return
@@ -326,7 +383,7 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
 // send puts a frame of the switch itself, a notification, on its way. It takes no
 // input's memory: notifications are few, and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
-	out, ok := s.routes.forward(f.Dst)
+	out, ok := s.forward(f)
 	if !ok {
 		return // the source has no way back; what was sampled has one there
 	}

@@ -439,7 +439,7 @@ func TestOutputQueuedMistakes(t *testing.T) {
 			}
 		},
 		"port 1 has flow control pfc": func(c *switchd.OutputQueuedConfig) { c.Ports[1].FlowControl = port.PriorityPauseFrames },
-		"there are 3 ports":           func(c *switchd.OutputQueuedConfig) { c.Routes[1] = 3 },
+		"there are 3 ports":           func(c *switchd.OutputQueuedConfig) { c.Routes[0].To[1] = 3 },
 	} {
 		c := outputQueued(3)
 		change(&c)

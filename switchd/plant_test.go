@@ -22,12 +22,12 @@ const (
 // outputQueued describes a switch of n ports, LID p+1 at port p, with PAUSE.
 func outputQueued(n int) switchd.OutputQueuedConfig {
 	c := switchd.OutputQueuedConfig{
-		Routes: []port.ID{switchd.NoRoute}, Address: 0xAA, Delay: 40 * unit.Nanosecond,
+		Routes: []switchd.Routes{{To: []port.ID{switchd.NoRoute}}}, Address: 0xAA, Delay: 40 * unit.Nanosecond,
 		Memory: unit.Size(n) * 30000, High: 20000, Low: 16000,
 	}
 	for p := range n {
 		c.Ports = append(c.Ports, port.Config{Rate: tenGig, Propagation: flight, FlowControl: port.PauseFrames, Station: 0xAA})
-		c.Routes = append(c.Routes, port.ID(p))
+		c.Routes[0].To = append(c.Routes[0].To, port.ID(p))
 	}
 	return c
 }

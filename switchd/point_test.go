@@ -61,7 +61,7 @@ func (s *story) Record(e *trace.Event) { s.events = append(s.events, *e) }
 // bytes each; change is applied to its configuration.
 func newStory(t *testing.T, change func(*Config)) *story {
 	t.Helper()
-	c := Config{Delay: 40 * unit.Nanosecond, Packet: 33, Marking: cp.Config{Scheme: "none"}, Routes: []port.ID{NoRoute, 0, 1, 2, 3, 4}}
+	c := Config{Delay: 40 * unit.Nanosecond, Packet: 33, Marking: cp.Config{Scheme: "none"}, Routes: []Routes{{To: []port.ID{NoRoute, 0, 1, 2, 3, 4}}}}
 	for range 5 {
 		c.Ports = append(c.Ports, port.Config{Rate: 8e9, Propagation: unit.Nanosecond, Room: 3 * 33, Resend: unit.Second})
 	}

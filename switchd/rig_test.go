@@ -27,13 +27,13 @@ const (
 func config(n int) switchd.Config {
 	c := switchd.Config{
 		Delay: 40 * unit.Nanosecond, Bypass: 4, Packet: packet, Marking: cp.Config{Scheme: "none"},
-		Routes: []port.ID{switchd.NoRoute},
+		Routes: []switchd.Routes{{To: []port.ID{switchd.NoRoute}}},
 	}
 	for p := range n {
 		c.Ports = append(c.Ports, port.Config{
 			Rate: gbyte, Propagation: unit.Nanosecond, Room: 4 * packet, Resend: unit.Second,
 		})
-		c.Routes = append(c.Routes, port.ID(p))
+		c.Routes[0].To = append(c.Routes[0].To, port.ID(p))
 	}
 	return c
 }

@@ -17,7 +17,8 @@ type Config struct {
 	Index   int           // of the machine in the fabric, for events
 	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
 	Ports   []port.Config // Room is each input's buffer
-	Routes  []port.ID     // by LID: the port towards it, or NoRoute
+	Routes  []Routes      // the first counts, until port.RoutesChange names another
+	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed
 	Delay   unit.Duration // forwarding delay: first bit in to first bit out, at the least
 	Single  bool          // an input feeds one output at a time (model M2)
 	Bypass  int           // with Single: how often a frame may be bypassed
@@ -60,7 +61,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, events); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
 		return nil, err
 	}
 	for i, pc := range c.Ports {
@@ -98,7 +99,40 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 		s.restart(now)
 		return
 	}
+	if e.Kind == port.RoutesChange {
+		s.reroute(now, e.Table)
+		return
+	}
 	s.chassis.Apply(now, e)
+}
+
+// reroute makes another table of routes count. What waits for an output whose link is
+// down goes by the new one, if there is one, behind what waits there.
+func (s *Switch) reroute(now unit.Time, table int) {
+	s.chassis.reroute(now, table)
+	for p := range s.egress {
+		if !s.ports[p].Down() {
+			continue
+		}
+		for lane := range s.egress[p].queue {
+			all := s.egress[p].queue[lane]
+			s.egress[p].queue[lane] = fifo{none, none}
+			for id := all.head; id != none; {
+				sl := &s.slots[id]
+				next := sl.next
+				if lane == port.DataLane {
+					s.egress[p].waiting--
+				}
+				if sl.next, sl.output = none, s.detour(&sl.frame, p); sl.output != p && sl.state == waiting {
+					sl.eligible = now // until then it was not for that output
+				}
+				s.enqueue(id)
+				s.wake(now, sl.output)
+				id = next
+			}
+		}
+		s.wake(now, p)
+	}
 }
 
 // restart loses all that is in the switch. A frame that is on a line is not in it any
@@ -128,7 +162,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		}
 		return
 	}
-	output, ok := s.routes.forward(a.Frame.Dst)
+	output, ok := s.forward(&a.Frame)
 	if !ok {
 		s.ports[p].Discard(now, &a.Frame, trace.NoRoute)
 		s.wake(now, p) // it owes credit

@@ -123,7 +123,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		}
 	}
 	for _, c := range f.Changes {
-		if f.Machines[c.Machine] != nil && c.At >= p.From {
+		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
+		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
+			c.At = max(c.At, p.From) // a machine that is restarted is told again what holds since before
 			changes = append(changes, c)
 		}
 	}

@@ -141,6 +141,9 @@ func Compile(expression string, f *topo.Fabric) (Metric, error) {
 	return objectsOf(f).compile(expression)
 }
 
+// Compiler returns Compile for many expressions.
+func Compiler(f *topo.Fabric) func(expression string) (Metric, error) { return objectsOf(f).compile }
+
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
 	parts := strings.Split(expression, " / ")

@@ -106,11 +106,14 @@ type Group struct {
 // Groups returns the groups of flows of f, in the order of its flows.
 func Groups(f *topo.Fabric) []Group {
 	var groups []Group
+	at := make(map[string]int)
 	for i := range f.Flows {
-		k := slices.IndexFunc(groups, func(g Group) bool { return g.Name == f.Flows[i].Group })
-		if k < 0 {
+		name := f.Flows[i].Group
+		k, known := at[name]
+		if !known {
 			k = len(groups)
-			groups = append(groups, Group{Name: f.Flows[i].Group})
+			at[name] = k
+			groups = append(groups, Group{Name: name})
 		}
 		groups[k].Flows = append(groups[k].Flows, i)
 	}

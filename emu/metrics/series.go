@@ -106,8 +106,10 @@ func DataLinks(f *topo.Fabric) []topo.Hop {
 	var hops []topo.Hop
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Hops {
-			carries[h.Wire][h.From] = true
+		for _, hops := range append([][]topo.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
+			for _, h := range hops {
+				carries[h.Wire][h.From] = true
+			}
 		}
 	}
 	for w := range carries {

@@ -11,6 +11,7 @@ func New(name string, duration unit.Duration) *Scenario {
 		Name:    name,
 		Model:   newModel(top.sub("model")),
 		Wall:    newWall(top.sub("wall")),
+		Routing: newRouting(top.sub("routing")),
 		Measure: Measure{Window: min(get[unit.Duration](top.sub("measure"), "window"), duration)},
 	}
 	s.Model.Duration = duration
@@ -61,6 +62,10 @@ func newWall(v view) Wall {
 		Lateness: get[unit.Duration](v, "lateness"),
 		Buffer:   get[unit.Size](v, "socket-buffer"),
 	}
+}
+
+func newRouting(v view) Routing {
+	return Routing{Paths: get[string](v, "paths"), Recompute: get[unit.Duration](v, "recompute")}
 }
 
 func newSwitch(name string, v view) Switch {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"fabemu/emu/topo/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -164,41 +165,35 @@ func (r *resolver) checkPaths() {
 	if r.broken || len(r.list) > 0 && len(r.s.Links) == 0 {
 		return
 	}
-	g, index := Graph(&r.s)
+	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]int, len(r.s.Links))
 	r.classes = make([][2]uint8, len(r.s.Links))
 	told := map[*node]bool{}
-	for i, f := range r.s.Flows {
-		dst := index[f.To]
-		at := index[f.From]
-		for hops := 0; at != dst; hops++ {
-			step, ok := g.Next(at, dst)
-			if hops > len(r.machines) {
-				r.lost = true
-				if of := r.flows[i]; !told[of.node] {
-					told[of.node] = true
-					r.add(of.to.at, of.to.path, "flow %s goes round and never arrives: the routes lead it past %s again and again", f.Name, r.allMachines()[at])
-				}
-				break
-			}
-			if !ok {
-				r.lost = true
-				if of := r.flows[i]; !told[of.node] {
-					told[of.node] = true
-					r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
-				}
-				break
-			}
+	for i := range r.s.Flows {
+		f := &r.s.Flows[i]
+		at, err := r.ways.Visit(r.key(i), func(at int, step paths.Step) {
 			side := 0
-			if index[r.s.Links[step.Link].A] != at {
+			if r.ways.Index[r.s.Links[step.Link].A] != at {
 				side = 1
 			}
 			r.classes[step.Link][side] |= 1 << f.Priority
 			if l := &r.crossed[step.Link][side]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
 				*l = i + 1
 			}
-			at = step.To
+		})
+		if err == nil {
+			continue
 		}
+		r.lost = true
+		of := r.flows[i]
+		switch {
+		case told[of.node]:
+		case err == ErrRound:
+			r.add(of.to.at, of.to.path, "flow %s goes round and never arrives: the routes lead it past %s again and again", f.Name, r.allMachines()[at])
+		default:
+			r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+		}
+		told[of.node] = true
 	}
 	r.checkBuffers()
 	r.checkFull()
@@ -207,6 +202,12 @@ func (r *resolver) checkPaths() {
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkQCN()
+}
+
+// key is what names a flow where ways are chosen.
+func (r *resolver) key(flow int) Key {
+	f := &r.s.Flows[flow]
+	return Key{Src: r.ways.Index[f.From], Dst: r.ways.Index[f.To], QP: uint32(flow + FirstQP)}
 }
 
 // largest returns the flow with the largest packet that crosses a link, in one

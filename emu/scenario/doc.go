@@ -76,6 +76,22 @@
 // and one that leaves less is refused with the arithmetic. An endpoint on such a link
 // has an adapter, with an ingress buffer, watermarks and a rate of service.
 //
+// # Routes
+//
+// Frames take the shortest path, counted in links, or with routing: ecmp any one of the
+// shortest. A switch chooses by a hash of what names the flow (wire.Choose) with a seed of
+// its own, as switches do: nothing of the way stands in the frame, and the choices of
+// switches one behind the other are independent. Ways has the outcome for each flow before
+// anything runs, so that buffers, headroom and notifications are checked for the links
+// that frames really cross.
+//
+// With routing: {recompute: 1ms} all switches change at one instant to routes for the
+// links as they were so long before. Until then frames for a link that is down wait, as
+// they do without. From then on what still waits for it in a switch goes the new way,
+// behind what waits there; it would otherwise hold the memory, and with it the senders,
+// for as long as the link is away. Frames on a line stay where they are. Where no way is
+// left the routes are those of a fabric without failures: frames wait for the link.
+//
 // # Limitations
 //
 // Of YAML, anchors, aliases, merge keys, tags and several documents in a file

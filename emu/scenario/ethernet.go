@@ -3,6 +3,7 @@ package scenario
 import (
 	"slices"
 
+	"fabemu/emu/topo/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 )
@@ -67,27 +68,23 @@ func (r *resolver) checkPriorities() {
 	if r.lost {
 		return
 	}
-	g, index := Graph(&r.s)
-	names := r.allMachines()
 	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
-		for at, dst := index[f.From], index[f.To]; at != dst && !told[of.node]; {
-			step, _ := g.Next(at, dst)
-			at = step.To
-			m, l := r.machines[names[at]], &r.s.Links[step.Link]
-			given := m.view.list("lossless")
-			if !m.isSwitch || given == nil || l.FlowControl != "none" {
-				continue
+		r.ways.Visit(r.key(i), func(_ int, step paths.Step) {
+			if step.To >= len(r.s.Switches) || told[of.node] {
+				return
 			}
-			if s := &r.s.Switches[m.index]; s.Lossless>>f.Priority&1 == 1 {
+			s, l := &r.s.Switches[step.To], &r.s.Links[step.Link]
+			given := r.machines[s.Name].view.list("lossless")
+			if given != nil && l.FlowControl == "none" && s.Lossless>>f.Priority&1 == 1 {
 				told[of.node] = true
 				r.add(given.at, given.path, "priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control", f.Priority, s.Name, f.Name, l.Name)
 			}
-		}
+		})
 	}
 }
 

@@ -37,7 +37,7 @@ type shape struct {
 	fields  []field  // object
 	item    *shape   // map, list: what each item is
 	key     string   // list: the field that names an item; empty when items have no names
-	short   string   // list: an item may be a single value, which is then this field of it
+	short   string   // list: an item may be a single value, which is then this field of it; object: so may the object
 	least   int      // list: how many items there must be
 	length  int      // list: how many items there must be, no more and no less; 0 for any number
 	parts   []part   // value: a mapping may stand here instead, with these keys
@@ -77,6 +77,7 @@ type field struct {
 	required bool     // must be given
 	inherit  bool     // required: it may be given under defaults instead
 	also     []string // what others call it, to suggest the right name
+	value    any      // def, once it was read
 }
 
 func (sh *shape) isScalar() bool { return sh.form <= FormText }
@@ -151,11 +152,17 @@ func language() *shape {
 			{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."},
 		}, flowFields()...)...)}, required: true,
 			doc: "The flows: traffic from one endpoint to another, each with its own rate limiter."},
+		field{name: "routing", shape: &shape{form: FormObject, short: "paths", what: "shortest, ecmp, or a mapping with paths and recompute", fields: []field{
+			{name: "paths", shape: hinted(word("shortest", "ecmp"), map[string]string{"single": "shortest", "spf": "shortest", "equal-cost": "ecmp", "multipath": "ecmp"}), def: "shortest", also: []string{"mode"},
+				doc: "Which of the shortest paths frames take. shortest: one for each destination, over the machine with the first name, and over parallel links the first. ecmp: any of them, by a hash of the flow (addresses and queue pair) and of each switch's part of the seed, so that all frames of a flow take the same one."},
+			{name: "recompute", shape: timeout(), def: "never", also: []string{"convergence", "reconverge"},
+				doc: "So long after a link has gone down or up, the switches have routes for the links as they were then. What waits in a switch for a link that is down goes by the new ones; what else is under way stays on its way, so that frames of a flow may overtake one another. never: frames wait for the link."},
+		}}, doc: "Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."},
 		field{name: "routes", shape: &shape{form: FormList, what: "a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}", item: object(
 			field{name: "at", shape: machineName(), required: true, also: []string{"switch", "from"}, doc: "The switch that forwards."},
 			field{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that the frames go to, or a range of them."},
 			field{name: "over", shape: linkRef(), required: true, also: []string{"via", "link", "by"}, doc: "Name of the link that they take from there; of one without a name, what it joins, \"A - B\"."},
-		)}, also: []string{"routing"},
+		)},
 			doc: "Where frames do not take the shortest path: at a switch, over which link to which endpoints."},
 		field{name: "events", shape: eventsShape(),
 			doc: "Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."},
@@ -394,7 +401,7 @@ type Field struct {
 	High     string   // greatest value
 	Above    bool     // the value must be above Low
 	Step     string   // the value is a multiple of this; empty when it need not be
-	Short    string   // FormList: an item may be a single value, which is then this field of it
+	Short    string   // FormList: an item may be a single value, which is then this field of it; FormObject: the object itself
 	Least    int      // FormList: how many items there are at the least
 	Most     int      // FormList: how many items there are at the most; 0 for any number
 	Fields   []Field  // FormObject: its keys. FormMap, FormList: one, what each item is. FormWord: the keys of a mapping that may stand in its place, if any

@@ -73,6 +73,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	res.lint()
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
+	s.loaded = newLoaded(s, res.ways)
 	if root.get("short") != nil && !o.short {
 		if len(sets) == 0 {
 			if _, err := Load(name, src, nil, append(opts, Short())...); err != nil {

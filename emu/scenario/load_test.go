@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -162,7 +163,7 @@ expect: [{id: c, metric: f.rate, during: [0ms, 1ms], low: 0, high: 1}]
 	s.Links[1].Name = "exit"
 	s.Flows = []scenario.Flow{scenario.NewFlow("f", "a", "b")}
 	s.Expect = []scenario.Check{{ID: "c", Basis: scenario.Ours, Metric: "f.rate", During: [2]unit.Duration{0, unit.Millisecond}, High: 1, Expected: "holds"}}
-	if diff := cmp.Diff(want, s); diff != "" {
+	if diff := cmp.Diff(want, s, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 		t.Errorf("(-file +built):\n%s", diff)
 	}
 	roundTrip(t, s)
@@ -357,7 +358,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) []byte {
 	want, got := *s, *back
 	want.Warnings, got.Warnings = nil, nil // their places differ
 	want.HasShort = false                  // what is resolved is one of the two
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{})); diff != "" {
 		t.Fatalf("read back (-want +got):\n%s\n%s", diff, out)
 	}
 	again, err := back.Resolved()

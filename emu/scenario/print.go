@@ -12,7 +12,7 @@ import (
 // Resolved prints s as a scenario file with every field given and every range
 // expanded, which Load reads back to an equal Scenario. It returns an error when
 // it does not, which is so only for a Scenario that Load would not have
-// returned: one that was built in Go and is not right, or not complete.
+// returned: one that was built in Go, or changed, and is not right, or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{}
 	p.line("name: %s", quote(s.Name))
@@ -24,6 +24,13 @@ func (s *Scenario) Resolved() ([]byte, error) {
 		lateness = fmt.Sprintf(" lateness: %v,", s.Wall.Lateness)
 	}
 	p.line("wall: {dilation: %d, udp-port: %d,%s socket-buffer: %v}", s.Wall.Dilation, s.Wall.UDPPort, lateness, s.Wall.Buffer)
+	if s.Routing != (Routing{Paths: "shortest"}) {
+		recompute := "never"
+		if s.Routing.Recompute > 0 {
+			recompute = s.Routing.Recompute.String()
+		}
+		p.line("routing: {paths: %s, recompute: %s}", s.Routing.Paths, recompute)
+	}
 	p.switches(s.Switches)
 	p.endpoints(s.Endpoints)
 	p.section("links", len(s.Links))
@@ -50,6 +57,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 		p.check(c)
 	}
 	out := p.Bytes()
+	if s.loaded.is(s) {
+		return out, nil
+	}
 	back, err := Load("resolved scenario", out, nil)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s is not right: %w", s.Name, err)
@@ -377,6 +387,8 @@ func differs(a, b *Scenario) string {
 		return "model"
 	case a.Wall != b.Wall:
 		return "wall"
+	case a.Routing != b.Routing:
+		return "routing"
 	case a.Measure != b.Measure:
 		return "measure"
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"fabemu/emu/topo/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -267,37 +268,29 @@ func (r *resolver) checkReactions() {
 			}
 		}
 		if !r.lost {
-			r.checkNotified(f, of, refuse)
+			r.checkNotified(r.key(i), f, refuse)
 		}
 	}
 }
 
 // checkNotified refuses a flow that a congestion point on its way could not notify:
 // there is no way back, or a notification would not say that it is meant.
-func (r *resolver) checkNotified(f *Flow, of flowOf, refuse func(name, format string, args ...any)) {
-	g, index := Graph(&r.s)
-	names := r.allMachines()
-	source := index[f.From]
-	for at, dst := index[f.From], index[f.To]; at != dst; {
-		step, _ := g.Next(at, dst)
-		at = step.To
-		m := r.machines[names[at]]
-		if !m.isSwitch || r.s.Switches[m.index].Marking.Scheme != "qcn" {
-			continue
+func (r *resolver) checkNotified(k Key, f *Flow, refuse func(name, format string, args ...any)) {
+	r.ways.Visit(k, func(_ int, step paths.Step) {
+		at := step.To
+		if at >= len(r.s.Switches) || r.s.Switches[at].Marking.Scheme != "qcn" {
+			return
 		}
-		s := &r.s.Switches[m.index]
+		s := &r.s.Switches[at]
 		if q := f.Control.QCN; s.Marking.QCN.Octets == 0 && !q.CNTag && !q.Shared {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared", s.Name, f.Name)
 		}
-		for back, n := at, 0; back != source; n++ {
-			step, ok := g.Next(back, source)
-			if !ok || n > len(names) {
-				v := m.view.sub("marking")
-				_, scheme := v.at("scheme")
+		for _, qp := range []uint32{k.QP, 0} { // with few octets there is none in a notification
+			if _, err := r.ways.Visit(Key{Src: at, Dst: k.Src, QP: qp}, func(int, paths.Step) {}); err != nil {
+				_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
 				r.add(scheme.at, scheme.path, "switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round", s.Name, f.From, f.Name)
 				return
 			}
-			back = step.To
 		}
-	}
+	})
 }

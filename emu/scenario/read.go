@@ -57,6 +57,9 @@ func (r *reports) readObject(n *node, sh *shape) {
 	if n.kind == null {
 		n.kind = mapping
 	}
+	if n.kind == scalar && sh.short != "" {
+		n.expand(sh.short)
+	}
 	if !n.want(r, mapping, sh) {
 		return
 	}
@@ -146,13 +149,18 @@ func (r *reports) readList(n *node, sh *shape) {
 	}
 	for _, v := range n.items {
 		if v.kind == scalar && sh.short != "" {
-			text := *v
-			*v = node{kind: mapping, at: text.at, path: text.path, bad: text.bad}
-			v.put(sh.short, &text)
+			v.expand(sh.short)
 		}
 		r.read(v, sh.item)
 		n.bad = n.bad || v.bad && sh.length > 0
 	}
+}
+
+// expand writes a short form out: a single value, which is one field of what it stands for.
+func (n *node) expand(field string) {
+	text := *n
+	*n = node{kind: mapping, at: text.at, path: text.path, bad: text.bad}
+	n.put(field, &text)
 }
 
 func (r *reports) readValue(n *node, sh *shape) {

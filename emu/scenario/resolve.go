@@ -18,6 +18,7 @@ type resolver struct {
 	checks    []*node    // for each of s.Expect
 	classes   [][2]uint8 // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
 	crossed   [][2]int   // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
+	ways      *Ways      // nil: they cannot be found
 	notified  bool       // switches notify sources of congestion
 	tagged    bool       // frames have a CN-TAG
 	partial   bool       // machines were refused: what is unknown may be one of them
@@ -40,6 +41,7 @@ func (r *resolver) resolve() *Scenario {
 	if _, n := model.at("duration"); n != nil {
 		r.cut = place{set: n.at.set}
 	}
+	r.s.Routing = newRouting(top.sub("routing"))
 	r.resolveWindow(top)
 
 	r.machines, r.linkNames = map[string]*machine{}, map[string]*node{}

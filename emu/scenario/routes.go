@@ -1,9 +1,5 @@
 package scenario
 
-import (
-	"fabemu/emu/topo/paths"
-)
-
 func (r *resolver) resolveRoutes(sh *shape) {
 	item := sh.field("routes").shape.item
 	seen := map[[2]string]place{}
@@ -60,42 +56,4 @@ func (r *resolver) ends(m *machine, link string) bool {
 		}
 	}
 	return false
-}
-
-// Graph returns the fabric of a scenario as a graph, with the machines in their
-// order (switches, then endpoints), the links in theirs, and the routes of the
-// scenario; and the index of each machine.
-func Graph(s *Scenario) (*paths.Graph, map[string]int) {
-	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
-	for i := range s.Switches {
-		names = append(names, s.Switches[i].Name)
-	}
-	for i := range s.Endpoints {
-		names = append(names, s.Endpoints[i].Name)
-	}
-	index := make(map[string]int, len(names))
-	for i, name := range names {
-		index[name] = i
-	}
-	links := make([][2]int, len(s.Links))
-	for i, l := range s.Links {
-		links[i] = [2]int{index[l.A], index[l.B]}
-	}
-	g := paths.New(names, len(s.Switches), links)
-	if len(s.Routes) == 0 {
-		return g, index
-	}
-	byName := make(map[string]int, len(s.Links))
-	for i := range s.Links {
-		byName[s.Links[i].Name] = i
-	}
-	for _, route := range s.Routes {
-		link, known := byName[route.Over]
-		at, dst := index[route.At], index[route.To]
-		if !known || links[link][0] != at && links[link][1] != at {
-			continue // of a scenario that is built in Go and not right: Resolved refuses it
-		}
-		g.Fix(at, dst, paths.Step{Link: link, To: links[link][0] + links[link][1] - at})
-	}
-	return g, index
 }

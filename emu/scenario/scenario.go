@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -18,7 +19,8 @@ type Scenario struct {
 	Switches    []Switch
 	Endpoints   []Endpoint
 	Links       []Link
-	Flows       []Flow  // in the order of the file, one for each sender of a range
+	Flows       []Flow // in the order of the file, one for each sender of a range
+	Routing     Routing
 	Routes      []Route // where frames do not take the shortest path
 	Events      []Event
 	Measure     Measure
@@ -31,6 +33,36 @@ type Scenario struct {
 	// Warnings is what Load noticed that is right, but probably not meant, by
 	// position. They are no part of the scenario: it is the same without them.
 	Warnings []Warning
+
+	loaded *loaded // what Load has found out, for as long as it is so
+}
+
+// loaded is a scenario as it was loaded.
+type loaded struct {
+	scenario Scenario // of which nobody else has the lists
+	ways     *Ways
+}
+
+// newLoaded keeps what was found out of a scenario.
+func newLoaded(s *Scenario, w *Ways) *loaded {
+	l := &loaded{*s, w}
+	c := &l.scenario
+	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints), slices.Clone(s.Links), slices.Clone(s.Flows)
+	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
+	return l
+}
+
+// is reports whether s is still the scenario that was loaded.
+func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, s) == "" }
+
+// waysOf returns the ways of s, if they are still those of the scenario that was loaded.
+func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
+	if l == nil || l.ways == nil {
+		return nil, false
+	}
+	c := &l.scenario
+	return l.ways, c.Model == s.Model && c.Routing == s.Routing && slices.Equal(c.Routes, s.Routes) && slices.Equal(c.Events, s.Events) &&
+		slices.Equal(c.Links, s.Links) && slices.Equal(c.Switches, s.Switches) && slices.Equal(c.Endpoints, s.Endpoints)
 }
 
 // Model says how long the fabric runs, in model time, and from which seed.
@@ -167,6 +199,13 @@ type Control struct {
 	RmaxOverRmin int64      // highest rate (the link's) over the lowest
 	Factor       float64    // fimd, aimd: m, what a mark divides the rate by
 	QCN          QCNControl // of law qcn
+}
+
+// Routing says which of the shortest paths frames take, and what becomes of them when a
+// link goes down.
+type Routing struct {
+	Paths     string        // "shortest" or "ecmp"
+	Recompute unit.Duration // from when a link goes down or up to when the routes are made anew; zero: they never are
 }
 
 // Route is a way that is not the shortest path: at a switch, towards an endpoint,

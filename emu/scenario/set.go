@@ -66,6 +66,9 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				return
 			}
 			done, rest = join(done, name), more
+			if rest == "" && f.shape.form == FormObject {
+				rest = f.shape.short // routing is routing.paths
+			}
 			if f.shape.isScalar() {
 				if rest != "" {
 					r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
@@ -84,6 +87,9 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				return
 			}
 			next := n.get(name)
+			if next != nil && next.kind == scalar && f.shape.form == FormObject && f.shape.short != "" {
+				next.expand(f.shape.short)
+			}
 			if next == nil || (next.kind != mapping && f.shape.form != FormList) {
 				if f.shape.form == FormList {
 					next = &node{kind: list, at: at, path: done}
@@ -162,9 +168,7 @@ func (sh *shape) find(n *node, path string) (item *node, name, rest string) {
 	}
 	if item != nil && item.kind == scalar && sh.short != "" {
 		// A short form is written out, so that it can hold more fields.
-		text := *item
-		*item = node{kind: mapping, at: text.at, path: text.path}
-		item.put(sh.short, &text)
+		item.expand(sh.short)
 	}
 	return item, name, rest
 }

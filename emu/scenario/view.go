@@ -14,15 +14,19 @@ func (v view) at(name string) (any, *node) {
 			return f.value, f
 		}
 	}
-	f := v.shape.field(name)
-	if f.def == "" {
-		return nil, nil
+	return v.shape.field(name).usual(), nil
+}
+
+// usual returns the default of a field, nil when there is none.
+func (f *field) usual() any {
+	if f.def != "" && f.value == nil {
+		value, err := f.shape.read(f.def)
+		if err != nil {
+			panic("scenario: the default of " + f.name + " is not readable: " + err.Error())
+		}
+		f.value = value
 	}
-	value, err := f.shape.read(f.def)
-	if err != nil {
-		panic("scenario: the default of " + name + " is not readable: " + err.Error())
-	}
-	return value, nil
+	return f.value
 }
 
 // list returns the list that a field is, nil where none is given.

@@ -40,10 +40,8 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	if _, by := v.at(other); by != nil && by.at.set != nil && n.at.set == nil {
 		return
 	}
-	if f := v.shape.field(name); f.def != "" && n.at.set == nil {
-		if usual, err := f.shape.read(f.def); err == nil && usual == value {
-			return
-		}
+	if usual := v.shape.field(name).usual(); usual != nil && usual == value && n.at.set == nil {
+		return
 	}
 	if _, met := u.with[n]; !met {
 		u.order = append(u.order, n)

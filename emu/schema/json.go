@@ -114,6 +114,11 @@ func of(f scenario.Field) *schema {
 		if len(s.Required) == 0 {
 			s.Type = []string{"object", "null"} // a key with nothing behind it
 		}
+		if f.Short != "" {
+			object := *s
+			object.Description = ""
+			*s = schema{Description: s.Description, AnyOf: []*schema{short(f), &object}}
+		}
 	case scenario.FormMap:
 		s.Type, s.AdditionalProperties = []string{"object", "null"}, of(f.Fields[0])
 		s.PropertyNames = &schema{Pattern: f.Pattern}
@@ -153,11 +158,20 @@ func list(s *schema, f scenario.Field) {
 	}
 	item := f.Fields[0]
 	s.Items = of(item)
-	for _, sub := range item.Fields {
-		if sub.Name == f.Short {
-			s.Items = &schema{AnyOf: []*schema{of(sub), s.Items}}
+	if f.Short != "" {
+		item.Short = f.Short
+		s.Items = &schema{AnyOf: []*schema{short(item), s.Items}}
+	}
+}
+
+// short returns the schema of the field that an object may be written as.
+func short(object scenario.Field) *schema {
+	for _, sub := range object.Fields {
+		if sub.Name == object.Short {
+			return of(sub)
 		}
 	}
+	return nil
 }
 
 // value returns the default of a field as JSON has it.

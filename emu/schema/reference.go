@@ -76,6 +76,9 @@ func written(f scenario.Field) string {
 		if f.Name == "defaults" {
 			return f.Wanted + ", each with the fields of its kind, see below"
 		}
+		if f.Short != "" {
+			return f.Wanted + ", see below"
+		}
 		return "a mapping, see below"
 	case scenario.FormWord, scenario.FormFlag:
 		words := "`" + strings.Join(f.Words, "`, `") + "`"

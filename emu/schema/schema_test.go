@@ -204,6 +204,9 @@ func TestEveryField(t *testing.T) {
 					at = either[1].(map[string]any)
 				}
 			default:
+				if either, ok := at["anyOf"].([]any); ok { // a single value, or the object
+					at = either[1].(map[string]any)
+				}
 				next, ok := at["properties"].(map[string]any)[part].(map[string]any)
 				if !ok {
 					t.Fatalf("%s is not in the schema", f.Path)

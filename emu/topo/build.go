@@ -1,8 +1,8 @@
 package topo
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo/paths"
@@ -16,7 +16,7 @@ import (
 // there, when a flow has no path, or when the fabric is too large to address;
 // of a scenario from scenario.Load none of it is true.
 //
-// Routes are shortest paths, with ties as package paths says. The start of flow
+// The start of flow
 // i is its Start and a part of its Jitter, drawn from stream i of the seed, so
 // that a flow more does not change when the others start.
 func Build(s *scenario.Scenario) (*Fabric, error) {
@@ -31,9 +31,13 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 	if err := f.addWires(s, index); err != nil {
 		return nil, err
 	}
-	g, _ := scenario.Graph(s)
-	f.route(g)
-	if err := f.addFlows(s, g, index); err != nil {
+	f.Ways = scenario.WaysOf(s)
+	f.roots = make([]paths.Step, len(f.Machines))
+	for i := range f.Machines {
+		root, last := f.Ways.Root(i)
+		f.roots[i] = paths.Step{Link: last.Link, To: root}
+	}
+	if err := f.addFlows(s, index); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -90,25 +94,6 @@ func (f *Fabric) addWires(s *scenario.Scenario, index map[string]int) error {
 	return nil
 }
 
-// route fills in the routes of the switches.
-func (f *Fabric) route(g *paths.Graph) {
-	for i := range f.Machines {
-		if f.Machines[i].Switch == nil {
-			continue
-		}
-		routes := make([]port.ID, len(f.Machines)+1)
-		routes[0] = NoRoute // no machine has this LID
-		for dst := range f.Machines {
-			out := NoRoute
-			if step, ok := g.Next(i, dst); ok {
-				out = f.Wires[step.Link].end(i).Port
-			}
-			routes[f.Machines[dst].LID] = out
-		}
-		f.Machines[i].Routes = routes
-	}
-}
-
 // end returns the end of w at a machine.
 func (w *Wire) end(machine int) End {
 	if w.Ends[0].Machine == machine {
@@ -122,7 +107,7 @@ func (w *Wire) end(machine int) End {
 const maxQP = 1<<24 - 2
 
 // addFlows adds the flows with their addresses, starts and ways.
-func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string]int) error {
+func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 	if len(s.Flows)+1 > maxQP {
 		return fmt.Errorf("topo: %d flows are more than there are queue pair numbers", len(s.Flows))
 	}
@@ -138,11 +123,11 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 		case src == dst:
 			return fmt.Errorf("topo: flow %q goes from %q to itself", flow.Name, flow.From)
 		}
-		hops, err := f.way(g, src, dst)
+		hops, later, err := f.way(scenario.Key{Src: src, Dst: dst, QP: uint32(i + FirstQP)})
 		if err != nil {
 			return fmt.Errorf("topo: flow %q: %w", flow.Name, err)
 		}
-		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src, Dst: dst, Hops: hops, Stop: unit.Never}
+		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src, Dst: dst, Hops: hops, Later: later, Stop: unit.Never}
 		jitter := unit.NewRandom(s.Model.Seed, uint64(i)).Span(flow.Jitter)
 		out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
 		if flow.Stop > 0 {
@@ -153,29 +138,28 @@ func (f *Fabric) addFlows(s *scenario.Scenario, g *paths.Graph, index map[string
 	return nil
 }
 
-// errNoPath says that no links lead to the destination.
-var errNoPath = errors.New("there is no path")
-
-// errRound says that routes lead past the same switch again and again.
-var errRound = errors.New("the routes go round")
-
-// way returns the hops from a machine to another.
-func (f *Fabric) way(g *paths.Graph, src, dst int) ([]Hop, error) {
-	var hops []Hop
-	for at := src; at != dst; {
-		step, ok := g.Next(at, dst)
-		if !ok {
-			return nil, errNoPath
+// way returns the hops of a flow: at first, and in the later epochs in which they differ
+// from those before.
+func (f *Fabric) way(k scenario.Key) (hops []Hop, later [][]Hop, err error) {
+	last := hops
+	for _, e := range f.Ways.Epochs {
+		var now []Hop
+		_, err := f.Ways.Walk(e.State, k.Src, k, func(at int, s paths.Step) {
+			from := 0
+			if f.Wires[s.Link].Ends[1].Machine == at {
+				from = 1
+			}
+			now = append(now, Hop{Wire: s.Link, From: from})
+		})
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case hops == nil:
+			hops = now
+		case !slices.Equal(now, last):
+			later = append(later, now)
 		}
-		if len(hops) > len(f.Machines) {
-			return nil, errRound
-		}
-		from := 0
-		if f.Wires[step.Link].Ends[1].Machine == at {
-			from = 1
-		}
-		hops = append(hops, Hop{Wire: step.Link, From: from})
-		at = step.To
+		last = now
 	}
-	return hops, nil
+	return hops, later, nil
 }

@@ -58,14 +58,11 @@ func TestHPL2002(t *testing.T) {
 		}
 	}
 	// Ports are in the order of the links: A1 to A10, AV, then the trunk.
-	if got := f.Machines[0].Routes; got[wire.LID(3)] != 0 || got[wire.LID(12)] != 9 || got[wire.LID(13)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(2)] != 11 || got[0] != topo.NoRoute || got[1] != topo.NoRoute {
+	if got := f.Table(0, 0).To; got[wire.LID(3)] != 0 || got[wire.LID(12)] != 9 || got[wire.LID(13)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(2)] != topo.NoRoute || got[0] != topo.NoRoute || got[1] != topo.NoRoute {
 		t.Errorf("routes of A: %v", got)
 	}
-	if got := f.Machines[1].Routes; got[wire.LID(14)] != 0 || got[wire.LID(3)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(25)] != 12 {
+	if got := f.Table(1, 0).To; got[wire.LID(14)] != 0 || got[wire.LID(3)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(25)] != 12 {
 		t.Errorf("routes of B: %v", got)
-	}
-	if f.Machines[5].Routes != nil {
-		t.Error("an endpoint has routes")
 	}
 	victim := f.Flows[20]
 	want := []topo.Hop{{Wire: 10, From: 0}, {Wire: 21, From: 0}, {Wire: 23, From: 0}}
@@ -178,7 +175,11 @@ func TestRoutesProperty(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := randomFabric(r)
 		f := build(t, s)
-		for dst := range f.Machines {
+		tables := make([]topo.Table, len(s.Switches))
+		for i := range tables {
+			tables[i] = f.Table(i, 0)
+		}
+		for dst := len(s.Switches); dst < len(f.Machines); dst++ {
 			hops := distances(f, dst)
 			for from := range f.Machines {
 				if f.Machines[from].Switch == nil || from == dst {
@@ -186,8 +187,11 @@ func TestRoutesProperty(t *testing.T) {
 				}
 				steps := 0
 				for at := from; at != dst; steps++ {
-					p := f.Machines[at].Routes[f.Machines[dst].LID]
-					if steps > len(f.Machines) || f.Machines[at].Switch == nil || p == topo.NoRoute {
+					if steps > len(f.Machines) || f.Machines[at].Switch == nil {
+						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Machines[from].Name, f.Machines[dst].Name, f.Machines[at].Name)
+					}
+					p := tables[at].To[f.Machines[dst].LID]
+					if p == topo.NoRoute {
 						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Machines[from].Name, f.Machines[dst].Name, f.Machines[at].Name)
 					}
 					at = peer(f, at, p)
@@ -204,7 +208,7 @@ func TestRoutesProperty(t *testing.T) {
 				if w.Ends[h.From].Machine != at {
 					t.Fatalf("seed %d: hop %d of %s does not begin at %s", seed, i, fl.Name, f.Machines[at].Name)
 				}
-				if m := f.Machines[at]; m.Switch != nil && m.Routes[f.Machines[fl.Dst].LID] != w.Ends[h.From].Port {
+				if m := f.Machines[at]; m.Switch != nil && tables[at].To[f.Machines[fl.Dst].LID] != w.Ends[h.From].Port {
 					t.Fatalf("seed %d: %s does not follow the route of %s", seed, fl.Name, m.Name)
 				}
 				at = w.Ends[1-h.From].Machine
@@ -373,7 +377,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s takes %+v", f.Flows[i].Name, f.Flows[i].Hops)
 		}
 	}
-	if out := f.Machines[0].Routes[f.Machines[5].LID]; f.Machines[0].Ports[out].Wire != 3 {
+	if out := f.Table(0, 0).To[f.Machines[5].LID]; f.Machines[0].Ports[out].Wire != 3 {
 		t.Errorf("A sends to c by port %d", out)
 	}
 	s.Routes = append(s.Routes, scenario.Route{At: "B", To: "c", Over: "A - B"})

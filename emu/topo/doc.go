@@ -7,12 +7,12 @@
 // are numbered in the order of the links, LIDs are indices plus one, and queue
 // pair numbers are indices of flows plus two.
 //
-// Routes are shortest paths, computed once (package paths says how ties are
-// broken). The only thing drawn at random is the start of each flow within its
+// Routes are shortest paths (package paths says how ties are broken), or all that are
+// equally short, for links in each state in which the scenario has routes for them. The only thing drawn at random is the start of each flow within its
 // jitter, from a stream of the seed that is the flow's own.
 //
 // # Limitations
 //
-// A subnet has 49 151 addresses. There is one route to each destination, and no
-// table in the scenario can change it.
+// A subnet has 49 151 addresses. No switch has a route to another switch: nothing is sent
+// to one.
 package topo

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fabemu/emu/scenario"
+	"fabemu/emu/topo/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -15,6 +16,9 @@ type Fabric struct {
 	Machines []Machine
 	Wires    []Wire // in the order of the scenario's links
 	Flows    []Flow // in the order of the scenario's flows
+	Ways     *scenario.Ways
+
+	roots []paths.Step // for each machine, where it is reached from, and by which link from there
 }
 
 // Machine is a switch or an endpoint.
@@ -24,10 +28,9 @@ type Machine struct {
 	Endpoint *scenario.Endpoint // nil for a switch
 	LID      wire.LID           // address; index + 1
 	Ports    []Port
-	Routes   []port.ID // switches: the port towards each LID, indexed by it; NoRoute where there is none
 }
 
-// NoRoute stands in Machine.Routes for a LID that cannot be reached.
+// NoRoute stands in Table.To for a LID that cannot be reached.
 const NoRoute port.ID = 0xFFFF
 
 // Port is one end of a wire.
@@ -58,10 +61,11 @@ type Flow struct {
 	Start    unit.Time   // with the jitter drawn from the seed
 	Stop     unit.Time   // unit.Never: at the end of the run
 	Hops     []Hop       // the directed wires that it crosses, in order
+	Later    [][]Hop     // the same, each time that the routes have changed
 }
 
-// FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
-const FirstQP = 2
+// FirstQP is the queue pair of the first flow.
+const FirstQP = scenario.FirstQP
 
 // Hop is a wire crossed in one direction: from Ends[From] to the other end.
 type Hop struct{ Wire, From int }

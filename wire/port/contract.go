@@ -42,6 +42,7 @@ type Event struct {
 	Kind EventKind
 	Rate unit.Rate // RateChange, ServiceRate: the new rate
 
+	Table int       // RoutesChange: which of its tables of routes
 	Class uint8     // Deadlock: the lane or priority that waits
 	Since unit.Time // Deadlock: since when
 }
@@ -51,15 +52,16 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	_           EventKind = iota
-	RateChange            // the line runs at Event.Rate from its next frame on
-	LinkDown              // nothing crosses the link any more; what is under way is lost
-	LinkUp                // a new incarnation of the link: flow control begins anew
-	ServiceRate           // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
-	StormStart            // a pause storm: the port keeps its peer stopped, whatever its buffer says
-	StormStop             // the storm is over
-	Restart               // of a switch: all that was in it is lost, and its links are down until LinkUp
-	Deadlock              // the port was found in a cycle of waiting: its driver says so, and it reports it
+	_            EventKind = iota
+	RateChange             // the line runs at Event.Rate from its next frame on
+	LinkDown               // nothing crosses the link any more; what is under way is lost
+	LinkUp                 // a new incarnation of the link: flow control begins anew
+	ServiceRate            // of an endpoint: it takes frames out of its ingress at Event.Rate; 0 is at once
+	StormStart             // a pause storm: the port keeps its peer stopped, whatever its buffer says
+	StormStop              // the storm is over
+	Restart                // of a switch: all that was in it is lost, and its links are down until LinkUp
+	Deadlock               // the port was found in a cycle of waiting: its driver says so, and it reports it
+	RoutesChange           // of a switch: from now on Event.Table counts
 )
 
 func (k EventKind) String() string {
@@ -80,6 +82,8 @@ func (k EventKind) String() string {
 		return "restart"
 	case Deadlock:
 		return "deadlock"
+	case RoutesChange:
+		return "routes-change"
 	default:
 		return "unknown"
 	}

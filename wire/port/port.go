@@ -172,7 +172,9 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	return Answer{Open, now}
 }
 
-// down reports whether the link is down.
+// Down reports whether the link is down.
+func (p *Port) Down() bool { return p.down() }
+
 func (p *Port) down() bool { return p.since == unit.Never }
 
 // Start puts f on the line at now. The caller has asked MaySend.

@@ -5,10 +5,9 @@
 // one is taken whose next machine has the first name, compared byte by byte (so
 // that "S10" comes before "S2"), and over parallel links the one that was given
 // first; so a machine has one way towards each destination, and all that meet
-// there go on together.
+// there go on together. Graph.Steps has all of them, in that order.
 //
 // # Limitations
 //
-// One path for each destination: no load is spread over equal ones. A Graph
-// keeps what it has found, and belongs to one goroutine.
+// Lengths are numbers of links: their rates do not count.
 package paths

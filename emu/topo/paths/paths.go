@@ -1,17 +1,20 @@
 package paths
 
 import (
+	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
-// Graph is a fabric: machines, of which the first are switches, and links.
+// Graph is a fabric: machines, of which the first are switches, and links. Any number of
+// goroutines may ask it, once no step is fixed any more.
 type Graph struct {
-	rank     []int    // for each machine, the place of its name among all names
-	switches int      // how many of the machines are switches
-	ends     [][]Step // for each machine, its links in order and where they lead
-	tables   map[int]*table
-	fixed    map[[2]int]Step // from a machine to another, whatever is the shortest
+	switches int                       // how many of the machines are switches
+	ends     [][]Step                  // for each machine, its links and where they lead, by the names of the machines there
+	inner    [][]Step                  // for each switch, those of them that lead to switches
+	tables   []atomic.Pointer[[]int32] // for each machine, how many links lie between it and each switch
+	fixed    map[int]map[int]Step      // to a machine, from others, whatever is the shortest
 }
 
 // Step is a link on a way, and the machine that it leads to.
@@ -20,121 +23,181 @@ type Step struct {
 	To   int // machine
 }
 
-// table says how the switches reach a destination.
-type table struct {
-	hops []int  // for each switch, how many links lie before it; far where there is no way
-	next []Step // for each switch but the destination and those without a way
-}
-
-const far = int(^uint(0) >> 1)
+// far is how many links lie before what cannot be reached.
+const far = math.MaxInt32
 
 // New returns the graph of machines, the first of which are switches, and of the
 // links between them.
 func New(names []string, switches int, links [][2]int) *Graph {
-	g := &Graph{rank: make([]int, len(names)), switches: switches, ends: make([][]Step, len(names)), tables: map[int]*table{}}
-	order := make([]int, len(names))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
-	for place, machine := range order {
-		g.rank[machine] = place
-	}
+	g := &Graph{switches: switches, ends: make([][]Step, len(names)), inner: make([][]Step, switches)}
+	g.tables = make([]atomic.Pointer[[]int32], len(names))
 	for i, l := range links {
 		g.ends[l[0]] = append(g.ends[l[0]], Step{i, l[1]})
 		g.ends[l[1]] = append(g.ends[l[1]], Step{i, l[0]})
 	}
+	for _, steps := range g.ends {
+		slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(names[a.To], names[b.To]) })
+	}
+	g.connect()
 	return g
+}
+
+// connect finds the links between switches.
+func (g *Graph) connect() {
+	for i := range g.inner {
+		for _, s := range g.ends[i] {
+			if s.To < g.switches {
+				g.inner[i] = append(g.inner[i], s)
+			}
+		}
+	}
+}
+
+// Without returns the graph without some links. Of its fixed steps, those over these
+// links are gone.
+func (g *Graph) Without(down map[int]bool) *Graph {
+	out := &Graph{switches: g.switches, ends: make([][]Step, len(g.ends)), inner: make([][]Step, g.switches)}
+	out.tables = make([]atomic.Pointer[[]int32], len(g.ends))
+	isDown := func(s Step) bool { return down[s.Link] }
+	for i, steps := range g.ends {
+		out.ends[i] = steps
+		if slices.ContainsFunc(steps, isDown) {
+			out.ends[i] = slices.DeleteFunc(slices.Clone(steps), isDown)
+		}
+	}
+	for dst, from := range g.fixed {
+		for at, s := range from {
+			if !isDown(s) {
+				out.Fix(at, dst, s)
+			}
+		}
+	}
+	out.connect()
+	return out
 }
 
 // Next returns the first step on the way from a machine to another. It returns
 // false when there is no way, or none to go.
 func (g *Graph) Next(from, dst int) (Step, bool) {
-	if from == dst {
+	var room [1]Step
+	steps := g.steps(room[:0], from, dst, 1)
+	if len(steps) == 0 {
 		return Step{}, false
 	}
-	if s, ok := g.fixed[[2]int{from, dst}]; ok {
-		return s, true
+	return steps[0], true
+}
+
+// Steps appends to steps the first steps of all shortest ways from a machine to another,
+// the one that Next returns first; of a step that is fixed, that one alone.
+func (g *Graph) Steps(steps []Step, from, dst int) []Step {
+	return g.steps(steps, from, dst, math.MaxInt)
+}
+
+// steps is Steps, of at most so many.
+func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
+	if from == dst {
+		return steps
 	}
-	// What is at the end of one link is reached as the switch before it is, so
-	// that one table does for all endpoints of a switch.
-	root := dst
-	if dst >= g.switches && len(g.ends[dst]) == 1 && g.ends[dst][0].To < g.switches {
-		root = g.ends[dst][0].To
-		if from == root {
-			return Step{g.ends[dst][0].Link, dst}, true
-		}
+	if s, ok := g.fixed[dst][from]; ok {
+		return append(steps, s)
 	}
-	t := g.tables[root]
-	if t == nil {
-		t = g.find(root)
-		g.tables[root] = t
+	root, last := g.Root(dst)
+	if from == root {
+		return append(steps, last)
 	}
+	hops := g.table(root)
+	ends, left := g.ends[from], int32(far)
 	if from < g.switches {
-		return t.next[from], t.hops[from] != far
-	}
-	best, hops := Step{}, far
-	for _, s := range g.ends[from] {
-		h := far
-		switch {
-		case s.To == dst:
-			h = 0
-		case s.To < g.switches:
-			h = t.hops[s.To]
+		left = hops[from]
+		if root < g.switches {
+			ends = g.inner[from]
 		}
-		if h < hops || h == hops && h != far && g.rank[s.To] < g.rank[best.To] {
-			best, hops = s, h
+	} else {
+		for _, s := range ends {
+			left = min(left, g.after(s, root, hops)+1)
 		}
 	}
-	return best, hops != far
+	if left >= far {
+		return steps
+	}
+	for _, s := range ends {
+		if g.after(s, root, hops) == left-1 {
+			if steps = append(steps, s); len(steps) == most {
+				break
+			}
+		}
+	}
+	return steps
+}
+
+// after returns how many links lie between the end of a step and a destination.
+func (g *Graph) after(s Step, dst int, hops []int32) int32 {
+	switch {
+	case s.To == dst:
+		return 0
+	case s.To < g.switches && hops[s.To] < far:
+		return hops[s.To]
+	}
+	return far - 1 // one more is far
+}
+
+// Root returns the machine by which dst is reached, and the step from there: what is at
+// the end of one link is reached as the switch before it is, so that one table does for
+// all endpoints of a switch. Of any other machine it is that machine itself.
+func (g *Graph) Root(dst int) (root int, last Step) {
+	if dst >= g.switches && len(g.ends[dst]) == 1 && g.ends[dst][0].To < g.switches {
+		return g.ends[dst][0].To, Step{g.ends[dst][0].Link, dst}
+	}
+	return dst, Step{}
 }
 
 // Fix sets the first step on the way from a machine to another. It counts for ways
 // that lead over that machine too, so that they may go round without end.
 func (g *Graph) Fix(from, dst int, s Step) {
 	if g.fixed == nil {
-		g.fixed = make(map[[2]int]Step)
+		g.fixed = make(map[int]map[int]Step)
 	}
-	g.fixed[[2]int{from, dst}] = s
+	if g.fixed[dst] == nil {
+		g.fixed[dst] = make(map[int]Step)
+	}
+	g.fixed[dst][from] = s
 }
 
-// find makes the table of a destination.
-func (g *Graph) find(dst int) *table {
-	t := &table{hops: make([]int, g.switches), next: make([]Step, g.switches)}
-	for i := range t.hops {
-		t.hops[i] = far
+// Fixed says whether any step to a machine is fixed.
+func (g *Graph) Fixed(dst int) bool {
+	return len(g.fixed[dst]) > 0
+}
+
+// table returns how far each switch is from a destination.
+func (g *Graph) table(dst int) []int32 {
+	if t := g.tables[dst].Load(); t != nil {
+		return *t
+	}
+	hops := make([]int32, g.switches)
+	for i := range hops {
+		hops[i] = far
 	}
 	queue := make([]int, 0, g.switches+1)
-	queue = append(queue, dst)
 	if dst < g.switches {
-		t.hops[dst] = 0
-	}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		hops := 0
-		if at != dst {
-			hops = t.hops[at]
-		}
-		for _, s := range g.ends[at] {
-			if s.To < g.switches && t.hops[s.To] == far {
-				t.hops[s.To] = hops + 1
+		hops[dst] = 0
+		queue = append(queue, dst)
+	} else {
+		for _, s := range g.ends[dst] {
+			if s.To < g.switches && hops[s.To] == far {
+				hops[s.To] = 1
 				queue = append(queue, s.To)
 			}
 		}
 	}
-	for from := range t.hops {
-		if from == dst || t.hops[from] == far {
-			continue
-		}
-		best := Step{To: -1}
-		for _, s := range g.ends[from] {
-			before := s.To == dst && t.hops[from] == 1 || s.To < g.switches && s.To != dst && t.hops[s.To] == t.hops[from]-1
-			if before && (best.To < 0 || g.rank[s.To] < g.rank[best.To]) {
-				best = s
+	for k := 0; k < len(queue); k++ {
+		at := queue[k]
+		for _, s := range g.inner[at] {
+			if hops[s.To] == far {
+				hops[s.To] = hops[at] + 1
+				queue = append(queue, s.To)
 			}
 		}
-		t.next[from] = best
 	}
-	return t
+	g.tables[dst].Store(&hops) // another goroutine has found the same
+	return hops
 }

@@ -1,0 +1,71 @@
+//go:build !race
+
+package emu
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// star is n endpoints at one switch that notifies them of congestion, and as many checks
+// as a large fabric would have.
+func star(n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `name: star
+model: {duration: 10ms}
+defaults:
+  link: {rate: 10Gb/s, flow-control: pause}
+  switch: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
+  flow: {packet: 1500B, control: {law: qcn}}
+switches: {S: {}}
+endpoints: ["e[1-%[1]d]", to]
+links: ["e[1-%[1]d] - S", S - to]
+flows: [{name: f, from: "e[1-%[1]d]", to: to}]
+expect:
+`, n)
+	for i := range 20 {
+		fmt.Fprintf(&b, "  - {id: c%d, metric: f.e%d.rate, during: [0ms, 10ms], low: 0, high: 1e12}\n", i, i+1)
+	}
+	return b.String()
+}
+
+// What is checked takes time in proportion to its size: four times as many endpoints take
+// about four times as long. Where each flow, each endpoint or each check of the scenario
+// is held against all of the fabric they take sixteen times as long.
+func TestWallCheckTakesTimeInProportion(t *testing.T) {
+	spent := func(n int) unit.Duration {
+		least := unit.Duration(unit.Never)
+		text := star(n)
+		for range 3 {
+			before := processorTime(t)
+			s, err := scenario.Load("star.yaml", []byte(text), nil, scenario.CheckMetrics(metricChecker()))
+			if err == nil {
+				_, err = Prepare(s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, processorTime(t)-before)
+		}
+		return least
+	}
+	small, large := spent(2000), spent(8000)
+	t.Logf("2000 endpoints take %v of a processor's time, 8000 take %v", small, large)
+	if large > 8*small {
+		t.Errorf("8000 endpoints take %v, 2000 take %v", large, small)
+	}
+}
+
+// processorTime returns what the processors have spent on this process.
+func processorTime(t *testing.T) unit.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return unit.Duration(u.Utime.Nano()+u.Stime.Nano()) * unit.Nanosecond
+}

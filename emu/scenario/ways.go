@@ -1,0 +1,213 @@
+package scenario
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fabemu/emu/topo/paths"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
+const FirstQP = 2
+
+// Ways is how frames find their way through the fabric of a scenario, with its machines
+// as numbers: switches, then endpoints. It does not change, and any number of goroutines
+// may ask it.
+type Ways struct {
+	Index  map[string]int // the number of each machine
+	Epochs []Epoch        // by time; the first begins at 0
+	ecmp   bool
+	seeds  []uint64       // by switch
+	graphs []*paths.Graph // by state of the links; the first has all of them
+}
+
+// Epoch is a span of time in which routes do not change.
+type Epoch struct {
+	At    unit.Duration
+	State int // of the links that they were made for: epochs with the same one have the same routes
+}
+
+// Key is what names a flow where ways are chosen (wire.Choose). Machines are numbers.
+type Key struct {
+	Src, Dst int
+	QP       uint32
+}
+
+// WaysOf returns the ways of a scenario, those that Load has found if they still are.
+func WaysOf(s *Scenario) *Ways {
+	if w, ok := s.loaded.waysOf(s); ok {
+		return w
+	}
+	names := make([]string, 0, len(s.Switches)+len(s.Endpoints))
+	for i := range s.Switches {
+		names = append(names, s.Switches[i].Name)
+	}
+	for i := range s.Endpoints {
+		names = append(names, s.Endpoints[i].Name)
+	}
+	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == "ecmp"}
+	for i, name := range names {
+		w.Index[name] = i
+	}
+	for i := range s.Switches {
+		w.seeds = append(w.seeds, wire.ChoiceSeed(s.Model.Seed, i))
+	}
+	links, byName := make([][2]int, len(s.Links)), make(map[string]int, len(s.Links))
+	for i := range s.Links {
+		l := &s.Links[i]
+		links[i], byName[l.Name] = [2]int{w.Index[l.A], w.Index[l.B]}, i
+	}
+	g := paths.New(names, len(s.Switches), links)
+	for _, route := range s.Routes {
+		link, known := byName[route.Over]
+		at, dst := w.Index[route.At], w.Index[route.To]
+		if !known || links[link][0] != at && links[link][1] != at {
+			continue // of a scenario that is built in Go and not right: Resolved refuses it
+		}
+		g.Fix(at, dst, paths.Step{Link: link, To: links[link][0] + links[link][1] - at})
+	}
+	w.graphs = append(w.graphs, g)
+	if s.Routing.Recompute > 0 {
+		w.recompute(s, byName)
+	}
+	return w
+}
+
+// outage is a link that goes down or up.
+type outage struct {
+	at   unit.Duration
+	link int
+	down bool
+}
+
+// outages returns what happens to links, by time.
+func outages(s *Scenario, byName map[string]int) (all []outage) {
+	for i := range s.Events {
+		e := &s.Events[i]
+		if link, known := byName[e.Link]; known && e.State != "" {
+			all = append(all, outage{e.At, link, e.State == "down"})
+		}
+		for l := range s.Links {
+			if e.Switch != "" && (s.Links[l].A == e.Switch || s.Links[l].B == e.Switch) {
+				all = append(all, outage{e.At, l, true}, outage{e.At + e.Restart, l, false})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b outage) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+// recompute adds the epochs that begin when links have gone down or up.
+func (w *Ways) recompute(s *Scenario, byName map[string]int) {
+	all, down := outages(s, byName), map[int]bool{}
+	states := map[string]int{"[]": 0}
+	for i, o := range all {
+		if o.down {
+			down[o.link] = true
+		} else {
+			delete(down, o.link)
+		}
+		at := o.at + s.Routing.Recompute
+		if i+1 < len(all) && all[i+1].at == o.at || at >= s.Model.Duration {
+			continue
+		}
+		key := fmt.Sprint(slices.Sorted(maps.Keys(down)))
+		state, known := states[key]
+		if !known {
+			state = len(w.graphs)
+			states[key] = state
+			w.graphs = append(w.graphs, w.graphs[0].Without(down))
+		}
+		w.Epochs = append(w.Epochs, Epoch{at, state})
+	}
+}
+
+// Seed returns that of a switch, for wire.Choose.
+func (w *Ways) Seed(machine int) uint64 { return w.seeds[machine] }
+
+// Root returns the machine that is to be reached on the way to an endpoint, and the step
+// from there, where that is so for all machines and all states of the links.
+func (w *Ways) Root(dst int) (root int, last paths.Step) {
+	for _, g := range w.graphs {
+		if g.Fixed(dst) {
+			return dst, paths.Step{}
+		}
+	}
+	return w.graphs[0].Root(dst)
+}
+
+// Steps appends the steps that a machine has towards another, of which wire.Choose takes
+// one. Where no way is left the routes are those of a fabric with all its links: frames
+// wait for one of them.
+func (w *Ways) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
+	if w.ecmp {
+		if more := w.graphs[state].Steps(steps, at, dst); len(more) > len(steps) {
+			return more
+		}
+		return w.graphs[0].Steps(steps, at, dst)
+	}
+	step, ok := w.graphs[state].Next(at, dst)
+	if !ok {
+		step, ok = w.graphs[0].Next(at, dst)
+	}
+	if ok {
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// ErrNoPath says that no links lead to a destination, ErrRound that routes lead past the
+// same switch again and again.
+var (
+	ErrNoPath = errors.New("there is no path")
+	ErrRound  = errors.New("the routes go round")
+)
+
+// Walk visits the steps of a flow's frames, from a machine on to their destination, and
+// the machines where they are taken. An error is ErrNoPath or ErrRound; at is where it
+// came up.
+func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step)) (at int, err error) {
+	var room [64]paths.Step
+	for hops := 0; from != k.Dst; hops++ {
+		steps := w.Steps(room[:0], state, from, k.Dst)
+		switch {
+		case len(steps) == 0:
+			return from, ErrNoPath
+		case hops > len(w.Index):
+			return from, ErrRound
+		}
+		s := steps[0]
+		if len(steps) > 1 && from < len(w.seeds) {
+			s = steps[wire.Choose(w.seeds[from], wire.LID(k.Src+1), wire.LID(k.Dst+1), k.QP, len(steps))]
+		}
+		visit(from, s)
+		from = s.To
+	}
+	return from, nil
+}
+
+// Visit visits all steps that frames of a flow may take while a scenario runs: those of
+// its way, and with each change of the routes those from wherever they may be by then.
+func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
+	if len(w.Epochs) == 1 {
+		return w.Walk(0, k.Src, k, visit)
+	}
+	been := map[int]bool{k.Src: true}
+	for _, e := range w.Epochs {
+		for _, from := range slices.Sorted(maps.Keys(been)) {
+			at, err = w.Walk(e.State, from, k, func(at int, s paths.Step) {
+				been[at] = true
+				visit(at, s)
+			})
+			if err != nil {
+				return at, err
+			}
+		}
+	}
+	return at, nil
+}
