@@ -42,8 +42,11 @@ func SVG(w io.Writer, s *scenario.Scenario, f *topo.Fabric) error {
 	total := head + height + 22 + 20*float64(len(legend))
 
 	out := &svg{}
-	out.line(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif">`,
-		wide+2*margin, total+2*margin, wide+2*margin, total+2*margin)
+	out.line(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" class="fabric" role="img" aria-label="%s">`,
+		wide+2*margin, total+2*margin, wide+2*margin, total+2*margin, html.EscapeString("The fabric of "+s.Name))
+	out.line(`<title>%s</title>`, html.EscapeString("The fabric of "+s.Name))
+	out.line(`<desc>%s</desc>`, html.EscapeString(p.words()))
+	out.line(`<style>%s</style>`, dark)
 	out.line(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
 	out.line(`<text x="%.0f" y="%.0f" font-size="17" font-weight="bold" fill="#1f2933">%s</text>`, margin, margin+13, html.EscapeString(s.Name))
 	y := margin + 13
@@ -76,6 +79,35 @@ func SVG(w io.Writer, s *scenario.Scenario, f *topo.Fabric) error {
 	out.line(`</svg>`)
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// dark is how the colours change for who reads on a dark ground.
+const dark = `@media (prefers-color-scheme: dark) { .fabric rect[fill="#ffffff"] { fill: #1b1b1b; } .fabric rect[fill="#323f4b"] { fill: #46586a; } ` +
+	`.fabric [fill="#1f2933"], .fabric [fill="#3e4c59"] { fill: #ddd; } .fabric [fill="#7b8794"] { fill: #aaa; } ` +
+	`.fabric [stroke="#d9dfe5"] { stroke: #444; } .fabric [stroke="#ffffff"] { stroke: #1b1b1b; } }`
+
+// words says what the picture shows, for who does not see it.
+func (p *picture) words() string {
+	var parts []string
+	if p.scenario.Description != "" {
+		parts = append(parts, strings.TrimSuffix(p.scenario.Description, "."))
+	}
+	var links []string
+	for i := range p.edges {
+		e := &p.edges[i]
+		link := p.nodes[e.a].label + " - " + p.nodes[e.b].label
+		if e.label != "" {
+			link += " (" + e.label + ")"
+		}
+		links = append(links, link)
+	}
+	if links != nil {
+		parts = append(parts, "Links: "+strings.Join(links, "; "))
+	}
+	for i := range p.groups {
+		parts = append(parts, "Flows "+p.groups[i].name+": "+p.describe(&p.groups[i]))
+	}
+	return strings.Join(parts, ". ") + "."
 }
 
 // caption says what most links have in common.

@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Phase is a part of the run in which the same flows are active and no link
-// changes its rate.
+// Phase is a part of the run in which the same flows are active and no event
+// changes the fabric.
 type Phase struct {
 	Interval           // without its first window, in which the fabric settles
 	Begin    unit.Time // with it
@@ -26,10 +26,8 @@ func (c *Collector) Phases() []Phase {
 			changes = append(changes, a.From, a.To)
 		}
 	}
-	for _, steps := range c.capacities {
-		for _, step := range steps {
-			changes = append(changes, min(step.from, c.End()))
-		}
+	for _, x := range c.scenario.Changes() {
+		changes = append(changes, min(x.At, c.End()))
 	}
 	slices.Sort(changes)
 	changes = slices.Compact(changes)

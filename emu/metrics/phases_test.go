@@ -62,6 +62,25 @@ func TestARateChangeIsAPhase(t *testing.T) {
 	}
 }
 
+// Each event that changes the fabric begins a phase, and a change that is taken back two.
+func TestEventsBeginPhases(t *testing.T) {
+	at := func(n int) unit.Duration { return unit.Duration(n) * unit.Millisecond }
+	f, s := paperFabric(1,
+		scenario.Event{At: at(10), Link: "trunk", State: "down"}, scenario.Event{At: at(20), Link: "trunk", State: "up"},
+		scenario.Event{At: at(30), Endpoint: "BC", PauseStorm: "on"}, scenario.Event{At: at(70), Switch: "A", Restart: at(10)},
+		scenario.Event{At: at(90), Endpoint: "BC", Service: 1e9}, scenario.Event{At: at(98), Switch: "B", Restart: at(10)})
+	p := newPlay(t, f, s)
+	startAll(p)
+	p.c.Close(100 * ms)
+	var begins []unit.Time
+	for _, g := range p.c.Phases() {
+		begins = append(begins, g.Begin)
+	}
+	if want := []unit.Time{ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 60 * ms, 70 * ms, 80 * ms, 90 * ms}; !slices.Equal(begins, want) {
+		t.Errorf("phases begin at %v, want %v", begins, want)
+	}
+}
+
 func TestARunWithoutALongPhaseIsOne(t *testing.T) {
 	f, s := paperFabric(2)
 	s.Model.Duration = unit.Duration(3 * ms)

@@ -14,7 +14,8 @@
 //
 // Axes are linear. There is one axis on the left, so that curves of one figure
 // have one unit. A figure shows at most MaxCurves curves and of each at most two
-// thousand points, evenly chosen; what is left out is said in the legend. Text in
-// SVG is set in the reader's own sans-serif font where Liberation Sans is missing,
-// and may be a little wider then.
+// thousand points, evenly chosen; what is left out is said in the legend. Names of
+// events that stand close together are left out of the picture. Text in SVG is set in the
+// reader's own sans-serif font where Liberation Sans is missing, and is stretched or
+// squeezed to the width of that.
 package plot

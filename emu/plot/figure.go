@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // MaxCurves is how many curves a figure shows.
@@ -31,7 +29,8 @@ type Figure struct {
 	Curves     []Curve
 	References []Reference
 	Strokes    Strokes
-	Note       string // a last line of the legend
+	Events     []Event // by rising At
+	Note       string  // a last line of the legend
 }
 
 // Axis is one of the two axes of a figure.
@@ -65,6 +64,13 @@ type Strokes struct {
 	At   []float64
 }
 
+// Event is an instant on the X axis at which something changed, drawn as a line over the
+// whole height with its name beside.
+type Event struct {
+	At   float64
+	Name string
+}
+
 // Formats lists what Write can write.
 func Formats() []string { return []string{"svg", "png"} }
 
@@ -91,21 +97,6 @@ const (
 // resolution of PNG, in dots per inch.
 const resolution = 144
 
-// SVG writes a figure as SVG.
-func (f *Figure) SVG(w io.Writer) error {
-	canvas := vgsvg.New(width, height)
-	if err := f.draw(canvas); err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	if _, err := canvas.WriteTo(&out); err != nil {
-		return err
-	}
-	// Not everybody has the font that the text was measured in.
-	_, err := w.Write(bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;")))
-	return err
-}
-
 // PNG writes a figure as PNG.
 func (f *Figure) PNG(w io.Writer) error {
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))
@@ -121,7 +112,8 @@ func (f *Figure) draw(canvas vg.CanvasSizer) error {
 	p := f.frame()
 	l := newLegend()
 	curves := f.Curves[:min(len(f.Curves), MaxCurves)]
-	// Below the curves: what they are compared with.
+	// Below the curves: what happened, and what they are compared with.
+	p.Add(events(f.Events))
 	for _, r := range f.References {
 		p.Add(band{Reference: r, color: colorOf(curves, r.Of)})
 	}
@@ -137,6 +129,9 @@ func (f *Figure) draw(canvas vg.CanvasSizer) error {
 	}
 	if more := len(f.Curves) - len(curves); more > 0 {
 		l.add(fmt.Sprintf("(%d more are not drawn)", more))
+	}
+	if len(f.Events) > 0 {
+		l.add("event", events(nil))
 	}
 	if len(f.Strokes.At) > 0 {
 		p.Add(f.Strokes)

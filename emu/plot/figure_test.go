@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,5 +173,36 @@ func TestCurveWithoutAName(t *testing.T) {
 	}
 	if unnamed, named := size(""), size("a"); unnamed != named-1 {
 		t.Errorf("%d strokes without a name, %d with one", unnamed, named)
+	}
+}
+
+// Text has the width that it was measured to have, whatever font it is set in, and stays
+// within the picture.
+func TestTextKeepsItsWidth(t *testing.T) {
+	var out bytes.Buffer
+	f := sample()
+	f.Events = []Event{{At: 5, Name: "link <a> down"}, {At: 5.01, Name: "too near"}, {At: 99, Name: "outside"}}
+	if err := f.SVG(&out); err != nil {
+		t.Fatal(err)
+	}
+	svg := out.String()
+	all, fitted := strings.Count(svg, "<text "), strings.Count(svg, ` lengthAdjust="spacingAndGlyphs"`)
+	if all != fitted || all < 20 {
+		t.Errorf("%d lines of text, %d with a width", all, fitted)
+	}
+	for _, line := range regexp.MustCompile(`<text x="([0-9.]+)" y="[^"]*" transform="scale\(1, -1\)" textLength="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
+		x, _ := strconv.ParseFloat(line[1], 64)
+		long, _ := strconv.ParseFloat(line[2], 64)
+		if x+long > width.Points() {
+			t.Errorf("%s ends at %v", line[0], x+long)
+		}
+	}
+	if !strings.Contains(svg, ">link &lt;a&gt; down</text>") || strings.Contains(svg, ">too near</text>") || strings.Contains(svg, ">outside</text>") {
+		t.Error("of the events those that have room have names, and no other")
+	}
+	for _, want := range []string{`role="img"`, "<title>Root link against buffer size</title>", "threshold 4: from 69 to 80, at last 80", "at 5.01: too near", "prefers-color-scheme: dark", "sans-serif"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("it does not have %q", want)
+		}
 	}
 }

@@ -80,7 +80,7 @@ type band struct {
 	color color.RGBA
 }
 
-// tint is how strong a band's area is, beside white.
+// tint is how strong a band's area is, before what is behind it.
 const tint = 0.16
 
 func (b band) edge() draw.LineStyle {
@@ -88,8 +88,7 @@ func (b band) edge() draw.LineStyle {
 }
 
 func (b band) area() color.Color {
-	mix := func(c uint8) uint8 { return uint8(math.Round(255 - (255-float64(c))*tint)) }
-	return color.RGBA{mix(b.color.R), mix(b.color.G), mix(b.color.B), 0xff}
+	return color.NRGBA{b.color.R, b.color.G, b.color.B, uint8(math.Round(255 * tint))}
 }
 
 // Plot draws the band, or the line. What leaves the axes is cut.
@@ -123,6 +122,36 @@ func (b band) Thumbnail(c *draw.Canvas) {
 		low, high = c.Center().Y, c.Center().Y
 	}
 	b.draw(c, c.Min.X, c.Max.X, low, high)
+}
+
+// events are instants that are drawn as lines.
+type events []Event
+
+var eventLine = draw.LineStyle{Color: faint, Width: 0.8, Dashes: []vg.Length{3, 2}}
+
+// Plot draws the lines, and beside each its name where there is room for it
+// (plot.Plotter).
+func (e events) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	name := draw.TextStyle{Font: sans(8), Color: soft, Handler: plot.DefaultTextHandler, Rotation: math.Pi / 2, XAlign: draw.XRight, YAlign: draw.YBottom}
+	free := c.Min.X
+	for _, one := range e {
+		at := x(one.At)
+		if at < c.Min.X || at > c.Max.X {
+			continue
+		}
+		c.StrokeLine2(eventLine, at, c.Min.Y, at, c.Max.Y)
+		if at-free >= name.Font.Size {
+			c.FillText(name, vg.Point{X: at - 1, Y: c.Max.Y - 3}, one.Name)
+			free = at
+		}
+	}
+}
+
+// Thumbnail draws one for the legend (plot.Thumbnailer).
+func (e events) Thumbnail(c *draw.Canvas) {
+	middle := (c.Min.X + c.Max.X) / 2
+	c.StrokeLine2(eventLine, middle, c.Min.Y, middle, c.Max.Y)
 }
 
 var stroke = draw.LineStyle{Color: color.RGBA{0xC0, 0x20, 0x20, 0xff}, Width: 1.5}

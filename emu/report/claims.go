@@ -39,7 +39,7 @@ func (t Tally) String() string {
 		word  string
 	}{{scenario.Quoted, "quoted claims"}, {scenario.Derived, "derived claims"}, {scenario.Ours, ours}} {
 		n := t[kind.basis]
-		all := n[Pass] + n[UnexpectedPass] + n[Differs] + n[Fail]
+		all := n[Pass] + n[UnexpectedPass] + n[Differs] + n[Fail] + n[NotMeasured]
 		if all == 0 {
 			continue
 		}
@@ -47,7 +47,7 @@ func (t Tally) String() string {
 		for _, x := range []struct {
 			outcome Outcome
 			words   string
-		}{{Fail, "%d failed"}, {Differs, "%d known to differ"}, {UnexpectedPass, "%d of them against expectation"}} {
+		}{{Fail, "%d failed"}, {NotMeasured, "%d not measured"}, {Differs, "%d known to differ"}, {UnexpectedPass, "%d of them against expectation"}} {
 			if n[x.outcome] > 0 {
 				s += ", " + fmt.Sprintf(x.words, n[x.outcome])
 			}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -32,12 +33,19 @@ func WriteHTML(w io.Writer, d *Dir) error {
 				rows[i].Reason = because(k)
 			}
 		}
-		p.Summary = tally.String()
+		p.Claims = tally
 		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: Claims(rows)})
 	}
-	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(d.Rates, "Rates over model time")}}
+	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(d.Rates)}}
 	if len(r.Phases) > 0 {
 		rates.Parts = append(rates.Parts, phaseTable(r))
+	}
+	if len(r.Events) > 0 {
+		rows := [][]string{}
+		for _, e := range r.Events {
+			rows = append(rows, []string{e.What, unit.Time(e.AtPs).String()})
+		}
+		rates.Parts = append(rates.Parts, Table("Events", []string{"what changed", "when"}, rows))
 	}
 	p.Sections = append(p.Sections, rates)
 	occupancy, scale := "mean occupancy (blocks of 64 bytes)", 1.
@@ -61,21 +69,21 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		if err := f.SVG(&svg); err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, Section{Title: x.title, Parts: []template.HTML{Drawing(svg.Bytes(), x.title+" over model time")}})
+		p.Sections = append(p.Sections, Section{Title: x.title, Parts: []template.HTML{Drawing(svg.Bytes())}})
 	}
 	p.Sections = append(p.Sections, Section{Title: "Timing", Parts: []template.HTML{timingTable(r)}})
 	flows := [][]string{}
 	for _, f := range r.Flows {
 		flows = append(flows, []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames), fmt.Sprint(f.Marked)})
 	}
-	p.Sections = append(p.Sections, Section{Title: "Flows", Parts: []template.HTML{Table([]string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
+	p.Sections = append(p.Sections, Section{Title: "Flows", Parts: []template.HTML{Table("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
 	if len(r.Losses) > 0 {
 		rows := [][]string{}
 		for i := range r.Losses {
 			l := &r.Losses[i]
 			rows = append(rows, []string{l.place(), l.Reason, fmt.Sprint(l.Count)})
 		}
-		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table([]string{"where", "why", "how many"}, rows)}})
+		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
 	}
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
 	if len(r.Warnings) > 0 {
@@ -107,7 +115,7 @@ func clockOf(r *Result) string {
 }
 
 func phaseTable(r *Result) template.HTML {
-	heads := []string{"mean over model time"}
+	heads := []string{"what"}
 	for _, p := range r.Phases {
 		heads = append(heads, fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs)))
 	}
@@ -119,7 +127,7 @@ func phaseTable(r *Result) template.HTML {
 		}
 		rows = append(rows, row)
 	}
-	return Table(heads, rows)
+	return Table(ratesTitle(r, "Means in percent of link capacity"), heads, rows)
 }
 
 func timingTable(r *Result) template.HTML {
@@ -141,7 +149,7 @@ func timingTable(r *Result) template.HTML {
 			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)}, []string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
 			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)})
 	}
-	return Table([]string{"", ""}, rows)
+	return Table("Timing", []string{"figure", "value"}, rows)
 }
 
 func rateText(n Number) string {
@@ -158,9 +166,11 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		Title: title, Subtitle: r.Scenario, Stamp: Stamp(r),
 		X: plot.Axis{Label: "model time (ms)", High: float64(r.DurationPs) / float64(unit.Millisecond)},
 		Y: plot.Axis{Label: label},
+
+		Events: eventMarks(r),
 	}
 	first := map[string]bool{} // groups of which one is there
-	left := 0
+	left, which := 0, "one of each group"
 	for _, s := range series {
 		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
 			continue
@@ -179,13 +189,39 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		}
 		f.Curves = append(f.Curves, c)
 	}
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 && (kind == metrics.BufferOccupancy || kind == metrics.LinkQueue) {
+		f.Curves, left, which = fullest(f.Curves, plot.MaxCurves), more, "the fullest"
+	}
 	if left > 0 {
-		f.Note = fmt.Sprintf("(one of each group; %d more in %s)", left, SeriesFile)
+		f.Note = fmt.Sprintf("(%s; %d more in %s)", which, left, SeriesFile)
 	}
 	if f.Curves == nil {
 		return nil
 	}
 	return f
+}
+
+// fullest returns the n curves that have the highest mean, in their order.
+func fullest(curves []plot.Curve, n int) []plot.Curve {
+	mean := func(c *plot.Curve) float64 {
+		sum := 0.0
+		for _, v := range c.Y {
+			sum += v
+		}
+		return sum / float64(len(c.Y))
+	}
+	order := make([]int, len(curves))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean(&curves[b]), mean(&curves[a])) })
+	order = order[:n]
+	slices.Sort(order)
+	out := make([]plot.Curve, n)
+	for i, k := range order {
+		out[i] = curves[k]
+	}
+	return out
 }
 
 // InBytes reports whether the occupancy of buffers is in bytes, as on Ethernet, not in

@@ -18,7 +18,7 @@ const PageFile = "report.html"
 type Page struct {
 	Title    string
 	Subtitle string
-	Summary  string // of the claims, in a sentence
+	Claims   Tally // nil: there are none
 	Verdict  *Verdict
 	Sections []Section
 }
@@ -54,9 +54,22 @@ func Claims(rows []Row) []template.HTML {
 	return tables
 }
 
-// Table makes a table; cells from the second column on are set to the right.
-func Table(heads []string, rows [][]string) template.HTML {
-	return parts("table", map[string]any{"Heads": heads, "Rows": rows})
+// Bar is how good the outcome is, as the colour at the top of the page has it: "good",
+// "fair" or "bad". The worst of the verdict and the claims counts.
+func (p *Page) Bar() string {
+	level := p.Verdict.Level
+	switch {
+	case level == Degraded, level == Void, p.Claims.Of(Fail) > 0:
+		return "bad"
+	case level == OrderOnly, p.Claims.Of(NotMeasured) > 0, p.Claims.Of(UnexpectedPass) > 0:
+		return "fair"
+	}
+	return "good"
+}
+
+// Table makes a table with a caption; cells from the second column on are set to the right.
+func Table(caption string, heads []string, rows [][]string) template.HTML {
+	return parts("table", map[string]any{"Caption": caption, "Heads": heads, "Rows": rows})
 }
 
 // Folded is a long text that is shown on a click.
@@ -64,18 +77,18 @@ func Folded(title, text string) template.HTML {
 	return parts("folded", map[string]any{"Title": title, "Text": text})
 }
 
-// Drawing puts a picture in SVG into a page, with what it shows for those who do not
-// see it.
-func Drawing(svg []byte, shows string) template.HTML {
+// Drawing puts a picture in SVG into a page. The picture itself says what it shows for those
+// who do not see it.
+func Drawing(svg []byte) template.HTML {
 	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
 		svg = svg[i:] // what comes before is for files of their own
 	}
-	return parts("drawing", map[string]any{"SVG": template.HTML(svg), "Shows": shows})
+	return parts("drawing", template.HTML(svg))
 }
 
 // Machines makes a table of the computer.
 func (m Machine) table() template.HTML {
-	return Table([]string{"", ""}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
+	return Table("The computer of the run", []string{"part", "what it is"}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
 }
 
 // MachineSection is the part of a page about the computer.
@@ -98,41 +111,50 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Title}}</title>
 <style>
-body { font: 15px/1.5 system-ui, "Liberation Sans", Arial, sans-serif; color: #222; background: #fff; max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem; }
-h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid #ddd; }
-.sub { color: #555; margin-top: 0; }
-.verdict { border-left: 6px solid #888; background: #f6f6f6; padding: .6rem 1rem; }
-.exact, .faithful, .virtual { border-color: #009e73; } .order-only { border-color: #e69f00; } .degraded, .void { border-color: #d55e00; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: .9rem; }
-th { text-align: left; border-bottom: 2px solid #888; } th, td { padding: .3rem .6rem; vertical-align: top; } tr + tr td { border-top: 1px solid #e4e4e4; }
-td.n { text-align: right; white-space: nowrap; } td.w { white-space: nowrap; } .small { color: #555; font-size: .85rem; }
-.o { font-weight: bold; white-space: nowrap; } .o-pass { color: #00654a; } .o-fail { color: #b03a00; } .o-differs, .o-unexpected-pass { color: #7a5200; }
-.figure svg { width: 100%; height: auto; } .figure { margin: 1rem 0; border: 1px solid #e4e4e4; }
-pre { overflow-x: auto; background: #f6f6f6; padding: .8rem; font-size: .8rem; line-height: 1.35; }
+:root { color-scheme: light dark; --ink: #222; --soft: #555; --back: #fff; --box: #f6f6f6; --line: #ddd; --good: #00654a; --bad: #b03a00; --fair: #7a5200; --link: #0059b3; }
+@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --soft: #aaa; --back: #161616; --box: #222; --line: #444; --good: #4cd3a5; --bad: #ff8f5e; --fair: #e6b34d; --link: #7db8ff; } }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); max-width: 72rem; margin: 2rem auto; padding: 0 1.5rem; overflow-wrap: break-word; }
+a { color: var(--link); }
+h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
+.sub { color: var(--soft); margin-top: 0; }
+.verdict { border-left: 6px solid; background: var(--box); padding: .6rem 1rem; }
+.good { border-color: #009e73; } .fair { border-color: #e69f00; } .bad { border-color: #d55e00; }
+.scroll { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+caption { text-align: left; color: var(--soft); font-size: .85rem; }
+th { text-align: left; border-bottom: 2px solid #888; } th, td { padding: .3rem .6rem; vertical-align: top; } tr + tr td { border-top: 1px solid var(--line); }
+td { min-width: 4rem; overflow-wrap: normal; } td.l { min-width: 14rem; }
+.n { text-align: right; white-space: nowrap; } td.w { white-space: nowrap; } .small { color: var(--soft); font-size: .85rem; }
+.o { font-weight: bold; white-space: nowrap; } .o-pass { color: var(--good); } .o-fail { color: var(--bad); } .o-differs, .o-unexpected-pass, .o-not-measured { color: var(--fair); }
+.figure svg { width: 100%; height: auto; display: block; } .figure { margin: 1rem 0; border: 1px solid var(--line); }
+pre { overflow-x: auto; background: var(--box); padding: .8rem; font-size: .8rem; line-height: 1.35; }
 nav a { margin-right: 1rem; } summary { cursor: pointer; }
+@media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .8rem; } }
 @media print { body { max-width: none; } .figure { break-inside: avoid; } }
 </style>
 </head>
 <body>
 <h1>{{.Title}}</h1>
 <p class="sub">{{.Subtitle}}</p>
-<p class="verdict {{.Verdict.Level}}"><b>Verdict: {{.Verdict.Level}}.</b> {{.Verdict.Sentence}}{{with .Summary}}<br>{{.}}.{{end}}</p>
-<nav>{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
-{{range $i, $s := .Sections}}<section id="s{{$i}}">
-<h2>{{$s.Title}}</h2>
+<main>
+<p class="verdict {{.Bar}}"><b>Verdict: {{.Verdict.Level}}.</b> {{.Verdict.Sentence}}{{with .Claims}}<br>{{.}}.{{end}}</p>
+<nav aria-label="Parts of the report">{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
+{{range $i, $s := .Sections}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
+<h2 id="h{{$i}}">{{$s.Title}}</h2>
 {{with $s.Text}}<p>{{.}}</p>
 {{end}}{{range $s.Parts}}{{.}}
 {{end}}</section>
-{{end}}</body>
+{{end}}</main>
+</body>
 </html>
-{{define "claims"}}<table>
-<tr><th>id</th><th>{{.Says}}</th><th>came out</th><th>accepted</th><th>outcome</th></tr>
-{{range .Rows}}<tr><td class="w">{{.ID}}</td><td>{{.Says}}<br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
-{{end}}</table>{{end}}
-{{define "table"}}<table>
-<tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr>
+{{define "claims"}}<div class="scroll" role="region" aria-label="Claims: {{.Says}}" tabindex="0"><table>
+<tr><th scope="col">id</th><th scope="col">{{.Says}}</th><th scope="col">came out</th><th scope="col">accepted</th><th scope="col">outcome</th></tr>
+{{range .Rows}}<tr><td class="w">{{.ID}}</td><td class="l">{{.Says}}<br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td class="l"><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
+{{end}}</table></div>{{end}}
+{{define "table"}}<div class="scroll" role="region" aria-label="{{.Caption}}" tabindex="0"><table>
+<caption>{{.Caption}}</caption>
+<tr>{{range $i, $h := .Heads}}<th scope="col"{{if $i}} class="n"{{end}}>{{$h}}</th>{{end}}</tr>
 {{range .Rows}}<tr>{{range $i, $c := .}}<td{{if $i}} class="n"{{end}}>{{$c}}</td>{{end}}</tr>
-{{end}}</table>{{end}}
+{{end}}</table></div>{{end}}
 {{define "folded"}}<details><summary>{{.Title}}</summary><pre>{{.Text}}</pre></details>{{end}}
-{{define "drawing"}}<div class="figure" role="img" aria-label="{{.Shows}}">{{.SVG}}</div>{{end}}
+{{define "drawing"}}<div class="figure">{{.}}</div>{{end}}
 `))

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/plot"
@@ -29,6 +31,7 @@ func RatesFigure(r *Result, series []metrics.Series) *plot.Figure {
 		X:        plot.Axis{Label: "model time (ms)", High: float64(r.DurationPs) / float64(unit.Millisecond)},
 		Y:        plot.Axis{Label: "rate (% of link capacity)"},
 		Strokes:  plot.Strokes{Name: "machine stalled", At: stallsOf(r.Moments)},
+		Events:   eventMarks(r),
 	}
 	highest := 100.0
 	for _, s := range aggregateSeries(r, series) {
@@ -46,6 +49,20 @@ func RatesFigure(r *Result, series []metrics.Series) *plot.Figure {
 	}
 	f.Y.High = highest * 1.03 // a curve at 100 % does not lie on the frame
 	return f
+}
+
+// eventMarks returns what changed the fabric, and the deadlocks that were found, for the
+// figures of a run.
+func eventMarks(r *Result) []plot.Event {
+	var marks []plot.Event
+	for _, e := range r.Events {
+		marks = append(marks, plot.Event{At: float64(e.AtPs) / float64(unit.Millisecond), Name: e.What})
+	}
+	for _, d := range r.Deadlocks {
+		marks = append(marks, plot.Event{At: float64(d.AtPs) / float64(unit.Millisecond), Name: "deadlock"})
+	}
+	slices.SortStableFunc(marks, func(a, b plot.Event) int { return cmp.Compare(a.At, b.At) })
+	return marks
 }
 
 // subtitle says where the figure comes from and what a point is.

@@ -58,6 +58,7 @@ type Result struct {
 	WindowPs    int64       `json:"window_ps"`   // of the sliding means
 	Verdict     Verdict     `json:"verdict"`
 	Checks      []Check     `json:"checks"`
+	Events      []Event     `json:"events,omitempty"` // what changed the fabric, by time
 	Phases      []Phase     `json:"phases"`
 	Flows       []Flow      `json:"flows"`
 	Links       []Link      `json:"links"`
@@ -104,6 +105,7 @@ const (
 	Fail           Outcome = "fail"
 	Differs        Outcome = "differs"         // out of its range, as expected
 	UnexpectedPass Outcome = "unexpected-pass" // in its range, though expected to differ
+	NotMeasured    Outcome = "not-measured"    // the run ended before the time of the check
 )
 
 // Word is the outcome as tables have it.
@@ -115,6 +117,8 @@ func (o Outcome) Word() string {
 		return "DIFFERS"
 	case UnexpectedPass:
 		return "UNEXPECTED PASS"
+	case NotMeasured:
+		return "NOT MEASURED"
 	default:
 		return "FAIL"
 	}
@@ -125,7 +129,7 @@ func (o Outcome) Color() terminal.Color {
 	switch o {
 	case Pass:
 		return terminal.Green
-	case Differs, UnexpectedPass:
+	case Differs, UnexpectedPass, NotMeasured:
 		return terminal.Yellow
 	default:
 		return terminal.Red
@@ -160,6 +164,12 @@ type Phase struct {
 	Flows    int        `json:"flows"` // how many were active
 	Rates    []Rate     `json:"rates"`
 	Fairness []Fairness `json:"fairness"`
+}
+
+// Event is something that changed the fabric while it ran.
+type Event struct {
+	AtPs int64  `json:"at_ps"`
+	What string `json:"what"`
 }
 
 // Rate is how much an aggregate carried in a phase: a direction of a link that
@@ -288,6 +298,7 @@ func New(c *metrics.Collector) *Result {
 		WindowPs:    int64(s.Measure.Window),
 		Verdict:     Verdict{Figures: NoFigures()},
 		Checks:      checksOf(c),
+		Events:      eventsOf(c),
 		Phases:      phasesOf(c),
 		Flows:       flowsOf(c),
 		Links:       linksOf(c),
@@ -320,7 +331,7 @@ func checksOf(c *metrics.Collector) []Check {
 		holds := got >= want.Low && got <= want.High // false when undefined
 		switch expected := want.Expected != "differs"; {
 		case math.IsNaN(got) && unit.Time(want.During[1]) > c.End():
-			k.Outcome, k.Reason = Fail, fmt.Sprintf("undefined: the run ended at %v", c.End())
+			k.Outcome, k.Reason = NotMeasured, fmt.Sprintf("the run ended at %v", c.End())
 		case math.IsNaN(got):
 			k.Outcome, k.Reason = Fail, "undefined: nothing was there to measure"
 		case holds && expected:
@@ -335,6 +346,16 @@ func checksOf(c *metrics.Collector) []Check {
 		checks = append(checks, k)
 	}
 	return checks
+}
+
+func eventsOf(c *metrics.Collector) []Event {
+	var events []Event
+	for _, x := range c.Scenario().Changes() {
+		if x.At < c.End() {
+			events = append(events, Event{int64(x.At), x.What})
+		}
+	}
+	return events
 }
 
 func phasesOf(c *metrics.Collector) []Phase {

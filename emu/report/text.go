@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ func WriteText(w io.Writer, r *Result, color bool) error {
 	t := &page{terminal.Page{Color: color}}
 	t.title(r)
 	t.rates(r)
+	t.events(r)
 	t.claims(r)
 	t.verdict(r)
 	t.end(r)
@@ -57,7 +59,7 @@ func (t *page) rates(r *Result) {
 	for first := 0; first < len(r.Phases); first += phasesPerTable {
 		phases := r.Phases[first:min(first+phasesPerTable, len(r.Phases))]
 		t.Line("")
-		t.Line("%s", t.Paint(terminal.Bold, "Rates in percent of link capacity, after the first "+unit.Duration(r.WindowPs).String()+" of each phase"))
+		t.Line("%s", t.Paint(terminal.Bold, ratesTitle(r, "Rates in percent of link capacity")))
 		name := len("flows that are active")
 		for _, x := range phases[0].Rates {
 			name = max(name, len(x.Name))
@@ -98,6 +100,32 @@ func (t *page) rates(r *Result) {
 				})
 			}
 		}
+	}
+}
+
+// ratesTitle says what the means of the phases are, and what of a phase they leave out.
+func ratesTitle(r *Result, what string) string {
+	if slices.ContainsFunc(r.Phases, func(p Phase) bool { return p.FromPs-p.BeginPs < r.WindowPs }) {
+		return what
+	}
+	return what + ", after the first " + unit.Duration(r.WindowPs).String() + " of each phase"
+}
+
+// eventsShown is how many events are printed.
+const eventsShown = 12
+
+func (t *page) events(r *Result) {
+	if len(r.Events) == 0 {
+		return
+	}
+	t.Line("")
+	t.Line("%s", t.Paint(terminal.Bold, "Events"))
+	for i, e := range r.Events {
+		if i == eventsShown && len(r.Events) > eventsShown+1 {
+			t.Line("  ... %d more in %s", len(r.Events)-i, ResultFile)
+			break
+		}
+		t.Line("  %9v  %s", unit.Time(e.AtPs), e.What)
 	}
 }
 
@@ -171,6 +199,9 @@ func because(k *Check) string {
 // cameOut prints the value of a check, with so many digits that it does not look
 // like a bound that it only comes near to.
 func cameOut(k *Check) string {
+	if k.Outcome == NotMeasured {
+		return "-"
+	}
 	for digits := 3; ; digits++ {
 		s := valueTo(k, k.Value, digits)
 		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, digits) }

@@ -194,6 +194,9 @@ func (c *ClaimResult) because() string {
 	case report.UnexpectedPass:
 		return "It was expected to differ: " + c.Reason
 	}
+	if c.Outcome == report.NotMeasured {
+		return "It was not measured: " + c.Reason
+	}
 	return "It failed: " + c.Reason
 }
 

@@ -66,6 +66,7 @@ type batch struct {
 	running map[*job]float64
 	begin   time.Time
 	name    string
+	partial bool // it was ended before its time
 }
 
 // Do reproduces figures of a paper. When ctx is done before the end, the result has
@@ -341,9 +342,10 @@ func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
 
 // result puts everything together.
 func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result {
+	b.partial = ctx.Err() != nil
 	r := &Result{
 		Fabemu: b.options.Version, Paper: p.Name, Title: p.Title, Source: p.Source, About: p.About,
-		Clock: string(b.options.Clock), Seeds: b.seeds, Partial: ctx.Err() != nil,
+		Clock: string(b.options.Clock), Seeds: b.seeds, Partial: b.partial,
 		WallSeconds: time.Since(b.begin).Seconds(),
 	}
 	for _, j := range b.jobs {
@@ -389,8 +391,10 @@ func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 	}
 	holds := mean >= c.Low && mean <= c.High // false when it is not a number
 	switch {
+	case math.IsNaN(mean) && b.partial:
+		out.Outcome, out.Reason = report.NotMeasured, "it was not run to its end"
 	case math.IsNaN(mean), math.IsInf(mean, 0):
-		out.Outcome, out.Reason = report.Fail, "there is no value: it was not run to its end, or nothing was there to measure"
+		out.Outcome, out.Reason = report.Fail, "there is no value: nothing was there to measure"
 	case holds && c.Differs == "":
 		out.Outcome = report.Pass
 	case holds:

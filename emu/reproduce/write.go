@@ -88,7 +88,7 @@ func (r *Result) WritePage(w io.Writer) error {
 		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
 	}
 	p := &report.Page{
-		Title: r.Source + ": " + r.Title, Summary: r.Tally().String(), Verdict: &r.Verdict,
+		Title: r.Source + ": " + r.Title, Claims: r.Tally(), Verdict: &r.Verdict,
 		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %d runs in %.0f s", r.Fabemu, clock, len(r.Runs), r.WallSeconds),
 	}
 	if r.Partial {
@@ -101,7 +101,7 @@ func (r *Result) WritePage(w io.Writer) error {
 			if err := x.Figure.SVG(&svg); err != nil {
 				return fmt.Errorf("%s: %w", x.Name, err)
 			}
-			s.Parts = append(s.Parts, report.Drawing(svg.Bytes(), x.Title))
+			s.Parts = append(s.Parts, report.Drawing(svg.Bytes()))
 		}
 		if f.Table != nil {
 			s.Parts = append(s.Parts, f.Table.html())
@@ -135,7 +135,7 @@ func (t *TableResult) html() template.HTML {
 		}
 		rows = append(rows, cells)
 	}
-	return report.Table(append([]string{t.Title}, t.Columns...), rows)
+	return report.Table(t.Title, append([]string{"statement"}, t.Columns...), rows)
 }
 
 // cell prints a value, with a mark where the statement does not hold.
@@ -163,6 +163,6 @@ func (r *Result) runsSection() report.Section {
 			resolved = append(resolved, report.Folded("Resolved scenario: "+x.Run, string(x.Resolved)))
 		}
 	}
-	s.Parts = append(resolved, report.Table([]string{"scenario and changes", "seed", "verdict", "digest of the event log"}, rows))
+	s.Parts = append(resolved, report.Table("Runs", []string{"scenario and changes", "seed", "verdict", "digest of the event log"}, rows))
 	return s
 }
