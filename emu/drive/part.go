@@ -164,10 +164,11 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		err = ctx.Err()
 	}
 	r.now = r.clock()
-	if err == nil && p.Settle != nil {
+	ended := err == nil
+	if ended && p.Settle != nil {
 		err = p.Settle()
 	}
-	return r.Timing, r.stock(), err
+	return r.Timing, r.stock(ended), err
 }
 
 // join finds the ends of the paths, and those to wait for.
@@ -387,11 +388,17 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	return nil
 }
 
-// stock reads what has come since, and counts.
-func (r *partRun) stock() []Traffic {
+// stock reads what has come since, and counts. What was due in a run that has ended was
+// overtaken by its end.
+func (r *partRun) stock(ended bool) []Traffic {
 	for _, slot := range r.polled {
 		if err := r.take(int(slot)); err != nil {
 			break // the other end is gone; what it has sent shows in its own count
+		}
+		p, end := &r.paths[slot], r.fabric.End
+		for ended && p.count > 0 && r.at(p, 0).due < end {
+			r.told[p.machine] = end
+			r.overtaken.note(int(p.machine), int(slot), r.routes[slot].wire, r.pop(int(slot)).due, end)
 		}
 	}
 	r.close()

@@ -32,17 +32,19 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
 	for _, test := range []struct {
 		name      string
-		due       [3][]int // by link: when the frames are due, in us; the machine is at 20 us when they come
+		after     int      // when the frames come, in us: after a deadline of the machine, or the end of the run at 40
+		due       [3][]int // by link: when they are due, in us
 		overtaken [3]int64 // all; by more than 5 % of T; by more than T
 		worst     float64
 		blind     unit.Duration
 		link      int
 	}{
-		{"in time", [3][]int{{21, 30}, {25}, {25}}, [3]int64{}, 0, 0, 0},
-		{"of the same instant", [3][]int{{20}, nil, nil}, [3]int64{1, 0, 0}, 0, 0, 0},
-		{"several of the same instant", [3][]int{{20}, {20}, {20}}, [3]int64{3, 0, 0}, 0, 0, 0},
-		{"of the same instant, after an earlier one", [3][]int{{20}, {19, 20}, nil}, [3]int64{3, 1, 0}, 0.5, unit.Microsecond, 1},
-		{"earlier ones, whose times overlap", [3][]int{{25}, {18, 20}, {5, 15}}, [3]int64{4, 3, 2}, 7.5, 15 * unit.Microsecond, 2},
+		{"in time", 20, [3][]int{{21, 30}, {25}, {25}}, [3]int64{}, 0, 0, 0},
+		{"of the same instant", 20, [3][]int{{20}, nil, nil}, [3]int64{1, 0, 0}, 0, 0, 0},
+		{"several of the same instant", 20, [3][]int{{20}, {20}, {20}}, [3]int64{3, 0, 0}, 0, 0, 0},
+		{"of the same instant, after an earlier one", 20, [3][]int{{20}, {19, 20}, nil}, [3]int64{3, 1, 0}, 0.5, unit.Microsecond, 1},
+		{"earlier ones, whose times overlap", 20, [3][]int{{25}, {18, 20}, {5, 15}}, [3]int64{4, 3, 2}, 7.5, 15 * unit.Microsecond, 2},
+		{"after the end", 40, [3][]int{{36, 38, 41}, {40}, nil}, [3]int64{2, 2, 1}, 2, 4 * unit.Microsecond, 0},
 	} {
 		f := &Fabric{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
 		p := &Part{Dilation: 1000, Epoch: Monotonic()()}
@@ -58,12 +60,8 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 			p.Links = append(p.Links, [2]link.Link{nil, b})
 			p.Longest = append(p.Longest, 2*unit.Microsecond)
 		}
-		f.Machines[0] = &hurried{
-			player{story: &[]string{}, at: []unit.Time{at(10), at(20), at(30)}},
-			func(now unit.Time) {
-				if now != at(20) {
-					return
-				}
+		come := func(now unit.Time) {
+			if now == at(test.after) {
 				for i, list := range test.due {
 					for n, due := range list {
 						tr := &port.Transmission{
@@ -74,8 +72,10 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 						}
 					}
 				}
-			},
+			}
 		}
+		f.Machines[0] = &hurried{player{story: &[]string{}, at: []unit.Time{at(10), at(20), at(30)}}, come}
+		p.Settle = func() error { come(f.End); return nil }
 		timing, _, err := p.Run(context.Background(), f)
 		if err != nil {
 			t.Fatal(err)
