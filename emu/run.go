@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/topo"
 	"fabemu/node"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -126,6 +127,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.tap != nil {
 		machines.Tap = r.tap
 	}
+	if log != nil && r.options.Clock == WallClock && r.options.Timing == ActualTiming {
+		machines.Tap = &departures{log: log, run: r, next: machines.Tap}
+	}
 	machines.Ties = r.options.test.ties
 	begin := time.Now()
 	stop := r.watch(machines, begin)
@@ -180,6 +184,30 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return out, died
 	}
 	return out, nil
+}
+
+// departures tells the event log when frames really left.
+type departures struct {
+	log  *report.EventLog
+	run  *run
+	next drive.Tap // may be nil
+}
+
+// Sent tells of a frame that has left.
+func (d *departures) Sent(path int, t *port.Transmission, now unit.Time, wall, late int64) {
+	from := d.run.fabric.Wires[path/2].Ends[path%2]
+	left := unit.Duration(wall).Scale(int64(unit.Nanosecond), d.run.scenario.Wall.Dilation)
+	d.log.Left(from.Machine, from.Port, t.Start, unit.Time(left))
+	if d.next != nil {
+		d.next.Sent(path, t, now, wall, late)
+	}
+}
+
+// Received passes on a frame that has come.
+func (d *departures) Received(path int, a *port.Arrival, now unit.Time, wall int64) {
+	if d.next != nil {
+		d.next.Received(path, a, now, wall)
+	}
 }
 
 // batchSize is how many events of a run on the virtual clock are counted at a time: they

@@ -271,7 +271,7 @@ func unitOf(kind string) string {
 	}
 }
 
-// logs compares the event logs of two directories, line by line.
+// logs compares the event logs of two directories, line by line, but for what is measured.
 func logs(a, b string) (Log, error) {
 	fa, errA := os.Open(filepath.Join(a, report.EventsFile))
 	fb, errB := os.Open(filepath.Join(b, report.EventsFile))
@@ -304,7 +304,7 @@ func logs(a, b string) (Log, error) {
 			}
 		}
 		switch {
-		case x != y:
+		case x != y && report.Comparable(x) != report.Comparable(y):
 			return Log{State: LogsPart, Line: line, EventA: trim(x), EventB: trim(y)}, nil
 		case errA == io.EOF:
 			return Log{State: LogsEqual}, nil

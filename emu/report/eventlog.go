@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fabemu/emu/topo"
 	"fabemu/wire"
@@ -28,13 +29,36 @@ import (
 // A line has time_ps, machine, seq and event, always; port (the direction of the
 // link that leaves there) where the event has one; then what the event says,
 // with the names of trace.Event's fields or the meaning of A and B.
+//
+// Where machines are told the measured time (actual timing), time_ps is when the machine
+// was told. The start of a frame then has two more fields, at the end of its line, in
+// picoseconds of model time: start_ps, since when the frame has the line, by which starts
+// on a line are at least its duration apart; and left_ps, when it really left by the wall
+// clock over the dilation. Comparable takes them off.
 type EventLog struct {
 	w     *bufio.Writer
 	names *names
 	flows map[uint32]string // by queue pair
-	same  []trace.Event     // of the instant that is current
+	same  []logged          // of the instant that is current
 	line  []byte
 	err   error
+}
+
+// logged is an event that waits to be written.
+type logged struct {
+	trace.Event
+	start, left unit.Time // of a frame's start: what Left has told, if left is not 0
+}
+
+// startField is the first of the fields that only actual timing has.
+const startField = `start_ps`
+
+// Comparable returns a line of an event log without the fields that are measured.
+func Comparable(line string) string {
+	if before, _, found := strings.Cut(line, `,"`+startField+`":`); found {
+		return before + "}" + line[len(strings.TrimRight(line, "\n")):]
+	}
+	return line
 }
 
 // NewEventLog returns a log of the machines of f that is written to w.
@@ -58,7 +82,20 @@ func (l *EventLog) Record(e *trace.Event) {
 		}
 		l.flush()
 	}
-	l.same = append(l.same, *e)
+	l.same = append(l.same, logged{Event: *e})
+}
+
+// Left tells of the next frame that leaves a machine by a port, after its start was
+// recorded and before an event of a later instant is: since when it has the line, and
+// when it really left.
+func (l *EventLog) Left(machine int, p port.ID, start, left unit.Time) {
+	for i := range l.same {
+		e := &l.same[i]
+		if e.Kind == trace.Start && int(e.Machine) == machine && e.Port == uint16(p) && e.left == 0 {
+			e.start, e.left = start, max(left, 1)
+			return
+		}
+	}
 }
 
 // Close writes what is left. It returns the first error of the writer, or says
@@ -73,7 +110,7 @@ func (l *EventLog) Close() error {
 
 // flush writes the events of one instant.
 func (l *EventLog) flush() {
-	slices.SortFunc(l.same, func(a, b trace.Event) int {
+	slices.SortFunc(l.same, func(a, b logged) int {
 		if a.Machine != b.Machine {
 			return int(a.Machine) - int(b.Machine)
 		}
@@ -89,7 +126,8 @@ func (l *EventLog) flush() {
 }
 
 // append writes e as a line.
-func (l *EventLog) append(b []byte, e *trace.Event) []byte {
+func (l *EventLog) append(b []byte, entry *logged) []byte {
+	e := &entry.Event
 	number := func(key string, v int64) {
 		b = append(append(append(b, `,"`...), key...), `":`...)
 		b = strconv.AppendInt(b, v, 10)
@@ -134,6 +172,10 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		if e.B >= 0 {
 			number("credit_blocks", e.B)
 		}
+		if entry.left != 0 {
+			number(startField, int64(entry.start))
+			number("left_ps", int64(entry.left))
+		}
 	case trace.Arrive:
 		frame()
 		switch kind, _, _ := trace.FrameOf(e.A); {
@@ -166,7 +208,9 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		}
 		b = append(b, `,"becn":`...)
 		b = strconv.AppendBool(b, becn)
-		text("rate", unit.Rate(e.B).String())
+		if e.B > 0 { // the limiter tells its rate
+			text("rate", unit.Rate(e.B).String())
+		}
 	case trace.Limit:
 		text("rate", unit.Rate(e.A).String())
 		text("target", unit.Rate(e.B).String())
