@@ -137,8 +137,10 @@ func (c *Collector) Record(e *trace.Event) {
 // Limit says what the limiter of a flow lets through in the beginning, before the first
 // event.
 func (c *Collector) Limit(qp uint32, r unit.Rate) {
-	if at, ok := c.flow(&trace.Event{Flow: qp}); ok {
-		c.now[at+flowLimit], c.row(0)[at+flowLimit] = int64(r), int64(r)
+	e := trace.Event{Flow: qp}
+	if at, ok := c.flow(&e); ok {
+		c.allow(at, &e, int64(r), 0)
+		c.row(0)[at+flowLimit] = int64(r)
 	}
 }
 
