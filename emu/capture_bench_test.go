@@ -17,7 +17,7 @@ func BenchmarkCapture(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		capture *Capture
-	}{{"without", nil}, {"headers", &Capture{To: io.Discard, Snap: 64}}, {"whole", &Capture{To: io.Discard}}} {
+	}{{"without", nil}, {"default", &Capture{To: io.Discard, Snap: DefaultSnap}}, {"everything", &Capture{To: io.Discard, Both: true}}} {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()

@@ -491,7 +491,7 @@ func (c *Capture) hold(port int) *packet {
 // holdEvent adds an empty record: an event of a port that is not one of a frame.
 func (c *Capture) holdEvent(e *trace.Event, at int) *packet {
 	h := c.hold(at)
-	h.kind, h.now, h.wall, h.path, h.event = event, e.At, c.wall, int32(at), *e
+	h.kind, h.now, h.wall, h.event = event, e.At, c.wall, *e
 	return h
 }
 
