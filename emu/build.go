@@ -49,7 +49,7 @@ func (b *builder) measure() {
 
 // frame returns a data frame of a flow, for its length.
 func (b *builder) frame(f *topo.Flow) wire.Frame {
-	return wire.Frame{Kind: wire.Data, Family: f.Family, Tagged: f.Control.QCN.CNTag, Payload: uint32(f.Packet)}
+	return b.scenario.Frame(f.Flow, f.Family)
 }
 
 // build makes the machines of a scenario, with the schemes of the caller; they report to
@@ -203,7 +203,7 @@ func (b *builder) watch() *drive.Watch {
 }
 
 // room returns a buffer in blocks of credit.
-func (b *builder) room(r scenario.Buffer) int {
+func (b *builder) room(r unit.Room) int {
 	if r.Packets > 0 {
 		return r.Packets * b.packet
 	}
@@ -267,20 +267,17 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 		High:        s.High,
 		Low:         s.Low,
 		Lossless:    s.Lossless,
+		Points:      b.congestionPoints(m, i),
 	}
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
-	}
-	var err error
-	if c.Point, err = b.congestionPoint(m, i); err != nil {
-		return nil, err
 	}
 	return switchd.NewOutputQueued(c, b.events)
 }
 
 func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
-	s, marking := m.Switch, &m.Switch.Marking
+	s := m.Switch
 	c := switchd.Config{
 		Index:  i,
 		Outbox: &b.out,
@@ -289,17 +286,13 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 		Delay:  s.ForwardingDelay,
 		Single: s.Crossbar == "single-output",
 		Bypass: s.Bypass,
-		Marking: cp.Config{
-			Scheme:      marking.Scheme,
-			Threshold:   marking.Threshold,
-			MoreThan:    marking.Exceeds == ">",
-			SkipBlocked: marking.SkipBlocked,
-			IdleExempt:  marking.IdleExempt,
-			Scan:        marking.Selection == "scan",
-		},
-		CountSending: marking.Counts == "waiting-and-sending",
-		Packet:       b.packet,
-		FullAt:       b.room(marking.FullAt),
+		Points: b.congestionPoints(m, i),
+		Packet: b.packet,
+	}
+	if counting, ok := s.Marking.Params.(cp.Counting); ok {
+		var full unit.Room
+		c.CountSending, full = counting.Counted()
+		c.FullAt = b.room(full)
 	}
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
@@ -326,10 +319,8 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		if f.Control.QCN.Shared {
-			if err := b.share(&shared, f, &flow, c.Port.Rate); err != nil {
-				return nil, fmt.Errorf("flow %s: %w", f.Name, err)
-			}
+		if err := b.share(&shared, f, &flow, c.Port.Rate); err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
 		if f.Spread == "uniform" {
 			s, known := spreads[f.Group]
@@ -358,8 +349,9 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
+	frame := b.frame(f)
 	return node.Flow{
-		Family: f.Family, Lane: f.Priority, Tagged: f.Control.QCN.CNTag, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
+		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
 		Start: f.Start, Stop: f.Stop, Limiter: limiter, Controller: controller,
 	}, err
 }

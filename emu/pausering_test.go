@@ -60,10 +60,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 		f.Machines = append(f.Machines, s)
 	}
 	for i := range 3 {
-		law, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 256, Length: 1500, Factor: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law := rp.NewFixed(rate)
 		from := uint32(2 + i)
 		flow := node.Flow{
 			Family: wire.Ethernet, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,

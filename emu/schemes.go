@@ -1,9 +1,12 @@
 package emu
 
 import (
+	"fmt"
+
 	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/unit"
 )
 
@@ -50,10 +53,10 @@ func (b *builder) pacing(f *topo.Flow, line unit.Rate) (node.RateLimiter, rp.Con
 			return limiter, c, nil
 		}
 	}
-	if own && f.Control.Law == "fixed" && f.RateLimit == 0 {
+	if own && b.scenario.Law(f.Flow).Hears == rp.Nothing && f.RateLimit == 0 {
 		return limiter, nil, nil
 	}
-	c, err := b.controller(f, line)
+	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
 	return limiter, c, err
 }
 
@@ -70,14 +73,52 @@ func (b *builder) limiter(f *topo.Flow, rate unit.Rate) (l node.RateLimiter, own
 	return node.NewInterPacketDelay(rate), false
 }
 
-// controller returns the reaction point of a flow whose highest rate is given.
-func (b *builder) controller(f *topo.Flow, highest unit.Rate) (rp.Controller, error) {
-	if f.Control.Law == "qcn" {
-		return b.reactionPoint(f, highest, reactionStream+uint64(f.QP))
-	}
+// The streams of random numbers of schemes: for each switch, for each flow, and for each
+// endpoint whose flows share a limiter.
+const (
+	congestionStream = 2 << 32
+	reactionStream   = 3 << 32
+	sharedStream     = 4 << 32
+)
+
+// reactionPoint returns what the scenario has for a flow whose highest rate is given.
+func (b *builder) reactionPoint(f *topo.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
 	frame := b.frame(f)
-	return rp.New(rp.Config{
-		Law: f.Control.Law, Max: highest, Ratio: f.Control.RmaxOverRmin,
-		Length: b.framing.Length(&frame), Factor: f.Control.Factor,
-	})
+	law := b.scenario.Law(f.Flow)
+	if law.New == nil {
+		return nil, fmt.Errorf("there is no law %q", f.Control.Law)
+	}
+	return law.New(f.Control.Params, rp.Site{Line: highest, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)})
+}
+
+// congestionPoints returns what makes the congestion points of a switch, nil when it has
+// none.
+func (b *builder) congestionPoints(m *topo.Machine, machine int) cp.Maker {
+	p, ok := b.scenario.Point(m.Switch)
+	if !ok {
+		return nil
+	}
+	return p.Maker(m.Switch.Marking.Params, cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))})
+}
+
+// share puts a flow under the limiter that flows of its endpoint share; it is made with
+// the first of them. A flow that does not share stays as it is.
+func (b *builder) share(shared **node.Shared, f *topo.Flow, flow *node.Flow, line unit.Rate) error {
+	if grouper, ok := f.Control.Params.(rp.Grouper); !ok || !grouper.Grouped() {
+		return nil
+	}
+	if *shared == nil {
+		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
+		if err != nil {
+			return err
+		}
+		reaction, ok := c.(node.Reaction)
+		if !ok {
+			return fmt.Errorf("%s does not say when it limits, and cannot be shared", f.Control.Law)
+		}
+		limiter, _ := b.limiter(f, line)
+		*shared = node.NewShared(reaction, limiter)
+	}
+	(*shared).Join(flow, flow.Limiter, line)
+	return nil
 }

@@ -31,11 +31,7 @@ func TestSchemes(t *testing.T) {
 				return nil
 			}
 			made++
-			c, err := rp.New(rp.Config{Law: "fixed", Max: line / unit.Rate(part), Ratio: 1, Length: 2068})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
+			return rp.NewFixed(line / unit.Rate(part))
 		}
 	}
 	local := func(o Options) float64 {

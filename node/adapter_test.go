@@ -227,11 +227,9 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 	l := &adapterLink{t: t}
 	c := node.Config{LID: 1, Port: etherPort(port.NoFlowControl), Adapter: a}
 	c.Port.Rate = rate
+	var err error
 	for _, f := range flows {
-		law, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 1, Length: 1500})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law := rp.NewFixed(rate)
 		flow := node.Flow{Family: wire.Ethernet, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: law}
 		if f.rate > 0 {
 			if flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Rate: f.rate, Length: 1500}); err != nil {
@@ -240,7 +238,6 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 		}
 		c.Flows = append(c.Flows, flow)
 	}
-	var err error
 	if l.e, err = node.New(c, &l.events); err != nil {
 		t.Fatal(err)
 	}

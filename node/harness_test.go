@@ -7,6 +7,7 @@ import (
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -59,11 +60,17 @@ func fixed(t testing.TB, r unit.Rate) rp.Controller { return law(t, "fixed", r) 
 
 func law(t testing.TB, name string, r unit.Rate) rp.Controller {
 	t.Helper()
-	c, err := rp.New(rp.Config{Law: name, Max: r, Ratio: 256, Length: 2068, Factor: 2})
-	if err != nil {
-		t.Fatal(err)
+	for _, l := range rp.Laws() {
+		if l.Name == name {
+			c, err := l.New(param.Defaults(l.Params), rp.Site{Line: r, Length: 2068, Random: unit.NewRandom(1, 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
 	}
-	return c
+	t.Fatalf("no law %s", name)
+	return nil
 }
 
 // greedy is a flow that always has a packet, from the begin of the run.

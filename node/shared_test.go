@@ -14,10 +14,10 @@ import (
 // reaction returns the reaction point of QCN without chance.
 func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
 	t.Helper()
-	q, err := rp.NewQCN(rp.QCNConfig{
-		Line: gigabyte, MinRate: 5e6, ByteReset: cycle, TimeReset: 10 * unit.Millisecond, Threshold: 5,
+	q, err := rp.NewQCN(rp.QCNParams{
+		MinRate: 5e6, ByteReset: cycle, TimeReset: 10 * unit.Millisecond, Threshold: 5,
 		ActiveIncrease: 5e6, HyperIncrease: 50e6, Gd: 7, MinDecrease: 50,
-	})
+	}, rp.Site{Line: gigabyte, Length: 2068})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,7 @@ import (
 func lossy(t *testing.T, window int, timeout unit.Duration, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	const rate = 8e9 * unit.BitPerSecond
-	law, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 1, Length: 2068})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law := rp.NewFixed(rate)
 	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Window: window, Stop: unit.Never, Timeout: timeout, Limiter: node.NewInterPacketDelay(rate), Controller: law}
 	a, errA := node.New(node.Config{LID: 1, Port: paperPort(), Flows: []node.Flow{flow}}, &source)
 	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []uint32{7}, Again: timeout > 0}, &sink)

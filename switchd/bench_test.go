@@ -117,10 +117,10 @@ var pumped = []struct {
 	{"contended", 10, func(*switchd.Config) {}},
 	{"contended-single-output", 10, func(c *switchd.Config) { c.Single = true }},
 	{"marking", 10, func(c *switchd.Config) {
-		c.Marking = cp.Config{Scheme: "input-output", Threshold: 4}
+		c.Points = points(cp.InputOutputParams{Threshold: 4})
 	}},
 	{"marking-full", 10, func(c *switchd.Config) {
-		c.Marking, c.FullAt = cp.Config{Scheme: "input"}, 1
+		c.Points, c.FullAt = points(cp.InputParams{}), 1
 	}},
 }
 

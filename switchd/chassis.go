@@ -2,7 +2,9 @@ package switchd
 
 import (
 	"errors"
+	"fmt"
 
+	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -112,8 +114,29 @@ func (c *chassis) restart(now unit.Time) {
 	}
 }
 
-// resetter is a congestion point that can begin anew.
-type resetter interface{ Reset() }
+// points are the congestion points of a switch; what it does not have is nil.
+type points struct {
+	marker   cp.Marker
+	notifier cp.Notifier
+}
+
+// make makes the points.
+func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) (err error) {
+	if maker != nil {
+		p.marker, p.notifier, err = maker(ports, rec)
+	}
+	return err
+}
+
+// reset begins anew.
+func (p *points) reset() {
+	if p.marker != nil {
+		p.marker.Reset()
+	}
+	if p.notifier != nil {
+		p.notifier.Reset()
+	}
+}
 
 // Poll takes the next frame for a link.
 func (c *chassis) Poll() (port.Transmission, bool) { return c.out.Poll() }

@@ -164,8 +164,8 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 	note := port.Note{Waiting: uint16(out.waiting)}
 	if sl.frame.Lane == port.DataLane {
 		came := sl.frame.FECN && sl.reason == trace.NoReason // marked before it came here
-		if s.point != nil {
-			why := s.point.Dequeue(now, &sl.frame, cp.Queue{Input: sl.input, Output: p, Leaving: true, Switch: s})
+		if s.marker != nil {
+			why := s.marker.Dequeue(now, &sl.frame, cp.Queue{Input: sl.input, Output: p, Leaving: true, Switch: s})
 			if why != trace.NoReason && sl.reason == trace.NoReason {
 				sl.reason = why
 			}

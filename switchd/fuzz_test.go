@@ -58,8 +58,11 @@ func fuzz(t *testing.T, kind, mode byte, script []byte) {
 	cfg.Single = kind&1 != 0
 	cfg.Bypass = int(kind>>1&1) * 4
 	cfg.CountSending = kind&4 != 0
-	schemes := cp.Schemes()
-	cfg.Marking = cp.Config{Scheme: schemes[kind>>3&3], Threshold: 2, SkipBlocked: kind&32 != 0, IdleExempt: cfg.Single, MoreThan: kind&64 != 0}
+	marks := cp.InputOutputParams{Threshold: 2, Exceeds: cp.AtLeast, InputParams: cp.InputParams{Full: cp.Full{SkipBlocked: kind&32 != 0, IdleExempt: cfg.Single}}}
+	if kind&64 != 0 {
+		marks.Exceeds = cp.MoreThan
+	}
+	cfg.Points = [4]cp.Maker{nil, points(cp.NaiveParams{Full: marks.Full}), points(marks.InputParams), points(marks)}[kind>>3&3]
 	cfg.FullAt = int(kind>>7) * 2 * packet
 	polite := mode&0x80 != 0
 	for p := range cfg.Ports {

@@ -1,7 +1,6 @@
 package switchd
 
 import (
-	"errors"
 	"fmt"
 
 	"fabemu/switchd/cp"
@@ -33,7 +32,7 @@ type OutputQueuedConfig struct {
 	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
-	Point cp.Point // one that looks at Queue.Bytes, as QCN; nil: nobody is told of congestion
+	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
 
 // pfc reports whether flow control is by priority.
@@ -51,7 +50,7 @@ type OutputQueued struct {
 	memory  memory
 	inputs  []input
 	outputs []output
-	point   cp.Point
+	points
 
 	slots []queued
 	free  int32 // list of free slots
@@ -107,18 +106,15 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if c.OutputLimit > 0 && c.Ports[0].FlowControl == port.PauseFrames {
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
 	}
-	if _, ok := c.Point.(*cp.InputMarking); ok {
-		return nil, errors.New("this congestion point sees input buffers; a switch that queues at its outputs has none")
-	}
 	s := &OutputQueued{
-		config: c, inputs: make([]input, n), outputs: make([]output, n), point: c.Point,
+		config: c, inputs: make([]input, n), outputs: make([]output, n),
 		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
 		return nil, err
 	}
 	s.empty()
-	return s, nil
+	return s, s.points.make(c.Points, n, &s.rec)
 }
 
 // empty makes a switch in which there is nothing.
@@ -221,9 +217,7 @@ func (s *OutputQueued) restart(now unit.Time) {
 	}
 	s.empty()
 	s.chassis.restart(now)
-	if r, ok := s.point.(resetter); ok {
-		r.Reset()
-	}
+	s.points.reset()
 }
 
 // Receive takes in a frame: its header, or all of it. What follows is done by
@@ -352,13 +346,18 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	sl := &s.slots[id]
 	s.outputs[sl.output].coming -= sl.length
 	s.enqueue(now, id)
-	if s.point == nil || sl.frame.Kind != wire.Data {
+	if sl.frame.Kind != wire.Data {
 		return
 	}
 	out := int(sl.output)
-	feedback, ok := s.point.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane]})
-	if ok {
-		s.send(now, &feedback)
+	queue := cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane]}
+	if s.marker != nil {
+		s.marker.Enqueue(now, &sl.frame, queue)
+	}
+	if s.notifier != nil {
+		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
+			s.send(now, &feedback)
+		}
 	}
 }
 
@@ -442,11 +441,16 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o.bytes[lane] -= sl.length
 	o.total -= sl.length
 	o.waiting--
-	if s.point != nil && sl.frame.Kind == wire.Data {
-		why := s.point.Dequeue(now, &sl.frame, cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane]})
-		if why != trace.NoReason {
-			note.Reason = uint8(why)
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
+	if sl.frame.Kind == wire.Data {
+		queue := cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane]}
+		if s.marker != nil {
+			if why := s.marker.Dequeue(now, &sl.frame, queue); why != trace.NoReason {
+				note.Reason = uint8(why)
+				s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
+			}
+		}
+		if s.notifier != nil {
+			s.notifier.Dequeue(now, &sl.frame, queue)
 		}
 	}
 	at := now

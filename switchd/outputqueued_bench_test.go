@@ -83,10 +83,7 @@ var etherPumped = []struct {
 		c.Pooled, c.Lossless, c.High, c.Low = true, 1, 1000, 500
 	}},
 	{"qcn", 10, func(c *switchd.OutputQueuedConfig) {
-		var err error
-		if c.Point, err = cp.NewQCN(cp.QCNConfig{Qeq: 3000, Weight: 1, SampleBase: 10000, Jitter: 15, Priority: 6, Address: 0xAA, Random: unit.NewRandom(1, 1)}, len(c.Ports)); err != nil {
-			panic(err)
-		}
+		c.Points = points(cp.QCNParams{Qeq: 3000, Weight: 1, SampleBase: 10000, Jitter: 15, Priority: 6})
 	}},
 }
 

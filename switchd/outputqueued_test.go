@@ -373,13 +373,15 @@ func (c *teller) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bo
 	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Fb: 9, Octets: 14}, c.n[f.QP]%10 == 0
 }
 
-func (*teller) Dequeue(unit.Time, *wire.Frame, cp.Queue) trace.Reason { return trace.NoReason }
+func (*teller) Dequeue(unit.Time, *wire.Frame, cp.Queue) {}
+
+func (*teller) Reset() {}
 
 // A notification goes to the source of the frame, past what waits there.
 func TestNotificationsGoToTheSource(t *testing.T) {
 	c := outputQueued(3)
 	point := &teller{n: make(map[uint32]int)}
-	c.Point = point
+	c.Points = func(int, *trace.Recorder) (cp.Marker, cp.Notifier, error) { return nil, point, nil }
 	p := newPlant(t, c)
 	p.offer(0, ether(1, 2, 0), 100)
 	p.offer(2, ether(2, 0, 0), 100) // the way back is busy
@@ -430,7 +432,6 @@ func TestOutputQueuedMistakes(t *testing.T) {
 		"for 3 ports":            func(c *switchd.OutputQueuedConfig) { c.Memory = 2 },
 		"must rise":              func(c *switchd.OutputQueuedConfig) { c.Low = c.High + 1 },
 		"promises that no frame": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = mtu },
-		"sees input buffers":     func(c *switchd.OutputQueuedConfig) { c.Point = new(cp.InputMarking) },
 		"the memory must":        func(c *switchd.OutputQueuedConfig) { c.High = c.Memory + 1 },
 		"cannot be negative":     func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
 		"flow control credit": func(c *switchd.OutputQueuedConfig) {

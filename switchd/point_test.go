@@ -21,10 +21,12 @@ type witness struct {
 	seen func(q cp.Queue) string // at Enqueue
 }
 
-func (w *witness) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
+func (w *witness) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) {
 	w.told = append(w.told, fmt.Sprintf("%d: %d comes %d>%d%s%s", now/ns, f.QP, q.Input, q.Output, leaving(q), w.seen(q)))
-	return wire.Frame{}, false
 }
+
+// Reset does nothing.
+func (*witness) Reset() {}
 
 func (w *witness) Dequeue(now unit.Time, f *wire.Frame, q cp.Queue) trace.Reason {
 	w.told = append(w.told, fmt.Sprintf("%d: %d goes %d>%d%s", now/ns, f.QP, q.Input, q.Output, leaving(q)))
@@ -61,7 +63,7 @@ func (s *story) Record(e *trace.Event) { s.events = append(s.events, *e) }
 // bytes each; change is applied to its configuration.
 func newStory(t *testing.T, change func(*Config)) *story {
 	t.Helper()
-	c := Config{Delay: 40 * unit.Nanosecond, Packet: 33, Marking: cp.Config{Scheme: "none"}, Routes: []Routes{{To: []port.ID{NoRoute, 0, 1, 2, 3, 4}}}}
+	c := Config{Delay: 40 * unit.Nanosecond, Packet: 33, Routes: []Routes{{To: []port.ID{NoRoute, 0, 1, 2, 3, 4}}}}
 	for range 5 {
 		c.Ports = append(c.Ports, port.Config{Rate: 8e9, Propagation: unit.Nanosecond, Room: 3 * 33, Resend: unit.Second})
 	}
@@ -74,7 +76,7 @@ func newStory(t *testing.T, change func(*Config)) *story {
 		t.Fatal(err)
 	}
 	s.sw = sw
-	sw.point = s.w
+	sw.marker = s.w
 	return s
 }
 

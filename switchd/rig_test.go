@@ -3,6 +3,7 @@ package switchd_test
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ const (
 // config describes a switch of n ports. LID p+1 lives at port p.
 func config(n int) switchd.Config {
 	c := switchd.Config{
-		Delay: 40 * unit.Nanosecond, Bypass: 4, Packet: packet, Marking: cp.Config{Scheme: "none"},
+		Delay: 40 * unit.Nanosecond, Bypass: 4, Packet: packet,
 		Routes: []switchd.Routes{{To: []port.ID{switchd.NoRoute}}},
 	}
 	for p := range n {
@@ -292,4 +293,14 @@ func want(tb testing.TB, what, got, want string) {
 	if got != want {
 		tb.Errorf("%s:\n got %s\nwant %s", what, got, want)
 	}
+}
+
+// points makes the congestion points whose parameters are of a type.
+func points(params any) cp.Maker {
+	for _, p := range cp.Points() {
+		if reflect.TypeOf(p.Params) == reflect.TypeOf(params) {
+			return p.Maker(params, cp.Site{Address: 0xAA, Random: unit.NewRandom(1, 1)})
+		}
+	}
+	panic("no such points")
 }

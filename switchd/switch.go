@@ -14,15 +14,15 @@ import (
 
 // Config describes an input-buffered switch.
 type Config struct {
-	Index   int           // of the machine in the fabric, for events
-	Outbox  *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
-	Ports   []port.Config // Room is each input's buffer
-	Routes  []Routes      // the first counts, until port.RoutesChange names another
-	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed
-	Delay   unit.Duration // forwarding delay: first bit in to first bit out, at the least
-	Single  bool          // an input feeds one output at a time (model M2)
-	Bypass  int           // with Single: how often a frame may be bypassed
-	Marking cp.Config
+	Index  int           // of the machine in the fabric, for events
+	Outbox *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	Ports  []port.Config // Room is each input's buffer
+	Routes []Routes      // the first counts, until port.RoutesChange names another
+	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed
+	Delay  unit.Duration // forwarding delay: first bit in to first bit out, at the least
+	Single bool          // an input feeds one output at a time (model M2)
+	Bypass int           // with Single: how often a frame may be bypassed
+	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the line too: "incremented and
 	// decremented as packets enter and leave the switch" (HPL-2002-224, IV.B). By
@@ -39,7 +39,7 @@ type Switch struct {
 	chassis
 	ingress []ingress
 	egress  []egress
-	point   cp.Point // nil: nothing is marked
+	points
 
 	slots  []slot
 	free   int32 // list of free slots
@@ -74,9 +74,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		}
 	}
 	s.empty()
-	var err error
-	s.point, err = cp.New(c.Marking, n, &s.rec)
-	return s, err
+	return s, s.points.make(c.Points, n, &s.rec)
 }
 
 // empty makes a switch in which there is nothing.
@@ -147,9 +145,7 @@ func (s *Switch) restart(now unit.Time) {
 	}
 	s.empty()
 	s.chassis.restart(now)
-	if r, ok := s.point.(resetter); ok {
-		r.Reset()
-	}
+	s.points.reset()
 }
 
 // Receive takes in a frame, of which the header has been read. What follows from
@@ -254,11 +250,9 @@ func (s *Switch) admit(now unit.Time, p int) {
 	sl := &s.slots[id]
 	sl.state = waiting
 	s.serve(now, sl.output)
-	if s.point == nil || sl.frame.Lane != port.DataLane {
-		return
+	if s.marker != nil && sl.frame.Lane == port.DataLane {
+		s.marker.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
 	}
-	// The schemes of an input-buffered switch mark; none gives back a notification.
-	s.point.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
 }
 
 // Deadline returns when Advance has something to do.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/switchd"
+	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -716,8 +717,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a small buffer", func(c *switchd.Config) { c.Ports[1].Room = packet - 1 }, "port 1: a buffer of 32 blocks has no room for a packet of 33"},
 		{"no packet", func(c *switchd.Config) { c.Packet = 0 }, "a packet of 0"},
 		{"a route to nowhere", func(c *switchd.Config) { c.Routes[0].To[2] = 2 }, "the route to LID 2 is port 2; there are 2 ports"},
-		{"a scheme", func(c *switchd.Config) { c.Marking.Scheme = "nonsense" }, `no scheme "nonsense"`},
-		{"a threshold", func(c *switchd.Config) { c.Marking.Scheme = "input-output" }, "the threshold is 0"},
+		{"a threshold", func(c *switchd.Config) { c.Points = points(cp.InputOutputParams{Threshold: -1}) }, "the threshold is -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := config(2)

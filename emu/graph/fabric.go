@@ -63,7 +63,7 @@ type group struct {
 type properties struct {
 	rate        unit.Rate
 	propagation unit.Duration
-	buffer      scenario.Buffer // with credit
+	buffer      unit.Room // with credit
 	flowControl string
 }
 
@@ -137,11 +137,11 @@ func (p *picture) findNodes() []int {
 			continue
 		}
 		note := m.Switch.Marking.Scheme
-		switch note {
-		case "none":
+		if note == scenario.NoScheme {
 			note = ""
-		case "input-output":
-			note = fmt.Sprintf("%s %s%d", note, m.Switch.Marking.Exceeds, m.Switch.Marking.Threshold)
+		}
+		if brief, ok := m.Switch.Marking.Params.(fmt.Stringer); ok {
+			note += " " + brief.String()
 		}
 		nodeOf[i] = len(p.nodes)
 		p.nodes = append(p.nodes, node{label: m.Name, note: note, machines: []int{i}, rank: rank[i]})

@@ -6,7 +6,7 @@ import "fabemu/wire/unit"
 // without machines and traffic: what a program begins with that builds one by
 // itself. Run refuses what Load would have refused.
 func New(name string, duration unit.Duration) *Scenario {
-	top := view{shape: language()}
+	top := view{shape: language(BuiltIn().tables())}
 	s := &Scenario{
 		Name:    name,
 		Model:   newModel(top.sub("model")),
@@ -20,7 +20,7 @@ func New(name string, duration unit.Duration) *Scenario {
 
 // NewSwitch returns a switch with the built-in defaults.
 func NewSwitch(name string) Switch {
-	return newSwitch(name, view{shape: language().field("switches").shape.item})
+	return newSwitch(name, view{shape: language(BuiltIn().tables()).field("switches").shape.item}, BuiltIn().tables())
 }
 
 // NewEndpoints returns endpoints on InfiniBand, which have nothing but names.
@@ -34,7 +34,7 @@ func NewEndpoints(names ...string) []Endpoint {
 
 // NewLink returns a link without a name of its own, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
-	l := newLink(view{shape: language().field("links").shape.item})
+	l := newLink(view{shape: language(BuiltIn().tables()).field("links").shape.item})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
@@ -42,7 +42,7 @@ func NewLink(a, b string, rate unit.Rate) Link {
 // NewFlow returns a flow that is a group of its own, with the built-in defaults
 // but without jitter: it starts at its Start, to the picosecond.
 func NewFlow(name, from, to string) Flow {
-	f := newFlow(name, view{shape: language().field("flows").shape.item})
+	f := newFlow(name, view{shape: language(BuiltIn().tables()).field("flows").shape.item}, BuiltIn().tables())
 	f.From, f.To = from, to
 	return f
 }
@@ -68,12 +68,12 @@ func newRouting(v view) Routing {
 	return Routing{Paths: get[string](v, "paths"), Recompute: get[unit.Duration](v, "recompute")}
 }
 
-func newSwitch(name string, v view) Switch {
+func newSwitch(name string, v view, t tables) Switch {
 	s := Switch{
 		Name:            name,
 		Kind:            get[string](v, "kind"),
 		ForwardingDelay: get[unit.Duration](v, "forwarding-delay"),
-		Marking:         marking(v),
+		Marking:         marking(v, t),
 	}
 	if s.Kind == "input-buffered" {
 		s.Crossbar = get[string](v, "crossbar")
@@ -98,31 +98,7 @@ func newSwitch(name string, v view) Switch {
 			}
 		}
 	}
-	s.Marking.IdleExempt = false
 	return s
-}
-
-// marking returns how a switch marks.
-func marking(v view) Marking {
-	m := v.sub("marking")
-	out := Marking{
-		Scheme:      get[string](m, "scheme"),
-		Threshold:   int(get[int64](m, "threshold")),
-		Exceeds:     get[string](m, "exceeds"),
-		Counts:      get[string](m, "counts"),
-		Selection:   get[string](m, "selection"),
-		FullAt:      get[Buffer](m, "full-at"),
-		SkipBlocked: get[bool](m, "skip-blocked"),
-		IdleExempt:  get[string](v, "crossbar") == "single-output",
-		QCN:         qcnMarking(m),
-	}
-	if given, n := m.at("idle-exempt"); n != nil {
-		out.IdleExempt = given.(bool)
-	}
-	if out.Threshold == int(noThreshold) && out.Scheme == "input-output" {
-		out.Scheme = "input"
-	}
-	return out
 }
 
 // newLink returns a link that joins nothing yet.
@@ -134,7 +110,7 @@ func newLink(v view) Link {
 	}
 	switch l.FlowControl {
 	case "credit":
-		l.Buffer = get[Buffer](v, "buffer")
+		l.Buffer = get[unit.Room](v, "buffer")
 		l.Resend = get[unit.Duration](v, "resend")
 	case "pause", "pfc":
 		l.Quanta = uint16(get[int64](v, "quanta"))
@@ -155,8 +131,7 @@ func newEndpoint(name string, v view) Endpoint {
 }
 
 // newFlow returns a flow without ends, start and jitter.
-func newFlow(name string, v view) Flow {
-	control := v.sub("control")
+func newFlow(name string, v view, t tables) Flow {
 	f := Flow{
 		Name:     name,
 		Group:    name,
@@ -166,12 +141,7 @@ func newFlow(name string, v view) Flow {
 		Packet:   get[unit.Size](v, "packet"),
 		Window:   1,
 		Limiter:  get[string](v, "limiter"),
-		Control: Control{
-			Law:          get[string](control, "law"),
-			RmaxOverRmin: get[int64](control, "rmax-over-rmin"),
-			Factor:       get[float64](control, "factor"),
-			QCN:          qcnControl(control),
-		},
+		Control:  control(v, t),
 	}
 	f.Timeout = get[unit.Duration](v, "timeout")
 	if given, n := v.at("window"); n != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"fabemu/emu/topo/paths"
+	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -201,7 +202,8 @@ func (r *resolver) checkPaths() {
 	r.notices()
 	r.checkMemories()
 	r.checkAdapters()
-	r.checkQCN()
+	r.checkPoints()
+	r.checkLaws()
 }
 
 // key is what names a flow where ways are chosen.
@@ -254,7 +256,12 @@ func (r *resolver) checkFull() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
 		_, n := m.view.sub("marking").at("full-at")
-		if n == nil || s.Marking.FullAt == (Buffer{}) || s.Kind != "input-buffered" {
+		counting, ok := s.Marking.Params.(cp.Counting)
+		if n == nil || !ok || s.Kind != "input-buffered" {
+			continue
+		}
+		_, full := counting.Counted()
+		if full == (unit.Room{}) {
 			continue
 		}
 		reached := false
@@ -264,7 +271,7 @@ func (r *resolver) checkFull() {
 			if f := r.largest(i); f != nil {
 				payload = f.Packet
 			}
-			reached = reached || blocksIn(s.Marking.FullAt, payload) <= blocksIn(room, payload)
+			reached = reached || blocksIn(full, payload) <= blocksIn(room, payload)
 		}
 		if !reached && len(m.links) > 0 {
 			r.add(n.at, n.path, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
@@ -273,7 +280,7 @@ func (r *resolver) checkFull() {
 }
 
 // blocksIn returns how many blocks a room has for packets with a payload.
-func blocksIn(b Buffer, payload unit.Size) int {
+func blocksIn(b unit.Room, payload unit.Size) int {
 	if b.Packets > 0 {
 		return b.Packets * blocksOf(payload)
 	}

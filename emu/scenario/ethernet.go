@@ -28,9 +28,6 @@ func (r *resolver) checkFamilies() {
 		if s.Kind != "output-queued" {
 			continue
 		}
-		if _, n := m.view.sub("marking").at("scheme"); n != nil && s.Marking.Scheme != "none" && s.Marking.Scheme != "qcn" {
-			r.add(n.at, n.path, "%s marks by input buffers, which the output-queued switch %s does not have", s.Marking.Scheme, s.Name)
-		}
 		for _, i := range m.links {
 			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {

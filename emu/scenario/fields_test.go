@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"fabemu/emu/scenario"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/param"
 )
 
 // keyOf says which key of the language sets a field of Scenario.
@@ -19,11 +22,8 @@ var keyOf = map[string]string{
 	"Routing.Paths": "routing.paths", "Routing.Recompute": "routing.recompute",
 	"Switches.Name": "switches", "Switches.Kind": "switches.*.kind", "Switches.ForwardingDelay": "switches.*.forwarding-delay",
 	"Switches.Crossbar": "switches.*.crossbar", "Switches.Bypass": "switches.*.bypass",
-	"Switches.Marking.Scheme": "switches.*.marking.scheme", "Switches.Marking.Threshold": "switches.*.marking.threshold",
-	"Switches.Marking.Exceeds": "switches.*.marking.exceeds", "Switches.Marking.Counts": "switches.*.marking.counts", "Switches.Marking.Selection": "switches.*.marking.selection",
-	"Switches.Marking.FullAt.Packets": "switches.*.marking.full-at", "Switches.Marking.FullAt.Bytes": "switches.*.marking.full-at",
-	"Switches.Marking.SkipBlocked": "switches.*.marking.skip-blocked", "Switches.Marking.IdleExempt": "switches.*.marking.idle-exempt",
-	"Switches.Forwarding": "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
+	"Switches.Marking.Scheme": "switches.*.marking.scheme",
+	"Switches.Forwarding":     "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
 	"Switches.Sharing": "switches.*.sharing", "Switches.OutputLimit": "switches.*.output-limit", "Switches.High": "switches.*.high", "Switches.Low": "switches.*.low",
 	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless",
 	"Endpoints.Name": "endpoints[].name", "Endpoints.Egress": "endpoints[].egress", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
@@ -34,25 +34,36 @@ var keyOf = map[string]string{
 	"Flows.Name": "flows[].name", "Flows.Group": "flows[].group", "Flows.From": "flows[].from", "Flows.To": "flows[].to",
 	"Flows.Start": "flows[].start", "Flows.Stop": "flows[].stop", "Flows.Jitter": "flows[].jitter", "Flows.Traffic": "flows[].traffic",
 	"Flows.Rate": "flows[].rate", "Flows.Packet": "flows[].packet", "Flows.Window": "flows[].window", "Flows.Limiter": "flows[].limiter",
-	"Flows.Control.Law": "flows[].control.law", "Flows.Control.RmaxOverRmin": "flows[].control.rmax-over-rmin", "Flows.Control.Factor": "flows[].control.factor",
-	"Flows.Priority": "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
+	"Flows.Control.Law": "flows[].control.law",
+	"Flows.Priority":    "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
 	"Flows.Timeout": "flows[].timeout", "Events.Switch": "events[].switch", "Events.Restart": "events[].restart",
 	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth", "Flows.RateLimit": "flows[].rate-limit",
 	"Routes.At": "routes[].at", "Routes.To": "routes[].to", "Routes.Over": "routes[].over",
 	"Events.Endpoint": "events[].endpoint", "Events.State": "events[].state", "Events.Service": "events[].service", "Events.PauseStorm": "events[].pause-storm",
 	"Events.At": "events[].at", "Events.Link": "events[].link", "Events.Rate": "events[].rate",
-	"Switches.Marking.QCN.Qeq": "switches.*.marking.qeq", "Switches.Marking.QCN.Weight": "switches.*.marking.weight", "Switches.Marking.QCN.SampleBase": "switches.*.marking.sample-base",
-	"Switches.Marking.QCN.Jitter": "switches.*.marking.jitter", "Switches.Marking.QCN.Octets": "switches.*.marking.octets", "Switches.Marking.QCN.Priority": "switches.*.marking.priority",
-	"Switches.Marking.QCN.Sampling": "switches.*.marking.sampling", "Switches.Marking.QCN.Lost": "switches.*.marking.lost",
-	"Flows.Control.QCN.Version": "flows[].control.version", "Flows.Control.QCN.Timer": "flows[].control.timer", "Flows.Control.QCN.ByteReset": "flows[].control.byte-reset",
-	"Flows.Control.QCN.Threshold": "flows[].control.threshold", "Flows.Control.QCN.ActiveIncrease": "flows[].control.active-increase", "Flows.Control.QCN.HyperIncrease": "flows[].control.hyper-increase",
-	"Flows.Control.QCN.Gd": "flows[].control.gd", "Flows.Control.QCN.MinDecrease": "flows[].control.min-decrease", "Flows.Control.QCN.MinRate": "flows[].control.min-rate",
-	"Flows.Control.QCN.Jitter": "flows[].control.jitter", "Flows.Control.QCN.Shared": "flows[].control.shared", "Flows.Control.QCN.CNTag": "flows[].control.cn-tag",
 	"Measure.Window": "measure.window",
 	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
 	"Expect.During": "expect[].during", "Expect.Low": "expect[].low", "Expect.High": "expect[].high",
 	"Expect.Basis": "expect[].basis", "Expect.From": "expect[].from",
 	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason", "Expect.Why": "expect[].why",
+}
+
+// paramsOf is where the parameters of the rows of a table are set.
+var paramsOf = map[string]string{"Switches.Marking.Params": "switches.*.marking.", "Flows.Control.Params": "flows[].control."}
+
+// parameters returns the paths of all parameters.
+func parameters() (paths []string) {
+	for _, l := range rp.Laws() {
+		for _, p := range param.Of(l.Params).Params {
+			paths = append(paths, paramsOf["Flows.Control.Params"]+p.Key)
+		}
+	}
+	for _, w := range cp.Points() {
+		for _, p := range param.Of(w.Params).Params {
+			paths = append(paths, paramsOf["Switches.Marking.Params"]+p.Key)
+		}
+	}
+	return paths
 }
 
 // TestEveryField: each field of Scenario is set by a key, which is documented
@@ -66,12 +77,21 @@ func TestEveryField(t *testing.T) {
 	leaves := map[string]bool{}
 	leavesOf("", reflect.TypeFor[scenario.Scenario](), leaves)
 	for leaf := range leaves {
-		if strings.HasPrefix(leaf, "Warnings.") || leaf == "HasShort" || strings.HasPrefix(leaf, "loaded") {
+		if strings.HasPrefix(leaf, "Warnings.") || leaf == "HasShort" || leaf == "Schemes" || strings.HasPrefix(leaf, "loaded") {
 			delete(leaves, leaf) // what Load says is no part of a scenario
 		}
 	}
 	used := map[string]bool{}
+	for _, key := range parameters() {
+		used[key] = true
+		if !matches(wrong, key) {
+			t.Errorf("no bad file has a wrong %s", key)
+		}
+	}
 	for leaf := range leaves {
+		if paramsOf[leaf] != "" {
+			continue
+		}
 		key, ok := keyOf[leaf]
 		if !ok {
 			t.Errorf("no key sets %s", leaf)

@@ -36,7 +36,7 @@ func (r *resolver) resolveFlows(sh *shape, defaults *node) {
 			r.add(named.at, named.path, "the name %q is used twice: a link has it already%s, and metrics could not tell them apart", named.text, inLine(link.at))
 			continue
 		}
-		base := newFlow(name.(string), v)
+		base := newFlow(name.(string), v, r.tables)
 		if group, given := v.at("group"); given != nil {
 			base.Group = group.(string)
 		}
@@ -216,19 +216,6 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 		case f.Traffic == "transfers":
 			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
-		}
-	}
-	if _, law := v.sub("control").at("law"); family == wire.Ethernet && f.Control.Law != "fixed" && f.Control.Law != "qcn" && law != nil {
-		r.add(law.at, law.path, "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", f.Control.Law)
-	}
-	if _, n := v.at("rate-limit"); f.RateLimit > 0 && n != nil {
-		switch q := f.Control.QCN; {
-		case f.Control.Law == "qcn" && q.Shared:
-			r.add(n.at, n.path, "flow %s shares a limiter (control.shared) and cannot have a rate-limit of its own: leave one of them out", f.Name)
-		case f.Control.Law == "qcn" && q.MinRate > f.RateLimit:
-			r.add(n.at, n.path, "the rate-limit of flow %s, %v, is below its lowest rate (control.min-rate), %v", f.Name, f.RateLimit, q.MinRate)
-		case f.Control.Law != "fixed" && f.Control.Law != "qcn" && int64(f.RateLimit) < f.Control.RmaxOverRmin:
-			r.add(n.at, n.path, "the rate-limit of flow %s, %v, over rmax-over-rmin, %d, is less than 1b/s", f.Name, f.RateLimit, f.Control.RmaxOverRmin)
 		}
 	}
 	f.Jitter = r.jitter(*f, v, line)

@@ -106,16 +106,15 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 		if k == 0 {
 			return 0
 		}
-		f := &r.s.Flows[k-1]
-		return r.framing().Length(&wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: uint32(f.Packet), Tagged: r.tagged})
+		f := r.dressed
+		f.Kind, f.Family, f.Payload = wire.Data, wire.Ethernet, uint32(r.s.Flows[k-1].Packet)
+		return r.framing().Length(&f)
 	}
 	h := port.Headroom{
 		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: length(r.crossed[link][side]), Reverse: length(r.crossed[link][1-side]),
 	}
-	if r.notified { // whoever sends may be told of congestion by the way back
-		h.Reverse = max(h.Reverse, r.framing().Length(&wire.Frame{Kind: wire.Notification, Octets: wire.MaxOctets, Tagged: r.tagged}))
-	}
+	h.Reverse = max(h.Reverse, r.notice) // what sends may be told of congestion by the way back
 	slowest := l.Rate
 	for i := range r.s.Events {
 		if e := &r.s.Events[i]; e.Rate > 0 && e.Link == l.Name {
@@ -126,16 +125,6 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 		h.Slowest = slowest
 	}
 	return h
-}
-
-// notices notes what congestion notification brings: notifications, and tags.
-func (r *resolver) notices() {
-	for i := range r.s.Switches {
-		r.notified = r.notified || r.s.Switches[i].Marking.Scheme == "qcn"
-	}
-	for i := range r.s.Flows {
-		r.tagged = r.tagged || r.s.Flows[i].Control.QCN.CNTag
-	}
 }
 
 // settle finds the watermarks of an account where they are not given, and refuses

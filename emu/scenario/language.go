@@ -115,8 +115,8 @@ func (sh *shape) suggest(word string) string {
 	return spelling.DidYouMean(spelling.Nearest(word, all))
 }
 
-// language returns the shape of a scenario.
-func language() *shape {
+// language returns the shape of a scenario that chooses from tables.
+func language(t tables) *shape {
 	return object(
 		field{name: "name", shape: scenarioName(), required: true,
 			doc: "Name of the scenario: words of letters, digits, \"_\", \"-\" and \".\", joined by \"/\"."},
@@ -130,11 +130,11 @@ func language() *shape {
 			doc: "How model time follows the wall clock."},
 		field{name: "defaults", shape: object(
 			field{name: "link", shape: object(linkFields()...), also: []string{"links"}, doc: "What links have that do not say otherwise."},
-			field{name: "switch", shape: object(switchFields()...), also: []string{"switches"}, doc: "What switches have that do not say otherwise."},
+			field{name: "switch", shape: object(switchFields(t)...), also: []string{"switches"}, doc: "What switches have that do not say otherwise."},
 			field{name: "endpoint", shape: object(endpointFields()...), also: []string{"endpoints", "adapter"}, doc: "What endpoints have that do not say otherwise."},
-			field{name: "flow", shape: object(flowFields()...), also: []string{"flows"}, doc: "What flows have that do not say otherwise."},
+			field{name: "flow", shape: object(flowFields(t)...), also: []string{"flows"}, doc: "What flows have that do not say otherwise."},
 		), doc: "What links, switches, endpoints and flows have that do not say otherwise."},
-		field{name: "switches", shape: &shape{form: FormMap, pattern: `^` + namePattern + `$`, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields()...)},
+		field{name: "switches", shape: &shape{form: FormMap, pattern: `^` + namePattern + `$`, what: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", item: object(switchFields(t)...)},
 			doc: "The switches, by name, and what each has that differs from defaults.switch."},
 		field{name: "endpoints", shape: &shape{form: FormList, least: 1, what: "a list of names and ranges of names, such as [\"A[1-10]\", BC]", key: "name", short: "name", item: object(append([]field{
 			{name: "name", shape: names(), required: true, doc: "Name of the endpoint, or a range of names."},
@@ -150,7 +150,7 @@ func language() *shape {
 			{name: "group", shape: flowName(), computed: "the flow's name", doc: "Group under which figures are added up."},
 			{name: "from", shape: endpointPattern(), required: true, also: []string{"source", "src"}, doc: "The endpoint that sends, or a range of them."},
 			{name: "to", shape: endpointPattern(), required: true, also: []string{"destination", "dst", "dest"}, doc: "The endpoint that receives, or a range of them. Ranges of the same length on both sides go pairwise."},
-		}, flowFields()...)...)}, required: true,
+		}, flowFields(t)...)...)}, required: true,
 			doc: "The flows: traffic from one endpoint to another, each with its own rate limiter."},
 		field{name: "routing", shape: &shape{form: FormObject, short: "paths", what: "shortest, ecmp, or a mapping with paths and recompute", fields: []field{
 			{name: "paths", shape: hinted(word("shortest", "ecmp"), map[string]string{"single": "shortest", "spf": "shortest", "equal-cost": "ecmp", "multipath": "ecmp"}), def: "shortest", also: []string{"mode"},
@@ -217,7 +217,7 @@ func linkFields() []field {
 	}
 }
 
-func switchFields() []field {
+func switchFields(t tables) []field {
 	return append([]field{
 		{name: "kind", shape: word("input-buffered", "output-queued"), def: "input-buffered", doc: "Where frames wait: at the port that they came in by, on links with credit; or in a memory that all ports share, in queues of their output, on links of Ethernet."},
 		{name: "forwarding-delay", shape: duration(1000), def: "40ns", source: "HPL-2002-224, Table I", also: []string{"delay", "latency"},
@@ -226,24 +226,7 @@ func switchFields() []field {
 			doc: "Whether an input buffer may feed several outputs at once (multi-output, the model M1) or one (single-output, the model M2)."},
 		{name: "bypass", shape: count(0, 1<<20), def: "4", source: "HPL-2002-224, Table I: \"max bypass: 4\"",
 			doc: "How often younger frames may overtake one whose input is busy; counts with single-output only."},
-		{name: "marking", shape: object(append([]field{
-			{name: "scheme", shape: hinted(word("none", "naive", "input", "input-output", "qcn"), map[string]string{"off": "none", "802.1qau": "qcn", "input-triggered": "input", "input-output-triggered": "input-output"}), def: "none",
-				doc: "Which packets are marked, and when: none; naive, those of an input buffer that has become full; input, all that wait for the outputs for which packets of a full buffer wait; input-output, in addition all that wait for an output for which the threshold is reached. qcn marks nothing: it notifies sources, on Ethernet."},
-			{name: "threshold", shape: threshold(), def: "4", source: "HPL-2002-224, Fig. 3(c)",
-				doc: "Frames that wait for an output, from which on input-output marks; at least 1. none turns input-output into input."},
-			{name: "exceeds", shape: word(">=", ">"), def: ">=",
-				doc: "How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."},
-			{name: "counts", shape: word("waiting", "waiting-and-sending"), def: "waiting", source: "HPL-2002-224, footnote 6",
-				doc: "Whether the frame being sent counts among those that wait."},
-			{name: "selection", shape: word("counters", "scan"), def: "counters", source: "HPL-2002-224, IV.B",
-				doc: "input, input-output: which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now."},
-			{name: "full-at", shape: fullAt(), def: "whole", source: "HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3",
-				doc: "Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer."},
-			{name: "skip-blocked", shape: flag(), def: "false", source: "HPL-2002-224, footnote 4",
-				doc: "Do not mark what waits for a link that has no credit."},
-			{name: "idle-exempt", shape: flag(), computed: "false with multi-output, true with single-output",
-				doc: "An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."},
-		}, qcnMarkingFields()...)...), doc: "Which packets the switch marks, and when."},
+		{name: "marking", shape: object(t.points.fields(NoScheme, "Whom the switch marks or notifies, and when")...), doc: "How the switch tells of congestion."},
 	}, memoryFields()...)
 }
 
@@ -304,7 +287,7 @@ func eventFields() []field {
 	}
 }
 
-func flowFields() []field {
+func flowFields(t tables) []field {
 	return []field{
 		{name: "start", shape: start(), def: "0s", also: []string{"begin"},
 			doc: "When the flow starts; with a step, \"0us + 100us\", each further member of a range starts that much later. Before the end of the run."},
@@ -337,13 +320,7 @@ func flowFields() []field {
 			doc: "The highest rate of the rate limiter, on the line: with law: fixed its rate; under another law the one at which the flow starts and to which it recovers. unlimited is that of the sender's link."},
 		{name: "depth", shape: size(1), def: "16KB", also: []string{"bucket"},
 			doc: "token-bucket: what may leave at once after a silence, on the line; it holds a packet at the least."},
-		{name: "control", shape: object(append([]field{
-			{name: "law", shape: hinted(word("fixed", "lipd", "fimd", "aimd", "qcn"), map[string]string{"none": "fixed", "off": "fixed", "constant": "fixed", "no": "fixed"}), def: "fixed",
-				doc: "The law by which the source changes its rate: fixed never does; lipd, fimd and aimd are those of Santos, Turner and Janakiraman; qcn, on Ethernet, is that of IEEE 802.1Qau."},
-			{name: "rmax-over-rmin", shape: count(1, 1<<31), def: "256", source: "not in the papers; fitted, and the range of IBTA's 8-bit static rate",
-				doc: "The highest rate, that of the sender's link, over the lowest; 1 or more."},
-			{name: "factor", shape: factor(), def: "2", doc: "fimd, aimd: what a mark divides the rate by; above 1."},
-		}, qcnControlFields()...)...), doc: "How the source answers marks and notifications."},
+		{name: "control", shape: object(t.laws.fields("fixed", "The law by which the source changes its rate")...), doc: "How the source answers marks and notifications."},
 	}
 }
 
@@ -408,7 +385,10 @@ type Field struct {
 }
 
 // Language returns the scenario language, from the table that Load follows.
-func Language() Field { return export("", field{shape: language()}) }
+func Language() Field { return LanguageOf(BuiltIn()) }
+
+// LanguageOf returns the language of scenarios that choose from other tables.
+func LanguageOf(t Schemes) Field { return export("", field{shape: language(t.tables())}) }
 
 // Fields returns every key of the language, in its order. Under defaults stand
 // the fields of links, switches and flows once more.

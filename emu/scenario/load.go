@@ -17,6 +17,7 @@ type Option func(*options)
 type options struct {
 	metrics MetricChecker
 	short   bool
+	schemes *Schemes // nil: those of the program
 }
 
 // CheckMetrics has Load check the metrics under expect, once the rest of the
@@ -47,7 +48,9 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if root == nil {
 		return nil, r.err()
 	}
-	sh := language()
+	empty := Scenario{Schemes: o.schemes}
+	t := empty.choices().tables()
+	sh := language(t)
 	if root.kind != mapping {
 		root.want(r, mapping, sh)
 		return nil, r.err()
@@ -62,7 +65,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		r.apply(root, sh, s)
 	}
 	r.read(root, sh)
-	res := &resolver{reports: r, root: root, language: sh}
+	res := &resolver{reports: r, root: root, language: sh, tables: t, s: empty, toldOf: map[saying]bool{}}
 	s := res.resolve()
 	if o.metrics != nil && !r.fabric {
 		res.checkMetrics(s, o.metrics)

@@ -14,6 +14,8 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/unit"
 )
 
@@ -63,18 +65,18 @@ func loadErr(t testing.TB, src string, sets ...string) (*scenario.Scenario, erro
 func TestDefaults(t *testing.T) {
 	s := load(t, small)
 	link := scenario.Link{Name: "A1 - S", A: "A1", B: "S", Rate: 8e9, Propagation: unit.Nanosecond, FlowControl: "credit",
-		Buffer: scenario.Buffer{Packets: 4}, Resend: 262144 * unit.Nanosecond}
+		Buffer: unit.Room{Packets: 4}, Resend: 262144 * unit.Nanosecond}
 	if diff := cmp.Diff(link, s.Links[0]); diff != "" {
 		t.Errorf("link (-want +got):\n%s", diff)
 	}
 	sw := scenario.Switch{Name: "S", Kind: "input-buffered", ForwardingDelay: 40 * unit.Nanosecond, Crossbar: "multi-output", Bypass: 4,
-		Marking: scenario.Marking{Scheme: "none", Threshold: 4, Exceeds: ">=", Counts: "waiting", Selection: "counters"}}
+		Marking: scenario.Marking{Scheme: "none"}}
 	if diff := cmp.Diff(sw, s.Switches[0]); diff != "" {
 		t.Errorf("switch (-want +got):\n%s", diff)
 	}
 	// The jitter is half of 2068 bytes at 1 byte/ns.
 	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: "greedy", Packet: 2048,
-		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", RmaxOverRmin: 256, Factor: 2}}
+		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", Params: rp.FixedParams{}}}
 	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
 		t.Errorf("flow (-want +got):\n%s", diff)
 	}
@@ -123,25 +125,26 @@ flows:
 }
 
 func TestDependentDefaults(t *testing.T) {
+	full := func(exempt bool) cp.Full { return cp.Full{IdleExempt: exempt} }
+	both := func(threshold int) cp.InputOutputParams {
+		return cp.InputOutputParams{Threshold: threshold, Exceeds: cp.AtLeast, InputParams: cp.InputParams{Counts: cp.Waiting, Selection: cp.Counters}}
+	}
 	for _, c := range []struct {
-		sets            []string
-		scheme          string
-		threshold       int
-		exempt, sExempt bool
+		sets []string
+		want any // of T, where naive marking is the rule
 	}{
-		{nil, "naive", 4, false, false},
-		{[]string{"defaults.switch.crossbar=single-output"}, "naive", 4, true, true},
-		{[]string{"defaults.switch.crossbar=single-output", "switches.T.crossbar=multi-output"}, "naive", 4, false, true},
-		{[]string{"defaults.switch.crossbar=single-output", "switches.T.marking.idle-exempt=false"}, "naive", 4, false, true},
-		{[]string{"switches.T.marking.scheme=input-output"}, "input-output", 4, false, false},
-		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=8"}, "input-output", 8, false, false},
-		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=none"}, "input", 0, false, false},
-		{[]string{"defaults.switch.marking.threshold=none"}, "naive", 0, false, false},
+		{nil, cp.NaiveParams{Full: full(false)}},
+		{[]string{"defaults.switch.crossbar=single-output"}, cp.NaiveParams{Full: full(true)}},
+		{[]string{"defaults.switch.crossbar=single-output", "switches.T.crossbar=multi-output"}, cp.NaiveParams{Full: full(false)}},
+		{[]string{"defaults.switch.crossbar=single-output", "switches.T.marking.idle-exempt=false"}, cp.NaiveParams{Full: full(false)}},
+		{[]string{"switches.T.marking.scheme=input-output"}, both(4)},
+		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=8"}, both(8)},
+		{[]string{"switches.T.marking.scheme=input-output", "defaults.switch.marking.threshold=none"}, both(0)},
+		{[]string{"defaults.switch.marking.threshold=none"}, cp.NaiveParams{Full: full(false)}},
 	} {
 		s := load(t, small, c.sets...)
-		m := s.Switches[1].Marking
-		if m.Scheme != c.scheme || m.Threshold != c.threshold || m.IdleExempt != c.exempt || s.Switches[0].Marking.IdleExempt != c.sExempt {
-			t.Errorf("%v: %+v, and idle-exempt %t at S", c.sets, m, s.Switches[0].Marking.IdleExempt)
+		if diff := cmp.Diff(c.want, s.Switches[1].Marking.Params); diff != "" || s.Switches[0].Marking.Params != nil {
+			t.Errorf("%v (-want +got):\n%s; S has %+v", c.sets, diff, s.Switches[0].Marking)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
 		if !r.declare(e.key.text, &machine{isSwitch: true, index: len(r.s.Switches), at: e.key.at, path: e.value.path, view: v}) {
 			continue
 		}
-		r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v))
+		r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v, r.tables))
 	}
 }
 

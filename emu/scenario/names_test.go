@@ -59,5 +59,5 @@ func TestDefaultsRead(t *testing.T) {
 			}
 		}
 	}
-	walk("", language())
+	walk("", language(BuiltIn().tables()))
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -60,7 +61,11 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	if s.loaded.is(s) {
 		return out, nil
 	}
-	back, err := Load("resolved scenario", out, nil)
+	var opts []Option
+	if s.Schemes != nil {
+		opts = append(opts, WithSchemes(*s.Schemes))
+	}
+	back, err := Load("resolved scenario", out, nil, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s is not right: %w", s.Name, err)
 	}
@@ -103,22 +108,23 @@ func (p *printer) switches(switches []Switch) {
 		} else {
 			p.memory(s)
 		}
-		m := s.Marking
-		if m.Scheme == "qcn" {
-			p.line("    marking: {scheme: qcn, %v}", m.QCN)
-			continue
-		}
-		threshold := "none"
-		if m.Threshold != int(noThreshold) {
-			threshold = strconv.Itoa(m.Threshold)
-		}
-		full := "whole"
-		if m.FullAt != (Buffer{}) {
-			full = m.FullAt.String()
-		}
-		p.line("    marking: {scheme: %s, threshold: %s, exceeds: %q, counts: %s, selection: %s, full-at: %s, skip-blocked: %t, idle-exempt: %t}",
-			m.Scheme, threshold, m.Exceeds, m.Counts, m.Selection, full, m.SkipBlocked, m.IdleExempt)
+		p.line("    marking: {scheme: %s%s}", s.Marking.Scheme, paramsOf(s.Marking.Params))
 	}
+}
+
+// paramsOf prints the parameters of a scheme behind its name.
+func paramsOf(params any) string {
+	var b strings.Builder
+	of := param.Of(params)
+	for i := range of.Params {
+		p := &of.Params[i]
+		text := p.Text(params)
+		if p.Kind == param.Word {
+			text = quote(text)
+		}
+		fmt.Fprintf(&b, ", %s: %s", p.Key, text)
+	}
+	return b.String()
 }
 
 // memory writes what an output-queued switch has.
@@ -231,17 +237,9 @@ func (p *printer) flow(f Flow) {
 	if f.Window != 0 {
 		window = strconv.Itoa(f.Window)
 	}
-	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s%s control: {law: %s, %s}}",
+	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s%s control: {law: %s%s}}",
 		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f), rateLimitOf(f),
-		f.Control.Law, controlOf(f.Control))
-}
-
-// controlOf prints the parameters of a law.
-func controlOf(c Control) string {
-	if c.Law == "qcn" {
-		return c.QCN.String()
-	}
-	return fmt.Sprintf("rmax-over-rmin: %d, factor: %s", c.RmaxOverRmin, float(c.Factor))
+		f.Control.Law, paramsOf(f.Control.Params))
 }
 
 // timeoutOf prints after how long packets are sent again, if they are.
@@ -355,18 +353,6 @@ func quote(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
-// String prints b so that it reads back: "4 packets", "150KB"; the zero value is
-// "0 packets".
-func (b Buffer) String() string {
-	switch {
-	case b.Bytes > 0:
-		return b.Bytes.String()
-	case b.Packets == 1:
-		return "1 packet"
-	}
-	return fmt.Sprintf("%d packets", b.Packets)
-}
-
 // String prints m so that it reads back: "300KB per port", "2MB".
 func (m Memory) String() string {
 	if m.PerPort {
@@ -374,9 +360,6 @@ func (m Memory) String() string {
 	}
 	return m.Bytes.String()
 }
-
-// MarshalText prints b as String does.
-func (b Buffer) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // differs names the first part in which two scenarios differ, or nothing.
 func differs(a, b *Scenario) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/spelling"
+	"fabemu/wire/unit"
 )
 
 // read checks a tree against a shape: keys, kinds and values. It leaves the
@@ -188,7 +189,7 @@ func (r *reports) readValue(n *node, sh *shape) {
 
 // suggestUnit says which unit is meant by a misspelt one, or nothing.
 func (sh *shape) suggestUnit(text string) string {
-	number, word := splitUnit(text)
+	number, word := unit.Split(text)
 	if number == "" || word == "" || slices.Contains(sh.units, word) {
 		return ""
 	}

@@ -1,6 +1,9 @@
 package scenario
 
-import "fabemu/wire/unit"
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
 
 // resolver makes a Scenario of a tree that was read. It goes on after mistakes:
 // what was refused takes the value that comes after it in the chain of defaults,
@@ -8,22 +11,24 @@ import "fabemu/wire/unit"
 type resolver struct {
 	*reports
 	language *shape
+	tables   tables
 	root     *node
 	s        Scenario
 
 	machines  map[string]*machine
 	links     []linkOf // for each of s.Links
 	linkNames map[string]*node
-	flows     []flowOf   // for each of s.Flows
-	checks    []*node    // for each of s.Expect
-	classes   [][2]uint8 // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
-	crossed   [][2]int   // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
-	ways      *Ways      // nil: they cannot be found
-	notified  bool       // switches notify sources of congestion
-	tagged    bool       // frames have a CN-TAG
-	partial   bool       // machines were refused: what is unknown may be one of them
-	lost      bool       // a flow has no path
-	broken    bool       // machines or links were refused: paths cannot be judged
+	flows     []flowOf        // for each of s.Flows
+	checks    []*node         // for each of s.Expect
+	classes   [][2]uint8      // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
+	crossed   [][2]int        // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
+	ways      *Ways           // nil: they cannot be found
+	dressed   wire.Frame      // has all tags that data frames have
+	notice    unit.Size       // length of the longest notification; 0: there are none
+	toldOf    map[saying]bool // what was said of parameters
+	partial   bool            // machines were refused: what is unknown may be one of them
+	lost      bool            // a flow has no path
+	broken    bool            // machines or links were refused: paths cannot be judged
 
 	cut  place   // of the --set that says when the run ends; no place without one
 	left leftOut // what lies beyond that end

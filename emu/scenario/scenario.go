@@ -30,6 +30,9 @@ type Scenario struct {
 	// Short. It is no part of the scenario either.
 	HasShort bool
 
+	// Schemes is what it chooses from; nil: BuiltIn. It is no part of the scenario.
+	Schemes *Schemes
+
 	// Warnings is what Load noticed that is right, but probably not meant, by
 	// position. They are no part of the scenario: it is the same without them.
 	Warnings []Warning
@@ -126,25 +129,14 @@ type Endpoint struct {
 	Service   unit.Rate // how fast frames are taken in, or Unlimited
 }
 
-// Marking says which packets a switch marks, and when.
+// Marking says whom a switch marks or notifies, and when.
 type Marking struct {
-	Scheme      string     // "none", "naive", "input", "input-output", "qcn"
-	Threshold   int        // input-output: frames that wait for an output
-	Exceeds     string     // ">=" or ">": how the threshold is compared
-	Counts      string     // "waiting" or "waiting-and-sending": what cnt1 counts
-	FullAt      Buffer     // footnote 3: occupancy that counts as full; zero means the whole buffer
-	SkipBlocked bool       // footnote 4: do not mark what waits for a link without credit
-	Selection   string     // "counters" or "scan": which packets a marking event selects
-	IdleExempt  bool       // an output that is idle is not congested (part of model M2)
-	QCN         QCNMarking // of scheme qcn
+	Scheme string // NoScheme, or the name of a row of cp.Points
+	Params any    // of the type of that row's; nil without a scheme
 }
 
-// Buffer is a room for frames: a number of packets of the largest size that
-// crosses it, or a number of bytes. One of the two is zero.
-type Buffer struct {
-	Packets int
-	Bytes   unit.Size
-}
+// NoScheme is the marking of a switch that marks nothing.
+const NoScheme = "none"
 
 // Link is a link between two machines. Both directions are alike.
 type Link struct {
@@ -153,7 +145,7 @@ type Link struct {
 	Rate        unit.Rate
 	Propagation unit.Duration
 	FlowControl string        // "credit" on InfiniBand; "pause", "pfc" or "none" on Ethernet
-	Buffer      Buffer        // credit: of each receiver, for data; ACKs have a lane and a room of their own
+	Buffer      unit.Room     // credit: of each receiver, for data; ACKs have a lane and a room of their own
 	Resend      unit.Duration // credit: flow control packets are repeated at this interval at the latest
 	Quanta      uint16        // pause, pfc: for how long a frame stops the peer, in units of 512 bit times
 }
@@ -195,10 +187,8 @@ type Flow struct {
 
 // Control is the law by which a source changes its rate.
 type Control struct {
-	Law          string     // "fixed", "lipd", "fimd", "aimd", "qcn"
-	RmaxOverRmin int64      // highest rate (the link's) over the lowest
-	Factor       float64    // fimd, aimd: m, what a mark divides the rate by
-	QCN          QCNControl // of law qcn
+	Law    string // the name of a row of rp.Laws
+	Params any    // of the type of that row's
 }
 
 // Routing says which of the shortest paths frames take, and what becomes of them when a

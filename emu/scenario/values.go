@@ -10,15 +10,13 @@ import (
 
 	"fabemu/emu/spelling"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
 // startAt is when the members of a flow start: the first, and each further one a
 // step later.
 type startAt struct{ first, step unit.Duration }
-
-// noThreshold is the threshold "none".
-const noThreshold int64 = 0
 
 // The patterns of what is written, for the schema: they let pass all that the
 // readers take.
@@ -35,62 +33,27 @@ const (
 // whole returns a pattern of a whole text, whatever the spaces around it.
 func whole(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
 
-func durationUnits() []string { return []string{"s", "ms", "us", "ns", "ps"} }
-
 // duration is a span of model time of at least the given picoseconds.
 func duration(least unit.Duration) *shape {
-	sh := &shape{what: "a duration such as 100us", units: durationUnits(), pattern: whole(durationPattern)}
+	p := &param.Param{Kind: param.Duration}
 	switch least {
 	case 0:
 	case 1:
-		sh.span = span{low: "0s", above: true}
+		p.Low, p.Above = "0s", true
 	default:
-		sh.span = span{low: least.String()}
+		p.Low = least.String()
 	}
-	sh.read = func(s string) (any, error) {
-		d, err := unit.ParseDuration(s)
-		switch {
-		case err != nil:
-			return nil, err
-		case d < least && least == 1:
-			return nil, fmt.Errorf("%q is zero: it must be above zero", s)
-		case d < least:
-			return nil, fmt.Errorf("%q is too short: it must be at least %v, since no latency in a model is zero", s, least)
-		}
-		return d, nil
-	}
-	return sh
+	return paramShape(p)
 }
 
-func rate() *shape {
-	return &shape{what: "a rate such as 10Gb/s or 1GB/s", units: []string{"b/s", "kb/s", "Mb/s", "Gb/s", "B/s", "KB/s", "MB/s", "GB/s"}, pattern: whole(ratePattern), span: span{low: "0b/s", above: true}, read: func(s string) (any, error) {
-		r, err := unit.ParseRate(s)
-		if err == nil && r == 0 {
-			return nil, fmt.Errorf("%q is zero: a rate must be above zero", s)
-		}
-		return r, err
-	}}
-}
+func rate() *shape { return paramShape(&param.Param{Kind: param.Rate}) }
 
-func sizeUnits() []string { return []string{"B", "KB", "MB", "GB", "KiB", "MiB", "GiB"} }
-
-// maxSize is the largest size, and the largest room, that is understood.
-const maxSize unit.Size = math.MaxInt32
+// maxSize is the largest size that is understood.
+const maxSize = unit.MaxRoom
 
 // size is a number of bytes, at least the given one.
 func size(least unit.Size) *shape {
-	return &shape{what: "a size such as 128KiB", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: least.String(), high: maxSize.String()}, read: func(s string) (any, error) {
-		n, err := unit.ParseSize(s)
-		switch {
-		case err != nil:
-			return nil, err
-		case n < least:
-			return nil, fmt.Errorf("%q is too small: at least %v are needed", s, least)
-		case n > maxSize:
-			return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, maxSize)
-		}
-		return n, nil
-	}}
+	return paramShape(&param.Param{Kind: param.Size, Low: least.String()})
 }
 
 // The payloads that a packet may have: on InfiniBand whole words of 4 bytes.
@@ -102,7 +65,7 @@ const (
 
 // packet is a payload of either family: which, is found when its links are known.
 func packet() *shape {
-	return &shape{what: "a size such as 2048B", units: sizeUnits(), pattern: whole(sizePattern), span: span{low: minPacket.String(), high: unit.Size(wire.MaxMSDU).String()}, read: func(s string) (any, error) {
+	return &shape{what: "a size such as 2048B", units: unit.SizeUnits(), pattern: whole(sizePattern), span: span{low: minPacket.String(), high: unit.Size(wire.MaxMSDU).String()}, read: func(s string) (any, error) {
 		n, err := unit.ParseSize(s)
 		switch {
 		case err != nil:
@@ -196,13 +159,7 @@ func natural() *shape {
 
 // count is a whole number between two others.
 func count(low, high int64) *shape {
-	return &shape{form: FormWhole, what: fmt.Sprintf("a whole number of %d or more", low), span: span{low: strconv.FormatInt(low, 10), high: strconv.FormatInt(high, 10)}, read: func(s string) (any, error) {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || v < low || v > high {
-			return nil, fmt.Errorf("%q is not a whole number from %d to %d", s, low, high)
-		}
-		return v, nil
-	}}
+	return paramShape(&param.Param{Kind: param.Whole, Low: strconv.FormatInt(low, 10), High: strconv.FormatInt(high, 10)})
 }
 
 // number is a finite number.
@@ -252,32 +209,7 @@ func load() *shape {
 	return sh
 }
 
-// factor is a number that something is divided by to make it less.
-func factor() *shape {
-	sh := number("a factor such as 2")
-	sh.span = span{low: "1", above: true}
-	read := sh.read
-	sh.read = func(s string) (any, error) {
-		v, err := read(s)
-		if err == nil && v.(float64) <= 1 {
-			return nil, fmt.Errorf("a factor of %v does not lower a rate: it must be above 1", v)
-		}
-		return v, err
-	}
-	return sh
-}
-
-func flag() *shape {
-	return &shape{form: FormFlag, what: "true or false", words: []string{"true", "false"}, read: func(s string) (any, error) {
-		switch s {
-		case "true":
-			return true, nil
-		case "false":
-			return false, nil
-		}
-		return nil, fmt.Errorf("%q is neither true nor false", s)
-	}}
-}
+func flag() *shape { return paramShape(&param.Param{Kind: param.Flag}) }
 
 // word is one of a few words.
 func word(words ...string) *shape {
@@ -404,7 +336,7 @@ func linkRef() *shape {
 }
 
 func start() *shape {
-	return &shape{what: "a duration such as 1ms, or a first one and a step such as 0us + 100us", units: durationUnits(), pattern: whole(durationPattern + `(\s*\+\s*` + durationPattern + `)?`), read: func(s string) (any, error) {
+	return &shape{what: "a duration such as 1ms, or a first one and a step such as 0us + 100us", units: unit.DurationUnits(), pattern: whole(durationPattern + `(\s*\+\s*` + durationPattern + `)?`), read: func(s string) (any, error) {
 		var at startAt
 		var err error
 		first, step, stepped := strings.Cut(s, "+")
@@ -422,7 +354,7 @@ func start() *shape {
 
 // stop is a duration above zero; zero stands for the end of the run.
 func stop() *shape {
-	return &shape{what: "a duration such as 60ms, or end", units: durationUnits(), words: []string{"end"}, pattern: `^end$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
+	return &shape{what: "a duration such as 60ms, or end", units: unit.DurationUnits(), words: []string{"end"}, pattern: `^end$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
 		if s == "end" {
 			return unit.Duration(0), nil
 		}
@@ -432,7 +364,7 @@ func stop() *shape {
 
 // timeout is a duration; zero stands for never.
 func timeout() *shape {
-	return &shape{what: "a duration such as 100us, or never", units: durationUnits(), words: []string{"never"}, pattern: `^never$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
+	return &shape{what: "a duration such as 100us, or never", units: unit.DurationUnits(), words: []string{"never"}, pattern: `^never$|` + whole(durationPattern), span: span{low: "0s", above: true}, read: func(s string) (any, error) {
 		if s == "never" {
 			return unit.Duration(0), nil
 		}
@@ -455,77 +387,4 @@ func window() *shape {
 	}}
 }
 
-// maxFrames is the most frames that a threshold or a buffer may count.
-const maxFrames = 1 << 20
-
-func threshold() *shape {
-	return &shape{form: FormWhole, what: "a number of frames such as 4, or none", words: []string{"none"}, span: span{low: "1", high: strconv.Itoa(maxFrames)}, read: func(s string) (any, error) {
-		if s == "none" {
-			return noThreshold, nil
-		}
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || v < 1 || v > maxFrames {
-			return nil, fmt.Errorf("%q is not a threshold: it is a whole number from 1 to %d, or none", s, maxFrames)
-		}
-		return v, nil
-	}}
-}
-
-func buffer() *shape {
-	return &shape{what: "a room such as \"4 packets\" or 150KB", units: append([]string{"packets", "packet"}, sizeUnits()...), pattern: whole(roomPattern), span: span{low: "1 packet", high: maxSize.String()}, read: readBuffer}
-}
-
-// fullAt is a buffer; the word whole is the zero value.
-func fullAt() *shape {
-	sh := buffer()
-	sh.what = "a room such as \"3 packets\" or 6KB, or whole"
-	sh.words = []string{"whole"}
-	sh.pattern = `^whole$|` + sh.pattern
-	sh.read = func(s string) (any, error) {
-		if s == "whole" {
-			return Buffer{}, nil
-		}
-		return readBuffer(s)
-	}
-	return sh
-}
-
-func readBuffer(s string) (any, error) {
-	s = strings.TrimSpace(s)
-	number, word := splitUnit(s)
-	switch word {
-	case "packets", "packet":
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 || n > maxFrames {
-			return nil, fmt.Errorf("%q is not a room: packets are counted from 1 to %d", s, maxFrames)
-		}
-		if n == 0 {
-			return nil, fmt.Errorf("%q holds no packet: a buffer of a lossless link holds at least one", s)
-		}
-		return Buffer{Packets: int(n)}, nil
-	case "":
-		return nil, fmt.Errorf("%q has no unit: write \"%s packets\" or a size such as 150KB", s, s)
-	}
-	n, err := unit.ParseSize(s)
-	switch {
-	case err != nil && !slices.Contains(sizeUnits(), word):
-		return nil, fmt.Errorf("%q has the unknown unit %q: a room is given in packets, or in %s", s, word, strings.Join(sizeUnits(), ", "))
-	case err != nil:
-		return nil, err
-	case n == 0:
-		return nil, fmt.Errorf("%q holds no packet: a buffer of a lossless link holds at least one", s)
-	case n > maxSize:
-		return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, maxSize)
-	}
-	return Buffer{Bytes: n}, nil
-}
-
-// splitUnit cuts a quantity into its number and its unit.
-func splitUnit(s string) (number, word string) {
-	s = strings.TrimSpace(s)
-	cut := strings.IndexFunc(s, func(c rune) bool { return !strings.ContainsRune("0123456789.+-", c) })
-	if cut < 0 {
-		return s, ""
-	}
-	return s[:cut], strings.TrimSpace(s[cut:])
-}
+func buffer() *shape { return paramShape(&param.Param{Kind: param.Room}) }

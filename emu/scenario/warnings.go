@@ -54,20 +54,8 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 func (r *resolver) lintIgnored() {
 	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
 	for _, s := range r.s.Switches {
-		v, scheme := r.machines[s.Name].view, s.Marking.Scheme
-		marking := v.sub("marking")
-		// A threshold of none has made input of input-output.
-		counting := scheme == "input-output" || scheme == "input" && s.Marking.Threshold == int(noThreshold)
-		for _, name := range []string{"threshold", "exceeds", "counts"} {
-			u.look(marking, name, "scheme", counting, "scheme: input-output")
-		}
-		u.look(marking, "selection", "scheme", scheme == "input" || scheme == "input-output", "scheme: input or input-output")
-		for _, name := range []string{"full-at", "skip-blocked"} {
-			u.look(marking, name, "scheme", scheme != "none" && scheme != "qcn", "a marking scheme")
-		}
-		for _, f := range qcnMarkingFields() {
-			u.look(marking, f.name, "scheme", scheme == "qcn", "scheme: qcn")
-		}
+		v := r.machines[s.Name].view
+		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
 		u.look(v, "bypass", "crossbar", s.Crossbar == "single-output", "crossbar: single-output")
 		u.look(v, "crossbar", "kind", s.Kind == "input-buffered", "kind: input-buffered")
 		for _, name := range []string{"forwarding", "memory", "sharing", "output-limit", "high", "low", "headroom"} {
@@ -90,12 +78,7 @@ func (r *resolver) lintIgnored() {
 	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i, f := range r.s.Flows {
 		v := view{shape: item, chain: []*node{r.flows[i].node, defaults}}
-		control := v.sub("control")
-		u.look(control, "factor", "law", f.Control.Law == "fimd" || f.Control.Law == "aimd", "law: fimd or aimd")
-		u.look(control, "rmax-over-rmin", "law", f.Control.Law != "fixed" && f.Control.Law != "qcn", "a law that changes the rate")
-		for _, x := range qcnControlFields() {
-			u.look(control, x.name, "law", f.Control.Law == "qcn", "law: qcn")
-		}
+		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		for _, name := range []string{"rate", "load", "spread"} {
 			u.look(v, name, "traffic", f.Traffic != "greedy", "traffic other than greedy")
 		}

@@ -9,6 +9,8 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/unit"
 )
 
@@ -71,17 +73,17 @@ func TestRead(t *testing.T) {
 // sequentially every 100us, with the local flows starting before the remote
 // flows"; "the victim flow is active only in the time interval [40ms,60ms]".
 func TestHPL2002(t *testing.T) {
+	input := cp.InputParams{Counts: cp.Waiting, Selection: cp.Counters}
 	marking := map[string]scenario.Marking{
-		"fig2":  {Scheme: "none", Threshold: 4},
-		"fig3a": {Scheme: "naive", Threshold: 4},
-		"fig3b": {Scheme: "input", Threshold: 4},
-		"fig3c": {Scheme: "input-output", Threshold: 4},
-		"fig3d": {Scheme: "input-output", Threshold: 8},
+		"fig2":  {Scheme: scenario.NoScheme},
+		"fig3a": {Scheme: "naive", Params: cp.NaiveParams{}},
+		"fig3b": {Scheme: "input", Params: input},
+		"fig3c": {Scheme: "input-output", Params: cp.InputOutputParams{Threshold: 4, Exceeds: cp.AtLeast, InputParams: input}},
+		"fig3d": {Scheme: "input-output", Params: cp.InputOutputParams{Threshold: 8, Exceeds: cp.AtLeast, InputParams: input}},
 	}
 	for fig, want := range marking {
 		t.Run(fig, func(t *testing.T) {
 			s := load(t, "hpl2002/"+fig)
-			want.Exceeds, want.Counts, want.Selection = ">=", "waiting", "counters"
 			for _, sw := range s.Switches {
 				if diff := cmp.Diff(want, sw.Marking); diff != "" {
 					t.Errorf("switch %s (-want +got):\n%s", sw.Name, diff)
@@ -94,7 +96,7 @@ func TestHPL2002(t *testing.T) {
 				t.Errorf("%d switches, %d endpoints, %d links, %d flows", len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows))
 			}
 			for _, l := range s.Links {
-				if l.Rate != 8e9 || l.Buffer != (scenario.Buffer{Packets: 4}) || l.FlowControl != "credit" {
+				if l.Rate != 8e9 || l.Buffer != (unit.Room{Packets: 4}) || l.FlowControl != "credit" {
 					t.Errorf("%+v", l)
 				}
 			}
@@ -110,7 +112,7 @@ func TestHPL2002(t *testing.T) {
 				case i >= 10:
 					name = fmt.Sprintf("remote.A%d", i-9)
 				}
-				if f.Name != name || f.To != to || f.Start != start || f.Stop != stop || f.Packet != 2048 || f.Window != 1 || f.Control.Law != law || f.Control.RmaxOverRmin != 256 {
+				if f.Name != name || f.To != to || f.Start != start || f.Stop != stop || f.Packet != 2048 || f.Window != 1 || f.Control.Law != law || law == "lipd" && f.Control.Params != any(rp.LIPDParams{Ratio: rp.Ratio{RmaxOverRmin: 256}}) {
 					t.Errorf("%+v", f)
 				}
 			}

@@ -21,9 +21,28 @@ type AIMD struct {
 	r, min, max, m float64 // bits per second: the packet length cancels out
 }
 
+// AIMDParams are the parameters of AIMD.
+type AIMDParams struct {
+	Ratio
+	Factor
+}
+
+// aimdLaw is the row of AIMD.
+func aimdLaw() Law {
+	return row(Law{Name: "aimd", Hears: Echoes, Doc: "divides the rate by a factor for a mark, and adds to it without (Santos, Turner and Janakiraman)"},
+		func(p AIMDParams, s Site) (Controller, error) { return NewAIMD(p, s) })
+}
+
 // NewAIMD returns the law for one flow, which starts at the highest rate.
-func NewAIMD(c Config) *AIMD {
-	return &AIMD{r: float64(c.Max), min: float64(c.Max) / float64(c.Ratio), max: float64(c.Max), m: c.Factor}
+func NewAIMD(p AIMDParams, s Site) (*AIMD, error) {
+	if err := p.Ratio.check(s); err != nil {
+		return nil, err
+	}
+	if err := p.Factor.check("aimd"); err != nil {
+		return nil, err
+	}
+	most := float64(s.Line)
+	return &AIMD{r: most, min: most / float64(p.RmaxOverRmin), max: most, m: p.M}, nil
 }
 
 // Feedback takes in an ACK.

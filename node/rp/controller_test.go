@@ -8,49 +8,91 @@ import (
 
 	"fabemu/node/rp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
-// New refuses what could never work, and says which parameter it is.
+// config is one of the laws of the HP papers, with the parameters that it has.
+type config struct {
+	law    string
+	line   unit.Rate
+	ratio  int64
+	length unit.Size
+	factor float64
+}
+
+// clocked are those laws.
+var clocked = []string{"fixed", "lipd", "fimd", "aimd"}
+
+func (c config) make() (rp.Controller, error) {
+	site, ratio, factor := rp.Site{Line: c.line, Length: c.length}, rp.Ratio{RmaxOverRmin: c.ratio}, rp.Factor{M: c.factor}
+	for _, l := range rp.Laws() {
+		if l.Name != c.law {
+			continue
+		}
+		switch l.Params.(type) {
+		case rp.FixedParams:
+			return l.New(rp.FixedParams{}, site)
+		case rp.LIPDParams:
+			return l.New(rp.LIPDParams{Ratio: ratio}, site)
+		case rp.FIMDParams:
+			return l.New(rp.FIMDParams{Ratio: ratio, Factor: factor}, site)
+		case rp.AIMDParams:
+			return l.New(rp.AIMDParams{Ratio: ratio, Factor: factor}, site)
+		}
+	}
+	panic("no law " + c.law)
+}
+
+// A law refuses what could never work, and says which parameter it is.
 func TestNewRefuses(t *testing.T) {
-	good := rp.Config{Law: "fimd", Max: rmax, Ratio: 256, Length: packet, Factor: 2}
-	if _, err := rp.New(good); err != nil {
+	good := config{"fimd", rmax, 256, packet, 2}
+	if _, err := good.make(); err != nil {
 		t.Fatalf("%+v is refused: %v", good, err)
 	}
 	for _, tc := range []struct {
-		name string
-		make func(c *rp.Config)
-		want string // part of the message
+		name   string
+		change func(c *config)
+		want   string // part of the message
 	}{
-		{"no rate", func(c *rp.Config) { c.Max = 0 }, "rate 0b/s"},
-		{"a negative rate", func(c *rp.Config) { c.Max = -1 }, "must all be positive"},
-		{"no length", func(c *rp.Config) { c.Length = 0 }, "packet 0B"},
-		{"no ratio", func(c *rp.Config) { c.Ratio = 0 }, "rmax-over-rmin 0"},
-		{"a lowest rate of nothing", func(c *rp.Config) { c.Max, c.Ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
-		{"no law", func(c *rp.Config) { c.Law = "" }, `there is no law ""; there are [fixed lipd fimd aimd]`},
-		{"another law", func(c *rp.Config) { c.Law = "LIPD" }, `there is no law "LIPD"`},
-		{"a factor of 1", func(c *rp.Config) { c.Factor = 1 }, "the factor of fimd is 1"},
-		{"no factor", func(c *rp.Config) { c.Law, c.Factor = "aimd", 0 }, "the factor of aimd is 0"},
-		{"a factor that is no number", func(c *rp.Config) { c.Factor = math.NaN() }, "the factor of fimd is NaN"},
+		{"no rate", func(c *config) { c.line = 0 }, "rate 0b/s"},
+		{"a negative rate", func(c *config) { c.line = -1 }, "must be positive"},
+		{"no length", func(c *config) { c.length = 0 }, "packet 0B"},
+		{"no ratio", func(c *config) { c.ratio = 0 }, "rmax-over-rmin is 0"},
+		{"a lowest rate of nothing", func(c *config) { c.line, c.ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
+		{"a factor of 1", func(c *config) { c.factor = 1 }, "the factor of fimd is 1"},
+		{"no factor", func(c *config) { c.law, c.factor = "aimd", 0 }, "the factor of aimd is 0"},
+		{"a factor that is no number", func(c *config) { c.factor = math.NaN() }, "the factor of fimd is NaN"},
 	} {
 		c := good
-		tc.make(&c)
-		got, err := rp.New(c)
+		tc.change(&c)
+		got, err := c.make()
 		if err == nil || !strings.Contains(err.Error(), tc.want) || got != nil {
 			t.Errorf("%s: %v, %v; want an error with %q", tc.name, got, err, tc.want)
 		}
 	}
-	for _, name := range []string{"fixed", "lipd"} { // which have no factor
-		if _, err := rp.New(rp.Config{Law: name, Max: rmax, Ratio: 1, Length: packet}); err != nil {
-			t.Errorf("%s without a factor: %v", name, err)
+}
+
+// Each row of the table makes a law of its defaults; its parameters are documented and
+// readable.
+func TestLaws(t *testing.T) {
+	for _, l := range rp.Laws() {
+		c, err := l.New(param.Defaults(l.Params), rp.Site{Line: rmax, Length: packet, Random: unit.NewRandom(1, 1)})
+		if err != nil || c.Rate() != rmax {
+			t.Errorf("%s: %v, %v", l.Name, c, err)
+		}
+		for _, p := range param.Of(l.Params).Params {
+			if len(p.Doc) < 10 || !strings.HasSuffix(p.Doc, ".") || p.Default+p.Computed == "" {
+				t.Errorf("%s: %s is not documented: %+v", l.Name, p.Key, p)
+			}
 		}
 	}
 }
 
-// "Laws lists the laws that New knows", and these change only when an ACK comes:
+// The laws of the HP papers change only when an ACK comes:
 // what is sent and what time it is mean nothing to them.
 func TestLawsAreACKClocked(t *testing.T) {
-	for _, name := range rp.Laws() {
+	for _, name := range clocked {
 		c := law(t, name, 256, 2)
 		feed(c, 3, true)
 		feed(c, 1, false)
@@ -74,7 +116,7 @@ func TestLawsAreACKClocked(t *testing.T) {
 // A delay of few picoseconds shrinks by whole ones: it does not stay where its
 // Rmin/Rmax-th part is less than one.
 func TestLIPDRecoversAtShortDelays(t *testing.T) {
-	c, err := rp.New(rp.Config{Law: "lipd", Max: 400e9, Ratio: 1 << 20, Length: 64})
+	c, err := config{"lipd", 400e9, 1 << 20, 64, 0}.make()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +130,7 @@ func TestLIPDRecoversAtShortDelays(t *testing.T) {
 // Where a packet time is no whole number of picoseconds, a flow that has recovered
 // has Rmax again, not what its rounded delay amounts to.
 func TestLIPDIsBackAtRmaxExactly(t *testing.T) {
-	c, err := rp.New(rp.Config{Law: "lipd", Max: 7e9, Ratio: 256, Length: packet})
+	c, err := config{"lipd", 7e9, 256, packet, 0}.make()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +150,11 @@ func FuzzFeedback(f *testing.F) {
 	f.Add(byte(1), int64(400e9), int64(1<<31), int64(20), 2.0, []byte{255, 0, 0, 0, 255})
 	f.Add(byte(2), int64(1)<<62, int64(1<<31), int64(4116), math.Inf(1), []byte{255, 0, 255})
 	f.Fuzz(func(t *testing.T, which byte, high, ratio, length int64, factor float64, feedback []byte) {
-		laws := rp.Laws()
 		if length > 1<<16 || len(feedback) > 64 {
 			return // no packet is as long, and no more is learnt
 		}
-		config := rp.Config{Law: laws[int(which)%len(laws)], Max: unit.Rate(high), Ratio: ratio, Length: unit.Size(length), Factor: factor}
-		c, err := rp.New(config)
+		config := config{clocked[int(which)%len(clocked)], unit.Rate(high), ratio, unit.Size(length), factor}
+		c, err := config.make()
 		if err != nil {
 			return
 		}
@@ -142,7 +183,11 @@ func FuzzFeedback(f *testing.F) {
 // Two marks, and the ACKs that make them good, on a link of 1 GB/s with packets of
 // 2068 bytes.
 func ExampleLIPD() {
-	c := rp.NewLIPD(rp.Config{Max: 8e9, Ratio: 256, Length: 2068})
+	c, err := rp.NewLIPD(rp.LIPDParams{Ratio: rp.Ratio{RmaxOverRmin: 256}}, rp.Site{Line: 8e9, Length: 2068})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	show := func(what string) {
 		fmt.Printf("%-20s %.3f GB/s, one packet in %v\n", what, c.Rate().BytesPerSecond()/1e9, c.Rate().Serialise(2068))
 	}

@@ -18,9 +18,28 @@ type FIMD struct {
 	r, min, max, m float64 // bits per second
 }
 
+// FIMDParams are the parameters of FIMD.
+type FIMDParams struct {
+	Ratio
+	Factor
+}
+
+// fimdLaw is the row of FIMD.
+func fimdLaw() Law {
+	return row(Law{Name: "fimd", Hears: Echoes, Doc: "divides the rate by a factor for a mark, and takes it back faster the lower it is (Santos, Turner and Janakiraman)"},
+		func(p FIMDParams, s Site) (Controller, error) { return NewFIMD(p, s) })
+}
+
 // NewFIMD returns the law for one flow, which starts at the highest rate.
-func NewFIMD(c Config) *FIMD {
-	return &FIMD{r: float64(c.Max), min: float64(c.Max) / float64(c.Ratio), max: float64(c.Max), m: c.Factor}
+func NewFIMD(p FIMDParams, s Site) (*FIMD, error) {
+	if err := p.Ratio.check(s); err != nil {
+		return nil, err
+	}
+	if err := p.Factor.check("fimd"); err != nil {
+		return nil, err
+	}
+	most := float64(s.Line)
+	return &FIMD{r: most, min: most / float64(p.RmaxOverRmin), max: most, m: p.M}, nil
 }
 
 // Feedback takes in an ACK.

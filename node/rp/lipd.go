@@ -23,13 +23,25 @@ type LIPD struct {
 	rate, max unit.Rate
 }
 
+// LIPDParams are the parameters of LIPD.
+type LIPDParams struct{ Ratio }
+
+// lipdLaw is the row of LIPD.
+func lipdLaw() Law {
+	return row(Law{Name: "lipd", Hears: Echoes, Doc: "lengthens the delay between packets by one packet time for a mark, and shortens it in proportion without (Santos, Turner and Janakiraman)"},
+		func(p LIPDParams, s Site) (Controller, error) { return NewLIPD(p, s) })
+}
+
 // NewLIPD returns the law for one flow, which starts at the highest rate.
-func NewLIPD(c Config) *LIPD {
-	step := c.Max.Serialise(c.Length)
-	return &LIPD{
-		delay: step, step: step, highest: step * unit.Duration(c.Ratio), ratio: unit.Duration(c.Ratio),
-		length: c.Length, rate: c.Max, max: c.Max,
+func NewLIPD(p LIPDParams, s Site) (*LIPD, error) {
+	if err := p.check(s); err != nil {
+		return nil, err
 	}
+	step := s.Line.Serialise(s.Length)
+	return &LIPD{
+		delay: step, step: step, highest: step * unit.Duration(p.RmaxOverRmin), ratio: unit.Duration(p.RmaxOverRmin),
+		length: s.Length, rate: s.Line, max: s.Line,
+	}, nil
 }
 
 // Feedback takes in an ACK.

@@ -7,28 +7,57 @@ import (
 	"fabemu/wire/unit"
 )
 
-// QCNConfig holds the parameters of the reaction point of QCN. The names in
-// brackets are those of the standard's management objects (IEEE 802.1Qau,
-// IEEE8021-CN-MIB); "the talk" is "QCN: Quantized Congestion Notification" by
-// Balaji Prabhakar, Stanford.
-type QCNConfig struct {
-	Line           unit.Rate     // C: the rate of the link; positive
-	MinRate        unit.Rate     // [rpgMinRate] the lowest rate; 1 b/s to Line; 5 Mb/s
-	ByteReset      unit.Size     // [rpgByteReset] a cycle of the byte counter in fast recovery; 150000
-	TimeReset      unit.Duration // [rpgTimeReset] a cycle of the timer; 15 ms, the talk 10 ms; 0: basic QCN, which has no timer
-	Threshold      int           // [rpgThreshold] cycles of fast recovery; 5
-	ActiveIncrease unit.Rate     // [rpgAiRate] 5 Mb/s
-	HyperIncrease  unit.Rate     // [rpgHaiRate] 50 Mb/s
-	Gd             int           // [rpgGd] a notification takes Fb/2^Gd off the rate; 7
-	MinDecrease    int           // [rpgMinDecFac] but leaves this percentage of it; 50
-	Jitter         int           // cycles vary by so many percent up or down; 15, the talk has none
+// QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
+// Congestion Notification" by Balaji Prabhakar, Stanford.
+type QCNParams struct {
+	Version        Version       `key:"version" def:"standard" words:"standard|talk" doc:"How hyper-active increase counts. standard: by the smaller number of cycles by which byte counter and timer are past fast recovery; talk: by events since it began, as the talk on QCN has it."`
+	TimeReset      unit.Duration `key:"timer" def:"15ms" low:"above 0s" none:"none" doc:"A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms"`
+	ByteReset      unit.Size     `key:"byte-reset" def:"150KB" low:"1B" doc:"A cycle of the byte counter in fast recovery." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset"`
+	Threshold      int           `key:"threshold" def:"5" low:"1" high:"1048576" doc:"Cycles of fast recovery, of byte counter and timer alike; those after it are half as long." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold"`
+	ActiveIncrease unit.Rate     `key:"active-increase" def:"5Mb/s" doc:"What each cycle adds to the target rate in active increase." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgAiRate"`
+	HyperIncrease  unit.Rate     `key:"hyper-increase" def:"50Mb/s" doc:"What each cycle adds in hyper-active increase, times their number." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgHaiRate"`
+	Gd             int           `key:"gd" def:"7" low:"0" high:"30" doc:"A notification takes Fb/2^gd off the rate, Fb being 1 to 63." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgGd"`
+	MinDecrease    int           `key:"min-decrease" def:"50" low:"0" high:"100" doc:"A notification leaves this percentage of the rate at the least." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinDecFac"`
+	MinRate        unit.Rate     `key:"min-rate" def:"5Mb/s" doc:"The lowest rate; no more than that of the sender's link." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgMinRate"`
+	Jitter         int           `key:"jitter" computed:"15, with version: talk 0" low:"0" high:"99" doc:"Cycles of byte counter and timer vary by so many per cent up or down." source:"IEEE 802.1Qau: cycles vary by 15 %; the talk has none"`
+	Shared         bool          `key:"shared" def:"false" doc:"One rate limiter for all flows of the endpoint that say so and were notified; otherwise each has its own." source:"the talk: \"Can work with a single rate limiter\""`
+	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
+}
 
-	// Talk counts hyper-active increase as the talk does: event number i since it began
-	// raises the target by i x HyperIncrease. The standard takes the smaller number of
-	// cycles by which byte counter and timer are past fast recovery.
-	Talk bool
-	// Random draws the jitter; it may be nil when Jitter is 0.
-	Random *unit.Random
+// Version says whose rules hold where the talk and the standard differ.
+type Version string
+
+// The versions.
+const (
+	Standard Version = "standard" // IEEE 802.1Qau
+	Talk     Version = "talk"
+)
+
+// Complete fills in the jitter, which the talk does not have.
+func (p *QCNParams) Complete(given func(key string) bool) {
+	if !given("jitter") && p.Version != Talk {
+		p.Jitter = 15
+	}
+}
+
+// Grouped puts flows that share under one reaction point.
+func (p QCNParams) Grouped() bool { return p.Shared }
+
+// Frame tags f.
+func (p QCNParams) Frame(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }
+
+// CheckSite refuses a lowest rate above that of the line.
+func (p QCNParams) CheckSite(s Site) (string, error) {
+	if p.MinRate > s.Line {
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above that of its line, %v", p.MinRate, s.Line)
+	}
+	return "", nil
+}
+
+// qcnLaw is the row of QCN.
+func qcnLaw() Law {
+	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is that of IEEE 802.1Qau, on Ethernet"},
+		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 
 // QCN is the reaction point of IEEE 802.1Qau. At its centre are two rates: the
@@ -44,7 +73,8 @@ type QCNConfig struct {
 // It counts bytes, not ACKs: Ethernet has none. One QCN may govern several flows of
 // an endpoint, which then share its rate.
 type QCN struct {
-	c             QCNConfig
+	c             QCNParams
+	site          Site
 	active        bool
 	current       unit.Rate
 	target        unit.Rate
@@ -58,20 +88,20 @@ type QCN struct {
 
 // NewQCN returns a reaction point that is not limited: it begins to be with the
 // first notification.
-func NewQCN(c QCNConfig) (*QCN, error) {
+func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	switch {
-	case c.Line <= 0 || c.MinRate <= 0 || c.MinRate > c.Line:
-		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and that of the link, %v", c.MinRate, c.Line)
+	case s.Line <= 0 || c.MinRate <= 0 || c.MinRate > s.Line:
+		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and that of the link, %v", c.MinRate, s.Line)
 	case c.ByteReset < 1 || c.TimeReset < 0 || c.Threshold < 1:
 		return nil, fmt.Errorf("reaction point: a byte counter of %v, a timer of %v and %d cycles of fast recovery: all must be positive (a timer of 0 is none)", c.ByteReset, c.TimeReset, c.Threshold)
 	case c.ActiveIncrease < 0 || c.HyperIncrease < 0:
 		return nil, fmt.Errorf("reaction point: increases of %v and %v: they cannot be negative", c.ActiveIncrease, c.HyperIncrease)
 	case c.Gd < 0 || c.Gd > 30 || c.MinDecrease < 0 || c.MinDecrease > 100 || c.Jitter < 0 || c.Jitter > 99:
 		return nil, fmt.Errorf("reaction point: Gd of %d, a least share of %d %% and jitter of %d %% are out of range", c.Gd, c.MinDecrease, c.Jitter)
-	case c.Jitter > 0 && c.Random == nil:
+	case c.Jitter > 0 && s.Random == nil:
 		return nil, fmt.Errorf("reaction point: jitter wants a generator of random numbers")
 	}
-	return &QCN{c: c, current: c.Line, target: c.Line, expires: unit.Never}, nil
+	return &QCN{c: c, site: s, current: s.Line, target: s.Line, expires: unit.Never}, nil
 }
 
 // Rate returns the current rate.
@@ -98,7 +128,7 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 	q.notifications++
 	if !q.active {
 		q.active = true
-		q.current, q.target = q.c.Line, q.c.Line
+		q.current, q.target = q.site.Line, q.site.Line
 		q.byteStage = 1 // so that the target is set below
 	}
 	// Extra fast recovery: while the byte counter is in its first cycle the rate has
@@ -160,7 +190,7 @@ func (q *QCN) jitter(cycle int64) int64 {
 		return cycle
 	}
 	span := cycle / 100 * int64(q.c.Jitter)
-	return max(1, cycle-span+int64(q.c.Random.Below(uint64(2*span)+1)))
+	return max(1, cycle-span+int64(q.site.Random.Below(uint64(2*span)+1)))
 }
 
 // increase raises the rate at the end of a cycle.
@@ -171,7 +201,7 @@ func (q *QCN) increase() {
 	case bytes > threshold && timer > threshold:
 		q.hyper++
 		n := min(bytes, timer) - threshold
-		if q.c.Talk {
+		if q.c.Version == Talk {
 			n = q.hyper
 		}
 		up = q.c.HyperIncrease * unit.Rate(n)
@@ -183,12 +213,12 @@ func (q *QCN) increase() {
 	if (bytes == 1 || timer == 1) && q.target > 10*q.current {
 		q.target /= 8
 	} else {
-		q.target = min(q.target+up, q.c.Line)
+		q.target = min(q.target+up, q.site.Line)
 	}
-	q.current = min((q.current+q.target)/2, q.c.Line)
+	q.current = min((q.current+q.target)/2, q.site.Line)
 	// Halves never quite add up; the last bit per second does not count.
-	if q.target == q.c.Line && q.current >= q.c.Line-1 {
-		q.current, q.active, q.expires = q.c.Line, false, unit.Never
+	if q.target == q.site.Line && q.current >= q.site.Line-1 {
+		q.current, q.active, q.expires = q.site.Line, false, unit.Never
 	}
 }
 

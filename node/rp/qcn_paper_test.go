@@ -17,16 +17,23 @@ const (
 	mbps = unit.Rate(1e6)
 )
 
-func standard() QCNConfig {
-	return QCNConfig{
-		Line: 10 * gbps, MinRate: 5 * mbps, ByteReset: 150000, TimeReset: 15 * unit.Millisecond, Threshold: 5,
+func standard() QCNParams {
+	return QCNParams{
+		MinRate: 5 * mbps, ByteReset: 150000, TimeReset: 15 * unit.Millisecond, Threshold: 5,
 		ActiveIncrease: 5 * mbps, HyperIncrease: 50 * mbps, Gd: 7, MinDecrease: 50,
 	}
 }
 
-func newQCN(t *testing.T, c QCNConfig) *QCN {
+// site is an endpoint at a link of 10 Gb/s.
+var site = Site{Line: 10 * gbps, Length: 1500}
+
+func newQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 	t.Helper()
-	q, err := NewQCN(c)
+	site := site
+	for _, r := range random {
+		site.Random = r
+	}
+	q, err := NewQCN(c, site)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +203,7 @@ func TestQCNHyperIncrease(t *testing.T) {
 // whichever of the two it is.
 func TestQCNHyperIncreaseOfTheTalk(t *testing.T) {
 	c := standard()
-	c.Talk = true
+	c.Version = Talk
 	q := newQCN(t, c)
 	q.active, q.current, q.target, q.expires = true, gbps, gbps, 0
 	q.byteStage, q.timeStage = 6, 5
@@ -321,8 +328,8 @@ func TestQCNIsReleased(t *testing.T) {
 // Jitter: cycles are 85 to 115 % of their length, evenly.
 func TestQCNJitter(t *testing.T) {
 	c := standard()
-	c.Jitter, c.Random = 15, unit.NewRandom(1, 1)
-	q := newQCN(t, c)
+	c.Jitter = 15
+	q := newQCN(t, c, unit.NewRandom(1, 1))
 	var sum float64
 	low, high := 2.0, 0.0
 	const n = 10000
@@ -336,17 +343,17 @@ func TestQCNJitter(t *testing.T) {
 }
 
 func TestQCNMistakes(t *testing.T) {
-	for want, change := range map[string]func(*QCNConfig){
-		"lowest rate":    func(c *QCNConfig) { c.MinRate = 11 * gbps },
-		"byte counter":   func(c *QCNConfig) { c.ByteReset = 0 },
-		"fast recovery":  func(c *QCNConfig) { c.Threshold = 0 },
-		"negative":       func(c *QCNConfig) { c.ActiveIncrease = -1 },
-		"out of range":   func(c *QCNConfig) { c.MinDecrease = 101 },
-		"random numbers": func(c *QCNConfig) { c.Jitter = 15 },
+	for want, change := range map[string]func(*QCNParams){
+		"lowest rate":    func(c *QCNParams) { c.MinRate = 11 * gbps },
+		"byte counter":   func(c *QCNParams) { c.ByteReset = 0 },
+		"fast recovery":  func(c *QCNParams) { c.Threshold = 0 },
+		"negative":       func(c *QCNParams) { c.ActiveIncrease = -1 },
+		"out of range":   func(c *QCNParams) { c.MinDecrease = 101 },
+		"random numbers": func(c *QCNParams) { c.Jitter = 15 },
 	} {
 		c := standard()
 		change(&c)
-		if _, err := NewQCN(c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewQCN(c, site); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

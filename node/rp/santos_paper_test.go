@@ -24,7 +24,7 @@ const (
 // law returns a reaction point on the paper's link.
 func law(t testing.TB, name string, ratio int64, m float64) rp.Controller {
 	t.Helper()
-	c, err := rp.New(rp.Config{Law: name, Max: rmax, Ratio: ratio, Length: packet, Factor: m})
+	c, err := config{name, rmax, ratio, packet, m}.make()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,9 @@ const layers = `
 # Quantities, and the tournament tree of deadlines.
 NONE < wire/unit < wire/agenda
 
+# Parameters of schemes, as the tags of their structs declare them.
+wire/unit < wire/param
+
 # Frames, what machines report about them, one end of a link.
 wire/unit < wire < wire/trace < wire/port
 wire/agenda < wire/port
@@ -28,6 +31,8 @@ wire/agenda < wire/port
 # Schemes: reaction points at the endpoint, congestion points in the switch.
 # They see frames and time, never a port.
 wire/unit, wire, wire/trace < node/rp, switchd/cp
+wire/param < node/rp, switchd/cp, emu/scenario
+node/rp, switchd/cp < emu/scenario
 
 # What an endpoint is asked to send: numbers only.
 wire/unit < node/traffic < node

@@ -28,10 +28,7 @@ func fabemu(ctx context.Context, length time.Duration) (arrivals, error) {
 	const rate = 8_000_000_000 * unit.BitPerSecond
 	out := arrivals{stamps: make([]int64, 0, int(length/gapNs)+1000)}
 	port := port.Config{Rate: rate, Propagation: unit.Nanosecond, Room: 16 * 33, Resend: 262_144 * unit.Nanosecond}
-	controller, err := rp.New(rp.Config{Law: "fixed", Max: rate, Ratio: 1, Length: frameBytes})
-	if err != nil {
-		return out, err
-	}
+	controller := rp.NewFixed(rate)
 	const pair = 2
 	source, err := node.New(node.Config{Index: 0, LID: 1, Port: port, Flows: []node.Flow{{
 		QP: pair, Dst: 2, Payload: 2048, Window: 16, Stop: unit.Never,

@@ -1,6 +1,10 @@
 package cp_test
 
-import "testing"
+import (
+	"testing"
+
+	"fabemu/switchd/cp"
+)
 
 // Each test here quotes the sentence that it checks: J. R. Santos, Y. Turner and
 // G. Janakiraman, "Evaluation of Congestion Detection Mechanisms for InfiniBand
@@ -116,7 +120,7 @@ func TestPaperInputTriggered(t *testing.T) {
 
 func TestPaperInputOutputTriggered(t *testing.T) {
 	exceeds := inputOutput(3)
-	exceeds.MoreThan = true
+	exceeds.Exceeds = cp.MoreThan
 	run(t, []testCase{{
 		// IV.C: "triggered when the total number of packets that are waiting for an
 		// output link exceeds a threshold", by the letter.

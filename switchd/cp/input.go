@@ -1,7 +1,6 @@
 package cp
 
 import (
-	"errors"
 	"fmt"
 
 	"fabemu/wire"
@@ -9,42 +8,117 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Config says how a switch with input buffers marks (HPL-2002-224, section IV).
-// Each option beside the scheme is a reading of a sentence that leaves it open.
-type Config struct {
-	// Scheme is "none", "naive" (IV.A), "input" (IV.B) or "input-output" (IV.C).
-	Scheme string
-	// Threshold is for input-output: "triggered when the total number of packets that
-	// are waiting for an output link exceeds a threshold" (IV.C).
-	Threshold int
-	// MoreThan takes "exceeds" by the letter: more than Threshold packets wait. By
-	// default Threshold packets are enough: the packet on the wire is thought of as
-	// one more that waits, which is nearer to the figures.
-	MoreThan bool
-	// SkipBlocked is footnote 4: "does not mark packets that are transmitted on a link
-	// that was recently blocked". An output that is blocked when a marking event comes
-	// (Switch.Blocked) is left out of it; what is to be marked already stays so.
-	SkipBlocked bool
-	// IdleExempt says that an output whose line is idle when a buffer is full is not
-	// congested. The paper does not say so; a crossbar that serves one output at a
-	// time for each input (model M2) needs it, or victims are marked for having waited
-	// for the crossbar.
-	IdleExempt bool
-	// Scan marks the packets that wait at the moment of the event, in whatever buffer:
-	// "direct packet scanning", to which the paper compares its counters (IV.B). They
-	// differ where packets leave out of turn.
-	Scan bool
+// Full holds the parameters of all schemes that are triggered by a full input buffer
+// (HPL-2002-224, section IV). Each is a reading of a sentence that leaves it open.
+type Full struct {
+	FullAt      unit.Room `key:"full-at" def:"whole" none:"whole" doc:"Occupancy at which an input buffer counts as full, in packets or bytes; whole is the whole buffer." source:"HPL-2002-224, section IV, \"whenever an arriving packet fills it up\"; footnote 3"`
+	SkipBlocked bool      `key:"skip-blocked" def:"false" doc:"Do not mark what waits for a link that has no credit." source:"HPL-2002-224, footnote 4"`
+	IdleExempt  bool      `key:"idle-exempt" computed:"false with multi-output, true with single-output" doc:"An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."`
 }
 
-// Schemes lists the marking schemes.
-func Schemes() []string { return []string{"none", "naive", "input", "input-output"} }
+// FitCrossbar exempts idle outputs where an input feeds one output at a time.
+func (p *Full) FitCrossbar(single bool, given func(key string) bool) {
+	if !given("idle-exempt") {
+		p.IdleExempt = single
+	}
+}
+
+// Counted returns what counts as full.
+func (p Full) Counted() (sending bool, full unit.Room) { return false, p.FullAt }
+
+// Counts says what cnt1 counts.
+type Counts string
+
+// What cnt1 may count.
+const (
+	Waiting           Counts = "waiting"
+	WaitingAndSending Counts = "waiting-and-sending"
+)
+
+// Selection says which packets a marking event marks.
+type Selection string
+
+// The selections.
+const (
+	Counters Selection = "counters" // as many of the next ones to leave as wait now
+	Scan     Selection = "scan"     // those that wait now: "direct packet scanning" (IV.B)
+)
+
+// Comparison says how the threshold is compared.
+type Comparison string
+
+// The comparisons. The paper's "exceeds" is MoreThan by the letter; AtLeast thinks of the
+// packet on the wire as one more that waits, which is nearer to the figures.
+const (
+	AtLeast  Comparison = ">="
+	MoreThan Comparison = ">"
+)
+
+// NaiveParams are the parameters of naive marking (IV.A).
+type NaiveParams struct{ Full }
+
+// InputParams are the parameters of input-triggered marking (IV.B).
+type InputParams struct {
+	Counts    Counts    `key:"counts" def:"waiting" words:"waiting|waiting-and-sending" doc:"Whether the frame being sent counts among those that wait." source:"HPL-2002-224, footnote 6"`
+	Selection Selection `key:"selection" def:"counters" words:"counters|scan" doc:"Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now." source:"HPL-2002-224, IV.B"`
+	Full
+}
+
+// Counted returns what counts as waiting and as full.
+func (p InputParams) Counted() (sending bool, full unit.Room) {
+	return p.Counts == WaitingAndSending, p.FullAt
+}
+
+// InputOutputParams are the parameters of input-output-triggered marking (IV.C).
+type InputOutputParams struct {
+	Threshold int        `key:"threshold" def:"4" low:"1" high:"1048576" none:"none" doc:"Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger." source:"HPL-2002-224, Fig. 3(c)"`
+	Exceeds   Comparison `key:"exceeds" def:">=" words:">=|>" doc:"How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."`
+	InputParams
+}
+
+// String returns the threshold, for pictures.
+func (p InputOutputParams) String() string { return fmt.Sprint(p.Exceeds, p.Threshold) }
+
+func naivePoint() Point {
+	return Point{
+		Name: "naive", Doc: "marks the frames of an input buffer that has become full", Params: NaiveParams{},
+		Marker: func(params any, s Site) (Marker, error) {
+			return newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}}, true, s), nil
+		},
+	}
+}
+
+func inputPoint() Point {
+	return Point{
+		Name: "input", Also: []string{"input-triggered"}, Params: InputParams{},
+		Doc: "marks all that wait for the outputs for which frames of a full input buffer wait",
+		Marker: func(params any, s Site) (Marker, error) {
+			return newInputMarking(InputOutputParams{InputParams: params.(InputParams)}, false, s), nil
+		},
+	}
+}
+
+func inputOutputPoint() Point {
+	return Point{
+		Name: "input-output", Also: []string{"input-output-triggered"}, Params: InputOutputParams{},
+		Doc: "marks these, and all that wait for an output for which the threshold is reached",
+		Marker: func(params any, s Site) (Marker, error) {
+			p := params.(InputOutputParams)
+			if p.Threshold < 0 {
+				return nil, fmt.Errorf("marking: the threshold is %d; at least 1 packet must wait", p.Threshold)
+			}
+			return newInputMarking(p, false, s), nil
+		},
+	}
+}
 
 // InputMarking is the congestion point of a switch with input buffers: all three
 // schemes of HPL-2002-224, in the form with counters (IV.B): cnt1 counts the
 // packets that wait for an output (kept by the switch), cnt2 how many of the next
-// ones to leave by it are marked. With Config.Scan there is no cnt2.
+// ones to leave by it are marked. With Selection Scan there is no cnt2.
 type InputMarking struct {
-	config Config
+	params InputOutputParams // a threshold of 0: outputs trigger nothing
+	naive  bool
 	rec    *trace.Recorder
 	cnt2   []int          // by output
 	why    []trace.Reason // by output: what set cnt2
@@ -52,45 +126,28 @@ type InputMarking struct {
 	event  uint64         // counts them
 }
 
-// New returns the congestion point of a switch with input buffers and so many
-// ports, or nil for the scheme "none". A scheme of the other kind of switch (NewQCN)
-// is an error.
-func New(c Config, ports int, rec *trace.Recorder) (Point, error) {
-	switch c.Scheme {
-	case "none":
-		return nil, nil
-	case "input-output":
-		if c.Threshold < 1 {
-			return nil, fmt.Errorf("marking: the threshold is %d; at least 1 packet must wait", c.Threshold)
-		}
-	case "naive", "input":
-	case "qcn":
-		return nil, errors.New("marking: qcn looks at the queue of an output; a switch with input buffers has none")
-	default:
-		return nil, fmt.Errorf("marking: there is no scheme %q; there are %v", c.Scheme, Schemes())
-	}
+func newInputMarking(p InputOutputParams, naive bool, s Site) *InputMarking {
 	return &InputMarking{
-		config: c, rec: rec,
-		cnt2: make([]int, ports), why: make([]trace.Reason, ports), found: make([]uint64, ports),
-	}, nil
+		params: p, naive: naive, rec: s.Recorder,
+		cnt2: make([]int, s.Ports), why: make([]trace.Reason, s.Ports), found: make([]uint64, s.Ports),
+	}
 }
 
 // Enqueue looks for the two causes of a marking event. The frame that has just
 // come counts where it still waits: one that has begun to leave can no longer be
 // marked (footnote 6).
-func (m *InputMarking) Enqueue(now unit.Time, _ *wire.Frame, q Queue) (wire.Frame, bool) {
+func (m *InputMarking) Enqueue(now unit.Time, _ *wire.Frame, q Queue) {
 	if q.Switch.Full(q.Input) {
 		m.full(now, q)
 	}
-	if m.config.Scheme == "input-output" {
+	if m.params.Threshold > 0 {
 		waiting := q.Switch.Waiting(q.Output)
-		if waiting > m.config.Threshold || waiting == m.config.Threshold && !m.config.MoreThan {
-			if !(m.config.SkipBlocked && q.Switch.Blocked(q.Output)) {
+		if waiting > m.params.Threshold || waiting == m.params.Threshold && m.params.Exceeds != MoreThan {
+			if !(m.params.SkipBlocked && q.Switch.Blocked(q.Output)) {
 				m.trigger(now, q.Output, trace.OverThreshold, q.Switch)
 			}
 		}
 	}
-	return wire.Frame{}, false
 }
 
 // full is the marking event of a full input buffer: "any output link that is the
@@ -103,10 +160,10 @@ func (m *InputMarking) full(now unit.Time, q Queue) {
 		if !ok {
 			return
 		}
-		if !waiting || m.config.IdleExempt && !q.Switch.Sending(output) || m.config.SkipBlocked && q.Switch.Blocked(output) {
+		if !waiting || m.params.IdleExempt && !q.Switch.Sending(output) || m.params.SkipBlocked && q.Switch.Blocked(output) {
 			continue
 		}
-		if m.config.Scheme == "naive" {
+		if m.naive {
 			q.Switch.Mark(q.Input, i, trace.FullBuffer)
 		}
 		if m.found[output] != m.event {
@@ -121,8 +178,8 @@ func (m *InputMarking) full(now unit.Time, q Queue) {
 func (m *InputMarking) trigger(now unit.Time, output int, why trace.Reason, s Switch) {
 	waiting := s.Waiting(output)
 	switch {
-	case m.config.Scheme == "naive":
-	case m.config.Scan:
+	case m.naive:
+	case m.params.Selection == Scan:
 		m.scan(output, why, s)
 	default:
 		m.cnt2[output], m.why[output] = waiting, why

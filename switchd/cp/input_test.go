@@ -1,23 +1,24 @@
 package cp_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
 var (
-	naive = cp.Config{Scheme: "naive"}
-	input = cp.Config{Scheme: "input"}
-	scan  = cp.Config{Scheme: "input", Scan: true}
+	naive = marks{scheme: "naive"}
+	input = marks{scheme: "input"}
+	scan  = marks{"input", cp.InputOutputParams{InputParams: cp.InputParams{Selection: cp.Scan}}}
 )
 
-func inputOutput(threshold int) cp.Config {
-	return cp.Config{Scheme: "input-output", Threshold: threshold}
+func inputOutput(threshold int) marks {
+	return marks{"input-output", cp.InputOutputParams{Threshold: threshold}}
 }
 
 func TestNaive(t *testing.T) {
@@ -83,7 +84,7 @@ func TestInputTriggered(t *testing.T) {
 			triggers: "9:full-buffer:2 9:full-buffer:4",
 		},
 		{
-			name: "a threshold is for input-output alone", config: cp.Config{Scheme: "input", Threshold: 1},
+			name: "a threshold is for input-output alone", config: marks{"input", cp.InputOutputParams{Threshold: 1}},
 			story: "0>9 1>9 2>9 -9 .9 -9", left: "A B",
 		},
 		{
@@ -107,7 +108,7 @@ func TestInputTriggered(t *testing.T) {
 
 func TestInputOutputTriggered(t *testing.T) {
 	more := inputOutput(3)
-	more.MoreThan = true
+	more.Exceeds = cp.MoreThan
 	run(t, []testCase{
 		{
 			name: "at the threshold", config: inputOutput(3),
@@ -162,12 +163,12 @@ func TestInputOutputTriggered(t *testing.T) {
 
 // The options that stay between the paper's lines.
 func TestOptions(t *testing.T) {
-	with := func(c cp.Config, change func(*cp.Config)) cp.Config {
+	with := func(c marks, change func(*marks)) marks {
 		change(&c)
 		return c
 	}
-	skip := func(c *cp.Config) { c.SkipBlocked = true }
-	exempt := func(c *cp.Config) { c.IdleExempt = true }
+	skip := func(c *marks) { c.SkipBlocked = true }
+	exempt := func(c *marks) { c.IdleExempt = true }
 	const (
 		full  = "0>9 0>9 0>8 0>9 -9 .9 -8"
 		burst = "0>9 1>9 2>9 -9"
@@ -188,45 +189,53 @@ func TestOptions(t *testing.T) {
 	})
 }
 
-func TestNone(t *testing.T) {
-	point, err := cp.New(cp.Config{Scheme: "none"}, 4, nil)
-	if point != nil || err != nil {
-		t.Errorf("none: %v, %v", point, err)
-	}
+// marks are the parameters of a scheme, those that it has not left out.
+type marks struct {
+	scheme string
+	cp.InputOutputParams
 }
 
-func TestNewRefuses(t *testing.T) {
-	for _, c := range []struct {
-		config cp.Config
-		want   string
-	}{
-		{cp.Config{}, `there is no scheme ""; there are [none naive input input-output]`},
-		{cp.Config{Scheme: "qcn"}, "qcn looks at the queue of an output"},
-		{cp.Config{Scheme: "Naive"}, `there is no scheme "Naive"`},
-		{cp.Config{Scheme: "input-output"}, "the threshold is 0; at least 1 packet must wait"},
-		{cp.Config{Scheme: "input-output", Threshold: -1}, "the threshold is -1"},
-	} {
-		if _, err := cp.New(c.config, 4, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.config, err, c.want)
+func (m marks) maker() cp.Maker {
+	for _, p := range cp.Points() {
+		if p.Name != m.scheme {
+			continue
+		}
+		switch p.Params.(type) {
+		case cp.NaiveParams:
+			return p.Maker(cp.NaiveParams{Full: m.Full}, cp.Site{})
+		case cp.InputParams:
+			return p.Maker(m.InputParams, cp.Site{})
+		case cp.InputOutputParams:
+			return p.Maker(m.InputOutputParams, cp.Site{})
 		}
 	}
+	panic("no scheme " + m.scheme)
+}
+
+// Each row of the table makes one half of what there is, from its defaults; its
+// parameters are documented and readable.
+func TestPoints(t *testing.T) {
 	rec := trace.NewRecorder(0, nil)
-	for _, scheme := range cp.Schemes() {
-		if _, err := cp.New(cp.Config{Scheme: scheme, Threshold: 1}, 4, &rec); err != nil {
-			t.Errorf("%s: %v", scheme, err)
+	for _, p := range cp.Points() {
+		m, n, err := p.Maker(param.Defaults(p.Params), cp.Site{Random: unit.NewRandom(1, 1)})(4, &rec)
+		if err != nil || (m == nil) == (n == nil) {
+			t.Errorf("%s: %v, %v, %v", p.Name, m, n, err)
+		}
+		for _, q := range param.Of(p.Params).Params {
+			if len(q.Doc) < 10 || !strings.HasSuffix(q.Doc, ".") || q.Default+q.Computed == "" {
+				t.Errorf("%s: %s is not documented: %+v", p.Name, q.Key, q)
+			}
 		}
 	}
-	// The list is the caller's.
-	cp.Schemes()[0] = ""
-	if !slices.Contains(cp.Schemes(), "none") {
-		t.Error("the list of schemes can be changed")
+	if _, _, err := inputOutput(-1).maker()(4, &rec); err == nil || !strings.Contains(err.Error(), "the threshold is -1") {
+		t.Errorf("a negative threshold: %v", err)
 	}
 }
 
 // Whatever cnt1 is, cnt2 becomes: more or less than it was.
 func TestAssigned(t *testing.T) {
 	rec := trace.NewRecorder(0, nil)
-	point, err := cp.New(inputOutput(1), 10, &rec)
+	point, _, err := inputOutput(1).maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +271,7 @@ func (c counted) Waiting(int) int { return c.n }
 func TestMarkedElsewhere(t *testing.T) {
 	s := &story{t: t, room: 2, input: map[int][]*packet{}, line: map[int]*packet{}, closed: map[int]bool{}, names: map[bool]rune{false: 'A'}, states: map[*packet]status{}}
 	rec := trace.NewRecorder(0, s)
-	point, err := cp.New(input, 10, &rec)
+	point, _, err := input.maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}

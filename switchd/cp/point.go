@@ -6,17 +6,124 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Point is a congestion point: one for each egress queue, or one for a switch
-// where the scheme needs to see all of it. Time is handed to it and never goes
-// back.
-type Point interface {
+// Point is a row of the table of congestion points: all that is said about one anywhere,
+// its code apart. It is a marker or a notifier: one of Marker and Notifier is nil.
+type Point struct {
+	Name string   // the scheme, in scenarios
+	Also []string // what others call it
+	Doc  string   // whom it marks or notifies, and when: the rest of a sentence
+	Sees Sight
+
+	// Params is a struct of parameters (package param), the zero value; nil: it has none.
+	// It may have the methods of Counting, Namer, Noticer, RoomChecker, CrossbarFitter,
+	// param.Completer, and String, which tells in brief what matters of it.
+	Params any
+
+	// Marker and Notifier return the points of a switch. The parameters are a struct of the
+	// type of Params.
+	Marker   func(params any, s Site) (Marker, error)
+	Notifier func(params any, s Site) (Notifier, error)
+}
+
+// Sight says what a congestion point looks at, and so at which kind of switch it can be.
+type Sight uint8
+
+// What a point looks at.
+const (
+	Buffers Sight = iota // of inputs: Queue.Switch
+	Queues               // of outputs: Queue.Bytes
+)
+
+// Site is where congestion points stand: a switch.
+type Site struct {
+	Ports    int
+	Address  wire.LID        // of the switch, the source of its notifications
+	Random   *unit.Random    // what they draw from
+	Recorder *trace.Recorder // what they report to
+}
+
+// Points returns the table of congestion points.
+func Points() []Point {
+	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints()}
+}
+
+// Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
+// it and never goes back.
+type Marker interface {
 	// Enqueue tells that f can be forwarded to q.Output. The switch has tried already:
-	// q.Leaving says whether f has begun to leave. It returns a feedback frame for
-	// the source of f, if the scheme sends one.
-	Enqueue(now unit.Time, f *wire.Frame, q Queue) (feedback wire.Frame, ok bool)
+	// q.Leaving says whether f has begun to leave.
+	Enqueue(now unit.Time, f *wire.Frame, q Queue)
 	// Dequeue tells that f begins to leave by q.Output. It may mark f, and returns the
 	// reason if it does.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason
+	// Reset begins anew: the switch has lost all that was in it.
+	Reset()
+}
+
+// Notifier sends frames of its own to the sources of those that pass. There is one for a
+// switch. Time is handed to it and never goes back.
+type Notifier interface {
+	// Enqueue is that of Marker; it returns a frame for the source of f, if it sends one.
+	Enqueue(now unit.Time, f *wire.Frame, q Queue) (feedback wire.Frame, ok bool)
+	// Dequeue tells that f begins to leave by q.Output.
+	Dequeue(now unit.Time, f *wire.Frame, q Queue)
+	// Reset is that of Marker.
+	Reset()
+}
+
+// Maker makes the congestion points of a switch, which is the first to know its
+// recorder. What is not wanted is nil.
+type Maker func(ports int, rec *trace.Recorder) (Marker, Notifier, error)
+
+// Maker returns what makes points of the row, with parameters of its type.
+func (p Point) Maker(params any, s Site) Maker {
+	return func(ports int, rec *trace.Recorder) (m Marker, n Notifier, err error) {
+		s.Ports, s.Recorder = ports, rec
+		if p.Marker != nil {
+			m, err = p.Marker(params, s)
+		} else {
+			n, err = p.Notifier(params, s)
+		}
+		return m, n, err
+	}
+}
+
+// Counting is a struct of parameters that say how a switch with input buffers counts for
+// its points.
+type Counting interface {
+	// Counted returns whether a frame on the line counts among those that wait for its
+	// output, and the occupancy at which a buffer counts as full; zero: its whole room.
+	Counted() (sending bool, full unit.Room)
+}
+
+// Namer is a struct of parameters of a notifier whose notifications may not say which
+// flow they are about: the source must know another way.
+type Namer interface{ NamesFlow() bool }
+
+// RoomChecker is a struct of parameters that fit the queues of some switches and others
+// not: room is the longest that a queue can be, and longest the longest frame. It returns
+// what is wrong.
+type RoomChecker interface {
+	CheckRoom(room, longest unit.Size) []Misfit
+}
+
+// CrossbarFitter is a struct of parameters, by its pointer, of which some have defaults
+// that follow from whether an input of the switch feeds one output at a time. FitCrossbar
+// fills in those that were not given.
+type CrossbarFitter interface {
+	FitCrossbar(single bool, given func(key string) bool)
+}
+
+// Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
+// it sends about data frames like f.
+type Noticer interface {
+	Notice(f *wire.Frame) wire.Frame
+}
+
+// Misfit is a parameter that does not fit the place of its scheme, and why.
+type Misfit struct {
+	Key string
+	Err error
 }
 
 // Queue is what a congestion point sees of the place of a frame.
@@ -24,10 +131,10 @@ type Queue struct {
 	Input   int    // port by which the frame came
 	Output  int    // port by which it leaves
 	Leaving bool   // it has begun to leave
-	Switch  Switch // the rest of the switch with input buffers
+	Switch  Switch // the rest of the switch with input buffers; else nil
 
 	// Bytes is how much waits for Output in the class of the frame, the frame itself
-	// included: of a switch that queues at its outputs.
+	// included while it waits: of a switch that queues at its outputs.
 	Bytes unit.Size
 }
 

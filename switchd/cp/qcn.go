@@ -5,31 +5,60 @@ import (
 	"math"
 
 	"fabemu/wire"
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
-// QCNConfig holds the parameters of the congestion points of QCN. The names in
-// brackets are those of the standard's management objects (IEEE 802.1Qau,
-// IEEE8021-CN-MIB); "the talk" is "QCN: Quantized Congestion Notification" by
-// Balaji Prabhakar, Stanford.
-type QCNConfig struct {
-	Qeq        unit.Size // [cpQueueSizeSetPoint] the length that the queue should have; 26000; the talk 22 frames
-	Weight     int       // [cpFeedbackWeight] w = 2^Weight weighs the growth of the queue; -10 to 10; 1
-	SampleBase unit.Size // [cpMinSampleBase] bytes between samples when nothing is wrong; at least 10000; 150000
-	Jitter     int       // the interval varies by so many percent up or down; 15
-	Octets     int       // [cpMinHeaderOctets] how much of the sampled frame's MSDU goes back, 14 to 64, or 0
-	Priority   uint8     // of notifications; 6
+// QCNParams are the parameters of the congestion points of QCN. "The talk" is "QCN:
+// Quantized Congestion Notification" by Balaji Prabhakar, Stanford.
+type QCNParams struct {
+	Qeq        unit.Size `key:"qeq" def:"26000B" low:"100B" doc:"The length that a queue should have; at least 100B, and less than the memory. A queue that is longer, or grows, makes the switch notify sources." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpQueueSizeSetPoint"`
+	Weight     int       `key:"weight" def:"1" low:"-10" high:"10" doc:"The growth of the queue since the last sample counts 2^weight times." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpFeedbackWeight"`
+	SampleBase unit.Size `key:"sample-base" def:"150KB" low:"10000B" doc:"Bytes between two samples of a queue when nothing is wrong; at the worst an eighth of it, which must be a frame at the least." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinSampleBase"`
+	Jitter     int       `key:"jitter" def:"15" low:"0" high:"99" doc:"The interval between samples varies by so many per cent up or down." source:"IEEE 802.1Qau: intervals vary by 15 %"`
+	Octets     int       `key:"octets" def:"0" low:"0" high:"64" doc:"How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or 0. With 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets"`
+	Priority   uint8     `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
+	Sampling   Sampling  `key:"sampling" def:"table" words:"table|linear" doc:"Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a probability that grows with the feedback in a line from 1 % to 10 %, as the talk on QCN has it."`
+	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
+}
 
-	// Talk samples as the talk has it: each frame with a probability that grows with
-	// |Fb| in a line, from 1 % to 10 %. The standard counts bytes.
-	Talk bool
+// Sampling says which frames are sampled.
+type Sampling string
 
-	// Lost is for experiments: so many per cent of the notifications are lost.
-	Lost int
+// The ways of sampling.
+const (
+	Table  Sampling = "table"  // IEEE 802.1Qau
+	Linear Sampling = "linear" // the talk
+)
 
-	Address wire.LID     // of the switch, the source of notifications
-	Random  *unit.Random // draws jitter and samples
+// NamesFlow reports whether notifications say which flow they are about.
+func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
+
+// Notice returns a notification with as much of f as there can be.
+func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
+	return wire.Frame{Kind: wire.Notification, Octets: wire.MaxOctets, Tagged: f.Tagged}
+}
+
+// CheckRoom refuses points that would never notify, or sample every frame, and octets
+// that cut the number of a flow in two.
+func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
+	if p.Qeq >= room {
+		wrong = append(wrong, Misfit{"qeq", fmt.Errorf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
+	}
+	if p.Octets > 0 && p.Octets < wholeHead {
+		wrong = append(wrong, Misfit{"octets", fmt.Errorf("%d octets of a frame do not hold the number of its flow: %d to %d do, or 0", p.Octets, wholeHead, wire.MaxOctets)})
+	}
+	if least := p.SampleBase * 123 / 1000 * unit.Size(100-p.Jitter) / 100; least < longest {
+		wrong = append(wrong, Misfit{"sample-base", fmt.Errorf("the shortest interval between samples is %v, an eighth of sample-base less the jitter, and a frame is %v long: every frame would be sampled", least, longest)})
+	}
+	return wrong
+}
+
+func qcnPoints() Point {
+	return Point{
+		Name: "qcn", Also: []string{"802.1qau"}, Sees: Queues, Params: QCNParams{},
+		Doc:      "marks nothing: it notifies the sources of queues that are too long, or grow, on Ethernet",
+		Notifier: func(params any, s Site) (Notifier, error) { return NewQCN(params.(QCNParams), s) },
+	}
 }
 
 // QCN is the congestion points of one switch, one for each priority of each output.
@@ -42,7 +71,8 @@ type QCNConfig struct {
 // last sample. Fb goes back in 6 bits (IEEE 802.1Qau, clause 32.9; the talk, "Basic
 // QCN").
 type QCN struct {
-	c      QCNConfig
+	c      QCNParams
+	site   Site
 	points []qcnPoint // by output and priority
 	most   int64      // the largest -Fb, in units of 2^-scaleBits bytes
 }
@@ -62,7 +92,7 @@ const scaleBits = 10
 var sampleShares = [8]int64{1000, 500, 333, 250, 200, 167, 143, 123}
 
 // NewQCN returns the congestion points of a switch with so many ports.
-func NewQCN(c QCNConfig, ports int) (*QCN, error) {
+func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	switch {
 	case c.Qeq < 100 || c.Qeq > 1<<31:
 		return nil, fmt.Errorf("marking: Qeq is %v; 100B to 2GB are possible", c.Qeq)
@@ -77,10 +107,10 @@ func NewQCN(c QCNConfig, ports int) (*QCN, error) {
 	case c.Octets != 0 && (c.Octets < wholeHead || c.Octets > wire.MaxOctets):
 		// Fewer would cut the number of the flow in two.
 		return nil, fmt.Errorf("marking: %d octets of the sampled frame: %d to %d are possible, or none", c.Octets, wholeHead, wire.MaxOctets)
-	case c.Random == nil && (c.Jitter > 0 || c.Talk || c.Lost > 0):
+	case s.Random == nil && (c.Jitter > 0 || c.Sampling == Linear || c.Lost > 0):
 		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
 	}
-	m := &QCN{c: c, points: make([]qcnPoint, ports*8)}
+	m := &QCN{c: c, site: s, points: make([]qcnPoint, s.Ports*8)}
 	// |Fb| is at most Qeq (2w + 1): a queue of twice Qeq that has grown by as much.
 	m.most = int64(c.Qeq)<<scaleBits + int64(c.Qeq)<<(scaleBits+1+c.Weight)
 	m.Reset()
@@ -98,10 +128,10 @@ func (m *QCN) Reset() {
 func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	p := &m.points[q.Output*8+int(f.Lane&7)]
 	fb := m.Feedback(q.Bytes, p.old)
-	if m.c.Talk {
+	if m.c.Sampling == Linear {
 		// 1 % + 9 % |Fb| / |Fb|max, of 2^32.
 		const percent = (1 << 32) / 100
-		if m.c.Random.Below(1<<32) >= percent+9*percent*uint64(fb)/63 {
+		if m.site.Random.Below(1<<32) >= percent+9*percent*uint64(fb)/63 {
 			return wire.Frame{}, false
 		}
 	} else {
@@ -112,14 +142,14 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	offset, delta := m.c.Qeq-q.Bytes, q.Bytes-p.old
 	p.old = q.Bytes
-	if fb == 0 || m.c.Lost > 0 && m.c.Random.Below(100) < uint64(m.c.Lost) {
+	if fb == 0 || m.c.Lost > 0 && m.site.Random.Below(100) < uint64(m.c.Lost) {
 		return wire.Frame{}, false
 	}
 	n := wire.Frame{
-		Kind: wire.Notification, Lane: m.c.Priority, Tagged: f.Tagged, Src: m.c.Address, Dst: f.Src,
+		Kind: wire.Notification, Lane: m.c.Priority, Tagged: f.Tagged, Src: m.site.Address, Dst: f.Src,
 		Fb: fb, Octets: uint8(m.c.Octets), SampledLane: f.Lane, SampledDst: f.Dst,
 		QOffset: in64(offset), QDelta: in64(delta),
-		CPID: uint64(m.c.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),
+		CPID: uint64(m.site.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),
 	}
 	// The source knows of the sampled frame what the notification has room for.
 	switch {
@@ -135,8 +165,8 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 // its EtherType and the header behind.
 const wholeHead = 14
 
-// Dequeue marks nothing: QCN leaves frames as they are.
-func (m *QCN) Dequeue(unit.Time, *wire.Frame, Queue) trace.Reason { return trace.NoReason }
+// Dequeue does nothing: QCN samples what comes.
+func (m *QCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
 // Feedback returns the quantised feedback, 0 to 63, of a queue that has q bytes and
 // had old at the last sample: 0 where Fb is not negative.
@@ -152,7 +182,7 @@ func (m *QCN) interval(fb uint8) unit.Size {
 		return unit.Size(n)
 	}
 	span := n * int64(m.c.Jitter) / 100
-	return unit.Size(n - span + int64(m.c.Random.Below(uint64(2*span)+1)))
+	return unit.Size(n - span + int64(m.site.Random.Below(uint64(2*span)+1)))
 }
 
 // length returns what a frame counts: as it does in the queue.

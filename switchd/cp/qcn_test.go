@@ -10,13 +10,17 @@ import (
 )
 
 // The talk's queue: Qeq of 22 frames of 1500 bytes, w = 2.
-func talkQCN() QCNConfig {
-	return QCNConfig{Qeq: 33000, Weight: 1, SampleBase: 150000, Priority: 6, Address: 0xAA}
+func talkQCN() QCNParams {
+	return QCNParams{Qeq: 33000, Weight: 1, SampleBase: 150000, Priority: 6}
 }
 
-func newQCN(t *testing.T, c QCNConfig) *QCN {
+func newQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 	t.Helper()
-	m, err := NewQCN(c, 2)
+	s := Site{Ports: 2, Address: 0xAA}
+	for _, r := range random {
+		s.Random = r
+	}
+	m, err := NewQCN(c, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +111,8 @@ func TestQCNSamplingIntervals(t *testing.T) {
 // With jitter intervals are 85 to 115 % of the table's, evenly.
 func TestQCNSamplingJitter(t *testing.T) {
 	c := talkQCN()
-	c.Jitter, c.Random = 15, unit.NewRandom(1, 2)
-	m := newQCN(t, c)
+	c.Jitter = 15
+	m := newQCN(t, c, unit.NewRandom(1, 2))
 	low, high, sum := math.Inf(1), 0.0, 0.0
 	const n = 5000
 	for range n {
@@ -123,8 +127,8 @@ func TestQCNSamplingJitter(t *testing.T) {
 // The talk's sampling: a share of all frames, from 1 % to 10 %, in a line with |Fb|.
 func TestQCNSamplingOfTheTalk(t *testing.T) {
 	c := talkQCN()
-	c.Talk, c.Random = true, unit.NewRandom(1, 3)
-	m := newQCN(t, c)
+	c.Sampling = Linear
+	m := newQCN(t, c, unit.NewRandom(1, 3))
 	for _, q := range []unit.Size{40000, 66000, 120000, 198000} {
 		fb := m.Feedback(q, q)
 		want := 0.01 + 0.09*float64(fb)/63
@@ -203,17 +207,17 @@ func TestQCNOffsetsAreCut(t *testing.T) {
 }
 
 func TestQCNMistakes(t *testing.T) {
-	for want, change := range map[string]func(*QCNConfig){
-		"Qeq is 99B":      func(c *QCNConfig) { c.Qeq = 99 },
-		"2^11":            func(c *QCNConfig) { c.Weight = 11 },
-		"at least 10000B": func(c *QCNConfig) { c.SampleBase = 9999 },
-		"65 octets":       func(c *QCNConfig) { c.Octets = 65 },
-		"13 octets":       func(c *QCNConfig) { c.Octets = 13 },
-		"random numbers":  func(c *QCNConfig) { c.Talk = true },
+	for want, change := range map[string]func(*QCNParams){
+		"Qeq is 99B":      func(c *QCNParams) { c.Qeq = 99 },
+		"2^11":            func(c *QCNParams) { c.Weight = 11 },
+		"at least 10000B": func(c *QCNParams) { c.SampleBase = 9999 },
+		"65 octets":       func(c *QCNParams) { c.Octets = 65 },
+		"13 octets":       func(c *QCNParams) { c.Octets = 13 },
+		"random numbers":  func(c *QCNParams) { c.Sampling = Linear },
 	} {
 		c := talkQCN()
 		change(&c)
-		if _, err := NewQCN(c, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewQCN(c, Site{Ports: 1}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -223,7 +227,7 @@ func TestQCNMistakes(t *testing.T) {
 // as before.
 func TestQCNLosesNotifications(t *testing.T) {
 	sent := func(lost int) int {
-		m, err := NewQCN(QCNConfig{Qeq: 33_000, Weight: 1, SampleBase: 150_000, Octets: 14, Lost: lost, Random: unit.NewRandom(1, 1)}, 1)
+		m, err := NewQCN(QCNParams{Qeq: 33_000, Weight: 1, SampleBase: 150_000, Octets: 14, Lost: lost}, Site{Ports: 1, Random: unit.NewRandom(1, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +243,7 @@ func TestQCNLosesNotifications(t *testing.T) {
 	if none != 0 || half < all*45/100 || half > all*55/100 || all < 1000 {
 		t.Errorf("%d notifications, %d when half are lost, %d when all are", all, half, none)
 	}
-	if _, err := NewQCN(QCNConfig{Qeq: 33_000, SampleBase: 150_000, Lost: 101}, 1); err == nil {
+	if _, err := NewQCN(QCNParams{Qeq: 33_000, SampleBase: 150_000, Lost: 101}, Site{Ports: 1}); err == nil {
 		t.Error("101 % are lost")
 	}
 }

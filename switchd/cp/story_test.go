@@ -27,7 +27,7 @@ import (
 // Packets are called A, B, C in the order in which they come; ACKs are a, b, c.
 type story struct {
 	t      *testing.T
-	point  cp.Point
+	point  cp.Marker
 	room   int                // packets in each input buffer
 	counts bool               // cnt1 counts the packet on the line too
 	input  map[int][]*packet  // what is in each buffer
@@ -57,7 +57,7 @@ const (
 
 // tell tells a story to a congestion point; it returns what has left, and the
 // marking events: output, reason, and cnt1.
-func tell(t *testing.T, c cp.Config, room int, counts bool, words string) (left, triggers string) {
+func tell(t *testing.T, c marks, room int, counts bool, words string) (left, triggers string) {
 	t.Helper()
 	s := &story{
 		t: t, room: room, counts: counts,
@@ -65,7 +65,7 @@ func tell(t *testing.T, c cp.Config, room int, counts bool, words string) (left,
 		names: map[bool]rune{false: 'A', true: 'a'}, states: map[*packet]status{},
 	}
 	rec := trace.NewRecorder(0, s)
-	point, err := cp.New(c, 10, &rec)
+	point, _, err := c.maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +128,7 @@ func (s *story) comes(now unit.Time, input, output int, ack, through bool) {
 	if ack { // the switch does not tell
 		return
 	}
-	if fb, ok := s.point.Enqueue(now, &p.frame, cp.Queue{Input: input, Output: output, Leaving: through, Switch: s}); ok {
-		s.t.Errorf("a feedback frame: %+v", fb)
-	}
+	s.point.Enqueue(now, &p.frame, cp.Queue{Input: input, Output: output, Leaving: through, Switch: s})
 }
 
 func (s *story) leaves(now unit.Time, output int, name string) {
@@ -208,7 +206,7 @@ func (s *story) Mark(input, i int, why trace.Reason) {
 // A testCase is a story and what comes of it.
 type testCase struct {
 	name     string
-	config   cp.Config
+	config   marks
 	room     int // 0 is 4 packets
 	counts   bool
 	story    string

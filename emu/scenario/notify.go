@@ -1,0 +1,157 @@
+package scenario
+
+import (
+	"fabemu/emu/topo/paths"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Frame returns a data frame of a flow, with all that its law may put into it.
+func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
+	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
+	if framer, ok := f.Control.Params.(rp.Framer); ok {
+		framer.Frame(&frame)
+	}
+	return frame
+}
+
+// notices notes what congestion notification brings: notifications, and tags.
+func (r *resolver) notices() {
+	for i := range r.s.Flows {
+		if framer, ok := r.s.Flows[i].Control.Params.(rp.Framer); ok {
+			framer.Frame(&r.dressed)
+		}
+	}
+	for i := range r.s.Switches {
+		if noticer, ok := r.s.Switches[i].Marking.Params.(cp.Noticer); ok {
+			f := noticer.Notice(&r.dressed)
+			r.notice = max(r.notice, r.framing().Length(&f))
+		}
+	}
+}
+
+// checkPoints refuses congestion points at switches that do not have what they look at,
+// and parameters that do not fit there.
+func (r *resolver) checkPoints() {
+	for i := range r.s.Switches {
+		s := &r.s.Switches[i]
+		p, ok := r.s.Point(s)
+		if !ok {
+			continue
+		}
+		m := r.machines[s.Name]
+		v := m.view.sub("marking")
+		r.checkParams(v, r.tables.points.find(p.Name))
+		switch {
+		case p.Sees == cp.Queues && s.Kind == "input-buffered":
+			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued", p.Name, s.Name)
+			continue
+		case p.Sees == cp.Buffers && s.Kind == "output-queued":
+			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
+			continue
+		}
+		room := s.Memory.Total(len(m.links))
+		if s.OutputLimit > 0 {
+			room = min(room, s.OutputLimit)
+		}
+		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
+			for _, wrong := range checker.CheckRoom(room, r.longest()) {
+				r.toldAt(v, wrong.Key, "scheme", m.at, m.path, "switch %s: %v", s.Name, wrong.Err)
+			}
+		}
+	}
+}
+
+// longest returns the length of the longest frame of Ethernet.
+func (r *resolver) longest() unit.Size {
+	longest := unit.Size(0)
+	for i := range r.s.Flows {
+		longest = max(longest, r.length(r.s.Flows[i].Packet, wire.Ethernet))
+	}
+	return longest
+}
+
+// checkLaws refuses laws that nobody tells of congestion, and parameters that do not fit
+// the links of their flows.
+func (r *resolver) checkLaws() {
+	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		law := r.s.Law(f)
+		c := view{shape: item, chain: []*node{of.node, defaults}}.sub("control")
+		r.checkParams(c, r.tables.laws.find(law.Name))
+		refuse := func(key, format string, args ...any) {
+			r.toldAt(c, key, "law", of.node.at, of.node.path, format, args...)
+		}
+		family := r.family(f.From)
+		switch {
+		case law.Hears == rp.Echoes && family == wire.Ethernet:
+			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
+			continue
+		case law.Hears == rp.Notifications && family != wire.Ethernet:
+			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit", law.Name, f.Name)
+			continue
+		}
+		frame := r.s.Frame(f, family)
+		grouper, ok := f.Control.Params.(rp.Grouper)
+		grouped := ok && grouper.Grouped()
+		for _, l := range r.machines[f.From].links {
+			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.framing().Length(&frame)}, grouped, of.node, refuse)
+		}
+		if law.Hears == rp.Notifications && !r.lost {
+			r.checkNotified(f, frame.Tagged || grouped, refuse)
+		}
+	}
+}
+
+// checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refuse func(key, format string, args ...any)) {
+	limit := view{shape: r.language.field("flows").shape.item, chain: []*node{item, r.root.get("defaults").get("flow")}}
+	if f.RateLimit > 0 && grouped {
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s shares a limiter (control.shared) and cannot have a rate-limit of its own: leave one of them out", f.Name)
+	}
+	checker, ok := f.Control.Params.(rp.SiteChecker)
+	if !ok {
+		return
+	}
+	if key, err := checker.CheckSite(s); err != nil {
+		refuse(key, "flow %s: %v", f.Name, err)
+		return
+	}
+	if f.RateLimit == 0 || f.RateLimit >= s.Line {
+		return
+	}
+	s.Line = f.RateLimit
+	if _, err := checker.CheckSite(s); err != nil {
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s, with its rate-limit of %v as its line: %v", f.Name, f.RateLimit, err)
+	}
+}
+
+// checkNotified refuses a flow that a congestion point on its way could not notify:
+// there is no way back, or a notification would not say that it is meant. The source of
+// one that is known needs not be told.
+func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, format string, args ...any)) {
+	r.ways.Visit(k, func(_ int, step paths.Step) {
+		at := step.To
+		if at >= len(r.s.Switches) {
+			return
+		}
+		s := &r.s.Switches[at]
+		p, ok := r.s.Point(s)
+		if !ok || p.Notifier == nil {
+			return
+		}
+		if namer, ok := s.Marking.Params.(cp.Namer); ok && !namer.NamesFlow() && !known {
+			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared", s.Name, f.Name)
+		}
+		for _, qp := range []uint32{k.QP, 0} { // with few octets there is none in a notification
+			if _, err := r.ways.Visit(Key{Src: at, Dst: k.Src, QP: qp}, func(int, paths.Step) {}); err != nil {
+				_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
+				r.add(scheme.at, scheme.path, "switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round", s.Name, f.From, f.Name)
+				return
+			}
+		}
+	})
+}

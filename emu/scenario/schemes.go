@@ -1,0 +1,322 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/param"
+)
+
+// Schemes are the tables that a scenario chooses from by name: laws of reaction points,
+// and congestion points.
+type Schemes struct {
+	Laws   []rp.Law
+	Points []cp.Point
+}
+
+// BuiltIn returns the tables of the program.
+func BuiltIn() Schemes { return Schemes{Laws: rp.Laws(), Points: cp.Points()} }
+
+// WithSchemes has Load choose from other tables than those of the program.
+func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
+
+// Law returns the row of a flow's law; it has none if a Scenario was built in Go and is
+// not right.
+func (s *Scenario) Law(f *Flow) rp.Law {
+	for _, l := range s.choices().Laws {
+		if l.Name == f.Control.Law {
+			return l
+		}
+	}
+	return rp.Law{}
+}
+
+// Point returns the row of a switch's scheme; ok is false for NoScheme.
+func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) {
+	for _, p := range s.choices().Points {
+		if p.Name == w.Marking.Scheme {
+			return p, true
+		}
+	}
+	return cp.Point{}, false
+}
+
+// choices returns what the scenario chooses from.
+func (s *Scenario) choices() Schemes {
+	if s.Schemes == nil {
+		return BuiltIn()
+	}
+	return *s.Schemes
+}
+
+// A choice is a row of a table, as far as the language goes.
+type choice struct {
+	name   string
+	also   []string
+	doc    string
+	params *param.Struct
+}
+
+// A table is what a scenario chooses from in one place.
+type table struct {
+	by      string // the key that names the choice
+	choices []choice
+	keys    []string            // the parameters of all choices, in their order
+	having  map[string][]string // by key, the choices that have it
+}
+
+func newTable(by string, choices []choice) *table {
+	t := &table{by: by, choices: choices, having: map[string][]string{}}
+	for _, c := range choices {
+		for i := range c.params.Params {
+			key := c.params.Params[i].Key
+			if t.having[key] == nil {
+				t.keys = append(t.keys, key)
+			}
+			t.having[key] = append(t.having[key], c.name)
+		}
+	}
+	return t
+}
+
+// find returns the parameters of a choice; nil when there is none of the name.
+func (t *table) find(name string) *param.Struct {
+	for i := range t.choices {
+		if t.choices[i].name == name {
+			return t.choices[i].params
+		}
+	}
+	return nil
+}
+
+// tables are what a scenario chooses from, as the language has it.
+type tables struct{ laws, points *table }
+
+func (s Schemes) tables() tables {
+	laws, points := []choice(nil), []choice{{NoScheme, []string{"off"}, "marks nothing", param.Of(nil)}}
+	for _, l := range s.Laws {
+		laws = append(laws, choice{l.Name, l.Also, l.Doc, param.Of(l.Params)})
+	}
+	for _, p := range s.Points {
+		points = append(points, choice{p.Name, p.Also, p.Doc, param.Of(p.Params)})
+	}
+	return tables{newTable("law", laws), newTable("scheme", points)}
+}
+
+// fields are the one that names the choice, then the parameters of all of them.
+func (t *table) fields(def, doc string) []field {
+	var words, docs []string
+	hints := map[string]string{}
+	for _, c := range t.choices {
+		words = append(words, c.name)
+		docs = append(docs, c.name+" "+c.doc)
+		for _, w := range c.also {
+			hints[w] = c.name
+		}
+	}
+	fields := []field{{name: t.by, shape: hinted(word(words...), hints), def: def, doc: doc + ": " + strings.Join(docs, "; ") + "."}}
+	for _, key := range t.keys {
+		fields = append(fields, t.parameter(key))
+	}
+	return fields
+}
+
+// have returns the names of the choices that have a parameter, and those parameters.
+func (t *table) have(key string) (names []string, params []*param.Param) {
+	for _, c := range t.choices {
+		for i := range c.params.Params {
+			if p := &c.params.Params[i]; p.Key == key {
+				names, params = append(names, c.name), append(params, p)
+			}
+		}
+	}
+	return names, params
+}
+
+// parameter is the field of a parameter that one choice has, or several.
+func (t *table) parameter(key string) field {
+	names, params := t.have(key)
+	first := params[0]
+	f := field{name: key, shape: paramShape(first), def: first.Default, computed: first.Computed, source: first.Source, also: first.Also}
+	told := map[string][]string{} // by meaning, who has it
+	var docs, defaults []string
+	for i := range params {
+		p := params[i]
+		if _, met := told[p.Doc]; !met {
+			docs = append(docs, p.Doc)
+		}
+		told[p.Doc] = append(told[p.Doc], names[i])
+		if d := p.Default + p.Computed; !slices.Contains(defaults, d) {
+			defaults = append(defaults, d)
+		}
+		if i > 0 && !first.Alike(p) {
+			f.shape = either(f.shape, paramShape(p))
+		}
+	}
+	for i, doc := range docs {
+		docs[i] = strings.Join(told[doc], ", ") + ": " + doc
+	}
+	f.doc = strings.Join(docs, " ")
+	if len(defaults) > 1 {
+		f.def, f.computed, f.source = "", strings.Join(defaults, " or ")+", by what has it", ""
+	}
+	return f
+}
+
+// either is what may be one thing or another. Which, is found when it is known what has
+// been chosen.
+func either(a, b *shape) *shape {
+	out := *a
+	out.what += ", or " + b.what
+	out.units = append(slices.Clone(a.units), b.units...)
+	out.words = append(slices.Clone(a.words), b.words...)
+	out.span = span{}
+	if out.form != b.form {
+		out.form = FormValue
+	}
+	out.pattern = ""
+	if a.pattern != "" && b.pattern != "" {
+		out.pattern = a.pattern + "|" + b.pattern
+	}
+	out.read = func(s string) (any, error) {
+		v, err := a.read(s)
+		if err != nil {
+			v, err = b.read(s)
+		}
+		return v, err
+	}
+	return &out
+}
+
+// paramShape is what may stand in the place of a parameter.
+func paramShape(p *param.Param) *shape {
+	q := *p
+	sh := &shape{what: q.Wanted(), read: q.Read, units: q.Units(), span: span{low: q.Low, high: q.High, above: q.Above}}
+	switch p.Kind {
+	case param.Duration:
+		sh.pattern = whole(durationPattern)
+	case param.Rate:
+		sh.pattern, sh.span = whole(ratePattern), span{low: "0b/s", above: true}
+	case param.Size:
+		sh.pattern = whole(sizePattern)
+		if sh.span.high == "" {
+			sh.span.high = maxSize.String()
+		}
+	case param.Room:
+		sh.pattern, sh.span = whole(roomPattern), span{low: "1 packet", high: maxSize.String()}
+	case param.Whole:
+		sh.form = FormWhole
+	case param.Decimal:
+		sh.form = FormDecimal
+	case param.Flag:
+		sh.form, sh.words = FormFlag, []string{"true", "false"}
+	case param.Word:
+		return word(q.Words...)
+	}
+	if q.None != "" {
+		sh.words = []string{q.None}
+		if sh.pattern != "" {
+			sh.pattern = `^` + q.None + `$|` + sh.pattern
+		}
+	}
+	return sh
+}
+
+// params returns the parameters of what was chosen. A value that it cannot have is left
+// out here, and told by checkParams.
+func params(v view, of *param.Struct, finish func(pointer any, given func(key string) bool)) any {
+	given := func(key string) bool { _, n := v.at(key); return n != nil }
+	return of.Build(func(p *param.Param) any {
+		if _, n := v.at(p.Key); n != nil {
+			if value, err := p.Read(n.text); err == nil {
+				return value
+			}
+		}
+		return nil
+	}, func(pointer any) {
+		param.Complete(given)(pointer)
+		if finish != nil {
+			finish(pointer, given)
+		}
+	})
+}
+
+// marking returns whom a switch with these fields marks.
+func marking(v view, t tables) Marking {
+	m := v.sub("marking")
+	out := Marking{Scheme: get[string](m, t.points.by)}
+	if of := t.points.find(out.Scheme); of != nil {
+		out.Params = params(m, of, func(pointer any, given func(key string) bool) {
+			if c, ok := pointer.(cp.CrossbarFitter); ok {
+				c.FitCrossbar(get[string](v, "crossbar") == "single-output", given)
+			}
+		})
+	}
+	return out
+}
+
+// control returns how a flow with these fields answers feedback.
+func control(v view, t tables) Control {
+	c := v.sub("control")
+	out := Control{Law: get[string](c, t.laws.by)}
+	if of := t.laws.find(out.Law); of != nil {
+		out.Params = params(c, of, nil)
+	}
+	return out
+}
+
+// lookParams warns of the parameters that what was chosen does not have.
+func (u *uses) lookParams(v view, t *table, chosen string) {
+	for _, key := range t.keys {
+		u.look(v, key, t.by, slices.Contains(t.having[key], chosen), t.by+": "+anyOf(t.having[key]))
+	}
+}
+
+// anyOf joins words: "a, b or c".
+func anyOf(words []string) string {
+	last := len(words) - 1
+	if last <= 0 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// A saying is what was said of a key, at the node that gives it or stands for it.
+type saying struct {
+	node *node
+	key  string
+}
+
+// checkParams refuses a value that another choice may have, and the one that was made
+// may not.
+func (r *resolver) checkParams(v view, of *param.Struct) {
+	for i := range of.Params {
+		p := &of.Params[i]
+		if _, n := v.at(p.Key); n != nil && !r.toldOf[saying{n, p.Key}] {
+			if _, err := p.Read(n.text); err != nil {
+				r.toldOf[saying{n, p.Key}] = true
+				r.add(n.at, n.path, "%v", err)
+			}
+		}
+	}
+}
+
+// toldAt says what is wrong with a value once, at the node of a key, of the choice
+// itself, or of what has it.
+func (r *resolver) toldAt(v view, key, by string, at place, path string, format string, args ...any) {
+	_, n := v.at(key)
+	if n == nil {
+		_, n = v.at(by)
+	}
+	if n != nil {
+		if n.bad || r.toldOf[saying{n, key}] {
+			return
+		}
+		r.toldOf[saying{n, key}] = true
+		at, path = n.at, n.path
+	}
+	r.add(at, path, "%s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,126 @@
+package rp
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Law is a row of the table of laws: all that is said about one anywhere, its code apart.
+type Law struct {
+	Name  string   // in scenarios
+	Also  []string // what others call it
+	Doc   string   // what it does, as the rest of a sentence: "never changes the rate"
+	Hears Feedback // what makes it lower the rate
+
+	// Params is a struct of parameters (package param), the zero value; nil: it has none.
+	// It may have the methods of Grouper, Framer, SiteChecker and param.Completer.
+	Params any
+	// New returns the reaction point of a flow, or of a group of them. The parameters are
+	// a struct of the type of Params.
+	New func(params any, s Site) (Controller, error)
+}
+
+// Feedback says what a law listens to.
+type Feedback uint8
+
+// The kinds of feedback.
+const (
+	Nothing       Feedback = iota
+	Echoes                 // marks that ACKs carry back
+	Notifications          // frames of their own, from congestion points
+)
+
+// Site is where a reaction point stands.
+type Site struct {
+	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
+	Length unit.Size    // of a packet on the line; positive
+	Random *unit.Random // what it draws from
+}
+
+// check refuses a site where nothing can be sent.
+func (s Site) check() error {
+	if s.Line <= 0 || s.Length <= 0 {
+		return fmt.Errorf("reaction point: rate %v and packet %v must be positive", s.Line, s.Length)
+	}
+	return nil
+}
+
+// Grouper is a struct of parameters that can put all flows of an endpoint which say so
+// under one reaction point and one rate limiter.
+type Grouper interface{ Grouped() bool }
+
+// Framer is a struct of parameters that change the data frames of a flow. Frame gives f
+// all that its frames may have, so that it is as long as they can be.
+type Framer interface{ Frame(f *wire.Frame) }
+
+// SiteChecker is a struct of parameters that fit some sites and others not. For one that
+// they do not fit it returns the key of the parameter that is wrong, and why.
+type SiteChecker interface {
+	CheckSite(s Site) (key string, err error)
+}
+
+// Laws returns the table of laws.
+func Laws() []Law {
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw()}
+}
+
+// row completes a row of the table by what makes the law of its parameters.
+func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
+	var zero P
+	l.Params = zero
+	l.New = func(params any, s Site) (Controller, error) {
+		c, err := make(params.(P), s)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	return l
+}
+
+// Ratio is the parameter of the laws of Santos, Turner and Janakiraman: how low a rate
+// may become.
+type Ratio struct {
+	RmaxOverRmin int64 `key:"rmax-over-rmin" def:"256" low:"1" high:"2147483648" doc:"The highest rate, that of the sender's link, over the lowest; 1 or more." source:"not in the papers; fitted, and the range of IBTA's 8-bit static rate"`
+}
+
+// CheckSite refuses a lowest rate of less than a bit per second.
+func (r Ratio) CheckSite(s Site) (string, error) {
+	switch {
+	case r.RmaxOverRmin < 1:
+		return "rmax-over-rmin", fmt.Errorf("rmax-over-rmin is %d; it must be positive", r.RmaxOverRmin)
+	case int64(s.Line) < r.RmaxOverRmin:
+		return "rmax-over-rmin", fmt.Errorf("the lowest rate, %v over %d, is less than 1b/s", s.Line, r.RmaxOverRmin)
+	}
+	return "", nil
+}
+
+// check refuses a ratio that does not fit its site.
+func (r Ratio) check(s Site) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if _, err := r.CheckSite(s); err != nil {
+		return fmt.Errorf("reaction point: %w", err)
+	}
+	return nil
+}
+
+// Factor is the parameter of the laws that divide: m.
+type Factor struct {
+	M float64 `key:"factor" def:"2" low:"above 1" doc:"What a mark divides the rate by; above 1."`
+}
+
+// check refuses a factor that does not lower a rate.
+func (f Factor) check(law string) error {
+	if !(f.M > 1) {
+		return fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", law, f.M)
+	}
+	return nil
+}
+
+// Defaults returns the parameters of a law with their defaults.
+func Defaults[P any]() P { return param.Defaults(*new(P)) }

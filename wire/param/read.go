@@ -1,0 +1,227 @@
+package param
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/wire/unit"
+)
+
+// Wanted says what may stand in the place of a parameter: "a duration such as 100us".
+func (p *Param) Wanted() string {
+	what := ""
+	switch p.Kind {
+	case Duration:
+		what = "a duration such as 100us"
+	case Rate:
+		what = "a rate such as 10Gb/s or 1GB/s"
+	case Size:
+		what = "a size such as 128KiB"
+	case Room:
+		what = `a room such as "4 packets" or 150KB`
+	case Whole:
+		what = fmt.Sprintf("a whole number of %s or more", p.Low)
+	case Decimal:
+		what = "a number such as " + p.example()
+	case Flag:
+		return "true or false"
+	case Word:
+		if len(p.Words) == 1 {
+			return "the word " + p.Words[0]
+		}
+		return "one of " + strings.Join(p.Words, ", ")
+	}
+	if p.None != "" {
+		what += ", or " + p.None
+	}
+	return what
+}
+
+// example returns a number that a parameter may be: its default, or its least.
+func (p *Param) example() string {
+	switch {
+	case p.Default != "":
+		return p.Default
+	case p.Low != "" && !p.Above:
+		return p.Low
+	}
+	return "1.5"
+}
+
+// Units returns the units in which a parameter is written.
+func (p *Param) Units() []string {
+	switch p.Kind {
+	case Duration:
+		return unit.DurationUnits()
+	case Rate:
+		return unit.RateUnits()
+	case Size:
+		return unit.SizeUnits()
+	case Room:
+		return append([]string{"packets", "packet"}, unit.SizeUnits()...)
+	}
+	return nil
+}
+
+// Read reads a parameter as a scenario writes it, and refuses what is out of its range.
+// It returns a value of its kind: int64 for any integer, string for a word; for the word
+// that stands for zero, the zero value.
+func (p *Param) Read(s string) (any, error) {
+	if p.None != "" && s == p.None {
+		return p.zero(), nil
+	}
+	switch p.Kind {
+	case Duration:
+		return p.duration(s)
+	case Rate:
+		return p.rate(s)
+	case Size:
+		return p.size(s)
+	case Room:
+		return unit.ParseRoom(s)
+	case Whole:
+		return p.whole(s)
+	case Decimal:
+		return p.decimal(s)
+	case Flag:
+		return flag(s)
+	}
+	if slices.Contains(p.Words, s) {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(p.Words, ", "))
+}
+
+// zero returns the zero value of a kind.
+func (p *Param) zero() any {
+	switch p.Kind {
+	case Duration:
+		return unit.Duration(0)
+	case Rate:
+		return unit.Rate(0)
+	case Size:
+		return unit.Size(0)
+	case Room:
+		return unit.Room{}
+	case Whole:
+		return int64(0)
+	case Decimal:
+		return 0.0
+	case Flag:
+		return false
+	}
+	return ""
+}
+
+func (p *Param) duration(s string) (any, error) {
+	d, err := unit.ParseDuration(s)
+	if err != nil {
+		return nil, err
+	}
+	low, _ := unit.ParseDuration(p.Low)
+	switch {
+	case p.Above && d <= low:
+		return nil, fmt.Errorf("%q is zero: it must be above zero", s)
+	case d < low:
+		return nil, fmt.Errorf("%q is too short: it must be at least %v, since no latency in a model is zero", s, low)
+	}
+	return d, nil
+}
+
+func (p *Param) rate(s string) (any, error) {
+	r, err := unit.ParseRate(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == 0 && p.Low != "0b/s":
+		return nil, fmt.Errorf("%q is zero: a rate must be above zero", s)
+	}
+	return r, nil
+}
+
+func (p *Param) size(s string) (any, error) {
+	n, err := unit.ParseSize(s)
+	if err != nil {
+		return nil, err
+	}
+	low, _ := unit.ParseSize(p.Low)
+	switch {
+	case n < low:
+		return nil, fmt.Errorf("%q is too small: at least %v are needed", s, low)
+	case n > unit.MaxRoom:
+		return nil, fmt.Errorf("%q is too large: at most %dB are allowed", s, unit.MaxRoom)
+	}
+	return n, nil
+}
+
+func (p *Param) whole(s string) (any, error) {
+	v, err := strconv.ParseInt(s, 10, 64)
+	low, _ := strconv.ParseInt(p.Low, 10, 64)
+	high, _ := strconv.ParseInt(p.High, 10, 64)
+	if err != nil || v < low || v > high {
+		beside := ""
+		if p.None != "" {
+			beside = ", nor " + p.None
+		}
+		return nil, fmt.Errorf("%q is not a whole number from %d to %d%s", s, low, high, beside)
+	}
+	return v, nil
+}
+
+func (p *Param) decimal(s string) (any, error) {
+	if strings.HasSuffix(s, "%") {
+		return nil, fmt.Errorf("%q is a percentage: fractions are written from 0 to 1, such as 0.9", s)
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(s, "xX_") {
+		return nil, fmt.Errorf("%q is not a number: %s is wanted", s, p.Wanted())
+	}
+	low, high := bound(p.Low, math.Inf(-1)), bound(p.High, math.Inf(1))
+	if v < low || p.Above && v == low || v > high {
+		return nil, fmt.Errorf("%s is out of range: it is a number %s", s, p.bounds())
+	}
+	if v == 0 {
+		v = 0 // not minus zero, which reads back as another value
+	}
+	return v, nil
+}
+
+// bound reads the end of a range of numbers.
+func bound(s string, none float64) float64 {
+	if s == "" {
+		return none
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		panic("param: the bound " + s + " is not a number")
+	}
+	return v
+}
+
+// bounds says in words between which numbers a parameter lies.
+func (p *Param) bounds() string {
+	from := "from " + p.Low
+	if p.Above {
+		from = "above " + p.Low
+	}
+	switch {
+	case p.Low == "":
+		return "up to " + p.High
+	case p.High == "":
+		return from
+	}
+	return from + " to " + p.High
+}
+
+func flag(s string) (any, error) {
+	switch s {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return nil, fmt.Errorf("%q is neither true nor false", s)
+}
