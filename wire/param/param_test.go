@@ -16,14 +16,13 @@ type inner struct {
 
 type all struct {
 	inner
-	Span   unit.Duration `key:"span" def:"1ms" low:"above 0s" doc:"How long it lasts."`
-	Rate   unit.Rate     `key:"rate" def:"5Mb/s" doc:"How fast it is."`
-	Size   unit.Size     `key:"size" def:"150KB" low:"100B" doc:"How much it is."`
-	Room   unit.Room     `key:"room" def:"whole" none:"whole" doc:"What it holds."`
-	Part   float64       `key:"part" def:"0.5" low:"above 0" high:"1" doc:"How much of it."`
-	On     bool          `key:"on" computed:"true without a count" doc:"Whether it is on." also:"enabled|active"`
-	Word   word          `key:"word" def:"one" words:"one|two" doc:"Which it is."`
-
+	Span unit.Duration `key:"span" def:"1ms" low:"above 0s" doc:"How long it lasts."`
+	Rate unit.Rate     `key:"rate" def:"5Mb/s" doc:"How fast it is."`
+	Size unit.Size     `key:"size" def:"150KB" low:"100B" doc:"How much it is."`
+	Room unit.Room     `key:"room" def:"whole" none:"whole" doc:"What it holds."`
+	Part float64       `key:"part" def:"0.5" low:"above 0" high:"1" doc:"How much of it."`
+	On   bool          `key:"on" computed:"true without a count" doc:"Whether it is on." also:"enabled|active"`
+	Word word          `key:"word" def:"one" words:"one|two" doc:"Which it is."`
 }
 
 // Complete makes On follow from Count.
