@@ -58,7 +58,7 @@ func (r *resolver) checkPoints() {
 		}
 		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
-				r.toldAt(v, wrong.Key, "scheme", m.at, m.path, "switch %s: %v", s.Name, wrong.Err)
+				r.toldAt(v, wrong.Key, "scheme", m.at, m.path, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 	}

@@ -209,8 +209,6 @@ func load() *shape {
 	return sh
 }
 
-func flag() *shape { return paramShape(&param.Param{Kind: param.Flag}) }
-
 // word is one of a few words.
 func word(words ...string) *shape {
 	return &shape{form: FormWord, what: oneOf(words), words: words, read: func(s string) (any, error) {

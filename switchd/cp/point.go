@@ -121,10 +121,7 @@ type Noticer interface {
 }
 
 // Misfit is a parameter that does not fit the place of its scheme, and why.
-type Misfit struct {
-	Key string
-	Err error
-}
+type Misfit struct{ Key, Why string }
 
 // Queue is what a congestion point sees of the place of a frame.
 type Queue struct {

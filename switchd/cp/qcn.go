@@ -42,13 +42,13 @@ func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
 // that cut the number of a flow in two.
 func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	if p.Qeq >= room {
-		wrong = append(wrong, Misfit{"qeq", fmt.Errorf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
+		wrong = append(wrong, Misfit{"qeq", fmt.Sprintf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
 	}
 	if p.Octets > 0 && p.Octets < wholeHead {
-		wrong = append(wrong, Misfit{"octets", fmt.Errorf("%d octets of a frame do not hold the number of its flow: %d to %d do, or 0", p.Octets, wholeHead, wire.MaxOctets)})
+		wrong = append(wrong, Misfit{"octets", fmt.Sprintf("%d octets of a frame do not hold the number of its flow: %d to %d do, or 0", p.Octets, wholeHead, wire.MaxOctets)})
 	}
 	if least := p.SampleBase * 123 / 1000 * unit.Size(100-p.Jitter) / 100; least < longest {
-		wrong = append(wrong, Misfit{"sample-base", fmt.Errorf("the shortest interval between samples is %v, an eighth of sample-base less the jitter, and a frame is %v long: every frame would be sampled", least, longest)})
+		wrong = append(wrong, Misfit{"sample-base", fmt.Sprintf("the shortest interval between samples is %v, an eighth of sample-base less the jitter, and a frame is %v long: every frame would be sampled", least, longest)})
 	}
 	return wrong
 }
