@@ -125,7 +125,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refus
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s, with its rate-limit of %v as its line: %v", f.Name, f.RateLimit, err)
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }
 

@@ -49,7 +49,7 @@ func (p QCNParams) Frame(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }
 // CheckSite refuses a lowest rate above that of the line.
 func (p QCNParams) CheckSite(s Site) (string, error) {
 	if p.MinRate > s.Line {
-		return "min-rate", fmt.Errorf("the lowest rate, %v, is above that of its line, %v", p.MinRate, s.Line)
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
 	}
 	return "", nil
 }
