@@ -2,7 +2,6 @@ package switchd
 
 import (
 	"errors"
-	"fmt"
 
 	"fabemu/switchd/cp"
 	"fabemu/wire"

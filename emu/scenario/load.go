@@ -49,7 +49,8 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		return nil, r.err()
 	}
 	empty := Scenario{Schemes: o.schemes}
-	t := empty.choices().tables()
+	rows := empty.choices()
+	t := rows.tables()
 	sh := language(t)
 	if root.kind != mapping {
 		root.want(r, mapping, sh)
@@ -65,7 +66,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		r.apply(root, sh, s)
 	}
 	r.read(root, sh)
-	res := &resolver{reports: r, root: root, language: sh, tables: t, s: empty, toldOf: map[saying]bool{}}
+	res := &resolver{reports: r, root: root, language: sh, rows: rows, tables: t, s: empty, toldOf: map[saying]bool{}}
 	s := res.resolve()
 	if o.metrics != nil && !r.fabric {
 		res.checkMetrics(s, o.metrics)

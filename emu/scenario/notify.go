@@ -37,7 +37,7 @@ func (r *resolver) notices() {
 func (r *resolver) checkPoints() {
 	for i := range r.s.Switches {
 		s := &r.s.Switches[i]
-		p, ok := r.s.Point(s)
+		p, ok := r.rows.point(s)
 		if !ok {
 			continue
 		}
@@ -79,7 +79,7 @@ func (r *resolver) checkLaws() {
 	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		law := r.s.Law(f)
+		law := r.rows.law(f)
 		c := view{shape: item, chain: []*node{of.node, defaults}}.sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
 		refuse := func(key, format string, args ...any) {
@@ -101,7 +101,7 @@ func (r *resolver) checkLaws() {
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.framing().Length(&frame)}, grouped, of.node, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
-			r.checkNotified(f, frame.Tagged || grouped, refuse)
+			r.checkNotified(r.key(i), f, frame.Tagged || grouped, refuse)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, fo
 			return
 		}
 		s := &r.s.Switches[at]
-		p, ok := r.s.Point(s)
+		p, ok := r.rows.point(s)
 		if !ok || p.Notifier == nil {
 			return
 		}

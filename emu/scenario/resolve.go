@@ -11,6 +11,7 @@ import (
 type resolver struct {
 	*reports
 	language *shape
+	rows     Schemes
 	tables   tables
 	root     *node
 	s        Scenario

@@ -25,8 +25,13 @@ func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } 
 
 // Law returns the row of a flow's law; it has none if a Scenario was built in Go and is
 // not right.
-func (s *Scenario) Law(f *Flow) rp.Law {
-	for _, l := range s.choices().Laws {
+func (s *Scenario) Law(f *Flow) rp.Law { return s.choices().law(f) }
+
+// Point returns the row of a switch's scheme; ok is false for NoScheme.
+func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) { return s.choices().point(w) }
+
+func (s Schemes) law(f *Flow) rp.Law {
+	for _, l := range s.Laws {
 		if l.Name == f.Control.Law {
 			return l
 		}
@@ -34,9 +39,8 @@ func (s *Scenario) Law(f *Flow) rp.Law {
 	return rp.Law{}
 }
 
-// Point returns the row of a switch's scheme; ok is false for NoScheme.
-func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) {
-	for _, p := range s.choices().Points {
+func (s Schemes) point(w *Switch) (p cp.Point, ok bool) {
+	for _, p := range s.Points {
 		if p.Name == w.Marking.Scheme {
 			return p, true
 		}
