@@ -127,7 +127,7 @@ func TestCompletionPercentile(t *testing.T) {
 	}
 }
 
-// Overruns of a machine that keeps its headroom are told apart: only a late frame
+// Overruns of a machine that keeps its headroom are told apart: only an overtaken frame
 // explains them.
 func TestOverruns(t *testing.T) {
 	f, s := onEthernet("pause")
