@@ -181,7 +181,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		e.port.Free(now, f)
 		e.sources[i].acked(now, f, &e.rec)
 		e.agenda.Set(flowSlot+i, now)
-	case f.Kind == wire.Notification:
+	default: // a notification, or what else has come back to a flow
 		i, ok := e.source.find(f.QP)
 		if !ok && f.QP == 0 {
 			i, ok = e.concerned(f)

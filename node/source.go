@@ -44,29 +44,27 @@ type source struct {
 	ends     queue[transfer] // the transfers that they make up, where they do
 	active   bool
 	stopped  bool
-	reorders bool       // its ACKs may overtake one another
-	queued   bool       // in the endpoint's queue for the line
-	ready    unit.Time  // queued: since when
-	limited  unit.Time  // until when the limiter keeps the packet, as last answered; 0: it does not
-	told     *unit.Time // the latest instant that the limiter was told; flows that share one have this together
-	heard    unit.Time  // the latest instant that the controller was told
-	inFlight int        // packets that await their ACK
-	expires  unit.Time  // when the oldest of them is sent again, and all behind it
-	count    uint64     // packets sent so far; its low 24 bits are the next PSN
-	rate     unit.Rate  // what the limiter was last told
-	rated    rated      // the limiter, where it tells its rate; else nil
-	voq      *voq       // Ethernet: the queue of its destination
-	egress   *egress    // Ethernet: the room that it shares with the other flows, if there is a limit
-	target   targeted   // the controller, where it has a target; else nil
-	member   *member    // the controller, where the flow may come under a shared limiter; else nil
-	block    port.Block // what keeps it, as last reported
+	reorders bool        // its ACKs may overtake one another
+	queued   bool        // in the endpoint's queue for the line
+	ready    unit.Time   // queued: since when
+	limited  unit.Time   // until when the limiter keeps the packet, as last answered; 0: it does not
+	told     *unit.Time  // the latest instant that the limiter was told; flows that share one have this together
+	heard    unit.Time   // the latest instant that the controller was told
+	inFlight int         // packets that await their ACK
+	expires  unit.Time   // when the oldest of them is sent again, and all behind it
+	count    uint64      // packets sent so far; its low 24 bits are the next PSN
+	rate     unit.Rate   // what the limiter was last told
+	rated    rated       // the limiter, where it tells its rate; else nil
+	voq      *voq        // Ethernet: the queue of its destination
+	egress   *egress     // Ethernet: the room that it shares with the other flows, if there is a limit
+	target   rp.Targeted // the controller, where it has a target; else nil
+	tagger   rp.Tagger   // the controller, where it tags frames; else nil
+	member   *member     // the controller, where the flow may come under a shared limiter; else nil
+	block    port.Block  // what keeps it, as last reported
 }
 
 // rated is a limiter that tells its rate.
 type rated interface{ Rate() unit.Rate }
-
-// targeted is a controller that tells what rate it wants back.
-type targeted interface{ Target() unit.Rate }
 
 // transfer is a finite one on its way.
 type transfer struct {
@@ -90,7 +88,8 @@ func newSource(f Flow, framing wire.Framing) source {
 		f.Limiter.SetRate(0, s.rate)
 	}
 	s.full = s.lengthOf(f.Payload)
-	s.target, _ = f.Controller.(targeted)
+	s.target, _ = f.Controller.(rp.Targeted)
+	s.tagger, _ = f.Controller.(rp.Tagger)
 	s.member, _ = f.Controller.(*member)
 	s.told = new(unit.Time)
 	if s.member != nil {
@@ -273,6 +272,9 @@ func (s *source) packet(src wire.LID) wire.Frame {
 	f := wire.Frame{Kind: wire.Data, Family: s.Family, Lane: s.Lane, Tagged: s.Tagged, Src: src, Dst: s.Dst, QP: s.QP, PSN: uint32(s.count) & psnMask, Payload: s.Payload}
 	if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
+	}
+	if s.tagger != nil {
+		s.tagger.Tag(&f)
 	}
 	return f
 }

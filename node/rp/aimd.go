@@ -47,6 +47,9 @@ func NewAIMD(p AIMDParams, s Site) (*AIMD, error) {
 
 // Feedback takes in an ACK.
 func (c *AIMD) Feedback(_ unit.Time, f wire.Frame) {
+	if f.Kind != wire.Ack {
+		return
+	}
 	if f.BECN {
 		c.r = math.Max(c.r/c.m, c.min)
 	} else {

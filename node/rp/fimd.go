@@ -44,6 +44,9 @@ func NewFIMD(p FIMDParams, s Site) (*FIMD, error) {
 
 // Feedback takes in an ACK.
 func (c *FIMD) Feedback(_ unit.Time, f wire.Frame) {
+	if f.Kind != wire.Ack {
+		return
+	}
 	if f.BECN {
 		c.r = math.Max(c.r/c.m, c.min)
 	} else {

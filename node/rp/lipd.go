@@ -46,6 +46,9 @@ func NewLIPD(p LIPDParams, s Site) (*LIPD, error) {
 
 // Feedback takes in an ACK.
 func (c *LIPD) Feedback(_ unit.Time, f wire.Frame) {
+	if f.Kind != wire.Ack {
+		return
+	}
 	before := c.delay
 	if f.BECN {
 		c.delay = min(c.delay+c.step, c.highest)
