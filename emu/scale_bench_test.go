@@ -74,9 +74,10 @@ func newGenerated(b *testing.B, kind string, endpoints int) generated {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := scenario.Load(kind+".yaml", text, nil)
+	sets := []scenario.Set{{Path: "routing.paths", Value: "shortest"}} // all meet, so that few are active at a time
+	s, err := scenario.Load(kind+".yaml", text, sets)
 	if err == nil && s.Model.Duration < 10*unit.Millisecond {
-		s, err = scenario.Load(kind+".yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}})
+		s, err = scenario.Load(kind+".yaml", text, append(sets, scenario.Set{Path: "model.duration", Value: "10ms"}))
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -9,6 +9,5 @@
 // # Limitations
 //
 // All links of a file have one rate, and no source is controlled: each file says
-// where to choose a law. Routes are single shortest paths, so that a fat tree
-// uses the first of its cores alone, which its file says and claims.
+// where to choose a law.
 package generate

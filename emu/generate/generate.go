@@ -32,6 +32,7 @@ func Kinds() []Kind {
 		{"dumbbell", "pairs of senders and receivers on two sides of one trunk", 16, 2, dumbbell},
 		{"incast", "all send to one", 9, 2, incast},
 		{"parking-lot", "a chain of switches with a sender at each, all towards its end", 5, 2, parkingLot},
+		{"leaf-spine", "leaves that are all joined to all spines, each endpoint with one far away", 16, 2, leafSpine},
 		{"fat-tree", "a folded Clos of three stages, each endpoint with one far away", 16, 2, fatTree},
 		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, hpl2002},
 	}

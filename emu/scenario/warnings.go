@@ -18,6 +18,53 @@ func (w Warning) String() string { return Error(w).Error() }
 func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
+	r.lintIdle()
+}
+
+// lintIdle warns of links that no flow uses, once for each item that gives them. Where a
+// --set has left flows out, another run is meant that has them.
+func (r *resolver) lintIdle() {
+	if len(r.left.flows) > 0 {
+		return
+	}
+	keys := make([]Key, len(r.s.Flows))
+	for i := range keys {
+		keys[i] = r.key(i)
+	}
+	used := r.ways.Used(keys, len(r.s.Links))
+	idle := map[*node][]int{}
+	var items []*node
+	for i, yes := range used {
+		n := r.links[i].node
+		if yes {
+			continue
+		}
+		if idle[n] == nil {
+			items = append(items, n)
+		}
+		idle[n] = append(idle[n], i)
+	}
+	if len(items) == 0 {
+		return
+	}
+	equal := *r.ways
+	equal.ecmp = true // to see whether that is why
+	others := equal.Used(keys, len(r.s.Links))
+	const most = 5 // items that are named
+	for i, n := range items {
+		if i == most-1 && len(items) > most {
+			r.warn(n.at, n.path, "no flow uses the links of this item and of %d more, in part or all of them", len(items)-most)
+			return
+		}
+		first, more, hint := idle[n][0], "", ""
+		if k := len(idle[n]) - 1; k > 0 {
+			more = fmt.Sprintf(", nor %d more of this item", k)
+		}
+		if others[first] {
+			hint = ": of several shortest paths one is taken; routing: ecmp takes all"
+		}
+		r.warn(n.at, n.path, "no flow uses link %s%s%s", r.s.Links[first].Name, more, hint)
+	}
 }
 
 // uses finds out which values of a file are made use of.

@@ -211,3 +211,37 @@ func (w *Ways) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error
 	}
 	return at, nil
 }
+
+// Used returns which links frames of flows may cross, of so many, in any state of the
+// links and whatever is chosen among equal ways.
+func (w *Ways) Used(flows []Key, links int) []bool {
+	used := make([]bool, links)
+	sources := map[int][]int{} // by what they are to reach
+	for _, k := range flows {
+		root, last := w.Root(k.Dst)
+		if root != k.Dst {
+			used[last.Link] = true
+		}
+		sources[root] = append(sources[root], k.Src)
+	}
+	var steps []paths.Step
+	for dst, from := range sources {
+		for state := range w.graphs {
+			been := make([]bool, len(w.Index))
+			for left := slices.Clone(from); len(left) > 0; {
+				at := left[len(left)-1]
+				left = left[:len(left)-1]
+				if been[at] {
+					continue
+				}
+				been[at] = true
+				steps = w.Steps(steps[:0], state, at, dst)
+				for _, s := range steps {
+					used[s.Link] = true
+					left = append(left, s.To)
+				}
+			}
+		}
+	}
+	return used
+}
