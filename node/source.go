@@ -274,7 +274,7 @@ func (s *source) packet(src wire.LID) wire.Frame {
 		f.Payload, f.Last = t.rest, true
 	}
 	if s.tagger != nil {
-		s.tagger.Tag(&f)
+		f = s.tagger.Tag(f)
 	}
 	return f
 }

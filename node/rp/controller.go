@@ -27,10 +27,10 @@ type Controller interface {
 // Targeted is a Controller that tells what rate it wants back.
 type Targeted interface{ Target() unit.Rate }
 
-// Tagger is a Controller that tags the data frames of its flow: Tag is handed each before
-// it leaves, once or several times. What it adds is a part of what Framer says, which is
+// Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
+// and may be asked several times. What it adds is a part of what Framer says, which is
 // what a packet is reckoned with.
-type Tagger interface{ Tag(f *wire.Frame) }
+type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
 // ackClocked is what the laws have in common that change only when an ACK comes.
 type ackClocked struct{}
