@@ -125,7 +125,7 @@ func narrow(o *capture.Options, f *topo.Fabric, names []string) error {
 
 // captured takes the capture to its end, but for the verdict.
 func (r *run) captured() {
-	if written, missed := r.tap.End(); missed > 0 {
+	if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
 		r.warnings = append(r.warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/terminal"
 	"fabemu/emu/topo"
 	"fabemu/wire/unit"
 )
@@ -83,7 +84,7 @@ func TestRingOfSwitchesDeadlocks(t *testing.T) {
 		t.Errorf("%d violations", r.Verdict.Violations)
 	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, r.Result, false); err != nil {
+	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{"S5 waits for S1 by r5.S5-S1 (no-credit, class 0) since ", "Nothing else could happen: the run was ended at "} {

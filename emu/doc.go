@@ -7,7 +7,7 @@
 //	...
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.VirtualClock})
 //	...
-//	err = report.WriteText(os.Stdout, result.Result, false)
+//	err = report.WriteText(os.Stdout, result.Result, terminal.Look{})
 //
 // A run on the wall clock makes a datagram of each frame and carries it over real
 // sockets. While it goes on, the garbage collector of this process is held back,

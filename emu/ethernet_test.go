@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/terminal"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -222,7 +223,7 @@ func TestReportOfDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	if err := report.WriteText(&text, r.Result, false); err != nil {
+	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	sum := int64(0)

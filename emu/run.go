@@ -38,6 +38,9 @@ func (r *Result) Write(dir string) error {
 // was run and is marked partial, and the error is nil. An error that is the
 // user's to mend is a *Mistake; with any other the run has failed.
 //
+// Where the event log or the capture cannot be written, it ends there, and the run goes on:
+// the result says so (report.Result.Unwritten).
+//
 // Where a process of the run dies (*proc.Died) there is an error and a result: what
 // was measured until then, marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
@@ -160,9 +163,10 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		end = machines.Progress.Now()
 	}
 	r.collector.Close(end)
+	var unwritten []string
 	if log != nil {
 		if err := log.Close(); err != nil {
-			return nil, fmt.Errorf("event log: %w", err)
+			unwritten = append(unwritten, fmt.Sprintf("the event log is not whole: %v", err))
 		}
 	}
 	if r.tap != nil {
@@ -176,9 +180,10 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	result.Verdict.Level, result.Verdict.Reason = report.Judge(result.Verdict.Figures)
 	if r.tap != nil {
 		if err := r.tap.Close(verdictText(result)); err != nil {
-			return nil, fmt.Errorf("capture: %w", err)
+			unwritten = append(unwritten, fmt.Sprintf("the capture is not whole: %v", err))
 		}
 	}
+	result.Unwritten = unwritten
 	out := &Result{Result: result, Metrics: r.collector, Resolved: r.resolved}
 	if died != nil {
 		return out, died

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"fabemu/emu"
@@ -155,12 +156,14 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 // watched is standard output, as long as somebody reads it.
 type watched struct {
 	io.Writer
-	gone context.CancelFunc
+	gone   context.CancelFunc
+	closed atomic.Bool // nobody reads any more
 }
 
-func (w watched) Write(b []byte) (int, error) {
+func (w *watched) Write(b []byte) (int, error) {
 	n, err := w.Writer.Write(b)
 	if err != nil {
+		w.closed.Store(errors.Is(err, syscall.EPIPE))
 		w.gone()
 	}
 	return n, err
@@ -178,7 +181,8 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
-	if o.Capture, err = f.capture.capture(watched{os.Stdout, stop}); err != nil {
+	out := &watched{Writer: os.Stdout, gone: stop}
+	if o.Capture, err = f.capture.capture(out); err != nil {
 		return 0, err
 	}
 	if err := o.Check(); err != nil {
@@ -191,14 +195,14 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	o.Progress = p.show
 	result, err := emu.Run(ctx, s, o)
 	p.end()
-	if errors.Is(err, syscall.EPIPE) {
+	if out.closed.Load() {
 		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
 		return exitFailed, nil
 	}
 	if result == nil || err != nil {
 		return 0, failure{err}
 	}
-	if err := report.WriteText(os.Stderr, result.Result, terminal.Colors(os.Stderr)); err != nil {
+	if err := report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr)); err != nil {
 		return 0, failure{err}
 	}
 	return f.status(result.Result), nil

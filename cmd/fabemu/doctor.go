@@ -58,7 +58,7 @@ func doctorCommand() *cobra.Command {
 				e.SetIndent("", "  ")
 				err = e.Encode(d)
 			} else {
-				err = d.write(c.OutOrStdout(), terminal.Colors(os.Stdout))
+				err = d.write(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 			}
 			if err != nil {
 				return failure{err}
@@ -90,11 +90,11 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 }
 
 // write writes a diagnosis for people.
-func (d *diagnosis) write(w io.Writer, color bool) error {
-	if err := d.WriteText(w, color); err != nil {
+func (d *diagnosis) write(w io.Writer, look terminal.Look) error {
+	if err := d.WriteText(w, look); err != nil {
 		return err
 	}
-	p := terminal.Page{Color: color}
+	p := terminal.Page{Look: look}
 	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
 	p.Paragraph(2, d.Proposal.Reason)
 	_, err := io.WriteString(w, "\n"+p.String())

@@ -52,7 +52,7 @@ func listCommand() *cobra.Command {
 					}
 				}
 				if terminal.Is(os.Stdout) { // on which the table is too wide
-					_, err := fmt.Fprint(c.OutOrStdout(), listPage(t.rows, terminal.Colors(os.Stdout)))
+					_, err := fmt.Fprint(c.OutOrStdout(), listPage(t.rows, terminal.LookOf(os.Stdout)))
 					return writing(err)
 				}
 			}
@@ -92,8 +92,8 @@ func listTable() (*table, error) {
 
 // listPage is the table for a terminal: what a scenario shows and where it comes from
 // stand below its name and its wall time.
-func listPage(rows [][]string, color bool) string {
-	p := terminal.Page{Color: color}
+func listPage(rows [][]string, look terminal.Look) string {
+	p := terminal.Page{Look: look}
 	for _, row := range rows {
 		p.Line("%s%s", p.Paint(terminal.Bold, terminal.Left(row[0], 26)), row[2])
 		for _, text := range []string{row[3], row[1]} {

@@ -3,6 +3,8 @@ package main
 import (
 	"testing"
 	"time"
+
+	"fabemu/emu/terminal"
 )
 
 func TestListPage(t *testing.T) {
@@ -10,7 +12,7 @@ func TestListPage(t *testing.T) {
 	got := listPage([][]string{
 		{"hpl2002/fig3b (default)", "HPL-2002-224, Fig. 3(b)", "20s", "Input-triggered marking."},
 		{"two", "", "2s", "A description that is so long that it has to go on in the line below, where it is indented as well."},
-	}, false)
+	}, terminal.Look{})
 	const want = `hpl2002/fig3b (default)   20s
     Input-triggered marking.
     HPL-2002-224, Fig. 3(b)

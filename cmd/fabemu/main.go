@@ -24,7 +24,8 @@
 // standard error; colours are used on terminals, unless NO_COLOR is set. The exit
 // status is 0 when all checks hold, 1 when one fails (or the run is not good
 // enough for --strict), 2 for a mistake in the call or in the scenario, and 3 when
-// the run failed, is void, or was ended early; of several runs, the worst.
+// the run failed, is void, was ended early, or something of it could not be written; of
+// several runs, the worst.
 package main
 
 import (

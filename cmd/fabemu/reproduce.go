@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -155,15 +156,13 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	if !f.png {
 		formats = []string{"svg"}
 	}
-	if err := result.WriteDir(dir, formats...); err != nil {
-		return 0, failure{err}
-	}
+	err = result.WriteDir(dir, formats...)
 	if f.json {
-		err = result.WriteJSON(c.OutOrStdout())
+		err = errors.Join(err, result.WriteJSON(c.OutOrStdout()))
 	} else {
-		err = result.WriteText(c.OutOrStdout(), terminal.Colors(os.Stdout))
+		err = errors.Join(err, result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout)))
 	}
-	if err != nil {
+	if err != nil { // printed, and not written
 		return 0, failure{err}
 	}
 	switch {

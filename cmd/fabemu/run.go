@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -163,10 +162,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		if failed != nil {
 			return 0, failure{failed}
 		}
-		w := bufio.NewWriterSize(file, 1<<16)
-		options.Events = w
+		options.Events = file
 		defer func() {
-			if e := errors.Join(w.Flush(), file.Close()); err == nil && e != nil {
+			if e := file.Close(); err == nil && e != nil {
 				status, err = exitFailed, failure{e}
 			}
 		}()
@@ -189,13 +187,15 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if result == nil {
 		return 0, failure{err}
 	}
-	if err := errors.Join(err, result.Write(dir)); err != nil {
-		return 0, failure{err}
+	// What was computed is printed even where it cannot be written.
+	if failed := result.Write(dir); failed != nil {
+		result.Unwritten = append(result.Unwritten, failed.Error())
+		err = errors.Join(err, failed)
 	}
 	if f.json {
-		err = report.WriteJSON(c.OutOrStdout(), result.Result)
+		err = errors.Join(err, report.WriteJSON(c.OutOrStdout(), result.Result))
 	} else {
-		err = report.WriteText(c.OutOrStdout(), result.Result, terminal.Colors(os.Stdout))
+		err = errors.Join(err, report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout)))
 	}
 	if err != nil {
 		return 0, failure{err}
@@ -205,7 +205,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 
 // status returns the exit status that a result deserves.
 func (f *runFlags) status(r *report.Result) int {
-	if r.Partial || r.Verdict.Level == report.Void {
+	if r.Partial || r.Verdict.Level == report.Void || len(r.Unwritten) > 0 {
 		return exitFailed
 	}
 	for _, check := range r.Checks {

@@ -320,6 +320,9 @@ func (c *Capture) End() (written, missed int64) {
 	return c.total, c.queue.missed.Load()
 }
 
+// Err returns the first error of the file, after End.
+func (c *Capture) Err() error { return c.err }
+
 // Close ends the capture after End. The verdict of a wall run is written into it.
 // It returns the first error of the file.
 func (c *Capture) Close(verdict string) error {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"fabemu/emu/terminal"
 )
 
 // healthy are the figures of a computer on which all is well.
@@ -141,7 +143,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := (&Report{Figures: *tc.f, Findings: judge(tc.f)}).WriteText(&b, tc.color); err != nil {
+			if err := (&Report{Figures: *tc.f, Findings: judge(tc.f)}).WriteText(&b, terminal.Look{Color: tc.color}); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()

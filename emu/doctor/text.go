@@ -14,8 +14,8 @@ var titles = []struct{ group, title string }{
 
 // WriteText writes the findings for people, group by group, the advice below what
 // it is about, and one line of summary. It fits into 100 columns.
-func (r *Report) WriteText(w io.Writer, color bool) error {
-	p := terminal.Page{Color: color}
+func (r *Report) WriteText(w io.Writer, look terminal.Look) error {
+	p := terminal.Page{Look: look}
 	names := 0
 	for _, f := range r.Findings {
 		names = max(names, len(f.Name))
@@ -54,7 +54,7 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 func finding(p *terminal.Page, f *Finding, names int) {
 	indent := 2 + len(Warning) + 2 + names + 2
 	color := map[Grade]terminal.Color{Good: terminal.Green, Warning: terminal.Yellow, Bad: terminal.Red}[f.Grade]
-	for i, l := range terminal.Wrap(f.Value, terminal.Width-indent) {
+	for i, l := range terminal.Wrap(f.Value, p.Columns()-indent) {
 		if i == 0 {
 			p.Line("  %s%*s  %-*s  %s", p.Paint(color, string(f.Grade)), len(Warning)-len(f.Grade), "", names, f.Name, l)
 		} else {
@@ -62,7 +62,7 @@ func finding(p *terminal.Page, f *Finding, names int) {
 		}
 	}
 	if f.Advice != "" {
-		for i, l := range terminal.Wrap(f.Advice, terminal.Width-indent-3) {
+		for i, l := range terminal.Wrap(f.Advice, p.Columns()-indent-3) {
 			lead := "   "
 			if i == 0 {
 				lead = "-> "

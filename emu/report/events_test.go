@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/plot"
 	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 
@@ -59,7 +60,7 @@ func TestEventsAreShown(t *testing.T) {
 		t.Errorf("on the figure: %v", f.Events)
 	}
 	var text, svg bytes.Buffer
-	if err := WriteText(&text, r, false); err != nil {
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.SVG(&svg); err != nil {
@@ -75,7 +76,7 @@ func TestEventsAreShown(t *testing.T) {
 	}
 	r.Phases[0].FromPs = r.Phases[0].BeginPs // a run that is one short phase
 	text.Reset()
-	if err := WriteText(&text, r, false); err != nil {
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(text.String(), "after the first") {
@@ -97,7 +98,7 @@ func TestChecksThatWereNotReached(t *testing.T) {
 	}
 	r.Partial = true
 	var text, json bytes.Buffer
-	if err := WriteText(&text, r, false); err != nil {
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := WriteJSON(&json, r); err != nil {

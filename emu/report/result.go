@@ -74,6 +74,7 @@ type Result struct {
 	FrameHops   int64       `json:"frame_hops"`     // data and ACK frames put on a line
 	Digest      string      `json:"digest"`         // of the event log (Digest.Sum)
 	Warnings    []string    `json:"warnings"`
+	Unwritten   []string    `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
 	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
 	Directory string   `json:"-"` // where the results lie; empty when they were not written

@@ -15,9 +15,9 @@ import (
 
 // WriteText writes r for people: what was run, the rates, the claims and what
 // came out, the verdict, the warnings, and where the results lie. It fits into
-// 100 columns unless names are very long.
-func WriteText(w io.Writer, r *Result, color bool) error {
-	t := &page{terminal.Page{Color: color}}
+// the columns of look unless names are very long.
+func WriteText(w io.Writer, r *Result, look terminal.Look) error {
+	t := &page{terminal.Page{Look: look}}
 	t.title(r)
 	t.rates(r)
 	t.events(r)
@@ -47,33 +47,39 @@ func (t *page) title(r *Result) {
 	if r.Partial {
 		how = append(how, "ended before its time")
 	}
-	for _, l := range terminal.Wrap(strings.Join(how, ", "), terminal.Width) {
+	for _, l := range terminal.Wrap(strings.Join(how, ", "), t.Columns()) {
 		t.Line("%s", l)
 	}
 }
 
-// phasesPerTable is how many columns of phases fit beside the names.
-const phasesPerTable = 6
+// phaseColumn is how wide a column of a phase is.
+const phaseColumn = 13
 
 func (t *page) rates(r *Result) {
-	for first := 0; first < len(r.Phases); first += phasesPerTable {
-		phases := r.Phases[first:min(first+phasesPerTable, len(r.Phases))]
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Bold, ratesTitle(r, "Rates in percent of link capacity")))
-		name := len("flows that are active")
-		for _, x := range phases[0].Rates {
-			name = max(name, len(x.Name))
+	if len(r.Phases) == 0 {
+		return
+	}
+	name := len("flows that are active")
+	for _, x := range r.Phases[0].Rates {
+		name = max(name, len(x.Name))
+	}
+	for _, p := range r.Phases {
+		for _, x := range p.Fairness {
+			name = max(name, len(fairnessName(&x)))
 		}
-		for _, p := range phases {
-			for _, x := range p.Fairness {
-				name = max(name, len(fairnessName(&x)))
-			}
+	}
+	perTable := max(1, (t.Columns()-2-name)/phaseColumn)
+	for first := 0; first < len(r.Phases); first += perTable {
+		phases := r.Phases[first:min(first+perTable, len(r.Phases))]
+		t.Line("")
+		for _, l := range terminal.Wrap(ratesTitle(r, "Rates in percent of link capacity"), t.Columns()) {
+			t.Line("%s", t.Paint(terminal.Bold, l))
 		}
 		row := func(what string, cell func(p *Phase) string) {
 			var b strings.Builder
 			fmt.Fprintf(&b, "  %-*s", name, what)
 			for i := range phases {
-				fmt.Fprintf(&b, "  %11s", cell(&phases[i]))
+				fmt.Fprintf(&b, "  %*s", phaseColumn-2, cell(&phases[i]))
 			}
 			t.Line("%s", b.String())
 		}
@@ -151,7 +157,7 @@ func (t *page) claims(r *Result) {
 	sourced, ours := ByBasis(r.Checks, (*Check).basis)
 	t.checks("Claims", "what the source says", sourced, id, wanted, got)
 	t.checks("Checks", "what is expected", ours, id, wanted, got)
-	for _, l := range terminal.Wrap(tally.String(), terminal.Width-2) {
+	for _, l := range terminal.Wrap(tally.String(), t.Columns()-2) {
 		t.Line("  %s", l)
 	}
 }
@@ -166,7 +172,7 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 	t.Line("")
 	t.Line("%s", t.Paint(terminal.Bold, title))
 	const outcome = len("UNEXPECTED PASS")
-	claim := max(20, terminal.Width-2-id-wanted-got-outcome-4*2)
+	claim := max(20, t.Columns()-2-id-wanted-got-outcome-4*2)
 	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, wanted, "wanted", got, "came out")
 	for i := range checks {
 		k := &checks[i]
@@ -180,7 +186,7 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 		t.Line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, wantedRange(k), got, cameOut(k), t.Paint(k.Outcome.Color(), k.Outcome.Word()))
 		rest := lines[1:]
 		if k.Reason != "" && k.Outcome != Pass {
-			rest = append(rest, terminal.Wrap(because(k), terminal.Width-2-id-2)...)
+			rest = append(rest, terminal.Wrap(because(k), t.Columns()-2-id-2)...)
 		}
 		for _, l := range rest {
 			t.Line("  %-*s  %s", id, "", l)
@@ -321,7 +327,7 @@ func (t *page) verdict(r *Result) {
 	v := &r.Verdict
 	t.Line("")
 	sentence := v.Sentence()
-	lines := terminal.Wrap("Verdict: "+string(v.Level)+". "+sentence, terminal.Width)
+	lines := terminal.Wrap("Verdict: "+string(v.Level)+". "+sentence, t.Columns())
 	head := "Verdict: " + string(v.Level)
 	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) + strings.TrimPrefix(lines[0], head)
 	for _, l := range lines {
@@ -423,13 +429,20 @@ func (t *page) end(r *Result) {
 	if len(r.Warnings) > 0 {
 		t.Line("")
 		for _, warning := range r.Warnings {
-			for i, l := range terminal.Wrap(warning, terminal.Width-len("Warning: ")) {
+			for i, l := range terminal.Wrap(warning, t.Columns()-len("Warning: ")) {
 				if i == 0 {
 					t.Line("%s%s", t.Paint(terminal.Yellow, "Warning: "), l)
 				} else {
 					t.Line("         %s", l)
 				}
 			}
+		}
+	}
+	if len(r.Unwritten) > 0 {
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Red, "Not written"))
+		for _, what := range r.Unwritten {
+			t.Paragraph(2, what)
 		}
 	}
 	if r.Directory != "" {

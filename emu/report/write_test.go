@@ -18,14 +18,14 @@ func TestText(t *testing.T) {
 	r, _ := sample(t)
 	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
 	r.Directory = "out/fig3b"
-	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) })
+	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) })
 	golden(t, "wall.txt", got)
 	for i, line := range strings.Split(string(got), "\n") {
 		if n := len([]rune(line)); n > terminal.Width {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 	}
-	golden(t, "wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, true) }))
+	golden(t, "wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
 }
 
 func TestTextOfAVirtualRun(t *testing.T) {
@@ -35,7 +35,7 @@ func TestTextOfAVirtualRun(t *testing.T) {
 	r.Verdict.Virtual = true
 	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
 	r.Checks = nil
-	golden(t, "virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) }))
+	golden(t, "virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestTextOfAVoidRun(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTextOfAVoidRun(t *testing.T) {
 		r.Violations = append(r.Violations, Violation{int64(i+1) * 1_000_000, "B", "root.B-BC", "local", "overrun", 165})
 	}
 	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
-	golden(t, "void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, false) }))
+	golden(t, "void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestJSON(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/report"
+	"fabemu/emu/terminal"
 )
 
 var update = flag.Bool("update", false, "write the document and the pictures anew")
@@ -47,7 +48,7 @@ func TestWholePapers(t *testing.T) {
 				t.Fatal(err)
 			}
 			var text bytes.Buffer
-			if err := r.WriteText(&text, false); err != nil {
+			if err := r.WriteText(&text, terminal.Look{}); err != nil {
 				t.Fatal(err)
 			}
 			t.Log(text.String())

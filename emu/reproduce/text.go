@@ -9,13 +9,10 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// width is how many columns the text has.
-const width = 110
-
 // WriteText writes the claims for people, one row a claim and below it why its range
 // is what it is; tables; and the verdict.
-func (r *Result) WriteText(w io.Writer, color bool) error {
-	p := terminal.Page{Color: color}
+func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
+	p := terminal.Page{Look: look}
 	id, got, range_ := len("id"), len("came out"), len("accepted")
 	for _, f := range r.Figures {
 		for i := range f.Claims {
@@ -23,7 +20,7 @@ func (r *Result) WriteText(w io.Writer, color bool) error {
 			id, got, range_ = max(id, len(c.ID)), max(got, terminal.Columns(c.CameOut())), max(range_, terminal.Columns(c.Accepted()))
 		}
 	}
-	says := max(30, width-2-id-got-range_-len("UNEXPECTED PASS")-4*2)
+	says := max(30, p.Columns()-2-id-got-range_-len("UNEXPECTED PASS")-4*2)
 	p.Line("%s", p.Paint(terminal.Bold, r.Source+": "+r.Title))
 	for _, f := range r.Figures {
 		p.Line("")
@@ -45,7 +42,7 @@ func (r *Result) WriteText(w io.Writer, color bool) error {
 					rest = append(rest, c.because())
 				}
 				for _, text := range rest {
-					for _, l := range terminal.Wrap(text, width-id-6) {
+					for _, l := range terminal.Wrap(text, p.Columns()-id-6) {
 						p.Line("  %s    %s", terminal.Left("", id), l)
 					}
 				}
@@ -59,10 +56,10 @@ func (r *Result) WriteText(w io.Writer, color bool) error {
 		}
 	}
 	p.Line("")
-	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Tally(), len(r.Runs), r.WallSeconds), width) {
+	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Tally(), len(r.Runs), r.WallSeconds), p.Columns()) {
 		p.Line("%s", l)
 	}
-	for i, l := range terminal.Wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), width) {
+	for i, l := range terminal.Wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), p.Columns()) {
 		if i == 0 {
 			l = strings.Replace(l, string(r.Verdict.Level), p.Paint(r.Verdict.Level.Color(), string(r.Verdict.Level)), 1)
 		}

@@ -3,6 +3,9 @@ package terminal
 import (
 	"io"
 	"os"
+	"strconv"
+
+	"golang.org/x/term"
 )
 
 // Color is how a terminal is told of a colour: the number of ECMA-48, section 8.3.117
@@ -22,11 +25,38 @@ const (
 // show colours.
 func Is(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false
+	return ok && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// Look is how text is set. The zero value is plain, and as wide as Width.
+type Look struct {
+	Color bool // mark with colours
+	Wide  int  // columns, as far as words allow; 0: Width
+}
+
+// LookOf returns how text for w is set: with colours where Colors says so, and as wide as
+// COLUMNS says, else as the terminal is, else as Width.
+func LookOf(w io.Writer) Look {
+	l := Look{Color: Colors(w)}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		l.Wide = max(n, narrowest)
+	} else if f, ok := w.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			l.Wide = max(n, narrowest)
+		}
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return l
+}
+
+// narrowest is the least width of text: below, tables make no sense.
+const narrowest = 40
+
+// Columns returns how many columns a line has.
+func (l Look) Columns() int {
+	if l.Wide > 0 {
+		return l.Wide
+	}
+	return Width
 }
 
 // Colors reports whether text for w may be coloured: w is a terminal, and NO_COLOR is

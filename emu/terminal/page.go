@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Width is how many columns a page has, as far as words allow.
+// Width is how many columns text has where nobody says otherwise.
 const Width = 100
 
 // Page is text that is being written. The zero value is empty, and without colours.
 type Page struct {
-	Color bool // mark with colours
-	b     strings.Builder
+	Look
+	b strings.Builder
 }
 
 // String returns what was written.
@@ -33,7 +33,7 @@ func (p *Page) Title(s string) {
 
 // Paragraph writes text, indented by so many columns and broken between words.
 func (p *Page) Paragraph(indent int, s string) {
-	for _, l := range Wrap(s, Width-indent) {
+	for _, l := range Wrap(s, p.Columns()-indent) {
 		p.Line("%*s%s", indent, "", l)
 	}
 }

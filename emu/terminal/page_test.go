@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 		{false, "first\n  a line\n\nsecond\n"},
 		{true, "\x1b[1mfirst\x1b[0m\n  a line\n\n\x1b[1msecond\x1b[0m\n"},
 	} {
-		p := Page{Color: c.color}
+		p := Page{Look: Look{Color: c.color}}
 		p.Title("first")
 		p.Paragraph(2, "a line")
 		p.Title("second")
