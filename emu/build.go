@@ -267,6 +267,7 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 		High:        s.High,
 		Low:         s.Low,
 		Lossless:    s.Lossless,
+		ETS:         s.ETS,
 		Points:      b.congestionPoints(m, i),
 	}
 	for _, p := range m.Ports {

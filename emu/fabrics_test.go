@@ -280,12 +280,14 @@ func (w *witness) left() (n int) {
 	return n
 }
 
-// randomFabric returns a scenario of Ethernet: some switches in a tree, endpoints at
+// randomFabric returns a scenario of Ethernet: some switches in a tree, maybe with two
+// links between two of them, whatever routing, strict priorities or weights, endpoints at
 // them, all kinds of traffic until a sixth of the run, and things that happen until
 // a fifth of it and are over then. What is under way has the rest of the run to
 // arrive.
 func randomFabric(seed uint64) string {
-	r := unit.NewRandom(seed, 7)
+	r, other := unit.NewRandom(seed, 7), unit.NewRandom(seed, 8) // what was added later draws from a stream of its own
+	either := func(all ...string) string { return all[other.Below(uint64(len(all)))] }
 	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
 	below := func(n int) int { return int(r.Below(uint64(n))) }
 	us := func(from, to int) string { return fmt.Sprintf("%d.%03dus", from+below(to-from), below(1000)) }
@@ -296,6 +298,7 @@ func randomFabric(seed uint64) string {
 	control := pick("pause", "pfc", "pause", "pfc", "none")
 	switches, endpoints := 1+below(3), 3+below(4)
 	line("name: random\nmodel: {duration: 20ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
+	line("routing: %s", either("shortest", "ecmp", "{recompute: 20us}", "{paths: ecmp, recompute: 5us}"))
 	line("defaults:")
 	line("  link: {rate: 10Gb/s, propagation: %s, flow-control: %s, quanta: %s}", pick("1ns", "500ns", "5us"), control, pick("65535", "65535", "150", "2000"))
 	memory := pick("60KB per port", "100KB per port", "150KB per port", "300KB per port")
@@ -310,7 +313,7 @@ func randomFabric(seed uint64) string {
 	if control == "none" || lossless != "" {
 		limit = pick("", ", output-limit: 15KB")
 	}
-	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), lossless+limit)
+	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), lossless+limit+either("", ", ets: [{priority: 3, weight: 3}, {priority: 0, weight: 1}]", ", ets: [{priority: 5, weight: 1}, {priority: 7, weight: 100}, {priority: 0, weight: 7}]"))
 	line("  endpoint: {ingress: %s, egress: %s}", pick("unlimited", "300KB"), pick("unlimited", "60KB"))
 	line("switches: {%s}", strings.Join([]string{"S0: {}", "S1: {}", "S2: {}"}[:switches], ", "))
 	line("endpoints:")
@@ -326,6 +329,9 @@ func randomFabric(seed uint64) string {
 	}
 	for i := 1; i < switches; i++ {
 		link(fmt.Sprintf("S%d", i), fmt.Sprintf("S%d", below(i)))
+	}
+	if switches > 1 && either("", "twice") != "" { // another link beside the first
+		link("S1", "S0")
 	}
 	for i := range endpoints {
 		link(fmt.Sprintf("E%d", i), fmt.Sprintf("S%d", below(switches)))

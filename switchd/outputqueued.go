@@ -30,6 +30,7 @@ type OutputQueuedConfig struct {
 	Pooled      bool      // shared by all inputs; by default each has an equal part
 	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
 	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
+	ETS         Weights   // of priorities at each output; without any, all are strict
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
@@ -48,6 +49,7 @@ type OutputQueued struct {
 	chassis
 	config  OutputQueuedConfig
 	memory  memory
+	order   scheduler
 	inputs  []input
 	outputs []output
 	points
@@ -84,7 +86,8 @@ type output struct {
 	coming  unit.Size // for it, but not in its queue yet
 	waiting int       // frames
 	block   [port.Priorities]port.Block
-	sending int32 // the slot whose frame is on the line, or none
+	sending int32  // the slot whose frame is on the line, or none
+	rounds  rounds // ETS
 }
 
 // NewOutputQueued returns a switch that reports to sink.
@@ -109,6 +112,10 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	s := &OutputQueued{
 		config: c, inputs: make([]input, n), outputs: make([]output, n),
 		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
+	}
+	var err error
+	if s.order, err = newScheduler(c.ETS); err != nil {
+		return nil, err
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
 		return nil, err
@@ -393,21 +400,21 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 }
 
 // serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
-// highest priority that the peer has not stopped.
+// highest priority that the peer has not stopped; of priorities with weights, of the one
+// whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
 	pt.Control(now)
 	wake := unit.Never
-	for lane := port.Priorities - 1; lane >= 0; lane-- {
+	order := s.order.order
+	for i := range order {
+		if i == s.order.strict && o.waiting > 0 && pt.Line().Free() <= now {
+			s.takeTurns(now, p, &order)
+		}
+		lane := int(order[i])
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
-			a := pt.MaySend(now, &s.slots[head].frame)
-			if tail := s.slots[head].tail; a.Block == port.Open && tail > now {
-				// It is still coming in, and the line may run faster than when it came.
-				if at := s.ready(p, tail, s.slots[head].length); at > now {
-					a = port.Answer{Block: port.LineBusy, Until: at}
-				}
-			}
+			a := s.answer(now, p, head)
 			wake = min(wake, a.Until)
 			switch a.Block {
 			case port.Open:
@@ -430,6 +437,43 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	}
 	s.lines.Set(s.lineSlot(p), wake)
 	s.lines.Set(s.resendSlot(p), pt.Resend())
+}
+
+// answer says whether a frame may leave by an output now.
+func (s *OutputQueued) answer(now unit.Time, p int, id int32) port.Answer {
+	sl := &s.slots[id]
+	a := s.ports[p].MaySend(now, &sl.frame)
+	if a.Block == port.Open && sl.tail > now {
+		// It is still coming in, and the line may run faster than when it came.
+		if at := s.ready(p, sl.tail, sl.length); at > now {
+			a = port.Answer{Block: port.LineBusy, Until: at}
+		}
+	}
+	return a
+}
+
+// takeTurns puts the priority whose turn it is ahead of the others that have a weight.
+func (s *OutputQueued) takeTurns(now unit.Time, p int, order *[port.Priorities]uint8) {
+	o := &s.outputs[p]
+	var lengths [port.Priorities]unit.Size
+	var can, empty uint8
+	for _, lane := range order[s.order.strict:] {
+		switch head := o.queue[lane].head; {
+		case head == none:
+			empty |= 1 << lane
+		case s.answer(now, p, head).Block == port.Open:
+			can |= 1 << lane
+			lengths[lane] = s.slots[head].length
+		}
+	}
+	if can == 0 {
+		return
+	}
+	turn := o.rounds.next(&s.order, can, empty, &lengths)
+	at := s.order.strict
+	for i := at + 1; i < len(order) && order[at] != turn; i++ {
+		order[at], order[i] = order[i], order[at]
+	}
 }
 
 // start puts the oldest frame of a priority on the line.

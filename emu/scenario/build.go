@@ -98,6 +98,13 @@ func newSwitch(name string, v view, t tables) Switch {
 			}
 		}
 	}
+	if weights := v.list("ets"); weights != nil {
+		item := v.shape.field("ets").shape.item
+		for _, n := range weights.items {
+			w := view{shape: item, chain: []*node{n}}
+			s.ETS[get[int64](w, "priority")&7] = int(get[int64](w, "weight"))
+		}
+	}
 	return s
 }
 

@@ -19,6 +19,7 @@ func (r *resolver) check(top view) {
 	r.checkRates()
 	r.checkFamilies()
 	r.checkLimits()
+	r.checkWeights()
 	r.checkQuanta()
 	r.checkEndpoints()
 	r.checkSwitches()

@@ -85,6 +85,29 @@ func (r *resolver) checkPriorities() {
 	}
 }
 
+// checkWeights refuses a priority that is given two weights.
+func (r *resolver) checkWeights() {
+	told := map[*node]bool{}
+	for i := range r.s.Switches {
+		weights := r.machines[r.s.Switches[i].Name].view.list("ets")
+		if weights == nil || told[weights] {
+			continue
+		}
+		told[weights] = true
+		seen := map[string]place{}
+		for _, n := range weights.items {
+			p := n.get("priority")
+			if p == nil || p.bad {
+				continue
+			}
+			if first, twice := seen[p.text]; twice {
+				r.add(p.at, p.path, "priority %s has a weight already%s", p.text, inLine(first))
+			}
+			seen[p.text] = p.at
+		}
+	}
+}
+
 // checkLimits refuses a switch that would drop frames beyond the limit of an output, and
 // whose flow control promises of all of them that none is lost.
 func (r *resolver) checkLimits() {

@@ -25,7 +25,7 @@ var keyOf = map[string]string{
 	"Switches.Marking.Scheme": "switches.*.marking.scheme",
 	"Switches.Forwarding":     "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
 	"Switches.Sharing": "switches.*.sharing", "Switches.OutputLimit": "switches.*.output-limit", "Switches.High": "switches.*.high", "Switches.Low": "switches.*.low",
-	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless",
+	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless", "Switches.ETS": "switches.*.ets[].weight",
 	"Endpoints.Name": "endpoints[].name", "Endpoints.Egress": "endpoints[].egress", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
 	"Endpoints.Service": "endpoints[].service",
 	"Links.Name":        "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
@@ -122,6 +122,9 @@ func TestEveryField(t *testing.T) {
 		}
 		if strings.HasSuffix(path, ".marking") || strings.HasSuffix(path, ".control") || strings.HasSuffix(path, "[]") {
 			continue // they hold fields
+		}
+		if path == "switches.*.ets" || path == "switches.*.ets[].priority" {
+			continue // which of the weights it is
 		}
 		if path == "flows[].load" {
 			continue // it sets the rate

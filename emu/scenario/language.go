@@ -249,6 +249,11 @@ func memoryFields() []field {
 			doc: "output-queued: how much of the headroom that a lossless link needs must be there above high. At 1 a switch that could lose a frame is refused, with the arithmetic; less takes the risk, with a warning."},
 		{name: "lossless", shape: &shape{form: FormList, what: "a list of priorities such as [3, 4]", item: count(0, 7)}, computed: "all",
 			doc: "output-queued: with pfc, the priorities that are stopped; the others are dropped when there is no room."},
+		{name: "ets", shape: &shape{form: FormList, what: "a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]", item: object(
+			field{name: "priority", shape: count(0, 7), required: true, also: []string{"class", "pcp"}, doc: "The priority that has a weight."},
+			field{name: "weight", shape: count(1, 1000), required: true, also: []string{"share", "percent", "bandwidth"}, doc: "Its part of the line, as against the weights of the others that have something to send."},
+		)}, also: []string{"weights", "scheduling", "wrr", "drr"}, source: "IEEE 802.1Q, clause 37 (802.1Qaz)", computed: "none: all priorities are strict",
+			doc: "output-queued: weights of priorities at each output, enhanced transmission selection. Those that are listed share the line in bytes by deficit round robin, as far as they have something to send; the others are strict and go before them, the higher first. Endpoints send by strict priority."},
 	}
 }
 

@@ -107,6 +107,7 @@ func (p *printer) switches(switches []Switch) {
 			p.line("    bypass: %d", s.Bypass)
 		} else {
 			p.memory(s)
+			p.weights(s.ETS)
 		}
 		p.line("    marking: {scheme: %s%s}", s.Marking.Scheme, paramsOf(s.Marking.Params))
 	}
@@ -144,6 +145,19 @@ func (p *printer) memory(s Switch) {
 			}
 		}
 		p.line("    lossless: [%s]", strings.Join(classes, ", "))
+	}
+}
+
+// weights writes the weights of priorities.
+func (p *printer) weights(ets [8]int) {
+	var all []string
+	for priority, weight := range ets {
+		if weight > 0 {
+			all = append(all, fmt.Sprintf("{priority: %d, weight: %d}", priority, weight))
+		}
+	}
+	if len(all) > 0 {
+		p.line("    ets: [%s]", strings.Join(all, ", "))
 	}
 }
 

@@ -102,6 +102,7 @@ type Switch struct {
 	High, Low   unit.Size // an input that takes High stops its peer, at Low it lets go; with PFC each priority by itself
 	Headroom    float64   // how much of the computed headroom must be above High
 	Lossless    uint8     // with PFC: the priorities that are stopped, a bit each
+	ETS         [8]int    // weights of priorities; 0: strict, ahead of those that have one
 
 	Marking Marking
 }

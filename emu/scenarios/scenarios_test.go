@@ -41,7 +41,7 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: what is it? %+v", e.Name, e)
 		}
 	}
-	want := []string{"ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
+	want := []string{"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/standard", "qcn/two-points", "qcn/unit-step"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
@@ -59,7 +59,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q is there", name)
 			continue
 		}
-		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are ethernet/failover, ") {
+		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are ethernet/ets, ") {
 			t.Errorf("%q: %v", name, err)
 		}
 		if hint == "" && name != "hpl2002" && strings.Contains(err.Error(), "did you mean") {

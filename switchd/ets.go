@@ -1,0 +1,93 @@
+package switchd
+
+import (
+	"fmt"
+	"math/bits"
+
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Weights are the parts of a line that priorities have among each other where all have
+// something to send: enhanced transmission selection, ETS (IEEE 802.1Q, clause 37, from
+// 802.1Qaz). A priority of weight 0 is strict: it goes before those that have one, and
+// among its like the higher goes first.
+type Weights [port.Priorities]int
+
+// leastQuantum is what the priority with the least weight may send in a round: a frame of
+// the usual length. Longer ones save for it over several rounds.
+const leastQuantum unit.Size = 1522
+
+// scheduler is what the outputs of a switch go by.
+type scheduler struct {
+	order   [port.Priorities]uint8 // strict priorities, the higher first, then the others
+	strict  int                    // how many of them are strict
+	quantum [port.Priorities]unit.Size
+}
+
+// newScheduler returns the scheduler for weights.
+func newScheduler(w Weights) (s scheduler, err error) {
+	least := 0
+	for lane, weight := range w {
+		if weight < 0 {
+			return s, fmt.Errorf("a weight of %d for priority %d: it cannot be negative", weight, lane)
+		}
+		if weight > 0 && (least == 0 || weight < least) {
+			least = weight
+		}
+	}
+	n := 0
+	for _, weighted := range []bool{false, true} {
+		for lane := port.Priorities - 1; lane >= 0; lane-- {
+			if w[lane] > 0 == weighted {
+				s.order[n] = uint8(lane)
+				n++
+			}
+		}
+		if !weighted {
+			s.strict = n
+		}
+	}
+	for lane, weight := range w {
+		if weight > 0 {
+			s.quantum[lane] = leastQuantum * unit.Size(weight) / unit.Size(least)
+		}
+	}
+	return s, nil
+}
+
+// rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair
+// Queueing Using Deficit Round Robin", 1996): a priority whose turn it is may send its
+// quantum and what it has left from before; one that has nothing to send loses it. One
+// that its peer has stopped keeps what it has left, and gains nothing.
+type rounds struct {
+	turn int // place in scheduler.order
+	left [port.Priorities]unit.Size
+}
+
+// next returns the priority that sends now, of those that can (a bit each), whose first
+// frames have these lengths. Of the others, empty are those without a frame.
+func (r *rounds) next(s *scheduler, can, empty uint8, lengths *[port.Priorities]unit.Size) uint8 {
+	if bits.OnesCount8(can) == 0 {
+		panic("switchd: nothing can be sent")
+	}
+	for {
+		if r.turn >= s.strict {
+			lane := s.order[r.turn]
+			switch bit := uint8(1) << lane; {
+			case can&bit != 0 && r.left[lane] >= lengths[lane]:
+				r.left[lane] -= lengths[lane]
+				return lane
+			case empty&bit != 0:
+				r.left[lane] = 0
+			}
+		}
+		r.turn++
+		if r.turn >= port.Priorities || r.turn < s.strict {
+			r.turn = s.strict
+		}
+		if lane := s.order[r.turn]; can>>lane&1 == 1 {
+			r.left[lane] += s.quantum[lane]
+		}
+	}
+}
