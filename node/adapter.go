@@ -9,7 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// AdapterConfig describes the two sides of an Ethernet endpoint.
+// AdapterConfig describes the two sides of an Ethernet endpoint, and how fast one on
+// InfiniBand takes frames out of its receive buffer: until then they hold their credit.
 type AdapterConfig struct {
 	// Egress is the memory for packets that were offered and have not left yet, of all
 	// flows. What is offered beyond it is dropped and counted, but for greedy traffic and
@@ -24,7 +25,7 @@ type AdapterConfig struct {
 	Service unit.Rate
 }
 
-// ingress is the receiving side of an Ethernet endpoint at work.
+// ingress is the receiving side of an endpoint at work.
 type ingress struct {
 	kind    port.FlowControl
 	service unit.Rate
@@ -58,10 +59,20 @@ func (in *ingress) setRate(now unit.Time, r unit.Rate, rec *trace.Recorder) {
 	rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(r)})
 }
 
+// keeps reports whether a frame that comes has to wait for its turn: always, but on
+// InfiniBand with a service that is at once.
+func (in *ingress) keeps() bool {
+	return in.kind != port.Credits || in.service > 0 || !in.frames.empty()
+}
+
 // take stores a frame that has come, and stops the switch if that reaches the high
 // watermark.
 func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
 	in := e.ingress
+	if in.kind == port.Credits { // the port has the account of its buffer
+		e.hold(now, a)
+		return
+	}
 	class := in.class(a.Frame.Lane)
 	b := &in.buffers[class]
 	if !b.Store(a.Length) {
@@ -72,8 +83,13 @@ func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
 	if b.Stopped() {
 		e.port.Stop(now, class)
 	}
-	in.frames.push(*a)
-	if !in.busy {
+	e.hold(now, a)
+}
+
+// hold has a frame wait for its turn to be taken out.
+func (e *Endpoint) hold(now unit.Time, a *port.Arrival) {
+	e.ingress.frames.push(*a)
+	if !e.ingress.busy {
 		e.begin(now)
 	}
 }
@@ -90,7 +106,7 @@ func (e *Endpoint) begin(now unit.Time) {
 }
 
 // drain ends the taking out of a frame: it is delivered, and the switch may go on if
-// that reaches the low watermark.
+// that reaches the low watermark, or has credit again.
 func (e *Endpoint) drain(now unit.Time) {
 	in := e.ingress
 	e.agenda.Set(serviceSlot, unit.Never)
@@ -98,13 +114,20 @@ func (e *Endpoint) drain(now unit.Time) {
 	in.frames.pop()
 	in.busy = false
 	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
-	e.sinks[i].delivered(now, &e.port, &a, &e.rec)
-	class := in.class(a.Frame.Lane)
-	b := &in.buffers[class]
-	b.Free(a.Length)
-	e.port.Released(now, &a.Frame, b.Used())
-	if !b.Stopped() {
-		e.port.Resume(now, class)
+	delivered := e.sinks[i].delivered(now, &e.port, &a, &e.rec)
+	if in.kind == port.Credits {
+		if delivered {
+			e.acks.push(e.sinks[i].ack(&a.Frame))
+		}
+		e.port.Free(now, &a.Frame)
+	} else {
+		class := in.class(a.Frame.Lane)
+		b := &in.buffers[class]
+		b.Free(a.Length)
+		e.port.Released(now, &a.Frame, b.Used())
+		if !b.Stopped() {
+			e.port.Resume(now, class)
+		}
 	}
 	if !in.frames.empty() {
 		e.begin(now)

@@ -27,7 +27,7 @@ type Config struct {
 
 	Spreads []Spread // traffic that several of the flows share
 
-	Adapter AdapterConfig // Ethernet: its memory for what comes, and how fast it takes it out
+	Adapter AdapterConfig // its memory for what comes, on Ethernet, and how fast it takes it out
 }
 
 // Endpoint is the machine at which flows begin and end.
@@ -46,7 +46,7 @@ type Endpoint struct {
 	acks    queue[wire.Frame] // wait for the line, before data
 	ready   []ready           // by lane, up to the highest of the sources
 	waiting uint8             // the lanes of ready that are not empty, a bit each
-	ingress *ingress          // Ethernet: what has come and has not been taken yet; else nil
+	ingress *ingress          // what has come and has not been taken yet; nil where all is at once, on InfiniBand
 
 	agenda agenda.Agenda // the slots below, then one for each source and each spread
 }
@@ -134,6 +134,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 				e.sources[i].egress = out
 			}
 		}
+	} else if c.Adapter.Service > 0 {
+		e.ingress = newIngress(c.Adapter, port.Credits)
 	}
 	for i := range e.sinks {
 		e.sinks[i].again, e.sinks[i].reorders = c.Again, c.Reorders
@@ -164,7 +166,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
-		if e.ingress != nil {
+		if e.ingress != nil && e.ingress.keeps() {
 			e.take(now, &a)
 			break
 		}
@@ -377,7 +379,10 @@ func (e *Endpoint) keep(now unit.Time, q *ready, b port.Block) {
 
 // Apply makes a change from outside.
 func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
-	if ev.Kind == port.ServiceRate && e.ingress != nil {
+	if ev.Kind == port.ServiceRate {
+		if e.ingress == nil {
+			e.ingress = newIngress(AdapterConfig{}, port.Credits)
+		}
 		e.ingress.setRate(now, ev.Rate, &e.rec)
 	}
 	e.port.Apply(now, ev)

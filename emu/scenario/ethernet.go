@@ -9,12 +9,15 @@ import (
 )
 
 // adaptEndpoints takes from endpoints on InfiniBand what only an adapter of Ethernet
-// has.
+// has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
 	for i := range r.s.Endpoints {
 		e := &r.s.Endpoints[i]
 		if r.family(e.Name) == wire.InfiniBand {
-			*e = Endpoint{Name: e.Name}
+			limited := *e
+			if *e = (Endpoint{Name: e.Name}); limited.Service != Unlimited {
+				e.Service = limited.Service
+			}
 		}
 	}
 }

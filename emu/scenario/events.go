@@ -73,8 +73,8 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	case m == nil || m.isSwitch:
 		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, thereAre(e.Endpoint, r.allEndpoints()))
 	case r.broken || len(m.links) == 0:
-	case r.family(e.Endpoint) == wire.InfiniBand:
-		r.add(n.at, n.path, "%s has a link with flow-control: credit: a service rate and a pause storm are there on Ethernet only", e.Endpoint)
+	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
+		r.add(n.at, n.path, "%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == "none":
 		r.add(n.at, n.path, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	}

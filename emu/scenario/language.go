@@ -269,7 +269,7 @@ func endpointFields() []field {
 		{name: "low", shape: unlimited(size(0), "auto"), def: "auto", also: []string{"low-watermark", "xon"},
 			doc: "On Ethernet: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."},
 		{name: "service", shape: unlimitedRate(), def: "unlimited", also: []string{"service-rate", "rate"},
-			doc: "On Ethernet: how fast frames are taken out of ingress; unlimited takes each as it comes."},
+			doc: "How fast frames are taken out of ingress, on InfiniBand out of the receive buffer of the link, whose credit they hold until then; unlimited takes each as it comes."},
 	}
 }
 

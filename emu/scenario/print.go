@@ -33,7 +33,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 		p.line("routing: {paths: %s, recompute: %s}", s.Routing.Paths, recompute)
 	}
 	p.switches(s.Switches)
-	p.endpoints(s.Endpoints)
+	p.endpoints(s)
 	p.section("links", len(s.Links))
 	for _, l := range s.Links {
 		p.link(l)
@@ -162,12 +162,17 @@ func (p *printer) weights(ets [8]int) {
 }
 
 // endpoints writes the endpoints: those without an adapter a few to a line.
-func (p *printer) endpoints(endpoints []Endpoint) {
+func (p *printer) endpoints(s *Scenario) {
+	endpoints := s.Endpoints
 	p.line("endpoints:")
 	for _, e := range endpoints {
 		if e != (Endpoint{Name: e.Name}) {
+			credit := map[string]bool{}
+			for _, l := range s.Links {
+				credit[l.A], credit[l.B] = l.FlowControl == "credit", l.FlowControl == "credit"
+			}
 			for _, e := range endpoints {
-				p.endpoint(e)
+				p.endpoint(e, credit[e.Name])
 			}
 			return
 		}
@@ -194,9 +199,13 @@ func (p *printer) endpoints(endpoints []Endpoint) {
 	p.WriteString("]\n")
 }
 
-func (p *printer) endpoint(e Endpoint) {
-	if e == (Endpoint{Name: e.Name}) {
+func (p *printer) endpoint(e Endpoint, credit bool) {
+	switch {
+	case e == (Endpoint{Name: e.Name}):
 		p.line("  - %s", quote(e.Name))
+		return
+	case credit:
+		p.line("  - {name: %s, service: %s}", quote(e.Name), service(e.Service))
 		return
 	}
 	p.line("  - {name: %s, egress: %s, ingress: %s, high: %s, low: %s, service: %s}",

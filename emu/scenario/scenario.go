@@ -121,7 +121,7 @@ func (m Memory) Total(ports int) unit.Size {
 	return m.Bytes
 }
 
-// Endpoint is an endpoint and its adapter. On InfiniBand all but its name is zero.
+// Endpoint is an endpoint and its adapter. On InfiniBand all but its name and a service that is limited is zero.
 type Endpoint struct {
 	Name      string
 	Egress    unit.Size // room for packets that have not left yet; zero: without limit

@@ -111,7 +111,7 @@ func (r *resolver) lintIgnored() {
 	}
 	for _, e := range r.s.Endpoints {
 		v, ethernet := r.machines[e.Name].view, r.family(e.Name) == wire.Ethernet
-		for _, name := range []string{"egress", "ingress", "high", "low", "service"} {
+		for _, name := range []string{"egress", "ingress", "high", "low"} {
 			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
 		}
 	}
