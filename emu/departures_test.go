@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+
+	"fabemu/emu/scenario"
 )
 
 // With actual timing a machine that is late starts several frames when it is told. The log
@@ -12,8 +14,20 @@ import (
 // which is not before. With ideal timing there is nothing of it.
 func TestLogOfActualTimingTellsTheMeasuredInstants(t *testing.T) {
 	const packet = 2_068_000 // on the line, in ps; see wire.PaperFraming
+	const text = `
+name: stream
+model: {duration: 4ms}
+wall: {dilation: 50}
+defaults: {link: {rate: 1GB/s, buffer: 60 packets}, flow: {window: 60}}
+endpoints: [A, B]
+links: [A - B]
+flows: [{name: f, from: A, to: B}]
+`
 	for _, timing := range []Timing{ActualTiming, IdealTiming} {
-		s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=5")
+		s, err := scenario.Load("stream.yaml", []byte(text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var b bytes.Buffer
 		if _, err := Run(context.Background(), s, Options{Timing: timing, Link: Pipe, Events: &b, Verify: VerifyOff}); err != nil {
 			t.Fatal(err)
