@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"fabemu/emu/report"
@@ -58,14 +57,4 @@ func busyCPU() float64 {
 		ticks += n
 	}
 	return ticks / userHZ
-}
-
-// ownCPU returns the seconds of processor time that this process has used.
-func ownCPU() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	return seconds(u.Utime) + seconds(u.Stime)
 }

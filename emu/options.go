@@ -2,6 +2,7 @@ package emu
 
 import (
 	"io"
+	"runtime"
 	"time"
 
 	"fabemu/emu/drive"
@@ -137,11 +138,32 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// NeedsLinux returns a *Mistake where this is another system, with what there is instead.
+func NeedsLinux(what string) error { return needsLinux(what, runtime.GOOS) }
+
+func needsLinux(what, system string) error {
+	if system == "linux" {
+		return nil
+	}
+	return mistakef("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe", what, system)
+}
+
 // Check returns a *Mistake where o asks for what there is not, or for what does not go
 // together. Run begins with it.
 func (o Options) Check() error { return o.withDefaults().check() }
 
 func (o Options) check() error {
+	switch {
+	case o.Clock == VirtualClock:
+	case o.Placement != InGoroutines:
+		if err := NeedsLinux("placement " + string(o.Placement)); err != nil {
+			return err
+		}
+	case o.Link != Pipe:
+		if err := NeedsLinux("a wall run over links of kind " + string(o.Link)); err != nil {
+			return err
+		}
+	}
 	switch o.Clock {
 	case WallClock, VirtualClock:
 	default:

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/proc"
@@ -361,13 +360,4 @@ func openEnd(e proc.End, w *topo.Wire, s *scenario.Scenario, largest int) (link.
 		return link.AdoptVeth(e.FD, o)
 	}
 	return nil, mistakef("an end of kind %q cannot be opened here", e.Kind)
-}
-
-// duplicate returns a copy of a file descriptor, to be handed over.
-func duplicate(fd int) (*os.File, error) {
-	c, err := syscall.Dup(fd)
-	if err != nil {
-		return nil, fmt.Errorf("hand over a socket: %w", err)
-	}
-	return os.NewFile(uintptr(c), "socket"), nil
 }

@@ -6,7 +6,7 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, and tshark and tcpdump, for those of captures
-#   2. scripts/check.sh
+#   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on ./...
 #   4. tests of wall timing and of allocations, which the race detector would
 #      spoil: by themselves, one package at a time. Their names begin with
@@ -93,6 +93,31 @@ if [ "$all" = 1 ]; then
 	summary=(-noskip)
 fi
 go build -o "$tmp/testsum" ./scripts/testsum
+
+# The product for other systems and processors: go build for all of them, go vet for one
+# of each system. Tests are for Linux, so vet is shown a tree without them.
+cross() {
+	local flags='-gcflags=all=-N -l' packages failed=0 target # nobody runs what is built: it is built fast
+	packages=$(go list ./... | grep -v /scripts/)
+	{
+		echo '{"Replace": {'
+		find "$PWD" -name '*_test.go' -printf '"%p": "",\n' | sed '$s/,$//'
+		echo '}}'
+	} >"$tmp/without-tests.json"
+	for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
+		[ "$target" != "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" ] || continue
+		echo "+ GOOS=${target%/*} GOARCH=${target#*/} go build"
+		# shellcheck disable=SC2086 # a list
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build "$flags" $packages || failed=1
+	done
+	for target in darwin/arm64 windows/amd64; do
+		echo "+ GOOS=${target%/*} GOARCH=${target#*/} go vet"
+		# shellcheck disable=SC2086
+		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet "$flags" -overlay "$tmp/without-tests.json" $packages || failed=1
+	done
+	return "$failed"
+}
+cross || status=1
 
 # Each pass runs, whatever came of those before it; what it runs goes to stderr,
 # its events to the summary.

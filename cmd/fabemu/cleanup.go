@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"fabemu/emu"
 	"fabemu/emu/netns"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,9 @@ lives, or has no label of ours, is left alone. Every run with --link veth does t
 same before it begins.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := emu.NeedsLinux("cleanup"); err != nil {
+				return err
+			}
 			runs, err := netns.Find()
 			if errors.Is(err, netns.ErrPrivilege) {
 				return fmt.Errorf("cleanup: %w", err)

@@ -44,6 +44,9 @@ nothing. While it runs, it says how it is, in JSON, to whoever connects to
 DIR/` + emu.PartsDir + `/NAME.sock.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := emu.NeedsLinux(name); err != nil {
+				return err
+			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			if err := emu.Serve(ctx, args[0], control, version()); err != nil {

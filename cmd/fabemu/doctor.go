@@ -74,6 +74,9 @@ func doctorCommand() *cobra.Command {
 // diagnose examines the computer with a scenario in mind, and shows on standard
 // error how far it is.
 func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
+	if err := emu.NeedsLinux("doctor"); err != nil {
+		return nil, err
+	}
 	n := newNotice("doctor")
 	defer n.end()
 	defer emu.HighPriority()() // as runs have it
@@ -106,6 +109,9 @@ func (d *diagnosis) write(w io.Writer, look terminal.Look) error {
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
 	if f.dilation != "auto" || f.clock != string(emu.WallClock) {
 		return nil
+	}
+	if err := emu.NeedsLinux("--dilation auto"); err != nil {
+		return err
 	}
 	n := newNotice(s.Name)
 	defer n.end()

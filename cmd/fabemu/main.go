@@ -18,14 +18,9 @@
 //	fabemu node FILE              run one endpoint of a run (run starts it by itself)
 //	fabemu switchd FILE           run one switch of a run (run starts it by itself)
 //	fabemu completion SHELL       print what completes commands in a shell
+//	fabemu man                    print the manual page
 //
-// A SCENARIO is a name from the list, the path of a YAML file, or "-" for
-// standard input. Results go to standard output, progress and warnings to
-// standard error; colours are used on terminals, unless NO_COLOR is set. The exit
-// status is 0 when all checks hold, 1 when one fails (or the run is not good
-// enough for --strict), 2 for a mistake in the call or in the scenario, and 3 when
-// the run failed, is void, was ended early, or something of it could not be written; of
-// several runs, the worst.
+// What a SCENARIO is, and what the exit statuses mean, its help says (about).
 package main
 
 import (
@@ -50,6 +45,18 @@ const (
 	exitFailed  = 3
 )
 
+// about is what the help of the program begins with.
+const about = `Emulate lossless fabrics on real sockets.
+
+A SCENARIO is a name from the list, the path of a YAML file, or "-" for standard
+input. Results go to standard output, progress and warnings to standard error;
+colours are used on terminals, unless NO_COLOR is set.
+
+Exit status: 0 when all checks hold, 1 when one fails (or the run is not good enough
+for --strict), 2 for a mistake in the call or in the scenario, 3 when the run failed,
+is void, was ended early, or something of it could not be written; of several runs,
+the worst.`
+
 func main() { os.Exit(execute(os.Args[1:])) }
 
 // execute runs the command line and returns the exit status.
@@ -58,6 +65,7 @@ func execute(args []string) int {
 	root := &cobra.Command{
 		Use:           "fabemu",
 		Short:         "Emulate lossless fabrics on real sockets",
+		Long:          about,
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -69,7 +77,7 @@ func execute(args []string) int {
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
-	root.AddCommand(awakeCommand())
+	root.AddCommand(awakeCommand(), manCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)
@@ -130,8 +138,14 @@ func exitOf(err error) int {
 	return exitMistake
 }
 
+// release is the version of a release; the linker sets it (scripts/release.sh).
+var release string
+
 // version returns the version that the binary was built from.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"

@@ -8,12 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -96,23 +93,13 @@ func cpuTicks(root fs.FS) ticks {
 	return t
 }
 
-// ownTime returns the processor time of this process, in ns.
-func ownTime() int64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
-}
-
 // limits asks the kernel for what a run needs.
 func limits() (Limits, error) {
 	l := Limits{Asked: int64(askedBuffer)}
-	var files unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
+	var err error
+	if l.Files, l.FilesHard, err = openFiles(); err != nil {
 		return l, fmt.Errorf("read the limit of open files: %w", err)
 	}
-	l.Files, l.FilesHard = files.Cur, files.Max
 	a, b, err := link.UDPPair(link.UDPOptions{Buffer: askedBuffer})
 	if err != nil {
 		return l, fmt.Errorf("open a link: %w", err)
@@ -131,30 +118,6 @@ func rights(root fs.FS) Rights {
 	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels
 	r.UserNamespaces = err == nil && most != "0" && clone != "0"
 	return r
-}
-
-// namespaces makes a network namespace, and goes back to its own at once. The new
-// one is gone when nobody is in it any more.
-func namespaces() bool {
-	made := make(chan bool)
-	go func() {
-		// A thread that could not get back must not be used for anything else: the
-		// runtime ends it with the goroutine that is still locked to it.
-		runtime.LockOSThread()
-		home, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			runtime.UnlockOSThread()
-			made <- false
-			return
-		}
-		defer unix.Close(home)
-		err = unix.Unshare(unix.CLONE_NEWNET)
-		if err != nil || unix.Setns(home, unix.CLONE_NEWNET) == nil {
-			runtime.UnlockOSThread()
-		}
-		made <- err == nil
-	}()
-	return <-made
 }
 
 // wanted are the tools that are looked for.

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"fabemu/wire/link"
 	"fabemu/wire/port"
@@ -51,18 +48,6 @@ type Part struct {
 	Settle func() error
 }
 
-// Monotonic returns CLOCK_MONOTONIC in nanoseconds: all processes of a host read
-// the same.
-func Monotonic() func() int64 {
-	var ts unix.Timespec
-	base := time.Now()
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-		return monotonic() // there is no Linux without it
-	}
-	// time.Since reads the clock without a system call.
-	return func() int64 { return ts.Nano() + int64(time.Since(base)) }
-}
-
 // Traffic is how many datagrams a path has carried, as one of its ends saw it.
 type Traffic struct {
 	Path int   // 2*wire + which end sends
@@ -103,15 +88,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	// The thread keeps to itself, so that the kernel's least slack holds for its sleep.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // if it fails, sleeps are 50 us longer
+	shortenSlack()
 	if p.RealTime {
-		// A thread of this class runs as soon as it is woken. Where that is not allowed it
-		// waits its turn, and the verdict shows it.
-		if before, err := unix.SchedGetAttr(0, 0); err == nil {
-			if unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil {
-				defer unix.SchedSetAttr(0, before, 0)
-			}
-		}
+		defer raiseThread()()
 	}
 
 	machines := make([]Machine, len(f.Machines))

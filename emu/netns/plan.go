@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"fabemu/wire/link"
 )
 
@@ -41,8 +39,8 @@ func (p *Plan) check() error {
 		switch full := namespaceName(p.Run, name); {
 		case name == "" || strings.Trim(name, letters) != "":
 			wrong = append(wrong, fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
-		case len(full) > unix.NAME_MAX:
-			wrong = append(wrong, fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's", name, full, len(full), unix.NAME_MAX))
+		case len(full) > longestName:
+			wrong = append(wrong, fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's", name, full, len(full), longestName))
 		case names[name]:
 			wrong = append(wrong, fmt.Errorf("machine %s is there twice", name))
 		}
@@ -64,6 +62,9 @@ func (p *Plan) check() error {
 }
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+
+// longestName is how many bytes the name of a file may have: NAME_MAX of Linux.
+const longestName = 255
 
 // maxPort keeps hardware addresses and the names of interfaces in their bounds.
 const maxPort = 0xFFFF

@@ -6,8 +6,6 @@ import (
 	"os/exec"
 	"runtime"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 )
 
 // AwakeCommand is the argument by which the program is told to StayAwake.
@@ -46,7 +44,7 @@ func KeepAwake(program string) (stop func()) {
 func StayAwake(in io.Reader) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) != nil {
+	if runWhenIdle() != nil {
 		return
 	}
 	var ended atomic.Bool

@@ -15,8 +15,6 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
-
-	"golang.org/x/sys/unix"
 )
 
 // Seat is one part of a run, as the conductor starts it.
@@ -108,9 +106,10 @@ type conduct struct {
 	*Conductor
 	seats []*seat
 	news  chan news
-	epoch int64     // model time 0, on CLOCK_MONOTONIC; 0: not yet
-	began time.Time // the same as a time of day
-	next  int       // of Restarts
+	clock func() int64 // drive.Monotonic
+	epoch int64        // model time 0, by the clock; 0: not yet
+	began time.Time    // the same as a time of day
+	next  int          // of Restarts
 	quit  chan struct{}
 }
 
@@ -118,7 +117,7 @@ type conduct struct {
 // they report. When ctx is done, or a part dies, the others are told to end, and
 // what was reported until then stands. No process that it has started is left.
 func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{})}
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic()}
 	defer close(r.quit)
 	defer r.closeStatus()
 	for i := range c.Seats {
@@ -199,11 +198,7 @@ func (r *conduct) begin(ctx context.Context) error {
 			}
 		}
 	}
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		return fmt.Errorf("read CLOCK_MONOTONIC: %w", err)
-	}
-	r.began, r.epoch = time.Now().Add(lead), ts.Nano()+lead.Nanoseconds()
+	r.began, r.epoch = time.Now().Add(lead), r.clock()+lead.Nanoseconds()
 	for _, s := range r.seats {
 		if err := r.tellEpoch(s); err != nil {
 			return r.death(s, err)
@@ -248,10 +243,8 @@ func (r *conduct) untilRestart() time.Duration {
 	if r.next == len(r.Restarts) {
 		return 1<<62 - 1
 	}
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // it has worked before
 	t := int64(r.Restarts[r.next].At)
-	return time.Duration(r.epoch + t/1000*r.Dilation + t%1000*r.Dilation/1000 - ts.Nano())
+	return time.Duration(r.epoch + t/1000*r.Dilation + t%1000*r.Dilation/1000 - r.clock())
 }
 
 // tell passes news on, unless the run is over.

@@ -10,13 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
-
-	"golang.org/x/sys/unix"
 )
 
 // seat is the conductor's side of a part.
@@ -43,11 +40,10 @@ type seat struct {
 
 // start starts a part.
 func (r *conduct) start(s *seat) error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := socketPair()
 	if err != nil {
 		return fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control")
 	defer theirs.Close()
 	status, err := s.statusSocket()
 	if err != nil {
@@ -78,7 +74,7 @@ func (r *conduct) start(s *seat) error {
 	c.ExtraFiles = append([]*os.File{theirs, status}, s.Sockets...)
 	// A group of its own: an interrupt from the terminal is for the conductor, which
 	// tells the parts to end.
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.SysProcAttr = ownGroup()
 	if err := c.Start(); err != nil {
 		conn.Close()
 		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)

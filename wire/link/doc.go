@@ -21,7 +21,7 @@
 //
 // # Limitations
 //
-// UDP links are for one host: both ends are bound to 127.0.0.1. Linux only. Each
+// UDP links are for one host: both ends are bound to 127.0.0.1. They and veth links are for Linux. Each
 // end has one owner: no two calls of Recv or of Send, nor Close beside any other
 // call, may run at the same time on the same end of a UDP or veth link. A datagram has at least one
 // byte and at most MaxDatagram.

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"syscall"
@@ -35,4 +36,23 @@ func setPriority(nice int) error {
 		}
 	}
 	return nil
+}
+
+// ownCPU returns the seconds of processor time that this process has used.
+func ownCPU() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
+	return seconds(u.Utime) + seconds(u.Stime)
+}
+
+// duplicate returns a copy of a file descriptor, to be handed over.
+func duplicate(fd int) (*os.File, error) {
+	c, err := syscall.Dup(fd)
+	if err != nil {
+		return nil, fmt.Errorf("hand over a socket: %w", err)
+	}
+	return os.NewFile(uintptr(c), "socket"), nil
 }

@@ -10,12 +10,6 @@ import (
 // A Poller waits for datagrams on several links at once. Make one with NewPoller.
 type Poller struct{ files []unix.PollFd }
 
-// File is a link that has a file descriptor to wait for.
-type File interface {
-	Link
-	FD() int
-}
-
 // NewPoller returns a poller of some ends.
 func NewPoller(ends []File) *Poller {
 	p := &Poller{}

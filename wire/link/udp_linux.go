@@ -11,29 +11,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// UDPOptions says how to make a UDP link. The zero value is a link on ports that
-// the kernel chooses, with the kernel's own buffer.
-type UDPOptions struct {
-	// Port is the UDP port of the first end, 1 to 65534; the second has the next
-	// one. 0 lets the kernel choose both, and they need not follow each other.
-	Port int
-
-	// Buffer is the receive buffer to ask for, up to 1 GiB; 0 leaves what the
-	// kernel gives to every socket. The kernel counts what a datagram takes in its
-	// memory against it, which is more than the datagram has bytes: reckon with
-	// twice the bytes that may wait, and 1 KiB for each datagram.
-	Buffer unit.Size
-
-	// Largest is the longest datagram that the link must carry, in bytes; where the
-	// path between the two ends has no room for it, the link is refused with an
-	// ErrTooLong. 0 asks for nothing.
-	Largest int
-
-	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
-	// UDPPair then waits until it does, some milliseconds at most as a rule.
-	Stamp bool
-}
-
 // UDP is one end of a UDP link: a non-blocking socket that is bound to the
 // loopback address and connected to its peer, so that the kernel refuses what
 // anyone else sends to it. It is no net.UDPConn, because a socket of package net

@@ -14,34 +14,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// VethOptions say how to open one end of a veth pair.
-type VethOptions struct {
-	// Interface is the name of this end, in the network namespace of the calling
-	// thread. It must be up.
-	Interface string
-
-	// Peer is the hardware address of the other end. It goes into the Ethernet
-	// header of what is sent, and what comes from another address is refused.
-	Peer [6]byte
-
-	// Largest is the longest datagram that the link must carry, in bytes: up to
-	// MaxDatagram. An interface with a lower MTU is an error.
-	Largest int
-
-	// Native says that datagrams are Ethernet frames, from the destination address
-	// on. They go out as they are, and Peer does not matter. Otherwise each has an
-	// Ethernet header with EtherType put in front.
-	Native bool
-
-	// Tail is what the last two bytes of every datagram of a native link are, high
-	// byte first: frames that end otherwise are none of ours. 0 takes all frames.
-	Tail uint16
-
-	// Buffer is the receive buffer to ask for, as in UDPOptions. The kernel takes
-	// about 1 KiB for each frame beside its bytes.
-	Buffer unit.Size
-}
-
 // Veth is one end of a pair of virtual Ethernet interfaces: a non-blocking packet
 // socket that is bound to the interface. It stays with the network namespace that
 // it was opened in, whatever thread uses it.

@@ -1,0 +1,51 @@
+//go:build !linux
+
+package link
+
+import (
+	"errors"
+
+	"fabemu/wire/unit"
+)
+
+// errSystem is what every call says of links that need a Linux kernel.
+var errSystem = errors.New("links of sockets need Linux")
+
+// socket stands for an end that cannot be opened on this system.
+type socket struct{}
+
+func (socket) Send([]byte) error        { return errSystem }
+func (socket) Recv([]byte) (int, error) { return 0, errSystem }
+func (socket) Close() error             { return nil }
+func (socket) FD() int                  { return -1 }
+func (socket) Granted() unit.Size       { return 0 }
+
+// UDP is one end of a UDP link: on Linux.
+type UDP struct{ socket }
+
+// UDPPair opens both ends of a UDP link: on Linux.
+func UDPPair(UDPOptions) (a, b *UDP, err error) { return nil, nil, errSystem }
+
+// UDPEnd opens one end of a UDP link: on Linux.
+func UDPEnd(_, _ int, _ UDPOptions) (*UDP, error) { return nil, errSystem }
+
+// AdoptUDP takes over an end of a UDP link: on Linux.
+func AdoptUDP(int) (*UDP, error) { return nil, errSystem }
+
+// Veth is one end of a pair of virtual Ethernet interfaces: on Linux.
+type Veth struct{ socket }
+
+// Peer returns no address.
+func (*Veth) Peer() []byte { return nil }
+
+// AdoptVeth opens the end of a veth pair: on Linux.
+func AdoptVeth(int, VethOptions) (*Veth, error) { return nil, errSystem }
+
+// Poller waits for datagrams on several links at once: on Linux.
+type Poller struct{}
+
+// NewPoller returns a poller that waits for nothing.
+func NewPoller([]File) *Poller { return &Poller{} }
+
+// Wait fails.
+func (*Poller) Wait(int64, func(int)) error { return errSystem }
