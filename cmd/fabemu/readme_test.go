@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fabemu/emu/netns"
+	"fabemu/emu/report"
 )
 
 // binary is the command, built once for all tests of this package.
@@ -40,13 +41,9 @@ type block struct {
 // blocks returns the fenced blocks of a document.
 func blocks(t *testing.T, path string) []block {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []block
 	in, before := false, ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text(t, path)) {
 		line = strings.TrimRight(line, "\n")
 		switch kind, fence := strings.CutPrefix(line, "```"); {
 		case fence && in:
@@ -66,58 +63,80 @@ func blocks(t *testing.T, path string) []block {
 	return all
 }
 
+// text returns a document.
+func text(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // saved finds "Save this as `two.yaml`".
 var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 
-// documents returns the README and what is in docs.
-func documents(t *testing.T) []string {
-	t.Helper()
-	docs, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("no documents: %v", err)
-	}
-	return append(docs, "../../README.md")
-}
-
-// Every command in the README and in docs does what it says, in the order of the
-// document, in a folder with nothing but what the document refers to or has one
-// save.
+// Every command in the README and in docs does what it says, in a folder with nothing but
+// what the documents refer to or have one save, where a reader goes on from one to the
+// next: the README first, then the others, which disturb neither it nor one another in
+// whatever order they are read.
 func TestCommandsInDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range documents(t) {
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(root, "docs"), filepath.Join(dir, "docs")); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("README.md", func(t *testing.T) {
+		if runDocument(t, dir, "../../README.md") == 0 {
+			t.Error("the README has no command")
+		}
+		said := regexp.MustCompile("`(results/[^`]+)`").FindStringSubmatch(text(t, "../../README.md"))
+		if said == nil {
+			t.Fatal("the README does not say where the results of its first command are")
+		}
+		for _, name := range report.Files() {
+			if _, err := os.Stat(filepath.Join(dir, said[1], name)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	docs, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	for _, document := range docs {
 		t.Run(filepath.Base(document), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			if err := os.Symlink(filepath.Join(root, "docs"), filepath.Join(dir, "docs")); err != nil {
-				t.Fatal(err)
-			}
-			run := 0
-			for _, b := range blocks(t, document) {
-				if b.save != "" {
-					if err := os.WriteFile(filepath.Join(dir, b.save), []byte(strings.Join(b.lines, "\n")+"\n"), 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if b.kind != "sh" {
-					continue
-				}
-				for _, line := range b.lines {
-					line, _, _ = strings.Cut(line, " #")
-					if line = strings.TrimSpace(line); line != "" {
-						run++
-						runLine(t, dir, line)
-					}
-				}
-			}
-			if run == 0 && filepath.Base(document) == "README.md" {
-				t.Error("the README has no command")
-			}
+			runDocument(t, dir, document)
 		})
 	}
+}
+
+// runDocument runs the commands of a document in a folder, and returns how many.
+func runDocument(t *testing.T, dir, document string) (run int) {
+	t.Helper()
+	for _, b := range blocks(t, document) {
+		if b.save != "" {
+			if err := os.WriteFile(filepath.Join(dir, b.save), []byte(strings.Join(b.lines, "\n")+"\n"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.kind != "sh" {
+			continue
+		}
+		for _, line := range b.lines {
+			line, _, _ = strings.Cut(line, " #")
+			if line = strings.TrimSpace(line); line != "" {
+				run++
+				runLine(t, dir, line)
+			}
+		}
+	}
+	return run
 }
 
 // runLine runs a command line of a document.
