@@ -37,15 +37,14 @@ func (f *captureFlags) add(c *cobra.Command) {
 	complete(c, "pcap-time", "model", "wall")
 }
 
-// given reports whether any of the flags was given: who says what is captured wants
-// a capture.
-func (f *captureFlags) given(c *cobra.Command) bool {
-	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-both", "pcap-time"} {
-		if c.Flags().Changed(name) {
-			return true
+// needPcap refuses flags that say how a run is captured where no capture is asked for.
+func needPcap(c *cobra.Command) error {
+	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-both", "pcap-time", "pcap-rotate"} {
+		if c.Flags().Changed(name) && !c.Flags().Changed("pcap") {
+			return fmt.Errorf("--%s goes with --pcap", name)
 		}
 	}
-	return false
+	return nil
 }
 
 // capture returns the capture to w that the flags say.

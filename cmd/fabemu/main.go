@@ -48,7 +48,10 @@ const (
 // about is what the help of the program begins with.
 const about = `Emulate lossless fabrics on real sockets.
 
-A SCENARIO is a name from the list, the path of a YAML file, or "-" for standard
+` + callText
+
+// callText says what calls have in common.
+const callText = `A SCENARIO is a name from the list, the path of a YAML file, or "-" for standard
 input. Results go to standard output, progress and warnings to standard error;
 colours are used on terminals, unless NO_COLOR is set.
 

@@ -43,9 +43,13 @@ func runCommand(status *int) *cobra.Command {
 
 Each has its results in a directory of its own: a new one under results/, or with
 --out DIR that one, and of several runs one in it for each, by the scenario's name.
-The exit status is the worst of all.`,
+
+` + callText,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) (err error) {
+			if err := needPcap(c); err != nil {
+				return err
+			}
 			if len(names) == 0 {
 				names = []string{scenarios.Default}
 			}
@@ -121,13 +125,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 
 	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
 	file := captureFile{dir: dir, name: report.CaptureFile, numbered: f.rotate != ""}
-	if f.pcap != "" || f.rotate != "" || f.capture.given(c) {
+	if f.pcap != "" {
 		if options.Capture, err = f.capture.capture(nil); err != nil {
 			return 0, err
 		}
-		if f.pcap != "" {
-			file.name = f.pcap
-		}
+		file.name = f.pcap
 		if err := file.checkName(); err != nil {
 			return 0, err
 		}

@@ -225,10 +225,10 @@ func TestRotatedCapture(t *testing.T) {
 	for _, c := range []struct{ args, words string }{
 		{"--pcap=mail.txt", "--pcap=mail.txt: the name of a file"},
 		{"--pcap=../mail.pcapng", "--pcap=../mail.pcapng: the name of a file"},
-		{"--pcap-rotate=50", `"50" has no unit`},
-		{"--pcap-rotate=5KB", "a capture in files of 5KB: what each begins and ends with, and a frame, take "},
+		{"--pcap --pcap-rotate=50", `"50" has no unit`},
+		{"--pcap --pcap-rotate=5KB", "a capture in files of 5KB: what each begins and ends with, and a frame, take "},
 	} {
-		said, err := exec.Command(binary, "run", "--clock", "virtual", "--out", filepath.Join(dir, "wrong"), scenario, c.args).CombinedOutput()
+		said, err := exec.Command(binary, append([]string{"run", "--clock", "virtual", "--out", filepath.Join(dir, "wrong"), scenario}, strings.Fields(c.args)...)...).CombinedOutput()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != exitMistake || !strings.Contains(string(said), c.words) {
 			t.Errorf("%s: %v\n%s", c.args, err, said)

@@ -288,6 +288,10 @@ func blocksIn(b unit.Room, payload unit.Size) int {
 	return int(b.Bytes / wire.BlockSize)
 }
 
+// maxWindows is how many windows a run can have, of the smallest of fabrics. The figures of
+// a larger one, of which there are more, may not have room for as many (package metrics).
+const maxWindows = 512 << 10
+
 // checkWindow refuses a measuring window longer than the run, or shorter than a
 // packet.
 func (r *resolver) checkWindow(top view) {
@@ -303,6 +307,9 @@ func (r *resolver) checkWindow(top view) {
 	}
 	if w > end {
 		r.add(at, "measure.window", "the window of %v does not fit: %s", w, r.runEnds())
+	}
+	if n := int64(end / w); w > 0 && n > maxWindows {
+		r.add(at, "measure.window", "%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window", end, n, w, maxWindows)
 	}
 	for _, f := range r.s.Flows {
 		for _, i := range r.machines[f.From].links {

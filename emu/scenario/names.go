@@ -88,6 +88,9 @@ func checkName(name string) error {
 	if name == "" {
 		return fmt.Errorf("a name is missing")
 	}
+	if len(name) > longestName {
+		return tooLong(name, longestName)
+	}
 	for i, c := range name {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || (c < '0' || c > '9') && c != '_' && c != '-') {
@@ -95,6 +98,18 @@ func checkName(name string) error {
 		}
 	}
 	return nil
+}
+
+// Names stand in those of files. Of a machine's the process has a socket, whose path has
+// room for longestName bytes of it; results are in folders that begin with the name of the
+// scenario.
+const (
+	longestName     = 80
+	longestScenario = 200
+)
+
+func tooLong(name string, most int) error {
+	return fmt.Errorf("the name %s... has %d characters, and files are named by it: at most %d are possible", name[:20], len(name), most)
 }
 
 // checkDotted is checkName for names of several parts joined by a separator.

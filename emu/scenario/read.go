@@ -67,6 +67,10 @@ func (r *reports) readObject(n *node, sh *shape) {
 	r.unfold(n, sh)
 	for _, e := range n.entries {
 		f := sh.field(e.key.text)
+		if f == nil && e.value.kind == null && e.key.text != "" && strings.Trim(e.key.text, "0123456789") == "" {
+			r.addUnknown(e.key.at, n.path, "%q is no key: a comma begins the next one, and a fraction has a point, such as 0.%s", e.key.text, e.key.text)
+			continue
+		}
 		if f == nil {
 			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, sh.suggest(e.key.text), sh.names(e.key.text))
 			continue

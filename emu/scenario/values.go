@@ -24,7 +24,7 @@ const (
 	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
 	durationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
 	sizePattern     = decimalPattern + `\s*(B|KB|MB|GB|KiB|MiB|GiB)`
-	ratePattern     = decimalPattern + `\s*[kMG]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
+	ratePattern     = decimalPattern + `\s*[kMGT]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
 	roomPattern     = `\+?[0-9]+\s*packets?|` + sizePattern
 	namePattern     = `[A-Za-z][A-Za-z0-9_-]*`
 	rangePattern    = namePattern + `(\[[0-9]+-[0-9]+\][A-Za-z0-9_-]*)?`
@@ -170,7 +170,7 @@ func number(what string) *shape {
 		}
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(s, "xX_") {
-			return nil, fmt.Errorf("%q is not a number: %s is wanted", s, what)
+			return nil, fmt.Errorf("%q is not a number%s: %s is wanted", s, param.DecimalComma(s), what)
 		}
 		if v == 0 {
 			v = 0 // not minus zero, which reads back as another value
@@ -266,6 +266,9 @@ func metric() *shape {
 
 func scenarioName() *shape {
 	return &shape{what: "a name such as hpl2002/fig3b", pattern: `^` + namePattern + `([./]` + namePattern + `)*$`, read: func(s string) (any, error) {
+		if len(s) > longestScenario {
+			return nil, tooLong(s, longestScenario)
+		}
 		for part := range strings.SplitSeq(s, "/") {
 			if err := checkDotted(part, "."); err != nil {
 				return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part begins with a letter, and parts are joined by \"/\"", s)

@@ -93,7 +93,7 @@ func DurationUnits() []string { return []string{"s", "ms", "us", "ns", "ps"} }
 
 // RateUnits returns the units that ParseRate reads.
 func RateUnits() []string {
-	return []string{"b/s", "kb/s", "Mb/s", "Gb/s", "B/s", "KB/s", "MB/s", "GB/s"}
+	return []string{"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "B/s", "KB/s", "MB/s", "GB/s"}
 }
 
 // SizeUnits returns the units that ParseSize reads.

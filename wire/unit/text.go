@@ -15,7 +15,7 @@ type suffix struct {
 var (
 	durationWords = []suffix{{"s", int64(Second)}, {"ms", int64(Millisecond)}, {"us", int64(Microsecond)}, {"ns", int64(Nanosecond)}, {"ps", 1}}
 	sizeWords     = []suffix{{"GB", int64(GB)}, {"MB", int64(MB)}, {"KB", int64(KB)}, {"B", 1}, {"GiB", int64(GiB)}, {"MiB", int64(MiB)}, {"KiB", int64(KiB)}}
-	bitRateWords  = []suffix{{"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}, {"b/s", 1}}
+	bitRateWords  = []suffix{{"Tb/s", 1e12}, {"Gb/s", 1e9}, {"Mb/s", 1e6}, {"kb/s", 1e3}, {"b/s", 1}}
 	byteRateWords = []suffix{{"GB/s", 8e9}, {"MB/s", 8e6}, {"KB/s", 8e3}, {"B/s", 8}}
 	rateWords     = append(append([]suffix{}, bitRateWords...), byteRateWords...)
 )
@@ -35,7 +35,7 @@ func ParseSize(s string) (Size, error) {
 	return Size(v), err
 }
 
-// ParseRate reads a rate in bits (b/s, kb/s, Mb/s, Gb/s) or in bytes (B/s, KB/s,
+// ParseRate reads a rate in bits (b/s, kb/s, Mb/s, Gb/s, Tb/s) or in bytes (B/s, KB/s,
 // MB/s, GB/s) per second, such as "10Gb/s" or "1GB/s".
 func ParseRate(s string) (Rate, error) {
 	v, err := parse("rate", s, "10Gb/s or 1GB/s", rateWords)

@@ -165,7 +165,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]unit.Rate{
-		"1GB/s": 8e9, "10Gb/s": 10e9, "0.5Gb/s": 5e8, "100kb/s": 1e5, "3MB/s": 24e6, "2KB/s": 16000, "1B/s": 8, "1b/s": 1, "7 Mb/s": 7e6,
+		"1GB/s": 8e9, "10Gb/s": 10e9, "1.6Tb/s": 1600e9, "0.5Gb/s": 5e8, "100kb/s": 1e5, "3MB/s": 24e6, "2KB/s": 16000, "1B/s": 8, "1b/s": 1, "7 Mb/s": 7e6,
 	} {
 		if got, err := unit.ParseRate(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v, not %v", text, got, err, want)
@@ -224,7 +224,7 @@ func TestString(t *testing.T) {
 		"never": unit.Never, "3s": unit.Time(3 * unit.Second),
 		"0B": unit.Size(0), "2048B": unit.Size(2048), "4KB": 4 * unit.KB, "4096B": 4 * unit.KiB, "150KB": 150 * unit.KB, "128KiB": 128 * unit.KiB,
 		"1MB": unit.MB, "16MiB": 16 * unit.MiB, "2068B": unit.Size(2068), "1GB": unit.GB, "-1KB": -unit.KB, "123457B": unit.Size(123457),
-		"10Gb/s": unit.Rate(10e9), "1GB/s": unit.Rate(8e9), "0b/s": unit.Rate(0), "1b/s": unit.Rate(1), "1B/s": unit.Rate(8), "500Mb/s": unit.Rate(5e8),
+		"10Gb/s": unit.Rate(10e9), "2Tb/s": unit.Rate(2e12), "1GB/s": unit.Rate(8e9), "0b/s": unit.Rate(0), "1b/s": unit.Rate(1), "1B/s": unit.Rate(8), "500Mb/s": unit.Rate(5e8),
 	} {
 		if got.String() != want {
 			t.Errorf("%s, not %s", got, want)
