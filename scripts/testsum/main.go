@@ -12,7 +12,7 @@
 // A test with subtests counts through them. A package that fails without a
 // failing test (it does not compile, it panics, it runs out of time) counts as a
 // failure, and so does one whose end never came. Lines that are not JSON are
-// passed through.
+// passed through. Every 20 seconds it says what runs.
 //
 // It exits with 1 when something failed, when nothing was tested at all, and
 // with -noskip when something was skipped. It cannot see the exit code of the go
@@ -23,6 +23,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 )
 
 func main() {
@@ -33,7 +34,7 @@ func main() {
 		os.Exit(2)
 	}
 	s := newSummary(os.Stdout)
-	err := s.read(os.Stdin)
+	err := s.read(os.Stdin, 20*time.Second)
 	ok := s.finish(*noskip)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)

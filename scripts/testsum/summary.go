@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // An event is a line of "go test -json" (go doc test2json).
@@ -32,6 +33,7 @@ type test struct {
 // A run is a package under test, from its start to its end.
 type run struct {
 	tests  map[string]*test
+	last   string          // the test that began last
 	output strings.Builder // what the package says outside its tests
 }
 
@@ -51,11 +53,36 @@ func newSummary(w io.Writer) *summary {
 	return &summary{w: w, running: map[string]*run{}, builds: map[string]*strings.Builder{}, tested: map[string]bool{}}
 }
 
-// read takes events until the input ends.
-func (s *summary) read(r io.Reader) error {
-	in := bufio.NewReader(r)
+// read takes events until the input ends. When nothing was written for so long as quiet
+// it says what runs.
+func (s *summary) read(r io.Reader, quiet time.Duration) error {
+	type input struct {
+		line string
+		err  error
+	}
+	lines := make(chan input)
+	go func() {
+		in := bufio.NewReader(r)
+		for {
+			line, err := in.ReadString('\n')
+			lines <- input{line, err}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	beat := time.NewTicker(quiet)
+	defer beat.Stop()
 	for {
-		line, err := in.ReadString('\n')
+		var line string
+		var err error
+		select {
+		case in := <-lines:
+			line, err = in.line, in.err
+		case <-beat.C:
+			s.tell()
+			continue
+		}
 		if line != "" {
 			var e event
 			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
@@ -71,6 +98,21 @@ func (s *summary) read(r io.Reader) error {
 			return err
 		}
 	}
+}
+
+// tell says which packages run, and the tests of them that began last.
+func (s *summary) tell() {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.running)) {
+		if r := s.running[name]; r.last != "" {
+			name += " (" + r.last + ")"
+		}
+		all = append(all, name)
+	}
+	if len(all) == 0 {
+		all = []string{"what is to be tested is built"}
+	}
+	fmt.Fprintf(s.w, "...     %s\n", strings.Join(all, ", "))
 }
 
 func (s *summary) take(e event) {
@@ -108,6 +150,8 @@ func (s *summary) take(e event) {
 		r.tests[e.Test] = t
 	}
 	switch e.Action {
+	case "run":
+		r.last = e.Test
 	case "output":
 		t.output.WriteString(e.Output)
 	case "pass", "fail", "skip":

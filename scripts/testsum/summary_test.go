@@ -1,8 +1,11 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestSummary(t *testing.T) {
@@ -108,7 +111,7 @@ func TestSummary(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var out strings.Builder
 			s := newSummary(&out)
-			if err := s.read(strings.NewReader(tc.input)); err != nil {
+			if err := s.read(strings.NewReader(tc.input), time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			if ok := s.finish(tc.noskip); ok != tc.ok {
@@ -124,4 +127,27 @@ func TestSummary(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While nothing ends, it says what runs.
+func TestSummaryTellsWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		var b strings.Builder
+		s := newSummary(&b)
+		go func() {
+			time.Sleep(25 * time.Second)
+			io.WriteString(out, `{"Action":"run","Package":"p","Test":"TestLong"}`+"\n")
+			time.Sleep(20 * time.Second)
+			io.WriteString(out, `{"Action":"pass","Package":"p"}`+"\n")
+			out.Close()
+		}()
+		if err := s.read(in, 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		want := "...     what is to be tested is built\n...     p (TestLong)\n"
+		if got := b.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	})
 }
