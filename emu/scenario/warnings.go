@@ -31,12 +31,14 @@ func (r *resolver) lintIdle() {
 	for i := range keys {
 		keys[i] = r.key(i)
 	}
-	used := r.ways.Used(keys, len(r.s.Links))
+	equal := *r.ways
+	equal.ecmp = true
+	could := equal.Used(keys, len(r.s.Links))
 	idle := map[*node][]int{}
 	var items []*node
-	for i, yes := range used {
+	for i, crossed := range r.crossed {
 		n := r.links[i].node
-		if yes {
+		if crossed != [2]int{} || r.ways.ecmp && could[i] { // which way the hash takes is chance
 			continue
 		}
 		if idle[n] == nil {
@@ -44,12 +46,6 @@ func (r *resolver) lintIdle() {
 		}
 		idle[n] = append(idle[n], i)
 	}
-	if len(items) == 0 {
-		return
-	}
-	equal := *r.ways
-	equal.ecmp = true // to see whether that is why
-	others := equal.Used(keys, len(r.s.Links))
 	const most = 5 // items that are named
 	for i, n := range items {
 		if i == most-1 && len(items) > most {
@@ -60,7 +56,7 @@ func (r *resolver) lintIdle() {
 		if k := len(idle[n]) - 1; k > 0 {
 			more = fmt.Sprintf(", nor %d more of this item", k)
 		}
-		if others[first] {
+		if could[first] {
 			hint = ": of several shortest paths one is taken; routing: ecmp takes all"
 		}
 		r.warn(n.at, n.path, "no flow uses link %s%s%s", r.s.Links[first].Name, more, hint)

@@ -120,6 +120,16 @@ func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	if left >= far {
 		return steps
 	}
+	if from < g.switches && root < g.switches { // as below, and most often
+		for _, s := range ends {
+			if hops[s.To] == left-1 {
+				if steps = append(steps, s); len(steps) == most {
+					break
+				}
+			}
+		}
+		return steps
+	}
 	for _, s := range ends {
 		if g.after(s, root, hops) == left-1 {
 			if steps = append(steps, s); len(steps) == most {
