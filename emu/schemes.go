@@ -101,24 +101,20 @@ func (b *builder) congestionPoints(m *topo.Machine, machine int) cp.Maker {
 	return p.Maker(m.Switch.Marking.Params, cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))})
 }
 
-// share puts a flow under the limiter that flows of its endpoint share; it is made with
-// the first of them. A flow that does not share stays as it is.
-func (b *builder) share(shared **node.Shared, f *topo.Flow, flow *node.Flow, line unit.Rate) error {
+// group puts a flow into the group of the flows of its endpoint that share a limiter; it
+// is made with the first of them. A flow that does not share stays as it is.
+func (b *builder) group(g **node.Group, f *topo.Flow, flow *node.Flow, line unit.Rate) error {
 	if grouper, ok := f.Control.Params.(rp.Grouper); !ok || !grouper.Grouped() {
 		return nil
 	}
-	if *shared == nil {
+	if *g == nil {
 		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
 			return err
 		}
-		reaction, ok := c.(node.Reaction)
-		if !ok {
-			return fmt.Errorf("%s does not say when it limits, and cannot be shared", f.Control.Law)
-		}
 		limiter, _ := b.limiter(f, line)
-		*shared = node.NewShared(reaction, limiter)
+		*g = &node.Group{Limiter: limiter, Controller: c}
 	}
-	(*shared).Join(flow, flow.Limiter, line)
+	flow.Group, flow.Controller = *g, rp.NewFixed(line)
 	return nil
 }

@@ -39,16 +39,16 @@ type Endpoint struct {
 	sources []source
 	sinks   []sink
 	spreads []spread
-	sharing []int // the sources that may come under a shared limiter
-	source  table // from queue pair to source
-	sink    table // from queue pair to sink
+	groups  []*group // that flows share
+	source  table    // from queue pair to source
+	sink    table    // from queue pair to sink
 
 	acks    queue[wire.Frame] // wait for the line, before data
 	ready   []ready           // by lane, up to the highest of the sources
 	waiting uint8             // the lanes of ready that are not empty, a bit each
 	ingress *ingress          // what has come and has not been taken yet; nil where all is at once, on InfiniBand
 
-	agenda agenda.Agenda // the slots below, then one for each source and each spread
+	agenda agenda.Agenda // the slots below, then one for each source, spread and shared group
 }
 
 // ready is the sources whose packet waits for the line on one lane.
@@ -75,6 +75,15 @@ const (
 // New returns an endpoint that reports to sink. It refuses a flow that could
 // never send.
 func New(c Config, events trace.Sink) (*Endpoint, error) {
+	var shared []*Group
+	for i := range c.Flows {
+		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
+			if g.Limiter == nil || g.Controller == nil {
+				return nil, fmt.Errorf("flow with queue pair %d: a limiter and a reaction point are wanted for its group", c.Flows[i].QP)
+			}
+			shared = append(shared, g)
+		}
+	}
 	e := &Endpoint{
 		lid:     c.LID,
 		out:     c.Outbox,
@@ -82,12 +91,15 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
-		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads)),
+		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared)),
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
 	}
 	e.port = *port.New(0, c.Port, e.out, &e.rec)
+	for k, g := range shared {
+		e.groups = append(e.groups, newShared(g, &e.agenda, flowSlot+len(c.Flows)+len(c.Spreads)+k))
+	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
 		switch {
@@ -104,10 +116,12 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
 			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
-		e.sources[i] = newSource(f, c.Port.Framing)
-		e.sources[i].reorders = c.Reorders
-		if e.sources[i].member != nil {
-			e.sharing = append(e.sharing, i)
+		s := &e.sources[i]
+		newSource(s, f, c.Port.Framing)
+		s.reorders, s.slot = c.Reorders, flowSlot+i
+		if f.Group != nil {
+			k := slices.Index(shared, f.Group)
+			s.mayShare(e.groups[k])
 		}
 		pairs[i] = f.QP
 		if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
@@ -185,48 +199,33 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		e.agenda.Set(flowSlot+i, now)
 	default: // a notification, or what else has come back to a flow
 		i, ok := e.source.find(f.QP)
-		if !ok && f.QP == 0 {
-			i, ok = e.concerned(f)
-		}
-		if !ok {
+		switch {
+		case ok:
+			e.port.Free(now, f)
+			e.sources[i].feedback(now, f, &e.rec)
+			e.agenda.Set(flowSlot+i, now)
+		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
-			break
 		}
-		e.port.Free(now, f)
-		e.sources[i].feedback(now, f, &e.rec)
-		if f.QP == 0 {
-			for _, k := range e.sharing {
-				if m := e.sources[k].member; m.concerns(f) && m.s.reaction.Active() {
-					m.join()
-				}
-			}
-		}
-		e.agenda.Set(flowSlot+i, now)
-		e.share(now, i)
 	}
 	e.agenda.Set(lineSlot, now)
 }
 
-// concerned returns the first flow that a notification which names none is about.
-func (e *Endpoint) concerned(f *wire.Frame) (int, bool) {
-	for _, i := range e.sharing {
-		if e.sources[i].member.concerns(f) {
-			return i, true
+// sampled takes in a notification that names no flow: the group of those that it is about
+// hears it once. It reports whether there is one.
+func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
+	var told *group
+	for i := range e.sources {
+		switch s := &e.sources[i]; {
+		case !s.concerns(f):
+		case s.share == told:
+			told.join(now, s, &e.rec)
+		default:
+			told = s.share
+			s.feedback(now, f, &e.rec)
 		}
 	}
-	return 0, false
-}
-
-// share lets the flows that share a limiter with source i see that it has changed.
-func (e *Endpoint) share(now unit.Time, i int) {
-	if e.sources[i].member == nil {
-		return
-	}
-	for _, k := range e.sharing {
-		if k != i {
-			e.agenda.Set(flowSlot+k, now)
-		}
-	}
+	return told != nil
 }
 
 // Advance does what is due: it lets sources queue their packets, and fills the
@@ -242,8 +241,10 @@ func (e *Endpoint) Advance(now unit.Time) {
 				e.agenda.Set(slot, unit.Never)
 			case k < len(e.sources):
 				e.offer(now, k)
-			default:
+			case k < len(e.sources)+len(e.spreads):
 				e.spread(now, k-len(e.sources))
+			default:
+				e.groups[k-len(e.sources)-len(e.spreads)].advance(now, &e.rec)
 			}
 		}
 		e.serve(now)
@@ -267,11 +268,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 // one.
 func (e *Endpoint) offer(now unit.Time, i int) {
 	s := &e.sources[i]
-	rate := s.rate
 	s.advance(now, &e.rec)
-	if s.rate != rate {
-		e.share(now, i)
-	}
 	if s.queued {
 		e.agenda.Set(flowSlot+i, s.deadline(port.Answer{}))
 		return
@@ -356,12 +353,11 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		s.report(now, port.Open, &e.rec)
 		at := now
 		if !q.starved { // it has waited for the limiter, or for the line
-			at = max(s.ready, e.port.Line().Free(), *s.told)
+			at = max(s.ready, e.port.Line().Free(), s.by.told)
 		}
 		q.starved = false
 		e.port.StartAt(now, at, &f, port.Note{})
 		s.sent(now, at, &e.rec)
-		e.share(now, i)
 		e.offer(now, i)
 		left = e.waiting
 	}
@@ -402,7 +398,7 @@ func (e *Endpoint) Deadline() unit.Time {
 // 0 where nobody knows.
 func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
 	for i := range e.sources {
-		tell(e.sources[i].QP, e.sources[i].limit())
+		tell(e.sources[i].QP, e.sources[i].group.limit())
 	}
 }
 
@@ -420,6 +416,11 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	for k := range e.spreads {
 		if slices.ContainsFunc(e.spreads[k].Flows, func(i int) bool { return !e.kept(now, i) }) {
 			at = min(at, e.agenda.Due(flowSlot+len(e.sources)+k))
+		}
+	}
+	for _, g := range e.groups {
+		if g.under > 0 { // it may let flows go that wait for a rate
+			at = min(at, e.agenda.Due(g.slot))
 		}
 	}
 	return at

@@ -117,7 +117,6 @@ type strict struct {
 	t    testing.TB
 	last unit.Time // the latest instant that it was told
 	open bool      // the last Next let a packet start
-	many bool      // flows share it: one may come under it when its packet waits already
 }
 
 // strictly makes the limiters of flows strict.
@@ -148,7 +147,7 @@ func (l *strict) Next(now unit.Time, n unit.Size) unit.Time {
 
 func (l *strict) Sent(now unit.Time, n unit.Size) {
 	l.told(now)
-	if !l.open && !l.many {
+	if !l.open {
 		l.t.Fatalf("a packet started at %v that the limiter had not let start", now)
 	}
 	l.open = false

@@ -10,9 +10,7 @@ import "fabemu/wire/unit"
 //
 //   - Instants never decrease, over all calls of all three methods.
 //   - Sent is at or after the instant that the last Next gave, and that Next let the
-//     packet start: it gave the instant that it was asked for. (A limiter that flows
-//     share, see Shared, is not asked for the packet of a flow that comes under it while
-//     that packet waits for the line.)
+//     packet start: it gave the instant that it was asked for.
 //   - Calls come one at a time. SetRate may come at any time, also between the Next
 //     that lets a packet start and its Sent: the packet starts all the same.
 //

@@ -24,6 +24,7 @@ type Flow struct {
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
+	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
 }
 
 // Spread is traffic with several destinations: an arrival To k is one of the flow
@@ -44,27 +45,23 @@ type source struct {
 	ends     queue[transfer] // the transfers that they make up, where they do
 	active   bool
 	stopped  bool
-	reorders bool        // its ACKs may overtake one another
-	queued   bool        // in the endpoint's queue for the line
-	ready    unit.Time   // queued: since when
-	limited  unit.Time   // until when the limiter keeps the packet, as last answered; 0: it does not
-	told     *unit.Time  // the latest instant that the limiter was told; flows that share one have this together
-	heard    unit.Time   // the latest instant that the controller was told
-	inFlight int         // packets that await their ACK
-	expires  unit.Time   // when the oldest of them is sent again, and all behind it
-	count    uint64      // packets sent so far; its low 24 bits are the next PSN
-	rate     unit.Rate   // what the limiter was last told
-	rated    rated       // the limiter, where it tells its rate; else nil
-	voq      *voq        // Ethernet: the queue of its destination
-	egress   *egress     // Ethernet: the room that it shares with the other flows, if there is a limit
-	target   rp.Targeted // the controller, where it has a target; else nil
-	tagger   rp.Tagger   // the controller, where it tags frames; else nil
-	member   *member     // the controller, where the flow may come under a shared limiter; else nil
-	block    port.Block  // what keeps it, as last reported
+	reorders bool      // its ACKs may overtake one another
+	queued   bool      // in the endpoint's queue for the line
+	ready    unit.Time // queued: since when
+	limited  unit.Time // until when the limiter keeps the packet, as last answered; 0: it does not
+	inFlight int       // packets that await their ACK
+	expires  unit.Time // when the oldest of them is sent again, and all behind it
+	count    uint64    // packets sent so far; its low 24 bits are the next PSN
+	voq      *voq      // Ethernet: the queue of its destination
+	egress   *egress   // Ethernet: the room that it shares with the other flows, if there is a limit
+	slot     int       // in the agenda of the endpoint
+	group    *group    // under which it is
+	by       *group    // queued: the one that let the packet go
+	share    *group    // under which it may come; nil: none
+	inTurns  bool      // it waits for its turn in group
+	own      group
+	block    port.Block // what keeps it, as last reported
 }
-
-// rated is a limiter that tells its rate.
-type rated interface{ Rate() unit.Rate }
 
 // transfer is a finite one on its way.
 type transfer struct {
@@ -76,30 +73,25 @@ type transfer struct {
 // psnMask is what of a packet's number is its PSN.
 const psnMask = 1<<24 - 1
 
-// newSource returns the source of a flow on a port with this framing.
-func newSource(f Flow, framing wire.Framing) source {
-	s := source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle}
-	s.rated, _ = f.Limiter.(rated)
-	if f.Controller == nil {
-		s.Controller = rp.NewFixed(s.limit())
-		s.rate = s.Controller.Rate()
-	} else {
-		s.rate = f.Controller.Rate()
-		f.Limiter.SetRate(0, s.rate)
-	}
+// newSource makes s the source of a flow on a port with this framing.
+func newSource(s *source, f Flow, framing wire.Framing) {
+	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller)}
+	s.own.flow, s.group = s, &s.own
 	s.full = s.lengthOf(f.Payload)
-	s.target, _ = f.Controller.(rp.Targeted)
-	s.tagger, _ = f.Controller.(rp.Tagger)
-	s.member, _ = f.Controller.(*member)
-	s.told = new(unit.Time)
-	if s.member != nil {
-		s.told = &s.member.s.told
-	}
 	s.next.At, s.expires = unit.Never, unit.Never
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
-	return s
+}
+
+// mayShare makes g the group that the flow may come under.
+func (s *source) mayShare(g *group) {
+	s.share = g
+	g.members = append(g.members, s)
+	if g.limiting == nil {
+		s.group = g
+		g.under++
+	}
 }
 
 // advance becomes active, offers packets and stops, as the time says, and lets
@@ -117,13 +109,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		s.active, s.stopped = false, true
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
-	if s.Controller.Deadline() <= now {
-		s.heard = now
-		s.Controller.Advance(now)
-		s.settle(now, rec)
-	} else if s.member != nil {
-		s.settle(now, rec) // another flow may have changed the rate
-	}
+	s.own.advance(now, rec)
 	if s.expires <= now {
 		s.again(now, rec)
 	}
@@ -190,70 +176,50 @@ func (s *source) length() unit.Size {
 	return s.full
 }
 
-// settle tells the limiter the controller's rate.
-func (s *source) settle(now unit.Time, rec *trace.Recorder) { s.settleAt(now, now, rec) }
-
-// settleAt is settle at an instant that may have passed, if the machine is told the time
-// late; what is reported is reported now.
-func (s *source) settleAt(now, at unit.Time, rec *trace.Recorder) {
-	r := s.Controller.Rate()
-	if r == s.rate {
-		return
-	}
-	s.rate = r
-	s.Limiter.SetRate(s.tell(at), r)
-	if s.target != nil {
-		rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(s.limit()), B: int64(s.target.Target())})
-	}
-}
-
-// limit returns the rate of the limiter: what it says itself, or else what it was told; 0
-// if nobody knows.
-func (s *source) limit() unit.Rate {
-	if s.rated != nil {
-		return s.rated.Rate()
-	}
-	return s.rate
-}
-
 // answer says whether the flow has a packet that may go as far as it is itself
 // concerned: there is one, the window is open, the limiter agrees, since when. The line
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
+	idle := port.Open
 	switch {
 	case s.offered == 0 && !(s.greedy && s.active):
-		return port.Answer{Block: port.Idle, Until: unit.Never}
+		idle = port.Idle
 	case s.Window > 0 && s.inFlight >= s.Window:
-		return port.Answer{Block: port.Window, Until: unit.Never}
+		idle = port.Window
+	}
+	g := s.group
+	if idle != port.Open {
+		if s.inTurns {
+			g.skip(now, s)
+		}
+		return port.Answer{Block: idle, Until: unit.Never}
+	}
+	if !g.mayAsk(s) {
+		return port.Answer{Block: port.RateLimited, Until: unit.Never}
 	}
 	at, n := now, s.length()
 	if s.limited > 0 {
 		at = min(now, s.limited) // due since then, however late this is
 	}
 	for {
-		at = s.tell(at)
-		t := s.Limiter.Next(at, n)
+		at = g.tell(at)
+		t := g.limiter.Next(at, n)
 		switch {
 		case t > now:
 			return port.Answer{Block: port.RateLimited, Until: t}
 		case t <= at:
+			g.let(s)
+			s.by = g
 			return port.Answer{Block: port.Open, Until: at}
 		}
 		at = t
 	}
 }
 
-// tell returns the instant to tell the limiter at one that may have passed: at, unless
-// it was told a later one. A source that is told its deadlines on time tells at.
-func (s *source) tell(at unit.Time) unit.Time {
-	*s.told = max(*s.told, at)
-	return *s.told
-}
-
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.Controller.Deadline(), s.expires)
+	t := min(s.own.controller.Deadline(), s.expires)
 	if a.Block == port.RateLimited {
 		t = min(t, a.Until)
 	}
@@ -273,8 +239,8 @@ func (s *source) packet(src wire.LID) wire.Frame {
 	if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
 	}
-	if s.tagger != nil {
-		f = s.tagger.Tag(f)
+	if t := s.group.tagger; t != nil {
+		f = t.Tag(f)
 	}
 	return f
 }
@@ -299,10 +265,7 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	if s.offered > 0 {
 		s.offered--
 	}
-	s.Limiter.Sent(s.tell(at), n)
-	s.heard = max(s.heard, at)
-	s.Controller.Sent(s.heard, n)
-	s.settleAt(now, at, rec)
+	s.by.sent(now, at, n, rec)
 }
 
 // acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
@@ -332,13 +295,32 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.feedback(now, f, rec)
 }
 
-// feedback hands what the fabric says about the flow to its controller.
+// feedback hands what the fabric says about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
-	s.heard = now
-	s.Controller.Feedback(now, *f)
-	s.settle(now, rec)
-	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.limit())})
+	if g := s.share; g != nil {
+		g.feedback(now, f, rec)
+		g.join(now, s, rec)
+	} else {
+		s.own.feedback(now, f, rec)
+	}
+	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.group.limit())})
+}
+
+// concerns reports whether a notification that names no flow is about this one.
+func (s *source) concerns(f *wire.Frame) bool {
+	return s.share != nil && s.Dst == f.SampledDst && s.Lane == f.SampledLane
+}
+
+// limitChanged tells the limit of the flow, and what its reaction point wants back: under
+// one that has no target, the limit.
+func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
+	limit := s.group.limit()
+	target := limit
+	if t := s.group.target; t != nil {
+		target = t.Target()
+	}
+	rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(limit), B: int64(target)})
 }
 
 // report tells that what keeps the flow has changed.

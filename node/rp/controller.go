@@ -8,7 +8,7 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted and a Tagger.
+// It may also be a Targeted, a Tagger and a Limiting.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -26,6 +26,11 @@ type Controller interface {
 
 // Targeted is a Controller that tells what rate it wants back.
 type Targeted interface{ Target() unit.Rate }
+
+// Limiting is a Controller that limits at some times and does not at others: where flows
+// share it, each comes under it only with feedback of its own, and all leave when it no
+// longer limits.
+type Limiting interface{ Active() bool }
 
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
 // and may be asked several times. What it adds is a part of what Framer says, which is

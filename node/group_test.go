@@ -28,15 +28,14 @@ func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
 // last goes to another destination. cycle is that of the byte counter.
 func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
 	q := reaction(t, cycle)
-	s := node.NewShared(q, &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t, many: true}) // a packet that waits for the line, and the next
+	g := &node.Group{Controller: q, Limiter: &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t}} // a packet that waits for the line, and the next
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		f := &flows[i]
-		*f = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never}
+		*f = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Group: g, Limiter: node.NewTokenBucket(gigabyte, 1000)}
 		if i == 2 {
 			f.Dst = there + 1
 		}
-		s.Join(f, node.NewTokenBucket(gigabyte, 1000), gigabyte)
 	}
 	return newAdapter(t, port.NoFlowControl, node.AdapterConfig{}, flows...), q
 }
@@ -140,5 +139,33 @@ func TestASharedLimiterRecoversForAll(t *testing.T) {
 	}
 	if len(rates) < 5 {
 		t.Errorf("%d rates were reported", len(rates))
+	}
+}
+
+// The limiter is that of all flows together: their packets start exactly when those of one
+// flow would, whoever has the turn. A flow that stops leaves its turn to the next.
+func TestTurnsTakeNoTime(t *testing.T) {
+	g := &node.Group{Controller: fixed(t, gigabyte/4), Limiter: &strict{RateLimiter: node.NewInterPacketDelay(gigabyte), t: t}}
+	flows := make([]node.Flow, 3)
+	for i := range flows {
+		flows[i] = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Group: g, Limiter: node.NewInterPacketDelay(gigabyte)}
+	}
+	flows[1].Stop = at(25 * us) // while the turn of flow 4 is next
+	flows[2].Stop = at(46 * us) // while its own is
+	b := newAdapter(t, port.NoFlowControl, node.AdapterConfig{}, flows...)
+	b.step(at(62 * us))
+	want := []uint32{2, 3, 4, 2, 3, 4, 2, 4, 2, 4, 2, 4, 2, 2, 2, 2}
+	n := 0
+	for _, tr := range b.sent {
+		if tr.Frame.Kind != wire.Data {
+			continue
+		}
+		if n < len(want) && (tr.Frame.QP != want[n] || tr.Start != at(unit.Duration(4*n)*us)) {
+			t.Errorf("packet %d is of flow %d and starts at %v, want flow %d at %v", n, tr.Frame.QP, tr.Start, want[n], at(unit.Duration(4*n)*us))
+		}
+		n++
+	}
+	if n != len(want) {
+		t.Errorf("%d packets, want %d", n, len(want))
 	}
 }

@@ -1,0 +1,207 @@
+package node
+
+import (
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/agenda"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Group is a rate limiter that several flows of an endpoint share, with the reaction point
+// that governs it. Where that is an rp.Limiting, a flow comes under it with the first
+// feedback that is about it, and leaves with all others when it no longer limits ("Can work
+// with a single rate limiter. Alias all flows which have received negative feedback onto the
+// rate limiter": "QCN: Quantized Congestion Notification", Basic QCN). Otherwise its flows
+// are always under it.
+//
+// A notification that names no flow is about those that go to the destination of the
+// sampled frame with its priority.
+//
+// Flows that have a packet take turns. The one whose turn it is asks the limiter; until its
+// packet has gone, the others wait.
+type Group struct {
+	Limiter    RateLimiter
+	Controller rp.Controller
+}
+
+// group is a rate limiter and its reaction point at work. A flow has one of its own; it is
+// under that, or under one that it shares.
+type group struct {
+	limiter    RateLimiter
+	controller rp.Controller
+	rated      rated       // the limiter, where it tells its rate; else nil
+	target     rp.Targeted // the controller, where it has a target; else nil
+	tagger     rp.Tagger   // the controller, where it tags frames; else nil
+	rate       unit.Rate   // what the limiter was last told
+	told       unit.Time   // the latest instant that the limiter was told
+	heard      unit.Time   // the latest instant that the controller was told
+	flow       *source     // whose own group this is; nil: flows share it
+	*shared                // flow is nil
+}
+
+// shared is what a group has that flows share.
+type shared struct {
+	limiting rp.Limiting    // the controller, where it limits at times; else nil
+	members  []*source      // those that may be under it
+	under    int            // how many of them are
+	turns    queue[*source] // those under it that have a packet, in the order of their turns
+	out      *source        // whose packet may go and has not yet gone
+	agenda   *agenda.Agenda // of the endpoint
+	slot     int            // of the group there
+}
+
+// rated is a limiter that tells its rate.
+type rated interface{ Rate() unit.Rate }
+
+// newGroup returns the group of a limiter. Without a controller the limiter keeps its rate.
+func newGroup(l RateLimiter, c rp.Controller) group {
+	g := group{limiter: l, controller: c}
+	g.rated, _ = l.(rated)
+	if c == nil {
+		g.controller = rp.NewFixed(g.limit())
+		g.rate = g.controller.Rate()
+		return g
+	}
+	g.rate = c.Rate()
+	l.SetRate(0, g.rate)
+	g.target, _ = c.(rp.Targeted)
+	g.tagger, _ = c.(rp.Tagger)
+	return g
+}
+
+// newShared returns a group that flows share, and its place in an agenda.
+func newShared(c *Group, a *agenda.Agenda, slot int) *group {
+	g := newGroup(c.Limiter, c.Controller)
+	g.shared = &shared{agenda: a, slot: slot}
+	g.limiting, _ = c.Controller.(rp.Limiting)
+	a.Set(slot, g.controller.Deadline())
+	return &g
+}
+
+// limit returns the rate of the limiter: what it says itself, or else what it was told; 0
+// if nobody knows.
+func (g *group) limit() unit.Rate {
+	if g.rated != nil {
+		return g.rated.Rate()
+	}
+	return g.rate
+}
+
+// tell returns the instant to tell the limiter at one that may have passed: at, unless
+// it was told a later one. A source that is told its deadlines on time tells at.
+func (g *group) tell(at unit.Time) unit.Time {
+	g.told = max(g.told, at)
+	return g.told
+}
+
+// mayAsk reports whether it is a flow's turn to ask the limiter for its packet.
+func (g *group) mayAsk(s *source) bool {
+	if g.flow != nil {
+		return true
+	}
+	if !s.inTurns {
+		s.inTurns = true
+		g.turns.push(s)
+	}
+	return g.out == nil && *g.turns.front() == s
+}
+
+// let begins the way of the packet of the flow whose turn it is to the line.
+func (g *group) let(s *source) {
+	if g.flow == nil {
+		g.turns.pop()
+		s.inTurns, g.out = false, s
+	}
+}
+
+// skip takes a flow that has no packet any more out of the turns.
+func (g *group) skip(now unit.Time, s *source) {
+	for range g.turns.len() {
+		if m := *g.turns.front(); m != s {
+			g.turns.push(m)
+		}
+		g.turns.pop()
+	}
+	s.inTurns = false
+	g.next(now)
+}
+
+// next wakes the flow whose turn it is.
+func (g *group) next(now unit.Time) {
+	if g.out == nil && !g.turns.empty() {
+		g.agenda.Set((*g.turns.front()).slot, now)
+	}
+}
+
+// advance lets the controller do what is due.
+func (g *group) advance(now unit.Time, rec *trace.Recorder) {
+	if g.controller.Deadline() <= now {
+		g.heard = now
+		g.controller.Advance(now)
+		g.settle(now, now, rec)
+	}
+}
+
+// feedback hands a frame that has come back to a flow to the controller.
+func (g *group) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	g.heard = now
+	g.controller.Feedback(now, *f)
+	g.settle(now, now, rec)
+}
+
+// sent tells that a packet of a flow has started, at an instant that may have passed.
+func (g *group) sent(now, at unit.Time, n unit.Size, rec *trace.Recorder) {
+	g.limiter.Sent(g.tell(at), n)
+	g.heard = max(g.heard, at)
+	g.controller.Sent(g.heard, n)
+	if g.flow == nil {
+		g.out = nil
+	}
+	g.settle(now, at, rec)
+}
+
+// settle tells the limiter the controller's rate, at an instant that may have passed if
+// the machine is told the time late; what is reported is reported now.
+func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
+	r := g.controller.Rate()
+	changed := r != g.rate
+	if changed {
+		g.rate = r
+		g.limiter.SetRate(g.tell(at), r)
+	}
+	if g.flow != nil {
+		if changed && g.target != nil {
+			g.flow.limitChanged(now, rec)
+		}
+		return
+	}
+	g.agenda.Set(g.slot, g.controller.Deadline())
+	if over := g.limiting != nil && !g.limiting.Active(); changed || over && g.under > 0 {
+		for _, s := range g.members {
+			if s.group != g {
+				continue
+			}
+			if over {
+				s.group, s.inTurns, s.limited = &s.own, false, 0
+				g.agenda.Set(s.slot, now)
+			}
+			s.limitChanged(now, rec)
+		}
+		if over {
+			g.under, g.turns = 0, queue[*source]{ring: g.turns.ring}
+		}
+	}
+	g.next(now)
+}
+
+// join brings a flow under the group, if that limits now.
+func (g *group) join(now unit.Time, s *source, rec *trace.Recorder) {
+	if s.group == g || g.limiting != nil && !g.limiting.Active() {
+		return
+	}
+	s.group = g
+	g.under++
+	g.agenda.Set(s.slot, now)
+	s.limitChanged(now, rec)
+}
