@@ -414,7 +414,7 @@ func witnessRun(t *testing.T, s *scenario.Scenario) *witness {
 		t.Fatal(err)
 	}
 	w := newWitness(r.fabric)
-	r.options.test.sink = w
+	r.options.Sink = w
 	out, err := r.run(context.Background())
 	if err != nil {
 		t.Fatal(err)

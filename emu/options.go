@@ -80,6 +80,9 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
+	// Sink, if not nil, is told of each event, of those of a machine in their order. On the
+	// virtual clock it hears of many at a time.
+	Sink trace.Sink
 	// Capture, if not nil, is where the frames go for Wireshark to show.
 	Capture *Capture
 	// Progress, if not nil, is called from time to time while the run goes on, from
@@ -101,8 +104,7 @@ type hooks struct {
 	clock   func() int64
 	buffer  unit.Size // of sockets, instead of the scenario's
 	loop    drive.Loop
-	sink    trace.Sink // told of each event
-	collect bool       // leave the garbage collector on
+	collect bool // leave the garbage collector on
 }
 
 // Status is how far a run is.

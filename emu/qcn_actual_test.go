@@ -81,8 +81,7 @@ func TestWallQCNDeparturesFollowTheReactionPoint(t *testing.T) {
 		point := &reaction{flow: topo.FirstQP}
 		var stamps []int64
 		var epoch time.Time
-		o := Options{Timing: ActualTiming, test: hooks{
-			sink:  point,
+		o := Options{Timing: ActualTiming, Sink: point, test: hooks{
 			epoch: func() { epoch = time.Now() },
 			stamped: func(path int, f wire.Frame, _ unit.Time, at int64) {
 				if path == 0 && f.Kind == wire.Data { // the first link, from A1

@@ -107,8 +107,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		defer tap.End()
 		sinks, r.tap = append(sinks, tap), tap
 	}
-	if r.options.test.sink != nil {
-		sinks = append(sinks, r.options.test.sink)
+	if r.options.Sink != nil {
+		sinks = append(sinks, r.options.Sink)
 	}
 	// On the wall clock each event is counted at once: many would keep the frames of an
 	// instant waiting. So it is where frames are captured: what events say of them must be
