@@ -2,12 +2,17 @@ package reproduce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/topo"
+	"fabemu/wire/trace"
 )
 
 // The figures and sentences of HPL-2002-224, each test named after the place that it
@@ -23,7 +28,7 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 		all[c.ID] = c
 		t.Logf("%-10s %-18s %-16s %-8s %s", c.ID, c.CameOut(), c.Accepted(), c.Outcome, c.Says)
 		want := report.Pass
-		if c.ID == "IB-7c" || c.ID == "IB-8b4" {
+		if slices.Contains([]string{"IB-7c", "IB-8b4", "IB-13", "IB-20c", "IB-20g", "IB-20h", "IB-21a"}, c.ID) {
 			want = report.Differs
 		}
 		if c.Outcome != want {
@@ -44,7 +49,7 @@ func TestFig2AndFig3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Runs) != 5 {
+	if len(r.Runs) != 8 { // and two with limited sources, one with larger windows
 		t.Errorf("%d runs for five figures", len(r.Runs))
 	}
 	// And the closed form of the shares: no parameter is free.
@@ -217,9 +222,25 @@ func against(t *testing.T, set string, within float64, figures ...string) {
 	}
 }
 
-// Footnote 4: not to mark what leaves by a blocked link gives "identical" results.
+// Footnote 4: not to mark what leaves by a blocked link gives "identical" results, where
+// it marks less.
 func TestFootnote4BlockedLinks(t *testing.T) {
-	against(t, "defaults.switch.marking.skip-blocked=true", 0.02, "fig3c")
+	plain, skip := short(4, 4), short(4, 4, "defaults.switch.marking.skip-blocked=true")
+	var list []Quantity
+	for _, m := range []string{root, trunk, local, remote, victim} {
+		list = append(list, Minus(settled(plain, m), settled(skip, m)))
+	}
+	list = append(list, Minus(Triggers(plain, "", "over-threshold"), Triggers(skip, "", "over-threshold")))
+	v := values(t, list...)
+	for _, d := range v[:5] {
+		if math.Abs(d) > 0.02 {
+			t.Errorf("the rates differ by %.4f", v[:5])
+			break
+		}
+	}
+	if v[5] == 0 {
+		t.Error("the policy has not acted")
+	}
 }
 
 // Section IV.B: "this counter implementation may mark a different set of packets than a
@@ -229,14 +250,56 @@ func TestSectionIVBCountersAgainstAScan(t *testing.T) {
 	against(t, "defaults.switch.marking.selection=scan", 1e-9, "fig3d")
 }
 
-// Footnote 6: "the probability of having a victim packet in a full buffer is very
-// small".
+// Footnote 6: "the probability of having a victim packet in a full buffer is very small"
+// does not come out; that it does not wait there does.
 func TestFootnote6VictimInAFullBuffer(t *testing.T) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=60ms")
-	full := Triggers(r, "root.B-BC", "full-buffer")
-	v := values(t, full, Over(Triggers(r, "B-BV", "full-buffer"), full))
-	if v[0] < 100 || !(v[1] <= 0.05) {
-		t.Errorf("a buffer was full %v times, and a victim waits in %.3f of those", v[0], v[1])
+	count := func(of func(*census) float64) Quantity { return counted(r, 42*ms, of) }
+	v := values(t, count(func(c *census) float64 { return c.fills }), count(func(c *census) float64 { return c.withVictim / c.fills }), Triggers(r, "B-BV", "full-buffer"))
+	if v[0] < 100 || !(v[1] > 0.5 && v[1] < 1) || v[2] != 0 {
+		t.Errorf("a buffer was full %v times, with a packet of the victim in %.3f of those; it waited in %v", v[0], v[1], v[2])
+	}
+}
+
+// auditor checks a census against the switch: as many packets wait as the marking event
+// says, the buffer of four never has more, and each mark comes from an event.
+type auditor struct {
+	*census
+	t      *testing.T
+	events int
+}
+
+func (a *auditor) Record(e *trace.Event) {
+	a.census.Record(e)
+	if e.Kind == trace.Trigger && e.Machine == a.machine && e.Port == a.root {
+		a.events++
+		if n := a.waiting[localFlows] + a.waiting[remoteFlows]; int64(n) != e.B {
+			a.t.Errorf("%v: %d packets wait for the root link, the switch says %d", e.At, n, e.B)
+		}
+	}
+	if n := a.resident; n[localFlows] != 0 || n[remoteFlows]+n[victimFlow] > 4 {
+		a.t.Errorf("%v: the buffer of the inter-switch link has %v", e.At, n)
+	}
+}
+
+func TestCensus(t *testing.T) {
+	r := Run{Scenario: "hpl2002/fig3d"}.With("model.duration=20ms", "flows.victim.start=1ms", "flows.victim.stop=20ms")
+	var a *auditor
+	v := values(t, Watch(r, func(f *topo.Fabric) (trace.Sink, func() float64) {
+		a = &auditor{census: newCensus(f, 0), t: t}
+		return a, func() float64 {
+			return a.marks[0][localFlows] + a.marks[0][remoteFlows] + a.marks[1][localFlows] + a.marks[1][remoteFlows]
+		}
+	}), Take(r, func(x *emu.Result) (float64, error) {
+		for _, l := range x.Links {
+			if strings.HasPrefix(l.Name, "root") && l.Marked > 0 {
+				return float64(l.Marked), nil
+			}
+		}
+		return 0, errors.New("no root link")
+	}), Mean(r, remoteLocal, 0, 20*ms))
+	if a.events < 100 || v[0] != v[1] || math.Abs(a.packets[remoteFlows]/a.packets[localFlows]-v[2]) > 0.01 {
+		t.Errorf("%d events; %v packets were marked, %v by the switch's count; remote/local is %v, not %v", a.events, v[0], v[1], a.packets[remoteFlows]/a.packets[localFlows], v[2])
 	}
 }
 

@@ -17,7 +17,7 @@ func TestFind(t *testing.T) {
 		figures int
 		err     []string
 	}{
-		{"hpl2002", 11, nil},
+		{"hpl2002", 12, nil},
 		{"hpl2002/fig4a", 1, nil},
 		{"qcn", 10, nil},
 		{"qcn/unit-step", 1, nil},

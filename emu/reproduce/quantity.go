@@ -10,6 +10,8 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/topo"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -24,6 +26,12 @@ type Run struct {
 // With returns the run with further changes.
 func (r Run) With(sets ...string) Run {
 	r.Sets = append(slices.Clip(r.Sets), sets...)
+	return r
+}
+
+// Once returns the run with one seed, where a mean is not wanted.
+func (r Run) Once() Run {
+	r.Seeds = false
 	return r
 }
 
@@ -68,16 +76,26 @@ type Quantity struct {
 	of     func(v func(*leaf) float64) float64
 }
 
-// leaf is a number that is taken of one run.
+// leaf is a number that is taken of one run: of its result, or of its events.
 type leaf struct {
-	run  Run
-	take func(*emu.Result) (float64, error)
+	run   Run
+	take  func(*emu.Result) (float64, error)
+	watch func(*topo.Fabric) (trace.Sink, func() float64)
+}
+
+func single(l *leaf) Quantity {
+	return Quantity{[]*leaf{l}, func(v func(*leaf) float64) float64 { return v(l) }}
 }
 
 // Take is a number of a run that take finds in its result.
 func Take(r Run, take func(*emu.Result) (float64, error)) Quantity {
-	l := &leaf{r, take}
-	return Quantity{[]*leaf{l}, func(v func(*leaf) float64) float64 { return v(l) }}
+	return single(&leaf{run: r, take: take})
+}
+
+// Watch is a number of a run that a sink finds in its events: watch makes the sink for
+// the run's fabric, and what says the number at its end.
+func Watch(r Run, watch func(*topo.Fabric) (trace.Sink, func() float64)) Quantity {
+	return single(&leaf{run: r, watch: watch})
 }
 
 // Mean is the figure of a metric (metrics.Compile) over an interval of a run.

@@ -15,6 +15,8 @@ import (
 	"fabemu/emu/plot"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/topo"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -234,9 +236,14 @@ func (b *batch) run(ctx context.Context, workers int) error {
 // do does one job.
 func (b *batch) do(ctx context.Context, j *job) error {
 	b.progress(j, 0)
+	watched, sinks, err := j.watch()
+	if err != nil {
+		return err
+	}
 	r, err := emu.Run(ctx, j.sc, emu.Options{
 		Clock: b.options.Clock, Link: b.options.Link, SkipCodec: true, Priority: b.options.Priority, Version: b.options.Version,
 		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
+		Sink:     sinks,
 	})
 	if err != nil {
 		return fmt.Errorf("%v: %w", j.run, err)
@@ -247,7 +254,9 @@ func (b *batch) do(ctx context.Context, j *job) error {
 	}
 	values := make([]float64, len(j.leaves))
 	for i, l := range j.leaves {
-		if values[i], err = l.take(r); err != nil {
+		if l.watch != nil {
+			values[i] = watched[i]()
+		} else if values[i], err = l.take(r); err != nil {
 			return fmt.Errorf("%v: %w", j.run, err)
 		}
 	}
@@ -275,6 +284,39 @@ func (b *batch) do(ctx context.Context, j *job) error {
 	b.mu.Unlock()
 	b.progress(j, 1)
 	return nil
+}
+
+// watch makes the sinks of a job's leaves; watched says what they have found, by leaf.
+func (j *job) watch() (watched []func() float64, all trace.Sink, err error) {
+	var fabric *topo.Fabric
+	var list sinks
+	watched = make([]func() float64, len(j.leaves))
+	for i, l := range j.leaves {
+		if l.watch == nil {
+			continue
+		}
+		if fabric == nil {
+			if fabric, err = topo.Build(j.sc); err != nil {
+				return nil, nil, fmt.Errorf("%v: %w", j.run, err)
+			}
+		}
+		var s trace.Sink
+		s, watched[i] = l.watch(fabric)
+		list = append(list, s)
+	}
+	if list == nil {
+		return watched, nil, nil
+	}
+	return watched, list, nil
+}
+
+// sinks tells each of them.
+type sinks []trace.Sink
+
+func (s sinks) Record(e *trace.Event) {
+	for _, x := range s {
+		x.Record(e)
+	}
 }
 
 // progress notes which share of a job is done, and says so.
