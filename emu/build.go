@@ -350,14 +350,18 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
-	frame := b.frame(f)
+	frame, pace := b.frame(f), unit.Rate(0)
+	if f.Traffic == "paced" {
+		pace = f.Rate
+	}
 	return node.Flow{
 		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
-		Start: f.Start, Stop: f.Stop, Limiter: limiter, Controller: controller,
+		Start: f.Start, Stop: f.Stop, Pace: pace, Limiter: limiter, Controller: controller,
 	}, err
 }
 
-// traffic returns what a flow offers, or several that share it; nil for greedy traffic.
+// traffic returns what a flow offers, or several that share it; nil for greedy and
+// paced traffic.
 // Its random numbers are those of a stream of their own.
 func (b *builder) traffic(f *topo.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
 	frame := b.frame(f)
@@ -366,7 +370,7 @@ func (b *builder) traffic(f *topo.Flow, line unit.Rate, destinations int) (traff
 		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
 	}
 	switch f.Traffic {
-	case "greedy":
+	case "greedy", "paced":
 		return nil, nil
 	case "constant":
 		c.Kind = traffic.Constant

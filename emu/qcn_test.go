@@ -44,14 +44,14 @@ func spanOfMs(from, to int) [2]unit.Time {
 // sources, rates change, and the link stays full without a frame lost.
 func TestNotificationsReachTheirSources(t *testing.T) {
 	for name, sets := range map[string][]string{
-		"octets":  nil,
-		"CN-TAG":  {"defaults.switch.marking.octets=0", "defaults.flow.control.cn-tag=true"},
-		"both":    {"defaults.flow.control.cn-tag=true"},
-		"shared":  {"defaults.switch.marking.octets=0", "defaults.flow.control.shared=true"},
-		"linear":  {"defaults.switch.marking.sampling=linear"},
-		"talk":    {"defaults.flow.control.version=talk"},
-		"basic":   {"defaults.flow.control.timer=none"},
-		"on wire": {"model.framing=wire"},
+		"octets":   nil,
+		"CN-TAG":   {"defaults.switch.marking.octets=0", "defaults.flow.control.cn-tag=true"},
+		"both":     {"defaults.flow.control.cn-tag=true"},
+		"shared":   {"defaults.switch.marking.octets=0", "defaults.flow.control.shared=true"},
+		"table":    {"defaults.switch.marking.sampling=table"},
+		"standard": {"defaults.switch.marking.version=standard", "defaults.flow.control.version=standard"},
+		"basic":    {"defaults.flow.control.timer=none"},
+		"on wire":  {"model.framing=wire"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := qcnScenario(t, "unit-step", append(sets, "model.duration=40ms", "measure.window=2ms")...)

@@ -287,7 +287,7 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		}
 		e.ready[s.Lane].push(int32(i))
 		e.waiting |= 1 << s.Lane
-	case port.RateLimited:
+	case port.RateLimited, port.Idle:
 		s.limited = a.Until
 		s.report(now, a.Block, &e.rec)
 	default:

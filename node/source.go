@@ -22,6 +22,7 @@ type Flow struct {
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
 	Timeout    unit.Duration     // InfiniBand: packets are sent again when no ACK has come for so long; 0: never, nothing is lost
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
+	Pace       unit.Rate         // greedy: it never offers more, and of what it could not send it makes up for one packet; 0: any rate
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
 	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
@@ -48,7 +49,8 @@ type source struct {
 	reorders bool      // its ACKs may overtake one another
 	queued   bool      // in the endpoint's queue for the line
 	ready    unit.Time // queued: since when
-	limited  unit.Time // until when the limiter keeps the packet, as last answered; 0: it does not
+	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
+	paced    unit.Time // with a Pace: nothing is offered before
 	inFlight int       // packets that await their ACK
 	expires  unit.Time // when the oldest of them is sent again, and all behind it
 	count    uint64    // packets sent so far; its low 24 bits are the next PSN
@@ -78,7 +80,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller)}
 	s.own.flow, s.group = s, &s.own
 	s.full = s.lengthOf(f.Payload)
-	s.next.At, s.expires = unit.Never, unit.Never
+	s.next.At, s.expires, s.paced = unit.Never, unit.Never, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -177,22 +179,24 @@ func (s *source) length() unit.Size {
 }
 
 // answer says whether the flow has a packet that may go as far as it is itself
-// concerned: there is one, the window is open, the limiter agrees, since when. The line
+// concerned: there is one, the window is open, pace and limiter agree, since when. The line
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
-	idle := port.Open
+	idle, until := port.Open, unit.Never
 	switch {
 	case s.offered == 0 && !(s.greedy && s.active):
 		idle = port.Idle
 	case s.Window > 0 && s.inFlight >= s.Window:
 		idle = port.Window
+	case s.paced > now:
+		idle, until = port.Idle, s.paced
 	}
 	g := s.group
 	if idle != port.Open {
 		if s.inTurns {
 			g.skip(now, s)
 		}
-		return port.Answer{Block: idle, Until: unit.Never}
+		return port.Answer{Block: idle, Until: until}
 	}
 	if !g.mayAsk(s) {
 		return port.Answer{Block: port.RateLimited, Until: unit.Never}
@@ -220,7 +224,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
 	t := min(s.own.controller.Deadline(), s.expires)
-	if a.Block == port.RateLimited {
+	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
 	}
 	switch {
@@ -264,6 +268,9 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	}
 	if s.offered > 0 {
 		s.offered--
+	}
+	if s.Pace > 0 {
+		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), at)
 	}
 	s.by.sent(now, at, n, rec)
 }

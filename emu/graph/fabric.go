@@ -325,7 +325,7 @@ func (p *picture) describe(g *group) string {
 	if first.Rate > 0 {
 		text += fmt.Sprintf(", %v", first.Rate)
 	}
-	if first.Traffic != "greedy" && first.Traffic != "constant" {
+	if first.Traffic != "greedy" && first.Traffic != "paced" && first.Traffic != "constant" {
 		text += " of " + first.Traffic
 	}
 	if first.Priority > 0 {

@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 	}{
 		{"hpl2002", 12, nil},
 		{"hpl2002/fig4a", 1, nil},
-		{"qcn", 10, nil},
+		{"qcn", 12, nil},
 		{"qcn/unit-step", 1, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},

@@ -67,7 +67,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 			o.load = load.value.(float64)
 		}
 		if own := cmp.Or(rate, load); f.Traffic == "greedy" && c == n && !own.bad && !v.refused("traffic") {
-			r.add(own.at, own.path, "greedy traffic has no %s: it sends whenever it may; write traffic: constant for a rate", lastOf(own.path))
+			r.add(own.at, own.path, "greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate", lastOf(own.path))
 		}
 		if f.Traffic == "greedy" {
 			return offer{}
@@ -247,9 +247,9 @@ func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
 		where, path := at("burst")
 		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line", f.Burst, f.Name, length)
 	}
-	if f.Spread == "uniform" && f.Traffic == "greedy" {
+	if f.Spread == "uniform" && (f.Traffic == "greedy" || f.Traffic == "paced") {
 		where, path := at("spread")
-		r.add(where, path, "greedy traffic has no arrivals that could go to one destination or another: spread goes with other traffic")
+		r.add(where, path, "%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}
 }
 

@@ -261,7 +261,7 @@ func memoryFields() []field {
 func endpointFields() []field {
 	return []field{
 		{name: "egress", shape: unlimited(size(1), "unlimited"), def: "unlimited", also: []string{"egress-buffer"},
-			doc: "On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. What is offered beyond it is dropped at the endpoint and counted; greedy flows and transfers wait for room instead. Flows to one destination share a queue, and the queues take turns."},
+			doc: "On Ethernet: room for packets that were offered and have not left yet, of all flows of the endpoint. What is offered beyond it is dropped at the endpoint and counted; greedy and paced flows and transfers wait for room instead. Flows to one destination share a queue, and the queues take turns."},
 		{name: "ingress", shape: unlimited(size(1), "unlimited"), def: "300KB", also: []string{"buffer", "ingress-buffer"},
 			doc: "On Ethernet: room for frames that have come and were not yet taken."},
 		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},
@@ -302,10 +302,10 @@ func flowFields(t tables) []field {
 			doc: "The start is delayed by a random part of this, drawn from the seed."},
 		{name: "priority", shape: count(0, 7), def: "0", also: []string{"class", "pcp"},
 			doc: "On Ethernet: the priority of its frames; a higher one goes first, and pfc stops each by itself."},
-		{name: "traffic", shape: hinted(word("greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"), map[string]string{"pareto": "bursts", "on-off": "bursts", "transfer": "transfers", "cbr": "constant"}), def: "greedy", source: "HPL-2002-224, section III: \"All flows are greedy\"",
-			doc: "greedy sends whenever it may. Packets arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each."},
+		{name: "traffic", shape: hinted(word("greedy", "paced", "constant", "bernoulli", "poisson", "bursts", "transfers"), map[string]string{"limited": "paced", "pareto": "bursts", "on-off": "bursts", "transfer": "transfers", "cbr": "constant"}), def: "greedy", source: "HPL-2002-224, section III: \"All flows are greedy\"",
+			doc: "greedy sends whenever it may; paced does too, but never above its rate: of what it could not send it makes up for one packet. With the others packets arrive whether they can be sent or not, and wait; they arrive at equal distances (constant), in each slot of the line with the same probability (bernoulli), at exponential distances (poisson), or back to back in bursts of a Pareto distributed length, with silences between them (bursts). transfers are of a number of bytes each."},
 		{name: "rate", shape: rate(), also: []string{"bandwidth", "speed"},
-			doc: "What the flow offers in the mean, on the line. All traffic needs it or load, but greedy, which has none, and transfers, which begin all at once without and as a Poisson process with it."},
+			doc: "What the flow offers in the mean, of paced at the most, on the line. All traffic needs it or load, but greedy, which has none, and transfers, which begin all at once without and as a Poisson process with it."},
 		{name: "load", shape: load(), doc: "The rate as a part of that of the sender's link, above 0 and at most 1."},
 		{name: "burst", shape: size(1), def: "64KB", doc: "bursts: mean length of a burst, on the line; at least a packet."},
 		{name: "shape", shape: between("a number such as 1.5", traffic.MinShape, traffic.MaxShape), def: "1.5", doc: "bursts: shape of both Pareto distributions; the smaller, the longer the tail."},

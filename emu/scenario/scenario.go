@@ -169,8 +169,8 @@ type Flow struct {
 	Stop     unit.Duration // zero: at the end of the run
 	Jitter   unit.Duration // the start is delayed by a random part of it, drawn from the seed
 	Priority uint8         // Ethernet: of its frames, 0 to 7
-	Traffic  string        // "greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"
-	Rate     unit.Rate     // what it offers in the mean, on the line; zero: greedy, or transfers that begin at once
+	Traffic  string        // "greedy", "paced", "constant", "bernoulli", "poisson", "bursts", "transfers"
+	Rate     unit.Rate     // what it offers in the mean, paced: at the most, on the line; zero: greedy, or transfers that begin at once
 	Burst    unit.Size     // bursts: mean length on the line
 	Shape    float64       // bursts: of both Pareto distributions
 	Size     unit.Size     // transfers: payload of each

@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 	}
 	want := []string{"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
-		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/standard", "qcn/two-points", "qcn/unit-step"}
+		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
 		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
 	}

@@ -10,8 +10,8 @@ import (
 // QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
 // Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	Version        Version       `key:"version" def:"standard" words:"standard|talk" doc:"How hyper-active increase counts. standard: by the smaller number of cycles by which byte counter and timer are past fast recovery; talk: by events since it began, as the talk on QCN has it."`
-	TimeReset      unit.Duration `key:"timer" def:"15ms" low:"above 0s" none:"none" doc:"A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms"`
+	Version        Version       `key:"version" def:"standard" words:"standard|talk" doc:"Whose rules hold: those of the standard or those of the talk on QCN. In the talk hyper-active increase counts by events since it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter."`
+	TimeReset      unit.Duration `key:"timer" computed:"15ms, with version: talk 10ms" low:"above 0s" none:"none" doc:"A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms"`
 	ByteReset      unit.Size     `key:"byte-reset" def:"150KB" low:"1B" doc:"A cycle of the byte counter in fast recovery." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset"`
 	Threshold      int           `key:"threshold" def:"5" low:"1" high:"1048576" doc:"Cycles of fast recovery, of byte counter and timer alike; those after it are half as long." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold"`
 	ActiveIncrease unit.Rate     `key:"active-increase" def:"5Mb/s" doc:"What each cycle adds to the target rate in active increase." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgAiRate"`
@@ -24,7 +24,14 @@ type QCNParams struct {
 	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
 }
 
-// Version says whose rules hold where the talk and the standard differ.
+// Version says whose rules hold where the talk and the standard differ. Event number i of
+// hyper-active increase raises the target by i x HyperIncrease; the standard takes the
+// smaller number of cycles by which byte counter and timer are past fast recovery. The
+// target is reduced in the first cycle of the byte counter only; the standard does so in
+// that of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
+// since the last notification ("at least 500 pkts have been transmitted since last ding");
+// with the standard it may be up to a cycle less, since a notification in the first cycle
+// of the byte counter lets that go on.
 type Version string
 
 // The versions.
@@ -33,10 +40,17 @@ const (
 	Talk     Version = "talk"
 )
 
-// Complete fills in the jitter, which the talk does not have.
+// Complete fills in the timer, and the jitter, which the talk does not have.
 func (p *QCNParams) Complete(given func(key string) bool) {
-	if !given("jitter") && p.Version != Talk {
-		p.Jitter = 15
+	timer, jitter := 15*unit.Millisecond, 15
+	if p.Version == Talk {
+		timer, jitter = 10*unit.Millisecond, 0
+	}
+	if !given("timer") {
+		p.TimeReset = timer
+	}
+	if !given("jitter") {
+		p.Jitter = jitter
 	}
 }
 
@@ -83,6 +97,7 @@ type QCN struct {
 	timeStage     int       // and the timer
 	expires       unit.Time // when the timer ends its cycle
 	hyper         int       // events of hyper-active increase so far
+	since         unit.Size // sent since the last notification
 	notifications int64
 }
 
@@ -137,7 +152,7 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 		q.target = q.current
 		q.bytes = q.c.ByteReset
 	}
-	q.byteStage, q.timeStage, q.hyper = 0, 0, 0
+	q.byteStage, q.timeStage, q.hyper, q.since = 0, 0, 0, 0
 	least := scale(q.current, int64(q.c.MinDecrease), 100)
 	lowered := q.current - scale(q.current, int64(f.Fb), 1<<q.c.Gd)
 	q.current = max(lowered, least, q.c.MinRate)
@@ -149,6 +164,7 @@ func (q *QCN) Sent(_ unit.Time, n unit.Size) {
 	if !q.active {
 		return
 	}
+	q.since += n
 	q.bytes -= n
 	if q.bytes >= 0 {
 		return
@@ -159,7 +175,7 @@ func (q *QCN) Sent(_ unit.Time, n unit.Size) {
 		cycle /= 2
 	}
 	q.bytes = unit.Size(q.jitter(int64(cycle)))
-	q.increase()
+	q.increase(q.byteStage == 1)
 }
 
 // Advance ends the cycle of the timer, if it is time.
@@ -169,7 +185,7 @@ func (q *QCN) Advance(now unit.Time) {
 	}
 	q.timeStage++
 	q.setTimer(q.expires) // from when it was due: to be told late moves nothing
-	q.increase()
+	q.increase(q.byteStage == 0)
 }
 
 // setTimer begins a cycle of the timer.
@@ -193,12 +209,13 @@ func (q *QCN) jitter(cycle int64) int64 {
 	return max(1, cycle-span+int64(q.site.Random.Below(uint64(2*span)+1)))
 }
 
-// increase raises the rate at the end of a cycle.
-func (q *QCN) increase() {
+// increase raises the rate at the end of a cycle, which lies in the first one of the byte
+// counter or does not.
+func (q *QCN) increase(first bool) {
 	bytes, timer, threshold := q.byteStage, q.timeStage, q.c.Threshold
 	var up unit.Rate
 	switch {
-	case bytes > threshold && timer > threshold:
+	case bytes > threshold && timer > threshold && (q.c.Version != Talk || q.since >= unit.Size(threshold)*q.c.ByteReset):
 		q.hyper++
 		n := min(bytes, timer) - threshold
 		if q.c.Version == Talk {
@@ -210,7 +227,10 @@ func (q *QCN) increase() {
 	}
 	// Target rate reduction: in the first cycle a target far above the rate is one
 	// that the network has not for this source.
-	if (bytes == 1 || timer == 1) && q.target > 10*q.current {
+	if q.c.Version != Talk {
+		first = bytes == 1 || timer == 1
+	}
+	if first && q.target > 10*q.current {
 		q.target /= 8
 	} else {
 		q.target = min(q.target+up, q.site.Line)

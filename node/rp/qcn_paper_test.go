@@ -205,7 +205,7 @@ func TestQCNHyperIncreaseOfTheTalk(t *testing.T) {
 	c := standard()
 	c.Version = Talk
 	q := newQCN(t, c)
-	q.active, q.current, q.target, q.expires = true, gbps, gbps, 0
+	q.active, q.current, q.target, q.expires, q.since = true, gbps, gbps, 0, 750000
 	q.byteStage, q.timeStage = 6, 5
 	for i, want := range []unit.Rate{50, 150, 300, 500} { // 50 x (1, 1+2, 1+2+3, ...)
 		expire(t, q, 1)
@@ -258,6 +258,32 @@ func TestQCNExtraFastRecovery(t *testing.T) {
 	wantRates(t, q, r*3/4, r)
 }
 
+// The talk, "Rate Adjustments", HAI: "This means at least 500 pkts have been transmitted
+// since last ding", also where one came in the first cycle of the byte counter, which goes
+// on.
+func TestQCNHyperIncreaseOfTheTalkCountsFromTheLastNotification(t *testing.T) {
+	for _, talk := range []bool{false, true} {
+		c := standard()
+		if talk {
+			c.Version = Talk
+		}
+		q := newQCN(t, c)
+		q.Feedback(0, cnm(32))
+		send(q, 99)
+		q.Feedback(0, cnm(32))
+		q.current, q.target = gbps, gbps
+		expire(t, q, 6)
+		send(q, 499)
+		if (q.hyper == 0) != talk {
+			t.Errorf("talk %t: %d events of hyper-active increase after 499 packets", talk, q.hyper)
+		}
+		send(q, 100)
+		if q.hyper == 0 {
+			t.Errorf("talk %t: no hyper-active increase", talk)
+		}
+	}
+}
+
 // The talk, "target rate reduction enabled during first cycle": a target of more
 // than ten times the rate is divided by 8.
 func TestQCNTargetRateReduction(t *testing.T) {
@@ -276,6 +302,37 @@ func TestQCNTargetRateReduction(t *testing.T) {
 	if q.Target() != 10*gbps/8 {
 		t.Errorf("target %v", q.Target())
 	}
+}
+
+// The talk, "EFR and Target rate reduction enabled during first cycle of byte-ctr": not in
+// the first cycle of the timer, when that of the byte counter is over.
+func TestQCNTargetRateReductionOfTheTalk(t *testing.T) {
+	for _, talk := range []bool{false, true} {
+		c := standard()
+		if talk {
+			c.Version = Talk
+		}
+		q := newQCN(t, c)
+		for range 5 {
+			q.Feedback(0, cnm(63))
+		}
+		q.byteStage = 1 // its first cycle is over
+		r, want := q.Rate(), 10*gbps
+		expire(t, q, 1)
+		if !talk {
+			want /= 8
+		}
+		wantRates(t, q, (r+want)/2, want)
+	}
+	c := standard()
+	c.Version = Talk
+	q := newQCN(t, c)
+	for range 5 {
+		q.Feedback(0, cnm(63))
+	}
+	r := q.Rate()
+	expire(t, q, 1) // a cycle of the timer that ends in the first one of the byte counter
+	wantRates(t, q, (r+10*gbps/8)/2, 10*gbps/8)
 }
 
 // The talk, "Fb < 0 sends timer to FR": a notification begins both anew.

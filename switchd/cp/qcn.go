@@ -17,7 +17,8 @@ type QCNParams struct {
 	Jitter     int       `key:"jitter" def:"15" low:"0" high:"99" doc:"The interval between samples varies by so many per cent up or down." source:"IEEE 802.1Qau: intervals vary by 15 %"`
 	Octets     int       `key:"octets" def:"0" low:"0" high:"64" doc:"How much of the sampled frame a notification carries back, from its EtherType on: 14 to 64, which name its flow, or 0. With 0 the flow is named by its CN-TAG; without one the shared limiter of the source is meant." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of cpMinHeaderOctets"`
 	Priority   uint8     `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
-	Sampling   Sampling  `key:"sampling" def:"table" words:"table|linear" doc:"Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a probability that grows with the feedback in a line from 1 % to 10 %, as the talk on QCN has it."`
+	Version    Version   `key:"version" def:"standard" words:"standard|talk" doc:"Whose rules hold: those of the standard or those of the talk on QCN. It says how frames are sampled."`
+	Sampling   Sampling  `key:"sampling" computed:"table, with version: talk linear" words:"table|linear" doc:"Which frames are sampled. table: one after so many bytes, by the table of the standard; linear: each with a probability that grows with the feedback in a line from 1 % to 10 %, as the authors of the talk on QCN published it elsewhere."`
 	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
 }
 
@@ -27,8 +28,28 @@ type Sampling string
 // The ways of sampling.
 const (
 	Table  Sampling = "table"  // IEEE 802.1Qau
-	Linear Sampling = "linear" // the talk
+	Linear Sampling = "linear" // M. Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008
 )
+
+// Version says whose rules hold where the talk and the standard differ.
+type Version string
+
+// The versions.
+const (
+	Standard Version = "standard" // IEEE 802.1Qau
+	Talk     Version = "talk"
+)
+
+// Complete fills in the sampling.
+func (p *QCNParams) Complete(given func(key string) bool) {
+	switch {
+	case given("sampling"):
+	case p.Version == Talk:
+		p.Sampling = Linear
+	default:
+		p.Sampling = Table
+	}
+}
 
 // NamesFlow reports whether notifications say which flow they are about.
 func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
