@@ -123,6 +123,8 @@ func qcnChecks(name string) []Claim {
 			scale, unit = packets, Plain
 		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
 			unit = Milliseconds
+		case strings.HasSuffix(c.Metric, ".rate"):
+			scale, unit = 8e-9, Plain // Gb/s
 		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"):
 			unit = Plain
 		}
