@@ -108,7 +108,7 @@ func qcn() *Paper {
 			hotspot("rtt-500us", "slides Stability (RTT = 500 usecs)", "OG hotspot: RTT of 500 us"),
 			hotspot("basic", "slide Basic QCN", "OG hotspot: basic QCN, without a timer"),
 			hotspot("standard", "IEEE 802.1Qau, defaults", "OG hotspot: defaults of the standard"),
-			recoveries(), rules(), single(), unitStep(), stability(), points(), completions(), lost(),
+			recoveries(), rules(), singleLimiter(), unitStep(), stability(), points(), completions(), lost(),
 		},
 	}
 }
@@ -498,8 +498,8 @@ func lower(a, b float64) float64 {
 	return b
 }
 
-// single is a hotspot with one rate limiter for the flows of a source.
-func single() Figure {
+// singleLimiter is a hotspot with one rate limiter for the flows of a source.
+func singleLimiter() Figure {
 	r := qcnRun("single-limiter")
 	return Figure{
 		Name: "single-limiter", Source: "slide Basic QCN: Outcomes/results", Title: "A single rate limiter",
