@@ -174,11 +174,20 @@ func (t *table) parameter(key string) field {
 // been chosen.
 func either(a, b *shape) *shape {
 	out := *a
-	out.what += ", or " + b.what
-	out.units = append(slices.Clone(a.units), b.units...)
-	out.words = append(slices.Clone(a.words), b.words...)
+	if more, ok := strings.CutPrefix(b.what, a.what); ok {
+		out.what += more
+	} else {
+		out.what += ", or " + b.what
+	}
+	out.units = union(a.units, b.units)
+	out.words = union(a.words, b.words)
 	out.span = span{}
-	if out.form != b.form {
+	numbers := []Form{FormWhole, FormDecimal}
+	switch {
+	case out.form == b.form:
+	case slices.Contains(numbers, out.form) && slices.Contains(numbers, b.form):
+		out.form = FormDecimal
+	default:
 		out.form = FormValue
 	}
 	out.pattern = ""
@@ -193,6 +202,17 @@ func either(a, b *shape) *shape {
 		return v, err
 	}
 	return &out
+}
+
+// union returns what is in either list, once.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // paramShape is what may stand in the place of a parameter.
