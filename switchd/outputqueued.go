@@ -357,7 +357,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 		return
 	}
 	out := int(sl.output)
-	queue := cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane]}
+	queue := cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane], Rate: s.ports[out].Line().Rate()}
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
 	}
@@ -486,7 +486,7 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o.total -= sl.length
 	o.waiting--
 	if sl.frame.Kind == wire.Data {
-		queue := cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane]}
+		queue := cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane], Rate: s.ports[p].Line().Rate()}
 		if s.marker != nil {
 			if why := s.marker.Dequeue(now, &sl.frame, queue); why != trace.NoReason {
 				note.Reason = uint8(why)

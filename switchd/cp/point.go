@@ -133,6 +133,7 @@ type Queue struct {
 	// Bytes is how much waits for Output in the class of the frame, the frame itself
 	// included while it waits: of a switch that queues at its outputs.
 	Bytes unit.Size
+	Rate  unit.Rate // of the line of Output, of such a switch
 }
 
 // Switch is what a congestion point sees of its switch, at the moment of the call.
