@@ -10,8 +10,9 @@
 //
 // and, of the Ethernet family,
 //
-//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | payload | FCS 4
+//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | payload | FCS 4
 //	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
+//	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 | FCS 4
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
 //
 // The payload of a data frame is padding, but for the 12 bytes in front that name the

@@ -32,7 +32,7 @@ const (
 
 // MaxFrameSize is the size of the longest frame of either family in a datagram,
 // without the trailer.
-const MaxFrameSize = EthernetHeaderSize + CNTagSize + MaxMSDU + FCSSize
+const MaxFrameSize = EthernetHeaderSize + CNTagSize + RLTagSize + MaxMSDU + FCSSize
 
 // MAC is an address of Ethernet, its 48 bits in the order of transmission from
 // the highest.
@@ -82,7 +82,8 @@ const (
 	typeControl      = 0x8808 // MAC control: PAUSE and PFC (IEEE 802.3, clause 31)
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
-	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4)
+	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, and BCN messages
 )
 
 // DataVersion is the version of the header with which the payload of a Data frame
@@ -129,6 +130,8 @@ func appendEthernet(b []byte, f *Frame) []byte {
 		b = appendPriorityPause(b, f)
 	case Notification:
 		b = appendNotification(appendTags(b, f), f)
+	case BCN:
+		b = appendBCN(appendTags(b, f), f)
 	case Data:
 		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
 		b = appendDataHeader(b, f)
@@ -140,13 +143,19 @@ func appendEthernet(b []byte, f *Frame) []byte {
 	return appendFCS(b, start, head)
 }
 
-// appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG
-// if it has one.
+// limited reports whether f has a rate-limited tag.
+func (f *Frame) limited() bool { return f.Kind == Data && f.CPID != 0 }
+
+// appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG and
+// its rate-limited tag if it has them.
 func appendTags(b []byte, f *Frame) []byte {
 	b = binary.BigEndian.AppendUint16(b, typeVLAN)
 	b = VLANTag{Priority: f.Lane}.Append(b)
 	if f.Tagged {
 		b = CNTag(f.QP).Append(b)
+	}
+	if f.limited() {
+		b = RLTag{CPID: f.CPID, Flow: uint16(f.QP)}.Append(b)
 	}
 	return b
 }
@@ -161,10 +170,14 @@ func parseEthernet(f *Frame, b []byte) error {
 		return refuse("frame", MaxFrameSize, ErrTrailing)
 	}
 	end := len(b) - FCSSize
-	head := EthernetHeaderSize + MinMSDU
-	if binary.BigEndian.Uint16(b[EthernetHeaderSize-2:]) == typeCNTag {
+	head := EthernetHeaderSize
+	if binary.BigEndian.Uint16(b[head-2:]) == typeCNTag {
 		head += CNTagSize
 	}
+	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
+		head += RLTagSize
+	}
+	head += MinMSDU
 	padding := allZero(b[head:end])
 	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
 		return refuse("FCS", end, ErrChecksum)
@@ -205,10 +218,26 @@ func parseEthernet(f *Frame, b []byte) error {
 		f.Tagged, f.QP = true, uint32(t)
 	}
 	at := end - len(rest) + 2
-	switch binary.BigEndian.Uint16(rest) {
-	case typeData:
+	if binary.BigEndian.Uint16(rest) == typeRLTag {
+		var t RLTag
+		if t, rest, err = ParseRLTag(rest); err != nil {
+			return shift(err, at-2)
+		}
+		at += RLTagSize
+		f.CPID = t.CPID
+		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
+			return refuse("RLT.Flow", at-4, ErrUnsupported)
+		}
+		f.QP = uint32(t.Flow)
+	}
+	switch kind := binary.BigEndian.Uint16(rest); {
+	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion):
+		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+	case kind == typeData && rest[2] == BCNVersion:
+		return parseBCN(f, b[:end], at)
+	case kind == typeData:
 		return parseEthernetData(f, b[:end], at, padding)
-	case typeNotification:
+	case kind == typeNotification:
 		return parseNotification(f, b[:end], at)
 	default:
 		return refuse("EtherType", at-2, ErrUnsupported)
@@ -223,6 +252,8 @@ func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
 	switch {
 	case first>>24 != DataVersion:
 		return refuse("data.Version", at, ErrUnsupported)
+	case f.CPID != 0 && uint16(f.QP) != uint16(first):
+		return refuse("RLT.Flow", at-4, ErrUnsupported)
 	case f.Tagged && CNTag(f.QP) != CNTag(first):
 		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
 	case second&(0x3F<<24) != 0:
@@ -263,9 +294,14 @@ func ethernetSize(f *Frame) unit.Size {
 		n = EthernetHeaderSize + unit.Size(f.Payload) + FCSSize
 	case Notification:
 		n = EthernetHeaderSize + CNMSize + unit.Size(min(f.Octets, MaxOctets)) + FCSSize
+	case BCN:
+		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
 	}
 	if f.Tagged {
 		n += CNTagSize
+	}
+	if f.limited() {
+		n += RLTagSize
 	}
 	return max(n, MinFrame)
 }

@@ -20,6 +20,19 @@ var notified = wire.Frame{
 	Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
 }
 
+// backward is the BCN message that a frame of flow 0x561234 has caused: the queue is 240
+// units of 64 octets above Qeq and has grown by 32, and the line has 10 Gb/s.
+var backward = wire.Frame{
+	Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, FECN: true, Payload: 1500,
+	Flags: wire.BCNMild, SampledLane: 3, SampledDst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000, CPID: 0x00190200000000AA,
+}
+
+// limited is a frame with the rate-limited tag of that congestion point.
+var limited = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Payload: 64, CPID: 0x00190200000000AA}
+
+// both is limited with a CN-TAG too.
+var both = func() wire.Frame { f := limited; f.Tagged = true; return f }()
+
 // Frames of Ethernet and their bytes but for the zeros that fill them up, as a
 // program in another language computed them.
 var ethernetGolden = []struct {
@@ -52,6 +65,15 @@ var ethernetGolden = []struct {
 	}, {
 		"data with a CN-TAG", wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 7, Tagged: true, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Payload: 64},
 		"020000000005 020000000003 8100 e000 22e9 0012 88b5 01ab0012 00000007 00400000", 90, "8B263853",
+	}, {
+		"data with a rate-limited tag", limited,
+		"020000000005 020000000003 8100 6000 8904 0000 00190200000000aa 0012 88b5 01ab0012 00000007 00400000", 100, "30DBDCB8",
+	}, {
+		"data with both tags", both,
+		"020000000005 020000000003 8100 6000 22e9 0012 8904 0000 00190200000000aa 0012 88b5 01ab0012 00000007 00400000", 104, "187D215C",
+	}, {
+		"BCN", backward,
+		"020000000001 0200000000aa 8100 c000 88b5 02 40 00190200000000aa ff10 0020 00000000 03e8 020000000002 020000000001 8100 6000 88b5 01561234 80000007 05dc0000", 106, "FE1125E6",
 	},
 }
 
@@ -112,7 +134,7 @@ func TestForeignCNM(t *testing.T) {
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
 func randomEthernet(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
-	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[n(4)], Src: wire.LID(n(1 << 16))}
+	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN}[n(5)], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
 		f.Quanta = uint16(n(1 << 16))
@@ -127,10 +149,15 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
 	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
 	if f.Kind == wire.Data {
-		f.Family, f.Payload = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1))
+		f.Family, f.Payload, f.CPID = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1)), n(2)*r.Uint64()
 		return f
 	}
-	f.Fb, f.Octets, f.SampledLane, f.SampledDst = uint8(n(64)), uint8(14+n(51)), uint8(n(8)), wire.LID(n(1<<16))
+	f.SampledLane, f.SampledDst = uint8(n(8)), wire.LID(n(1<<16))
+	if f.Kind == wire.BCN {
+		f.Flags, f.Bottleneck = uint8(n(8))<<5, uint16(n(1<<16))
+	} else {
+		f.Fb, f.Octets = uint8(n(64)), uint8(14+n(51))
+	}
 	f.QOffset, f.QDelta, f.CPID, f.Payload = int16(n(1<<16)), int16(n(1<<16)), r.Uint64(), uint32(n(wire.MaxMSDU+1))
 	return f
 }
@@ -262,7 +289,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"EtherType", plain, 17, 0, "EtherType", 16, wire.ErrUnsupported},
 		{"EtherType behind a CN-TAG", data, 21, 0, "EtherType", 20, wire.ErrUnsupported},
 		{"a CN-TAG of another flow", data, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
-		{"version", plain, 18, 2, "data.Version", 18, wire.ErrUnsupported},
+		{"version", plain, 18, 3, "data.Version", 18, wire.ErrUnsupported},
 		{"reserved, behind the mark", plain, 22, 1, "data.Reserved", 22, wire.ErrReserved},
 		{"reserved, behind the payload", plain, 29, 1, "data.Reserved", 28, wire.ErrReserved},
 		{"payload too small", plain, 27, 11, "data.Payload", 26, wire.ErrRange},
@@ -285,6 +312,19 @@ func TestEthernetRefusals(t *testing.T) {
 		{"fewer octets than there are", notified, 45, 64, "CNM.MSDU", 46, wire.ErrTruncated},
 		{"fewer octets than follow", long, 45, 30, "frame", 76, wire.ErrTrailing},
 		{"CNM of another flow", notified, 51, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"RLT version", limited, 18, 0x10, "RLT.Version", 18, wire.ErrUnsupported},
+		{"RLT reserved", limited, 19, 1, "RLT.Reserved", 18, wire.ErrReserved},
+		{"an RLT of another flow", limited, 29, 0x13, "RLT.Flow", 28, wire.ErrUnsupported},
+		{"an RLT and a CN-TAG of different flows", both, 33, 0x13, "RLT.Flow", 32, wire.ErrUnsupported},
+		{"EtherType behind an RLT", limited, 31, 0, "EtherType", 30, wire.ErrUnsupported},
+		{"data version behind an RLT", limited, 32, 3, "data.Version", 32, wire.ErrUnsupported},
+		{"BCN behind an RLT", limited, 32, 2, "EtherType", 30, wire.ErrUnsupported},
+		{"BCN flags", backward, 19, 0x50, "BCN.Reserved", 19, wire.ErrReserved},
+		{"BCN time stamp", backward, 35, 1, "BCN.Timestamp", 32, wire.ErrReserved},
+		{"BCN destination", backward, 38, 3, "BCN.DA", 38, wire.ErrUnsupported},
+		{"BCN about a frame of another", backward, 49, 2, "BCN.Frame", 38, wire.ErrUnsupported},
+		{"BCN about no data", backward, 55, 0, "BCN.Frame", 38, wire.ErrUnsupported},
+		{"BCN with another content", backward, 80, 1, "BCN.Frame", 68, wire.ErrPayload},
 		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -311,6 +351,8 @@ func TestPartsOfEthernetRefuseTruncation(t *testing.T) {
 		"CN-TAG": {wire.CNTagSize, func(b []byte) error { _, _, err := wire.ParseCNTag(b); return err }},
 		"PFC":    {wire.PFCSize, func(b []byte) error { _, _, err := wire.ParsePFC(b); return err }},
 		"CNM":    {wire.CNMSize, func(b []byte) error { _, _, err := wire.ParseCNM(b); return err }},
+		"RLT":    {wire.RLTagSize, func(b []byte) error { _, _, err := wire.ParseRLTag(b); return err }},
+		"BCN":    {wire.BCNSize + wire.BCNSampled, func(b []byte) error { _, _, err := wire.ParseBCN(b); return err }},
 	} {
 		for n := range c.size {
 			if err := c.parse(full[:n]); !errors.Is(err, wire.ErrTruncated) {
@@ -320,6 +362,12 @@ func TestPartsOfEthernetRefuseTruncation(t *testing.T) {
 	}
 	if _, _, err := wire.ParseCNTag(full); !errors.Is(err, wire.ErrUnsupported) {
 		t.Errorf("a CN-TAG of zeros: %v", err)
+	}
+	if _, _, err := wire.ParseRLTag(full); !errors.Is(err, wire.ErrUnsupported) {
+		t.Errorf("a rate-limited tag of zeros: %v", err)
+	}
+	if _, _, err := wire.ParseRLTag(append([]byte{0x89, 0x04}, full...)); !errors.Is(err, wire.ErrRange) {
+		t.Errorf("a rate-limited tag of no congestion point: %v", err)
 	}
 }
 
@@ -380,6 +428,8 @@ func TestEthernetLengths(t *testing.T) {
 		{"PAUSE", wire.Frame{Kind: wire.Pause}, 64, 64, 84},
 		{"PFC", wire.Frame{Kind: wire.PriorityPause}, 64, 64, 84},
 		{"CNM", wire.Frame{Kind: wire.Notification, Octets: 64}, 110, 110, 130},
+		{"data with a rate-limited tag", limited, 64, 100, 120},
+		{"BCN", backward, 106, 106, 126},
 		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Octets: 64, Tagged: true}, 114, 114, 134},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
@@ -435,7 +485,7 @@ func FuzzEthernetFrame(f *testing.F) {
 	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
 	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
 		s := wire.Frame{
-			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification}[kind%4], Lane: a, Tagged: x, FECN: y, Last: x != y,
+			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN}[kind%5], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
 		}

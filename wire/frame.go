@@ -13,6 +13,7 @@ const (
 	Pause                         // an Ethernet PAUSE frame (IEEE 802.3, annex 31B)
 	PriorityPause                 // an Ethernet PFC frame (IEEE 802.1Qbb)
 	Notification                  // a congestion notification message (CNM, IEEE 802.1Qau)
+	BCN                           // a message of Backward Congestion Notification
 )
 
 func (k Kind) String() string {
@@ -29,6 +30,8 @@ func (k Kind) String() string {
 		return "pfc"
 	case Notification:
 		return "cnm"
+	case BCN:
+		return "bcn"
 	default:
 		return "none"
 	}
@@ -76,10 +79,11 @@ type Frame struct {
 	Kind   Kind
 	Family Family // of Data; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
-	Tagged bool   // Ethernet Data, Notification: has a CN-TAG, whose flow identifier is the low 16 bits of QP
+	Tagged bool   // Ethernet Data, Notification, BCN: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
+	Op     Op     // FlowControl
 
 	Src, Dst LID    // Data, Ack; of PAUSE and PFC frames, Src is the machine that asks
 	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
@@ -87,7 +91,6 @@ type Frame struct {
 	MSN      uint32 // Ack: message sequence number, 24 bits
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU
 
-	Op    Op     // FlowControl
 	FCTBS uint16 // FlowControl: total blocks sent, modulo 4096
 	FCCL  uint16 // FlowControl: credit limit in blocks, modulo 4096
 
@@ -97,14 +100,17 @@ type Frame struct {
 
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload are those of the sampled frame as far as the
-	// octets that it carries reach, and zero behind. With 14 octets all are there.
+	// octets that it carries reach, and zero behind. With 14 octets all are there. Of a
+	// BCN message they always are.
 	Fb          uint8  // Notification: quantised feedback, 0 to 63
 	Octets      uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64
-	SampledLane uint8  // Notification: priority of the sampled frame
-	SampledDst  LID    // Notification: where the sampled frame was going
-	QOffset     int16  // Notification: Qeq - q, in units of 64 octets
-	QDelta      int16  // Notification: q - qold, in units of 64 octets
-	CPID        uint64 // Notification: which congestion point
+	SampledLane uint8  // Notification, BCN: priority of the sampled frame
+	Flags       uint8  // BCN: BCNSevere, BCNMild, BCNMax
+	SampledDst  LID    // Notification, BCN: where the sampled frame was going
+	QOffset     int16  // Notification, BCN: Qeq - q, in units of 64 octets
+	QDelta      int16  // Notification, BCN: q - qold, in units of 64 octets
+	Bottleneck  uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: not told
+	CPID        uint64 // Notification, BCN: which congestion point; Ethernet Data: that of the rate-limited tag, 0: there is none
 }
 
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
@@ -132,7 +138,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= Notification || f.Kind == Data && f.Family == Ethernet
+	return f.Kind >= Pause && f.Kind <= BCN || f.Kind == Data && f.Family == Ethernet
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -169,7 +175,7 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
-	// PFC and CNM are their bytes, FCS included.
+	// PFC, CNM and BCN are their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
 	// line needs for a frame: LineOverhead.
