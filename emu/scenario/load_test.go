@@ -337,17 +337,19 @@ flows:
 	}
 }
 
-// TestQCN does the same for what QCN has.
-func TestQCN(t *testing.T) {
-	src, err := os.ReadFile("testdata/qcn.yaml")
-	if err != nil {
-		t.Fatal(err)
+// TestSchemes does the same for what the schemes of Ethernet have.
+func TestSchemes(t *testing.T) {
+	for _, name := range []string{"qcn", "bcn"} {
+		src, err := os.ReadFile("testdata/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenario.Load(name+".yaml", src, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "testdata/"+name+".resolved.golden", string(roundTrip(t, s)))
 	}
-	s, err := scenario.Load("qcn.yaml", src, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "testdata/qcn.resolved.golden", string(roundTrip(t, s)))
 }
 
 // roundTrip checks that the resolved form of a scenario reads back to it.

@@ -64,7 +64,7 @@ type SiteChecker interface {
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw()}
 }
 
 // row completes a row of the table by what makes the law of its parameters.

@@ -44,7 +44,7 @@ type Site struct {
 
 // Points returns the table of congestion points.
 func Points() []Point {
-	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints()}
+	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints()}
 }
 
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to

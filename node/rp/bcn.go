@@ -1,0 +1,244 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// BCNParams are the parameters of the reaction point of BCN. "The slides" are "BCN:
+// Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
+// of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
+//
+// Fb is in frames of Unit bytes: the slides count Qdelta in packets, and the gains that go
+// with them (Gi 4, Gd 1/128, Ru 8 Mb/s) are for frames. In normalised gains the unit cancels.
+type BCNParams struct {
+	Version  BCNVersion    `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate 1Mb/s."`
+	W        float64       `key:"w" def:"2" low:"0" high:"1024" doc:"Weight of the growth of the queue: Fb = Qoff - w Qdelta." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006; the ECM proposal"`
+	Gi       float64       `key:"gi" computed:"4, with beta what follows from it" low:"0" high:"1e9" doc:"An Fb above 0 adds gi Fb ru to the rate." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006"`
+	Gd       float64       `key:"gd" computed:"1/128, with alpha what follows from it" low:"0" high:"1e9" doc:"An Fb below 0 takes the share gd |Fb| off the rate." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006"`
+	Alpha    float64       `key:"alpha" computed:"none, with version: ecm 0.5" low:"above 0" high:"1e9" none:"none" doc:"gd normalised: the largest share that a message takes off the rate. gd is alpha / ((2 w + 1) qeq), qeq in units of Fb." source:"the ECM proposal; the default of Intel's adapters"`
+	Beta     float64       `key:"beta" computed:"none, with version: ecm 0.005" low:"above 0" high:"1e9" none:"none" doc:"gi normalised: the largest share of capacity that a message adds to the rate. gi is beta capacity / (ru (2 w + 1) qeq)." source:"the ECM proposal"`
+	Qeq      unit.Size     `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B" doc:"That of the congestion points, which bounds Fb by (2 w + 1) qeq. Normalised gains follow from it."`
+	Capacity unit.Rate     `key:"capacity" def:"10Gb/s" doc:"The capacity of the congested line, for beta."`
+	Unit     unit.Size     `key:"unit" def:"1500B" low:"1B" doc:"Fb counts frames of so many bytes." source:"the slides count packets"`
+	Ru       unit.Rate     `key:"ru" computed:"8Mb/s, with version: ecm 1Mb/s" doc:"The rate unit. Where messages tell the rate of the bottleneck it is that rate over ru-share." source:"the slides, for 10 Gb/s; they have 0.8 Mb/s for 1 Gb/s"`
+	Share    float64       `key:"ru-share" def:"1250" low:"1" high:"1e9" doc:"Where messages tell the rate of the bottleneck, ru is that rate over so many, and the initial rate half of it." source:"the slides: R_u should be set as C/N; 10 Gb/s over 8 Mb/s, and 1 Gb/s over 0.8 Mb/s"`
+	Initial  unit.Rate     `key:"initial-rate" def:"5Gb/s" doc:"The rate that a limiter begins with, unless the flow is slower; the message that installs it then takes its share off." source:"the slides"`
+	MinRate  unit.Rate     `key:"min-rate" def:"1Mb/s" none:"none" doc:"The lowest rate that a message leaves. none: 0, as the slides have it; a flow without rate sends nothing, is sampled no more, and hears of no increase." source:"the ECM proposal"`
+	Drift    unit.Duration `key:"drift-time" def:"none" low:"1ns" none:"none" doc:"The rate of a limited flow drifts up: once in this time by drift times ru, so that a lost message does not freeze it."`
+	DriftRu  float64       `key:"drift" def:"1" low:"above 0" high:"1e6" doc:"How many ru a limited flow drifts up at a time." source:"the default of Intel's adapters"`
+	StopTime unit.Duration `key:"stop-time" def:"100us" low:"above 0s" doc:"Tmax: BCN(0,0) stops a flow for an evenly distributed time from 0 to this." source:"the default of Intel's adapters; the slides say \"some random interval\""`
+	Restart  int64         `key:"restart-share" def:"100" low:"1" high:"1000000" doc:"A flow that was stopped goes on with the rate of its sender's link over so many." source:"the slides"`
+}
+
+// BCNVersion says whose defaults hold.
+type BCNVersion string
+
+// The versions.
+const (
+	BCNSlides BCNVersion = "bcn" // BCN of the slides
+	ECM       BCNVersion = "ecm" // the proposal of March 2007
+)
+
+// Complete fills in what depends on the version, and the gains that follow from alpha and
+// beta.
+func (p *BCNParams) Complete(given func(key string) bool) {
+	qeq, ru, alpha, beta := unit.Size(24000), 8*megabit, 0.0, 0.0
+	if p.Version == ECM {
+		qeq, ru, alpha, beta = 75000, megabit, 0.5, 0.005
+	}
+	if !given("qeq") {
+		p.Qeq = qeq
+	}
+	if !given("ru") {
+		p.Ru = ru
+	}
+	if !given("alpha") && !given("gd") {
+		p.Alpha = alpha
+	}
+	if !given("beta") && !given("gi") {
+		p.Beta = beta
+	}
+	if !given("gd") {
+		p.Gd = 1.0 / 128
+		if p.Alpha > 0 {
+			p.Gd = p.fromAlpha()
+		}
+	}
+	if !given("gi") {
+		p.Gi = 4
+		if p.Beta > 0 {
+			p.Gi = p.fromBeta()
+		}
+	}
+}
+
+const megabit = 1_000_000 * unit.BitPerSecond
+
+// most returns the largest |Fb|: (2 w + 1) Qeq, in units of Fb.
+func (p *BCNParams) most() float64 { return (2*p.W + 1) * float64(p.Qeq) / float64(p.Unit) }
+
+// fromAlpha returns gd as it follows from alpha.
+func (p *BCNParams) fromAlpha() float64 { return p.Alpha / p.most() }
+
+// fromBeta returns gi as it follows from beta.
+func (p *BCNParams) fromBeta() float64 {
+	return p.Beta * float64(p.Capacity) / (float64(p.Ru) * p.most())
+}
+
+// Frame tags f.
+func (p BCNParams) Frame(f *wire.Frame) { f.CPID = math.MaxUint64 }
+
+// CheckSite refuses a lowest rate above that of the line, and gains that contradict alpha
+// and beta.
+func (p BCNParams) CheckSite(s Site) (string, error) {
+	const same = 1e-9
+	switch {
+	case p.MinRate > s.Line:
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
+	case p.Alpha > 0 && math.Abs(p.Gd-p.fromAlpha()) > same*p.Gd:
+		return "gd", fmt.Errorf("gd is %.6g, and alpha makes it %.6g: give one of them", p.Gd, p.fromAlpha())
+	case p.Beta > 0 && math.Abs(p.Gi-p.fromBeta()) > same*p.Gi:
+		return "gi", fmt.Errorf("gi is %.6g, and beta makes it %.6g: give one of them", p.Gi, p.fromBeta())
+	}
+	return "", nil
+}
+
+// bcnLaw is the row of BCN.
+func bcnLaw() Law {
+	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications, Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet"},
+		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p, s) })
+}
+
+// BCN is the reaction point of Backward Congestion Notification (slide "AIMD Algorithm"):
+//
+//	Fb = Qoff - W Qdelta
+//	Fb > 0:  R = R + Gi Fb Ru
+//	Fb < 0:  R = max(0, R (1 - Gd |Fb|))
+//
+// where the slide prints "Min{0," for "max(0,". The first message with an Fb below 0 installs
+// a limiter. While it is there the frames of the flow carry the tag of the congestion point
+// that last lowered the rate, and an increase is taken from that point alone. It goes when
+// the rate reaches that of the line. A message of zeros, BCN(0,0), stops the flow for a
+// random time ("It asks source to stop and restart at 1/100th of the link capacity after
+// some random interval").
+type BCN struct {
+	c       BCNParams
+	site    Site
+	rate    unit.Rate
+	cpid    uint64    // of the point that has installed the limiter, or lowered the rate last; 0: there is no limiter
+	ru      float64   // the rate unit, in bits per second
+	restart unit.Time // when the flow that was stopped goes on; unit.Never: it is not stopped
+	drifts  unit.Time // when the rate drifts up next
+}
+
+// NewBCN returns a reaction point that is not limited.
+func NewBCN(c BCNParams, s Site) (*BCN, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if _, err := c.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %w", err)
+	}
+	switch {
+	case !(c.W >= 0 && c.Gi >= 0 && c.Gd >= 0 && c.Share >= 1 && c.DriftRu >= 0):
+		return nil, fmt.Errorf("reaction point: w of %v, gains of %v and %v, a share of %v and a drift of %v: they cannot be negative", c.W, c.Gi, c.Gd, c.Share, c.DriftRu)
+	case c.Ru <= 0 || c.Initial <= 0 || c.MinRate < 0 || c.Unit < 1 || c.Restart < 1:
+		return nil, fmt.Errorf("reaction point: ru of %v, an initial rate of %v, a lowest of %v, frames of %v and a restart at 1/%d: they must be positive", c.Ru, c.Initial, c.MinRate, c.Unit, c.Restart)
+	case c.Drift < 0 || c.StopTime <= 0:
+		return nil, fmt.Errorf("reaction point: a drift each %v and stops of %v: they cannot be negative", c.Drift, c.StopTime)
+	case s.Random == nil:
+		return nil, fmt.Errorf("reaction point: stops want a generator of random numbers")
+	}
+	return &BCN{c: c, site: s, rate: s.Line, ru: float64(c.Ru), restart: unit.Never, drifts: unit.Never}, nil
+}
+
+// Rate returns the rate; 0 while the flow is stopped.
+func (b *BCN) Rate() unit.Rate { return b.rate }
+
+// Target returns the rate too: BCN has no other.
+func (b *BCN) Target() unit.Rate { return b.rate }
+
+// Active reports whether the flow has a limiter.
+func (b *BCN) Active() bool { return b.cpid != 0 }
+
+// Sent does nothing.
+func (b *BCN) Sent(unit.Time, unit.Size) {}
+
+// Tag adds the tag of the congestion point that limits the flow.
+func (b *BCN) Tag(f wire.Frame) wire.Frame {
+	f.CPID = b.cpid
+	return f
+}
+
+// Deadline returns when a stop ends, or the rate drifts up.
+func (b *BCN) Deadline() unit.Time { return min(b.restart, b.drifts) }
+
+// Feedback takes in a message.
+func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
+	if f.Kind != wire.BCN || b.restart != unit.Never {
+		return // a flow that is stopped knows already
+	}
+	initial := b.c.Initial
+	if f.Bottleneck > 0 {
+		capacity := unit.Rate(f.Bottleneck) * wire.BottleneckUnit
+		b.ru, initial = float64(capacity)/b.c.Share, capacity/2
+	}
+	if f.QOffset == 0 && f.QDelta == 0 {
+		b.install(now, f.CPID)
+		b.rate, b.drifts = 0, unit.Never
+		b.restart = now.Add(b.site.Random.Span(b.c.StopTime) + 1)
+		return
+	}
+	switch fb := b.feedback(&f); {
+	case fb < 0:
+		if b.cpid == 0 {
+			b.rate = min(b.rate, initial)
+		}
+		b.install(now, f.CPID)
+		lowered := float64(b.rate) * max(0, 1-float64(b.c.Gd*-fb))
+		b.rate = min(b.rate, max(unit.Rate(lowered), b.c.MinRate))
+	case fb > 0 && b.cpid == f.CPID:
+		b.raise(float64(b.c.Gi*fb) * b.ru)
+	}
+}
+
+// feedback returns Fb, in frames.
+func (b *BCN) feedback(f *wire.Frame) float64 {
+	const octets = 64 // the unit of messages
+	return (float64(f.QOffset) - float64(b.c.W*float64(f.QDelta))) * octets / float64(b.c.Unit)
+}
+
+// install puts the flow under a limiter of a congestion point, if it is not already.
+func (b *BCN) install(now unit.Time, cpid uint64) {
+	if b.cpid == 0 && b.c.Drift > 0 {
+		b.drifts = now.Add(b.c.Drift)
+	}
+	b.cpid = cpid
+}
+
+// raise adds to the rate; at that of the line the limiter goes.
+func (b *BCN) raise(by float64) {
+	b.rate += unit.Rate(min(by, float64(b.site.Line)))
+	if b.rate >= b.site.Line {
+		b.rate, b.cpid, b.drifts = b.site.Line, 0, unit.Never
+	}
+}
+
+// Advance ends a stop, and lets the rate drift up.
+func (b *BCN) Advance(now unit.Time) {
+	if now >= b.restart {
+		b.rate = max(b.site.Line/unit.Rate(b.c.Restart), b.c.MinRate)
+		if b.c.Drift > 0 {
+			b.drifts = b.restart.Add(b.c.Drift)
+		}
+		b.restart = unit.Never
+	}
+	for now >= b.drifts {
+		b.drifts = b.drifts.Add(b.c.Drift) // from when it was due: to be told late moves nothing
+		b.raise(float64(b.c.DriftRu * b.ru))
+	}
+}

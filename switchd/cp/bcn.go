@@ -1,0 +1,226 @@
+package cp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// BCNParams are the parameters of the congestion points of BCN. "The slides" are "BCN:
+// Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
+// of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
+type BCNParams struct {
+	Version  BCNVersion  `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007, which differs in parameters only: qeq, pm and maximum here, gains and ru at the source."`
+	Qeq      unit.Size   `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B" doc:"The length that a queue should have; less than the memory, at most 1MB, which is what a message has room for." source:"BCN: 16 frames of 1500 bytes, common in the literature; ECM: the proposal"`
+	Pm       float64     `key:"pm" computed:"0.01, with version: ecm 0.02" low:"above 0" high:"1" doc:"The share of the frames that are sampled as they join a queue." source:"BCN: the slides, for 10 Gb/s; they have 0.1 for 1 Gb/s"`
+	Sampling BCNSampling `key:"sampling" def:"random" words:"random|interval" doc:"Which frames are sampled. random: each with probability pm; interval: one in every 1/pm, the interval varied by the jitter."`
+	Jitter   int         `key:"jitter" def:"15" low:"0" high:"99" doc:"With sampling: interval, the interval between samples varies by so many per cent up or down."`
+	Severe   bool        `key:"severe" def:"false" doc:"BCN(0,0): the source of a frame that finds a queue longer than qsc is told to stop." source:"the slides: it leads to low throughput"`
+	Qsc      unit.Size   `key:"qsc" computed:"four times qeq" low:"64B" doc:"The length beyond which a queue is severely congested; above qeq. It counts with severe: true."`
+	Zeros    bool        `key:"zeros" def:"false" doc:"The source of a tagged frame that finds a queue at qeq, and as long as at the last sample, is sent zeros, as the original BCN did: it takes them for BCN(0,0)." source:"the slides: \"Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium\""`
+	Maximum  unit.Size   `key:"maximum" computed:"none, with version: ecm 280KB" low:"64B" none:"none" doc:"BCN_MAX: the source of a frame that finds a queue longer than this is told the most negative values that there are; above qeq."`
+	Rate     bool        `key:"bottleneck" def:"false" doc:"Jain's enhancement: messages tell the rate of the line, in steps of 10 Mb/s. The source takes ru and its initial rate from it."`
+	Priority uint8       `key:"priority" def:"6" low:"0" high:"7" doc:"Priority of messages."`
+	Lost     int         `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the messages are lost, at random."`
+	LostTags int         `key:"lost-tags" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the tags of sampled frames are not seen, at random."`
+}
+
+// BCNVersion says whose defaults hold.
+type BCNVersion string
+
+// The versions.
+const (
+	BCNSlides BCNVersion = "bcn" // BCN of the slides
+	ECM       BCNVersion = "ecm" // the proposal of March 2007
+)
+
+// BCNSampling says which frames are sampled.
+type BCNSampling string
+
+// The ways of sampling.
+const (
+	RandomSampling   BCNSampling = "random"
+	IntervalSampling BCNSampling = "interval"
+)
+
+// Complete fills in what depends on the version, and qsc.
+func (p *BCNParams) Complete(given func(key string) bool) {
+	qeq, pm, most := unit.Size(24000), 0.01, unit.Size(0)
+	if p.Version == ECM {
+		qeq, pm, most = 75000, 0.02, 280000
+	}
+	if !given("qeq") {
+		p.Qeq = qeq
+	}
+	if !given("pm") {
+		p.Pm = pm
+	}
+	if !given("maximum") {
+		p.Maximum = most
+	}
+	if !given("qsc") {
+		p.Qsc = 4 * p.Qeq
+	}
+}
+
+// Notice returns the longest message about frames like f.
+func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
+	return wire.Frame{Kind: wire.BCN, Tagged: f.Tagged}
+}
+
+// bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.
+const bcnMost = 1 << 20
+
+// CheckRoom refuses points that would send no message, and bounds that are in the wrong
+// order.
+func (p BCNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
+	refuse := func(key, format string, args ...any) {
+		wrong = append(wrong, Misfit{key, fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case p.Qeq >= room:
+		refuse("qeq", "Qeq is %v, and no queue can be longer than %v: nobody would be told to slow down", p.Qeq, room)
+	case p.Qeq >= bcnMost:
+		refuse("qeq", "Qeq is %v, and a message has room for less than %v", p.Qeq, unit.Size(bcnMost))
+	}
+	if p.Severe && p.Qsc <= p.Qeq {
+		refuse("qsc", "Qsc, %v, must be above Qeq, %v", p.Qsc, p.Qeq)
+	} else if p.Severe && p.Qsc >= room {
+		refuse("qsc", "Qsc is %v, and no queue can be longer than %v: nobody would be stopped", p.Qsc, room)
+	}
+	if p.Maximum > 0 && p.Maximum <= p.Qeq {
+		refuse("maximum", "the maximum, %v, must be above Qeq, %v", p.Maximum, p.Qeq)
+	}
+	return wrong
+}
+
+func bcnPoints() Point {
+	return Point{
+		Name: "bcn", Also: []string{"ecm"}, Sees: Queues, Params: BCNParams{},
+		Doc:      "marks nothing: it samples frames and tells their sources by BCN messages how far a queue is from where it should be, on Ethernet",
+		Notifier: func(params any, s Site) (Notifier, error) { return NewBCN(params.(BCNParams), s) },
+	}
+}
+
+// BCN is the congestion points of one switch, one for each priority of each output. A frame
+// that is sampled as it joins a queue of length q makes a point tell its source
+//
+//	Qoff   = Qeq - q                    from -Qeq to Qeq
+//	Qdelta = arrivals - departures      since the last sample, from -2 Qeq to 2 Qeq
+//
+// (slide "Parameters for BCN"; the upper bound of Qoff alone is in the formula there, both
+// are in the note below it). A queue above Qeq has a message sent whoever sent the frame,
+// one below only if the frame carries the tag of this point (US patent 7,961,621, claim 1).
+type BCN struct {
+	c      BCNParams
+	site   Site
+	points []bcnPoint // by output and priority
+}
+
+// bcnPoint is the state of one congestion point.
+type bcnPoint struct {
+	old  unit.Size // length of the queue at the last sample
+	left int64     // IntervalSampling: frames until the next
+}
+
+// NewBCN returns the congestion points of a switch with so many ports.
+func NewBCN(c BCNParams, s Site) (*BCN, error) {
+	switch {
+	case c.Qeq < 64 || c.Qeq >= bcnMost:
+		return nil, fmt.Errorf("marking: Qeq is %v; 64B to less than %v are possible", c.Qeq, unit.Size(bcnMost))
+	case !(c.Pm > 0 && c.Pm <= 1):
+		return nil, fmt.Errorf("marking: a share of %v of the frames is to be sampled; above 0 to 1 is possible", c.Pm)
+	case c.Jitter < 0 || c.Jitter > 99 || c.Priority > 7:
+		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible", c.Jitter, c.Priority)
+	case c.Lost < 0 || c.Lost > 100 || c.LostTags < 0 || c.LostTags > 100:
+		return nil, fmt.Errorf("marking: %d %% of the messages and %d %% of the tags are to be lost; 0 to 100 are possible", c.Lost, c.LostTags)
+	case c.Severe && c.Qsc <= c.Qeq || c.Maximum > 0 && c.Maximum <= c.Qeq:
+		return nil, fmt.Errorf("marking: Qsc, %v, and the maximum, %v, must be above Qeq, %v", c.Qsc, c.Maximum, c.Qeq)
+	case s.Random == nil:
+		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
+	}
+	b := &BCN{c: c, site: s, points: make([]bcnPoint, s.Ports*8)}
+	b.Reset()
+	return b, nil
+}
+
+// Reset begins anew with empty queues.
+func (b *BCN) Reset() {
+	for i := range b.points {
+		b.points[i] = bcnPoint{left: b.interval()}
+	}
+}
+
+// Enqueue may sample f.
+func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
+	p := &b.points[q.Output*8+int(f.Lane&7)]
+	if !b.samples(p) {
+		return wire.Frame{}, false
+	}
+	m := wire.Frame{
+		Kind: wire.BCN, Lane: b.c.Priority, Tagged: f.Tagged, Src: b.site.Address, Dst: f.Src,
+		CPID: b.id(q.Output, f.Lane), SampledLane: f.Lane, SampledDst: f.Dst,
+		QP: f.QP, PSN: f.PSN, Payload: f.Payload, FECN: f.FECN, Last: f.Last,
+	}
+	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old
+	p.old = q.Bytes
+	mine := f.CPID == m.CPID && !b.loses(b.c.LostTags)
+	switch {
+	case b.c.Severe && q.Bytes > b.c.Qsc:
+		offset, delta, m.Flags = 0, 0, wire.BCNSevere|wire.BCNMild
+	case b.c.Maximum > 0 && q.Bytes > b.c.Maximum:
+		offset, delta, m.Flags = -b.c.Qeq, 2*b.c.Qeq, wire.BCNMax|wire.BCNMild
+	case q.Bytes > b.c.Qeq:
+		m.Flags = wire.BCNMild
+	case !mine:
+		return wire.Frame{}, false
+	}
+	m.QOffset, m.QDelta = near64(offset, b.c.Qeq), near64(delta, 2*b.c.Qeq)
+	if m.QOffset == 0 && m.QDelta == 0 && m.Flags&wire.BCNSevere == 0 && !b.c.Zeros {
+		return wire.Frame{}, false
+	}
+	if b.c.Rate {
+		m.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
+	}
+	return m, !b.loses(b.c.Lost)
+}
+
+// samples reports whether the next frame that joins the queue of a point is sampled.
+func (b *BCN) samples(p *bcnPoint) bool {
+	if b.c.Sampling != IntervalSampling {
+		return float64(b.site.Random.Below(1<<32)) < b.c.Pm*(1<<32)
+	}
+	if p.left--; p.left > 0 {
+		return false
+	}
+	p.left = b.interval()
+	return true
+}
+
+// interval returns how many frames it is until the next sample.
+func (b *BCN) interval() int64 {
+	n := 1 / b.c.Pm
+	spread := n * float64(b.c.Jitter) / 100 * (float64(b.site.Random.Below(1<<32))/(1<<31) - 1)
+	return max(1, int64(math.Round(n+spread)))
+}
+
+// loses reports whether one is among the so many per cent that are lost.
+func (b *BCN) loses(percent int) bool {
+	return percent > 0 && b.site.Random.Below(100) < uint64(percent)
+}
+
+// id returns the CPID of a point: the port, of 2 bytes, and the MAC of the switch.
+func (b *BCN) id(output int, lane uint8) uint64 {
+	return uint64(output<<3|int(lane&7))<<48 | uint64(b.site.Address.MAC())
+}
+
+// Dequeue does nothing: BCN samples what comes.
+func (b *BCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
+
+// near64 returns a length in units of 64 octets, as messages have it, rounded to the nearest
+// and no longer than most either way.
+func near64(n, most unit.Size) int16 {
+	return int16(math.Round(float64(min(max(n, -most), most)) / 64))
+}
