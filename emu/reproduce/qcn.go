@@ -123,10 +123,10 @@ func qcnChecks(name string) []Claim {
 			scale, unit = packets, Plain
 		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
 			unit = Milliseconds
-		case strings.HasSuffix(c.Metric, ".rate"):
-			scale, unit = 8e-9, Plain // Gb/s
 		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"):
 			unit = Plain
+		case strings.HasSuffix(c.Metric, ".rate"):
+			scale, unit = 8e-9, Plain // Gb/s
 		}
 		claims = append(claims, Claim{
 			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
