@@ -30,11 +30,56 @@
 // cycles; the j-th of the timer for those of j cycles ago. P is the share of sources
 // whose byte counter has ended its first cycle: only they take a new target.
 //
+// BCN is the loop of BCN: "The slides" are "BCN: Analytical Model and Simulation Study" of
+// July 2006 by Raj Jain, whose equations (5) to (17) follow the AIMD model of M. Vojnovic,
+// J. Le Boudec, C. Boutremans ("Global fairness of additive-increase and
+// multiplicative-decrease with heterogeneous round-trip times", INFOCOM 2000). With
+//
+//	e_i      feedback of source i, in frames; I_i 1 where it is below 0, else 0
+//	b_i      the expected I_i
+//
+// a message changes a rate by (6), and (10) is its mean:
+//
+//	r_i(next) - r_i = |e_i| (Gi Ru - I_i (Gd r_i + Gi Ru))
+//	r_i'            = E{|e_i|} (Gi Ru - b_i (Gd r_i + Gi Ru))
+//
+// That is for each message; a source has Pm r_i/Frame of them per second. The slides take
+// the b_i/r_i for the derivative of a function P of the loads of the links. Then
+//
+//	r_i' = E{|e_i|} r_i (Gd r_i + Gi Ru) dV/dr_i,   V = sum of log(r_i/(Gd r_i + Gi Ru)) - P
+//
+// and V cannot fall. [BCN.Ascend] follows that, with the P of [BCN.Lyapunov].
+// [BCN.Solve] has the queues in it, and no P:
+//
+//	q'  = sum of the r_i of a link - C, between 0 and the memory
+//	Fb  = Qoff - W Qdelta, both between their clamps, Qdelta = q - q(one sampling interval ago)
+//	e   is normally distributed about Fb
+//	E{|e_i|} = sum over the links of source i of (tag E{e+} + E{e-})
+//	b_i      = the share of the E{e-} in it
+//
+// each with the delay of the path, where tag is how likely a frame of i carries the tag of
+// the link, e+ and e- are the positive and the negative part of e, and the last link that
+// lowered a rate is the one whose tag its frames carry. So b_i counts messages by their
+// size, and the slides' assumption that size and sign are independent is not needed. The
+// sampling interval is Frame/(Pm r), r being what comes to the link.
+//
 // # Limitations
 //
-// All sources are alike and have the mean rate; how the shares of different sources
+// Of QCN: all sources are alike and have the mean rate; how the shares of different sources
 // draw together is not in it. The jitter of cycles and the time of a packet on a line
 // are not in it either. Where the memory stays full the mean says little: the rates of
 // paused sources are far apart. Steps of the equations are taken
 // as given (Euler), and a step is the precision of all delays.
+//
+// Of BCN: a rate is a mean, which messages change in a smooth course. In a run one message
+// changes it by up to Gi Ru (2 W + 1) Qeq or a share of Gd (2 W + 1) Qeq, and where that
+// is much against the capacity the queue swings as no mean does: the dimensioning problem
+// of the slides is not in these equations. The chance in Fb is a parameter, Spread, and not
+// what follows from the steps of rates; the rates of the fixed point do not depend on it,
+// how fast shares draw together does. BCN(0,0) and drift are left out, and paused sources
+// share what leaves in proportion to their rates. A load comes to all links of a path at
+// once, and as it was sent. A queue below Qeq tells its decreases to every source; in a run
+// they go to those with its tag alone, so that a source through two links hears somewhat
+// less than the sum of their decreases. The [Ascent] has one E{|e|} for all sources and all
+// times, the mean of chance alone: far from its fixed point it is slower than a run.
 package fluid
