@@ -114,10 +114,14 @@ func (e *Endpoint) drain(now unit.Time) {
 	in.frames.pop()
 	in.busy = false
 	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
-	delivered := e.sinks[i].delivered(now, &e.port, &a, &e.rec)
+	s := &e.sinks[i]
+	delivered := s.delivered(now, &e.port, &a, &e.rec)
+	if s.answer != nil {
+		e.heard(now, s, &a.Frame)
+	}
 	if in.kind == port.Credits {
 		if delivered {
-			e.acks.push(e.sinks[i].ack(&a.Frame))
+			e.own.push(s.ack(&a.Frame))
 		}
 		e.port.Free(now, &a.Frame)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
@@ -15,13 +16,14 @@ import (
 
 // Config describes an endpoint.
 type Config struct {
-	Index  int          // of the machine in the fabric, for events
-	Outbox *port.Outbox // where its frames wait for the driver, shared with other machines or not; nil: one of its own
-	LID    wire.LID     // its address
-	Port   port.Config  // its one port
-	Flows  []Flow       // that begin here
-	Sinks  []uint32     // queue pairs of the flows that end here
-	Again  bool         // their packets are sent again when they are missing (Flow.Timeout)
+	Index  int           // of the machine in the fabric, for events
+	Outbox *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	LID    wire.LID      // its address
+	Port   port.Config   // its one port
+	Flows  []Flow        // that begin here
+	Sinks  []uint32      // queue pairs of the flows that end here
+	Answer []rp.Answerer // Ethernet: what answers each of Sinks, nil where nothing does; empty: nothing answers any
+	Again  bool          // their packets are sent again when they are missing (Flow.Timeout)
 
 	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
 
@@ -43,12 +45,12 @@ type Endpoint struct {
 	source  table    // from queue pair to source
 	sink    table    // from queue pair to sink
 
-	acks    queue[wire.Frame] // wait for the line, before data
+	own     queue[wire.Frame] // ACKs, and what schemes send of their own: wait for the line, before data
 	ready   []ready           // by lane, up to the highest of the sources
 	waiting uint8             // the lanes of ready that are not empty, a bit each
 	ingress *ingress          // what has come and has not been taken yet; nil where all is at once, on InfiniBand
 
-	agenda agenda.Agenda // the slots below, then one for each source, spread and shared group
+	agenda agenda.Agenda // the slots below, then one for each source, spread, shared group and answered flow
 }
 
 // ready is the sources whose packet waits for the line on one lane.
@@ -91,7 +93,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
-		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared)),
+		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + len(c.Answer)),
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
@@ -113,6 +115,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("flow with queue pair %d: a window of %d, and nothing is acknowledged on Ethernet", f.QP, f.Window)
 		case f.Timeout < 0 || f.Timeout > 0 && f.Family == wire.Ethernet:
 			return nil, fmt.Errorf("flow with queue pair %d: a timeout of %v: it is for what is acknowledged, InfiniBand's packets", f.QP, f.Timeout)
+		case f.sends() && f.Family != wire.Ethernet:
+			return nil, fmt.Errorf("flow with queue pair %d: its reaction point sends frames of its own, which InfiniBand does not have", f.QP)
 		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
 			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
 		}
@@ -152,7 +156,16 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		e.ingress = newIngress(c.Adapter, port.Credits)
 	}
 	for i := range e.sinks {
-		e.sinks[i].again, e.sinks[i].reorders = c.Again, c.Reorders
+		e.sinks[i].qp, e.sinks[i].again, e.sinks[i].reorders = c.Sinks[i], c.Again, c.Reorders
+	}
+	if len(c.Answer) > 0 && (len(c.Answer) != len(c.Sinks) || c.Port.FlowControl == port.Credits) {
+		return nil, fmt.Errorf("%d of %d flows are answered: one answer for each is wanted, on Ethernet", len(c.Answer), len(c.Sinks))
+	}
+	for i, a := range c.Answer {
+		e.sinks[i].answer, e.sinks[i].slot = a, e.answerSlot()+i
+		if a != nil {
+			e.agenda.Set(e.answerSlot()+i, a.Deadline())
+		}
 	}
 	e.source = newTable(pairs)
 	e.sink = newTable(c.Sinks)
@@ -166,7 +179,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, &a) {
-		if e.waiting != 0 || !e.acks.empty() { // credit may have come for what waits
+		if e.waiting != 0 || !e.own.empty() { // credit may have come for what waits
 			e.agenda.Set(lineSlot, now)
 		}
 		return
@@ -185,7 +198,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			break
 		}
 		if e.sinks[i].delivered(now, &e.port, &a, &e.rec) && f.Family == wire.InfiniBand {
-			e.acks.push(e.sinks[i].ack(f))
+			e.own.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
 	case f.Kind == wire.Ack:
@@ -197,13 +210,17 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		e.port.Free(now, f)
 		e.sources[i].acked(now, f, &e.rec)
 		e.agenda.Set(flowSlot+i, now)
-	default: // a notification, or what else has come back to a flow
+	default: // a notification, or what else a scheme sends about a flow
 		i, ok := e.source.find(f.QP)
+		k, ends := e.sink.find(f.QP)
 		switch {
 		case ok:
 			e.port.Free(now, f)
 			e.sources[i].feedback(now, f, &e.rec)
 			e.agenda.Set(flowSlot+i, now)
+		case ends && e.sinks[k].answer != nil:
+			e.port.Free(now, f)
+			e.heard(now, &e.sinks[k], f)
 		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
 		}
@@ -243,8 +260,13 @@ func (e *Endpoint) Advance(now unit.Time) {
 				e.offer(now, k)
 			case k < len(e.sources)+len(e.spreads):
 				e.spread(now, k-len(e.sources))
+			case slot < e.answerSlot():
+				g := e.groups[k-len(e.sources)-len(e.spreads)]
+				g.advance(now, &e.rec)
+				e.probe(now, g, g.last)
+				e.agenda.Set(slot, g.controller.Deadline())
 			default:
-				e.groups[k-len(e.sources)-len(e.spreads)].advance(now, &e.rec)
+				e.respond(now, &e.sinks[slot-e.answerSlot()])
 			}
 		}
 		e.serve(now)
@@ -269,6 +291,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 func (e *Endpoint) offer(now unit.Time, i int) {
 	s := &e.sources[i]
 	s.advance(now, &e.rec)
+	e.probe(now, &s.own, s)
 	if s.queued {
 		e.agenda.Set(flowSlot+i, s.deadline(port.Answer{}))
 		return
@@ -297,20 +320,62 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 	e.agenda.Set(flowSlot+i, s.deadline(a))
 }
 
-// serve fills the line: owed flow control packets, then ACKs, then data, each as
-// far as the line and the credit allow.
+// answerSlot returns the slot of the first sink.
+func (e *Endpoint) answerSlot() int {
+	return flowSlot + len(e.sources) + len(e.spreads) + len(e.groups)
+}
+
+// probe queues what the reaction point of a flow sends of its own.
+func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
+	if g.sender == nil || s == nil {
+		return
+	}
+	for f, ok := g.sender.Send(now); ok; f, ok = g.sender.Send(now) {
+		f.Dst, f.QP, f.Lane = s.Dst, s.QP, s.Lane
+		e.say(now, f)
+	}
+}
+
+// heard hands a frame of a flow that ends here to what answers it.
+func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
+	s.source, s.lane = f.Src, f.Lane
+	s.answer.Receive(now, *f)
+	e.agenda.Set(s.slot, now)
+}
+
+// respond queues the answers to a flow.
+func (e *Endpoint) respond(now unit.Time, s *sink) {
+	for f, ok := s.answer.Send(now); ok; f, ok = s.answer.Send(now) {
+		f.Dst, f.QP, f.Lane = s.source, s.qp, s.lane
+		e.say(now, f)
+	}
+	e.agenda.Set(s.slot, s.answer.Deadline())
+}
+
+// say queues a frame of a scheme's own.
+func (e *Endpoint) say(now unit.Time, f wire.Frame) {
+	f.Src = e.lid
+	e.own.push(f)
+	e.agenda.Set(lineSlot, now)
+	e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+}
+
+// serve fills the line: owed flow control packets, then frames of the endpoint's own, then
+// data, each as far as the line and the credit allow.
 func (e *Endpoint) serve(now unit.Time) {
 	e.port.Control(now)
-	for !e.acks.empty() {
-		f := *e.acks.front()
-		if e.port.MaySend(now, &f).Block != port.Open {
+	wake := unit.Never
+	for !e.own.empty() {
+		f := *e.own.front()
+		if a := e.port.MaySend(now, &f); a.Block != port.Open {
+			wake = a.Until
 			break
 		}
-		e.acks.pop()
+		e.own.pop()
 		e.port.Start(now, &f, port.Note{})
 	}
-	wake := e.send(now)
-	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.acks.empty() || e.waiting != 0) {
+	wake = min(wake, e.send(now))
+	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.own.empty() || e.waiting != 0) {
 		wake = min(wake, free)
 	}
 	e.agenda.Set(lineSlot, wake)

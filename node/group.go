@@ -33,6 +33,7 @@ type group struct {
 	rated      rated       // the limiter, where it tells its rate; else nil
 	target     rp.Targeted // the controller, where it has a target; else nil
 	tagger     rp.Tagger   // the controller, where it tags frames; else nil
+	sender     rp.Sender   // the controller, where it sends frames of its own; else nil
 	rate       unit.Rate   // what the limiter was last told
 	told       unit.Time   // the latest instant that the limiter was told
 	heard      unit.Time   // the latest instant that the controller was told
@@ -47,6 +48,7 @@ type shared struct {
 	under    int            // how many of them are
 	turns    queue[*source] // those under it that have a packet, in the order of their turns
 	out      *source        // whose packet may go and has not yet gone
+	last     *source        // the one that the controller was last told of
 	agenda   *agenda.Agenda // of the endpoint
 	slot     int            // of the group there
 }
@@ -67,6 +69,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 	l.SetRate(0, g.rate)
 	g.target, _ = c.(rp.Targeted)
 	g.tagger, _ = c.(rp.Tagger)
+	g.sender, _ = c.(rp.Sender)
 	return g
 }
 
@@ -134,7 +137,7 @@ func (g *group) next(now unit.Time) {
 	}
 }
 
-// advance lets the controller do what is due.
+// advance lets the controller do what is due. What it sends then is the endpoint's matter.
 func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 	if g.controller.Deadline() <= now {
 		g.heard = now
@@ -144,14 +147,16 @@ func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 }
 
 // feedback hands a frame that has come back to a flow to the controller.
-func (g *group) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Recorder) {
 	g.heard = now
+	g.about(now, s)
 	g.controller.Feedback(now, *f)
 	g.settle(now, now, rec)
 }
 
 // sent tells that a packet of a flow has started, at an instant that may have passed.
-func (g *group) sent(now, at unit.Time, n unit.Size, rec *trace.Recorder) {
+func (g *group) sent(now, at unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
+	g.about(now, s)
 	g.limiter.Sent(g.tell(at), n)
 	g.heard = max(g.heard, at)
 	g.controller.Sent(g.heard, n)
@@ -159,6 +164,14 @@ func (g *group) sent(now, at unit.Time, n unit.Size, rec *trace.Recorder) {
 		g.out = nil
 	}
 	g.settle(now, at, rec)
+}
+
+// about notes which flow the controller is told of, and that it may have a frame to send.
+func (g *group) about(now unit.Time, s *source) {
+	if g.flow == nil {
+		g.last = s
+		g.agenda.Set(g.slot, now)
+	}
 }
 
 // settle tells the limiter the controller's rate, at an instant that may have passed if
@@ -176,7 +189,6 @@ func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
 		}
 		return
 	}
-	g.agenda.Set(g.slot, g.controller.Deadline())
 	if over := g.limiting != nil && !g.limiting.Active(); changed || over && g.under > 0 {
 		for _, s := range g.members {
 			if s.group != g {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -9,10 +10,16 @@ import (
 
 // sink is the receiving half of a flow.
 type sink struct {
+	qp       uint32 // of the flow
 	again    bool   // packets that are missing are sent again: those behind them must wait
 	reorders bool   // packets may overtake one another
 	next     uint32 // PSN expected
 	received uint32 // messages, for the ACK's MSN
+
+	answer rp.Answerer // nil: nothing answers the flow
+	slot   int         // answer: in the agenda of the endpoint
+	source wire.LID    // answer: where the flow comes from
+	lane   uint8       // and its priority
 
 	missing uint32 // packets that did not come since the last transfer ended
 	bytes   int64  // of payload that came since then

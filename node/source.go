@@ -28,6 +28,15 @@ type Flow struct {
 	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
 }
 
+// sends reports whether a reaction point of the flow sends frames of its own.
+func (f *Flow) sends() bool {
+	_, own := f.Controller.(rp.Sender)
+	if f.Group != nil && !own {
+		_, own = f.Group.Controller.(rp.Sender)
+	}
+	return own
+}
+
 // Spread is traffic with several destinations: an arrival To k is one of the flow
 // Flows[k] of the endpoint, which has no traffic of its own.
 type Spread struct {
@@ -272,7 +281,7 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	if s.Pace > 0 {
 		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), at)
 	}
-	s.by.sent(now, at, n, rec)
+	s.by.sent(now, at, s, n, rec)
 }
 
 // acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
@@ -306,10 +315,10 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
 	if g := s.share; g != nil {
-		g.feedback(now, f, rec)
+		g.feedback(now, s, f, rec)
 		g.join(now, s, rec)
 	} else {
-		s.own.feedback(now, f, rec)
+		s.own.feedback(now, s, f, rec)
 	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.group.limit())})
 }

@@ -386,14 +386,18 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
 	s.rec.Emit(trace.Event{At: now, Kind: trace.Queue, Port: uint16(p), Lane: lane, A: int64(s.outputs[p].total), B: int64(s.outputs[p].bytes[lane])})
 }
 
-// send puts a frame of the switch itself, a notification, on its way. It takes no
+// send puts a frame of the switch itself, a notification or a message, on its way. It takes no
 // input's memory: notifications are few, and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	out, ok := s.forward(f)
 	if !ok {
 		return // the source has no way back; what was sampled has one there
 	}
-	s.rec.Emit(trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))})
+	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
+	if f.Kind == wire.Message {
+		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
+	}
+	s.rec.Emit(said)
 	id := s.take()
 	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now, next: none}
 	s.enqueue(now, id)

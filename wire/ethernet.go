@@ -84,6 +84,7 @@ const (
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
 	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, and BCN messages
+	typeMessage      = 0x88B6 // the other one for local experiments
 )
 
 // DataVersion is the version of the header with which the payload of a Data frame
@@ -132,6 +133,8 @@ func appendEthernet(b []byte, f *Frame) []byte {
 		b = appendNotification(appendTags(b, f), f)
 	case BCN:
 		b = appendBCN(appendTags(b, f), f)
+	case Message:
+		b = appendMessage(appendTags(b, f), f)
 	case Data:
 		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
 		b = appendDataHeader(b, f)
@@ -239,6 +242,8 @@ func parseEthernet(f *Frame, b []byte) error {
 		return parseEthernetData(f, b[:end], at, padding)
 	case kind == typeNotification:
 		return parseNotification(f, b[:end], at)
+	case kind == typeMessage:
+		return parseMessage(f, b[:end], at)
 	default:
 		return refuse("EtherType", at-2, ErrUnsupported)
 	}
@@ -296,6 +301,8 @@ func ethernetSize(f *Frame) unit.Size {
 		n = EthernetHeaderSize + CNMSize + unit.Size(min(f.Octets, MaxOctets)) + FCSSize
 	case BCN:
 		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
+	case Message:
+		n = EthernetHeaderSize + MessageSize + FCSSize
 	}
 	if f.Tagged {
 		n += CNTagSize

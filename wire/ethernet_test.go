@@ -60,6 +60,12 @@ var ethernetGolden = []struct {
 		},
 		"020000000001 0200000000aa 8100 c000 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0000", 64, "EA9CEF2D",
 	}, {
+		"message", wire.Frame{Kind: wire.Message, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x12, PSN: 7, Value: 0x0102030405060708},
+		"020000000001 0200000000aa 8100 c000 88b6 01000012 00000007 0102030405060708", 64, "95AC0333",
+	}, {
+		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Value: 1<<64 - 1},
+		"020000000001 0200000000aa 8100 c000 22e9 1234 88b6 01561234 00000000 ffffffffffffffff", 64, "51A3C63D",
+	}, {
 		"data, the shortest, marked", wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, FECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 12},
 		"020000000005 020000000003 8100 6000 88b5 01000012 80000007 000c0000", 64, "F628503B",
 	}, {
@@ -134,7 +140,7 @@ func TestForeignCNM(t *testing.T) {
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
 func randomEthernet(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
-	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN}[n(5)], Src: wire.LID(n(1 << 16))}
+	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message}[n(6)], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
 		f.Quanta = uint16(n(1 << 16))
@@ -147,6 +153,10 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		return f
 	}
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
+	if f.Kind == wire.Message {
+		f.QP, f.PSN, f.Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
+		return f
+	}
 	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
 	if f.Kind == wire.Data {
 		f.Family, f.Payload, f.CPID = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1)), n(2)*r.Uint64()
@@ -269,6 +279,7 @@ func TestEthernetRefusals(t *testing.T) {
 	plain.Tagged = false
 	pause := wire.Frame{Kind: wire.Pause, Src: 1, Quanta: 9}
 	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Classes: 3, Stopped: 3, Quanta: 9}
+	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Value: 5}
 	long := notified
 	long.Octets = 64
 	for _, c := range []struct {
@@ -325,6 +336,9 @@ func TestEthernetRefusals(t *testing.T) {
 		{"BCN about a frame of another", backward, 49, 2, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"BCN about no data", backward, 55, 0, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"BCN with another content", backward, 80, 1, "BCN.Frame", 68, wire.ErrPayload},
+		{"message version", said, 18, 2, "message.Version", 18, wire.ErrUnsupported},
+		{"message reserved", said, 22, 1, "message.Reserved", 22, wire.ErrReserved},
+		{"behind a message", said, 59, 1, "padding", 34, wire.ErrPayload},
 		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
 	} {
 		t.Run(c.name, func(t *testing.T) {

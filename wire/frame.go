@@ -14,6 +14,7 @@ const (
 	PriorityPause                 // an Ethernet PFC frame (IEEE 802.1Qbb)
 	Notification                  // a congestion notification message (CNM, IEEE 802.1Qau)
 	BCN                           // a message of Backward Congestion Notification
+	Message                       // on Ethernet, what a scheme of congestion control says by a frame of its own
 )
 
 func (k Kind) String() string {
@@ -32,6 +33,8 @@ func (k Kind) String() string {
 		return "cnm"
 	case BCN:
 		return "bcn"
+	case Message:
+		return "message"
 	default:
 		return "none"
 	}
@@ -79,15 +82,15 @@ type Frame struct {
 	Kind   Kind
 	Family Family // of Data; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
-	Tagged bool   // Ethernet Data, Notification, BCN: has a CN-TAG, whose flow identifier is the low 16 bits of QP
+	Tagged bool   // Ethernet Data, Notification, BCN, Message: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	Op     Op     // FlowControl
 
-	Src, Dst LID    // Data, Ack; of PAUSE and PFC frames, Src is the machine that asks
-	QP       uint32 // Data, Ack: destination queue pair, 24 bits; it names the flow
-	PSN      uint32 // Data, Ack: packet sequence number, 24 bits
+	Src, Dst LID    // Data, Ack, Message; of PAUSE and PFC frames, Src is the machine that asks
+	QP       uint32 // Data, Ack, Message: destination queue pair, 24 bits; it names the flow
+	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message: what its scheme says
 	MSN      uint32 // Ack: message sequence number, 24 bits
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU
 
@@ -111,6 +114,8 @@ type Frame struct {
 	QDelta      int16  // Notification, BCN: q - qold, in units of 64 octets
 	Bottleneck  uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: not told
 	CPID        uint64 // Notification, BCN: which congestion point; Ethernet Data: that of the rate-limited tag, 0: there is none
+
+	Value uint64 // Message: what it says, as its scheme defines it
 }
 
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
@@ -138,7 +143,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= BCN || f.Kind == Data && f.Family == Ethernet
+	return f.Kind >= Pause && f.Kind <= Message || f.Kind == Data && f.Family == Ethernet
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -176,6 +181,7 @@ const (
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
 	// PFC, CNM and BCN are their bytes, FCS included.
+	// PFC, CNM and messages are their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
 	// line needs for a frame: LineOverhead.

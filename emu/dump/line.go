@@ -123,6 +123,10 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 		number("qoffset", int64(f.QOffset))
 		number("qdelta", int64(f.QDelta))
 		b = fmt.Appendf(b, " cpid=%#x", f.CPID)
+	case wire.Message:
+		flow()
+		number("psn", int64(f.PSN))
+		b = fmt.Appendf(b, " value=%d", f.Value)
 	}
 	return b
 }

@@ -184,7 +184,7 @@ func (c *Collector) count(e *trace.Event) {
 	case trace.Feedback:
 		if at, ok := c.flow(e); ok {
 			c.allow(at, e, e.B, c.now[at+flowTarget])
-			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Notification {
+			if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
 				c.now[at+flowNotified]++
 				c.now[at+flowFb] += trace.FbOf(e.A)
 				break

@@ -20,7 +20,7 @@ const (
 
 // What is rarer.
 const (
-	flowNotified = flowStall + port.Blocks + iota // notifications taken in by the source
+	flowNotified = flowStall + port.Blocks + iota // notifications and messages taken in by the source
 	flowFb                                        // sum of their quantised feedback
 	flowTarget                                    // the rate that its reaction point wants back, as flowLimit
 	flowWanted                                    // the target over time, as flowAllowed

@@ -219,6 +219,9 @@ func (l *EventLog) append(b []byte, entry *logged) []byte {
 		number("fb", e.A)
 		number("qoffset", e.B>>16)
 		number("qdelta", int64(int16(e.B)))
+	case trace.Message:
+		number("psn", int64(e.PSN))
+		b = strconv.AppendUint(append(b, `,"value":`...), uint64(e.A), 10)
 	case trace.Stall:
 		number("lane", int64(e.Lane))
 		text("cause", block(e.A))

@@ -8,7 +8,7 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger and a Limiting.
+// It may also be a Targeted, a Tagger, a Limiting and a Sender.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -31,6 +31,27 @@ type Targeted interface{ Target() unit.Rate }
 // share it, each comes under it only with feedback of its own, and all leave when it no
 // longer limits.
 type Limiting interface{ Active() bool }
+
+// Sender is what sends frames of its own, on Ethernet: a Controller its probes, an Answerer
+// its answers. Send returns the next one that is to leave now; it is asked, when anything
+// has happened to the Sender, until there is none. Kind and content are those that it gives;
+// where the frame goes, its flow and its priority are set by the endpoint: those of the
+// flow, which is the one that the Sender was last told of where several share it.
+type Sender interface {
+	Send(now unit.Time) (f wire.Frame, ok bool)
+}
+
+// Answerer is what a law has at the destination of a flow. Time is handed to it and never
+// goes back. Its answers go to the source, whose Controller takes them in as Feedback.
+type Answerer interface {
+	Sender
+	// Receive takes in a frame of the flow that has come whole: data, or what the
+	// Controller has sent of its own.
+	Receive(now unit.Time, f wire.Frame)
+	// Deadline returns when Send has something without another frame; unit.Never if it
+	// has not.
+	Deadline() unit.Time
+}
 
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
 // and may be asked several times. What it adds is a part of what Framer says, which is

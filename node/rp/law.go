@@ -21,6 +21,8 @@ type Law struct {
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
 	New func(params any, s Site) (Controller, error)
+	// Answer returns what answers a flow at its destination; nil: nothing does.
+	Answer func(params any, s Site) (Answerer, error)
 }
 
 // Feedback says what a law listens to.
@@ -33,7 +35,7 @@ const (
 	Notifications          // frames of their own, from congestion points
 )
 
-// Site is where a reaction point stands.
+// Site is where a reaction point stands, or what answers it.
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the line; positive

@@ -73,9 +73,12 @@ const (
 	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
 	// belongs to it.
 	Violation
+	// Message: a scheme sends a frame of its own: a congestion point by Port, or the reaction
+	// point of Flow, or what answers it at its destination. A is its Value.
+	Message
 )
 
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "timeout", "violation"}
+var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "timeout", "violation", "message"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && k != 0 {
