@@ -307,12 +307,22 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}
+	answered := false           // a flow that ends here
 	var group *node.Group       // of the flows that share a limiter
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
 	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
 		c.Sinks = append(c.Sinks, f.QP)
+		a, err := b.answer(f, c.Port.Rate)
+		if err != nil {
+			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
+		}
+		answered = answered || a != nil
+		c.Answer = append(c.Answer, a)
 		c.Again = c.Again || f.Timeout > 0
+	}
+	if !answered {
+		c.Answer = nil
 	}
 	for _, k := range b.begin[i] {
 		f := &b.fabric.Flows[k]

@@ -48,6 +48,9 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if s.Schemes != nil && o.Placement != InGoroutines {
+		return nil, mistakef("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them", InGoroutines, o.Placement)
+	}
 	r, err := prepare(s, o)
 	if err != nil {
 		return nil, err

@@ -73,22 +73,37 @@ func (b *builder) limiter(f *topo.Flow, rate unit.Rate) (l node.RateLimiter, own
 	return node.NewInterPacketDelay(rate), false
 }
 
-// The streams of random numbers of schemes: for each switch, for each flow, and for each
-// endpoint whose flows share a limiter.
+// The streams of random numbers of schemes: for each switch, for each flow, for each
+// endpoint whose flows share a limiter, and for what answers a flow.
 const (
 	congestionStream = 2 << 32
 	reactionStream   = 3 << 32
 	sharedStream     = 4 << 32
+	answerStream     = 5 << 32
 )
 
 // reactionPoint returns what the scenario has for a flow whose highest rate is given.
 func (b *builder) reactionPoint(f *topo.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
-	frame := b.frame(f)
 	law := b.scenario.Law(f.Flow)
 	if law.New == nil {
 		return nil, fmt.Errorf("there is no law %q", f.Control.Law)
 	}
-	return law.New(f.Control.Params, rp.Site{Line: highest, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)})
+	return law.New(f.Control.Params, b.site(f, highest, stream))
+}
+
+// answer returns what answers a flow at its destination, nil when nothing does.
+func (b *builder) answer(f *topo.Flow, line unit.Rate) (rp.Answerer, error) {
+	law := b.scenario.Law(f.Flow)
+	if law.Answer == nil {
+		return nil, nil
+	}
+	return law.Answer(f.Control.Params, b.site(f, line, answerStream+uint64(f.QP)))
+}
+
+// site returns where a law stands.
+func (b *builder) site(f *topo.Flow, line unit.Rate, stream uint64) rp.Site {
+	frame := b.frame(f)
+	return rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 }
 
 // congestionPoints returns what makes the congestion points of a switch, nil when it has

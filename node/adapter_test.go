@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"strings"
 	"testing"
 
 	"fabemu/node"
@@ -31,6 +32,96 @@ func newAdapter(t *testing.T, kind port.FlowControl, a node.AdapterConfig, flows
 	}
 	b.e = e
 	return b
+}
+
+// pacer is a law that has nothing to say but a probe each 10 us, and answers each data
+// frame, 5 us apart.
+type pacer struct {
+	*rp.Fixed
+	next, free unit.Time
+	owed       int
+}
+
+func (p *pacer) Deadline() unit.Time { return p.next }
+func (p *pacer) Send(now unit.Time) (f wire.Frame, ok bool) {
+	if now < p.next {
+		return f, false
+	}
+	p.next = p.next.Add(10 * us)
+	return wire.Frame{Kind: wire.Message, Value: uint64(now)}, true
+}
+
+type answers struct{ *pacer }
+
+func (a answers) Receive(now unit.Time, f wire.Frame) {
+	if a.owed++; a.owed == 1 {
+		a.next = max(now, a.free)
+	}
+}
+
+func (a answers) Send(now unit.Time) (f wire.Frame, ok bool) {
+	if now < a.next {
+		return f, false
+	}
+	a.next, a.free = unit.Never, now.Add(5*us)
+	if a.owed--; a.owed > 0 {
+		a.next = a.free
+	}
+	return wire.Frame{Kind: wire.Message, PSN: 9}, true
+}
+
+// A reaction point sends frames of its own when they are due, to where its flow goes and in
+// its priority, before data that waits; and what answers a flow goes back to its source, no
+// faster than it says.
+func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
+	b := &bench{t: t}
+	flow := node.Flow{Family: wire.Ethernet, Lane: 3, QP: 7, Dst: there, Payload: 1000, Stop: unit.Never,
+		Limiter: node.NewInterPacketDelay(gigabyte), Controller: &pacer{Fixed: rp.NewFixed(gigabyte), next: at(10 * us)}}
+	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []uint32{100}, Answer: []rp.Answerer{answers{&pacer{next: unit.Never}}}}
+	var err error
+	if b.e, err = node.New(c, b); err != nil {
+		t.Fatal(err)
+	}
+	b.now = at(21 * us)
+	b.step(at(21 * us))
+	for psn := range uint32(3) {
+		b.hand(wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 5, Src: there, Dst: here, QP: 100, PSN: psn, Payload: 1000})
+	}
+	b.step(at(45 * us))
+	var probes, replies []port.Transmission
+	for _, tr := range b.sent {
+		switch f := tr.Frame; {
+		case f.Kind != wire.Message:
+		case f.PSN == 9:
+			replies = append(replies, tr)
+			if want := (wire.Frame{Kind: wire.Message, Lane: 5, Src: here, Dst: there, QP: 100, PSN: 9}); f != want {
+				t.Errorf("an answer is %+v, want %+v", f, want)
+			}
+		default:
+			probes = append(probes, tr)
+			if want := (wire.Frame{Kind: wire.Message, Lane: 3, Src: here, Dst: there, QP: 7, Value: f.Value}); f != want {
+				t.Errorf("a probe is %+v, want %+v", f, want)
+			}
+			if late := tr.Start.Sub(unit.Time(f.Value)); late < 0 || late > us+64*ns && f.Value > uint64(at(21*us)) {
+				t.Errorf("the probe of %v starts at %v: no more than a frame keeps it", unit.Time(f.Value), tr.Start)
+			}
+		}
+	}
+	if len(probes) != 4 || len(replies) != 3 || replies[1].Start.Sub(replies[0].Start) < 4*us || replies[2].Start.Sub(replies[1].Start) < 4*us {
+		t.Errorf("%d probes, and answers at %v", len(probes), replies)
+	}
+	if said := b.reported(trace.Message); len(said) != 7 {
+		t.Errorf("%d messages are reported", len(said))
+	}
+	flow.Family, flow.Window, flow.Lane = wire.InfiniBand, 1, 0
+	for _, c := range []node.Config{
+		{LID: here, Port: paperPort(), Flows: []node.Flow{flow}},
+		{LID: here, Port: paperPort(), Sinks: []uint32{100}, Answer: c.Answer},
+	} {
+		if _, err := node.New(c, nil); err == nil || !strings.Contains(err.Error(), "InfiniBand") {
+			t.Errorf("frames of a scheme's own on InfiniBand: %v", err)
+		}
+	}
 }
 
 // step lets an Ethernet endpoint act, and keeps what it sends.

@@ -159,7 +159,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		e.sinks[i].qp, e.sinks[i].again, e.sinks[i].reorders = c.Sinks[i], c.Again, c.Reorders
 	}
 	if len(c.Answer) > 0 && (len(c.Answer) != len(c.Sinks) || c.Port.FlowControl == port.Credits) {
-		return nil, fmt.Errorf("%d of %d flows are answered: one answer for each is wanted, on Ethernet", len(c.Answer), len(c.Sinks))
+		return nil, fmt.Errorf("%d of %d flows are answered: one answer for each is wanted, and InfiniBand has none", len(c.Answer), len(c.Sinks))
 	}
 	for i, a := range c.Answer {
 		e.sinks[i].answer, e.sinks[i].slot = a, e.answerSlot()+i

@@ -83,8 +83,7 @@ const (
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
-	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, and BCN messages
-	typeMessage      = 0x88B6 // the other one for local experiments
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages
 )
 
 // DataVersion is the version of the header with which the payload of a Data frame
@@ -234,16 +233,16 @@ func parseEthernet(f *Frame, b []byte) error {
 		f.QP = uint32(t.Flow)
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
-	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion):
+	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion || rest[2] == MessageVersion):
 		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case kind == typeData && rest[2] == BCNVersion:
 		return parseBCN(f, b[:end], at)
+	case kind == typeData && rest[2] == MessageVersion:
+		return parseMessage(f, b[:end], at)
 	case kind == typeData:
 		return parseEthernetData(f, b[:end], at, padding)
 	case kind == typeNotification:
 		return parseNotification(f, b[:end], at)
-	case kind == typeMessage:
-		return parseMessage(f, b[:end], at)
 	default:
 		return refuse("EtherType", at-2, ErrUnsupported)
 	}

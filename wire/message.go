@@ -5,8 +5,8 @@ import "encoding/binary"
 // MessageSize is the size of a message behind its EtherType, in bytes.
 const MessageSize = 16
 
-// messageVersion is the version of its layout.
-const messageVersion = 1
+// MessageVersion is the version of a message. It stands where a data frame has DataVersion.
+const MessageVersion = 3
 
 // appendMessage appends the EtherType and the MessageSize bytes of a message, the high
 // byte of each field first. What follows fills the frame up to MinFrame.
@@ -14,7 +14,7 @@ const messageVersion = 1
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+---------------+-----------------------------------------------+
-//	|  Version = 1  |                      QP                       |
+//	|  Version = 3  |                      QP                       |
 //	+---------------+-----------------------------------------------+
 //	|       0       |                      PSN                      |
 //	+---------------+-----------------------------------------------+
@@ -22,8 +22,8 @@ const messageVersion = 1
 //	|                                                               |
 //	+---------------------------------------------------------------+
 func appendMessage(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, typeMessage)
-	b = binary.BigEndian.AppendUint32(b, messageVersion<<24|f.QP&0xFFFFFF)
+	b = binary.BigEndian.AppendUint16(b, typeData)
+	b = binary.BigEndian.AppendUint32(b, MessageVersion<<24|f.QP&0xFFFFFF)
 	b = binary.BigEndian.AppendUint32(b, f.PSN&0xFFFFFF)
 	return binary.BigEndian.AppendUint64(b, f.Value)
 }
@@ -33,8 +33,6 @@ func appendMessage(b []byte, f *Frame) []byte {
 func parseMessage(f *Frame, b []byte, at int) error {
 	first, second := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:])
 	switch {
-	case first>>24 != messageVersion:
-		return refuse("message.Version", at, ErrUnsupported)
 	case f.Tagged && CNTag(f.QP) != CNTag(first):
 		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
 	case second>>24 != 0:

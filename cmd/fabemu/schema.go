@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"fabemu/emu/scenario"
 	"fabemu/emu/schema"
 
 	"github.com/spf13/cobra"
@@ -24,10 +25,10 @@ if the schema was saved there: fabemu schema >fabemu.schema.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if format == "markdown" {
-				_, err := fmt.Fprint(c.OutOrStdout(), schema.Reference())
+				_, err := fmt.Fprint(c.OutOrStdout(), schema.Reference(scenario.Language()))
 				return writing(err)
 			}
-			_, err := c.OutOrStdout().Write(schema.JSON())
+			_, err := c.OutOrStdout().Write(schema.JSON(scenario.Language()))
 			return writing(err)
 		},
 	}

@@ -7,7 +7,8 @@
 --               it is
 --   fabemu_fcp  flow control packets of InfiniBand: Wireshark's own dissector takes
 --               some of them for packets
---   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet
+--   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet, and
+--               messages of schemes
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
@@ -60,8 +61,9 @@ local d = {
   mark = ProtoField.bool("fabemu_data.fecn", "Mark", 8, nil, 0x80),
   psn = ProtoField.uint24("fabemu_data.psn", "Packet sequence number", base.DEC),
   payload = ProtoField.uint16("fabemu_data.payload", "Payload (bytes)", base.DEC),
+  value = ProtoField.uint64("fabemu_data.value", "What a message says", base.DEC),
 }
-data.fields = { d.version, d.qp, d.mark, d.psn, d.payload }
+data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.value }
 
 local tagged = {
   flow = ProtoField.uint16("cntag.flow", "Flow identifier", base.DEC),
@@ -340,7 +342,21 @@ end
 
 local ethertype = DissectorTable.get("ethertype")
 
+-- dissect_message dissects what a scheme says by a frame of its own.
+local function dissect_message(tvb, pinfo, tree)
+  if tvb:len() < 16 then return 0 end
+  local sub = tree:add(data, tvb(0, 16), "Message of a scheme")
+  sub:add(d.version, tvb(0, 1))
+  sub:add(d.qp, tvb(1, 3))
+  sub:add(d.psn, tvb(5, 3))
+  sub:add(d.value, tvb(8, 8))
+  pinfo.cols.protocol = "fabemu message"
+  pinfo.cols.info = string.format("Message, flow %d, PSN %d, value %s", tvb(1, 3):uint(), tvb(5, 3):uint(), tostring(tvb(8, 8):uint64()))
+  return tvb:len()
+end
+
 function data.dissector(tvb, pinfo, tree)
+  if tvb:len() > 0 and tvb(0, 1):uint() == 3 then return dissect_message(tvb, pinfo, tree) end
   if tvb:len() < 12 or tvb(0, 1):uint() ~= 1 then return 0 end
   local sub = tree:add(data, tvb(0, 12))
   sub:add(d.version, tvb(0, 1))

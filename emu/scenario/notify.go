@@ -94,6 +94,10 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit", law.Name, f.Name)
 			continue
 		}
+		if law.Answer != nil && family != wire.Ethernet {
+			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit", law.Name, f.Name)
+			continue
+		}
 		frame := r.s.Frame(f, family)
 		grouper, ok := f.Control.Params.(rp.Grouper)
 		grouped := ok && grouper.Grouped()

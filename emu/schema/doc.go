@@ -2,8 +2,8 @@
 // by which an editor completes and explains a scenario while it is written, and
 // as the reference in docs/scenarios.md.
 //
-// Both are made of [scenario.Language], the table that [scenario.Load] follows,
-// so that they cannot say anything else than what is read.
+// Both are made of a language as [scenario.Language] and [scenario.LanguageOf] give it,
+// the table that [scenario.Load] follows, so that they cannot say anything else than what is read.
 //
 // # Limitations
 //

@@ -70,9 +70,9 @@ func plain(v any, indent string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// JSON returns the language as a JSON Schema.
-func JSON() []byte {
-	s := of(scenario.Language())
+// JSON returns a language as a JSON Schema.
+func JSON(language scenario.Field) []byte {
+	s := of(language)
 	s.Schema = "http://json-schema.org/draft-07/schema#"
 	s.Title = "fabemu scenario"
 	s.Description = "A fabric, the traffic that crosses it, and what is claimed of the outcome."

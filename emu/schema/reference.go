@@ -7,12 +7,12 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Reference returns the language as Markdown: a section for each kind of object,
+// Reference returns a language as Markdown: a section for each kind of object,
 // and in it each field with what it means, what may stand there, its range, and
 // its default with the document that it comes from.
-func Reference() string {
+func Reference(language scenario.Field) string {
 	var b strings.Builder
-	section(&b, "A scenario", scenario.Language())
+	section(&b, "A scenario", language)
 	return b.String()
 }
 

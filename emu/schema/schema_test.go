@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "rewrite the schema and the reference in
 // validator compiles the schema, which must itself be one of draft 7.
 func validator(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema.JSON(scenario.Language())))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestBad(t *testing.T) {
 // documentation, and with its default when that is a constant.
 func TestEveryField(t *testing.T) {
 	var root map[string]any
-	if err := json.Unmarshal(schema.JSON(), &root); err != nil {
+	if err := json.Unmarshal(schema.JSON(scenario.Language()), &root); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range scenario.Fields() {
@@ -233,7 +233,7 @@ const (
 func TestSchemaFile(t *testing.T) {
 	const file = "../../docs/scenario.schema.json"
 	if *update {
-		if err := os.WriteFile(file, schema.JSON(), 0o644); err != nil {
+		if err := os.WriteFile(file, schema.JSON(scenario.Language()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,7 +241,7 @@ func TestSchemaFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(text), string(schema.JSON())); diff != "" {
+	if diff := cmp.Diff(string(text), string(schema.JSON(scenario.Language()))); diff != "" {
 		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
 	}
 	examples, err := filepath.Glob("../../docs/examples/*.yaml")
@@ -271,7 +271,7 @@ func TestDocument(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("%s does not say where the reference is", file)
 	}
-	reference := "\n" + schema.Reference() + "\n"
+	reference := "\n" + schema.Reference(scenario.Language()) + "\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(before+begin+reference+end+after), 0o644); err != nil {
 			t.Fatal(err)

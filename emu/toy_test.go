@@ -1,0 +1,122 @@
+package emu_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/compare"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/schema"
+)
+
+// toyTables are those of the program and the two rows of the toy: a notifier that answers
+// each hundredth frame (toy_point_test.go), and a law that halves (toy_law_test.go).
+func toyTables() scenario.Schemes {
+	t := scenario.BuiltIn()
+	t.Laws, t.Points = append(t.Laws, halveLaw()), append(t.Points, everyPoint())
+	return t
+}
+
+const toy = `
+name: toy
+model: {duration: 5ms}
+wall: {dilation: 50}
+defaults:
+  link: {rate: 1Gb/s, flow-control: pause}
+  switch: {kind: output-queued, memory: 300KB, forwarding-delay: 1us, marking: {scheme: every, each: 50}}
+  flow: {packet: 1500B, control: {law: halve, lowest: 20Mb/s}}
+switches: {s: {}}
+endpoints: [a, b, c]
+links: ["a - s", "b - s", {name: root, between: s - c}]
+flows:
+  - {name: x, from: a, to: c}
+  - {name: y, from: b, to: c}
+expect:
+  - {id: told, claim: messages come, metric: x.notifications, during: [0us, 5ms], low: 1, high: 1000}
+`
+
+func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, string, string) {
+	t.Helper()
+	s, err := scenario.Load("toy.yaml", []byte(toy), sets, scenario.WithSchemes(toyTables()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events bytes.Buffer
+	o.Events = &events
+	r, err := emu.Run(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, report.EventsFile), events.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return r, events.String(), dir
+}
+
+// A scheme is two files and two rows: what it has of its own runs from YAML on both
+// clocks, and is in the event log and in what compares two runs.
+func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
+	r, events, dir := runToy(t, emu.Options{Clock: emu.VirtualClock})
+	wall, _, _ := runToy(t, emu.Options{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn})
+	if wall.Digest != r.Digest || wall.Verdict.Verify == "differs" {
+		t.Errorf("on the wall clock the digest is %s, on the virtual clock %s", wall.Digest, r.Digest)
+	}
+	for _, want := range []string{
+		`"event":"message","port":"s-a","flow":"x","psn":0,"value":`,    // of the congestion point
+		`"event":"message","port":"a-s","flow":"x","psn":1,"value":`,    // a probe
+		`"event":"message","port":"root.c-s","flow":"x","psn":2,"value`, // its echo
+		`"event":"feedback","flow":"x","psn":2,`,
+		`"frame":"message"`,
+	} {
+		if !strings.Contains(events, want) {
+			t.Errorf("the event log has no %s", want)
+		}
+	}
+	if told := float64(r.Checks[0].Value); told < 30 || told > 100 {
+		t.Errorf("the source of x took in %v messages", told)
+	}
+	slow, _, other := runToy(t, emu.Options{Clock: emu.VirtualClock}, scenario.Set{Path: "defaults.switch.marking.each", Value: "5"})
+	if slow.Flows[0].Bytes*2 > r.Flows[0].Bytes {
+		t.Errorf("%d bytes with ten times the messages, %d without: they halve nothing", slow.Flows[0].Bytes, r.Flows[0].Bytes)
+	}
+	c, err := compare.Dirs(dir, other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(c.OnlyB, "\n"), "each: 5}") || c.Log.State != compare.LogsPart {
+		t.Errorf("compare has %q of the second alone, and the logs are %s", c.OnlyB, c.Log.State)
+	}
+}
+
+// The language of a scenario has the parameters of the toy: the schema, the reference, and
+// what is wrong with a value.
+func TestTheLanguageHasTheScheme(t *testing.T) {
+	language := scenario.LanguageOf(toyTables())
+	for name, text := range map[string]string{"schema": string(schema.JSON(language)), "reference": schema.Reference(language)} {
+		for _, want := range []string{"halve", "every", "The source of each so-manieth frame is told.", "Between two probes", "10Mb/s"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the %s does not say %q", name, want)
+			}
+		}
+	}
+	for _, c := range []struct{ path, value, want string }{
+		{"defaults.switch.marking.each", "0", "each"},
+		{"defaults.flow.control.probe", "none", "probe"},
+		{"defaults.flow.control.law", "halved", `did you mean "halve"`},
+	} {
+		_, err := scenario.Load("toy.yaml", []byte(toy), []scenario.Set{{Path: c.path, Value: c.value}}, scenario.WithSchemes(toyTables()))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s=%s: %v, want %q", c.path, c.value, err, c.want)
+		}
+	}
+}
