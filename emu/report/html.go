@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,6 +176,9 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
 			continue
 		}
+		if kind == metrics.FlowLimit && steady(s.Values) {
+			continue // nothing ever changed it
+		}
 		if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
 			group := r.groupOf(s.Name)
 			if first[group] {
@@ -199,6 +203,21 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		return nil
 	}
 	return f
+}
+
+// steady reports whether the values that are known are all the same.
+func steady(values []float64) bool {
+	first := math.NaN()
+	for _, v := range values {
+		switch {
+		case math.IsNaN(v):
+		case math.IsNaN(first):
+			first = v
+		case v != first:
+			return false
+		}
+	}
+	return true
 }
 
 // fullest returns the n curves that have the highest mean, in their order.
