@@ -86,6 +86,16 @@ const (
 	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages
 )
 
+// EtherType reports whether t is the EtherType of frames that this package reads, behind
+// their addresses and their 802.1Q tag.
+func EtherType(t uint16) bool {
+	switch t {
+	case typeControl, typeCNTag, typeNotification, typeRLTag, typeData:
+		return true
+	}
+	return false
+}
+
 // DataVersion is the version of the header with which the payload of a Data frame
 // on Ethernet begins.
 const DataVersion = 1

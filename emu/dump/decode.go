@@ -223,10 +223,15 @@ func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
 	}
 }
 
+// behindHeader is where the padding of data on Ethernet begins that has no tag but 802.1Q's.
+const behindHeader = wire.EthernetHeaderSize + wire.MinMSDU
+
 // payloads says where the padding of a frame begins, by what it is: the later first.
 var payloads = map[wire.Delimiter][]int{
-	wire.DataPacket:   {wire.HeaderSize},
-	wire.StartOfFrame: {wire.EthernetHeaderSize + wire.CNTagSize + wire.MinMSDU, wire.EthernetHeaderSize + wire.MinMSDU},
+	wire.DataPacket: {wire.HeaderSize},
+	wire.StartOfFrame: {
+		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize, behindHeader,
+	},
 }
 
 // complete fills up a frame that was cut: what is missing is padding, and its
@@ -278,10 +283,6 @@ const (
 	typeQinQ   = 0x88A8
 	typeRoCE   = 0x8915
 	typeOnVeth = 0x88B6
-	typeData   = 0x88B5
-	typeMAC    = 0x8808
-	typeCNTag  = 0x22E9
-	typeCNM    = 0x22E7
 )
 
 // ethernet reads a MAC frame, with so many bytes of check sequence at its end; -1 if
@@ -300,19 +301,18 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 		}
 		at += 4
 	}
-	switch kind {
-	case typeMAC, typeCNTag, typeCNM, typeData:
+	if wire.EtherType(uint16(kind)) {
 		if !d.datagram(out, b) {
 			d.mac(out, b, size, fcs)
 		}
-	default:
-		end := len(b)
-		if fcs > 0 && len(b) == size {
-			end = max(end-fcs, at+2)
-			size = end
-		}
-		d.payload(out, kind, b[at+2:end], size-at-2)
+		return
 	}
+	end := len(b)
+	if fcs > 0 && len(b) == size {
+		end = max(end-fcs, at+2)
+		size = end
+	}
+	d.payload(out, kind, b[at+2:end], size-at-2)
 }
 
 // mac reads a frame of an Ethernet fabric. Where nobody knows whether it ends with
