@@ -10,6 +10,7 @@
 --   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet, and
 --               messages of schemes
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
+--   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
 --   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
 --               want of it, gaps
@@ -83,6 +84,32 @@ local m = {
   msdu = ProtoField.bytes("cnm.msdu", "Sampled frame"),
 }
 cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu }
+
+local rlt = Proto("rlt", "Rate-limited tag")
+local bcn = Proto("bcn", "Backward Congestion Notification")
+local r = {
+  version = ProtoField.uint16("rlt.version", "Version", base.DEC, nil, 0xF000),
+  cpid = ProtoField.uint64("rlt.cpid", "Congestion point", base.HEX),
+  flow = ProtoField.uint16("rlt.flow", "Flow (hash)", base.DEC),
+  type = ProtoField.uint16("rlt.type", "Type", base.HEX),
+}
+rlt.fields = { r.version, r.cpid, r.flow, r.type }
+local n = {
+  version = ProtoField.uint8("bcn.version", "Version", base.DEC),
+  severe = ProtoField.bool("bcn.severe", "Severe congestion", 8, nil, 0x80),
+  mild = ProtoField.bool("bcn.mild", "Mild congestion", 8, nil, 0x40),
+  max = ProtoField.bool("bcn.max", "Above the maximum", 8, nil, 0x20),
+  cpid = ProtoField.uint64("bcn.cpid", "Congestion point", base.HEX),
+  qoff = ProtoField.int16("bcn.qoff", "Qoff (64 octets)", base.DEC),
+  qdelta = ProtoField.int16("bcn.qdelta", "Qdelta (64 octets)", base.DEC),
+  timestamp = ProtoField.uint32("bcn.timestamp", "Time stamp", base.DEC),
+  bottleneck = ProtoField.uint16("bcn.bottleneck", "Rate of the bottleneck (10 Mb/s)", base.DEC),
+  dst = ProtoField.ether("bcn.dst", "Destination of the sampled frame"),
+  frame = ProtoField.bytes("bcn.frame", "Sampled frame"),
+  qp = ProtoField.uint24("bcn.qp", "Queue pair (flow)", base.DEC),
+  psn = ProtoField.uint24("bcn.psn", "Packet sequence number", base.DEC),
+}
+bcn.fields = { n.version, n.severe, n.mild, n.max, n.cpid, n.qoff, n.qdelta, n.timestamp, n.bottleneck, n.dst, n.frame, n.qp, n.psn }
 
 local s = {
   from = ProtoField.string("fabemu_say.from", "From", base.ASCII, "The machine whose LID or MAC the source is"),
@@ -355,7 +382,9 @@ local function dissect_message(tvb, pinfo, tree)
   return tvb:len()
 end
 
+-- What has the EtherType of data says by its version what it is.
 function data.dissector(tvb, pinfo, tree)
+  if tvb:len() >= 20 and tvb(0, 1):uint() == 2 then return bcn.dissector(tvb, pinfo, tree) end
   if tvb:len() > 0 and tvb(0, 1):uint() == 3 then return dissect_message(tvb, pinfo, tree) end
   if tvb:len() < 12 or tvb(0, 1):uint() ~= 1 then return 0 end
   local sub = tree:add(data, tvb(0, 12))
@@ -393,6 +422,40 @@ function cnm.dissector(tvb, pinfo, tree)
   if octets > 0 and tvb:len() >= 24 + octets then sub:add(m.msdu, tvb(24, octets)) end
   pinfo.cols.protocol = "CNM"
   pinfo.cols.info = string.format("Congestion notification: Fb %d, QOffset %d, QDelta %d, CPID %s", band(tvb(0, 2):uint(), 0x3F), tvb(10, 2):int(), tvb(12, 2):int(), tostring(tvb(2, 8):bytes()))
+  return tvb:len()
+end
+
+function rlt.dissector(tvb, pinfo, tree)
+  if tvb:len() < 14 then return 0 end
+  local sub = tree:add(rlt, tvb(0, 14))
+  sub:add(r.version, tvb(0, 2))
+  sub:add(r.cpid, tvb(2, 8))
+  sub:add(r.flow, tvb(10, 2))
+  sub:add(r.type, tvb(12, 2))
+  ethertype:try(tvb(12, 2):uint(), tvb(14):tvb(), pinfo, tree)
+  return tvb:len()
+end
+
+function bcn.dissector(tvb, pinfo, tree)
+  local size = math.min(84, tvb:len())
+  local sub = tree:add(bcn, tvb(0, size))
+  sub:add(n.version, tvb(0, 1))
+  for _, flag in ipairs({ n.severe, n.mild, n.max }) do sub:add(flag, tvb(1, 1)) end
+  sub:add(n.cpid, tvb(2, 8))
+  sub:add(n.qoff, tvb(10, 2))
+  sub:add(n.qdelta, tvb(12, 2))
+  sub:add(n.timestamp, tvb(14, 4))
+  sub:add(n.bottleneck, tvb(18, 2))
+  local flow = ""
+  if size > 20 then sub:add(n.frame, tvb(20, size - 20)) end
+  if size >= 46 then
+    sub:add(n.dst, tvb(20, 6))
+    sub:add(n.qp, tvb(39, 3))
+    sub:add(n.psn, tvb(43, 3))
+    flow = string.format("flow %d, PSN %d, ", tvb(39, 3):uint(), tvb(43, 3):uint())
+  end
+  pinfo.cols.protocol = "BCN"
+  pinfo.cols.info = string.format("Backward congestion notification: %sQoff %d, Qdelta %d, CPID %s", flow, tvb(10, 2):int(), tvb(12, 2):int(), tostring(tvb(2, 8):bytes()))
   return tvb:len()
 end
 
@@ -501,5 +564,6 @@ ethertype:add(0x88B6, link)
 ethertype:add(0x88B5, data)
 ethertype:add(0x22E9, cntag)
 ethertype:add(0x22E7, cnm)
+ethertype:add(0x8904, rlt)
 DissectorTable.get("erf.types.type"):add(25, fcp)
 register_postdissector(say)

@@ -80,6 +80,8 @@ func wireChecks(t *testing.T, u user, path string, frames []wire.Frame) {
 			count["macc"]++
 		case f.Kind == wire.Notification:
 			count["cnm"]++
+		case f.Kind == wire.BCN:
+			count["bcn"]++
 		case f.Delimiter() == wire.StartOfFrame:
 			count["fabemu_data"]++
 		default:

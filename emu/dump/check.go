@@ -23,10 +23,11 @@ const (
 	Credit    Kind = "credit"   // FCTBS against FCCL
 	Sequence  Kind = "sequence" // of links and of flows
 	PauseKept Kind = "pause"    // nothing is sent while paused
+	Tags      Kind = "tag"      // rate-limited tags against BCN messages
 )
 
 // Kinds returns all kinds of checks.
-func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept} }
+func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags} }
 
 // Incomplete is the kind of what is no mistake: something is missing from the capture.
 const Incomplete Kind = "incomplete"
@@ -40,13 +41,16 @@ const (
 	NoBegin    Gap = "parts of captures follow on none that was read"
 	NotThere   Gap = "frames are missing from the capture"
 	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
+	NoMessages Gap = "rate-limited tags, or BCN messages that answer them, come from where the capture does not look"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
 )
 
 // Gaps returns all gaps.
-func Gaps() []Gap { return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally} }
+func Gaps() []Gap {
+	return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally, NoMessages}
+}
 
 // Problem is something that a capture shows to be wrong, or missing.
 type Problem struct {
@@ -70,6 +74,7 @@ type Checker struct {
 	pauses    map[where]*pause
 	rates     map[where]unit.Rate // of links whose rate has changed
 	begun     map[where]uint16    // incarnations of ports, where frames were carried
+	limits    map[limited]*limit  // by flow
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -77,7 +82,7 @@ func NewChecker() *Checker {
 	return &Checker{
 		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
 		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
-		rates: map[where]unit.Rate{}, begun: map[where]uint16{},
+		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{},
 	}
 }
 
@@ -165,6 +170,7 @@ func (c *Checker) Check(p *Packet) []Problem {
 		c.changed(p, at)
 		return c.problems
 	}
+	c.tagged(p, at.run)
 	if known {
 		c.sequence(p, at)
 		switch f := &p.Frame; {
@@ -195,7 +201,7 @@ func (c *Checker) End(statistics []pcapng.Statistics) {
 		return
 	}
 	c.Gaps[NotThere] = lost
-	for _, k := range []Kind{Credit, Sequence, PauseKept} {
+	for _, k := range []Kind{Credit, Sequence, PauseKept, Tags} {
 		c.doubt(c.Found[k])
 		c.Found[k] = 0
 	}
@@ -219,6 +225,7 @@ func (c *Checker) forget(of func(where) bool) {
 	maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return of(l.where) })
 	maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return of(s.where) })
 	maps.DeleteFunc(c.pauses, func(w where, _ *pause) bool { return of(w) })
+	clear(c.limits)
 }
 
 // beyondCut says whether a packet cannot be read because too little of it was
@@ -454,5 +461,71 @@ func (c *Checker) kept(p *Packet, at where) {
 	const cut = 1000
 	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
 		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends", f.Lane, unit.Duration(s.until[f.Lane]-start))
+	}
+}
+
+// limited is a flow that BCN may limit; of queue pair 0, all flows of its source.
+type limited struct {
+	run uint32
+	src wire.LID
+	qp  uint32
+}
+
+// limit is what a capture shows of a flow and its limiter, and of all of a source whether
+// there are messages to it.
+type limit struct {
+	met    bool            // there is a data frame,
+	begun  bool            // and the first is that with which the flow begins
+	told   map[uint64]bool // the congestion points that have told the source of a queue above Qeq
+	tagged map[uint64]bool // those whose tag its frames have carried
+}
+
+// limit returns what is known of a flow.
+func (c *Checker) limit(of limited) *limit {
+	l := c.limits[of]
+	if l == nil {
+		l = &limit{told: map[uint64]bool{}, tagged: map[uint64]bool{}}
+		c.limits[of] = l
+	}
+	return l
+}
+
+// tagged checks that a rate-limited tag follows a message of its congestion point about a
+// queue above Qeq, and that a message about one below answers a tag. Where the capture
+// does not look at the links that the flow begins on, or the messages go back on, there is
+// no proof: it has then not seen the begin of the flow, or no message to its source.
+func (c *Checker) tagged(p *Packet, run uint32) {
+	f := &p.Frame
+	switch {
+	case f.Kind == wire.BCN:
+		c.limit(limited{run, f.Dst, 0}).told[f.CPID] = true
+		l := c.limit(limited{run, f.Dst, f.QP})
+		switch {
+		case f.QOffset < 0 || f.Flags&wire.BCNSevere != 0:
+			l.told[f.CPID] = true
+		case l.tagged[f.CPID]:
+			c.Checked[Tags]++
+		case l.begun:
+			c.found(p, Tags, "congestion point %#x tells queue pair %d of a queue that is not above Qeq, and no frame has carried its tag", f.CPID, f.QP)
+		default:
+			c.Gaps[NoMessages]++
+		}
+	case f.Kind == wire.Data && f.Family == wire.Ethernet:
+		l := c.limit(limited{run, f.Src, f.QP})
+		if !l.met {
+			l.met, l.begun = true, f.PSN == 0
+		}
+		switch {
+		case f.CPID == 0:
+			return
+		case l.told[f.CPID]:
+			c.Checked[Tags]++
+		case l.tagged[f.CPID]: // as the first, of which it was said
+		case l.begun && len(c.limit(limited{run, f.Src, 0}).told) > 0:
+			c.found(p, Tags, "a frame of queue pair %d has the tag of congestion point %#x, which has not told its source of a queue above Qeq", f.QP, f.CPID)
+		default:
+			c.Gaps[NoMessages]++
+		}
+		l.tagged[f.CPID] = true
 	}
 }

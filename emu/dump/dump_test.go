@@ -190,12 +190,29 @@ func good() *tap {
 	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 100})
 	t.came(2, 12_000_000, wire.Frame{Kind: wire.Pause, Src: 3})
 	t.sent(2, 12_000_000, numbered(onEth, 1))
+	t.came(2, 13_000_000, told(1, wire.BCNMild, -10))
+	t.sent(2, 14_000_000, limited(2, cpid))
+	t.came(2, 14_500_000, told(2, 0, 10))
 	return t
+}
+
+// cpid is a congestion point that told sends messages of, about the n-th frame of onEth.
+const cpid = 0x00190200000000AA
+
+func told(psn uint32, flags uint8, qoff int16) wire.Frame {
+	return wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: onEth.QP, PSN: psn, Payload: 100, Flags: flags, SampledLane: 3, SampledDst: 3, QOffset: qoff, CPID: cpid}
+}
+
+// limited returns a frame of onEth with a rate-limited tag.
+func limited(psn uint32, cpid uint64) wire.Frame {
+	f := numbered(onEth, psn)
+	f.CPID = cpid
+	return f
 }
 
 func TestNothingIsWrongWithARightCapture(t *testing.T) {
 	out, s := text(t, good().bytes())
-	if s.Problems() != 0 || s.Packets != 12 {
+	if s.Problems() != 0 || s.Packets != 15 {
 		t.Errorf("%d problems in %d packets:\n%s", s.Problems(), s.Packets, out)
 	}
 	for _, k := range dump.Kinds() {
@@ -203,7 +220,8 @@ func TestNothingIsWrongWithARightCapture(t *testing.T) {
 			t.Errorf("nothing is checked of %s", k)
 		}
 	}
-	if !strings.Contains(out, "start   data flow=all.A psn=0 lane=0 src=1 dst=2 bytes=154") || !strings.Contains(out, "A:1 <- C          arrive  pfc classes=0x08 stopped=0x08 quanta=100 bytes=64") {
+	if !strings.Contains(out, "start   data flow=all.A psn=0 lane=0 src=1 dst=2 bytes=154") || !strings.Contains(out, "A:1 <- C          arrive  pfc classes=0x08 stopped=0x08 quanta=100 bytes=64") ||
+		!strings.Contains(out, "arrive  bcn flow=over psn=1 qoff=-10 qdelta=0 mild cpid=0x190200000000aa bytes=106") || !strings.Contains(out, "start   data flow=over psn=2 lane=3 src=1 dst=3 rlt=0x190200000000aa bytes=136") {
 		t.Error(out)
 	}
 }
@@ -247,29 +265,41 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g := good()
 			g.sent(0, 20_000_000, numbered(onIB, 3))
 			return g.bytes()
-		}, dump.Credit, "packet 13: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
+		}, dump.Credit, "packet 16: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
 		{"FCTBS", func() []byte {
 			g := good()
 			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 12, FCCL: 6})
 			return g.bytes()
-		}, dump.Credit, "packet 13: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
+		}, dump.Credit, "packet 16: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
 		{"packet that is missing", func() []byte {
 			g := good()
-			g.sent(2, 20_000_000, numbered(onEth, 3))
+			g.sent(2, 20_000_000, numbered(onEth, 4))
 			return g.bytes()
-		}, dump.Sequence, "packet 13: sequence: data of queue pair 8: packet 3 comes after 1"},
+		}, dump.Sequence, "packet 16: sequence: data of queue pair 8: packet 4 comes after 2"},
+		{"a tag without a message", func() []byte {
+			g := good()
+			g.sent(2, 20_000_000, limited(3, cpid+1))
+			g.sent(2, 21_000_000, limited(4, cpid+1)) // of which it was said
+			return g.bytes()
+		}, dump.Tags, "packet 16: tag: a frame of queue pair 8 has the tag of congestion point 0x190200000000ab, which has not told its source"},
+		{"an increase without a tag", func() []byte {
+			g := newTap()
+			g.sent(2, 20_000_000, numbered(onEth, 0))
+			g.came(2, 21_000_000, told(0, 0, 10))
+			return g.bytes()
+		}, dump.Tags, "packet 2: tag: congestion point 0x190200000000aa tells queue pair 8 of a queue that is not above Qeq, and no frame has carried its tag"},
 		{"PFC", func() []byte {
 			g := good()
 			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
-			g.sent(2, 25_110_000, numbered(onEth, 2))
+			g.sent(2, 25_110_000, numbered(onEth, 3))
 			return g.bytes()
-		}, dump.PauseKept, "packet 14: pause: priority 3 is sent 10ns before its pause ends"},
+		}, dump.PauseKept, "packet 17: pause: priority 3 is sent 10ns before its pause ends"},
 		{"PAUSE", func() []byte {
 			g := good()
 			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 1})
-			g.sent(2, 20_000_000, numbered(onEth, 2))
+			g.sent(2, 20_000_000, numbered(onEth, 3))
 			return g.bytes()
-		}, dump.PauseKept, "packet 14: pause: priority 3 is sent 51.2ns before its pause ends"},
+		}, dump.PauseKept, "packet 17: pause: priority 3 is sent 51.2ns before its pause ends"},
 		{"not a frame", func() []byte { return one(erfPort, erf(25, []byte{1, 2, 3}), 19) }, dump.Reading, "FCP at byte 3: truncated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -289,6 +319,17 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g.sent(2, 20_000_000, numbered(onEth, 2))
 	if out, s := text(t, g.bytes()); s.Problems() != 0 {
 		t.Error(out)
+	}
+	// A capture that has not seen how a flow began, or no message to its source, proves
+	// nothing of its tags.
+	g = newTap()
+	g.sent(2, 20_000_000, limited(0, cpid))
+	g.came(2, 21_000_000, told(0, wire.BCNMild, -10))
+	g.sent(2, 22_000_000, limited(1, cpid))
+	g.came(2, 23_000_000, told(1, 0, 10))
+	g.came(2, 24_000_000, wire.Frame{Kind: wire.BCN, Lane: 6, Dst: 1, QP: 9, QOffset: 10, CPID: cpid})
+	if out, s := text(t, g.bytes()); s.Problems() != 0 || s.Checked[dump.Tags] != 2 || s.Gaps[dump.NoMessages] != 2 {
+		t.Errorf("%v, %v\n%s", s.Checked, s.Gaps, out)
 	}
 }
 

@@ -67,6 +67,12 @@ func seconds(ns int64) string {
 	return s + "." + fmt.Sprintf("%09d", ns%1e9)
 }
 
+// bcnFlags are the flags of BCN messages in words.
+var bcnFlags = [...]struct {
+	bit  uint8
+	name string
+}{{wire.BCNSevere, "severe"}, {wire.BCNMild, "mild"}, {wire.BCNMax, "max"}}
+
 // appendFrame appends a frame in words.
 func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 	b = append(b, f.Kind.String()...)
@@ -98,6 +104,9 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 		if f.Tagged {
 			number("cn-tag", int64(wire.CNTag(f.QP)))
 		}
+		if f.CPID != 0 {
+			b = fmt.Appendf(b, " rlt=%#x", f.CPID)
+		}
 		if f.FECN {
 			b = append(b, " fecn"...)
 		}
@@ -127,6 +136,20 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 		flow()
 		number("psn", int64(f.PSN))
 		b = fmt.Appendf(b, " value=%d", f.Value)
+	case wire.BCN:
+		flow()
+		number("psn", int64(f.PSN))
+		number("qoff", int64(f.QOffset))
+		number("qdelta", int64(f.QDelta))
+		for _, flag := range bcnFlags {
+			if f.Flags&flag.bit != 0 {
+				b = append(append(b, ' '), flag.name...)
+			}
+		}
+		if f.Bottleneck > 0 {
+			b = fmt.Appendf(b, " bottleneck=%v", unit.Rate(f.Bottleneck)*wire.BottleneckUnit)
+		}
+		b = fmt.Appendf(b, " cpid=%#x", f.CPID)
 	}
 	return b
 }
