@@ -5,6 +5,7 @@ import (
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -131,6 +132,56 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refus
 	if _, err := checker.CheckSite(s); err != nil {
 		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
+}
+
+// lintLaws warns of parameters of laws that make little sense at their flows' links, or do
+// not agree with the congestion points on the way.
+func (r *resolver) lintLaws() {
+	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		c := view{shape: item, chain: []*node{of.node, defaults}}.sub("control")
+		warn := func(key, format string, args ...any) {
+			r.warnedAt(c, key, "law", of.node.at, of.node.path, format, args...)
+		}
+		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
+			frame := r.s.Frame(f, r.family(f.From))
+			for _, d := range warner.WarnSite(rp.Site{Line: r.line(f), Length: r.framing().Length(&frame)}) {
+				warn(d.Key, "flow %s: %s", f.Name, d.Why)
+			}
+		}
+		if assumer, ok := f.Control.Params.(rp.Assumer); ok && len(assumer.Assumes()) > 0 {
+			r.lintAssumed(r.key(i), f, assumer.Assumes(), warn)
+		}
+	}
+}
+
+// lintAssumed warns of parameters of a flow's law whose values the congestion points on
+// the way do not have.
+func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, format string, args ...any)) {
+	r.ways.Visit(k, func(_ int, step paths.Step) {
+		if step.To >= len(r.s.Switches) {
+			return
+		}
+		s := &r.s.Switches[step.To]
+		for _, key := range keys {
+			here, there := textOf(f.Control.Params, key), textOf(s.Marking.Params, key)
+			if there != "" && there != here {
+				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too", f.Name, key, here, s.Name, there)
+			}
+		}
+	})
+}
+
+// textOf returns a parameter as a scenario writes it; nothing if there is none of the key.
+func textOf(params any, key string) string {
+	of := param.Of(params)
+	for i := range of.Params {
+		if p := &of.Params[i]; p.Key == key {
+			return p.Text(params)
+		}
+	}
+	return ""
 }
 
 // checkNotified refuses a flow that a congestion point on its way could not notify:

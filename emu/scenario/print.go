@@ -109,6 +109,7 @@ func (p *printer) switches(switches []Switch) {
 			p.memory(s)
 			p.weights(s.ETS)
 		}
+		p.explain("    ", s.Marking.Params)
 		p.line("    marking: {scheme: %s%s}", s.Marking.Scheme, paramsOf(s.Marking.Params))
 	}
 }
@@ -126,6 +127,13 @@ func paramsOf(params any) string {
 		fmt.Fprintf(&b, ", %s: %s", p.Key, text)
 	}
 	return b.String()
+}
+
+// explain writes the arithmetic behind the parameters of a scheme.
+func (p *printer) explain(indent string, params any) {
+	if e, ok := params.(param.Explainer); ok && e.Explain() != "" {
+		p.line("%s# %s", indent, e.Explain())
+	}
 }
 
 // memory writes what an output-queued switch has.
@@ -260,6 +268,7 @@ func (p *printer) flow(f Flow) {
 	if f.Window != 0 {
 		window = strconv.Itoa(f.Window)
 	}
+	p.explain("  ", f.Control.Params)
 	p.line("  - {name: %s, group: %s, from: %s, to: %s, start: %v, stop: %s, jitter: %v,%s packet: %v, window: %s,%s limiter: %s,%s%s control: {law: %s%s}}",
 		quote(f.Name), quote(f.Group), quote(f.From), quote(f.To), f.Start, stop, f.Jitter, trafficOf(f), f.Packet, window, timeoutOf(f), f.Limiter, depthOf(f), rateLimitOf(f),
 		f.Control.Law, paramsOf(f.Control.Params))

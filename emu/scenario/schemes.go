@@ -331,16 +331,31 @@ func (r *resolver) checkParams(v view, of *param.Struct) {
 // toldAt says what is wrong with a value once, at the node of a key, of the choice
 // itself, or of what has it.
 func (r *resolver) toldAt(v view, key, by string, at place, path string, format string, args ...any) {
+	if at, path, first := r.toTell(v, key, by, at, path); first {
+		r.add(at, path, "%s", fmt.Sprintf(format, args...))
+	}
+}
+
+// warnedAt is toldAt of what is right but probably not meant.
+func (r *resolver) warnedAt(v view, key, by string, at place, path string, format string, args ...any) {
+	if at, path, first := r.toTell(v, key, by, at, path); first {
+		r.warn(at, path, "%s", fmt.Sprintf(format, args...))
+	}
+}
+
+// toTell returns where to say something of a value, and false if something was said
+// already.
+func (r *resolver) toTell(v view, key, by string, at place, path string) (place, string, bool) {
 	_, n := v.at(key)
 	if n == nil {
 		_, n = v.at(by)
 	}
-	if n != nil {
-		if n.bad || r.toldOf[saying{n, key}] {
-			return
-		}
-		r.toldOf[saying{n, key}] = true
-		at, path = n.at, n.path
+	if n == nil {
+		return at, path, true
 	}
-	r.add(at, path, "%s", fmt.Sprintf(format, args...))
+	if n.bad || r.toldOf[saying{n, key}] {
+		return at, path, false
+	}
+	r.toldOf[saying{n, key}] = true
+	return n.at, n.path, true
 }

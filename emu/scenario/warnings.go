@@ -18,6 +18,7 @@ func (w Warning) String() string { return Error(w).Error() }
 func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
+	r.lintLaws()
 	r.lintIdle()
 }
 

@@ -16,7 +16,8 @@ type Law struct {
 	Hears Feedback // what makes it lower the rate
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Grouper, Framer, SiteChecker and param.Completer.
+	// It may have the methods of Grouper, Framer, SiteChecker, SiteWarner, Assumer,
+	// param.Completer and param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
@@ -63,6 +64,17 @@ type Framer interface{ Frame(f *wire.Frame) }
 type SiteChecker interface {
 	CheckSite(s Site) (key string, err error)
 }
+
+// SiteWarner is a struct of parameters that make little sense at some sites. WarnSite
+// returns which, and why.
+type SiteWarner interface{ WarnSite(s Site) []Doubt }
+
+// Doubt is a parameter that is right but probably not meant, and why.
+type Doubt struct{ Key, Why string }
+
+// Assumer is a struct of parameters of which some must be those of the congestion points on
+// the way of the flow. Assumes returns their keys, which are the same there.
+type Assumer interface{ Assumes() []string }
 
 // Laws returns the table of laws.
 func Laws() []Law {

@@ -24,5 +24,5 @@
 //
 // Parameters do not nest, and there are no lists of them. What concerns several of them
 // at once (one must be below another, a default that depends on a third) is code of the
-// scheme: see [Completer].
+// scheme: see [Completer] and [Explainer].
 package param

@@ -180,6 +180,11 @@ func Complete(given func(key string) bool) func(pointer any) {
 	}
 }
 
+// Explainer is a struct of parameters of which some follow from others. Explain returns the
+// arithmetic, in a line; nothing if there is none to tell. A resolved scenario has it as a
+// comment.
+type Explainer interface{ Explain() string }
+
 // Alike reports whether two parameters are written alike: their kind, range and words
 // are the same.
 func (p *Param) Alike(q *Param) bool {
