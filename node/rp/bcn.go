@@ -3,6 +3,7 @@ package rp
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -87,6 +88,40 @@ func (p *BCNParams) fromAlpha() float64 { return p.Alpha / p.most() }
 // fromBeta returns gi as it follows from beta.
 func (p *BCNParams) fromBeta() float64 {
 	return p.Beta * float64(p.Capacity) / (float64(p.Ru) * p.most())
+}
+
+// Explain tells how the gains follow from alpha and beta.
+func (p BCNParams) Explain() string {
+	var parts []string
+	n := fmt.Sprintf("((2 x %g + 1) x %v / %v)", p.W, p.Qeq, p.Unit)
+	if p.Alpha > 0 {
+		parts = append(parts, fmt.Sprintf("gd = alpha / ((2 w + 1) qeq / unit) = %g / %s = %g", p.Alpha, n, p.Gd))
+	}
+	if p.Beta > 0 {
+		parts = append(parts, fmt.Sprintf("gi = beta capacity / (ru (2 w + 1) qeq / unit) = %g x %v / (%v x %s) = %g", p.Beta, p.Capacity, p.Ru, n, p.Gi))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Assumes returns qeq where the gains follow from it.
+func (p BCNParams) Assumes() []string {
+	if p.Alpha > 0 || p.Beta > 0 {
+		return []string{"qeq"}
+	}
+	return nil
+}
+
+// WarnSite doubts gains by which one message changes the rate by more than there is.
+func (p BCNParams) WarnSite(s Site) (doubts []Doubt) {
+	most := p.most()
+	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) qeq / unit = (2 x %g + 1) x %v / %v = %g", p.W, p.Qeq, p.Unit, most)
+	if step := p.Gd * most; step > 1 {
+		doubts = append(doubts, Doubt{"gd", fmt.Sprintf("one message can take off more than the rate: %s, and gd |Fb| = %g x %g = %.4g; above 1 nothing but min-rate is left", fb, p.Gd, most, step)})
+	}
+	if step := p.Gi * most * float64(p.Ru); step > float64(s.Line) {
+		doubts = append(doubts, Doubt{"gi", fmt.Sprintf("one message can add more than the rate of the line: %s, and gi |Fb| ru = %g x %g x %v = %.4g b/s, above %v", fb, p.Gi, most, p.Ru, step, s.Line)})
+	}
+	return doubts
 }
 
 // Frame tags f.
