@@ -13,7 +13,9 @@
 //     tells;
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
 //     numbers);
-//   - frames whose transmission began while their port or priority was paused.
+//   - frames whose transmission began while their port or priority was paused;
+//   - rate-limited tags of BCN that follow no message of their congestion point, and
+//     messages about a queue that is not too long to a flow without its tag.
 //
 // It says how much of each it has seen, too: a capture that shows nothing proves
 // nothing. What it cannot prove is a Gap: frames that were cut, FCTBS that no record of

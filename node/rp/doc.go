@@ -14,6 +14,9 @@
 // notifications from the congestion point, and recovers by itself, by a byte
 // counter and a timer.
 //
+// BCN hears of both congestion and room, by messages: the source computes the feedback, and
+// its frames carry a tag while it is limited.
+//
 // # Limitations
 //
 // The laws of the HP papers are applied once for each ACK. The lowest rate was not published; its

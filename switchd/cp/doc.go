@@ -17,8 +17,8 @@
 //	input-output   that, or an output for which        the same, or all that wait for that
 //	               threshold packets wait              output
 //
-// They see input buffers. QCN sees the length of an output's queue, and sends
-// notifications: it is for switches that queue at their outputs. A scheme on a switch
+// They see input buffers. QCN and BCN see the length of an output's queue, and send
+// notifications: they are for switches that queue at their outputs. A scheme on a switch
 // of the other kind is an error of who builds it (New, switchd.NewOutputQueued).
 //
 // # Limitations
