@@ -106,7 +106,7 @@ const BottleneckUnit = 10_000_000
 // enhancement ("Need to add bottleneck rate to the BCN message", slides of July 2006).
 type BCNMessage struct {
 	Flags      uint8  // BCNSevere (S), BCNMild (I), BCNMax (M)
-	CPID       uint64 // which congestion point
+	CPID       uint64 // which congestion point: its port, 16 bits, and the MAC of its switch
 	QOff       int16  // Qeq - q, in units of 64 octets
 	QDelta     int16  // arrivals less departures since the last sample, in units of 64 octets
 	Bottleneck uint16 // rate of the congested line in units of BottleneckUnit; 0: not told
@@ -159,17 +159,20 @@ func sampledByBCN(f *Frame) (head [EthernetHeaderSize + MinMSDU]byte) {
 	return head
 }
 
+// cpidOf returns the CPID of a congestion point at a port of the machine that sends f.
+func cpidOf(f *Frame) uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) }
+
 // appendBCN appends what follows the tags of a BCN message's frame, but for the zeros behind
-// the head of the sampled frame.
+// the head of the sampled frame. The MAC in the CPID is that of the sender.
 func appendBCN(b []byte, f *Frame) []byte {
-	m := BCNMessage{Flags: f.Flags, CPID: f.CPID, QOff: f.QOffset, QDelta: f.QDelta, Bottleneck: f.Bottleneck}
+	m := BCNMessage{Flags: f.Flags, CPID: cpidOf(f), QOff: f.QOffset, QDelta: f.QDelta, Bottleneck: f.Bottleneck}
 	b = m.Append(binary.BigEndian.AppendUint16(b, typeData))
 	head := sampledByBCN(f)
 	return append(b, head[:]...)
 }
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
-// sampled frame must be a data frame from where the message goes, and of the flow that the
+// congestion point must be of the machine that has sent the message; the sampled frame must be a data frame from where the message goes, and of the flow that the
 // CN-TAG names if there is one.
 func parseBCN(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseBCN(b[at:])
@@ -178,6 +181,9 @@ func parseBCN(f *Frame, b []byte, at int) error {
 	}
 	f.Kind = BCN
 	f.Flags, f.CPID, f.QOffset, f.QDelta, f.Bottleneck = m.Flags, m.CPID, m.QOff, m.QDelta, m.Bottleneck
+	if f.CPID != cpidOf(f) {
+		return refuse("BCN.CPID", at+2, ErrUnsupported)
+	}
 	at += BCNSize
 	if f.SampledDst, err = machineAt(b, at, "BCN.DA"); err != nil {
 		return err

@@ -169,6 +169,9 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		f.Fb, f.Octets = uint8(n(64)), uint8(14+n(51))
 	}
 	f.QOffset, f.QDelta, f.CPID, f.Payload = int16(n(1<<16)), int16(n(1<<16)), r.Uint64(), uint32(n(wire.MaxMSDU+1))
+	if f.Kind == wire.BCN {
+		f.CPID = f.CPID>>48<<48 | uint64(f.Src.MAC())
+	}
 	return f
 }
 
@@ -330,6 +333,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"EtherType behind an RLT", limited, 31, 0, "EtherType", 30, wire.ErrUnsupported},
 		{"data version behind an RLT", limited, 32, 4, "data.Version", 32, wire.ErrUnsupported},
 		{"BCN behind an RLT", limited, 32, 2, "EtherType", 30, wire.ErrUnsupported},
+		{"BCN of a congestion point elsewhere", backward, 27, 0xAB, "BCN.CPID", 20, wire.ErrUnsupported},
 		{"BCN flags", backward, 19, 0x50, "BCN.Reserved", 19, wire.ErrReserved},
 		{"BCN time stamp", backward, 35, 1, "BCN.Timestamp", 32, wire.ErrReserved},
 		{"BCN destination", backward, 38, 3, "BCN.DA", 38, wire.ErrUnsupported},

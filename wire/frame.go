@@ -113,7 +113,7 @@ type Frame struct {
 	QOffset     int16  // Notification, BCN: Qeq - q, in units of 64 octets
 	QDelta      int16  // Notification, BCN: q - qold, in units of 64 octets
 	Bottleneck  uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: not told
-	CPID        uint64 // Notification, BCN: which congestion point; Ethernet Data: that of the rate-limited tag, 0: there is none
+	CPID        uint64 // Notification, BCN: which congestion point, of BCN one of Src; Ethernet Data: that of the rate-limited tag, 0: there is none
 
 	Value uint64 // Message: what it says, as its scheme defines it
 }

@@ -46,8 +46,11 @@ func TestNoWarnings(t *testing.T) {
 		}
 		s := load(t, string(src))
 		for _, s := range []*scenario.Scenario{s, load(t, string(roundTrip(t, s)))} {
-			if len(s.Warnings) > 0 {
-				t.Errorf("%s: %v", e.Name, s.Warnings)
+			for _, w := range s.Warnings {
+				// The slides on BCN try gains that are too large for a line on purpose.
+				if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
+					t.Errorf("%s: %v", e.Name, w)
+				}
 			}
 		}
 	}

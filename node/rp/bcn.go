@@ -214,7 +214,7 @@ func (b *BCN) Deadline() unit.Time { return min(b.restart, b.drifts) }
 
 // Feedback takes in a message.
 func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
-	if f.Kind != wire.BCN || b.restart != unit.Never {
+	if f.Kind != wire.BCN || f.CPID == 0 || b.restart != unit.Never {
 		return // a flow that is stopped knows already
 	}
 	initial := b.c.Initial

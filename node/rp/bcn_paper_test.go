@@ -254,6 +254,7 @@ func TestBCNHearsItsMessagesAlone(t *testing.T) {
 	b := newBCN(t, nil)
 	b.Feedback(0, wire.Frame{Kind: wire.Notification, Fb: 63, QOffset: -frames16, CPID: here})
 	b.Feedback(0, wire.Frame{Kind: wire.Ack, BECN: true})
+	b.Feedback(0, told(0, -frames16, 0)) // of no congestion point
 	b.Sent(0, 1500)
 	b.Advance(1)
 	wantRate(t, b, 10*gbps)
