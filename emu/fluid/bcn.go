@@ -113,6 +113,7 @@ type bcnSource struct {
 type bcnSample struct {
 	up, down float64 // the means of the positive and of the negative part of Fb
 	below    float64 // the share of the samples with an Fb below 0
+	long     bool    // the queue is longer than Qeq: sources without a limiter are told too
 }
 
 func (c BCN) loop(n int, dt float64) *bcnLoop {
@@ -178,6 +179,7 @@ func (s *bcnLoop) sample(i, l int, in float64) {
 	qeq := float64(s.Qeq)
 	offset, delta := min(max(qeq-q[i], -qeq), qeq), min(max(q[i]-old, -2*qeq), 2*qeq)
 	s.told[l][i] = s.around((offset - s.W*delta) / float64(s.Frame))
+	s.told[l][i].long = q[i] > qeq
 }
 
 // around returns what samples find when Fb is normally distributed about a mean.
@@ -191,13 +193,22 @@ func (c *BCN) around(mean float64) bcnSample {
 // react changes the rate of a source by what its frames found at step at.
 func (s *bcnLoop) react(source, at int) {
 	x, path := &s.sources[source], s.Paths[source]
-	free, lowered, size, down := 1.0, 0.0, 0.0, 0.0
-	for k, l := range path {
-		found := s.told[l][at]
+	free := 1.0 // how likely there is no limiter
+	for k := range path {
 		free -= x.tags[k]
+	}
+	size, down, lowered, begin := 0.0, 0.0, 0.0, 0.0
+	for k, l := range path {
+		found, hears := s.told[l][at], 1.0
+		if !found.long {
+			hears -= free
+		}
+		size += x.tags[k]*found.up + hears*found.down // an increase is heard with the tag of its link
+		down += hears * found.down
 		lowered += found.below
-		size += x.tags[k]*found.up + found.down // an increase is heard with the tag of its link
-		down += found.down
+		if found.long {
+			begin += found.below
+		}
 	}
 	if size == 0 {
 		return
@@ -205,9 +216,13 @@ func (s *bcnLoop) react(source, at int) {
 	messages := s.Pm * s.sent[source] / float64(s.Frame) * s.dt
 	rate := x.rate + messages*s.slope(x.rate, size, down/size)
 	// A limiter that is new begins at the initial rate.
-	rate -= min(messages*lowered, 1) * free * max(s.Line.BytesPerSecond()-s.Initial.BytesPerSecond(), 0)
+	rate -= min(messages*begin, 1) * free * max(s.Line.BytesPerSecond()-s.Initial.BytesPerSecond(), 0)
 	for k, l := range path {
-		x.tags[k] += min(messages, 1) * (s.told[l][at].below - lowered*x.tags[k])
+		found, others := s.told[l][at], 1-x.tags[k]
+		if !found.long {
+			others -= free
+		}
+		x.tags[k] += min(messages, 1) * (found.below*others - (lowered-found.below)*x.tags[k])
 	}
 	x.rate = max(rate, s.MinRate.BytesPerSecond())
 	if line := s.Line.BytesPerSecond(); x.rate >= line { // the limiter goes

@@ -78,8 +78,9 @@
 // what follows from the steps of rates; the rates of the fixed point do not depend on it,
 // how fast shares draw together does. BCN(0,0) and drift are left out, and paused sources
 // share what leaves in proportion to their rates. A load comes to all links of a path at
-// once, and as it was sent. A queue below Qeq tells its decreases to every source; in a run
-// they go to those with its tag alone, so that a source through two links hears somewhat
-// less than the sum of their decreases. The [Ascent] has one E{|e|} for all sources and all
+// once, and as it was sent. A queue below Qeq tells its decreases to every source that has a
+// limiter; in a run they go to those with its tag alone. Where rates scatter far about their
+// means, the fixed point of several links is not that of the run: messages come in proportion
+// to a rate and a decrease is a share of it, so that what is taken off goes with its square. The [Ascent] has one E{|e|} for all sources and all
 // times, the mean of chance alone: far from its fixed point it is slower than a run.
 package fluid
