@@ -1,0 +1,35 @@
+package reproduce
+
+import (
+	"slices"
+	"testing"
+)
+
+// What the equations of BCN say by themselves holds: it is judged without a run.
+func TestClaimsOfTheEquationsOfBCN(t *testing.T) {
+	judged := 0
+	f := bcnODE()
+	for _, c := range f.Claims {
+		if len(c.Value.leaves) > 0 {
+			continue
+		}
+		judged++
+		if v := c.Value.of(nil); !(v >= c.Low && v <= c.High) {
+			t.Errorf("%s: %v, want %v to %v", c.ID, v, c.Low, c.High)
+		}
+	}
+	if judged < 2 {
+		t.Errorf("%d claims need no run", judged)
+	}
+	for _, p := range f.Plots {
+		for _, c := range p.Curves {
+			if c.Solved == nil {
+				continue
+			}
+			x, y, err := c.Solved()
+			if err != nil || len(x) == 0 || len(x) != len(y) || !slices.IsSorted(x) {
+				t.Errorf("%s, %s: %d times, %d values, %v", p.Name, c.Name, len(x), len(y), err)
+			}
+		}
+	}
+}
