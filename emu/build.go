@@ -307,22 +307,15 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
 	}
-	answered := false           // a flow that ends here
 	var group *node.Group       // of the flows that share a limiter
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
 	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
-		c.Sinks = append(c.Sinks, f.QP)
 		a, err := b.answer(f, c.Port.Rate)
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		answered = answered || a != nil
-		c.Answer = append(c.Answer, a)
-		c.Again = c.Again || f.Timeout > 0
-	}
-	if !answered {
-		c.Answer = nil
+		c.Sinks = append(c.Sinks, node.Sink{QP: f.QP, Transport: transport(f), Answer: a})
 	}
 	for _, k := range b.begin[i] {
 		f := &b.fabric.Flows[k]
@@ -365,9 +358,17 @@ func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
 		pace = f.Rate
 	}
 	return node.Flow{
-		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Window: f.Window, Timeout: f.Timeout,
+		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Transport: transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limiter: limiter, Controller: controller,
 	}, err
+}
+
+// transport returns that of a flow.
+func transport(f *topo.Flow) node.Transport {
+	if f.Family == wire.Ethernet {
+		return node.Datagrams{}
+	}
+	return node.Acknowledged{Window: f.Window, Timeout: f.Timeout}
 }
 
 // traffic returns what a flow offers, or several that share it; nil for greedy and

@@ -63,10 +63,10 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 		law := rp.NewFixed(rate)
 		from := uint32(2 + i)
 		flow := node.Flow{
-			Family: wire.Ethernet, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,
+			Family: wire.Ethernet, Transport: node.Datagrams{}, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,
 			Limiter: node.NewInterPacketDelay(rate), Controller: law,
 		}
-		c := node.Config{Index: 3 + i, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []uint32{2 + uint32(i+1)%3}}
+		c := node.Config{Index: 3 + i, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 2 + uint32(i+1)%3, Transport: node.Datagrams{}}}}
 		e, err := node.New(c, count)
 		if err != nil {
 			t.Fatal(err)

@@ -120,7 +120,7 @@ func (e *Endpoint) drain(now unit.Time) {
 		e.heard(now, s, &a.Frame)
 	}
 	if in.kind == port.Credits {
-		if delivered {
+		if delivered && s.acks {
 			e.own.push(s.ack(&a.Frame))
 		}
 		e.port.Free(now, &a.Frame)

@@ -23,10 +23,10 @@ func newAdapter(t *testing.T, kind port.FlowControl, a node.AdapterConfig, flows
 	t.Helper()
 	b := &bench{t: t}
 	for i := range flows {
-		flows[i].Family, flows[i].Window, flows[i].Payload = wire.Ethernet, 0, 1000
+		flows[i].Family, flows[i].Transport, flows[i].Payload = wire.Ethernet, node.Datagrams{}, 1000
 	}
 	strictly(t, flows)
-	e, err := node.New(node.Config{LID: here, Port: etherPort(kind), Flows: flows, Sinks: []uint32{100}, Adapter: a}, b)
+	e, err := node.New(node.Config{LID: here, Port: etherPort(kind), Flows: flows, Sinks: []node.Sink{{QP: 100, Transport: node.Datagrams{}}}, Adapter: a}, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func (a answers) Send(now unit.Time) (f wire.Frame, ok bool) {
 // faster than it says.
 func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 	b := &bench{t: t}
-	flow := node.Flow{Family: wire.Ethernet, Lane: 3, QP: 7, Dst: there, Payload: 1000, Stop: unit.Never,
+	flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: 3, QP: 7, Dst: there, Payload: 1000, Stop: unit.Never,
 		Limiter: node.NewInterPacketDelay(gigabyte), Controller: &pacer{Fixed: rp.NewFixed(gigabyte), next: at(10 * us)}}
-	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []uint32{100}, Answer: []rp.Answerer{answers{&pacer{next: unit.Never}}}}
+	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 100, Transport: node.Datagrams{}, Answer: answers{&pacer{next: unit.Never}}}}}
 	var err error
 	if b.e, err = node.New(c, b); err != nil {
 		t.Fatal(err)
@@ -113,10 +113,10 @@ func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 	if said := b.reported(trace.Message); len(said) != 7 {
 		t.Errorf("%d messages are reported", len(said))
 	}
-	flow.Family, flow.Window, flow.Lane = wire.InfiniBand, 1, 0
+	flow.Family, flow.Transport, flow.Lane = wire.InfiniBand, acked(1), 0
 	for _, c := range []node.Config{
 		{LID: here, Port: paperPort(), Flows: []node.Flow{flow}},
-		{LID: here, Port: paperPort(), Sinks: []uint32{100}, Answer: c.Answer},
+		{LID: here, Port: paperPort(), Sinks: c.Sinks},
 	} {
 		if _, err := node.New(c, nil); err == nil || !strings.Contains(err.Error(), "InfiniBand") {
 			t.Errorf("frames of a scheme's own on InfiniBand: %v", err)
@@ -321,7 +321,7 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 	var err error
 	for _, f := range flows {
 		law := rp.NewFixed(rate)
-		flow := node.Flow{Family: wire.Ethernet, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: law}
+		flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: law}
 		if f.rate > 0 {
 			if flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Rate: f.rate, Length: 1500}); err != nil {
 				t.Fatal(err)

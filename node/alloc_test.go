@@ -18,7 +18,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
 	f.Controller = law(t, "lipd", gigabyte)
 	a, errA := node.New(node.Config{LID: here, Port: paperPort(), Flows: []node.Flow{f}}, nil)
-	b, errB := node.New(node.Config{LID: there, Port: paperPort(), Sinks: []uint32{7}}, nil)
+	b, errB := node.New(node.Config{LID: there, Port: paperPort(), Sinks: []node.Sink{{QP: 7, Transport: acked(1)}}}, nil)
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}
@@ -61,7 +61,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 func TestAllocsOfTraffic(t *testing.T) {
 	flow := func(qp uint32) node.Flow {
 		f := greedy(t, qp, gigabyte)
-		f.Family, f.Window, f.Payload, f.Limiter = wire.Ethernet, 0, 1000, node.NewTokenBucket(gigabyte, 5000)
+		f.Family, f.Transport, f.Payload, f.Limiter = wire.Ethernet, node.Datagrams{}, 1000, node.NewTokenBucket(gigabyte, 5000)
 		return f
 	}
 	finite := flow(9)

@@ -4,6 +4,7 @@
 //
 //  1. source.go: the source of a flow offers a packet, as its traffic (package
 //     node/traffic) says: always, or when one arrives, or those of a transfer;
+//     transport.go says whether another one may be on its way;
 //  2. group.go: the flow's group, of itself alone or of several flows that take turns, asks
 //     its RateLimiter;
 //  3. limiter.go, tokenbucket.go: the limiter says when the packet may start;
@@ -17,8 +18,10 @@
 //  6. source.go, back at the source, hands the ACK to the reaction point of the flow's
 //     group (package node/rp), which may change the rate, and the window opens again.
 //
-// On Ethernet nothing is acknowledged and there is no window: the sink counts, and what
-// comes back to the reaction point is a notification of a switch on the way.
+// What becomes of packets on their way is the flow's Transport. On Ethernet, with Datagrams,
+// nothing is acknowledged and there is no window: the sink counts, and what comes back to
+// the reaction point is a notification of a switch on the way, or a message of what answers
+// the flow at its destination (rp.Answerer).
 //
 // An Endpoint thinks and does nothing else: it is given the time and frames, and
 // gives back frames. The rules between it and its driver stand in package
@@ -26,7 +29,7 @@
 //
 // # Limitations
 //
-// An endpoint has one port. A packet that is lost is not sent again. On InfiniBand the
-// fabric is lossless, and a loss is a violation; on Ethernet a transfer that misses
-// packets says how many.
+// An endpoint has one port. Packets that are lost are sent again only where the transport is
+// Acknowledged with a Timeout. Without one a loss on InfiniBand, which is lossless, is a
+// violation; on Ethernet a transfer that misses packets says how many.
 package node

@@ -16,14 +16,12 @@ import (
 
 // Config describes an endpoint.
 type Config struct {
-	Index  int           // of the machine in the fabric, for events
-	Outbox *port.Outbox  // where its frames wait for the driver, shared with other machines or not; nil: one of its own
-	LID    wire.LID      // its address
-	Port   port.Config   // its one port
-	Flows  []Flow        // that begin here
-	Sinks  []uint32      // queue pairs of the flows that end here
-	Answer []rp.Answerer // Ethernet: what answers each of Sinks, nil where nothing does; empty: nothing answers any
-	Again  bool          // their packets are sent again when they are missing (Flow.Timeout)
+	Index  int          // of the machine in the fabric, for events
+	Outbox *port.Outbox // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	LID    wire.LID     // its address
+	Port   port.Config  // its one port
+	Flows  []Flow       // that begin here
+	Sinks  []Sink       // of the flows that end here
 
 	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
 
@@ -32,18 +30,26 @@ type Config struct {
 	Adapter AdapterConfig // its memory for what comes, on Ethernet, and how fast it takes it out
 }
 
+// Sink configures the destination of one flow.
+type Sink struct {
+	QP        uint32      // that of the flow
+	Transport Transport   // that of the flow
+	Answer    rp.Answerer // Ethernet: what answers it; nil: nothing does
+}
+
 // Endpoint is the machine at which flows begin and end.
 type Endpoint struct {
-	lid     wire.LID
-	port    port.Port
-	out     *port.Outbox
-	rec     trace.Recorder
-	sources []source
-	sinks   []sink
-	spreads []spread
-	groups  []*group // that flows share
-	source  table    // from queue pair to source
-	sink    table    // from queue pair to sink
+	lid      wire.LID
+	port     port.Port
+	out      *port.Outbox
+	rec      trace.Recorder
+	sources  []source
+	sinks    []sink
+	spreads  []spread
+	groups   []*group // that flows share
+	answered []int    // sinks with what answers their flow
+	source   table    // from queue pair to source
+	sink     table    // from queue pair to sink
 
 	own     queue[wire.Frame] // ACKs, and what schemes send of their own: wait for the line, before data
 	ready   []ready           // by lane, up to the highest of the sources
@@ -86,6 +92,12 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			shared = append(shared, g)
 		}
 	}
+	answered := 0
+	for i := range c.Sinks {
+		if c.Sinks[i].Answer != nil {
+			answered++
+		}
+	}
 	e := &Endpoint{
 		lid:     c.LID,
 		out:     c.Outbox,
@@ -93,7 +105,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
-		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + len(c.Answer)),
+		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
@@ -107,18 +119,17 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		switch {
 		case f.Limiter == nil:
 			return nil, fmt.Errorf("flow with queue pair %d: a limiter is wanted", f.QP)
-		case f.Family == wire.InfiniBand && f.Window < 1:
-			return nil, fmt.Errorf("flow with queue pair %d: a window of at least 1 is wanted", f.QP)
+		case f.Transport == nil:
+			return nil, fmt.Errorf("flow with queue pair %d: a transport is wanted", f.QP)
 		case f.Lane >= port.Priorities:
 			return nil, fmt.Errorf("flow with queue pair %d: priority %d, of 0 to %d", f.QP, f.Lane, port.Priorities-1)
-		case f.Family == wire.Ethernet && f.Window != 0:
-			return nil, fmt.Errorf("flow with queue pair %d: a window of %d, and nothing is acknowledged on Ethernet", f.QP, f.Window)
-		case f.Timeout < 0 || f.Timeout > 0 && f.Family == wire.Ethernet:
-			return nil, fmt.Errorf("flow with queue pair %d: a timeout of %v: it is for what is acknowledged, InfiniBand's packets", f.QP, f.Timeout)
-		case f.sends() && f.Family != wire.Ethernet:
+		case f.sends() && c.Port.FlowControl == port.Credits:
 			return nil, fmt.Errorf("flow with queue pair %d: its reaction point sends frames of its own, which InfiniBand does not have", f.QP)
-		case f.Family == wire.Ethernet && (f.Payload < wire.MinMSDU || f.Payload > wire.MaxMSDU):
-			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes, not %d to %d", f.QP, f.Payload, wire.MinMSDU, wire.MaxMSDU)
+		case f.Payload != f.Family.Fit(f.Payload):
+			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes do not fit a frame; %d do", f.QP, f.Payload, f.Family.Fit(f.Payload))
+		}
+		if err := f.Transport.check(f.Family); err != nil {
+			return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
 		}
 		s := &e.sources[i]
 		newSource(s, f, c.Port.Framing)
@@ -155,20 +166,25 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	} else if c.Adapter.Service > 0 {
 		e.ingress = newIngress(c.Adapter, port.Credits)
 	}
+	ends := make([]uint32, 0, len(c.Sinks))
 	for i := range e.sinks {
-		e.sinks[i].qp, e.sinks[i].again, e.sinks[i].reorders = c.Sinks[i], c.Again, c.Reorders
-	}
-	if len(c.Answer) > 0 && (len(c.Answer) != len(c.Sinks) || c.Port.FlowControl == port.Credits) {
-		return nil, fmt.Errorf("%d of %d flows are answered: one answer for each is wanted, and InfiniBand has none", len(c.Answer), len(c.Sinks))
-	}
-	for i, a := range c.Answer {
-		e.sinks[i].answer, e.sinks[i].slot = a, e.answerSlot()+i
-		if a != nil {
-			e.agenda.Set(e.answerSlot()+i, a.Deadline())
+		k := &c.Sinks[i]
+		switch {
+		case k.Transport == nil:
+			return nil, fmt.Errorf("sink of queue pair %d: a transport is wanted", k.QP)
+		case k.Answer != nil && c.Port.FlowControl == port.Credits:
+			return nil, fmt.Errorf("sink of queue pair %d: InfiniBand has no frames for what answers the flow", k.QP)
+		}
+		e.sinks[i] = sink{qp: k.QP, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer}
+		ends = append(ends, k.QP)
+		if k.Answer != nil {
+			e.sinks[i].slot = e.answerSlot() + len(e.answered)
+			e.answered = append(e.answered, i)
+			e.agenda.Set(e.sinks[i].slot, k.Answer.Deadline())
 		}
 	}
 	e.source = newTable(pairs)
-	e.sink = newTable(c.Sinks)
+	e.sink = newTable(ends)
 	e.agenda.Set(resendSlot, 0)
 	return e, nil
 }
@@ -197,7 +213,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.take(now, &a)
 			break
 		}
-		if e.sinks[i].delivered(now, &e.port, &a, &e.rec) && f.Family == wire.InfiniBand {
+		if e.sinks[i].delivered(now, &e.port, &a, &e.rec) && e.sinks[i].acks {
 			e.own.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
@@ -266,7 +282,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 				e.probe(now, g, g.last)
 				e.agenda.Set(slot, g.controller.Deadline())
 			default:
-				e.respond(now, &e.sinks[slot-e.answerSlot()])
+				e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
 			}
 		}
 		e.serve(now)
@@ -320,7 +336,7 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 	e.agenda.Set(flowSlot+i, s.deadline(a))
 }
 
-// answerSlot returns the slot of the first sink.
+// answerSlot returns the slot of the first flow that is answered.
 func (e *Endpoint) answerSlot() int {
 	return flowSlot + len(e.sources) + len(e.spreads) + len(e.groups)
 }

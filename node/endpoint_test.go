@@ -149,7 +149,7 @@ func TestUnwantedFramesAreDropped(t *testing.T) {
 // goes in that order when its tail has left.
 func TestACKsGoBeforeData(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
-	flow.Window = 10
+	flow.Transport = acked(10)
 	b := newBench(t, flow).open() // the first packet starts
 	b.run(at(us))
 	b.give(dataTo(100, 0, false))
@@ -222,7 +222,7 @@ func TestIdleEndpoint(t *testing.T) {
 // "A rate change acts at the next frame start", on the line of an endpoint as well.
 func TestApplyRateChange(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
-	flow.Window = 10
+	flow.Transport = acked(10)
 	b := newBench(t, flow).open()
 	b.run(at(us))
 	b.e.Apply(b.now, port.Event{Kind: port.RateChange, Rate: gigabyte / 2})
@@ -244,7 +244,7 @@ func TestApplyRateChange(t *testing.T) {
 // links are lossless and keep their order.
 func TestACKOutOfOrderIsAViolation(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
-	flow.Window = 3
+	flow.Transport = acked(3)
 	b := newBench(t, flow).open()
 	b.run(at(10 * us)) // 0, 1 and 2 are sent
 	ack := func(psn uint32) {
@@ -298,7 +298,9 @@ func TestNewRefuses(t *testing.T) {
 		name string
 		make func(f *node.Flow)
 	}{
-		{"no window", func(f *node.Flow) { f.Window = 0 }},
+		{"no window", func(f *node.Flow) { f.Transport = acked(0) }},
+		{"no transport", func(f *node.Flow) { f.Transport = nil }},
+		{"a negative timeout", func(f *node.Flow) { f.Transport = node.Acknowledged{Window: 1, Timeout: -1} }},
 		{"no limiter", func(f *node.Flow) { f.Limiter = nil }},
 	} {
 		f := greedy(t, 77, gigabyte)
@@ -314,7 +316,7 @@ func TestNewRefuses(t *testing.T) {
 // with.
 func TestLimiterFollowsTheController(t *testing.T) {
 	f := greedy(t, 7, gigabyte/4)
-	f.Limiter, f.Window = node.NewInterPacketDelay(gigabyte), 5
+	f.Limiter, f.Transport = node.NewInterPacketDelay(gigabyte), acked(5)
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	for k, s := range b.starts(7) {
@@ -328,7 +330,7 @@ func TestLimiterFollowsTheController(t *testing.T) {
 // is never called."
 func TestLimiterKeepsItsOwnRate(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Limiter, f.Controller, f.Window = node.NewInterPacketDelay(gigabyte/4), nil, 5
+	f.Limiter, f.Controller, f.Transport = node.NewInterPacketDelay(gigabyte/4), nil, acked(5)
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	got := b.starts(7)
@@ -364,7 +366,7 @@ func (p *probe) Advance(now unit.Time) {
 func TestControllerIsAdvanced(t *testing.T) {
 	p := &probe{next: at(5 * us), rate: gigabyte}
 	f := greedy(t, 7, gigabyte)
-	f.Controller, f.Window = p, 100
+	f.Controller, f.Transport = p, acked(100)
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	if diff := cmp.Diff([]unit.Time{at(5 * us), at(15 * us), at(25 * us)}, p.advanced); diff != "" {

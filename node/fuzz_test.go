@@ -66,13 +66,13 @@ func FuzzEndpoint(f *testing.F) {
 			return
 		}
 		paced := node.Flow{
-			QP: 8, Dst: 9, Payload: 1024, Window: 4, Start: at(3 * us), Stop: at(700 * us), Traffic: constant(t, at(3*us), gigabyte/3, 1044),
+			QP: 8, Dst: 9, Payload: 1024, Transport: acked(4), Start: at(3 * us), Stop: at(700 * us), Traffic: constant(t, at(3*us), gigabyte/3, 1044),
 			Limiter: node.NewInterPacketDelay(gigabyte), Controller: law(t, "aimd", gigabyte),
 		}
 		lipd := greedy(t, 7, gigabyte)
 		lipd.Controller = law(t, "lipd", gigabyte)
 		finite := greedy(t, 9, gigabyte)
-		finite.Window, finite.Limiter = 2, node.NewTokenBucket(gigabyte, 4000)
+		finite.Transport, finite.Limiter = acked(2), node.NewTokenBucket(gigabyte, 4000)
 		finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 4, Sizes: []unit.Size{1, 2048, 10_000}, Seed: 1})
 		b := newBench(t, lipd, paced, finite)
 		b.advance()

@@ -73,9 +73,12 @@ func law(t testing.TB, name string, r unit.Rate) rp.Controller {
 	return nil
 }
 
+// acked is the transport of InfiniBand.
+func acked(window int) node.Transport { return node.Acknowledged{Window: window} }
+
 // greedy is a flow that always has a packet, from the begin of the run.
 func greedy(t testing.TB, qp uint32, r unit.Rate) node.Flow {
-	return node.Flow{QP: qp, Dst: there, Payload: 2048, Window: 1, Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
+	return node.Flow{QP: qp, Dst: there, Payload: 2048, Transport: acked(1), Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
 }
 
 // constant is the traffic of packets of n bytes on the line at rate r, from start on.
@@ -92,13 +95,13 @@ func generated(t testing.TB, c traffic.Config) traffic.Generator {
 	return g
 }
 
-// newBench returns an endpoint with these flows, and sinks for the queue pairs 100
-// and 101.
+// newBench returns an endpoint with these flows, and sinks for the queue pairs 100 and
+// 101, and 102 without ACKs.
 func newBench(t testing.TB, flows ...node.Flow) *bench {
 	t.Helper()
 	b := &bench{t: t}
 	strictly(t, flows)
-	e, err := node.New(node.Config{Index: 5, LID: here, Port: paperPort(), Flows: flows, Sinks: []uint32{100, 101}}, b)
+	e, err := node.New(node.Config{Index: 5, LID: here, Port: paperPort(), Flows: flows, Sinks: []node.Sink{{QP: 100, Transport: acked(1)}, {QP: 101, Transport: acked(1)}, {QP: 102, Transport: node.Datagrams{}}}}, b)
 	if err != nil {
 		t.Fatal(err)
 	}

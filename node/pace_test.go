@@ -15,7 +15,7 @@ import (
 // paced is a source that offers one packet in 10 us.
 func paced(t *testing.T) node.Flow {
 	f := greedy(t, 7, gigabyte)
-	f.Window, f.Pace = 100, unit.Rate(2068*8*100_000)
+	f.Transport, f.Pace = acked(100), unit.Rate(2068*8*100_000)
 	return f
 }
 
@@ -37,7 +37,7 @@ func TestPace(t *testing.T) {
 // more packets than its rate allows, and one.
 func TestPaceIsNeverExceeded(t *testing.T) {
 	f := paced(t)
-	f.Window = 1
+	f.Transport = acked(1)
 	b := newBench(t, f).open()
 	for i, ack := range []unit.Duration{73, 76, 77, 94, 96} {
 		b.run(at(ack * us))

@@ -10,11 +10,11 @@ import (
 
 // sink is the receiving half of a flow.
 type sink struct {
-	qp       uint32 // of the flow
-	again    bool   // packets that are missing are sent again: those behind them must wait
-	reorders bool   // packets may overtake one another
-	next     uint32 // PSN expected
-	received uint32 // messages, for the ACK's MSN
+	qp        uint32 // of the flow
+	receiving        // of its transport
+	reorders  bool   // packets may overtake one another
+	next      uint32 // PSN expected
+	received  uint32 // messages, for the ACK's MSN
 
 	answer rp.Answerer // nil: nothing answers the flow
 	slot   int         // answer: in the agenda of the endpoint
@@ -27,8 +27,7 @@ type sink struct {
 
 // delivered takes in a data packet that has arrived whole. Links keep their order, and
 // those of InfiniBand lose nothing, so a packet out of order is a violation, unless routes
-// may change; it is counted all the same. On Ethernet packets may be missing: whoever dropped them has
-// reported it.
+// may change; it is counted all the same.
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
 // that will be sent again, and this one after it.
@@ -48,7 +47,7 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 	case ahead == 0:
 	case overtaken:
 		s.missing -= min(s.missing, 1) // it seemed to be
-	case f.Family == wire.Ethernet && ahead <= psnMask/2:
+	case s.loses && ahead <= psnMask/2:
 		s.missing += ahead
 	case !s.reorders:
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(s.next)})

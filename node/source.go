@@ -11,16 +11,15 @@ import (
 
 // Flow configures the source of one flow.
 type Flow struct {
-	Family     wire.Family       // its frames, and whether they are acknowledged: those of Ethernet are not
+	Family     wire.Family       // of its frames
+	Transport  Transport         // what becomes of packets on their way
 	Lane       uint8             // of its frames; on Ethernet the priority
 	Tagged     bool              // Ethernet: its frames have a CN-TAG
 	QP         uint32            // queue pair at both ends; it names the flow
 	Dst        wire.LID          // where it goes
 	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
-	Window     int               // packets that may await their ACK; at least 1, on Ethernet 0
 	Start      unit.Time         // when it becomes active
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
-	Timeout    unit.Duration     // InfiniBand: packets are sent again when no ACK has come for so long; 0: never, nothing is lost
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
 	Pace       unit.Rate         // greedy: it never offers more, and of what it could not send it makes up for one packet; 0: any rate
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
@@ -60,8 +59,7 @@ type source struct {
 	ready    unit.Time // queued: since when
 	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
 	paced    unit.Time // with a Pace: nothing is offered before
-	inFlight int       // packets that await their ACK
-	expires  unit.Time // when the oldest of them is sent again, and all behind it
+	sending  sending   // of Transport
 	count    uint64    // packets sent so far; its low 24 bits are the next PSN
 	voq      *voq      // Ethernet: the queue of its destination
 	egress   *egress   // Ethernet: the room that it shares with the other flows, if there is a limit
@@ -86,10 +84,10 @@ const psnMask = 1<<24 - 1
 
 // newSource makes s the source of a flow on a port with this framing.
 func newSource(s *source, f Flow, framing wire.Framing) {
-	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller)}
+	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
 	s.own.flow, s.group = s, &s.own
 	s.full = s.lengthOf(f.Payload)
-	s.next.At, s.expires, s.paced = unit.Never, unit.Never, f.Start
+	s.next.At, s.paced = unit.Never, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -121,20 +119,19 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
 	s.own.advance(now, rec)
-	if s.expires <= now {
+	if s.sending.deadline() <= now {
 		s.again(now, rec)
 	}
 }
 
-// again goes back to the oldest packet that awaits its ACK: go back N, since a link
-// that lost one has lost those behind it too.
+// again goes back to the oldest packet that awaits its ACK.
 func (s *source) again(now unit.Time, rec *trace.Recorder) {
-	s.count -= uint64(s.inFlight)
-	rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(s.inFlight)})
+	n := s.sending.lost()
+	s.count -= uint64(n)
+	rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(n)})
 	if !s.greedy || !s.active {
-		s.offered += uint64(s.inFlight) // a greedy source that is active has them anyway
+		s.offered += uint64(n) // a greedy source that is active has them anyway
 	}
-	s.inFlight, s.expires = 0, unit.Never
 	s.limited = 0
 }
 
@@ -154,11 +151,7 @@ func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	}
 	whole := uint64(a.Size-1) / uint64(s.Payload)
 	t := transfer{last: s.count + s.offered + whole, rest: uint32(uint64(a.Size) - whole*uint64(s.Payload))}
-	if s.Family == wire.Ethernet {
-		t.rest = max(t.rest, wire.MinMSDU)
-	} else {
-		t.rest = (t.rest + 3) &^ 3
-	}
+	t.rest = s.Family.Fit(t.rest)
 	t.length = s.lengthOf(t.rest)
 	s.offered += whole + 1
 	s.ends.push(t)
@@ -195,7 +188,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	switch {
 	case s.offered == 0 && !(s.greedy && s.active):
 		idle = port.Idle
-	case s.Window > 0 && s.inFlight >= s.Window:
+	case !s.sending.open():
 		idle = port.Window
 	case s.paced > now:
 		idle, until = port.Idle, s.paced
@@ -232,7 +225,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.own.controller.Deadline(), s.expires)
+	t := min(s.own.controller.Deadline(), s.sending.deadline())
 	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
 	}
@@ -269,12 +262,7 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 		s.egress.used -= n
 	}
 	s.count++
-	if s.Family == wire.InfiniBand {
-		s.inFlight++
-		if s.Timeout > 0 && s.expires == unit.Never {
-			s.expires = at.Add(s.Timeout)
-		}
-	}
+	s.sending.sent(at)
 	if s.offered > 0 {
 		s.offered--
 	}
@@ -284,31 +272,17 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	s.by.sent(now, at, s, n, rec)
 }
 
-// acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
-// that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
-// one: links are lossless and keep their order, so any other is a violation, unless
-// routes may change; it counts all the same.
+// acked takes in an ACK. One that is not what should come is a violation, unless routes may
+// change; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	if s.Timeout > 0 {
-		n := (f.PSN-uint32(s.count-uint64(s.inFlight)))&psnMask + 1
-		if n > uint32(s.inFlight) {
-			return
-		}
-		s.inFlight -= int(n)
-		s.expires = unit.Never
-		if s.inFlight > 0 {
-			s.expires = now.Add(s.Timeout)
-		}
-		s.feedback(now, f, rec)
-		return
-	}
-	if oldest := uint32(s.count-uint64(s.inFlight)) & psnMask; !s.reorders && (s.inFlight == 0 || f.PSN != oldest) {
+	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
+	news, inTurn := s.sending.acked(now, (f.PSN-oldest)&psnMask)
+	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
-	if s.inFlight > 0 {
-		s.inFlight--
+	if news {
+		s.feedback(now, f, rec)
 	}
-	s.feedback(now, f, rec)
 }
 
 // feedback hands what the fabric says about the flow to its reaction point.

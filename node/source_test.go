@@ -77,7 +77,7 @@ func TestMarkedACKSlowsTheNextPacket(t *testing.T) {
 func TestWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 3, 10} {
 		f := greedy(t, 7, gigabyte)
-		f.Window = window
+		f.Transport = acked(window)
 		b := newBench(t, f).open()
 		b.run(at(100 * us))
 		if got := len(b.starts(7)); got != window {
@@ -108,7 +108,7 @@ func TestWindow(t *testing.T) {
 // the delay.
 func TestWindowDoesNotOverrideTheLimiter(t *testing.T) {
 	f := greedy(t, 7, gigabyte/4)
-	f.Window = 5
+	f.Transport = acked(5)
 	b := newBench(t, f).open()
 	b.run(at(200 * us))
 	for k, s := range b.starts(7) {
@@ -161,7 +161,7 @@ func TestStopBeforeStart(t *testing.T) {
 // is forgotten, also after Stop; greedy traffic has nothing that waits.
 func TestConstantTrafficCatchesUp(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Traffic, f.Stop, f.Window = constant(t, 0, gigabyte/4, 2068), at(10*4*tp), 100
+	f.Traffic, f.Stop, f.Transport = constant(t, 0, gigabyte/4, 2068), at(10*4*tp), acked(100)
 	b := newBench(t, f)
 	b.advance()
 	b.run(at(9*4*tp + us)) // no credit so far: ten have been offered
@@ -203,7 +203,7 @@ func TestFlowsTakeTurns(t *testing.T) {
 	var flows []node.Flow
 	for qp := range uint32(4) {
 		f := greedy(t, 7+qp, gigabyte)
-		f.Window = 50
+		f.Transport = acked(50)
 		flows = append(flows, f)
 	}
 	b := newBench(t, flows...).open()
@@ -310,7 +310,7 @@ func TestOnlyTheFirstFlowWaitsForCredit(t *testing.T) {
 func TestLateCallsLoseNoRate(t *testing.T) {
 	random := unit.NewRandom(9, 0)
 	f := greedy(t, 7, gigabyte/4)
-	f.Window = 1000
+	f.Transport = acked(1000)
 	b := newBench(t, f).open()
 	for range 50 {
 		b.now = b.e.Deadline().Add(random.Span(2 * tp))

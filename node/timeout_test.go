@@ -17,9 +17,9 @@ func lossy(t *testing.T, window int, timeout unit.Duration, end unit.Time, lose 
 	t.Helper()
 	const rate = 8e9 * unit.BitPerSecond
 	law := rp.NewFixed(rate)
-	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Window: window, Stop: unit.Never, Timeout: timeout, Limiter: node.NewInterPacketDelay(rate), Controller: law}
+	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: node.Acknowledged{Window: window, Timeout: timeout}, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: law}
 	a, errA := node.New(node.Config{LID: 1, Port: paperPort(), Flows: []node.Flow{flow}}, &source)
-	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []uint32{7}, Again: timeout > 0}, &sink)
+	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []node.Sink{{QP: 7, Transport: flow.Transport}}}, &sink)
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}

@@ -19,9 +19,9 @@ import (
 func TestTransfersArePackets(t *testing.T) {
 	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet} {
 		f := greedy(t, 7, gigabyte)
-		f.Family, f.Window = family, 100
+		f.Family, f.Transport = family, acked(100)
 		if family == wire.Ethernet {
-			f.Window, f.Tagged = 0, true
+			f.Transport, f.Tagged = node.Datagrams{}, true
 		}
 		f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Start: at(3 * us), Sizes: []unit.Size{5000, 2048, 3, 4096, 12}})
 		b := newBench(t, f).open()
@@ -64,7 +64,7 @@ func TestTransfersArePackets(t *testing.T) {
 // The limiter and the line are told the length of the last packet, which is shorter.
 func TestTheRestTakesLessTime(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Window = 100
+	f.Transport = acked(100)
 	f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Sizes: []unit.Size{2048 + 480, 2048}})
 	b := newBench(t, f).open()
 	b.run(at(100 * us))
@@ -78,7 +78,7 @@ func TestSinkReportsTheEndOfATransfer(t *testing.T) {
 	b := newBench(t).open()
 	packet := func(psn uint32, last bool) {
 		b.run(b.now.Add(us))
-		b.give(wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: there, Dst: here, QP: 100, PSN: psn, Payload: 1000, Last: last})
+		b.give(wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: there, Dst: here, QP: 102, PSN: psn, Payload: 1000, Last: last})
 	}
 	packet(0, false)
 	packet(1, true)
@@ -89,7 +89,7 @@ func TestSinkReportsTheEndOfATransfer(t *testing.T) {
 	var got [][3]int64
 	for _, e := range b.reported(trace.TransferEnd) {
 		got = append(got, [3]int64{int64(e.PSN), e.A, e.B})
-		if want := at(unit.Duration(map[uint32]int{1: 2, 2: 3, 7: 5, 8: 6}[e.PSN]) * us); e.Flow != 100 || e.At != want {
+		if want := at(unit.Duration(map[uint32]int{1: 2, 2: 3, 7: 5, 8: 6}[e.PSN]) * us); e.Flow != 102 || e.At != want {
 			t.Errorf("%+v at %v, want %v", e, e.At, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestSinkReportsTheEndOfATransfer(t *testing.T) {
 // On Ethernet no window holds a flow back, however much it has sent.
 func TestNoWindowOnEthernet(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Family, f.Window, f.Payload = wire.Ethernet, 0, 1500
+	f.Family, f.Transport, f.Payload = wire.Ethernet, node.Datagrams{}, 1500
 	b := newBench(t, f).open()
 	b.run(at(80*1500*ns - 1))
 	for k, s := range b.starts(7) {
@@ -143,7 +143,7 @@ func (n *notified) Feedback(_ unit.Time, f wire.Frame) {
 func TestNotificationReachesTheReactionPoint(t *testing.T) {
 	p := &notified{probe: probe{next: unit.Never, rate: gigabyte}}
 	f := greedy(t, 7, gigabyte)
-	f.Family, f.Window, f.Payload, f.Controller = wire.Ethernet, 0, 1000, p
+	f.Family, f.Transport, f.Payload, f.Controller = wire.Ethernet, node.Datagrams{}, 1000, p
 	b := newBench(t, f).open()
 	b.run(at(2500 * ns))
 	cnm := wire.Frame{Kind: wire.Notification, Src: there, Dst: here, QP: 7, PSN: 1, Fb: 30, Octets: 64}
@@ -171,7 +171,7 @@ func TestSpread(t *testing.T) {
 	var flows []node.Flow
 	for qp := range uint32(4) {
 		f := greedy(t, 7+qp, gigabyte)
-		f.Family, f.Window, f.Payload, f.Start, f.Stop = wire.Ethernet, 0, 1000, at(20*us), at(4000*us)
+		f.Family, f.Transport, f.Payload, f.Start, f.Stop = wire.Ethernet, node.Datagrams{}, 1000, at(20*us), at(4000*us)
 		f.Limiter = node.NewTokenBucket(gigabyte, 100_000)
 		flows = append(flows, f)
 	}
@@ -226,13 +226,13 @@ func TestNewRefusesTraffic(t *testing.T) {
 	}{
 		{"a flow that is not there", []int{0, 2}, nil, "flow 2 of 2"},
 		{"a flow with its own", []int{1}, nil, "flow 1 of 2"},
-		{"a window", nil, func(f *node.Flow) { f.Window = 1 }, "a window of 1"},
+		{"a window", nil, func(f *node.Flow) { f.Transport = acked(1) }, "a window of 1"},
 		{"short packets", nil, func(f *node.Flow) { f.Payload = 11 }, "packets of 11 bytes"},
 		{"long packets", nil, func(f *node.Flow) { f.Payload = 9001 }, "packets of 9001 bytes"},
 	} {
 		f := own
 		if c.change != nil {
-			f.Family, f.Window = wire.Ethernet, 0
+			f.Family, f.Transport = wire.Ethernet, node.Datagrams{}
 			c.change(&f)
 		}
 		config := node.Config{LID: here, Port: paperPort(), Flows: []node.Flow{fed, f}}
@@ -250,11 +250,11 @@ func TestNewRefusesTraffic(t *testing.T) {
 func TestTransferCrossesALink(t *testing.T) {
 	config := port.Config{Rate: gigabyte, Propagation: 7 * ns, FlowControl: port.NoFlowControl}
 	f := greedy(t, 9, gigabyte)
-	f.Family, f.Window, f.Lane, f.Tagged, f.Payload = wire.Ethernet, 0, 5, true, 1500
+	f.Family, f.Transport, f.Lane, f.Tagged, f.Payload = wire.Ethernet, node.Datagrams{}, 5, true, 1500
 	f.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Start: at(us), Sizes: []unit.Size{5000, 3000}})
 	events := [2]bench{}
 	a, errA := node.New(node.Config{LID: here, Port: config, Flows: []node.Flow{f}}, &events[0])
-	b, errB := node.New(node.Config{LID: there, Port: config, Sinks: []uint32{9}}, &events[1])
+	b, errB := node.New(node.Config{LID: there, Port: config, Sinks: []node.Sink{{QP: 9, Transport: f.Transport}}}, &events[1])
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}

@@ -194,6 +194,20 @@ func TestEthernetFramesComeBack(t *testing.T) {
 	}
 }
 
+func TestPayloadsThatFit(t *testing.T) {
+	for _, c := range []struct {
+		family  wire.Family
+		n, want uint32
+	}{
+		{wire.InfiniBand, 0, 0}, {wire.InfiniBand, 5, 8}, {wire.InfiniBand, 4096, 4096}, {wire.InfiniBand, 4097, 4096}, {wire.InfiniBand, 1<<32 - 1, 4096},
+		{wire.Ethernet, 0, 12}, {wire.Ethernet, 13, 13}, {wire.Ethernet, 9001, 9000},
+	} {
+		if got := c.family.Fit(c.n); got != c.want {
+			t.Errorf("%v: a payload of %d fits as %d, want %d", c.family, c.n, got, c.want)
+		}
+	}
+}
+
 func TestFCSIsTheCRC32(t *testing.T) {
 	r := unit.NewRandom(3, 1)
 	for n := uint32(wire.MinMSDU); n <= wire.MaxMSDU; n += 1 + uint32(r.Below(7)) {

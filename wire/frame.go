@@ -59,6 +59,15 @@ func (f Family) String() string {
 	return "infiniband"
 }
 
+// Fit returns the payload nearest to n bytes that a Data frame of the family can have, not
+// less than n where there is such a one.
+func (f Family) Fit(n uint32) uint32 {
+	if f == Ethernet {
+		return min(max(n, MinMSDU), MaxMSDU)
+	}
+	return (min(n, MaxPayload) + 3) &^ 3
+}
+
 // LID is a local identifier: the address of an endpoint in a subnet. Unicast
 // LIDs are 0x0001 to 0xBFFF.
 type LID uint16

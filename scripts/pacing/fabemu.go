@@ -31,13 +31,13 @@ func fabemu(ctx context.Context, length time.Duration) (arrivals, error) {
 	controller := rp.NewFixed(rate)
 	const pair = 2
 	source, err := node.New(node.Config{Index: 0, LID: 1, Port: port, Flows: []node.Flow{{
-		QP: pair, Dst: 2, Payload: 2048, Window: 16, Stop: unit.Never,
+		QP: pair, Dst: 2, Payload: 2048, Transport: node.Acknowledged{Window: 16}, Stop: unit.Never,
 		Limiter: node.NewInterPacketDelay(rate), Controller: controller,
 	}}}, discard{})
 	if err != nil {
 		return out, err
 	}
-	sink, err := node.New(node.Config{Index: 1, LID: 2, Port: port, Sinks: []uint32{pair}}, discard{})
+	sink, err := node.New(node.Config{Index: 1, LID: 2, Port: port, Sinks: []node.Sink{{QP: pair, Transport: node.Acknowledged{Window: 16}}}}, discard{})
 	if err != nil {
 		return out, err
 	}

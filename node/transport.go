@@ -1,0 +1,125 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Transport is what both ends of a flow do about packets that are on their way, and about
+// those that are lost: a choice of the flow. There are Datagrams and Acknowledged.
+type Transport interface {
+	// check refuses a family of fabric that has not what the transport needs.
+	check(f wire.Family) error
+	sending() sending
+	receiving() receiving
+}
+
+// sending is the half of a transport at the source.
+type sending interface {
+	// open reports whether another packet may be on its way.
+	open() bool
+	// sent tells that one has started.
+	sent(at unit.Time)
+	// inFlight returns how many packets await their ACK.
+	inFlight() int
+	// acked takes in the ACK of the packet that is ahead of the oldest which awaits one by
+	// so many. It reports whether that says anything, and whether it is what should come.
+	acked(now unit.Time, ahead uint32) (news, inTurn bool)
+	// deadline returns when lost is to be called, unit.Never if not at all.
+	deadline() unit.Time
+	// lost gives up all packets that await their ACK, and returns how many: they are sent
+	// again.
+	lost() int
+}
+
+// receiving is the half of a transport at the destination.
+type receiving struct {
+	acks  bool // each packet is acknowledged
+	again bool // packets that are missing are sent again: those behind them must wait
+	loses bool // packets may be missing: whoever dropped them has reported it
+}
+
+// Datagrams is the transport of Ethernet: nothing is acknowledged, there is no window, and
+// what is lost is lost.
+type Datagrams struct{}
+
+func (Datagrams) check(wire.Family) error { return nil }
+func (Datagrams) sending() sending        { return Datagrams{} }
+func (Datagrams) receiving() receiving    { return receiving{loses: true} }
+
+func (Datagrams) open() bool                           { return true }
+func (Datagrams) sent(unit.Time)                       {}
+func (Datagrams) inFlight() int                        { return 0 }
+func (Datagrams) acked(unit.Time, uint32) (bool, bool) { return true, false }
+func (Datagrams) deadline() unit.Time                  { return unit.Never }
+func (Datagrams) lost() int                            { return 0 }
+
+// Acknowledged is the transport of InfiniBand: each packet is acknowledged, and there is a
+// window.
+type Acknowledged struct {
+	Window  int           // packets that may await their ACK; at least 1
+	Timeout unit.Duration // all of them are sent again when no ACK has come for so long; 0: never, nothing is lost
+}
+
+func (a Acknowledged) check(f wire.Family) error {
+	switch {
+	case f != wire.InfiniBand:
+		return fmt.Errorf("a window of %d, and nothing is acknowledged on Ethernet", a.Window)
+	case a.Window < 1:
+		return fmt.Errorf("a window of at least 1 is wanted")
+	case a.Timeout < 0:
+		return fmt.Errorf("a timeout of %v: it must not be negative", a.Timeout)
+	}
+	return nil
+}
+
+func (a Acknowledged) sending() sending { return &window{Acknowledged: a, expires: unit.Never} }
+
+func (a Acknowledged) receiving() receiving { return receiving{acks: true, again: a.Timeout > 0} }
+
+// window is Acknowledged at the source.
+type window struct {
+	Acknowledged
+	n       int       // packets that await their ACK
+	expires unit.Time // when the oldest of them is sent again, and all behind it
+}
+
+func (w *window) open() bool          { return w.n < w.Window }
+func (w *window) inFlight() int       { return w.n }
+func (w *window) deadline() unit.Time { return w.expires }
+
+func (w *window) sent(at unit.Time) {
+	w.n++
+	if w.Timeout > 0 && w.expires == unit.Never {
+		w.expires = at.Add(w.Timeout)
+	}
+}
+
+// acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
+// that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
+// one: links are lossless and keep their order.
+func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
+	if w.Timeout == 0 {
+		inTurn = w.n > 0 && ahead == 0
+		w.n = max(w.n-1, 0)
+		return true, inTurn
+	}
+	if ahead >= uint32(w.n) {
+		return false, true
+	}
+	w.n -= int(ahead) + 1
+	w.expires = unit.Never
+	if w.n > 0 {
+		w.expires = now.Add(w.Timeout)
+	}
+	return true, true
+}
+
+// lost is go back N: a link that lost a packet has lost those behind it too.
+func (w *window) lost() int {
+	n := w.n
+	w.n, w.expires = 0, unit.Never
+	return n
+}
