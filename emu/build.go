@@ -32,6 +32,7 @@ type builder struct {
 	end      [][]int        // and those that end there
 	reroutes []drive.Change // of routes
 	out      port.Outbox    // of all machines: their driver empties it after each call
+	unrouted bool           // switches get no routes: nothing is to run
 }
 
 // measure finds the largest data frame.
@@ -56,6 +57,12 @@ func (b *builder) frame(f *topo.Flow) wire.Frame {
 // events, which may be nil.
 func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
 	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
+	return b.build()
+}
+
+// build makes the machines.
+func (b *builder) build() (*drive.Fabric, error) {
+	s, f := b.scenario, b.fabric
 	b.measure()
 	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
 	for k := range f.Flows {
@@ -151,6 +158,9 @@ func (b *builder) restart(e *scenario.Event) (all []drive.Change) {
 // routes returns the tables of routes of a switch, each of them once, and notes when one
 // takes the place of another.
 func (b *builder) routes(i int) []switchd.Routes {
+	if b.unrouted {
+		return []switchd.Routes{{}}
+	}
 	var tables []switchd.Routes
 	of := map[int]int{} // by state of the links
 	last := 0

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/generate"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -58,6 +59,32 @@ func TestWallCheckTakesTimeInProportion(t *testing.T) {
 	t.Logf("2000 endpoints take %v of a processor's time, 8000 take %v", small, large)
 	if large > 8*small {
 		t.Errorf("8000 endpoints take %v, 2000 take %v", large, small)
+	}
+}
+
+// What is laid out to be checked has no tables of routes, one entry for each endpoint in each
+// switch: in a fat tree they would take longer than all that loads it.
+func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
+	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	load, lay := unit.Duration(unit.Never), unit.Duration(unit.Never)
+	for range 3 {
+		before := processorTime(t)
+		s, err := scenario.Load("fat-tree.yaml", text, nil, scenario.CheckMetrics(metricChecker()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		between := processorTime(t)
+		if _, err := Prepare(s); err != nil {
+			t.Fatal(err)
+		}
+		load, lay = min(load, between-before), min(lay, processorTime(t)-between)
+	}
+	t.Logf("loading takes %v of a processor's time, laying out %v", load, lay)
+	if lay > load*3/4 {
+		t.Errorf("laying out takes %v, loading %v", lay, load)
 	}
 }
 

@@ -88,13 +88,15 @@ func metricChecker() scenario.MetricChecker {
 }
 
 // Prepare lays a scenario out without running it: what a check shows to be
-// possible.
+// possible. It makes no tables of routes, which are most of the work in a large fabric:
+// the way of each flow has been found by then.
 func Prepare(s *scenario.Scenario) (*topo.Fabric, error) {
 	f, err := topo.Build(s)
 	if err != nil {
 		return nil, &Mistake{err}
 	}
-	if _, err := build(s, f, Schemes{}, nil); err != nil {
+	b := &builder{scenario: s, fabric: f, unrouted: true}
+	if _, err := b.build(); err != nil {
 		return nil, &Mistake{err}
 	}
 	return f, nil

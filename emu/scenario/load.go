@@ -69,6 +69,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	res := &resolver{reports: r, root: root, language: sh, rows: rows, tables: t, s: empty, toldOf: map[saying]bool{}}
 	s := res.resolve()
 	if o.metrics != nil && !r.fabric {
+		s.loaded = newLoaded(s, res.ways) // for those who lay it out to measure
 		res.checkMetrics(s, o.metrics)
 	}
 	if err := r.err(); err != nil {
