@@ -3,6 +3,7 @@ package emu_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/schema"
+	"fabemu/node/rp"
 )
 
 // toyTables are those of the program and the two rows of the toy: a notifier that answers
@@ -118,5 +120,32 @@ func TestTheLanguageHasTheScheme(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v, want %q", c.path, c.value, err, c.want)
 		}
+	}
+}
+
+// The processes of a placement know the schemes of fabemu alone.
+func TestSchemesOfAProgramStayInItsProcess(t *testing.T) {
+	s, err := scenario.Load("toy.yaml", []byte(toy), nil, scenario.WithSchemes(toyTables()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mistake *emu.Mistake
+	if _, err := emu.Run(context.Background(), s, emu.Options{Placement: emu.InProcesses}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "go with placement goroutine") {
+		t.Errorf("in processes: %v", err)
+	}
+}
+
+// What answers a flow has no frames on InfiniBand: a scenario says so, where it says it.
+func TestAnswersAreOfEthernet(t *testing.T) {
+	tables := toyTables()
+	for i := range tables.Laws {
+		if l := &tables.Laws[i]; l.Name == "halve" {
+			l.Hears = rp.Nothing
+		}
+	}
+	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {law: halve}}]\n"
+	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.WithSchemes(tables))
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:50: flows.x.control.law: halve is answered by the receiver of a flow") {
+		t.Errorf("a law that is answered, on InfiniBand: %v", err)
 	}
 }
