@@ -6,6 +6,7 @@ import (
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -84,6 +85,11 @@ var etherPumped = []struct {
 	}},
 	{"qcn", 10, func(c *switchd.OutputQueuedConfig) {
 		c.Points = points(cp.QCNParams{Qeq: 3000, Weight: 1, SampleBase: 10000, Jitter: 15, Priority: 6})
+	}},
+	{"bcn", 10, func(c *switchd.OutputQueuedConfig) {
+		p := param.Defaults(cp.BCNParams{})
+		p.Qeq, p.Pm, p.Rate = 3000, 0.1, true
+		c.Points = points(p)
 	}},
 }
 
