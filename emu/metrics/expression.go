@@ -44,6 +44,7 @@ const (
 	deadlocks
 	queue
 	longestQueue
+	queueDeviation
 	recovery
 	shared
 	notifications
@@ -73,6 +74,7 @@ var words = func() []word {
 		{text: "deadlocks", quantity: deadlocks, links: true},
 		{text: "queue", quantity: queue, links: true},
 		{text: "queue.max", quantity: longestQueue, links: true},
+		{text: "queue.deviation", quantity: queueDeviation, links: true},
 	}
 	for b := port.LineBusy; b < port.Blocks; b++ {
 		w = append(w, word{text: "stalled." + b.String(), quantity: stalled, cause: b, links: true, flows: true})
@@ -113,6 +115,8 @@ var words = func() []word {
 // (share of the time in which frames that waited were kept back by CAUSE:
 // no-credit, line-busy, crossbar-busy), queue and queue.max (bytes that wait in the
 // switch for the line, the mean and the most, in a switch that queues at its outputs),
+// queue.deviation (the standard deviation of that mean, taken over parts of measure.window:
+// a twentieth of it, or more in large runs),
 // recovery.90, .95 and .99 (how long it takes, in seconds from the beginning of the
 // interval, until the utilisation is that many per cent: the end of the first
 // measure.window over which it is).
@@ -268,6 +272,8 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 		return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
 	case longestQueue:
 		return c.most(out+outLongest, from, to)
+	case queueDeviation:
+		return c.deviation(out+outQueue, from, to) * (1 << queueShift)
 	case recovery:
 		return c.reached(g, utilisation, from, to)
 	case paused:
@@ -377,6 +383,19 @@ func (c *Collector) most(column int, from, to unit.Time) float64 {
 		}
 	}
 	return float64(most)
+}
+
+// deviation returns the standard deviation of what a column grows by in a time, over the
+// bins of an interval.
+func (c *Collector) deviation(column int, from, to unit.Time) float64 {
+	mean, squares := c.grown(column, from, to)/float64(to-from), 0.0
+	for t, k := from, c.edge(from+1); t < to; k++ {
+		end := min(c.edges[k], to)
+		d := c.grown(column, t, end)/float64(end-t) - mean
+		squares += d * d * float64(end-t)
+		t = end
+	}
+	return math.Sqrt(squares / float64(to-from))
 }
 
 // out returns where the counters of the port begin that sends into h.

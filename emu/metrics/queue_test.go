@@ -29,6 +29,13 @@ func TestQueueIsAMeanOverTimeAndTheMostOfAnInterval(t *testing.T) {
 	near(t, "most", over(t, p.c, "trunk.A-B.queue.max", 0, 100*us), 40960)
 	near(t, "most of the second: what was there at its beginning", over(t, p.c, "trunk.A-B.queue.max", 100*us, 200*us), 2048)
 	near(t, "most of the third", over(t, p.c, "trunk.A-B.queue.max", 200*us, 300*us), 0)
+	// Bins of 100 us: one with the mean of above, one with half of 2048, and eight without.
+	first, second := (10*40960+10*1024+70*2048)/100.0, 50*2048/100.0
+	mean := (first + second) / 10
+	near(t, "deviation", over(t, p.c, "trunk.A-B.queue.deviation", 0, ms), math.Sqrt((first*first+second*second)/10-mean*mean))
+	half := first / 2 // between edges it is as in the bin
+	near(t, "deviation within bins", over(t, p.c, "trunk.A-B.queue.deviation", 50*us, 150*us), math.Sqrt((first*first+second*second)/2-math.Pow(half+second/2, 2)))
+	near(t, "deviation in a bin", over(t, p.c, "trunk.A-B.queue.deviation", 10*us, 90*us), 0)
 	near(t, "the other direction", over(t, p.c, "trunk.B-A.queue.max", 0, 100*ms), 0)
 }
 

@@ -5,9 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"fabemu/emu"
 	"fabemu/emu/fluid"
-	"fabemu/emu/metrics"
 	"fabemu/emu/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -258,23 +256,7 @@ func unitStep() Figure {
 // swing is the standard deviation of the queue of a unit step from 150 to 300 ms, in
 // packets.
 func swing(r Run) Quantity {
-	return Take(r, func(x *emu.Result) (float64, error) {
-		for _, s := range x.Metrics.Series() {
-			if s.Kind != metrics.LinkQueue || s.Name != "shared.S-B" {
-				continue
-			}
-			n, sum, squares := 0.0, 0.0, 0.0
-			for i, t := range s.Times {
-				if t >= 150*ms {
-					n++
-					sum += s.Values[i]
-					squares += s.Values[i] * s.Values[i]
-				}
-			}
-			return math.Sqrt(squares/n-sum*sum/n/n) * packets, nil
-		}
-		return math.NaN(), nil
-	})
+	return scaled(Mean(r, "shared.S-B.queue.deviation", 150*ms, 300*ms), packets)
 }
 
 // stability is how far the queue of a unit step swings, over RTT and number of sources.

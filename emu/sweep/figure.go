@@ -159,7 +159,7 @@ func unitOf(expression string) (unit string, scale float64) {
 		return "GB/s", 1e-9
 	case strings.HasSuffix(expression, ".occupancy"):
 		return "blocks", 1
-	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"):
+	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"), strings.HasSuffix(expression, ".queue.deviation"):
 		return "bytes", 1
 	}
 	return "", 1
