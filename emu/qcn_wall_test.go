@@ -13,19 +13,19 @@ import (
 	"fabemu/emu/scenarios"
 )
 
-// The claims of the scenarios of QCN in their short runs, on the virtual clock: those of the
-// whole runs are judged with the paper, by scripts/soak.sh. It says how long a run took; how
+// The claims of the scenarios of QCN and BCN in their short runs, on the virtual clock: those of the
+// whole runs are judged with the papers, by scripts/soak.sh. It says how long a run took; how
 // long that may be is not a matter of tests.
-func TestWallQCNClaims(t *testing.T) {
+func TestWallClaimsOfNotifications(t *testing.T) {
 	for _, e := range scenarios.List() {
-		if !strings.HasPrefix(e.Name, "qcn/") {
+		if family, _, _ := strings.Cut(e.Name, "/"); family != "qcn" && family != "bcn" {
 			continue
 		}
 		s, err := OpenShort(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(strings.TrimPrefix(s.Name, "qcn/"), func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			begin := time.Now()
 			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
 			if err != nil {
@@ -37,9 +37,15 @@ func TestWallQCNClaims(t *testing.T) {
 	}
 }
 
-// A short run, on real sockets: the checks are those of the whole, with their ranges.
-func TestWallShortRunOfQCN(t *testing.T) {
-	s, err := OpenShort("qcn/two-points", scenario.Set{Path: "wall.dilation", Value: "20"})
+// Short runs, on real sockets: the checks are those of the whole, with their ranges.
+func TestWallShortRuns(t *testing.T) {
+	for name, dilation := range map[string]string{"qcn/two-points": "20", "bcn/delay": "100"} {
+		t.Run(name, func(t *testing.T) { shortRun(t, name, dilation) })
+	}
+}
+
+func shortRun(t *testing.T, name, dilation string) {
+	s, err := OpenShort(name, scenario.Set{Path: "wall.dilation", Value: dilation})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +58,7 @@ func TestWallShortRunOfQCN(t *testing.T) {
 		t.Errorf("the event log beside that of the virtual clock: %s", r.Verdict.Verify)
 	}
 	claimsHold(t, r)
-	whole, err := Open("qcn/two-points")
+	whole, err := Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

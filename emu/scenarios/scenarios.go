@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-//go:embed ethernet hpl2002 qcn
+//go:embed bcn ethernet hpl2002 qcn
 var files embed.FS
 
 // Default is the scenario that is run when none is named.

@@ -41,7 +41,8 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: what is it? %+v", e.Name, e)
 		}
 	}
-	want := []string{"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
+	want := []string{"bcn/asymmetric", "bcn/bursty", "bcn/convergence", "bcn/delay", "bcn/dimensioning", "bcn/gains", "bcn/parking-lot", "bcn/sampling", "bcn/severe", "bcn/two-points", "bcn/two-way",
+		"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
@@ -59,7 +60,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%q is there", name)
 			continue
 		}
-		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are ethernet/ets, ") {
+		if got := strings.Contains(err.Error(), "did you mean "+hint); got != (hint != "") && hint != "" || !strings.Contains(err.Error(), "there are bcn/asymmetric, ") {
 			t.Errorf("%q: %v", name, err)
 		}
 		if hint == "" && name != "hpl2002" && strings.Contains(err.Error(), "did you mean") {
