@@ -116,7 +116,7 @@ type Row struct {
 }
 
 // Papers returns the papers whose figures can be had again.
-func Papers() []*Paper { return []*Paper{hpl2002(), qcn()} }
+func Papers() []*Paper { return []*Paper{hpl2002(), qcn(), bcn()} }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
 // For another name the error, an *emu.Mistake, says which there are, the near ones

@@ -5,7 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"fabemu/emu"
 	"fabemu/emu/fluid"
+	"fabemu/emu/metrics"
 	"fabemu/emu/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -111,24 +113,28 @@ func qcn() *Paper {
 	}
 }
 
-// qcnChecks takes over the claims that stand in a scenario of QCN: queues in packets.
-func qcnChecks(name string) []Claim {
+// qcnChecks takes over the claims that stand in a scenario of QCN.
+func qcnChecks(name string) []Claim { return packetChecks(qcnRun(name)) }
+
+// packetChecks takes over the claims that stand in the scenario of a run of Ethernet: queues
+// in packets.
+func packetChecks(r Run) []Claim {
 	var claims []Claim
-	for _, c := range checks("qcn/" + name) {
+	for _, c := range checks(r.Scenario) {
 		scale, unit := 1.0, Percent
 		switch {
 		case strings.Contains(c.Metric, ".queue"):
 			scale, unit = packets, Plain
 		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
 			unit = Milliseconds
-		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"):
+		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"):
 			unit = Plain
 		case strings.HasSuffix(c.Metric, ".rate"):
 			scale, unit = 8e-9, Plain // Gb/s
 		}
 		claims = append(claims, Claim{
 			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
-			Value: scaled(Mean(qcnRun(name).seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale),
+			Value: scaled(Mean(r.seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale),
 			Low:   c.Low * scale, High: c.High * scale, Why: c.Why, Differs: c.Reason,
 		})
 	}
