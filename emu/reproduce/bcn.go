@@ -74,7 +74,7 @@ func bcn() *Paper {
 		About:  strings.ReplaceAll(aboutBCN, "~", "`"),
 		Figures: []Figure{
 			bcnConvergence(), bcnDimensioning(), bcnAsymmetric(), bcnInitialRate(), bcnParkingLot(), bcnBursty(),
-			bcnSevere(), bcnDelay(), bcnSampling(), bcnGains(), bcnTwoPoints(), bcnTwoWay(),
+			bcnSevere(), bcnDelay(), bcnSampling(), bcnGains(), bcnTwoPoints(), bcnTwoWay(), bcnODE(),
 		},
 	}
 }
