@@ -56,16 +56,23 @@ func allowed(rates []asked, from, to float64) float64 {
 // the receiving socket of a source's link say that what its limiter lets go is what its
 // reaction point asks for. The limiter makes up for ten packets' lateness of this
 // computer.
-func TestWallQCNDeparturesFollowTheReactionPoint(t *testing.T) {
+func TestWallDeparturesFollowTheReactionPoint(t *testing.T) {
+	for name, sources := range map[string]string{"qcn/unit-step": "A[1-10]", "bcn/convergence": "A[1-4]"} {
+		t.Run(name, func(t *testing.T) { departuresFollow(t, name, sources) })
+	}
+}
+
+// departuresFollow runs a scenario with two of its sources.
+func departuresFollow(t *testing.T, name, sources string) {
 	const depth = 15_000
 	paces := []pace{{"200", "20ms"}, {"500", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1500us"}, {"60000", "1ms"}}
 	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
-		src, err := scenarios.Read("qcn/unit-step")
+		src, err := scenarios.Read(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, _, _ := strings.Cut(string(src), "\nexpect:")
-		text = strings.ReplaceAll(text, "A[1-10]", "A[1-2]") + "\n"
+		text = strings.ReplaceAll(text, sources, "A[1-2]") + "\n"
 		var sets []scenario.Set
 		for _, s := range [][2]string{
 			{"model.duration", p.duration}, {"measure.window", "500us"}, {"wall.dilation", p.dilation}, {"defaults.flow.depth", "15KB"},
@@ -73,7 +80,7 @@ func TestWallQCNDeparturesFollowTheReactionPoint(t *testing.T) {
 		} {
 			sets = append(sets, scenario.Set{Path: s[0], Value: s[1]})
 		}
-		s, err := scenario.Load("unit-step.yaml", []byte(text), sets)
+		s, err := scenario.Load(name+".yaml", []byte(text), sets)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ go run ./cmd/fabemu run bcn/parking-lot --short --clock virtual
 go run ./cmd/fabemu sweep bcn/convergence --set model.duration=20ms --set defaults.switch.marking.pm=0.01,0.02,0.05 --metric shared.S-D.queue.deviation --out pm
 ~~~
 
-Over real sockets a short run takes less than half a minute:
+Over real sockets a short run takes 8 to 24 s. Of the eleven, all claims came out as they do on the virtual clock, in event logs that are equal to the byte; with a load of sixteen on two cores all verdicts were ~order-only~:
 
 ~~~
 fabemu run bcn/convergence --short
