@@ -144,10 +144,6 @@ func (f *file) check(id, claim, metric string, low, high float64) {
 	f.line("  - {id: %s, claim: %s, metric: %s, during: [%s, %s], low: %v, high: %v}", id, claim, metric, f.from, f.to, low, high)
 }
 
-// full is the upper end of a share of a link that is full: in an interval it may
-// carry a packet more than its share.
-const full = 1.01
-
 // names returns a range of names, quoted: "A[1-10]", or A1 for a single one.
 func names(prefix string, low, high int) string {
 	if low == high {
