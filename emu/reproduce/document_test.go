@@ -2,11 +2,17 @@ package reproduce
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 )
 
 // documents are those that the program writes into docs/, with the pictures that go
@@ -58,8 +64,17 @@ func TestDocuments(t *testing.T) {
 			if !strings.Contains(text, strings.TrimSpace(d.paper.About)) {
 				t.Error("the document does not begin as the description does")
 			}
+			all := map[scenario.Basis]int{}
 			for i := range d.paper.Figures {
 				describes(t, text, &d.paper.Figures[i])
+				for _, c := range d.paper.Figures[i].Claims {
+					all[cmp.Or(c.Basis, scenario.Ours)]++
+				}
+			}
+			for basis, of := range map[scenario.Basis]string{scenario.Quoted: "quoted claims", scenario.Derived: "derived claims", scenario.Ours: "checks of ours"} {
+				if want := fmt.Sprintf(" of %d %s hold", all[basis], of); !strings.Contains(text, want) {
+					t.Errorf("the document does not say %q", want)
+				}
 			}
 			i := slices.IndexFunc(d.paper.Figures, func(f Figure) bool { return f.Name == d.quick })
 			r, err := Do(context.Background(), d.paper, []*Figure{&d.paper.Figures[i]}, Options{})
@@ -85,6 +100,22 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// The README counts the claims as the document does.
+func TestReadmeCountsClaims(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(docs(hpl2002(), ".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := regexp.MustCompile(`\d+ of \d+ quoted claims hold`).FindString(string(text))
+	if count == "" || !strings.Contains(string(readme), count) {
+		t.Errorf("the README does not say %q", count)
+	}
+}
+
 // describes says what of a figure is not in the text of its document.
 func describes(t *testing.T, text string, f *Figure) {
 	t.Helper()
@@ -92,8 +123,11 @@ func describes(t *testing.T, text string, f *Figure) {
 		t.Errorf("the document does not have %s", f.Name)
 	}
 	for _, c := range f.Claims {
-		if !strings.Contains(text, "| "+c.ID+" | "+c.Basis.Statement(c.Says, c.Source, c.From)+" | "+c.Measured+" | ") {
-			t.Errorf("the document does not have %s as it is now", c.ID)
+		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Says, c.Source, c.From)+" | "+c.Measured+" | ")
+		row, _, _ = strings.Cut(row, "\n")
+		x := ClaimResult{Unit: c.Unit, Low: report.Number(c.Low), High: report.Number(c.High)}
+		if !found || !strings.Contains(row, " | "+x.Accepted()+" | "+cellText(c.Why)+" | ") {
+			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
 		}
 		if c.Differs != "" && !strings.Contains(text, c.Differs) {
 			t.Errorf("the document does not say why %s differs", c.ID)

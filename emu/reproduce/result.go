@@ -174,7 +174,7 @@ func (c *ClaimResult) basis() scenario.Basis { return c.Basis }
 
 // CameOut prints the value, with its deviation over the seeds.
 func (c *ClaimResult) CameOut() string {
-	s := c.print(float64(c.Value))
+	s := c.print(float64(c.Value), 3)
 	if c.Seeds > 1 && c.Value.Known() {
 		scale := map[Unit]float64{Percent: 100, Points: 100, Plain: 1, Milliseconds: 1e3}[c.Unit]
 		deviation := scale * float64(c.Deviation)
@@ -203,47 +203,48 @@ func (c *ClaimResult) because() string {
 // judged reports whether there is a range.
 func (c *ClaimResult) judged() bool { return c.Low.Known() || c.High.Known() }
 
-// Accepted prints the range.
+// Accepted prints the range as it was given: to so many digits that 1.0525 is not 1.05.
 func (c *ClaimResult) Accepted() string {
 	low, high := float64(c.Low), float64(c.High)
+	bound := func(v float64) string { return c.print(v, 6) }
 	switch lowless, highless := !c.Low.Known(), !c.High.Known(); {
 	case lowless && highless:
 		return "any"
 	case (lowless || low == 0) && !highless:
-		return "at most " + c.print(high)
+		return "at most " + bound(high)
 	case highless && low < 1e-300:
 		return "above 0"
 	case highless:
-		return "at least " + c.print(low)
+		return "at least " + bound(low)
 	case low == high:
-		return c.print(low)
+		return bound(low)
 	default:
-		return strings.TrimSuffix(c.print(low), " "+string(c.Unit)) + " to " + c.print(high)
+		return strings.TrimSuffix(bound(low), " "+string(c.Unit)) + " to " + bound(high)
 	}
 }
 
-// print prints a value in the unit of the claim.
-func (c *ClaimResult) print(v float64) string {
+// print prints a value in the unit of the claim, to so many digits that count.
+func (c *ClaimResult) print(v float64, count int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "undefined"
 	}
 	switch c.Unit {
 	case Percent:
-		return fmt.Sprintf("%s %%", digits(100*v))
+		return fmt.Sprintf("%s %%", digits(100*v, count))
 	case Points:
-		return fmt.Sprintf("%s pt", digits(100*v))
+		return fmt.Sprintf("%s pt", digits(100*v, count))
 	case Milliseconds:
-		return fmt.Sprintf("%s ms", digits(1e3*v))
+		return fmt.Sprintf("%s ms", digits(1e3*v, count))
 	}
-	return digits(v)
+	return digits(v, count)
 }
 
-// digits prints a figure to three digits that count, and not more than four after
+// digits prints a figure to so many digits that count, and not more than one more after
 // the point.
-func digits(v float64) string {
-	n := 2 - int(math.Floor(math.Log10(math.Abs(v))))
-	if v == 0 || n > 4 {
-		n = 4
+func digits(v float64, count int) string {
+	n := count - 1 - int(math.Floor(math.Log10(math.Abs(v))))
+	if v == 0 || n > count+1 {
+		n = count + 1
 	}
 	s := strconv.FormatFloat(v, 'f', max(0, n), 64)
 	if strings.Contains(s, ".") {

@@ -100,7 +100,7 @@ func (t *TableResult) write(p *terminal.Page) {
 		text := "  " + terminal.Left(row.statement(), says)
 		for i := range row.Cells {
 			c := &row.Cells[i]
-			value := c.print(float64(c.Value))
+			value := c.print(float64(c.Value), 3)
 			switch {
 			case !c.judged():
 				text += "  " + terminal.Right(c.CameOut(), 18)

@@ -144,9 +144,9 @@ func (t *TableResult) cell(c *ClaimResult) string {
 	case !c.judged():
 		return c.CameOut()
 	case c.Outcome == report.Pass:
-		return c.print(float64(c.Value)) + " ✓"
+		return c.print(float64(c.Value), 3) + " ✓"
 	}
-	return c.print(float64(c.Value)) + " ✗"
+	return c.print(float64(c.Value), 3) + " ✗"
 }
 
 // runsSection lists the runs, and shows each scenario as it was run first.
