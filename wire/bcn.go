@@ -3,6 +3,9 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+
+	"fabemu/wire/unit"
 )
 
 // RLTagSize is the size of a rate-limited tag, in bytes, its EtherType included.
@@ -206,4 +209,21 @@ func parseBCN(f *Frame, b []byte, at int) error {
 		return refuse("BCN.Frame", at+n, ErrPayload)
 	}
 	return wantSize(f, b)
+}
+
+// appendBCNWords appends what a message says, for people (Frame.AppendWords).
+func appendBCNWords(b []byte, f *Frame) []byte {
+	b = fmt.Appendf(b, " qoff=%d qdelta=%d", f.QOffset, f.QDelta)
+	for _, flag := range [...]struct {
+		bit  uint8
+		name string
+	}{{BCNSevere, "severe"}, {BCNMild, "mild"}, {BCNMax, "max"}} {
+		if f.Flags&flag.bit != 0 {
+			b = append(append(b, ' '), flag.name...)
+		}
+	}
+	if f.Bottleneck > 0 {
+		b = fmt.Appendf(b, " bottleneck=%v", unit.Rate(f.Bottleneck)*BottleneckUnit)
+	}
+	return fmt.Appendf(b, " cpid=%#x", f.CPID)
 }

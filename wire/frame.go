@@ -1,6 +1,11 @@
 package wire
 
-import "fabemu/wire/unit"
+import (
+	"encoding/binary"
+	"fmt"
+
+	"fabemu/wire/unit"
+)
 
 // Kind says what a frame is. The zero value is no frame.
 type Kind uint8
@@ -225,4 +230,215 @@ func (g Framing) ethernetLength(f *Frame) unit.Size {
 	default:
 		return ethernetSize(f)
 	}
+}
+
+// AppendWords appends what f says for people, beside its kind, its addresses, its flow and
+// its PSN: " key=value" for each field, and words for flags.
+func (f *Frame) AppendWords(b []byte) []byte {
+	switch f.Kind {
+	case Data, Ack:
+		if f.Tagged {
+			b = fmt.Appendf(b, " cn-tag=%d", CNTag(f.QP))
+		}
+		if f.limited() {
+			b = fmt.Appendf(b, " rlt=%#x", f.CPID)
+		}
+		if f.FECN {
+			b = append(b, " fecn"...)
+		}
+		if f.BECN {
+			b = append(b, " becn"...)
+		}
+	case FlowControl:
+		if f.Op == OpInit {
+			b = append(b, " init"...)
+		}
+		b = fmt.Appendf(b, " lane=%d fctbs=%d fccl=%d", f.Lane, f.FCTBS, f.FCCL)
+	case Pause:
+		b = fmt.Appendf(b, " quanta=%d", f.Quanta)
+	case PriorityPause:
+		b = fmt.Appendf(b, " classes=%#02x stopped=%#02x quanta=%d", f.Classes, f.Stopped, f.Quanta)
+	case Notification:
+		b = fmt.Appendf(b, " fb=%d qoffset=%d qdelta=%d cpid=%#x", f.Fb, f.QOffset, f.QDelta, f.CPID)
+	case Message:
+		b = fmt.Appendf(b, " value=%d", f.Value)
+	case BCN:
+		b = appendBCNWords(b, f)
+	}
+	return b
+}
+
+// The EtherTypes of the frames that this package writes.
+const (
+	typeVLAN         = 0x8100 // a customer VLAN tag follows (IEEE 802.1Q)
+	typeControl      = 0x8808 // MAC control: PAUSE and PFC (IEEE 802.3, clause 31)
+	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
+	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
+	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages
+)
+
+// EtherType reports whether t is the EtherType of frames that this package reads, behind
+// their addresses and their 802.1Q tag.
+func EtherType(t uint16) bool {
+	switch t {
+	case typeControl, typeCNTag, typeNotification, typeRLTag, typeData:
+		return true
+	}
+	return false
+}
+
+// appendEthernet appends an Ethernet frame of any kind.
+func appendEthernet(b []byte, f *Frame) []byte {
+	start := len(b)
+	dst := f.Dst.MAC()
+	if f.Kind.Control() {
+		dst = ControlAddress
+	}
+	b = f.Src.MAC().appendTo(dst.appendTo(b))
+	switch f.Kind {
+	case Pause:
+		b = appendPause(b, f)
+	case PriorityPause:
+		b = appendPriorityPause(b, f)
+	case Notification:
+		b = appendNotification(appendTags(b, f), f)
+	case BCN:
+		b = appendBCN(appendTags(b, f), f)
+	case Message:
+		b = appendMessage(appendTags(b, f), f)
+	case Data:
+		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
+		b = appendDataHeader(b, f)
+	}
+	head := len(b) - start
+	end := start + int(f.WireSize()) - FCSSize
+	b = b[:end]
+	clear(b[start+head:])
+	return appendFCS(b, start, head)
+}
+
+// limited reports whether f has a rate-limited tag.
+func (f *Frame) limited() bool { return f.Kind == Data && f.CPID != 0 }
+
+// appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG and
+// its rate-limited tag if it has them.
+func appendTags(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint16(b, typeVLAN)
+	b = VLANTag{Priority: f.Lane}.Append(b)
+	if f.Tagged {
+		b = CNTag(f.QP).Append(b)
+	}
+	if f.limited() {
+		b = RLTag{CPID: f.CPID, Flow: uint16(f.QP)}.Append(b)
+	}
+	return b
+}
+
+// parseEthernet reads an Ethernet frame into f. As on a cable, the FCS tells
+// whether it came whole; what it is comes after.
+func parseEthernet(f *Frame, b []byte) error {
+	switch {
+	case len(b) < MinFrame:
+		return refuse("frame", len(b), ErrTruncated)
+	case len(b) > MaxFrameSize:
+		return refuse("frame", MaxFrameSize, ErrTrailing)
+	}
+	end := len(b) - FCSSize
+	head := EthernetHeaderSize
+	if binary.BigEndian.Uint16(b[head-2:]) == typeCNTag {
+		head += CNTagSize
+	}
+	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
+		head += RLTagSize
+	}
+	head += MinMSDU
+	padding := allZero(b[head:end])
+	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
+		return refuse("FCS", end, ErrChecksum)
+	}
+	var err error
+	if f.Src, err = machineAt(b, 6, "SA"); err != nil {
+		return err
+	}
+	const behindAddresses = 12
+	switch binary.BigEndian.Uint16(b[behindAddresses:]) {
+	case typeControl:
+		if macAt(b, 0) != ControlAddress {
+			return refuse("DA", 0, ErrUnsupported)
+		}
+		return parseControl(f, b[:end])
+	case typeVLAN:
+	default:
+		return refuse("EtherType", behindAddresses, ErrUnsupported)
+	}
+	if f.Dst, err = machineAt(b, 0, "DA"); err != nil {
+		return err
+	}
+	tag, rest, err := ParseVLANTag(b[behindAddresses+2 : end])
+	switch {
+	case err != nil:
+		return shift(err, behindAddresses+2)
+	case tag.DropEligible:
+		return refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
+	case tag.VID != 0:
+		return refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+	}
+	f.Lane = tag.Priority
+	if binary.BigEndian.Uint16(rest) == typeCNTag {
+		var t CNTag
+		if t, rest, err = ParseCNTag(rest); err != nil {
+			return shift(err, EthernetHeaderSize-2)
+		}
+		f.Tagged, f.QP = true, uint32(t)
+	}
+	at := end - len(rest) + 2
+	if binary.BigEndian.Uint16(rest) == typeRLTag {
+		var t RLTag
+		if t, rest, err = ParseRLTag(rest); err != nil {
+			return shift(err, at-2)
+		}
+		at += RLTagSize
+		f.CPID = t.CPID
+		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
+			return refuse("RLT.Flow", at-4, ErrUnsupported)
+		}
+		f.QP = uint32(t.Flow)
+	}
+	switch kind := binary.BigEndian.Uint16(rest); {
+	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion || rest[2] == MessageVersion):
+		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+	case kind == typeData && rest[2] == BCNVersion:
+		return parseBCN(f, b[:end], at)
+	case kind == typeData && rest[2] == MessageVersion:
+		return parseMessage(f, b[:end], at)
+	case kind == typeData:
+		return parseEthernetData(f, b[:end], at, padding)
+	case kind == typeNotification:
+		return parseNotification(f, b[:end], at)
+	default:
+		return refuse("EtherType", at-2, ErrUnsupported)
+	}
+}
+
+// ethernetSize returns how many bytes an Ethernet frame has in a datagram.
+func ethernetSize(f *Frame) unit.Size {
+	n := unit.Size(0)
+	switch f.Kind {
+	case Data:
+		n = EthernetHeaderSize + unit.Size(f.Payload) + FCSSize
+	case Notification:
+		n = EthernetHeaderSize + CNMSize + unit.Size(min(f.Octets, MaxOctets)) + FCSSize
+	case BCN:
+		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
+	case Message:
+		n = EthernetHeaderSize + MessageSize + FCSSize
+	}
+	if f.Tagged {
+		n += CNTagSize
+	}
+	if f.limited() {
+		n += RLTagSize
+	}
+	return max(n, MinFrame)
 }

@@ -67,25 +67,12 @@ func seconds(ns int64) string {
 	return s + "." + fmt.Sprintf("%09d", ns%1e9)
 }
 
-// bcnFlags are the flags of BCN messages in words.
-var bcnFlags = [...]struct {
-	bit  uint8
-	name string
-}{{wire.BCNSevere, "severe"}, {wire.BCNMild, "mild"}, {wire.BCNMax, "max"}}
-
 // appendFrame appends a frame in words.
 func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 	b = append(b, f.Kind.String()...)
 	number := func(key string, n int64) {
 		b = append(append(append(b, ' '), key...), '=')
 		b = strconv.AppendInt(b, n, 10)
-	}
-	flow := func() {
-		if name, ok := names.flows[f.QP]; ok {
-			b = append(append(b, " flow="...), name...)
-		} else {
-			number("qp", int64(f.QP))
-		}
 	}
 	machine := func(key string, l wire.LID) {
 		if name, ok := names.machines[l]; ok {
@@ -94,64 +81,20 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 			number(key, int64(l))
 		}
 	}
-	switch f.Kind {
-	case wire.Data, wire.Ack:
-		flow()
+	if !f.Kind.Control() {
+		if name, ok := names.flows[f.QP]; ok {
+			b = append(append(b, " flow="...), name...)
+		} else {
+			number("qp", int64(f.QP))
+		}
 		number("psn", int64(f.PSN))
+	}
+	if f.Kind == wire.Data || f.Kind == wire.Ack {
 		number("lane", int64(f.Lane))
 		machine("src", f.Src)
 		machine("dst", f.Dst)
-		if f.Tagged {
-			number("cn-tag", int64(wire.CNTag(f.QP)))
-		}
-		if f.CPID != 0 {
-			b = fmt.Appendf(b, " rlt=%#x", f.CPID)
-		}
-		if f.FECN {
-			b = append(b, " fecn"...)
-		}
-		if f.BECN {
-			b = append(b, " becn"...)
-		}
-	case wire.FlowControl:
-		if f.Op == wire.OpInit {
-			b = append(b, " init"...)
-		}
-		number("lane", int64(f.Lane))
-		number("fctbs", int64(f.FCTBS))
-		number("fccl", int64(f.FCCL))
-	case wire.Pause:
-		number("quanta", int64(f.Quanta))
-	case wire.PriorityPause:
-		b = fmt.Appendf(b, " classes=%#02x stopped=%#02x", f.Classes, f.Stopped)
-		number("quanta", int64(f.Quanta))
-	case wire.Notification:
-		flow()
-		number("psn", int64(f.PSN))
-		number("fb", int64(f.Fb))
-		number("qoffset", int64(f.QOffset))
-		number("qdelta", int64(f.QDelta))
-		b = fmt.Appendf(b, " cpid=%#x", f.CPID)
-	case wire.Message:
-		flow()
-		number("psn", int64(f.PSN))
-		b = fmt.Appendf(b, " value=%d", f.Value)
-	case wire.BCN:
-		flow()
-		number("psn", int64(f.PSN))
-		number("qoff", int64(f.QOffset))
-		number("qdelta", int64(f.QDelta))
-		for _, flag := range bcnFlags {
-			if f.Flags&flag.bit != 0 {
-				b = append(append(b, ' '), flag.name...)
-			}
-		}
-		if f.Bottleneck > 0 {
-			b = fmt.Appendf(b, " bottleneck=%v", unit.Rate(f.Bottleneck)*wire.BottleneckUnit)
-		}
-		b = fmt.Appendf(b, " cpid=%#x", f.CPID)
 	}
-	return b
+	return f.AppendWords(b)
 }
 
 // appendHeaders appends a packet that others wrote.
