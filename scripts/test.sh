@@ -124,9 +124,9 @@ cross || status=1
 passes() {
 	local failed=0
 	echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $apart ./..." >&2
-	go test -json "${race[@]}" -shuffle=on -skip "$apart" ./... || failed=1
+	go test -json -timeout 30m "${race[@]}" -shuffle=on -skip "$apart" ./... || failed=1
 	echo "+ go test -p 1 -count=1 -run $apart ./..." >&2
-	go test -json -p 1 -count=1 -run "$apart" ./... || failed=1
+	go test -json -timeout 30m -p 1 -count=1 -run "$apart" ./... || failed=1
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
 	return "$failed"
 }

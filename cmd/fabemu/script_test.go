@@ -20,7 +20,7 @@ import (
 // The scripts in testdata/script run the command as a user would.
 //
 //	exits STATUS COMMAND...       the command ends with this status
-//	interrupt SIGNAL COMMAND...   the command is sent the signal after half a second,
+//	interrupt SIGNAL COMMAND...   the command is sent the signal half a second after it has said something,
 //	                              and ends with status 3
 //	occupy PORT                   somebody else has this UDP port
 //
@@ -81,6 +81,12 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	defer out.Close()
 	c.Stdout, c.Stderr = out, out
 	ts.Check(c.Start())
+	for range 100 { // on a busy computer it begins late
+		if info, err := out.Stat(); err == nil && info.Size() > 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 	time.Sleep(500 * time.Millisecond)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		if fmt.Sprint(s) == args[0] {
