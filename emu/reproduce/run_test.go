@@ -222,6 +222,7 @@ func TestPrinting(t *testing.T) {
 		{ClaimResult{Unit: Milliseconds, Value: 0.0366, Low: -inf, High: inf}, "36.6 ms", "any"},
 		{ClaimResult{Value: report.Missing(), Low: -inf, High: 2}, "undefined", "at most 2"},
 		{ClaimResult{Value: 0, Low: 3, High: 3}, "0", "3"},
+		{ClaimResult{Value: 1.0516, Low: 1, High: 1.0524}, "1.05", "1 to 1.0524"},
 	} {
 		if out, accepted := test.c.CameOut(), test.c.Accepted(); out != test.out || accepted != test.accepted {
 			t.Errorf("%+v: %q, %q; want %q, %q", test.c, out, accepted, test.out, test.accepted)
