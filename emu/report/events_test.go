@@ -74,6 +74,14 @@ func TestEventsAreShown(t *testing.T) {
 	if !strings.Contains(svg.String(), ">link trunk down</text>") {
 		t.Error("the figure does not name the event")
 	}
+	r.Phases = slices.Delete(r.Phases, 1, 3)
+	text.Reset()
+	if err := WriteText(&text, r, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "windows: 20-40 ms\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("the text does not say %q:\n%s", want, text.String())
+	}
 	r.Phases[0].FromPs = r.Phases[0].BeginPs // a run that is one short phase
 	text.Reset()
 	if err := WriteText(&text, r, terminal.Look{}); err != nil {

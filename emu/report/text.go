@@ -114,7 +114,24 @@ func ratesTitle(r *Result, what string) string {
 	if slices.ContainsFunc(r.Phases, func(p Phase) bool { return p.FromPs-p.BeginPs < r.WindowPs }) {
 		return what
 	}
-	return what + ", after the first " + unit.Duration(r.WindowPs).String() + " of each phase"
+	what += ", after the first " + unit.Duration(r.WindowPs).String() + " of each phase"
+	if short := shortPhases(r); len(short) > 0 {
+		what += "; too short for means over two windows: " + strings.Join(short, ", ")
+	}
+	return what
+}
+
+// shortPhases returns the parts of a run that belong to no phase, if they are longer than
+// a window.
+func shortPhases(r *Result) (parts []string) {
+	end := int64(0)
+	for _, p := range append(slices.Clip(r.Phases), Phase{BeginPs: r.DurationPs}) {
+		if p.BeginPs-end > r.WindowPs {
+			parts = append(parts, milliseconds(end)+"-"+milliseconds(p.BeginPs)+" ms")
+		}
+		end = p.ToPs
+	}
+	return parts
 }
 
 // eventsShown is how many events are printed.
