@@ -300,8 +300,11 @@ func (c *Checker) sequence(p *Packet, at where) {
 	last, seen := c.sequences[s]
 	if seen {
 		c.Checked[Sequence]++
-		// What comes again was sent again, and is no gap.
-		if ahead := (f.PSN - last - 1) & 0xFFFFFF; ahead != 0 && ahead < 1<<23 {
+		ahead := (f.PSN - last - 1) & 0xFFFFFF
+		if ahead >= 1<<23 {
+			return // sent again, or by a longer way: no gap, nor is what goes on behind it
+		}
+		if ahead != 0 {
 			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, last)
 		}
 	}

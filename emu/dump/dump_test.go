@@ -276,6 +276,13 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g.sent(2, 20_000_000, numbered(onEth, 4))
 			return g.bytes()
 		}, dump.Sequence, "packet 16: sequence: data of queue pair 8: packet 4 comes after 2"},
+		{"packet that is late", func() []byte {
+			g := good()
+			for i, psn := range []uint32{5, 3, 6, 4, 7} {
+				g.sent(2, 20_000_000+unit.Time(i)*1_000_000, numbered(onEth, psn))
+			}
+			return g.bytes()
+		}, dump.Sequence, "packet 16: sequence: data of queue pair 8: packet 5 comes after 2"},
 		{"a tag without a message", func() []byte {
 			g := good()
 			g.sent(2, 20_000_000, limited(3, cpid+1))
