@@ -162,6 +162,7 @@ func TestPrintedFigures(t *testing.T) {
 		{"a.marked", 0, "0 %"}, {"a.stalled.window", 0.5, "50 %"},
 		{"a.rate / b.rate", 0.33333, "0.333"}, {"a.rate / b.rate", Missing(), "undefined"},
 		{"a.rate", 7.1439e8, "714.4 MB/s"}, {"a.rate", 1e9, "1 GB/s"}, {"a.rate", 12, "12 B/s"},
+		{"a.limit", 1.25e8, "125 MB/s"}, {"a.target", 1.25e9, "1.25 GB/s"}, {"a.limit / a.rate", 1.5, "1.5"},
 		{"a.fairness", 0.99951, "1"}, {"a.occupancy", 131.7, "132"},
 	} {
 		if got := valueTo(&Check{Metric: x.metric}, x.v, 3); got != x.want {
