@@ -41,7 +41,7 @@ func manCommands(b *strings.Builder, parent *cobra.Command) {
 			continue
 		}
 		fmt.Fprintf(b, ".SS %s\n", roff(c.UseLine()))
-		text := c.Long
+		text := longOf(c)
 		if text == "" {
 			text = c.Short + "."
 		}

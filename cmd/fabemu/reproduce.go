@@ -37,7 +37,7 @@ func reproduceCommand(status *int) *cobra.Command {
 		Long: `Reproduce all figures of a paper, or one: each claim of the paper with what came
 out, the range in which it holds and why, and the pictures. The papers and their figures:
 
-` + papersText() + `
+` + papersPlace + `
 On the virtual clock all of it takes minutes. With --clock wall every run goes over
 real sockets, one after another, which takes model time x dilation: choose one figure.
 The results are in a directory: ` + reproduce.PageFile + `, which opens in a browser offline, the
@@ -49,6 +49,10 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 			return err
 		},
 	}
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = longOf(c)
+		c.Root().HelpFunc()(c, args)
+	})
 	flags := c.Flags()
 	flags.StringVar(&f.clock, "clock", string(emu.VirtualClock), "virtual, or wall: over real sockets")
 	flags.StringVar(&f.link, "link", string(emu.UDP), "what carries the frames of a wall run: udp, or pipe (memory of this process)")
@@ -63,6 +67,18 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 	return c
+}
+
+// papersPlace stands in a help text for the papers and their figures. To know them takes
+// reading their scenarios, which nobody wants who asks for something else.
+const papersPlace = "{papers}\n"
+
+// longOf returns the help text of a command.
+func longOf(c *cobra.Command) string {
+	if !strings.Contains(c.Long, papersPlace) {
+		return c.Long
+	}
+	return strings.Replace(c.Long, papersPlace, papersText(), 1)
 }
 
 // papersText lists the papers and their figures.
