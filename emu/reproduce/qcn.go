@@ -64,7 +64,7 @@ The scenarios ~qcn/...~ have the talk's version, but ~qcn/standard~. What the ta
 
 ## To run it
 
-The scenarios run seconds of model time at 10 Gb/s, which is for the virtual clock: the 6 s of a hotspot take seconds there. Each has a *short run* too, of half a second or a second, with the same claims and the same ranges:
+The scenarios run seconds of model time at 10 Gb/s, which is for the virtual clock: the 6 s of a hotspot take seconds there. Each has a *short run* too, of half a second or a second, with the same claims and the same ranges. It measures over 50 to 150 ms, in which the queue has not always settled, so that with seeds other than its own a claim may fail; what is said of claims below is by the long runs:
 
 ~~~sh
 go run ./cmd/fabemu run qcn/og-hotspot --clock virtual
