@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -352,7 +354,7 @@ func (p *printer) check(c Check) {
 	p.line("    during: [%v, %v]", c.During[0], c.During[1])
 	p.line("    low: %s", float(c.Low))
 	p.line("    high: %s", float(c.High))
-	p.line("    basis: %s", c.Basis)
+	p.line("    basis: %s", cmp.Or(c.Basis, Ours))
 	if c.From != "" {
 		p.text("    from", c.From)
 	}
@@ -414,7 +416,7 @@ func differs(a, b *Scenario) string {
 		func() string { return listDiffers("route", a.Routes, b.Routes) },
 		func() string { return listDiffers("flow", a.Flows, b.Flows) },
 		func() string { return listDiffers("event", a.Events, b.Events) },
-		func() string { return listDiffers("check", a.Expect, b.Expect) },
+		func() string { return listDiffers("check", based(a.Expect), based(b.Expect)) },
 	}
 	for _, differ := range lists {
 		if what := differ(); what != "" {
@@ -422,6 +424,15 @@ func differs(a, b *Scenario) string {
 		}
 	}
 	return ""
+}
+
+// based returns checks that all have a basis: ours where a program gives none.
+func based(checks []Check) []Check {
+	out := slices.Clone(checks)
+	for i := range out {
+		out[i].Basis = cmp.Or(out[i].Basis, Ours)
+	}
+	return out
 }
 
 func listDiffers[T comparable](what string, a, b []T) string {

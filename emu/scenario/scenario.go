@@ -230,7 +230,7 @@ type Check struct {
 	During   [2]unit.Duration
 	Low      float64
 	High     float64
-	Basis    Basis
+	Basis    Basis  // empty: Ours
 	From     string // derived: how it follows from the source
 	Expected string // "holds" or "differs"
 	Reason   string // why it differs
