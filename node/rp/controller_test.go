@@ -148,10 +148,11 @@ func FuzzFeedback(f *testing.F) {
 	f.Add(byte(2), int64(8e9), int64(1024), int64(2068), 1.001, []byte{0, 255, 0, 255, 7})
 	f.Add(byte(3), int64(1), int64(1), int64(1), 1e300, []byte{255, 255, 0, 0})
 	f.Add(byte(1), int64(400e9), int64(1<<31), int64(20), 2.0, []byte{255, 0, 0, 0, 255})
+	f.Add(byte(0), int64(1), int64(0), int64(1), 2e299, []byte{0})
 	f.Add(byte(2), int64(1)<<62, int64(1<<31), int64(4116), math.Inf(1), []byte{255, 0, 255})
 	f.Fuzz(func(t *testing.T, which byte, high, ratio, length int64, factor float64, feedback []byte) {
-		if length > 1<<16 || len(feedback) > 64 {
-			return // no packet is as long, and no more is learnt
+		if ratio < 1 || length > 1<<16 || len(feedback) > 64 {
+			return // fixed has no ratio, no packet is as long, and no more is learnt
 		}
 		config := config{clocked[int(which)%len(clocked)], unit.Rate(high), ratio, unit.Size(length), factor}
 		c, err := config.make()
