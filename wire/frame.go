@@ -194,8 +194,7 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
-	// PFC, CNM and BCN are their bytes, FCS included.
-	// PFC, CNM and messages are their bytes, FCS included.
+	// PFC, CNM, BCN and messages are their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
 	// line needs for a frame: LineOverhead.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -25,7 +26,7 @@ func told(cpid uint64, qoff, qdelta int16) wire.Frame {
 
 func newBCN(t *testing.T, change func(c *BCNParams)) *BCN {
 	t.Helper()
-	c := Defaults[BCNParams]()
+	c := param.Defaults(BCNParams{})
 	if change != nil {
 		change(&c)
 	}
@@ -279,7 +280,7 @@ func TestNewBCNRefuses(t *testing.T) {
 		{"must be positive", func(p *BCNParams, _ *Site) { p.Unit = 0 }},
 		{"cannot be negative", func(p *BCNParams, _ *Site) { p.StopTime = 0 }},
 	} {
-		p, s := Defaults[BCNParams](), right
+		p, s := param.Defaults(BCNParams{}), right
 		c.change(&p, &s)
 		if _, err := NewBCN(p, s); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %q", err, c.words)

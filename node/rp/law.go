@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -135,6 +134,3 @@ func (f Factor) check(law string) error {
 	}
 	return nil
 }
-
-// Defaults returns the parameters of a law with their defaults.
-func Defaults[P any]() P { return param.Defaults(*new(P)) }

@@ -118,9 +118,6 @@ func split(tag string) []string {
 	return strings.Split(tag, "|")
 }
 
-// Value returns the parameter of a struct that has it.
-func (p *Param) Value(v any) any { return reflect.ValueOf(v).FieldByIndex(p.field).Interface() }
-
 // Text returns the parameter of a struct as a scenario writes it.
 func (p *Param) Text(v any) string {
 	f := reflect.ValueOf(v).FieldByIndex(p.field)
