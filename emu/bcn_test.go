@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/dump"
+	"fabemu/emu/capture/dump"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
-	"fabemu/emu/topo"
 	"fabemu/wire/trace"
 )
 
@@ -25,7 +25,7 @@ func BenchmarkVirtual(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			fabric, err := topo.Build(s)
+			fabric, err := fabric.Build(s)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/traffic"
 	"fabemu/switchd"
@@ -21,7 +21,7 @@ import (
 // builder turns a fabric that is laid out into machines that run.
 type builder struct {
 	scenario *scenario.Scenario
-	fabric   *topo.Fabric
+	fabric   *fabric.Fabric
 	schemes  Schemes
 	framing  wire.Framing
 	packet   int       // the largest data frame, in blocks
@@ -49,13 +49,13 @@ func (b *builder) measure() {
 }
 
 // frame returns a data frame of a flow, for its length.
-func (b *builder) frame(f *topo.Flow) wire.Frame {
+func (b *builder) frame(f *fabric.Flow) wire.Frame {
 	return b.scenario.Frame(f.Flow, f.Family)
 }
 
 // build makes the machines of a scenario, with the schemes of the caller; they report to
 // events, which may be nil.
-func build(s *scenario.Scenario, f *topo.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
+func build(s *scenario.Scenario, f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
 	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
 	return b.build()
 }
@@ -221,7 +221,7 @@ func (b *builder) room(r unit.Room) int {
 }
 
 // port describes one port of a machine.
-func (b *builder) port(p topo.Port) port.Config {
+func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
 	peer := w.Ends[1-p.End].Machine
 	s := b.fabric.Machines[peer].Switch
@@ -351,7 +351,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	}
 	for s := range c.Spreads {
 		flows := c.Spreads[s].Flows
-		first := &b.fabric.Flows[c.Flows[flows[0]].QP-topo.FirstQP]
+		first := &b.fabric.Flows[c.Flows[flows[0]].QP-fabric.FirstQP]
 		var err error
 		if c.Spreads[s].Traffic, err = b.traffic(first, c.Port.Rate, len(flows)); err != nil {
 			return nil, fmt.Errorf("group %s: %w", first.Group, err)
@@ -361,7 +361,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 }
 
 // flow describes the source of a flow, without its traffic.
-func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
+func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
 	frame, pace := b.frame(f), unit.Rate(0)
 	if f.Traffic == "paced" {
@@ -374,7 +374,7 @@ func (b *builder) flow(f *topo.Flow, line unit.Rate) (node.Flow, error) {
 }
 
 // transport returns that of a flow.
-func transport(f *topo.Flow) node.Transport {
+func transport(f *fabric.Flow) node.Transport {
 	if f.Family == wire.Ethernet {
 		return node.Datagrams{}
 	}
@@ -384,7 +384,7 @@ func transport(f *topo.Flow) node.Transport {
 // traffic returns what a flow offers, or several that share it; nil for greedy and
 // paced traffic.
 // Its random numbers are those of a stream of their own.
-func (b *builder) traffic(f *topo.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
+func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
 	frame := b.frame(f)
 	c := traffic.Config{
 		Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,

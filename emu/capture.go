@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"fabemu/emu/capture"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -71,7 +71,7 @@ func (r *run) capture() (*capture.Capture, error) {
 
 // portsOf returns the ports of a fabric as interfaces: those of wire i are 2i and
 // 2i+1.
-func portsOf(f *topo.Fabric) []capture.Port {
+func portsOf(f *fabric.Fabric) []capture.Port {
 	var ports []capture.Port
 	for i := range f.Wires {
 		w := &f.Wires[i]
@@ -80,7 +80,7 @@ func portsOf(f *topo.Fabric) []capture.Port {
 			ports = append(ports, capture.Port{
 				Machine: e.Machine, Port: e.Port,
 				Name:        fmt.Sprintf("%s:%d <- %s", f.Machines[e.Machine].Name, e.Port, f.Machines[peer].Name),
-				Description: metrics.LinkName(f, topo.Hop{Wire: i, From: end}),
+				Description: metrics.LinkName(f, fabric.Hop{Wire: i, From: end}),
 				Ethernet:    w.Link.FlowControl != "credit",
 				Rate:        w.Link.Rate,
 			})
@@ -90,7 +90,7 @@ func portsOf(f *topo.Fabric) []capture.Port {
 }
 
 // narrow puts the names of a filter into o.
-func narrow(o *capture.Options, f *topo.Fabric, names []string) error {
+func narrow(o *capture.Options, f *fabric.Fabric, names []string) error {
 	for _, name := range names {
 		found := false
 		for i := range f.Wires {
@@ -115,7 +115,7 @@ func narrow(o *capture.Options, f *topo.Fabric, names []string) error {
 			}
 			o.Flows[f.Flows[i].QP] = true
 		}
-		if !found && !slices.ContainsFunc(f.Flows, func(w topo.Flow) bool { return w.Name == name || w.Group == name }) {
+		if !found && !slices.ContainsFunc(f.Flows, func(w fabric.Flow) bool { return w.Name == name || w.Group == name }) {
 			port, _, _ := strings.Cut(o.Ports[0].Name, " ")
 			return mistakef("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s", name, port)
 		}

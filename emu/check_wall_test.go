@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"fabemu/emu/generate"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
 	"fabemu/wire/unit"
 )
 

@@ -2,9 +2,9 @@ package emu
 
 import (
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
-	"fabemu/emu/topo"
 )
 
 // deadlocks puts what a watch has found into the terms of reports, and when the run
@@ -20,7 +20,7 @@ func (r *run) deadlocks(w *drive.Watch) (found []report.Deadlock, ended int64) {
 			out.Cycle = append(out.Cycle, report.Waiting{
 				Machine: r.fabric.Machines[p.From.Machine].Name,
 				For:     r.fabric.Machines[p.To.Machine].Name,
-				Link:    metrics.LinkName(r.fabric, topo.Hop{Wire: end.Wire, From: end.End}),
+				Link:    metrics.LinkName(r.fabric, fabric.Hop{Wire: end.Wire, From: end.End}),
 				Class:   int(p.Class), Cause: p.Block.String(), SincePs: int64(p.Since),
 			})
 		}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fabemu/emu/generate"
+	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/study/generate"
 	"fabemu/emu/terminal"
-	"fabemu/emu/topo"
 	"fabemu/wire/unit"
 )
 
@@ -143,7 +143,7 @@ func TestLooksAreRarerInLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := topo.Build(s)
+		f, err := fabric.Build(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/compare"
 	"fabemu/emu/report"
+	"fabemu/emu/report/compare"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"

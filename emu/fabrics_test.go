@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -20,7 +20,7 @@ import (
 // taken, until when each port is paused. It believes nothing that a machine says of
 // itself but what it sends, takes in and lets go.
 type witness struct {
-	fabric *topo.Fabric
+	fabric *fabric.Fabric
 	ports  [][]witnessed
 	frames map[sent]*passing
 	wrong  []string
@@ -65,13 +65,13 @@ type sent struct{ flow, psn uint32 }
 
 // passing is a frame on its way.
 type passing struct {
-	at    topo.End // it is in this machine, having come by this port; or on the way there
-	under bool     // it is on the way
+	at    fabric.End // it is in this machine, having come by this port; or on the way there
+	under bool       // it is on the way
 	size  unit.Size
-	kept  map[topo.End]bool // whose memory has it
+	kept  map[fabric.End]bool // whose memory has it
 }
 
-func newWitness(f *topo.Fabric) *witness {
+func newWitness(f *fabric.Fabric) *witness {
 	w := &witness{fabric: f, frames: map[sent]*passing{}}
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -101,7 +101,7 @@ func (w *witness) say(e *trace.Event, format string, args ...any) {
 // Record hears an event.
 func (w *witness) Record(e *trace.Event) {
 	kind, _, _ := trace.FrameOf(e.A)
-	here := topo.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
+	here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
 	p := &w.ports[e.Machine][e.Port]
 	id := sent{e.Flow, e.PSN}
 	f := w.frames[id]
@@ -119,7 +119,7 @@ func (w *witness) Record(e *trace.Event) {
 			if f != nil {
 				w.say(e, "is sent twice")
 			}
-			f = &passing{size: unit.Size(e.Bytes), kept: map[topo.End]bool{}}
+			f = &passing{size: unit.Size(e.Bytes), kept: map[fabric.End]bool{}}
 			w.frames[id] = f
 			w.started++
 		} else if f == nil || f.under || f.at.Machine != here.Machine {
@@ -259,7 +259,7 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
-			here := topo.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
+			here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
 			for _, f := range w.frames {
 				delete(f.kept, here)
 			}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 
 	"fabemu/emu/drive"
-	"fabemu/emu/netns"
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/netns"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -171,7 +171,7 @@ func (r *run) connectVeth(ctx context.Context, l *links) error {
 
 // vethOptions says how the frames of a wire stand on a veth pair: those of Ethernet
 // as they are.
-func vethOptions(w *topo.Wire) link.VethOptions {
+func vethOptions(w *fabric.Wire) link.VethOptions {
 	if w.Link.FlowControl == "credit" {
 		return link.VethOptions{Largest: drive.MaxDatagram}
 	}

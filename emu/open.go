@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/topo"
 )
 
 // Open reads a scenario: one that comes with the program, by its name
@@ -76,7 +76,7 @@ func metricChecker() scenario.MetricChecker {
 	var compile func(expression string) (metrics.Metric, error)
 	return func(expression string, s *scenario.Scenario) error {
 		if s != last {
-			f, err := topo.Build(s)
+			f, err := fabric.Build(s)
 			if err != nil {
 				return err
 			}
@@ -90,8 +90,8 @@ func metricChecker() scenario.MetricChecker {
 // Prepare lays a scenario out without running it: what a check shows to be
 // possible. It makes no tables of routes, which are most of the work in a large fabric:
 // the way of each flow has been found by then.
-func Prepare(s *scenario.Scenario) (*topo.Fabric, error) {
-	f, err := topo.Build(s)
+func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
+	f, err := fabric.Build(s)
 	if err != nil {
 		return nil, &Mistake{err}
 	}

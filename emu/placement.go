@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -47,7 +47,7 @@ type part struct {
 }
 
 // parts divides a fabric.
-func parts(f *topo.Fabric, p Placement) []part {
+func parts(f *fabric.Fabric, p Placement) []part {
 	var list []part
 	at := make([]int, len(f.Machines)) // the part of each switch
 	for i := range f.Machines {
@@ -259,7 +259,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 		return err
 	}
 	s.Wall.Dilation = file.Dilation
-	fabric, err := topo.Build(s)
+	fabric, err := fabric.Build(s)
 	if err != nil {
 		return &Mistake{err}
 	}
@@ -324,7 +324,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 }
 
 // open opens the ends of links of a part.
-func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error) {
+func open(file *proc.File, f *fabric.Fabric, s *scenario.Scenario) (*links, error) {
 	l := &links{ends: make([][2]link.Link, len(f.Wires))}
 	largest := (&run{scenario: s, fabric: f}).datagram()
 	for _, e := range file.Links {
@@ -344,7 +344,7 @@ func open(file *proc.File, f *topo.Fabric, s *scenario.Scenario) (*links, error)
 }
 
 // openEnd opens one end of a link of a part.
-func openEnd(e proc.End, w *topo.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
+func openEnd(e proc.End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
 	switch {
 	case e.Kind == string(UDP) && e.FD > 0:
 		return link.AdoptUDP(e.FD)

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/doctor"
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/doctor"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -258,7 +258,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	s := early(p.scenario)
 	r := &run{scenario: s, options: Options{}.withDefaults()}
 	var err error
-	if r.fabric, err = topo.Build(s); err != nil {
+	if r.fabric, err = fabric.Build(s); err != nil {
 		return &Mistake{err}
 	}
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
@@ -344,7 +344,7 @@ func early(s *scenario.Scenario) *scenario.Scenario {
 // another.
 func (p *proposer) work(ctx context.Context) error {
 	s := p.scenario
-	f, err := topo.Build(s)
+	f, err := fabric.Build(s)
 	if err != nil {
 		return &Mistake{err}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/doctor"
+	"fabemu/emu/host/doctor"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 

@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/doctor"
+	"fabemu/emu/host/doctor"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -85,7 +85,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 			t.Fatal(err)
 		}
 		dilation := float64(s.Wall.Dilation)
-		point := &reaction{flow: topo.FirstQP}
+		point := &reaction{flow: fabric.FirstQP}
 		var stamps []int64
 		var epoch time.Time
 		o := Options{Timing: ActualTiming, Sink: point, test: hooks{

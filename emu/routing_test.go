@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 )
 
 // clos is two leaves and two spines of either family.
@@ -73,7 +73,7 @@ links: ["x[1-400] - in", in - a1, in - a2, a1 - m, a2 - m, m - b1, m - b2, b1 - 
 flows: [{name: f, from: "x[1-400]", to: y}]
 `)
 	s := text(t, b.String())
-	f, err := topo.Build(s)
+	f, err := fabric.Build(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -71,7 +71,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if w := o.Schemes.warning(); w != "" {
 		r.warnings = append(r.warnings, w)
 	}
-	if r.fabric, err = topo.Build(s); err != nil {
+	if r.fabric, err = fabric.Build(s); err != nil {
 		return nil, &Mistake{err}
 	}
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
@@ -85,7 +85,7 @@ type run struct {
 	scenario  *scenario.Scenario
 	options   Options
 	resolved  []byte
-	fabric    *topo.Fabric
+	fabric    *fabric.Fabric
 	collector *metrics.Collector
 	warnings  []string
 	tap       *capture.Capture // nil: nothing is captured

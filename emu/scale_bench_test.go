@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
-	"fabemu/emu/generate"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
+	"fabemu/emu/study/generate"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -63,7 +63,7 @@ func BenchmarkVirtualScale(b *testing.B) {
 // generated is a fabric that is run again and again.
 type generated struct {
 	scenario *scenario.Scenario
-	fabric   *topo.Fabric
+	fabric   *fabric.Fabric
 	best     float64 // the cost of a hop in the best of its runs, in ns
 }
 
@@ -82,7 +82,7 @@ func newGenerated(b *testing.B, kind string, endpoints int) generated {
 	if err != nil {
 		b.Fatal(err)
 	}
-	fabric, err := topo.Build(s)
+	fabric, err := fabric.Build(s)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,7 +3,7 @@ package emu
 import (
 	"fmt"
 
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -23,8 +23,8 @@ import (
 // keeps the rate that it was made with. What a flow's limit is then, in results, it tells
 // by a method Rate() unit.Rate, if it has one.
 type Schemes struct {
-	Limiter    func(f *topo.Flow, line unit.Rate) node.RateLimiter
-	Controller func(f *topo.Flow, line unit.Rate) rp.Controller
+	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
+	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
 }
 
 // warning says what of a scenario does not count, or nothing.
@@ -43,7 +43,7 @@ func (s Schemes) warning() string {
 
 // pacing returns the rate limiter of a flow and its reaction point, nil when the limiter
 // has a rate of its own.
-func (b *builder) pacing(f *topo.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
+func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
 	if f.RateLimit > 0 {
 		line = min(line, f.RateLimit)
 	}
@@ -61,7 +61,7 @@ func (b *builder) pacing(f *topo.Flow, line unit.Rate) (node.RateLimiter, rp.Con
 }
 
 // limiter returns a rate limiter for a flow, and whether it is the caller's own.
-func (b *builder) limiter(f *topo.Flow, rate unit.Rate) (l node.RateLimiter, own bool) {
+func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, own bool) {
 	if b.schemes.Limiter != nil {
 		if l := b.schemes.Limiter(f, rate); l != nil {
 			return l, true
@@ -83,7 +83,7 @@ const (
 )
 
 // reactionPoint returns what the scenario has for a flow whose highest rate is given.
-func (b *builder) reactionPoint(f *topo.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
+func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
 	law := b.scenario.Law(f.Flow)
 	if law.New == nil {
 		return nil, fmt.Errorf("there is no law %q", f.Control.Law)
@@ -92,7 +92,7 @@ func (b *builder) reactionPoint(f *topo.Flow, highest unit.Rate, stream uint64) 
 }
 
 // answer returns what answers a flow at its destination, nil when nothing does.
-func (b *builder) answer(f *topo.Flow, line unit.Rate) (rp.Answerer, error) {
+func (b *builder) answer(f *fabric.Flow, line unit.Rate) (rp.Answerer, error) {
 	law := b.scenario.Law(f.Flow)
 	if law.Answer == nil {
 		return nil, nil
@@ -101,14 +101,14 @@ func (b *builder) answer(f *topo.Flow, line unit.Rate) (rp.Answerer, error) {
 }
 
 // site returns where a law stands.
-func (b *builder) site(f *topo.Flow, line unit.Rate, stream uint64) rp.Site {
+func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.frame(f)
 	return rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 }
 
 // congestionPoints returns what makes the congestion points of a switch, nil when it has
 // none.
-func (b *builder) congestionPoints(m *topo.Machine, machine int) cp.Maker {
+func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	p, ok := b.scenario.Point(m.Switch)
 	if !ok {
 		return nil
@@ -118,7 +118,7 @@ func (b *builder) congestionPoints(m *topo.Machine, machine int) cp.Maker {
 
 // group puts a flow into the group of the flows of its endpoint that share a limiter; it
 // is made with the first of them. A flow that does not share stays as it is.
-func (b *builder) group(g **node.Group, f *topo.Flow, flow *node.Flow, line unit.Rate) error {
+func (b *builder) group(g **node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
 	if grouper, ok := f.Control.Params.(rp.Grouper); !ok || !grouper.Grouped() {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
@@ -25,8 +25,8 @@ func (l halfRate) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRa
 func TestSchemes(t *testing.T) {
 	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	made := 0
-	fixed := func(part int64) func(*topo.Flow, unit.Rate) rp.Controller {
-		return func(f *topo.Flow, line unit.Rate) rp.Controller {
+	fixed := func(part int64) func(*fabric.Flow, unit.Rate) rp.Controller {
+		return func(f *fabric.Flow, line unit.Rate) rp.Controller {
 			if f.Group != "local" {
 				return nil
 			}
@@ -60,7 +60,7 @@ func TestSchemes(t *testing.T) {
 	}
 	halved := Schemes{
 		Controller: fixed(20),
-		Limiter: func(f *topo.Flow, line unit.Rate) node.RateLimiter {
+		Limiter: func(f *fabric.Flow, line unit.Rate) node.RateLimiter {
 			return halfRate{node.NewInterPacketDelay(line / 2)}
 		},
 	}
@@ -92,7 +92,7 @@ expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0,
 `
 	const gigabit = 125e6 // bytes per second
 	own := func(l func() node.RateLimiter) Schemes {
-		return Schemes{Limiter: func(*topo.Flow, unit.Rate) node.RateLimiter { return l() }}
+		return Schemes{Limiter: func(*fabric.Flow, unit.Rate) node.RateLimiter { return l() }}
 	}
 	bucket := own(func() node.RateLimiter { return node.NewTokenBucket(1e9, 4500) })
 	for _, tc := range []struct {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"testing"
 
-	"fabemu/emu/generate"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
 )
 
 // sized returns a generated fabric of so many machines that runs for 10 ms.

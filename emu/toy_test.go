@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/compare"
 	"fabemu/emu/report"
+	"fabemu/emu/report/compare"
 	"fabemu/emu/scenario"
 	"fabemu/emu/schema"
 	"fabemu/node/rp"

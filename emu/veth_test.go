@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/generate"
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )

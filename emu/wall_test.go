@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -74,7 +74,7 @@ func TestWallDeparturesFollowTheModel(t *testing.T) {
 	atSomePace(t, quick, func(t *testing.T, p pace) (complaints []string) {
 		s := p.scenario(t)
 		dilation := float64(s.Wall.Dilation)
-		fabric, err := topo.Build(s)
+		fabric, err := fabric.Build(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestWallDeparturesFollowTheModel(t *testing.T) {
 // many frames take no more memory.
 func TestAllocsPerFrame(t *testing.T) {
 	mallocs := func(t *testing.T, s *scenario.Scenario, wall bool) (hops, allocated int64) {
-		fabric, err := topo.Build(s)
+		fabric, err := fabric.Build(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,8 +72,8 @@ verdict() {
 echo "+ go build -o fabemu ./cmd/fabemu"
 go build -o "$tmp/fabemu" ./cmd/fabemu
 
-echo "+ go test -tags soak -run TestWhole ./emu/reproduce"
-go test -tags soak -timeout 30m -run TestWhole -v ./emu/reproduce >"$out/papers.txt" 2>&1 ||
+echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
+go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")
 
 n=0

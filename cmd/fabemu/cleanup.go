@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"fabemu/emu"
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 
 	"github.com/spf13/cobra"
 )

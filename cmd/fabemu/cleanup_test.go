@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 )
 
 // vethRun is a run over veth pairs, in a process of its own.

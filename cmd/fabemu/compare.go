@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"fabemu/emu/compare"
+	"fabemu/emu/report/compare"
 
 	"github.com/spf13/cobra"
 )

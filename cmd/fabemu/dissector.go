@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"fabemu/emu/dissector"
+	"fabemu/emu/capture/dissector"
 
 	"github.com/spf13/cobra"
 )

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"fabemu/emu"
-	"fabemu/emu/doctor"
+	"fabemu/emu/host/doctor"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"

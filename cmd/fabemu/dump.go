@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"fabemu/emu/capture/dump"
 	"fabemu/emu/capture/pcapng"
-	"fabemu/emu/dump"
 
 	"github.com/spf13/cobra"
 )

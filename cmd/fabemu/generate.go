@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/generate"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

@@ -9,9 +9,9 @@ import (
 	"os"
 
 	"fabemu/emu"
-	"fabemu/emu/graph"
+	"fabemu/emu/fabric"
+	"fabemu/emu/report/graph"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 
 	"github.com/spf13/cobra"
 )
@@ -31,13 +31,13 @@ func graphCommand() *cobra.Command {
 				return err
 			}
 			showWarnings(s)
-			fabric, err := emu.Prepare(s)
+			laidOut, err := emu.Prepare(s)
 			if err != nil {
 				return err
 			}
-			draw := map[string]func(io.Writer, *scenario.Scenario, *topo.Fabric) error{"svg": graph.SVG, "dot": graph.DOT, "mermaid": graph.Mermaid}[format]
+			draw := map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": graph.SVG, "dot": graph.DOT, "mermaid": graph.Mermaid}[format]
 			var picture bytes.Buffer
-			if err := draw(&picture, s, fabric); err != nil {
+			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}
 			}
 			if out == "" {

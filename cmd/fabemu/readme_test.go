@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 	"fabemu/emu/report"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
-	"fabemu/emu/reproduce"
+	"fabemu/emu/study/reproduce"
 
 	"github.com/spf13/cobra"
 )

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"fabemu/emu"
-	"fabemu/emu/plot"
 	"fabemu/emu/report"
-	"fabemu/emu/reproduce"
+	"fabemu/emu/report/plot"
+	"fabemu/emu/study/reproduce"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -12,7 +12,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
-	"fabemu/emu/sweep"
+	"fabemu/emu/study/sweep"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"

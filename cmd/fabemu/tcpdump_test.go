@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 )
 
 // listen starts a real tcpdump that writes to a file, and returns when it listens.

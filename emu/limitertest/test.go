@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
@@ -171,11 +171,11 @@ flows:
 	}
 	var w *Watch
 	o.Schemes = emu.Schemes{
-		Limiter: func(*topo.Flow, unit.Rate) node.RateLimiter {
+		Limiter: func(*fabric.Flow, unit.Rate) node.RateLimiter {
 			w = NewWatch(c.New(c.Rate), c.Rate)
 			return w
 		},
-		Controller: func(*topo.Flow, unit.Rate) rp.Controller { return &steps{config: c} },
+		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return &steps{config: c} },
 	}
 	r, err := emu.Run(context.Background(), s, o)
 	if err != nil {

@@ -3,7 +3,7 @@ package metrics
 import (
 	"testing"
 
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -12,7 +12,7 @@ import (
 
 // frames returns the events of a frame of each flow on its way, in the mix in
 // which a run has them.
-func frames(f *topo.Fabric) []trace.Event {
+func frames(f *fabric.Fabric) []trace.Event {
 	var events []trace.Event
 	for i := range f.Flows {
 		x := &f.Flows[i]

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -23,7 +23,7 @@ const maxViolations = 100
 // Collector counts the events of one run. Make one with New, feed it with
 // Record, end it with Close; the figures are complete then.
 type Collector struct {
-	fabric   *topo.Fabric
+	fabric   *fabric.Fabric
 	scenario *scenario.Scenario
 	checks   []Metric // of scenario.Expect, in its order
 
@@ -57,7 +57,7 @@ type Collector struct {
 // New returns the collector of one run of s on f. It fails when a check of s
 // names a figure that f does not have, or when the run is too long for its
 // window.
-func New(f *topo.Fabric, s *scenario.Scenario) (*Collector, error) {
+func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
 	var wrong []error
 	for i := range s.Expect {
@@ -211,7 +211,7 @@ func (c *Collector) count(e *trace.Event) {
 	}
 }
 
-// firstQP is the queue pair of the first flow (topo.Flow.QP).
+// firstQP is the queue pair of the first flow (fabric.Flow.QP).
 const firstQP = 2
 
 // number returns the place of e's port among all ports.

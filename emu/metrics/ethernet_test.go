@@ -4,15 +4,15 @@ import (
 	"math"
 	"testing"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // onEthernet is the fabric of paperFabric with links of another flow control.
-func onEthernet(flowControl string) (*topo.Fabric, *scenario.Scenario) {
+func onEthernet(flowControl string) (*fabric.Fabric, *scenario.Scenario) {
 	f, s := paperFabric(2)
 	for i := range f.Wires {
 		f.Wires[i].Link.FlowControl = flowControl

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -141,12 +141,12 @@ var words = func() []word {
 // takes as long as the slowest link on its way does.
 //
 // The error says which objects f has, the nearest names first.
-func Compile(expression string, f *topo.Fabric) (Metric, error) {
+func Compile(expression string, f *fabric.Fabric) (Metric, error) {
 	return objectsOf(f).compile(expression)
 }
 
 // Compiler returns Compile for many expressions.
-func Compiler(f *topo.Fabric) func(expression string) (Metric, error) { return objectsOf(f).compile }
+func Compiler(f *fabric.Fabric) func(expression string) (Metric, error) { return objectsOf(f).compile }
 
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
@@ -266,7 +266,7 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 	case marked:
 		return ratio(c.grown(out+outMarked, from, to), c.grown(out+outFrames, from, to))
 	case occupancy:
-		in := c.out(topo.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
+		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
 		return c.grown(in+inOccupancy, from, to) / float64(to-from)
 	case queue:
 		return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
@@ -281,7 +281,7 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 	case deadlocks:
 		return c.grown(out+outDeadlocks, from, to)
 	case drops:
-		in := c.out(topo.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
+		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
 		return c.grown(in+inDrops, from, to)
 	case stalled:
 		return c.grown(out+outStall+int(g.cause), from, to) / float64(to-from)
@@ -399,7 +399,7 @@ func (c *Collector) deviation(column int, from, to unit.Time) float64 {
 }
 
 // out returns where the counters of the port begin that sends into h.
-func (c *Collector) out(h topo.Hop) int {
+func (c *Collector) out(h fabric.Hop) int {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
 	return (int(c.first[end.Machine]) + int(end.Port)) * portColumns
 }
@@ -408,7 +408,7 @@ func (c *Collector) out(h topo.Hop) int {
 // bytes per second: what the slowest link does that all of them cross, or, where
 // there is none, what each could have alone.
 func (c *Collector) share(x *object, from, to unit.Time) float64 {
-	slowest := func(hops []topo.Hop) float64 {
+	slowest := func(hops []fabric.Hop) float64 {
 		least := math.Inf(1)
 		for _, h := range hops {
 			least = min(least, c.capacity(h.Wire, from, to))

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -14,7 +14,7 @@ import (
 
 // paperFabric is Fig. 1 of HPL-2002-224 with n local and n remote flows, laid
 // out by hand: switches A and B first, then A1.., AV, B1.., BC, BV.
-func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scenario) {
+func paperFabric(n int, events ...scenario.Event) (*fabric.Fabric, *scenario.Scenario) {
 	const ms = unit.Millisecond
 	s := &scenario.Scenario{
 		Name:    "test/paper",
@@ -23,9 +23,9 @@ func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scena
 		Measure: scenario.Measure{Window: 2 * ms},
 		Events:  events,
 	}
-	f := &topo.Fabric{}
+	f := &fabric.Fabric{}
 	machine := func(name string) int {
-		f.Machines = append(f.Machines, topo.Machine{Name: name, LID: wire.LID(len(f.Machines) + 1)})
+		f.Machines = append(f.Machines, fabric.Machine{Name: name, LID: wire.LID(len(f.Machines) + 1)})
 		return len(f.Machines) - 1
 	}
 	join := func(name string, a, b int) int {
@@ -33,10 +33,10 @@ func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scena
 		if name == "" {
 			l.Name = l.A + " - " + l.B
 		}
-		w := topo.Wire{Link: l, Name: l.Name}
+		w := fabric.Wire{Link: l, Name: l.Name}
 		for end, m := range [2]int{a, b} {
-			w.Ends[end] = topo.End{Machine: m, Port: port.ID(len(f.Machines[m].Ports))}
-			f.Machines[m].Ports = append(f.Machines[m].Ports, topo.Port{Wire: len(f.Wires), End: end})
+			w.Ends[end] = fabric.End{Machine: m, Port: port.ID(len(f.Machines[m].Ports))}
+			f.Machines[m].Ports = append(f.Machines[m].Ports, fabric.Port{Wire: len(f.Wires), End: end})
 		}
 		f.Wires = append(f.Wires, w)
 		return len(f.Wires) - 1
@@ -45,9 +45,9 @@ func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scena
 		if stop == 0 {
 			stop = unit.Never
 		}
-		x := topo.Flow{Flow: &scenario.Flow{Name: name, Group: group}, QP: uint32(len(f.Flows) + 2), Src: src, Dst: dst, Start: start, Stop: stop}
+		x := fabric.Flow{Flow: &scenario.Flow{Name: name, Group: group}, QP: uint32(len(f.Flows) + 2), Src: src, Dst: dst, Start: start, Stop: stop}
 		for _, w := range wires {
-			x.Hops = append(x.Hops, topo.Hop{Wire: w})
+			x.Hops = append(x.Hops, fabric.Hop{Wire: w})
 		}
 		f.Flows = append(f.Flows, x)
 	}
@@ -85,11 +85,11 @@ func paperFabric(n int, events ...scenario.Event) (*topo.Fabric, *scenario.Scena
 // play feeds a collector with what the fabric would report.
 type play struct {
 	c    *Collector
-	f    *topo.Fabric
+	f    *fabric.Fabric
 	seqs map[int32]uint32
 }
 
-func newPlay(t *testing.T, f *topo.Fabric, s *scenario.Scenario) *play {
+func newPlay(t *testing.T, f *fabric.Fabric, s *scenario.Scenario) *play {
 	t.Helper()
 	c, err := New(f, s)
 	if err != nil {

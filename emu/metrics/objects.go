@@ -6,28 +6,28 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
-	"fabemu/emu/topo"
 	"fabemu/wire/unit"
 )
 
 // Named reports whether w has a name of its own, and not just those of the
 // machines that it joins.
-func Named(w *topo.Wire) bool {
+func Named(w *fabric.Wire) bool {
 	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B
 }
 
 // InBytes reports whether the buffers at the ends of a wire are counted in bytes: those of
 // Ethernet. Those of InfiniBand are counted in blocks of credit.
-func InBytes(f *topo.Fabric, w int) bool {
+func InBytes(f *fabric.Fabric, w int) bool {
 	l := f.Wires[w].Link
 	return l != nil && (l.FlowControl == "pause" || l.FlowControl == "pfc" || l.FlowControl == "none")
 }
 
 // LinkName returns the name of a direction of a wire: "trunk.A-B" for the link
 // trunk, "A1-A" for one without a name of its own.
-func LinkName(f *topo.Fabric, h topo.Hop) string {
+func LinkName(f *fabric.Fabric, h fabric.Hop) string {
 	w := &f.Wires[h.Wire]
 	name := f.Machines[w.Ends[h.From].Machine].Name + "-" + f.Machines[w.Ends[1-h.From].Machine].Name
 	if Named(w) {
@@ -40,9 +40,9 @@ func LinkName(f *topo.Fabric, h topo.Hop) string {
 // flows.
 type object struct {
 	name   string
-	flows  []int      // none: a link
-	common []topo.Hop // of flows: the hops that all of them cross
-	hop    topo.Hop
+	flows  []int        // none: a link
+	common []fabric.Hop // of flows: the hops that all of them cross
+	hop    fabric.Hop
 }
 
 // objects are those of a fabric: links, groups, then the flows that are not a
@@ -52,11 +52,11 @@ type objects struct {
 	byName map[string]int // -1: two objects have the name
 }
 
-func objectsOf(f *topo.Fabric) *objects {
+func objectsOf(f *fabric.Fabric) *objects {
 	o := &objects{byName: make(map[string]int)}
 	for w := range f.Wires {
 		for from := range 2 {
-			h := topo.Hop{Wire: w, From: from}
+			h := fabric.Hop{Wire: w, From: from}
 			o.add(object{name: LinkName(f, h), hop: h})
 		}
 	}
@@ -72,7 +72,7 @@ func objectsOf(f *topo.Fabric) *objects {
 }
 
 // flowsObject returns the object of some flows, with the hops that they share.
-func flowsObject(f *topo.Fabric, name string, flows []int) object {
+func flowsObject(f *fabric.Fabric, name string, flows []int) object {
 	common := slices.Clone(f.Flows[flows[0]].Hops)
 	if len(flows) > 1 {
 		pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
@@ -83,7 +83,7 @@ func flowsObject(f *topo.Fabric, name string, flows []int) object {
 				}
 			}
 		}
-		common = slices.DeleteFunc(common, func(h topo.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
+		common = slices.DeleteFunc(common, func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 	}
 	return object{name: name, flows: flows, common: common}
 }
@@ -104,7 +104,7 @@ type Group struct {
 }
 
 // Groups returns the groups of flows of f, in the order of its flows.
-func Groups(f *topo.Fabric) []Group {
+func Groups(f *fabric.Fabric) []Group {
 	var groups []Group
 	at := make(map[string]int)
 	for i := range f.Flows {
@@ -141,7 +141,7 @@ type capacity struct {
 	rate unit.Rate
 }
 
-func capacitiesOf(f *topo.Fabric, s *scenario.Scenario) [][]capacity {
+func capacitiesOf(f *fabric.Fabric, s *scenario.Scenario) [][]capacity {
 	all := make([][]capacity, len(f.Wires))
 	for i := range f.Wires {
 		all[i] = []capacity{{0, f.Wires[i].Link.Rate}}

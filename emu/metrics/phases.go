@@ -3,7 +3,7 @@ package metrics
 import (
 	"slices"
 
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/wire/unit"
 )
 
@@ -67,7 +67,7 @@ func (c *Collector) active(from, to unit.Time) []int {
 
 // LinkFigures returns the mean rate in bytes per second and the utilisation (0 to
 // 1) of a direction of a link.
-func (c *Collector) LinkFigures(h topo.Hop, over Interval) (bytesPerSecond, share float64) {
+func (c *Collector) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, share float64) {
 	x := object{hop: h}
 	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
 }
@@ -83,7 +83,7 @@ func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, sha
 // narrowest: where the capacity divided by the number of flows is the least on
 // their way.
 type Bottleneck struct {
-	Hop   topo.Hop
+	Hop   fabric.Hop
 	Flows []int
 }
 
@@ -115,7 +115,7 @@ func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	for w := range held {
 		for from, flows := range held[w] {
 			if len(flows) > 1 {
-				all = append(all, Bottleneck{topo.Hop{Wire: w, From: from}, flows})
+				all = append(all, Bottleneck{fabric.Hop{Wire: w, From: from}, flows})
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package metrics
 
 import (
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -76,7 +76,7 @@ func (c *Collector) Series() []Series {
 		if InBytes(c.fabric, h.Wire) {
 			measure = "bytes"
 		}
-		all = append(all, c.binned(BufferOccupancy, name, measure, c.out(topo.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
+		all = append(all, c.binned(BufferOccupancy, name, measure, c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
 		if column := c.out(h) + outQueue; last[column] > 0 {
 			s := c.binned(LinkQueue, name, "B", column)
 			for k := range s.Values {
@@ -102,11 +102,11 @@ func (c *Collector) Series() []Series {
 
 // DataLinks returns the directions of wires that the data of some flow crosses,
 // in the order of the wires.
-func DataLinks(f *topo.Fabric) []topo.Hop {
-	var hops []topo.Hop
+func DataLinks(f *fabric.Fabric) []fabric.Hop {
+	var hops []fabric.Hop
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
-		for _, hops := range append([][]topo.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
+		for _, hops := range append([][]fabric.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
 			for _, h := range hops {
 				carries[h.Wire][h.From] = true
 			}
@@ -115,7 +115,7 @@ func DataLinks(f *topo.Fabric) []topo.Hop {
 	for w := range carries {
 		for from, yes := range carries[w] {
 			if yes {
-				hops = append(hops, topo.Hop{Wire: w, From: from})
+				hops = append(hops, fabric.Hop{Wire: w, From: from})
 			}
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -13,7 +13,7 @@ import (
 )
 
 // Fabric returns the fabric whose events are counted.
-func (c *Collector) Fabric() *topo.Fabric { return c.fabric }
+func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 
 // Scenario returns the scenario that is run.
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
@@ -35,7 +35,7 @@ type LinkTotals struct {
 }
 
 // Link returns the totals of a direction of a link.
-func (c *Collector) Link(h topo.Hop) LinkTotals {
+func (c *Collector) Link(h fabric.Hop) LinkTotals {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
 	number := int(c.first[end.Machine]) + int(end.Port)
 	why, row := &c.causes[number], c.row(c.cur)[c.out(h):]

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -62,7 +62,7 @@ func Comparable(line string) string {
 }
 
 // NewEventLog returns a log of the machines of f that is written to w.
-func NewEventLog(w io.Writer, f *topo.Fabric) *EventLog {
+func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32]string)}
 	for i := range f.Flows {
 		l.flows[f.Flows[i].QP] = f.Flows[i].Name

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/plot"
+	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/plot"
+	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
 )
 

@@ -1,22 +1,22 @@
 package report
 
 import (
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/topo"
 	"fabemu/wire/trace"
 )
 
 // names gives the words for what events number.
 type names struct {
-	fabric *topo.Fabric
+	fabric *fabric.Fabric
 	ports  [][]string // of each machine's ports: the direction of the link that leaves there
 }
 
-func namesOf(f *topo.Fabric) *names {
+func namesOf(f *fabric.Fabric) *names {
 	n := &names{fabric: f, ports: make([][]string, len(f.Machines))}
 	for i := range f.Machines {
 		for _, p := range f.Machines[i].Ports {
-			n.ports[i] = append(n.ports[i], metrics.LinkName(f, topo.Hop{Wire: p.Wire, From: p.End}))
+			n.ports[i] = append(n.ports[i], metrics.LinkName(f, fabric.Hop{Wire: p.Wire, From: p.End}))
 		}
 	}
 	return n

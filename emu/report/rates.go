@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"fabemu/emu/metrics"
-	"fabemu/emu/plot"
+	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
 )
 

@@ -6,10 +6,10 @@ import (
 	"math"
 	"time"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
-	"fabemu/emu/topo"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -388,8 +388,8 @@ func phasesOf(c *metrics.Collector) []Phase {
 
 // aggregates returns the links whose rates are worth a line of their own: those
 // that carry data and have a name, or join two switches.
-func aggregates(f *topo.Fabric) []topo.Hop {
-	var hops []topo.Hop
+func aggregates(f *fabric.Fabric) []fabric.Hop {
+	var hops []fabric.Hop
 	for _, h := range metrics.DataLinks(f) {
 		w := &f.Wires[h.Wire]
 		between := f.Machines[w.Ends[0].Machine].Switch != nil && f.Machines[w.Ends[1].Machine].Switch != nil
@@ -443,7 +443,7 @@ func linksOf(c *metrics.Collector) []Link {
 	links := []Link{}
 	for w := range f.Wires {
 		for from := range 2 {
-			h := topo.Hop{Wire: w, From: from}
+			h := fabric.Hop{Wire: w, From: from}
 			t, ends := c.Link(h), f.Wires[w].Ends
 			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
 			links = append(links, Link{
@@ -466,7 +466,7 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		}
 		for p, end := range f.Machines[m].Ports {
 			t := c.Buffer(m, port.ID(p))
-			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End})}
+			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
 			if metrics.InBytes(f, end.Wire) {
 				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
 			} else {
@@ -485,7 +485,7 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		out := Loss{Machine: m.Name, Reason: l.Reason.String(), Count: l.Count}
 		if l.Reason != trace.EgressFull { // those were still at their source
 			end := m.Ports[l.Port]
-			out.Link = metrics.LinkName(f, topo.Hop{Wire: end.Wire, From: 1 - end.End})
+			out.Link = metrics.LinkName(f, fabric.Hop{Wire: end.Wire, From: 1 - end.End})
 		}
 		losses = append(losses, out)
 	}

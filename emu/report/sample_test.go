@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
-	"fabemu/emu/topo"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -46,32 +46,32 @@ const (
 
 // sampleFabric is the fabric of HPL-2002-224 with one local, one remote and one
 // victim source, laid out by hand.
-func sampleFabric() (*topo.Fabric, *scenario.Scenario) {
+func sampleFabric() (*fabric.Fabric, *scenario.Scenario) {
 	link := func(name, a, b string) *scenario.Link {
 		return &scenario.Link{Name: name, A: a, B: b, Rate: 8e9}
 	}
-	f := &topo.Fabric{
-		Machines: []topo.Machine{
-			{Name: "A", LID: 1, Switch: &scenario.Switch{Name: "A"}, Ports: []topo.Port{{Wire: 0, End: 1}, {Wire: 1, End: 1}, {Wire: 3, End: 0}}},
-			{Name: "B", LID: 2, Switch: &scenario.Switch{Name: "B"}, Ports: []topo.Port{{Wire: 2, End: 1}, {Wire: 3, End: 1}, {Wire: 4, End: 0}, {Wire: 5, End: 0}}},
-			{Name: "A1", LID: 3, Ports: []topo.Port{{Wire: 0, End: 0}}},
-			{Name: "AV", LID: 4, Ports: []topo.Port{{Wire: 1, End: 0}}},
-			{Name: "B1", LID: 5, Ports: []topo.Port{{Wire: 2, End: 0}}},
-			{Name: "BC", LID: 6, Ports: []topo.Port{{Wire: 4, End: 1}}},
-			{Name: "BV", LID: 7, Ports: []topo.Port{{Wire: 5, End: 1}}},
+	f := &fabric.Fabric{
+		Machines: []fabric.Machine{
+			{Name: "A", LID: 1, Switch: &scenario.Switch{Name: "A"}, Ports: []fabric.Port{{Wire: 0, End: 1}, {Wire: 1, End: 1}, {Wire: 3, End: 0}}},
+			{Name: "B", LID: 2, Switch: &scenario.Switch{Name: "B"}, Ports: []fabric.Port{{Wire: 2, End: 1}, {Wire: 3, End: 1}, {Wire: 4, End: 0}, {Wire: 5, End: 0}}},
+			{Name: "A1", LID: 3, Ports: []fabric.Port{{Wire: 0, End: 0}}},
+			{Name: "AV", LID: 4, Ports: []fabric.Port{{Wire: 1, End: 0}}},
+			{Name: "B1", LID: 5, Ports: []fabric.Port{{Wire: 2, End: 0}}},
+			{Name: "BC", LID: 6, Ports: []fabric.Port{{Wire: 4, End: 1}}},
+			{Name: "BV", LID: 7, Ports: []fabric.Port{{Wire: 5, End: 1}}},
 		},
-		Wires: []topo.Wire{
-			{Link: link("A1 - A", "A1", "A"), Name: "A1 - A", Ends: [2]topo.End{{Machine: 2}, {Machine: 0, Port: 0}}},
-			{Link: link("AV - A", "AV", "A"), Name: "AV - A", Ends: [2]topo.End{{Machine: 3}, {Machine: 0, Port: 1}}},
-			{Link: link("B1 - B", "B1", "B"), Name: "B1 - B", Ends: [2]topo.End{{Machine: 4}, {Machine: 1, Port: 0}}},
-			{Link: link("trunk", "A", "B"), Name: "trunk", Ends: [2]topo.End{{Machine: 0, Port: 2}, {Machine: 1, Port: 1}}},
-			{Link: link("root", "B", "BC"), Name: "root", Ends: [2]topo.End{{Machine: 1, Port: 2}, {Machine: 5}}},
-			{Link: link("B - BV", "B", "BV"), Name: "B - BV", Ends: [2]topo.End{{Machine: 1, Port: 3}, {Machine: 6}}},
+		Wires: []fabric.Wire{
+			{Link: link("A1 - A", "A1", "A"), Name: "A1 - A", Ends: [2]fabric.End{{Machine: 2}, {Machine: 0, Port: 0}}},
+			{Link: link("AV - A", "AV", "A"), Name: "AV - A", Ends: [2]fabric.End{{Machine: 3}, {Machine: 0, Port: 1}}},
+			{Link: link("B1 - B", "B1", "B"), Name: "B1 - B", Ends: [2]fabric.End{{Machine: 4}, {Machine: 1, Port: 0}}},
+			{Link: link("trunk", "A", "B"), Name: "trunk", Ends: [2]fabric.End{{Machine: 0, Port: 2}, {Machine: 1, Port: 1}}},
+			{Link: link("root", "B", "BC"), Name: "root", Ends: [2]fabric.End{{Machine: 1, Port: 2}, {Machine: 5}}},
+			{Link: link("B - BV", "B", "BV"), Name: "B - BV", Ends: [2]fabric.End{{Machine: 1, Port: 3}, {Machine: 6}}},
 		},
-		Flows: []topo.Flow{
-			{Flow: &scenario.Flow{Name: "local", Group: "local"}, QP: 2, Src: 4, Dst: 5, Stop: unit.Never, Hops: []topo.Hop{{Wire: 2}, {Wire: 4}}},
-			{Flow: &scenario.Flow{Name: "remote", Group: "remote"}, QP: 3, Src: 2, Dst: 5, Start: ms, Stop: unit.Never, Hops: []topo.Hop{{Wire: 0}, {Wire: 3}, {Wire: 4}}},
-			{Flow: &scenario.Flow{Name: "victim", Group: "victim"}, QP: 4, Src: 3, Dst: 6, Start: 40 * ms, Stop: 60 * ms, Hops: []topo.Hop{{Wire: 1}, {Wire: 3}, {Wire: 5}}},
+		Flows: []fabric.Flow{
+			{Flow: &scenario.Flow{Name: "local", Group: "local"}, QP: 2, Src: 4, Dst: 5, Stop: unit.Never, Hops: []fabric.Hop{{Wire: 2}, {Wire: 4}}},
+			{Flow: &scenario.Flow{Name: "remote", Group: "remote"}, QP: 3, Src: 2, Dst: 5, Start: ms, Stop: unit.Never, Hops: []fabric.Hop{{Wire: 0}, {Wire: 3}, {Wire: 4}}},
+			{Flow: &scenario.Flow{Name: "victim", Group: "victim"}, QP: 4, Src: 3, Dst: 6, Start: 40 * ms, Stop: 60 * ms, Hops: []fabric.Hop{{Wire: 1}, {Wire: 3}, {Wire: 5}}},
 		},
 	}
 	during := [2]unit.Duration{42 * unit.Millisecond, 60 * unit.Millisecond}
@@ -93,7 +93,7 @@ func sampleFabric() (*topo.Fabric, *scenario.Scenario) {
 }
 
 // sampleEvents is what that fabric might report: frames at rates that wobble.
-func sampleEvents(f *topo.Fabric) []trace.Event {
+func sampleEvents(f *fabric.Fabric) []trace.Event {
 	const packet = 2068
 	var events []trace.Event
 	emit := func(e trace.Event) { events = append(events, e) }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"fabemu/emu/topo/paths"
+	"fabemu/emu/fabric/paths"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/unit"

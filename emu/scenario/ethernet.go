@@ -3,7 +3,7 @@ package scenario
 import (
 	"slices"
 
-	"fabemu/emu/topo/paths"
+	"fabemu/emu/fabric/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 )

@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"fabemu/emu/topo/paths"
+	"fabemu/emu/fabric/paths"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"fabemu/emu/topo/paths"
+	"fabemu/emu/fabric/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

@@ -15,12 +15,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"fabemu/emu/generate"
+	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/schema"
-	"fabemu/emu/topo"
+	"fabemu/emu/study/generate"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema and the reference in docs")
@@ -294,7 +294,7 @@ func TestMetricsOfDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := topo.Build(s)
+	f, err := fabric.Build(s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,12 +57,12 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"github.com/vishvananda/netlink", "github.com/vishvananda/netns"},
-		except:   []string{"emu/netns"},
+		except:   []string{"emu/host/netns"},
 		reason:   "what changes the host's network is in one place, where it is also undone",
 	},
 	{
 		packages: []string{"golang.org/x/sys"},
-		except:   []string{"wire/link", "emu/drive", "emu/netns", "emu/proc", "emu/doctor"},
+		except:   []string{"wire/link", "emu/drive", "emu/host/netns", "emu/proc", "emu/host/doctor"},
 		reason:   "raw system calls stay where sockets, clocks, processes and namespaces are handled",
 	},
 	{

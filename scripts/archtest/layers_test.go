@@ -50,46 +50,46 @@ NONE < emu/capture/pcapng < emu/capture
 
 # What reads captures: the format of the file, and the frames in it. What explains
 # them to Wireshark is text.
-wire/unit, wire, emu/capture/pcapng < emu/dump < cmd/fabemu
-NONE < emu/dissector < cmd/fabemu
+wire/unit, wire, emu/capture/pcapng < emu/capture/dump < cmd/fabemu
+NONE < emu/capture/dissector < cmd/fabemu
 
 # Processes: what they report is measured by the driver, and traced.
 emu/drive < emu/proc < emu
 
 # Namespaces and veth pairs: what is opened in them is a link.
-wire/link < emu/netns < emu
+wire/link < emu/host/netns < emu
 
 # The computer itself: what it measures is its sockets and its clock.
-wire/unit, wire/link < emu/doctor
+wire/unit, wire/link < emu/host/doctor
 
 # From a file to a fabric; from events to figures. A scenario is checked against
 # the sizes of frames and credit blocks, the headroom of ports and the ranges of
 # traffic, and each flow must have a path. What is misspelt is told what was meant.
-NONE < emu/spelling < emu/scenarios, emu/scenario, emu/metrics, emu/reproduce, cmd/fabemu
-NONE < emu/terminal < emu/doctor, emu/report, emu/reproduce, cmd/fabemu
-NONE < emu/topo/paths, emu/plot
-wire/unit < emu/fluid
-wire/unit, wire, wire/port, node/traffic, emu/topo/paths < emu/scenario < emu/schema
-emu/scenario, emu/topo/paths, wire/port, wire, wire/unit < emu/topo
-wire/trace, wire/port, emu/topo, emu/scenario < emu/metrics < emu/report
-emu/plot < emu/report
+NONE < emu/spelling < emu/scenarios, emu/scenario, emu/metrics, emu/study/reproduce, cmd/fabemu
+NONE < emu/terminal < emu/host/doctor, emu/report, emu/study/reproduce, cmd/fabemu
+NONE < emu/fabric/paths, emu/report/plot
+wire/unit < emu/study/fluid
+wire/unit, wire, wire/port, node/traffic, emu/fabric/paths < emu/scenario < emu/schema
+emu/scenario, emu/fabric/paths, wire/port, wire, wire/unit < emu/fabric
+wire/trace, wire/port, emu/fabric, emu/scenario < emu/metrics < emu/report
+emu/report/plot < emu/report
 
 # Where everything meets.
 node, switchd, wire/link < emu
-emu/drive, emu/capture, emu/topo, emu/scenario, emu/scenarios, emu/metrics, emu/report, emu/doctor < emu
-emu, emu/plot, emu/fluid < emu/reproduce
-emu, emu/reproduce < cmd/fabemu
+emu/drive, emu/capture, emu/fabric, emu/scenario, emu/scenarios, emu/metrics, emu/report, emu/host/doctor < emu
+emu, emu/report/plot, emu/study/fluid < emu/study/reproduce
+emu, emu/study/reproduce < cmd/fabemu
 
 # What the command shows and writes without running anything.
-emu/scenario, emu/topo < emu/graph
-wire/unit < emu/generate
-emu/schema, emu/graph, emu/generate < cmd/fabemu
+emu/scenario, emu/fabric < emu/report/graph
+wire/unit < emu/study/generate
+emu/schema, emu/report/graph, emu/study/generate < cmd/fabemu
 
 # A scenario over lists of values.
-emu, emu/plot < emu/sweep < cmd/fabemu
+emu, emu/report/plot < emu/study/sweep < cmd/fabemu
 
 # Results beside one another.
-emu/report < emu/compare < cmd/fabemu
+emu/report < emu/report/compare < cmd/fabemu
 
 # What tests the limiter of somebody else, on both clocks.
 emu < emu/limitertest

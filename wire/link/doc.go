@@ -7,7 +7,7 @@
 //   - UDP: two connected sockets on the loopback interface. The datagrams can be
 //     captured, and the ends can be in different threads.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
-//     namespace of its own as a rule (emu/netns makes them). Frames of Ethernet are
+//     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
 //   - Pipe: a ring of buffers in memory, for tests and for runs in one process
 //     that want no sockets.

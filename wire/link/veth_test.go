@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/netns"
+	"fabemu/emu/host/netns"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"

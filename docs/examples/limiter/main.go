@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"fabemu/emu"
-	"fabemu/emu/topo"
+	"fabemu/emu/fabric"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )
@@ -49,7 +49,7 @@ func main() {
 
 func run() error {
 	var doubts []error
-	own := emu.Schemes{Limiter: func(_ *topo.Flow, line unit.Rate) node.RateLimiter { return &pairs{rate: line} }}
+	own := emu.Schemes{Limiter: func(_ *fabric.Flow, line unit.Rate) node.RateLimiter { return &pairs{rate: line} }}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock},
 		{Clock: emu.VirtualClock, Schemes: own},

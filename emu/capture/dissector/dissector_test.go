@@ -1,0 +1,400 @@
+package dissector_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/capture/dissector"
+	"fabemu/emu/capture/pcapng"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// A user is somebody with the add-on installed.
+type user struct {
+	t    *testing.T
+	home string
+}
+
+func newUser(t *testing.T) user {
+	t.Helper()
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("there is no tshark")
+	}
+	home := t.TempDir()
+	if err := dissector.Install(dissector.Files(home, filepath.Join(home, ".config")), false); err != nil {
+		t.Fatal(err)
+	}
+	return user{t, home}
+}
+
+// tshark returns what tshark writes about a capture.
+func (u user) tshark(args ...string) string {
+	u.t.Helper()
+	c := exec.Command("tshark", append([]string{"-C", "fabemu"}, args...)...)
+	c.Env = append(os.Environ(), "HOME="+u.home, "XDG_CONFIG_HOME="+filepath.Join(u.home, ".config"))
+	var complaints bytes.Buffer
+	c.Stderr = &complaints
+	out, err := c.Output()
+	if err != nil || strings.Contains(complaints.String(), "Lua") || strings.Contains(complaints.String(), "colorfilters") {
+		u.t.Fatalf("tshark %q: %v\n%s", args, err, complaints.String())
+	}
+	return string(out)
+}
+
+// counts returns how many frames of a capture each filter finds.
+func (u user) counts(path string, filters []string) []int {
+	u.t.Helper()
+	// One pass for all: tshark takes its time to start.
+	out := u.tshark("-r", path, "-o", "fabemu_say.crc:TRUE", "-q", "-z", "io,stat,0,"+strings.Join(filters, ","))
+	row := regexp.MustCompile(`(?m)^\|.*<>.*$`).FindString(out)
+	cells := strings.Split(strings.Trim(row, "| "), "|")[1:]
+	if len(cells) != 2*len(filters) {
+		u.t.Fatalf("%d filters, and tshark says\n%s", len(filters), out)
+	}
+	counts := make([]int, len(filters))
+	for i := range counts {
+		n, err := strconv.Atoi(strings.TrimSpace(cells[2*i]))
+		if err != nil {
+			u.t.Fatal(err)
+		}
+		counts[i] = n
+	}
+	return counts
+}
+
+// ports are the two ends of a link of each family.
+var ports = []capture.Port{
+	{Machine: 0, Name: "A:0 <- B", Rate: 8e9}, {Machine: 1, Name: "B:0 <- A", Rate: 8e9},
+	{Machine: 0, Port: 1, Name: "A:1 <- C", Rate: 10e9, Ethernet: true}, {Machine: 2, Name: "C:0 <- A", Rate: 10e9, Ethernet: true},
+}
+
+// The frames of the samples. The second flow control packet is one that Wireshark's
+// own dissector takes for a packet: the low bits of its FCTBS look like an LNH.
+var (
+	infiniband = []wire.Frame{
+		{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66},
+		{Kind: wire.FlowControl, FCTBS: 4095, FCCL: 0x456, Lane: 1},
+		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048},
+		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Payload: 2048, FECN: true},
+		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 10, Payload: 2048},
+		{Kind: wire.Ack, Lane: 1, Src: 5, Dst: 3, QP: 0x12, PSN: 8, BECN: true},
+	}
+	ethernet = []wire.Frame{
+		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100},
+		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, FECN: true, Src: 3, Dst: 5, QP: 0xAB1234, PSN: 7, Payload: 100},
+		{Kind: wire.Pause, Src: 1, Quanta: 65535},
+		{Kind: wire.PriorityPause, Src: 1, Classes: 8, Stopped: 8, Quanta: 1000},
+		{
+			Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
+			Fb: 33, Octets: 20, SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, CPID: 0x0200000000AA0001,
+		},
+		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0xCD5678, PSN: 8, Payload: 100, CPID: 0x00190200000000AA},
+		{
+			Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0xCD5678, PSN: 8, Payload: 100, Flags: wire.BCNSevere,
+			SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000, CPID: 0x00190200000000AA,
+		},
+		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Value: 77},
+	}
+)
+
+// fabric writes a capture of a fabric: what A sends, but for the first flow control
+// packet, which comes.
+func fabric(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	c := capture.New(&b, capture.Options{Ports: ports, Both: true})
+	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, 0, 0, 0)
+	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
+	for i, f := range infiniband[1:] {
+		at := unit.Time(i+1) * 1e9
+		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+	}
+	for i, f := range ethernet {
+		at := unit.Time(i+100) * 1e9
+		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+	}
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	return save(t, b.Bytes())
+}
+
+func save(t *testing.T, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sample")
+	if err := os.WriteFile(path, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// datagram returns a frame with its trailer.
+func datagram(f *wire.Frame, number, seq int) []byte {
+	tr := wire.Trailer{Head: 1000, Due: unit.Time(2000 + seq), Promise: 2000, Duration: 500, Length: f.WireSize(), Seq: uint32(seq), Run: 0xABCD1234, Port: uint16(number), Delimiter: f.Delimiter()}
+	return tr.Append(f.Append(nil))
+}
+
+// A frame that ends too early, in front of a trailer, is shown to be malformed; it is no
+// error of the add-on.
+func TestMalformedFrameBeforeATrailer(t *testing.T) {
+	u := newUser(t)
+	d := datagram(&infiniband[slices.IndexFunc(infiniband, func(f wire.Frame) bool { return f.Kind != wire.FlowControl })], 0, 0)
+	frame := []byte{0x10, 2, 0, 4, 0, 7, 0, 7, 0x13, 0x40, 0xFF, 0xFF, 0, 4, 0, 3, 0, 0, 0, 0x1C, 0x1F, 0, 0, 0x1D, 1, 2, 3, 4, 5, 6} // an operation with more headers
+	d = append(frame, d[len(d)-48:]...)
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+	udp := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x08, 0, 0x45, 0, 0, byte(28 + len(d)), 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11, 0, byte(8 + len(d)), 0, 0}
+	d = append(udp, d...)
+	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(d), Data: d})
+	out := u.tshark("-r", save(t, b), "-V")
+	if !strings.Contains(out, "Link trailer") || !strings.Contains(out, "Malformed Packet") || strings.Contains(out, "Lua Error") {
+		t.Error(out)
+	}
+}
+
+// links writes a capture as tcpdump takes it: frames on UDP and on veth pairs.
+func links(t *testing.T) string {
+	t.Helper()
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+	now := int64(0)
+	add := func(p []byte) {
+		now += 1e6
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Time: now, Length: len(p), Data: p})
+	}
+	header := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3}
+	for i, f := range append(infiniband, ethernet...) {
+		d := datagram(&f, 0, i)
+		if i == 2 {
+			d = datagram(&f, 0, 200) // a gap, and another where it goes on
+		}
+		udp := append([]byte{}, header...)
+		udp = append(udp, 0x08, 0, 0x45, 0)
+		udp = binary.BigEndian.AppendUint16(udp, uint16(28+len(d)))
+		udp = append(udp, 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11)
+		udp = binary.BigEndian.AppendUint16(udp, uint16(8+len(d)))
+		add(append(append(udp, 0, 0), d...))
+	}
+	for i, f := range infiniband {
+		add(append(append(append([]byte{}, header...), 0x88, 0xB6), datagram(&f, 7, i)...))
+	}
+	for i, f := range ethernet {
+		add(datagram(&f, 9, i))
+	}
+	return save(t, b)
+}
+
+// What each kind of frame is shown as, in a capture of a fabric and on its links.
+func TestFrames(t *testing.T) {
+	u := newUser(t)
+	ours, theirs := fabric(t), links(t)
+	list := []struct {
+		filter       string
+		ours, theirs int // how many frames it finds in each
+	}{
+		{"_ws.malformed", 0, 0},
+		{"fabemu", 0, 28},
+		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
+		{"fabemu.port == 7", 0, 6},
+		{"fabemu_fcp", 3, 4},
+		{"fabemu_fcp.vl == 1 && fabemu_fcp.fctbs == 4095 && fabemu_fcp.fccl == 0x456", 1, 2},
+		{"fabemu_fcp.op == 1", 2, 2},
+		{"infiniband.bth.opcode == 4 && infiniband.bth.destqp == 0x12", 3, 6},
+		{"infiniband.bth.opcode == 17", 1, 2},
+		{"fabemu_say.fecn == 1", 1, 2},
+		{"fabemu_say.becn == 1", 1, 2},
+		{"fabemu_say.mark", 2, 4},
+		{"fabemu_say.stall", 2, 0},
+		{"fabemu_say.credit == 33", 1, 0},
+		{"fabemu_say.gap", 1, 2},
+		{"fabemu_say.crc", 0, 0},
+		{"eth.fcs.status == 1", 8, 8},
+		{"eth.fcs.status == 0", 0, 0},
+		{"fabemu_data", 4, 8},
+		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
+		{"cntag.flow == 0x1234", 2, 4},
+		{"vlan.priority == 3", 3, 6},
+		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
+		{"macc.opcode == 0x0101", 1, 2},
+		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},
+		{"fabemu_data.version == 3 && fabemu_data.qp == 0x12 && fabemu_data.psn == 3 && fabemu_data.value == 77", 1, 2},
+		{"rlt.version == 0 && rlt.cpid == 0x00190200000000aa && rlt.flow == 0x5678 && fabemu_data.qp == 0xcd5678", 1, 2},
+		{"bcn.severe == 1 && bcn.mild == 0 && bcn.max == 0 && bcn.qoff == -10 && bcn.qdelta == 5 && bcn.cpid == 0x00190200000000aa", 1, 2},
+		{"bcn.bottleneck == 1000 && bcn.timestamp == 0 && bcn.qp == 0xcd5678 && bcn.psn == 8 && bcn.dst == 02:00:00:00:00:02 && !fabemu_data", 1, 2},
+	}
+	var filters []string
+	for _, c := range list {
+		filters = append(filters, c.filter)
+	}
+	gotOurs, gotTheirs := u.counts(ours, filters), u.counts(theirs, filters)
+	for i, c := range list {
+		if gotOurs[i] != c.ours || gotTheirs[i] != c.theirs {
+			t.Errorf("%s finds %d frames of the fabric and %d of the links, want %d and %d", c.filter, gotOurs[i], gotTheirs[i], c.ours, c.theirs)
+		}
+	}
+}
+
+// A bit that is wrong is found, in each checksum.
+func TestChecksums(t *testing.T) {
+	u := newUser(t)
+	for _, c := range []struct {
+		frame wire.Frame
+		at    int // which byte is changed, from the end if negative
+		words string
+	}{
+		{infiniband[2], 100, "ICRC, VCRC is wrong"},
+		{infiniband[2], -1, "VCRC is wrong"},
+		{infiniband[3], 12, "VCRC is wrong"}, // what a switch may change
+		{infiniband[5], 21, "ICRC, VCRC is wrong"},
+		{infiniband[1], 1, "LPCRC is wrong"},
+	} {
+		p := datagram(&c.frame, 7, 0)
+		at := c.at
+		if at < 0 {
+			at += len(p) - wire.TrailerSize
+		}
+		p[at] ^= 0x40
+		b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+		b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
+		p = append([]byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x88, 0xB6}, p...)
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(p), Data: p})
+		out := u.tshark("-r", save(t, b), "-o", "fabemu_say.crc:TRUE", "-V", "-Y", "fabemu_say.crc_bad")
+		if !strings.Contains(out, "Checksum): "+c.words) {
+			t.Errorf("%v, byte %d: want %q in\n%s", c.frame.Kind, c.at, c.words, out)
+		}
+	}
+}
+
+// Each display filter that docs/wireshark.md lists is one that Wireshark knows, and
+// finds something in one of the samples.
+func TestFiltersInDocs(t *testing.T) {
+	u := newUser(t)
+	doc, err := os.ReadFile("../../../docs/wireshark.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := []string{fabric(t), links(t), "../../testdata/meeting.pcapng"}
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(doc), -1)
+	if len(rows) < 10 {
+		t.Fatalf("%d filters", len(rows))
+	}
+	var filters []string
+	for _, row := range rows {
+		filters = append(filters, row[1])
+	}
+	found := make([]int, len(filters))
+	for _, sample := range samples {
+		for i, n := range u.counts(sample, filters) {
+			found[i] += n
+		}
+	}
+	for i, f := range filters {
+		if found[i] == 0 && !strings.Contains(f, "crc") { // those are not verified in vain: see TestChecksums
+			t.Errorf("%s finds nothing", f)
+		}
+	}
+}
+
+// The columns of the profile: port, names of machines for LIDs and for MACs, credit as the
+// port says it, and what a frame is of which only the headers were captured. Wireshark
+// without the add-on reads the file too.
+func TestColumns(t *testing.T) {
+	u := newUser(t)
+	var b bytes.Buffer
+	c := capture.New(&b, capture.Options{Ports: ports, Snap: 128, Machines: map[wire.LID]string{3: "left-1", 5: "B"}})
+	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
+	for i, n := range []port.Note{{Credit: 33}, {Credit: -1}} {
+		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, unit.Time(i+1)*1e9, 0, 0)
+	}
+	c.Sent(2, &port.Transmission{Port: 1, Frame: ethernet[0], Start: 3e9, Note: port.Note{Credit: -1}}, 3e9, 0, 0)
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	path := save(t, b.Bytes())
+	var got []string
+	for line := range strings.Lines(u.tshark("-r", path)) {
+		got = append(got, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"1 0.000000000 A:0 <- B IB flow control 64 Flow control, init, VL 0: FCTBS 0, FCCL 66",
+		"2 0.001000000 A:0 <- B left-1 B InfiniBand 2074 33 RC SEND Only QP=0x000012 PSN 7 (128 of 2074 bytes)",
+		"3 0.002000000 A:0 <- B left-1 B InfiniBand 2074 0 RC SEND Only QP=0x000012 PSN 8 (128 of 2074 bytes)",
+		"4 0.003000000 A:1 <- C left-1 B fabemu data 122 Data, flow 18, PSN 7, 100 bytes",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for i, n := range u.counts(path, []string{`fabemu_say.from == "left-1" && fabemu_say.to == "B"`, "fabemu_say.credit < 34", "_ws.malformed"}) {
+		if n != []int{3, 2, 0}[i] {
+			t.Errorf("filter %d finds %d", i, n)
+		}
+	}
+	stock := exec.Command("tshark", "-r", path, "-T", "fields", "-e", "frame.number")
+	stock.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	if out, err := stock.Output(); err != nil || string(out) != "1\n2\n3\n4\n" {
+		t.Errorf("without the add-on: %v\n%s", err, out)
+	}
+}
+
+// The colouring rules choose.
+func TestColours(t *testing.T) {
+	u := newUser(t)
+	out := u.tshark("-r", fabric(t), "--color", "-T", "fields", "-e", "frame.coloring_rule.name")
+	for _, want := range []string{"Flow control", "Data", "Marked", "Sequence gap", "Credit stall", "Pause", "Congestion notification"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no frame is coloured as %s:\n%s", want, out)
+		}
+	}
+}
+
+// Users' files are theirs.
+func TestInstall(t *testing.T) {
+	home := t.TempDir()
+	files := dissector.Files(home, filepath.Join(home, ".config"))
+	for range 2 { // over its own files, too
+		if err := dissector.Install(files, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range files {
+		if got, err := os.ReadFile(f.Path); err != nil || string(got) != f.Text {
+			t.Errorf("%s: %v", f.Path, err)
+		}
+	}
+	if err := os.WriteFile(files[1].Path, []byte("@mine@tcp@[0,0,0][1,1,1]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(files[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	if err := dissector.Install(files, false); err == nil || !strings.Contains(err.Error(), files[1].Path) || !strings.Contains(err.Error(), "--force") {
+		t.Errorf("%v", err)
+	}
+	if got, _ := os.ReadFile(files[1].Path); string(got) != "@mine@tcp@[0,0,0][1,1,1]\n" {
+		t.Errorf("overwritten: %s", got)
+	}
+	if _, err := os.Stat(files[0].Path); err == nil {
+		t.Error("a part was installed")
+	}
+	if err := dissector.Install(files, true); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(files[1].Path); string(got) != files[1].Text {
+		t.Error("not overwritten with force")
+	}
+}

@@ -1,0 +1,172 @@
+package dissector_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/emu/host/netns"
+	"fabemu/wire"
+	"fabemu/wire/link"
+)
+
+// tcpdump listens with a real tcpdump until it has seen n packets, and returns what
+// it captured when done is called.
+func tcpdump(t *testing.T, n int, prefix []string, args ...string) (done func() string) {
+	t.Helper()
+	if _, err := exec.LookPath("tcpdump"); err != nil {
+		t.Skip("there is no tcpdump")
+	}
+	args = append(append(prefix, "tcpdump", "-U", "--immediate-mode", "-B", "16384", "-c", fmt.Sprint(n), "-w", "-"), args...)
+	c := exec.Command(args[0], args[1:]...)
+	path := filepath.Join(t.TempDir(), "links.pcap")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c.Stdout = file
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	words := bufio.NewReader(said)
+	for {
+		line, err := words.ReadString('\n')
+		if strings.Contains(line, "listening on") {
+			break
+		}
+		if err != nil {
+			c.Wait()
+			if strings.Contains(line, "permission") {
+				t.Skipf("tcpdump: %s", line)
+			}
+			t.Fatalf("tcpdump: %s", line)
+		}
+	}
+	return func() string {
+		stop := time.AfterFunc(time.Minute, func() { c.Process.Signal(syscall.SIGINT) })
+		defer stop.Stop()
+		rest, _ := io.ReadAll(words)
+		if err := c.Wait(); err != nil {
+			t.Fatalf("tcpdump: %v\n%s", err, rest)
+		}
+		return path
+	}
+}
+
+// wireChecks are what is found of the frames of both families on links of one kind.
+func wireChecks(t *testing.T, u user, path string, frames []wire.Frame) {
+	t.Helper()
+	count := map[string]int{"fabemu": len(frames), "fabemu.run == 0xabcd1234": len(frames), "_ws.malformed": 0, "fabemu_say.crc": 0, "fabemu_say.gap": 0}
+	for _, f := range frames {
+		switch {
+		case f.Kind == wire.FlowControl:
+			count["fabemu_fcp"]++
+		case f.Kind == wire.Pause || f.Kind == wire.PriorityPause:
+			count["macc"]++
+		case f.Kind == wire.Notification:
+			count["cnm"]++
+		case f.Kind == wire.BCN:
+			count["bcn"]++
+		case f.Delimiter() == wire.StartOfFrame:
+			count["fabemu_data"]++
+		default:
+			count["infiniband.bth"]++
+		}
+	}
+	var filters []string
+	for f := range count {
+		filters = append(filters, f)
+	}
+	for i, n := range u.counts(path, filters) {
+		// The gaps of packet sequence numbers are in the samples; those of links are not.
+		if n != count[filters[i]] && filters[i] != "fabemu_say.gap" {
+			t.Errorf("%s finds %d frames, want %d", filters[i], n, count[filters[i]])
+		}
+	}
+}
+
+// What tcpdump captures on the loopback interface decodes.
+func TestTcpdumpOnLoopback(t *testing.T) {
+	u := newUser(t)
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer b.Close()
+	frames := append(append([]wire.Frame{}, infiniband...), ethernet...)
+	done := tcpdump(t, len(frames), nil, "-i", "lo", "udp", "and", "port", fmt.Sprint(a.LocalPort()))
+	for i, f := range frames {
+		if err := a.Send(datagram(&f, 0, i)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond) // time stamps that differ
+	}
+	wireChecks(t, u, done(), frames)
+}
+
+// And so does what it captures on a veth pair between namespaces; there frames of
+// Ethernet need no add-on.
+func TestTcpdumpOnVeth(t *testing.T) {
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	u := newUser(t)
+	for _, c := range []struct {
+		frames []wire.Frame
+		native bool
+	}{{infiniband, false}, {ethernet, true}} {
+		run := rand.Uint32()
+		topology, err := netns.Build(context.Background(), netns.Plan{
+			Run: run, Machines: []string{"a", "b"}, Largest: link.MaxDatagram,
+			Links: []netns.Link{{Name: "wire", Ends: [2]netns.End{{Machine: 0}, {Machine: 1}}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer topology.Close()
+		a, err := topology.Ends[0][0].Open(link.VethOptions{Largest: link.MaxDatagram, Native: c.native})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		done := tcpdump(t, len(c.frames), []string{"ip", "netns", "exec", fmt.Sprintf("fabemu-%08x-b", run)}, "-i", "fab0")
+		for i, f := range c.frames {
+			if err := a.Send(datagram(&f, 0, i)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		path := done()
+		wireChecks(t, u, path, c.frames)
+		if !c.native {
+			continue
+		}
+		stock := exec.Command("tshark", "-r", path, "-T", "fields", "-e", "eth.dst", "-e", "vlan.priority", "-e", "macc.opcode", "-e", "macc.pause_time")
+		stock.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+		out, err := stock.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"02:00:00:00:00:05\t3\t", "01:80:c2:00:00:01\t\t0x0001\t65535", "01:80:c2:00:00:01\t\t0x0101\t", "02:00:00:00:00:01\t6\t"} {
+			if !bytes.Contains(out, []byte(want)) {
+				t.Errorf("without the add-on: no %q in\n%s", want, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package fabric
+
+import (
+	"fabemu/emu/fabric/paths"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Fabric is a scenario laid out: machines, the wires between their ports, and
+// who reaches whom by which port. Everything is in slices, in a fixed order:
+// switches in the order of the scenario, then endpoints; the index of a machine
+// is its place in the total order of events.
+type Fabric struct {
+	Machines []Machine
+	Wires    []Wire // in the order of the scenario's links
+	Flows    []Flow // in the order of the scenario's flows
+	Ways     *scenario.Ways
+
+	roots []paths.Step // for each machine, where it is reached from, and by which link from there
+}
+
+// Machine is a switch or an endpoint.
+type Machine struct {
+	Name     string
+	Switch   *scenario.Switch   // nil for an endpoint
+	Endpoint *scenario.Endpoint // nil for a switch
+	LID      wire.LID           // address; index + 1
+	Ports    []Port
+}
+
+// NoRoute stands in Table.To for a LID that cannot be reached.
+const NoRoute port.ID = 0xFFFF
+
+// Port is one end of a wire.
+type Port struct {
+	Wire int // index in Fabric.Wires
+	End  int // 0 for Wire.Ends[0], 1 for Wire.Ends[1]
+}
+
+// Wire is a link of the scenario between two ports.
+type Wire struct {
+	Link *scenario.Link
+	Name string // the link's name
+	Ends [2]End
+}
+
+// End names a port of a machine.
+type End struct {
+	Machine int
+	Port    port.ID
+}
+
+// Flow is a flow of the scenario with its addresses.
+type Flow struct {
+	*scenario.Flow
+	Family   wire.Family // of the links that it crosses
+	QP       uint32      // queue pair at both ends: index + FirstQP
+	Src, Dst int         // machines
+	Start    unit.Time   // with the jitter drawn from the seed
+	Stop     unit.Time   // unit.Never: at the end of the run
+	Hops     []Hop       // the directed wires that it crosses, in order
+	Later    [][]Hop     // the same, each time that the routes have changed
+}
+
+// FirstQP is the queue pair of the first flow.
+const FirstQP = scenario.FirstQP
+
+// Hop is a wire crossed in one direction: from Ends[From] to the other end.
+type Hop struct{ Wire, From int }

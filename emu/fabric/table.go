@@ -1,0 +1,66 @@
+package fabric
+
+import (
+	"slices"
+
+	"fabemu/emu/fabric/paths"
+	"fabemu/wire/port"
+)
+
+// Table is the routes of a switch.
+type Table struct {
+	// To has the port towards each LID, indexed by it; NoRoute where there is none. A value
+	// from the number of ports on names several equal ways: the first is that of Equal.
+	To    []port.ID
+	Equal [][]port.ID
+}
+
+// Table returns the routes of a switch to all endpoints, in a state of the links.
+func (f *Fabric) Table(machine, state int) Table {
+	t := Table{To: slices.Repeat([]port.ID{NoRoute}, len(f.Machines)+1)}
+	toward := slices.Repeat([]port.ID{unknown}, len(f.Machines)) // by root
+	var steps []paths.Step
+	for dst := range f.Machines {
+		if f.Machines[dst].Switch != nil {
+			continue
+		}
+		root := f.roots[dst]
+		if root.To == machine {
+			t.To[dst+1] = f.Wires[root.Link].end(machine).Port
+			continue
+		}
+		if toward[root.To] == unknown {
+			to := dst
+			if f.Machines[root.To].Switch != nil {
+				to = root.To
+			}
+			steps = f.Ways.Steps(steps[:0], state, machine, to)
+			toward[root.To] = f.entry(&t, machine, steps)
+		}
+		t.To[dst+1] = toward[root.To]
+	}
+	return t
+}
+
+// unknown stands for what was not looked for yet.
+const unknown = NoRoute - 1
+
+// entry returns what stands in a table for steps from a switch.
+func (f *Fabric) entry(t *Table, machine int, steps []paths.Step) port.ID {
+	switch len(steps) {
+	case 0:
+		return NoRoute
+	case 1:
+		return f.Wires[steps[0].Link].end(machine).Port
+	}
+	equal := make([]port.ID, len(steps))
+	for i, s := range steps {
+		equal[i] = f.Wires[s.Link].end(machine).Port
+	}
+	k := slices.IndexFunc(t.Equal, func(other []port.ID) bool { return slices.Equal(other, equal) })
+	if k < 0 {
+		k = len(t.Equal)
+		t.Equal = append(t.Equal, equal)
+	}
+	return port.ID(len(f.Machines[machine].Ports) + k)
+}

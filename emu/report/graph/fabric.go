@@ -1,0 +1,415 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// picture is what is drawn of a scenario: nodes, the links between them, and the
+// groups of flows that run along these.
+type picture struct {
+	scenario *scenario.Scenario
+	fabric   *fabric.Fabric
+	common   properties // of most links
+	nodes    []node
+	edges    []edge
+	groups   []group
+	ranks    int // of switches; 1 when all of them have endpoints
+}
+
+// node is a switch, an endpoint, or a pile of endpoints that are alike.
+type node struct {
+	label    string
+	note     string // switch: how it marks
+	machines []int  // in the fabric
+	rank     int    // 0: endpoint; else how many links a switch is away from one
+	below    bool   // endpoint: stands below its switch
+	edges    []int
+
+	x, y, w, h float64 // centre and size
+}
+
+// edge is a link, or those of a pile.
+type edge struct {
+	a, b    int // nodes
+	wire    int // the first
+	wires   int // how many
+	label   string
+	strands []strand
+
+	ax, ay, bx, by float64 // where it meets its nodes
+}
+
+// strand is a group of flows that crosses an edge in one direction.
+type strand struct {
+	group   int
+	forward bool // from a to b
+	arrives bool // at an endpoint
+}
+
+// group is the flows of a name.
+type group struct {
+	name  string
+	flows []int
+}
+
+// properties are what a link is labelled with, where it differs.
+type properties struct {
+	rate        unit.Rate
+	propagation unit.Duration
+	buffer      unit.Room // with credit
+	flowControl string
+}
+
+func propertiesOf(l *scenario.Link) properties {
+	return properties{l.Rate, l.Propagation, l.Buffer, l.FlowControl}
+}
+
+func (p properties) String() string {
+	return fmt.Sprintf("%v, propagation %v, %s", p.rate, p.propagation, p.room())
+}
+
+// room says what keeps a receiver from being overrun: its buffer, where credit is
+// counted, or the flow control.
+func (p properties) room() string {
+	switch p.flowControl {
+	case "credit":
+		return "buffer " + p.buffer.String()
+	case "none":
+		return "no flow control"
+	default:
+		return strings.ToUpper(p.flowControl)
+	}
+}
+
+// named reports whether a link has a name of its own.
+func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
+
+// newPicture finds what is to be drawn.
+func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
+	p := &picture{scenario: s, fabric: f}
+	p.findCommon()
+	p.findGroups()
+	nodeOf := p.findNodes()
+	p.findEdges(nodeOf)
+	return p
+}
+
+// findCommon finds what most links have.
+func (p *picture) findCommon() {
+	count := map[properties]int{}
+	for i := range p.fabric.Wires {
+		q := propertiesOf(p.fabric.Wires[i].Link)
+		if count[q]++; count[q] > count[p.common] {
+			p.common = q
+		}
+	}
+}
+
+func (p *picture) findGroups() {
+	place := map[string]int{}
+	for i := range p.fabric.Flows {
+		name := p.fabric.Flows[i].Group
+		k, known := place[name]
+		if !known {
+			k = len(p.groups)
+			place[name] = k
+			p.groups = append(p.groups, group{name: name})
+		}
+		p.groups[k].flows = append(p.groups[k].flows, i)
+	}
+}
+
+// findNodes makes the nodes, and returns the node of each machine.
+func (p *picture) findNodes() []int {
+	f := p.fabric
+	nodeOf := make([]int, len(f.Machines))
+	rank := p.rank()
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		if m.Switch == nil {
+			continue
+		}
+		note := m.Switch.Marking.Scheme
+		if note == scenario.NoScheme {
+			note = ""
+		}
+		if brief, ok := m.Switch.Marking.Params.(fmt.Stringer); ok {
+			note += " " + brief.String()
+		}
+		nodeOf[i] = len(p.nodes)
+		p.nodes = append(p.nodes, node{label: m.Name, note: note, machines: []int{i}, rank: rank[i]})
+		p.ranks = max(p.ranks, rank[i])
+	}
+	// An endpoint stands with those of its switch that are like it, if they are many.
+	kinds := map[string][]int{}
+	var order []string
+	for i := range f.Machines {
+		if f.Machines[i].Switch == nil {
+			key := p.likeness(i)
+			if kinds[key] == nil {
+				order = append(order, key)
+			}
+			kinds[key] = append(kinds[key], i)
+		}
+	}
+	receives := make([]bool, len(f.Machines))
+	for i := range f.Flows {
+		receives[f.Flows[i].Dst] = true
+	}
+	for _, key := range order {
+		alike := kinds[key]
+		piles := [][]int{alike}
+		if len(alike) <= manyAlike {
+			piles = nil
+			for _, i := range alike {
+				piles = append(piles, []int{i})
+			}
+		}
+		for _, pile := range piles {
+			var names []string
+			for _, i := range pile {
+				names = append(names, f.Machines[i].Name)
+				nodeOf[i] = len(p.nodes)
+			}
+			p.nodes = append(p.nodes, node{label: shorten(compress(names), 24), machines: pile, below: p.ranks > 1 || receives[pile[0]]})
+		}
+	}
+	return nodeOf
+}
+
+// manyAlike is how many endpoints that are alike are drawn one by one.
+const manyAlike = 12
+
+// likeness says what endpoints of one pile have in common: their switch, their
+// name but for its number, their link, and the groups of their flows.
+func (p *picture) likeness(machine int) string {
+	f := p.fabric
+	m := &f.Machines[machine]
+	w := &f.Wires[m.Ports[0].Wire]
+	peer := w.Ends[1-m.Ports[0].End].Machine
+	prefix, _, _ := number(m.Name)
+	name := ""
+	if named(w.Link) {
+		name = w.Name
+	}
+	key := fmt.Sprintf("%d %s %s %v", peer, prefix, name, propertiesOf(w.Link))
+	for i, g := range p.groups {
+		for _, k := range g.flows {
+			switch machine {
+			case f.Flows[k].Src:
+				key += fmt.Sprintf(" from %d", i)
+			case f.Flows[k].Dst:
+				key += fmt.Sprintf(" to %d", i)
+			}
+		}
+	}
+	return key
+}
+
+// rank returns for each switch how many links it is away from an endpoint.
+func (p *picture) rank() []int {
+	f := p.fabric
+	rank := make([]int, len(f.Machines))
+	var queue []int
+	for i := range f.Machines {
+		if f.Machines[i].Switch == nil {
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, port := range f.Machines[at].Ports {
+			peer := f.Wires[port.Wire].Ends[1-port.End].Machine
+			if f.Machines[peer].Switch != nil && rank[peer] == 0 {
+				rank[peer] = rank[at] + 1
+				queue = append(queue, peer)
+			}
+		}
+	}
+	return rank
+}
+
+// findEdges makes the edges, and the strands along them.
+func (p *picture) findEdges(nodeOf []int) {
+	f := p.fabric
+	edgeOf := make([]int, len(f.Wires))
+	pile := map[int]int{} // of a pile, its edge
+	for i := range f.Wires {
+		w := &f.Wires[i]
+		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], wire: i, wires: 1, label: p.label(w.Link)}
+		for _, n := range []int{e.a, e.b} {
+			if len(p.nodes[n].machines) < 2 {
+				continue
+			}
+			if first, drawn := pile[n]; drawn {
+				edgeOf[i] = first
+				p.edges[first].wires++
+				e.wires = 0
+			} else {
+				pile[n] = len(p.edges)
+			}
+		}
+		if e.wires == 0 {
+			continue
+		}
+		edgeOf[i] = len(p.edges)
+		p.nodes[e.a].edges = append(p.nodes[e.a].edges, len(p.edges))
+		p.nodes[e.b].edges = append(p.nodes[e.b].edges, len(p.edges))
+		p.edges = append(p.edges, e)
+	}
+	for g := range p.groups {
+		for _, k := range p.groups[g].flows {
+			for _, h := range f.Flows[k].Hops {
+				e := &p.edges[edgeOf[h.Wire]]
+				ends := f.Wires[h.Wire].Ends
+				st := strand{group: g, forward: nodeOf[ends[h.From].Machine] == e.a, arrives: ends[1-h.From].Machine == f.Flows[k].Dst}
+				if !slices.Contains(e.strands, st) {
+					e.strands = append(e.strands, st)
+				}
+			}
+		}
+	}
+}
+
+// label says what is special about a link: its name, and what it has that most
+// links have not.
+func (p *picture) label(l *scenario.Link) string {
+	var parts []string
+	if named(l) {
+		parts = append(parts, l.Name)
+	}
+	if l.Rate != p.common.rate {
+		parts = append(parts, l.Rate.String())
+	}
+	if l.Propagation != p.common.propagation {
+		parts = append(parts, l.Propagation.String())
+	}
+	switch q := propertiesOf(l); {
+	case q.flowControl != p.common.flowControl:
+		parts = append(parts, q.room())
+	case q.buffer != p.common.buffer:
+		parts = append(parts, q.buffer.String())
+	}
+	for _, e := range p.scenario.Events {
+		switch {
+		case e.Link != l.Name:
+		case e.State != "":
+			parts = append(parts, fmt.Sprintf("%s from %v", e.State, e.At))
+		default:
+			parts = append(parts, fmt.Sprintf("%v from %v", e.Rate, e.At))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// describe says what a group of flows is, in a line.
+func (p *picture) describe(g *group) string {
+	f := p.fabric
+	var from, to []string
+	first := &f.Flows[g.flows[0]]
+	begin := first.Flow.Start
+	for _, k := range g.flows {
+		fl := &f.Flows[k]
+		from, to = append(from, fl.From), append(to, fl.To)
+		begin = min(begin, fl.Flow.Start)
+	}
+	text := fmt.Sprintf("%s to %s, %s", shorten(compress(from), 30), shorten(compress(to), 30), first.Control.Law)
+	if first.Rate > 0 {
+		text += fmt.Sprintf(", %v", first.Rate)
+	}
+	if first.Traffic != "greedy" && first.Traffic != "paced" && first.Traffic != "constant" {
+		text += " of " + first.Traffic
+	}
+	if first.Priority > 0 {
+		text += fmt.Sprintf(", priority %d", first.Priority)
+	}
+	text += fmt.Sprintf(", from %v", begin)
+	if first.Flow.Stop != 0 {
+		text += fmt.Sprintf(" to %v", first.Flow.Stop)
+	}
+	if len(g.flows) > 1 {
+		text = fmt.Sprintf("%d flows, %s", len(g.flows), text)
+	}
+	return text
+}
+
+// compress writes names with ranges: B1, B2, B3, C as "B[1-3], C". Each is named
+// once, in the order of their first coming.
+func compress(names []string) string {
+	seen := map[string]bool{}
+	var parts []string
+	low, last, prefix := -1, -1, ""
+	flush := func() {
+		switch {
+		case low < 0:
+		case low == last:
+			parts = append(parts, fmt.Sprintf("%s%d", prefix, low))
+		default:
+			parts = append(parts, fmt.Sprintf("%s[%d-%d]", prefix, low, last))
+		}
+		low = -1
+	}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		before, n, plain := number(name)
+		if plain && low >= 0 && before == prefix && n == last+1 {
+			last = n
+			continue
+		}
+		flush()
+		if !plain {
+			parts = append(parts, name)
+			continue
+		}
+		prefix, low, last = before, n, n
+	}
+	flush()
+	return strings.Join(parts, ", ")
+}
+
+// number cuts a name into what stands before its last digits and their number; ok
+// is false for a name that does not end in a number, or in one with leading
+// zeros.
+func number(name string) (prefix string, n int, ok bool) {
+	prefix = strings.TrimRight(name, "0123456789")
+	digits := name[len(prefix):]
+	if digits == "" || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
+		return name, 0, false
+	}
+	for _, c := range digits {
+		n = 10*n + int(c-'0')
+	}
+	return prefix, n, true
+}
+
+// shorten cuts a text that is too long.
+func shorten(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return text
+}
+
+// byX orders edges of a node by where their other ends stand.
+func (p *picture) byX(n int, edges []int) {
+	slices.SortStableFunc(edges, func(i, j int) int { return cmp.Compare(p.nodes[p.other(i, n)].x, p.nodes[p.other(j, n)].x) })
+}
+
+// other returns the node at the other end of an edge.
+func (p *picture) other(edge, n int) int {
+	if p.edges[edge].a == n {
+		return p.edges[edge].b
+	}
+	return p.edges[edge].a
+}

@@ -1,0 +1,262 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/study/generate"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// open reads a scenario and lays it out.
+func open(t testing.TB, src []byte) (*scenario.Scenario, *fabric.Fabric) {
+	t.Helper()
+	s, err := scenario.Load("test.yaml", src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, f
+}
+
+// odd has what the others have not: a ring, links side by side, a pile of
+// endpoints, unlike links, a switch without endpoints, and texts that XML and DOT
+// want quoted.
+const odd = `name: odd
+description: "A <ring> & \"more\""
+model: {duration: 10ms}
+defaults: {link: {rate: 1GB/s}, switch: {marking: {scheme: naive}}}
+switches: {W: {}, X: {}, Y: {}, Z: {marking: {scheme: none}}, Top: {marking: {scheme: input-output, threshold: 6}}}
+endpoints: ["a[1-40]", "b[1-3]", c, d, "e[1-2]"]
+links:
+  - "a[1-40] - W"
+  - "b[1-3] - X"
+  - c - Y
+  - {between: d - Z, rate: 2GB/s, buffer: 8 packets}
+  - "e[1-2] - Z"
+  - {name: one, between: W - X}
+  - {name: two, between: W - X, rate: 500MB/s}
+  - X - Y
+  - Y - Z
+  - {name: back, between: Z - W, propagation: 2us}
+  - Top - Y
+flows:
+  - {name: many, from: "a[1-40]", to: d}
+  - {name: few, from: "b[1-3]", to: c, start: 1us, stop: 5ms, traffic: constant, rate: 1MB/s}
+events: [{at: 1ms, link: two, rate: 1GB/s}]
+`
+
+// sources returns scenarios of all kinds, by name.
+func sources(t testing.TB) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{"odd": []byte(odd)}
+	for _, e := range scenarios.List() {
+		src, err := scenarios.Read(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name] = src
+	}
+	for _, k := range generate.Kinds() {
+		for _, n := range []int{0, k.Least, 40, 500} {
+			src, err := generate.Write(k.Name, generate.Options{Endpoints: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[fmt.Sprintf("%s-%d", k.Name, n)] = src
+		}
+	}
+	return all
+}
+
+// TestLayout: every machine stands in one place, within the picture, and no two
+// overlap; each link begins and ends at the edge of its nodes, and stays within the
+// picture.
+func TestLayout(t *testing.T) {
+	for name, src := range sources(t) {
+		s, f := open(t, src)
+		p := newPicture(s, f)
+		width, height := p.layout()
+		seen := make([]int, len(f.Machines))
+		byRow := map[float64][]*node{}
+		for i := range p.nodes {
+			n := &p.nodes[i]
+			for _, m := range n.machines {
+				seen[m]++
+			}
+			if n.x-n.w/2 < -0.01 || n.x+n.w/2 > width+0.01 || n.y-n.h/2 < 0 || n.y+n.h/2 > height {
+				t.Errorf("%s: %s is outside of the picture: %+v in %.0f x %.0f", name, n.label, n, width, height)
+			}
+			byRow[n.y] = append(byRow[n.y], n)
+		}
+		for i, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %s is drawn %d times", name, f.Machines[i].Name, n)
+			}
+		}
+		for _, row := range byRow {
+			for i, a := range row {
+				for _, b := range row[:i] {
+					if math.Abs(a.x-b.x) < (a.w+b.w)/2 {
+						t.Errorf("%s: %s and %s overlap", name, a.label, b.label)
+					}
+				}
+			}
+		}
+		wires := 0
+		for i := range p.edges {
+			e := &p.edges[i]
+			wires += e.wires
+			if _, y, _ := p.way(i, 0).at(0.5); y-p.thickness(i)/2 < 0 || y > height {
+				t.Errorf("%s: a link between %s and %s passes %.0f, outside of the picture", name, p.nodes[e.a].label, p.nodes[e.b].label, y)
+			}
+			for _, end := range []struct {
+				n    *node
+				x, y float64
+			}{{&p.nodes[e.a], e.ax, e.ay}, {&p.nodes[e.b], e.bx, e.by}} {
+				dx, dy := math.Abs(end.x-end.n.x), math.Abs(end.y-end.n.y)
+				if dx > end.n.w/2+0.01 || dy > end.n.h/2+0.01 || dx < end.n.w/2-0.01 && dy < end.n.h/2-0.01 {
+					t.Errorf("%s: a link of %s ends at (%.0f, %.0f): %+v", name, end.n.label, end.x, end.y, end.n)
+				}
+			}
+		}
+		if wires != len(f.Wires) {
+			t.Errorf("%s: %d of %d links are drawn", name, wires, len(f.Wires))
+		}
+	}
+}
+
+// TestSVG: the picture is XML, the same each time, and names every switch, every
+// group and every link that has a name.
+func TestSVG(t *testing.T) {
+	for name, src := range sources(t) {
+		s, f := open(t, src)
+		var first, second bytes.Buffer
+		if err := errors.Join(SVG(&first, s, f), SVG(&second, s, f)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Errorf("%s: drawn twice it differs", name)
+		}
+		texts := map[string]bool{}
+		d := xml.NewDecoder(&first)
+		for {
+			token, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if text, ok := token.(xml.CharData); ok {
+				texts[string(text)] = true
+			}
+		}
+		for _, sw := range s.Switches {
+			if !texts[sw.Name] {
+				t.Errorf("%s: switch %s has no name", name, sw.Name)
+			}
+		}
+		for _, fl := range s.Flows {
+			if !texts[fl.Group] {
+				t.Errorf("%s: the legend does not explain %s", name, fl.Group)
+			}
+		}
+		if !texts[s.Name] || !texts[s.Description] {
+			t.Errorf("%s: neither title nor description", name)
+		}
+	}
+}
+
+// TestGolden keeps the three forms of two scenarios. Look at a picture that has
+// changed before you commit it.
+func TestGolden(t *testing.T) {
+	fig3b, err := scenarios.Read("hpl2002/fig3b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, src := range map[string][]byte{"fig3b": fig3b, "odd": []byte(odd)} {
+		s, f := open(t, src)
+		for ext, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
+			var got bytes.Buffer
+			if err := draw(&got, s, f); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "testdata/"+name+"."+ext, got.Bytes())
+		}
+	}
+}
+
+// TestPicturesInDocs: the pictures in docs are those of the scenarios that they show.
+func TestPicturesInDocs(t *testing.T) {
+	incast, err := os.ReadFile("../../../docs/examples/incast.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hpl2002, err := scenarios.Read("hpl2002/fig3b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, src := range map[string][]byte{"incast.svg": incast, "hpl2002-fabric.svg": hpl2002} {
+		s, f := open(t, src)
+		var got bytes.Buffer
+		if err := SVG(&got, s, f); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "../../../docs/"+file, got.Bytes())
+	}
+}
+
+// compare compares a picture with a golden file, or rewrites that with -update.
+func compare(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestCompress(t *testing.T) {
+	for names, want := range map[string]string{
+		"A":                     "A",
+		"A1":                    "A1",
+		"A1 A2 A3":              "A[1-3]",
+		"A1 A2 A2 A4 B4 B5":     "A[1-2], A4, B[4-5]",
+		"A01 A02 x y-1-7 y-1-8": "A01, A02, x, y-1-[7-8]",
+		"A9 A10 A8":             "A[9-10], A8",
+		"A0 A1":                 "A[0-1]",
+	} {
+		if got := compress(strings.Fields(names)); got != want {
+			t.Errorf("%s: %s, not %s", names, got, want)
+		}
+	}
+	if got := shorten("sender[1-8], receiver", 12); got != "sender[1-..." {
+		t.Errorf("shortened to %q", got)
+	}
+}

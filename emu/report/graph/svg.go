@@ -1,0 +1,273 @@
+package graph
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+)
+
+// colours of groups, told apart by people who see colours in different ways
+// (Okabe and Ito).
+func colours() []string {
+	return []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c00"}
+}
+
+func colour(group int) string { return colours()[group%len(colours())] }
+
+// svg is a picture as it is written.
+type svg struct {
+	strings.Builder
+}
+
+func (s *svg) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
+
+// SVG draws a scenario, laid out as f.
+func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
+	p := newPicture(s, f)
+	width, height := p.layout()
+	legend := p.legend()
+	head := 70.0
+	if s.Description == "" {
+		head -= 18
+	}
+	wide := max(width, letter*float64(len(s.Description)), small*float64(len(p.caption())))
+	for _, text := range legend {
+		wide = max(wide, 40+small*1.05*float64(len(text)))
+	}
+	total := head + height + 22 + 20*float64(len(legend))
+
+	out := &svg{}
+	out.line(`<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" class="fabric" role="img" aria-label="%s">`,
+		wide+2*margin, total+2*margin, wide+2*margin, total+2*margin, html.EscapeString("The fabric of "+s.Name))
+	out.line(`<title>%s</title>`, html.EscapeString("The fabric of "+s.Name))
+	out.line(`<desc>%s</desc>`, html.EscapeString(p.words()))
+	out.line(`<style>%s</style>`, dark)
+	out.line(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
+	out.line(`<text x="%.0f" y="%.0f" font-size="17" font-weight="bold" fill="#1f2933">%s</text>`, margin, margin+13, html.EscapeString(s.Name))
+	y := margin + 13
+	if s.Description != "" {
+		y += 19
+		out.line(`<text x="%.0f" y="%.0f" font-size="12.5" fill="#3e4c59">%s</text>`, margin, y, html.EscapeString(s.Description))
+	}
+	out.line(`<text x="%.0f" y="%.0f" font-size="11.5" fill="#7b8794">%s</text>`, margin, y+18, html.EscapeString(p.caption()))
+	out.line(`<g transform="translate(%.1f %.1f)">`, margin+(wide-width)/2, margin+head)
+	for i := range p.edges {
+		p.drawLink(out, i)
+	}
+	for i := range p.edges {
+		p.drawStrands(out, i)
+	}
+	for i := range p.nodes {
+		p.drawNode(out, &p.nodes[i])
+	}
+	for i := range p.edges {
+		p.drawLabel(out, i)
+	}
+	out.line(`</g>`)
+	for i, text := range legend {
+		at := margin + head + height + 30 + 20*float64(i)
+		if i < len(p.groups) && i < mostLegend {
+			out.line(`<path d="M%.0f %.1fh24" stroke="%s" stroke-width="3" stroke-linecap="round"/>`, margin, at-4, colour(i))
+		}
+		out.line(`<text x="%.0f" y="%.1f" font-size="12" fill="#3e4c59">%s</text>`, margin+34, at, text)
+	}
+	out.line(`</svg>`)
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+// dark is how the colours change for who reads on a dark ground.
+const dark = `@media (prefers-color-scheme: dark) { .fabric rect[fill="#ffffff"] { fill: #1b1b1b; } .fabric rect[fill="#323f4b"] { fill: #46586a; } ` +
+	`.fabric [fill="#1f2933"], .fabric [fill="#3e4c59"] { fill: #ddd; } .fabric [fill="#7b8794"] { fill: #aaa; } ` +
+	`.fabric [stroke="#d9dfe5"] { stroke: #444; } .fabric [stroke="#ffffff"] { stroke: #1b1b1b; } }`
+
+// words says what the picture shows, for who does not see it.
+func (p *picture) words() string {
+	var parts []string
+	if p.scenario.Description != "" {
+		parts = append(parts, strings.TrimSuffix(p.scenario.Description, "."))
+	}
+	var links []string
+	for i := range p.edges {
+		e := &p.edges[i]
+		link := p.nodes[e.a].label + " - " + p.nodes[e.b].label
+		if e.label != "" {
+			link += " (" + e.label + ")"
+		}
+		links = append(links, link)
+	}
+	if links != nil {
+		parts = append(parts, "Links: "+strings.Join(links, "; "))
+	}
+	for i := range p.groups {
+		parts = append(parts, "Flows "+p.groups[i].name+": "+p.describe(&p.groups[i]))
+	}
+	return strings.Join(parts, ". ") + "."
+}
+
+// caption says what most links have in common.
+func (p *picture) caption() string {
+	return fmt.Sprintf("Links: %v, unless labelled otherwise. %v of model time.", p.common, p.scenario.Model.Duration)
+}
+
+// mostLegend is how many groups the legend explains.
+const mostLegend = 24
+
+// legend explains the colours.
+func (p *picture) legend() []string {
+	var lines []string
+	for i := range p.groups {
+		if i == mostLegend {
+			lines = append(lines, fmt.Sprintf("and %d groups more, in the same colours again", len(p.groups)-mostLegend))
+			break
+		}
+		g := &p.groups[i]
+		lines = append(lines, fmt.Sprintf(`<tspan font-weight="bold">%s</tspan><tspan dx="7">%s</tspan>`, html.EscapeString(g.name), html.EscapeString(p.describe(g))))
+	}
+	return lines
+}
+
+// curve is the way of an edge: a cubic Bézier curve, with the shift of a strand.
+type curve [4][2]float64
+
+// way returns the curve of an edge, shifted to the side by so much.
+func (p *picture) way(i int, shift float64) curve {
+	e := &p.edges[i]
+	a, b := &p.nodes[e.a], &p.nodes[e.b]
+	switch {
+	case a.rank == b.rank && p.adjacent(i):
+		return curve{{e.ax, e.ay + shift}, {e.ax, e.ay + shift}, {e.bx, e.by + shift}, {e.bx, e.by + shift}}
+	case a.rank == b.rank: // over those between
+		up := 34 + min(math.Abs(e.ax-e.bx)*0.06, 50)
+		return curve{{e.ax + shift, e.ay}, {e.ax + shift, e.ay - up + shift}, {e.bx - shift, e.by - up + shift}, {e.bx - shift, e.by}}
+	default:
+		// What is shifted to the right on the steep parts is shifted up or down where the
+		// way goes to the side, so that strands stay apart.
+		aside, down := e.bx-e.ax, e.by-e.ay
+		turn := min(math.Abs(aside/down), 1)
+		if aside*down > 0 {
+			turn = -turn
+		}
+		middle := (e.ay+e.by)/2 + 4./3*turn*shift
+		return curve{{e.ax + shift, e.ay}, {e.ax + shift, middle}, {e.bx + shift, middle}, {e.bx + shift, e.by}}
+	}
+}
+
+func (c curve) path() string {
+	if c[0] == c[1] && c[2] == c[3] {
+		return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", c[0][0], c[0][1], c[3][0], c[3][1])
+	}
+	return fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", c[0][0], c[0][1], c[1][0], c[1][1], c[2][0], c[2][1], c[3][0], c[3][1])
+}
+
+// at returns the point at a part t of the way, and the direction there in degrees.
+func (c curve) at(t float64) (x, y, degrees float64) {
+	u := 1 - t
+	weigh := func(k int) float64 {
+		return u*u*u*c[0][k] + 3*u*u*t*c[1][k] + 3*u*t*t*c[2][k] + t*t*t*c[3][k]
+	}
+	slope := func(k int) float64 {
+		return 3*u*u*(c[1][k]-c[0][k]) + 6*u*t*(c[2][k]-c[1][k]) + 3*t*t*(c[3][k]-c[2][k])
+	}
+	return weigh(0), weigh(1), math.Atan2(slope(1), slope(0)) * 180 / math.Pi
+}
+
+// drawLink draws a link.
+func (p *picture) drawLink(out *svg, i int) {
+	e := &p.edges[i]
+	link := p.fabric.Wires[e.wire].Link
+	out.line(`<path d="%s" fill="none" stroke="#d9dfe5" stroke-width="%.1f"><title>%s: %s</title></path>`,
+		p.way(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name), html.EscapeString(propertiesOf(link).String()))
+}
+
+// drawStrands draws the groups that cross a link, with heads that say where they
+// go.
+func (p *picture) drawStrands(out *svg, i int) {
+	e := &p.edges[i]
+	between := p.nodes[e.a].rank > 0 && p.nodes[e.b].rank > 0
+	for k, st := range e.strands {
+		c := p.way(i, gap*(float64(k)-float64(len(e.strands)-1)/2))
+		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`, c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
+		switch {
+		case st.arrives && st.forward:
+			head(out, c, 1, 0, st.group)
+		case st.arrives:
+			head(out, c, 0, 180, st.group)
+		case between && st.forward:
+			head(out, c, 0.54, 0, st.group)
+		case between:
+			head(out, c, 0.46, 180, st.group)
+		}
+	}
+}
+
+// head draws an arrow's head at a part of a curve; at an end of it, before the
+// node that stands there.
+func head(out *svg, c curve, t, turn float64, group int) {
+	x, y, degrees := c.at(t)
+	if t == 0 || t == 1 {
+		_, _, degrees = c.at(0.05 + 0.9*t)
+		back := (degrees + turn) * math.Pi / 180
+		x, y = x-5*math.Cos(back), y-5*math.Sin(back)
+	}
+	out.line(`<path d="M-5 -4.5L4.5 0L-5 4.5Z" fill="%s" transform="translate(%.1f %.1f) rotate(%.0f)"/>`, colour(group), x, y, degrees+turn)
+}
+
+// drawNode draws a machine, or a pile of them.
+func (p *picture) drawNode(out *svg, n *node) {
+	x, y := n.x-n.w/2, n.y-n.h/2
+	if n.rank == 0 {
+		out.line(`<g><title>%s</title>`, html.EscapeString(n.label))
+		for k := min(len(n.machines)-1, 2); k >= 0; k-- {
+			d := 3 * float64(k)
+			out.line(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="13" fill="#ffffff" stroke="#9aa5b1" stroke-width="1.2"/>`, x+d, y+d, n.w, n.h)
+		}
+		out.line(`<text x="%.1f" y="%.1f" font-size="12" text-anchor="middle" fill="#1f2933">%s</text></g>`, n.x, n.y+4, html.EscapeString(n.label))
+		return
+	}
+	out.line(`<g><title>switch %s</title>`, html.EscapeString(n.label))
+	out.line(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#323f4b"/>`, x, y, n.w, n.h)
+	text := n.y + 5
+	if n.note != "" {
+		text = n.y - 3
+		out.line(`<text x="%.1f" y="%.1f" font-size="10.5" text-anchor="middle" fill="#cbd2d9">%s</text>`, n.x, n.y+13, html.EscapeString(n.note))
+	}
+	out.line(`<text x="%.1f" y="%.1f" font-size="14" font-weight="bold" text-anchor="middle" fill="#ffffff">%s</text></g>`, n.x, text, html.EscapeString(n.label))
+}
+
+// drawLabel says what is special about a link: on the far side of an endpoint,
+// above a link between neighbours, on any other.
+func (p *picture) drawLabel(out *svg, i int) {
+	e := &p.edges[i]
+	if e.label == "" {
+		return
+	}
+	a, b := &p.nodes[e.a], &p.nodes[e.b]
+	x, y := 0.0, 0.0
+	half := p.thickness(i) / 2
+	switch {
+	case a.rank == 0 || b.rank == 0:
+		end := a
+		if b.rank == 0 {
+			end = b
+		}
+		x, y = end.x, end.y-boxHeight/2-7
+		if end.below {
+			y = end.y + boxHeight/2 + 16
+		}
+	case a.rank == b.rank && p.adjacent(i):
+		x, y = (e.ax+e.bx)/2, e.ay-half-7
+	default:
+		x, y, _ = p.way(i, 0).at(0.5)
+		if a.rank == b.rank {
+			y -= half + 8
+		}
+		y += 4
+	}
+	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`, x, y, html.EscapeString(e.label))
+}

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+)
+
+// DOT writes a scenario, laid out as f, for Graphviz: every machine and link, and
+// each group of flows as coloured edges that do not move the rest.
+func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
+	p := newPicture(s, f)
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph %q {\n", s.Name)
+	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", s.Name+"\n"+p.caption())
+	b.WriteString("  node [fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10, color=\"#9aa5b1\"];\n")
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		if m.Switch == nil {
+			fmt.Fprintf(&b, "  %q [shape=box, style=rounded];\n", m.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "  %q [shape=box, style=filled, fillcolor=\"#323f4b\", fontcolor=white, tooltip=%q];\n", m.Name, "marking: "+m.Switch.Marking.Scheme)
+	}
+	for i := range f.Wires {
+		l := f.Wires[i].Link
+		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, penwidth=2];\n", l.A, l.B, p.label(l), propertiesOf(l).String())
+	}
+	for i, g := range p.groups {
+		for k, flow := range g.flows {
+			label := ""
+			if k == 0 {
+				label = g.name
+			}
+			fl := &f.Flows[flow]
+			fmt.Fprintf(&b, "  %q -- %q [dir=forward, constraint=false, style=dashed, color=%q, fontcolor=%q, label=%q, tooltip=%q];\n",
+				fl.From, fl.To, colour(i), colour(i), label, fl.Name)
+		}
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Mermaid writes a scenario, laid out as f, as a Mermaid flowchart: machines, of
+// which many that are alike are one, links, and a dotted arrow for each group of
+// flows from and to each of them.
+func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
+	p := newPicture(s, f)
+	var b strings.Builder
+	fmt.Fprintf(&b, "---\ntitle: %q\n---\nflowchart TB\n", s.Name)
+	fmt.Fprintf(&b, "  %%%% %s\n", p.caption())
+	id := func(n int) string { return fmt.Sprintf("n%d", n) }
+	nodeOf := map[int]int{}
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		for _, m := range n.machines {
+			nodeOf[m] = i
+		}
+		if n.rank > 0 {
+			fmt.Fprintf(&b, "  %s[\"%s\"]:::switch\n", id(i), n.label)
+		} else {
+			fmt.Fprintf(&b, "  %s([\"%s\"])\n", id(i), n.label)
+		}
+	}
+	lines := 0
+	for i := range p.edges {
+		e := &p.edges[i]
+		if e.label == "" {
+			fmt.Fprintf(&b, "  %s --- %s\n", id(e.a), id(e.b))
+		} else {
+			fmt.Fprintf(&b, "  %s ---|\"%s\"| %s\n", id(e.a), e.label, id(e.b))
+		}
+		lines++
+	}
+	var styles strings.Builder
+	for i, g := range p.groups {
+		drawn := map[[2]int]bool{}
+		for _, k := range g.flows {
+			ends := [2]int{nodeOf[f.Flows[k].Src], nodeOf[f.Flows[k].Dst]}
+			if drawn[ends] {
+				continue
+			}
+			drawn[ends] = true
+			fmt.Fprintf(&b, "  %s -. %s .-> %s\n", id(ends[0]), g.name, id(ends[1]))
+			fmt.Fprintf(&styles, "  linkStyle %d stroke:%s\n", lines, colour(i))
+			lines++
+		}
+	}
+	b.WriteString("  classDef switch fill:#323f4b,color:#ffffff,stroke:#323f4b\n")
+	b.WriteString(styles.String())
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,144 @@
+package reproduce
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+)
+
+// documents are those that the program writes into docs/, with the pictures that go
+// with them. What takes long is compared, and all of it is written anew, with -tags soak
+// (scripts/soak.sh).
+var documents = []struct {
+	paper    *Paper
+	pictures []string
+	quick    string // a figure that takes little time
+}{
+	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
+	{qcn(), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
+	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
+}
+
+// docs returns the path of a file of a paper in docs/.
+func docs(p *Paper, suffix string) string { return "../../../docs/" + p.Name + suffix }
+
+// linked returns where a document finds a picture: beside it, if it goes with it.
+func linked(p *Paper, pictures []string) func(string) string {
+	return func(name string) string {
+		if !slices.Contains(pictures, name) {
+			return ""
+		}
+		return p.Name + "-" + name + ".svg"
+	}
+}
+
+// svg draws a picture.
+func svg(t *testing.T, p Picture) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Figure.SVG(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// The documents have every claim as the papers' descriptions have it now, and of one
+// figure what comes out.
+func TestDocuments(t *testing.T) {
+	for _, d := range documents {
+		t.Run(d.paper.Name, func(t *testing.T) {
+			file, err := os.ReadFile(docs(d.paper, ".md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(file)
+			if !strings.Contains(text, strings.TrimSpace(d.paper.About)) {
+				t.Error("the document does not begin as the description does")
+			}
+			all := map[scenario.Basis]int{}
+			for i := range d.paper.Figures {
+				describes(t, text, &d.paper.Figures[i])
+				for _, c := range d.paper.Figures[i].Claims {
+					all[cmp.Or(c.Basis, scenario.Ours)]++
+				}
+			}
+			for basis, of := range map[scenario.Basis]string{scenario.Quoted: "quoted claims", scenario.Derived: "derived claims", scenario.Ours: "checks of ours"} {
+				if want := fmt.Sprintf(" of %d %s hold", all[basis], of); !strings.Contains(text, want) {
+					t.Errorf("the document does not say %q", want)
+				}
+			}
+			i := slices.IndexFunc(d.paper.Figures, func(f Figure) bool { return f.Name == d.quick })
+			r, err := Do(context.Background(), d.paper, []*Figure{&d.paper.Figures[i]}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var part bytes.Buffer
+			if err := r.WriteMarkdown(&part, linked(d.paper, d.pictures)); err != nil {
+				t.Fatal(err)
+			}
+			_, section, _ := strings.Cut(part.String(), "\n## "+r.Figures[0].heading())
+			if !strings.Contains(text, section) {
+				t.Errorf("%s comes out as\n%s", d.quick, section)
+			}
+			for _, x := range r.Figures[0].Pictures {
+				if to := linked(d.paper, d.pictures)(x.Name); to != "" {
+					if picture, err := os.ReadFile("../../../docs/" + to); err != nil || !bytes.Equal(picture, svg(t, x)) {
+						t.Errorf("the picture %s is not what comes out: %v", to, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The README counts the claims as the document does.
+func TestReadmeCountsClaims(t *testing.T) {
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(docs(hpl2002(), ".md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := regexp.MustCompile(`\d+ of \d+ quoted claims hold`).FindString(string(text))
+	if count == "" || !strings.Contains(string(readme), count) {
+		t.Errorf("the README does not say %q", count)
+	}
+}
+
+// describes says what of a figure is not in the text of its document.
+func describes(t *testing.T, text string, f *Figure) {
+	t.Helper()
+	if !strings.Contains(text, "## "+f.Source+": "+f.Title+"\n") {
+		t.Errorf("the document does not have %s", f.Name)
+	}
+	for _, c := range f.Claims {
+		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Says, c.Source, c.From)+" | "+c.Measured+" | ")
+		row, _, _ = strings.Cut(row, "\n")
+		x := ClaimResult{Unit: c.Unit, Low: report.Number(c.Low), High: report.Number(c.High)}
+		if !found || !strings.Contains(row, " | "+x.Accepted()+" | "+cellText(c.Why)+" | ") {
+			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
+		}
+		if c.Differs != "" && !strings.Contains(text, c.Differs) {
+			t.Errorf("the document does not say why %s differs", c.ID)
+		}
+	}
+	if f.Table == nil {
+		return
+	}
+	for _, row := range f.Table.Rows {
+		if !strings.Contains(text, row.Claim.Says) {
+			t.Errorf("the document does not have the row %q", row.Claim.Says)
+		}
+	}
+}

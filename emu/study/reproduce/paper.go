@@ -1,0 +1,164 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
+	"fabemu/emu/spelling"
+	"fabemu/wire/unit"
+)
+
+// Paper is a document whose figures can be had again.
+type Paper struct {
+	Name    string // "hpl2002"
+	Title   string
+	Source  string // authors, number, year
+	About   string // what a reader should know before the figures, as Markdown; may be empty
+	Figures []Figure
+}
+
+// Figure is a figure of a paper, or a footnote, or another question that its
+// statements raise.
+type Figure struct {
+	Name    string // "fig4a"
+	Source  string // "Fig. 4(a)"
+	Title   string
+	Caption string // what was run and what is drawn; definitions of what is measured
+	Plots   []Plot
+	Claims  []Claim
+	Table   *Table
+}
+
+// pictureName returns the name of the file of a plot, without a suffix.
+func (f *Figure) pictureName(x *Plot) string {
+	if x.Name == "" {
+		return f.Name
+	}
+	return x.Name
+}
+
+// Plot is a picture of a figure: curves.
+type Plot struct {
+	Name       string // of its file; empty: the figure's
+	Title      string // empty: the figure's
+	X, Y       plot.Axis
+	Curves     []Curve
+	References []plot.Reference
+}
+
+// Curve is a curve of a plot: either points, each a quantity, or the course of one
+// metric over the model time of a run, or a course that equations say. On the picture values are multiplied by
+// Scale, unless it is zero.
+type Curve struct {
+	Name   string
+	Scale  float64
+	Points []Point
+	Course *Course
+	Solved func() (x, y []float64, err error)
+}
+
+// Point is a point that is measured by itself.
+type Point struct {
+	X float64
+	Y Quantity
+}
+
+// Course is how a metric of a run went: its mean over a sliding window of the
+// scenario's measure.window, centred on each point.
+type Course struct {
+	Run    Run
+	Metric string
+}
+
+// Claim is a statement of a paper about a quantity, or one of ours.
+type Claim struct {
+	ID       string
+	Basis    scenario.Basis // empty: ours
+	Source   string         // section, figure or footnote; empty where it is ours
+	Says     string         // the statement: the paper's words, where it is quoted
+	From     string         // derived: the statement it follows from, and how
+	Measured string         // what the quantity is, in words or as a metric
+	Value    Quantity
+	Unit     Unit
+	Low      float64 // the range in which the statement holds; an infinity where it has no end
+	High     float64
+	Why      string // why it is that range
+	Differs  string // why the statement is known not to come out; empty when it should
+}
+
+// Unit says how a value is printed.
+type Unit string
+
+// The units.
+const (
+	Percent      Unit = "%"  // of a share of 1
+	Points       Unit = "pt" // percentage points, of a difference of shares
+	Plain        Unit = ""   // a number
+	Milliseconds Unit = "ms" // of model time, of a value in seconds
+)
+
+// Table shows which statements hold under which choices.
+type Table struct {
+	Title   string
+	Columns []string // the choices
+	Rows    []Row
+	Note    string
+}
+
+// Row is a statement under each of the choices.
+type Row struct {
+	Claim Claim      // without its Value
+	Cells []Quantity // by column
+}
+
+// Papers returns the papers whose figures can be had again.
+func Papers() []*Paper { return []*Paper{hpl2002(), qcn(), bcn()} }
+
+// Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
+// For another name the error, an *emu.Mistake, says which there are, the near ones
+// first.
+func Find(name string) (*Paper, []*Figure, error) {
+	paper, rest, one := strings.Cut(name, "/")
+	papers := Papers()
+	i := slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == paper })
+	if i < 0 {
+		var names []string
+		for _, p := range papers {
+			names = append(names, p.Name)
+			for _, f := range p.Figures {
+				if f.Name == name { // a figure without its paper
+					return nil, nil, &emu.Mistake{Err: fmt.Errorf("there is no paper named %q; the figure is %s/%s", name, p.Name, name)}
+				}
+			}
+		}
+		return nil, nil, &emu.Mistake{Err: fmt.Errorf("there is no paper named %q%s: there are %s", paper, spelling.DidYouMean(spelling.Nearest(paper, names)), strings.Join(names, ", "))}
+	}
+	p := papers[i]
+	var figures []*Figure
+	var names []string
+	for k := range p.Figures {
+		names = append(names, p.Figures[k].Name)
+		if !one || p.Figures[k].Name == rest {
+			figures = append(figures, &p.Figures[k])
+		}
+	}
+	if figures == nil {
+		return nil, nil, &emu.Mistake{Err: fmt.Errorf("%s has no figure named %q%s: it has %s", p.Name, rest, spelling.DidYouMean(spelling.Nearest(rest, names)), strings.Join(spelling.ByNearness(rest, names), ", "))}
+	}
+	return p, figures, nil
+}
+
+// checks returns the checks of a scenario that comes with the program.
+func checks(name string) []scenario.Check {
+	s, err := emu.Open(name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a scenario of ours
+	}
+	return s.Expect
+}
+
+const ms = unit.Time(unit.Millisecond)

@@ -1,0 +1,250 @@
+package reproduce
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Run is a run of a scenario that comes with the program.
+type Run struct {
+	Scenario string
+	Edits    [][2]string // what its text has, and what stands there instead; where --set does not reach
+	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
+	Seeds    bool        // its figures are means over several seeds
+}
+
+// With returns the run with further changes.
+func (r Run) With(sets ...string) Run {
+	r.Sets = append(slices.Clip(r.Sets), sets...)
+	return r
+}
+
+// Once returns the run with one seed, where a mean is not wanted.
+func (r Run) Once() Run {
+	r.Seeds = false
+	return r
+}
+
+// String says what the run is, as on a command line.
+func (r Run) String() string {
+	words := []string{r.Scenario}
+	for _, e := range r.Edits {
+		words = append(words, e[0]+"=>"+e[1])
+	}
+	return strings.Join(append(words, r.Sets...), " ")
+}
+
+// open reads the scenario of a run. Its own checks are for the scenario as it
+// stands, and are left out.
+func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
+	src, err := scenarios.Read(r.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	text, _, _ := strings.Cut(string(src), "\nexpect:")
+	text += "\n"
+	for _, e := range r.Edits {
+		if !strings.Contains(text, e[0]) {
+			return nil, fmt.Errorf("%s does not have %q", r.Scenario, e[0])
+		}
+		text = strings.ReplaceAll(text, e[0], e[1])
+	}
+	var all []scenario.Set
+	for _, s := range r.Sets {
+		set, err := scenario.ParseSet(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, set)
+	}
+	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...))
+}
+
+// Quantity is a number that is taken of runs.
+type Quantity struct {
+	leaves []*leaf
+	of     func(v func(*leaf) float64) float64
+}
+
+// leaf is a number that is taken of one run: of its result, or of its events.
+type leaf struct {
+	run   Run
+	take  func(*emu.Result) (float64, error)
+	watch func(*fabric.Fabric) (trace.Sink, func() float64)
+}
+
+func single(l *leaf) Quantity {
+	return Quantity{[]*leaf{l}, func(v func(*leaf) float64) float64 { return v(l) }}
+}
+
+// Take is a number of a run that take finds in its result.
+func Take(r Run, take func(*emu.Result) (float64, error)) Quantity {
+	return single(&leaf{run: r, take: take})
+}
+
+// Watch is a number of a run that a sink finds in its events: watch makes the sink for
+// the run's fabric, and what says the number at its end.
+func Watch(r Run, watch func(*fabric.Fabric) (trace.Sink, func() float64)) Quantity {
+	return single(&leaf{run: r, watch: watch})
+}
+
+// Mean is the figure of a metric (metrics.Compile) over an interval of a run.
+func Mean(r Run, metric string, from, to unit.Time) Quantity {
+	return Take(r, func(x *emu.Result) (float64, error) {
+		m, err := metrics.Compile(metric, x.Metrics.Fabric())
+		if err != nil {
+			return 0, err
+		}
+		return m.Over(x.Metrics, from, to), nil
+	})
+}
+
+// Combine makes a quantity of others.
+func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
+	var q Quantity
+	for _, x := range list {
+		q.leaves = append(q.leaves, x.leaves...)
+	}
+	q.of = func(v func(*leaf) float64) float64 {
+		values := make([]float64, len(list))
+		for i, x := range list {
+			values[i] = x.of(v)
+		}
+		return of(values)
+	}
+	return q
+}
+
+// Minus is a - b.
+func Minus(a, b Quantity) Quantity {
+	return Combine(func(v []float64) float64 { return v[0] - v[1] }, a, b)
+}
+
+// Over is a / b.
+func Over(a, b Quantity) Quantity {
+	return Combine(func(v []float64) float64 { return v[0] / v[1] }, a, b)
+}
+
+// Sum is the sum of all.
+func Sum(list ...Quantity) Quantity {
+	return Combine(func(v []float64) float64 {
+		sum := 0.0
+		for _, x := range v {
+			sum += x
+		}
+		return sum
+	}, list...)
+}
+
+// Highest is the greatest of all.
+func Highest(list ...Quantity) Quantity { return Combine(slices.Max[[]float64], list...) }
+
+// Lowest is the least of all.
+func Lowest(list ...Quantity) Quantity { return Combine(slices.Min[[]float64], list...) }
+
+// Spread is the greatest of all less the least.
+func Spread(list ...Quantity) Quantity { return Minus(Highest(list...), Lowest(list...)) }
+
+// LeastStep is the least step from one to the next: positive when they rise.
+func LeastStep(list ...Quantity) Quantity {
+	return Combine(func(v []float64) float64 {
+		least := math.Inf(1)
+		for i := 1; i < len(v); i++ {
+			least = min(least, v[i]-v[i-1])
+		}
+		return least
+	}, list...)
+}
+
+// FromOne is how far a ratio is from one.
+func FromOne(q Quantity) Quantity {
+	return Combine(func(v []float64) float64 { return math.Abs(v[0] - 1) }, q)
+}
+
+// Triggers counts the marking events of a run for a reason, at the lines whose name
+// begins with link (all of them for "").
+func Triggers(r Run, link, reason string) Quantity {
+	return Take(r, func(x *emu.Result) (float64, error) {
+		n := int64(0)
+		for _, l := range x.Links {
+			if !strings.HasPrefix(l.Name, link) {
+				continue
+			}
+			for _, c := range l.Triggers {
+				if c.Reason == reason {
+					n += c.Count
+				}
+			}
+		}
+		return float64(n), nil
+	})
+}
+
+// course takes the points of a sliding mean: model times in milliseconds, values.
+func course(x *emu.Result, metric string) (at, values []float64, err error) {
+	m, err := metrics.Compile(metric, x.Metrics.Fabric())
+	if err != nil {
+		return nil, nil, err
+	}
+	window, end := unit.Time(x.WindowPs), x.Metrics.End()
+	for t := unit.Time(0); t <= end; t += window / 20 {
+		at = append(at, t.Seconds()*1e3)
+		values = append(values, m.Over(x.Metrics, max(0, t-window/2), min(end, t+window/2)))
+	}
+	return at, values, nil
+}
+
+// Settled is when a metric has settled after an instant, in seconds of model time
+// since then: the end of the first window from which on its sliding mean, for as long
+// as hold, stays within a share of its mean over an interval at the end. It is not a
+// number when that does not happen.
+func Settled(r Run, metric string, after, window, hold unit.Time, within float64, from, to unit.Time) Quantity {
+	return Take(r, func(x *emu.Result) (float64, error) {
+		m, err := metrics.Compile(metric, x.Metrics.Fabric())
+		if err != nil {
+			return 0, err
+		}
+		want, since := m.Over(x.Metrics, from, to), unit.Time(-1)
+		for t := after + window; t <= to; t += window / 20 {
+			switch v := m.Over(x.Metrics, t-window, t); {
+			case !(math.Abs(v-want) <= within*want):
+				since = -1
+			case since < 0:
+				since = t
+			}
+			if since >= 0 && t-since >= hold {
+				return since.Sub(after).Seconds(), nil
+			}
+		}
+		return math.NaN(), nil
+	})
+}
+
+// Reached is when a metric reaches a level after an instant, in seconds of model time
+// since then: the middle of the first window whose mean is at least the level. It is
+// not a number when that does not happen before the run ends.
+func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
+	return Take(r, func(x *emu.Result) (float64, error) {
+		m, err := metrics.Compile(metric, x.Metrics.Fabric())
+		if err != nil {
+			return 0, err
+		}
+		window := unit.Time(x.WindowPs)
+		for t := after + window; t <= x.Metrics.End(); t += window / 20 {
+			if m.Over(x.Metrics, t-window, t) >= level {
+				return (t - window/2).Sub(after).Seconds(), nil
+			}
+		}
+		return math.NaN(), nil
+	})
+}

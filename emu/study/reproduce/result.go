@@ -1,0 +1,285 @@
+package reproduce
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
+)
+
+// Result is what came out: the content of claims.json.
+type Result struct {
+	Fabemu      string         `json:"fabemu"` // version of this program
+	Paper       string         `json:"paper"`
+	Title       string         `json:"title"`
+	Source      string         `json:"source"`
+	About       string         `json:"-"` // as the paper's description has it
+	Clock       string         `json:"clock"`
+	Dilation    int64          `json:"dilation"` // 0 on the virtual clock
+	Seeds       int            `json:"seeds"`    // over how many a mean is taken where a figure wants several
+	Partial     bool           `json:"partial"`  // ended before its time
+	Verdict     report.Verdict `json:"verdict"`  // the worst of the runs
+	Figures     []FigureResult `json:"figures"`
+	Runs        []RunResult    `json:"runs"`
+	Machine     report.Machine `json:"machine"`
+	WallSeconds float64        `json:"wall_seconds"`
+
+	Directory string `json:"-"` // where it lies; empty when it was not written
+}
+
+// FigureResult is what came out of a figure.
+type FigureResult struct {
+	Name     string        `json:"name"`
+	Source   string        `json:"source"`
+	Title    string        `json:"title"`
+	Caption  string        `json:"caption"`
+	Claims   []ClaimResult `json:"claims"`
+	Table    *TableResult  `json:"table,omitempty"`
+	Pictures []Picture     `json:"pictures"`
+}
+
+// Picture is a plot that is drawn.
+type Picture struct {
+	Name   string       `json:"name"` // of the file, without the extension
+	Title  string       `json:"title"`
+	Figure *plot.Figure `json:"-"`
+}
+
+// ClaimResult is a claim and what came out.
+type ClaimResult struct {
+	ID        string         `json:"id,omitempty"`
+	Basis     scenario.Basis `json:"basis"`
+	Source    string         `json:"source"`
+	Says      string         `json:"says"`
+	From      string         `json:"from,omitempty"` // how a derived claim follows from the source
+	Measured  string         `json:"measured"`
+	Unit      Unit           `json:"unit"`
+	Value     report.Number  `json:"value"`     // shares 0 to 1, times in seconds; null: undefined
+	Deviation report.Number  `json:"deviation"` // standard deviation over the seeds
+	Seeds     int            `json:"seeds"`
+	Low       report.Number  `json:"low"` // null: no bound
+	High      report.Number  `json:"high"`
+	Outcome   report.Outcome `json:"outcome"`
+	Why       string         `json:"why"`              // why low and high are what they are
+	Reason    string         `json:"reason,omitempty"` // why it differs, or has no value
+}
+
+// TableResult is a table of statements and choices.
+type TableResult struct {
+	Title   string      `json:"title"`
+	Columns []string    `json:"columns"`
+	Rows    []RowResult `json:"rows"`
+	Note    string      `json:"note"`
+}
+
+// RowResult is a statement under each choice.
+type RowResult struct {
+	Says     string        `json:"says"`
+	Measured string        `json:"measured"`
+	Source   string        `json:"source"`
+	Cells    []ClaimResult `json:"cells"`
+}
+
+// statement is what a row is about.
+func (r *RowResult) statement() string {
+	if r.Source == "" {
+		return r.Says
+	}
+	return r.Source + ": " + r.Says
+}
+
+// RunResult is a run that figures were taken of.
+type RunResult struct {
+	Run         string         `json:"run"` // the scenario and its changes
+	Seed        uint64         `json:"seed"`
+	Dilation    int64          `json:"dilation"`
+	DurationPs  int64          `json:"duration_ps"`
+	Verdict     report.Verdict `json:"verdict"`
+	Digest      string         `json:"digest"` // of its event log
+	WallSeconds report.Number  `json:"wall_seconds"`
+
+	Resolved []byte `json:"-"`
+	machine  report.Machine
+	whole    bool
+}
+
+func runResult(j *job, r *emu.Result) RunResult {
+	return RunResult{
+		Run: j.run.String(), Seed: j.seed, Dilation: r.Dilation, DurationPs: r.DurationPs, Verdict: r.Verdict,
+		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved, machine: r.Machine,
+	}
+}
+
+// levels are the levels of verdicts, the worst first.
+var levels = [...]report.Level{report.Void, report.Degraded, report.OrderOnly, report.Faithful, report.Exact, report.Virtual}
+
+// verdictOf returns the worst verdict of the runs.
+func verdictOf(runs []RunResult) report.Verdict {
+	for _, level := range levels {
+		n, first := 0, report.Verdict{}
+		for i := range runs {
+			if runs[i].Verdict.Level == level {
+				if n == 0 {
+					first = runs[i].Verdict
+				}
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		if n < len(runs) {
+			first.Reason = fmt.Sprintf("%d of %d runs: %s", n, len(runs), first.Reason)
+		}
+		return first
+	}
+	return report.Verdict{Level: report.Void, Reason: "nothing was run to its end", Figures: report.NoFigures()}
+}
+
+// stamp says what the figures are worth, on a picture.
+func (r *Result) stamp() string {
+	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
+	if r.Dilation > 0 {
+		s += fmt.Sprintf(", dilation %d", r.Dilation)
+	}
+	if r.Partial {
+		s += "; ended before its time"
+	}
+	return s
+}
+
+// Tally counts how the claims came out.
+func (r *Result) Tally() report.Tally {
+	t := report.Tally{}
+	for _, f := range r.Figures {
+		for i := range f.Claims {
+			t.Add(f.Claims[i].Basis, f.Claims[i].Outcome)
+		}
+	}
+	return t
+}
+
+// statement is the claim with what it rests on.
+func (c *ClaimResult) statement() string { return c.Basis.Statement(c.Says, c.Source, c.From) }
+
+func (c *ClaimResult) basis() scenario.Basis { return c.Basis }
+
+// CameOut prints the value, with its deviation over the seeds.
+func (c *ClaimResult) CameOut() string {
+	s := c.print(float64(c.Value), 3)
+	if c.Seeds > 1 && c.Value.Known() {
+		scale := map[Unit]float64{Percent: 100, Points: 100, Plain: 1, Milliseconds: 1e3}[c.Unit]
+		deviation := scale * float64(c.Deviation)
+		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+			deviation = 0
+		}
+		s += " ± " + strconv.FormatFloat(deviation, 'g', 2, 64)
+	}
+	return s
+}
+
+// because is the reason as a sentence.
+func (c *ClaimResult) because() string {
+	switch c.Outcome {
+	case report.Differs:
+		return "It differs: " + c.Reason
+	case report.UnexpectedPass:
+		return "It was expected to differ: " + c.Reason
+	}
+	if c.Outcome == report.NotMeasured {
+		return "It was not measured: " + c.Reason
+	}
+	return "It failed: " + c.Reason
+}
+
+// judged reports whether there is a range.
+func (c *ClaimResult) judged() bool { return c.Low.Known() || c.High.Known() }
+
+// Accepted prints the range as it was given: to so many digits that 1.0525 is not 1.05.
+func (c *ClaimResult) Accepted() string {
+	low, high := float64(c.Low), float64(c.High)
+	bound := func(v float64) string { return c.print(v, 6) }
+	switch lowless, highless := !c.Low.Known(), !c.High.Known(); {
+	case lowless && highless:
+		return "any"
+	case (lowless || low == 0) && !highless:
+		return "at most " + bound(high)
+	case highless && low < 1e-300:
+		return "above 0"
+	case highless:
+		return "at least " + bound(low)
+	case low == high:
+		return bound(low)
+	default:
+		return strings.TrimSuffix(bound(low), " "+string(c.Unit)) + " to " + bound(high)
+	}
+}
+
+// print prints a value in the unit of the claim, to so many digits that count.
+func (c *ClaimResult) print(v float64, count int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "undefined"
+	}
+	switch c.Unit {
+	case Percent:
+		return fmt.Sprintf("%s %%", digits(100*v, count))
+	case Points:
+		return fmt.Sprintf("%s pt", digits(100*v, count))
+	case Milliseconds:
+		return fmt.Sprintf("%s ms", digits(1e3*v, count))
+	}
+	return digits(v, count)
+}
+
+// digits prints a figure to so many digits that count, and not more than one more after
+// the point.
+func digits(v float64, count int) string {
+	n := count - 1 - int(math.Floor(math.Log10(math.Abs(v))))
+	if v == 0 || n > count+1 {
+		n = count + 1
+	}
+	s := strconv.FormatFloat(v, 'f', max(0, n), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s == "-0" {
+		s = "0"
+	}
+	return s
+}
+
+// WriteCSV writes the claims as a table, one row a claim.
+func (r *Result) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds", "low", "high", "outcome", "why", "reason", "verdict"}) // errors stay in out
+	number := func(n report.Number) string {
+		if !n.Known() {
+			return ""
+		}
+		return strconv.FormatFloat(float64(n), 'g', 10, 64)
+	}
+	for _, f := range r.Figures {
+		for i := range f.Claims {
+			c := &f.Claims[i]
+			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value), number(c.Deviation), strconv.Itoa(c.Seeds), number(c.Low), number(c.High), string(c.Outcome), c.Why, c.Reason, string(r.Verdict.Level)})
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// WriteJSON writes claims.json.
+func (r *Result) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}

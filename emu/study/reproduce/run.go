@@ -1,0 +1,490 @@
+package reproduce
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/fabric"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Options say how figures are reproduced.
+type Options struct {
+	Clock    emu.Clock    // default: the virtual clock
+	Link     emu.Carrier  // wall clock
+	Dilation int64        // wall clock; 0: that of each scenario
+	Seeds    int          // virtual clock: over how many seeds a mean is taken; default: 5
+	Workers  int          // virtual clock: how many runs at a time; default: the processors
+	Priority bool         // wall clock: emu.Options.Priority
+	Progress func(Status) // called when something has changed, one call at a time
+	Version  string       // of this program
+}
+
+// Status is how far a reproduction is.
+type Status struct {
+	Done, Runs int
+	Share      float64       // of the work, 0 to 1
+	Left       time.Duration // as it looks
+	Name       string        // of the run that was begun last
+}
+
+// job is a run to be done, and what is taken of it.
+type job struct {
+	run     Run
+	seed    uint64
+	index   int // of the seed
+	sc      *scenario.Scenario
+	leaves  []*leaf
+	courses []*Course
+	cost    float64 // about, in frames; wall clock: in seconds
+	result  RunResult
+}
+
+// batch is the runs that some figures need.
+type batch struct {
+	options Options
+	seeds   int
+	jobs    []*job
+	byKey   map[string]*job
+
+	mu      sync.Mutex
+	values  map[*leaf][]float64 // by seed
+	courses map[*Course][2][]float64
+	done    int
+	spent   float64
+	total   float64
+	running map[*job]float64
+	begin   time.Time
+	name    string
+	partial bool // it was ended before its time
+}
+
+// Do reproduces figures of a paper. When ctx is done before the end, the result has
+// what was done until then and is marked partial.
+func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, error) {
+	if o.Clock == "" {
+		o.Clock = emu.VirtualClock
+	}
+	if o.Seeds <= 0 {
+		o.Seeds = 5
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	b := &batch{
+		options: o, seeds: o.Seeds, byKey: map[string]*job{},
+		values: map[*leaf][]float64{}, courses: map[*Course][2][]float64{}, running: map[*job]float64{},
+	}
+	if o.Clock == emu.WallClock {
+		b.seeds, o.Workers = 1, 1
+	}
+	if err := b.collect(figures); err != nil {
+		return nil, err
+	}
+	if err := b.run(ctx, o.Workers); err != nil {
+		return nil, err
+	}
+	return b.result(ctx, p, figures), nil
+}
+
+// collect finds out which runs there are to do.
+func (b *batch) collect(figures []*Figure) error {
+	quantity := func(q *Quantity) error {
+		for _, l := range q.leaves {
+			for i := range b.seeds {
+				j, err := b.job(l.run, i)
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(j.leaves, l) {
+					j.leaves = append(j.leaves, l)
+				}
+				if !l.run.Seeds {
+					break
+				}
+			}
+		}
+		return nil
+	}
+	for _, f := range figures {
+		for i := range f.Plots {
+			for k := range f.Plots[i].Curves {
+				c := &f.Plots[i].Curves[k]
+				for n := range c.Points {
+					if err := quantity(&c.Points[n].Y); err != nil {
+						return err
+					}
+				}
+				if c.Course == nil {
+					continue
+				}
+				j, err := b.job(c.Course.Run, 0)
+				if err != nil {
+					return err
+				}
+				j.courses = append(j.courses, c.Course)
+			}
+		}
+		for i := range f.Claims {
+			if err := quantity(&f.Claims[i].Value); err != nil {
+				return err
+			}
+		}
+		if f.Table == nil {
+			continue
+		}
+		for _, row := range f.Table.Rows {
+			for i := range row.Cells {
+				if err := quantity(&row.Cells[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, j := range b.jobs {
+		j.cost = float64(j.sc.Model.Duration) * float64(1+len(j.sc.Flows))
+		if b.options.Clock == emu.WallClock {
+			j.cost = j.sc.Model.Duration.Seconds() * float64(j.sc.Wall.Dilation)
+		}
+		b.total += j.cost
+	}
+	return nil
+}
+
+// job returns the job of a run with its i-th seed, and makes it if it is new.
+func (b *batch) job(r Run, i int) (*job, error) {
+	sets := []scenario.Set{}
+	if i > 0 {
+		sets = append(sets, scenario.Set{Path: "model.seed", Value: fmt.Sprint(i + 1)})
+	}
+	if b.options.Dilation > 0 {
+		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: fmt.Sprint(b.options.Dilation)})
+	}
+	key := keyOf(r, i)
+	if j := b.byKey[key]; j != nil {
+		return j, nil
+	}
+	sc, err := r.open(sets...)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", r, err)
+	}
+	j := &job{run: r, seed: sc.Model.Seed, index: i, sc: sc}
+	b.byKey[key], b.jobs = j, append(b.jobs, j)
+	return j, nil
+}
+
+// keyOf tells runs apart: what is a mean for one may be a single run for another.
+func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) }
+
+// run does the jobs, the long ones first, so that none is left over at the end.
+func (b *batch) run(ctx context.Context, workers int) error {
+	order := slices.Clone(b.jobs)
+	if workers > 1 {
+		slices.SortStableFunc(order, func(x, y *job) int {
+			switch {
+			case x.cost > y.cost:
+				return -1
+			case x.cost < y.cost:
+				return 1
+			}
+			return 0
+		})
+	}
+	b.begin = time.Now()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	next := make(chan *job)
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for j := range next {
+				if err := b.do(ctx, j); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	for _, j := range order {
+		if ctx.Err() != nil {
+			break
+		}
+		select {
+		case next <- j:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wait.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// do does one job.
+func (b *batch) do(ctx context.Context, j *job) error {
+	b.progress(j, 0)
+	watched, sinks, err := j.watch()
+	if err != nil {
+		return err
+	}
+	r, err := emu.Run(ctx, j.sc, emu.Options{
+		Clock: b.options.Clock, Link: b.options.Link, SkipCodec: true, Priority: b.options.Priority, Version: b.options.Version,
+		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
+		Sink:     sinks,
+	})
+	if err != nil {
+		return fmt.Errorf("%v: %w", j.run, err)
+	}
+	j.result = runResult(j, r)
+	if r.Partial {
+		return nil
+	}
+	values := make([]float64, len(j.leaves))
+	for i, l := range j.leaves {
+		if l.watch != nil {
+			values[i] = watched[i]()
+		} else if values[i], err = l.take(r); err != nil {
+			return fmt.Errorf("%v: %w", j.run, err)
+		}
+	}
+	curves := make([][2][]float64, len(j.courses))
+	for i, c := range j.courses {
+		if curves[i][0], curves[i][1], err = course(r, c.Metric); err != nil {
+			return fmt.Errorf("%v: %w", j.run, err)
+		}
+	}
+	b.mu.Lock()
+	for i, l := range j.leaves {
+		if b.values[l] == nil {
+			b.values[l] = make([]float64, b.seeds)
+			for k := range b.seeds {
+				b.values[l][k] = math.NaN()
+			}
+		}
+		b.values[l][j.index] = values[i]
+	}
+	for i, c := range j.courses {
+		b.courses[c] = curves[i]
+	}
+	j.result.whole = true
+	b.done++
+	b.mu.Unlock()
+	b.progress(j, 1)
+	return nil
+}
+
+// watch makes the sinks of a job's leaves; watched says what they have found, by leaf.
+func (j *job) watch() (watched []func() float64, all trace.Sink, err error) {
+	var built *fabric.Fabric
+	var list sinks
+	watched = make([]func() float64, len(j.leaves))
+	for i, l := range j.leaves {
+		if l.watch == nil {
+			continue
+		}
+		if built == nil {
+			if built, err = fabric.Build(j.sc); err != nil {
+				return nil, nil, fmt.Errorf("%v: %w", j.run, err)
+			}
+		}
+		var s trace.Sink
+		s, watched[i] = l.watch(built)
+		list = append(list, s)
+	}
+	if list == nil {
+		return watched, nil, nil
+	}
+	return watched, list, nil
+}
+
+// sinks tells each of them.
+type sinks []trace.Sink
+
+func (s sinks) Record(e *trace.Event) {
+	for _, x := range s {
+		x.Record(e)
+	}
+}
+
+// progress notes which share of a job is done, and says so.
+func (b *batch) progress(j *job, share float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case share == 0:
+		b.name = j.run.String()
+		b.running[j] = 0
+	case share == 1:
+		b.spent += j.cost
+		delete(b.running, j)
+	default:
+		b.running[j] = share
+	}
+	if b.options.Progress == nil {
+		return
+	}
+	s := Status{Done: b.done, Runs: len(b.jobs), Name: b.name}
+	spent := b.spent
+	for k, share := range b.running {
+		spent += share * k.cost
+	}
+	s.Share = spent / b.total
+	if b.options.Clock == emu.WallClock { // whose costs are seconds
+		s.Left = time.Duration((b.total - spent) * float64(time.Second))
+	} else if s.Share > 0 {
+		s.Left = time.Duration(float64(time.Since(b.begin)) * (1/s.Share - 1))
+	}
+	b.options.Progress(s)
+}
+
+// value returns the mean of a quantity over its seeds, its standard deviation, and
+// over how many it is.
+func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
+	n = 1
+	for _, l := range q.leaves {
+		if l.run.Seeds {
+			n = b.seeds
+		}
+	}
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = q.of(func(l *leaf) float64 {
+			v := b.values[l]
+			switch {
+			case v == nil:
+				return math.NaN()
+			case !l.run.Seeds:
+				return v[0]
+			}
+			return v[i]
+		})
+		mean += values[i] / float64(n)
+	}
+	for _, v := range values {
+		deviation += (v - mean) * (v - mean)
+	}
+	if n > 1 {
+		deviation = math.Sqrt(deviation / float64(n-1))
+	}
+	return mean, deviation, n
+}
+
+// result puts everything together.
+func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result {
+	b.partial = ctx.Err() != nil
+	r := &Result{
+		Fabemu: b.options.Version, Paper: p.Name, Title: p.Title, Source: p.Source, About: p.About,
+		Clock: string(b.options.Clock), Seeds: b.seeds, Partial: b.partial,
+		WallSeconds: time.Since(b.begin).Seconds(),
+	}
+	for _, j := range b.jobs {
+		if j.result.whole {
+			r.Runs = append(r.Runs, j.result)
+			r.Machine = j.result.machine
+			r.Dilation = j.result.Dilation
+		}
+	}
+	r.Verdict = verdictOf(r.Runs)
+	for _, f := range figures {
+		out := FigureResult{Name: p.Name + "/" + f.Name, Source: f.Source, Title: f.Title, Caption: f.Caption, Claims: []ClaimResult{}}
+		for i := range f.Claims {
+			out.Claims = append(out.Claims, b.claim(&f.Claims[i], &f.Claims[i].Value))
+		}
+		if f.Table != nil {
+			t := &TableResult{Title: f.Table.Title, Columns: f.Table.Columns, Note: f.Table.Note}
+			for i := range f.Table.Rows {
+				row := &f.Table.Rows[i]
+				x := RowResult{Says: row.Claim.Says, Measured: row.Claim.Measured, Source: row.Claim.Source}
+				for k := range row.Cells {
+					x.Cells = append(x.Cells, b.claim(&row.Claim, &row.Cells[k]))
+				}
+				t.Rows = append(t.Rows, x)
+			}
+			out.Table = t
+		}
+		for i := range f.Plots {
+			out.Pictures = append(out.Pictures, b.picture(p, f, &f.Plots[i], r))
+		}
+		r.Figures = append(r.Figures, out)
+	}
+	return r
+}
+
+// claim judges a claim with a value.
+func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
+	mean, deviation, n := b.value(q)
+	out := ClaimResult{
+		ID: c.ID, Basis: cmp.Or(c.Basis, scenario.Ours), Source: c.Source, Says: c.Says, From: c.From, Measured: c.Measured, Unit: c.Unit,
+		Value: report.Number(mean), Deviation: report.Number(deviation), Seeds: n,
+		Low: report.Number(c.Low), High: report.Number(c.High), Why: c.Why,
+	}
+	holds := mean >= c.Low && mean <= c.High // false when it is not a number
+	switch {
+	case math.IsNaN(mean) && b.partial:
+		out.Outcome, out.Reason = report.NotMeasured, "it was not run to its end"
+	case math.IsNaN(mean), math.IsInf(mean, 0):
+		out.Outcome, out.Reason = report.Fail, "there is no value: nothing was there to measure"
+	case holds && c.Differs == "":
+		out.Outcome = report.Pass
+	case holds:
+		out.Outcome, out.Reason = report.UnexpectedPass, c.Differs
+	case c.Differs == "":
+		out.Outcome = report.Fail
+	default:
+		out.Outcome, out.Reason = report.Differs, c.Differs
+	}
+	return out
+}
+
+// picture draws a plot.
+func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
+	name, title := f.pictureName(x), x.Title
+	if title == "" {
+		title = f.Title
+	}
+	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Stamp: r.stamp()}
+	var window unit.Duration
+	for _, c := range x.Curves {
+		scale := c.Scale
+		if scale == 0 {
+			scale = 1
+		}
+		out := plot.Curve{Name: c.Name}
+		if c.Course != nil {
+			window = b.byKey[keyOf(c.Course.Run, 0)].sc.Measure.Window
+			out.X = b.courses[c.Course][0]
+			for _, v := range b.courses[c.Course][1] {
+				out.Y = append(out.Y, v*scale)
+			}
+		}
+		if c.Solved != nil {
+			x, y, err := c.Solved()
+			if err != nil {
+				panic("reproduce: " + err.Error()) // equations of ours
+			}
+			out.X, out.Y = x, y
+		}
+		for i := range c.Points {
+			v, _, _ := b.value(&c.Points[i].Y)
+			out.X, out.Y, out.Points = append(out.X, c.Points[i].X), append(out.Y, v*scale), true
+		}
+		fig.Curves = append(fig.Curves, out)
+	}
+	if window > 0 {
+		fig.Subtitle += fmt.Sprintf("; means over a sliding window of %v", window)
+	}
+	return Picture{Name: name, Title: title, Figure: fig}
+}

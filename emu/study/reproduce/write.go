@@ -1,0 +1,168 @@
+package reproduce
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+)
+
+// The files that WriteDir writes, beside a picture for each plot.
+const (
+	ClaimsFile   = "claims.json"
+	TableFile    = "claims.csv"
+	DocumentFile = "claims.md"
+	PageFile     = report.PageFile
+)
+
+// Files returns the names of all files that WriteDir writes for figures.
+func Files(figures []*Figure) []string {
+	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
+	for _, f := range figures {
+		for i := range f.Plots {
+			for _, format := range plot.Formats() {
+				names = append(names, f.pictureName(&f.Plots[i])+"."+format)
+			}
+		}
+	}
+	return names
+}
+
+// WriteDir writes the result into a directory, which is made where it does not exist:
+// pictures in the formats (plot.Formats), claims.csv, claims.md, report.html, and
+// claims.json at last, so that where it stands everything stands. It sets r.Directory.
+func (r *Result) WriteDir(dir string, formats ...string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
+	write := func(name string, to func(io.Writer) error) error {
+		if err := report.WriteFile(filepath.Join(dir, name), to); err != nil {
+			return fmt.Errorf("results: %w", err)
+		}
+		return nil
+	}
+	for _, f := range r.Figures {
+		for _, p := range f.Pictures {
+			for _, format := range formats {
+				if err := write(p.Name+"."+format, func(w io.Writer) error { return p.Figure.Write(w, format) }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := write(TableFile, r.WriteCSV); err != nil {
+		return err
+	}
+	pictures := func(name string) string {
+		if len(formats) == 0 {
+			return ""
+		}
+		return name + "." + formats[0]
+	}
+	if err := write(DocumentFile, func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }); err != nil {
+		return err
+	}
+	if err := write(PageFile, r.WritePage); err != nil {
+		return err
+	}
+	if err := write(ClaimsFile, r.WriteJSON); err != nil {
+		return err
+	}
+	r.Directory = dir
+	return nil
+}
+
+// WritePage writes report.html.
+func (r *Result) WritePage(w io.Writer) error {
+	clock := r.Clock + " clock"
+	if r.Dilation > 0 {
+		clock += fmt.Sprintf(", dilation %d", r.Dilation)
+	} else if r.Seeds > 1 {
+		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
+	}
+	p := &report.Page{
+		Title: r.Source + ": " + r.Title, Claims: r.Tally(), Verdict: &r.Verdict,
+		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %d runs in %.0f s", r.Fabemu, clock, len(r.Runs), r.WallSeconds),
+	}
+	if r.Partial {
+		p.Subtitle += "; ended before its time"
+	}
+	for _, f := range r.Figures {
+		s := report.Section{Title: f.Source, Text: f.Title + ". " + f.Caption}
+		for _, x := range f.Pictures {
+			var svg bytes.Buffer
+			if err := x.Figure.SVG(&svg); err != nil {
+				return fmt.Errorf("%s: %w", x.Name, err)
+			}
+			s.Parts = append(s.Parts, report.Drawing(svg.Bytes()))
+		}
+		if f.Table != nil {
+			s.Parts = append(s.Parts, f.Table.html())
+		}
+		if len(f.Claims) > 0 {
+			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims))...)
+		}
+		p.Sections = append(p.Sections, s)
+	}
+	p.Sections = append(p.Sections, report.MachineSection(r.Machine), r.runsSection())
+	return p.Write(w)
+}
+
+func rowsOf(claims []ClaimResult) []report.Row {
+	rows := make([]report.Row, len(claims))
+	for i := range claims {
+		c := &claims[i]
+		rows[i] = report.Row{ID: c.ID, Basis: c.Basis, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Why: c.Why, Reason: c.Reason, Outcome: c.Outcome}
+	}
+	return rows
+}
+
+// html makes the table of choices: a value each, with a mark where the statement does
+// not hold.
+func (t *TableResult) html() template.HTML {
+	var rows [][]string
+	for _, row := range t.Rows {
+		cells := []string{row.statement() + " (" + row.Measured + ")"}
+		for i := range row.Cells {
+			cells = append(cells, t.cell(&row.Cells[i]))
+		}
+		rows = append(rows, cells)
+	}
+	return report.Table(t.Title, append([]string{"statement"}, t.Columns...), rows)
+}
+
+// cell prints a value, with a mark where the statement does not hold.
+func (t *TableResult) cell(c *ClaimResult) string {
+	switch {
+	case !c.judged():
+		return c.CameOut()
+	case c.Outcome == report.Pass:
+		return c.print(float64(c.Value), 3) + " ✓"
+	}
+	return c.print(float64(c.Value), 3) + " ✗"
+}
+
+// runsSection lists the runs, and shows each scenario as it was run first.
+func (r *Result) runsSection() report.Section {
+	var rows [][]string
+	s := report.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. What stands as OLD=>NEW is another text in the scenario's file."}
+	var shown []string
+	var resolved []template.HTML
+	for _, x := range r.Runs {
+		rows = append(rows, []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level), x.Digest})
+		name, _, _ := strings.Cut(x.Run, " ")
+		if !slices.Contains(shown, name) {
+			shown = append(shown, name)
+			resolved = append(resolved, report.Folded("Resolved scenario: "+x.Run, string(x.Resolved)))
+		}
+	}
+	s.Parts = append(resolved, report.Table("Runs", []string{"scenario and changes", "seed", "verdict", "digest of the event log"}, rows))
+	return s
+}

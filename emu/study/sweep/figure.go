@@ -1,0 +1,202 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+)
+
+const figureSuffix = ".svg"
+
+// drawAll writes a figure for each metric.
+func (l *layout) drawAll(dir string, cells []Cell) error {
+	for i := range l.Drawings {
+		f := l.figure(&l.Drawings[i], cells)
+		path := filepath.Join(dir, l.Drawings[i].File)
+		if err := report.WriteFile(path, func(w io.Writer) error { return f.Write(w, "svg") }); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// varied lists the axes that have more than one value.
+func (p *Plan) varied() []int {
+	var list []int
+	for i, a := range p.Axes {
+		if len(a.Values) > 1 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// figure returns the figure of one metric.
+func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
+	varied := l.varied()
+	first := l.Axes[varied[0]]
+	at, label := positions(first)
+	f := &plot.Figure{
+		Title: d.Metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
+		X: plot.Axis{Label: label}, Y: plot.Axis{Label: d.label},
+	}
+	for _, v := range first.Values {
+		f.X.Ticks = append(f.X.Ticks, at[v])
+	}
+	slices.Sort(f.X.Ticks)
+	index := make(map[string]int)
+	void := 0
+	for i := range cells {
+		c := &cells[i]
+		var parts []string
+		for _, k := range varied[1:] {
+			parts = append(parts, last(l.Axes[k].Path)+" "+c.Values[k])
+		}
+		curve := strings.Join(parts, ", ")
+		k, ok := index[curve]
+		if !ok {
+			k = len(f.Curves)
+			index[curve] = k
+			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
+		}
+		y := float64(c.of(d.Metric).Value) * d.scale
+		if c.Level == report.Void {
+			y = float64(report.Missing())
+			void++
+		}
+		f.Curves[k].X, f.Curves[k].Y = append(f.Curves[k].X, at[c.Values[varied[0]]]), append(f.Curves[k].Y, y)
+	}
+	for i := range f.Curves {
+		sortByX(&f.Curves[i])
+	}
+	var notes []string
+	if void > 0 {
+		notes = append(notes, fmt.Sprintf("%d void runs are not drawn", void))
+	}
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
+		f.Curves = f.Curves[:plot.MaxCurves]
+		notes = append(notes, fmt.Sprintf("%d more curves: see %s", more, TableFile))
+	}
+	f.Note = strings.Join(notes, "; ")
+	return f
+}
+
+// stamp says what the runs are worth: how many are of which level.
+func (l *layout) stamp(cells []Cell) string {
+	count := make(map[report.Level]int)
+	for _, c := range cells {
+		count[c.Level]++
+	}
+	var parts []string
+	for _, level := range []report.Level{report.Virtual, report.Exact, report.Faithful, report.OrderOnly, report.Degraded, report.Void} {
+		if n := count[level]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, level))
+		}
+	}
+	return fmt.Sprintf("verdicts: %s; %s clock", strings.Join(parts, ", "), cmp.Or(l.Clock, string(emu.WallClock)))
+}
+
+// sortByX puts the points of a curve in the order of X: values may be given in any.
+func sortByX(c *plot.Curve) {
+	order := make([]int, len(c.X))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(c.X[i], c.X[k]) })
+	x, y := make([]float64, len(order)), make([]float64, len(order))
+	for to, from := range order {
+		x[to], y[to] = c.X[from], c.Y[from]
+	}
+	c.X, c.Y = x, y
+}
+
+// positions returns where the values of an axis stand: by their figure, if each is
+// another one with the same unit; else by their place in the list, which the label
+// then explains.
+func positions(a Axis) (at map[string]float64, label string) {
+	at = make(map[string]float64)
+	taken := make(map[float64]bool)
+	unit := ""
+	for i, v := range a.Values {
+		cut := strings.LastIndexFunc(v, func(r rune) bool { return r >= '0' && r <= '9' || r == '.' }) + 1
+		x, err := strconv.ParseFloat(v[:cut], 64)
+		u := strings.TrimSpace(v[cut:])
+		if err != nil || i > 0 && u != unit || taken[x] {
+			var places []string
+			for k, v := range a.Values {
+				at[v] = float64(k + 1)
+				places = append(places, fmt.Sprintf("%d: %s", k+1, v))
+			}
+			return at, a.Path + " (" + strings.Join(places, ", ") + ")"
+		}
+		unit, at[v], taken[x] = u, x, true
+	}
+	if unit != "" {
+		unit = " (" + unit + ")"
+	}
+	return at, a.Path + unit
+}
+
+// last returns the last word of a path.
+func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+
+// unitOf returns the unit in which an expression of package metrics is drawn, and what
+// its figures are multiplied by for it.
+func unitOf(expression string) (unit string, scale float64) {
+	switch {
+	case strings.Contains(expression, " / "):
+		return "", 1
+	case strings.HasSuffix(expression, ".rate"):
+		return "GB/s", 1e-9
+	case strings.HasSuffix(expression, ".occupancy"):
+		return "blocks", 1
+	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"), strings.HasSuffix(expression, ".queue.deviation"):
+		return "bytes", 1
+	}
+	return "", 1
+}
+
+// nameDrawings gives each figure a file of its own. A sweep without an axis has none:
+// a single point is no figure.
+func (l *layout) nameDrawings() {
+	if len(l.varied()) == 0 {
+		l.Drawings = nil
+		return
+	}
+	taken := make(map[string]bool)
+	for i := range l.Drawings {
+		base := fileName(l.Drawings[i].Metric)
+		name := base
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[name] = true
+		l.Drawings[i].File = name + figureSuffix
+	}
+}
+
+// maxName is how long the name of a figure's file may be, in bytes without its ending.
+const maxName = 100
+
+// fileName makes a file's name of an expression.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '-' {
+			return r
+		}
+		return '-'
+	}, name)
+	for len(name) > maxName {
+		name = strings.TrimRightFunc(name[:maxName], func(r rune) bool { return r == unicode.ReplacementChar })
+	}
+	return cmp.Or(strings.Trim(name, "-."), "figure")
+}

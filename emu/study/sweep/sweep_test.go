@@ -1,0 +1,477 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const two = `name: two
+model: {duration: 1ms, seed: 1}
+defaults:
+  link: {rate: 1GB/s, buffer: 4 packets}
+  flow: {packet: 2048B, control: {law: fixed}}
+switches: {S: {}}
+endpoints: [a, b]
+links:
+  - a - S
+  - {name: exit, between: S - b}
+flows:
+  - {name: f, from: a, to: b}
+measure: {window: 200us}
+expect:
+  - {id: busy, claim: the link is busy, metric: exit.S-b.utilisation, during: [200us, 1ms], low: 0.96, high: 1.01}
+`
+
+// write writes a scenario and returns its path.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "two.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// windows is a sweep of three runs.
+func windows(t *testing.T, change func(*Plan)) Plan {
+	p := Plan{
+		Fabemu: "test", Scenario: write(t, two), Clock: "virtual", Metrics: []string{"f.rate"},
+		Axes: []Axis{{"flows.f.window", []string{"1", "2", "3"}}},
+	}
+	if change != nil {
+		change(&p)
+	}
+	return p
+}
+
+// sweep runs a plan and returns how many of its cells were done before.
+func sweep(t *testing.T, p Plan, dir string, o Options) (cells []Cell, before int) {
+	t.Helper()
+	o.Progress = func(s Status) { before = s.Before }
+	cells, err := Run(t.Context(), p, dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cells, before
+}
+
+// put writes files into a directory.
+func put(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// files lists what is in a directory.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			name, _ := filepath.Rel(dir, path)
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
+	dir := t.TempDir()
+	cells, _ := sweep(t, windows(t, nil), dir, Options{})
+	want := []string{"cells/000001.json", "cells/000002.json", "cells/000003.json", "f.rate.svg", "sweep.csv", "sweep.json"}
+	if d := cmp.Diff(want, files(t, dir)); d != "" {
+		t.Error(d)
+	}
+	for i, c := range cells {
+		if c.Number != i+1 || c.Values[0] != fmt.Sprint(i+1) || c.Level != report.Virtual || !(c.Figures[0].Value > 9e8) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// The last axis is the fastest.
+func TestOrderOfCells(t *testing.T) {
+	p := windows(t, func(p *Plan) {
+		p.Axes = []Axis{{"flows.f.window", []string{"1", "2"}}, {"model.seed", []string{"1", "2", "3"}}, {"wall.dilation", []string{"20"}}}
+	})
+	l, err := p.lay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range l.cells {
+		got = append(got, strings.Join(c.values, " "))
+	}
+	if d := cmp.Diff([]string{"1 1 20", "1 2 20", "1 3 20", "2 1 20", "2 2 20", "2 3 20"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// A sweep that was ended has the table of one that was not, and does nothing twice.
+func TestRunGoesOn(t *testing.T) {
+	p := windows(t, nil)
+	whole, broken := t.TempDir(), t.TempDir()
+	want, _ := sweep(t, p, whole, Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := Run(ctx, p, broken, Options{Jobs: 1, Progress: func(s Status) {
+		if s.Done == 1 {
+			stop()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	got, before := sweep(t, p, broken, Options{})
+	if before != 1 {
+		t.Errorf("%d were done before", before)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if _, before := sweep(t, p, broken, Options{}); before != 3 {
+		t.Errorf("of a sweep that is done, %d of 3 were done before", before)
+	}
+	if _, before := sweep(t, p, broken, Options{Force: true}); before != 0 {
+		t.Errorf("with Force, %d were done before", before)
+	}
+}
+
+// What a call that was killed leaves in its first moments.
+func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
+	p := windows(t, nil)
+	for name, leave := range map[string]func(dir string){
+		"nothing":              func(string) {},
+		"the plan, half":       func(dir string) { put(t, dir, ".sweep.json-123") },
+		"an empty directory":   func(dir string) { os.Mkdir(filepath.Join(dir, CellsDir), 0o777) },
+		"a cell, half":         func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, "cells/.000002.json-77") },
+		"a table and a figure": func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, ".sweep.csv-1", ".f.rate.svg-2") },
+	} {
+		dir := t.TempDir()
+		leave(dir)
+		sweep(t, p, dir, Options{})
+		for _, f := range files(t, dir) {
+			if strings.HasPrefix(filepath.Base(f), ".") {
+				t.Errorf("%s: %s is left", name, f)
+			}
+		}
+	}
+}
+
+// Files that the program has not made are a reason to refuse, and stay.
+func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
+	p := windows(t, nil)
+	for _, foreign := range []string{"x", "cells/x", ".sweep.json-a1", ".sweep.json-", "sweep.csv", "cells/000001.json"} {
+		dir := t.TempDir()
+		put(t, dir, foreign)
+		_, err := Run(t.Context(), p, dir, Options{})
+		var mistake *emu.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "not of a sweep") || !strings.Contains(err.Error(), foreign) {
+			t.Errorf("%s: %v", foreign, err)
+		}
+		if got := files(t, dir); !slices.Equal(got, []string{foreign}) {
+			t.Errorf("%s: %v", foreign, got)
+		}
+	}
+
+	dir := t.TempDir()
+	sweep(t, p, dir, Options{})
+	mine := []string{"notes", "cells/notes.json", "cells/1.json", "mine.svg", ".notes-1"}
+	put(t, dir, mine...)
+	p.Metrics = []string{"f.utilisation"}
+	sweep(t, p, dir, Options{Force: true})
+	got := files(t, dir)
+	for _, f := range mine {
+		if !slices.Contains(got, f) {
+			t.Errorf("with Force, %s is gone", f)
+		}
+	}
+	if slices.Contains(got, "f.rate.svg") {
+		t.Error("with Force, a figure of the sweep before is still there")
+	}
+}
+
+// Brackets in the name of a directory are brackets.
+func TestForceInADirectoryThatLooksLikeAPattern(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[1]*")
+	sweep(t, windows(t, func(p *Plan) { p.Axes[0].Values = []string{"1", "2", "3", "4"} }), dir, Options{})
+	cells, before := sweep(t, windows(t, func(p *Plan) { p.Metrics = []string{"f.utilisation"} }), dir, Options{Force: true})
+	if before != 0 || cells[0].Figures[0].Name != "f.utilisation" {
+		t.Errorf("%d before, %+v", before, cells[0])
+	}
+	if slices.Contains(files(t, dir), "cells/000004.json") {
+		t.Error("a cell of the sweep before is still there")
+	}
+}
+
+// A cell of another plan is not taken, even where nothing but its file says so.
+func TestCellsOfAnotherPlanAreNotTaken(t *testing.T) {
+	old, dir := t.TempDir(), t.TempDir()
+	p := windows(t, nil)
+	sweep(t, p, old, Options{})
+	p.Metrics = []string{"f.utilisation"}
+	sweep(t, p, dir, Options{})
+	b, err := os.ReadFile(filepath.Join(old, "cells/000002.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cells/000002.json"), b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cells, before := sweep(t, p, dir, Options{})
+	if before != 2 || cells[1].Figures[0].Name != "f.utilisation" {
+		t.Errorf("%d before, %+v", before, cells[1])
+	}
+}
+
+// Every way in which a plan may differ from the one that is there is seen, and said.
+func TestAnotherPlanIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	p := windows(t, nil)
+	sweep(t, p, dir, Options{})
+	for want, change := range map[string]func(*Plan){
+		"version test":              func(p *Plan) { p.Fabemu = "2" },
+		"its scenario is":           func(p *Plan) { p.Scenario = write(t, two) },
+		"it sets [flows.f.window=1": func(p *Plan) { p.Axes = []Axis{{"flows.f.window", []string{"1"}}} },
+		"measures something else":   func(p *Plan) { p.Metrics = nil },
+		"virtual clock":             func(p *Plan) { p.Clock, p.Link = "wall", "pipe" },
+	} {
+		q := p
+		change(&q)
+		_, err := Run(t.Context(), q, dir, Options{})
+		var mistake *emu.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+
+	// The file changes in a way that the first run does not feel: only later ones
+	// have the window that is set.
+	changed := strings.Replace(two, "duration: 1ms", "duration: 2ms", 1)
+	if err := os.WriteFile(p.Scenario, []byte(changed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), p, dir, Options{}); err == nil || !strings.Contains(err.Error(), "the scenario has changed since") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The scenario of every cell counts, not of the first alone.
+func TestTheScenariosOfAllCellsCount(t *testing.T) {
+	p := windows(t, nil)
+	a, err := p.lay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Axes[0].Values = []string{"1", "2", "4"}
+	b, err := p.lay()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Axes = a.Axes // as if the third cell alone had become another
+	if err := b.same(a); err == nil || !strings.Contains(err.Error(), "the scenario has changed since") {
+		t.Errorf("%v", err)
+	}
+	if a.id == b.id {
+		t.Error("the plans have the same id")
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	axis := func(path string, values ...string) func(*Plan) {
+		return func(p *Plan) { p.Axes = append(p.Axes, Axis{path, values}) }
+	}
+	numbers := func(n int) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprint(i+1))
+		}
+		return list
+	}
+	for _, c := range []struct {
+		want   string
+		change func(*Plan)
+	}{
+		{`there is no clock "wal"`, func(p *Plan) { p.Clock = "wal" }},
+		{`there is no link "vet" for a sweep; there are udp and pipe`, func(p *Plan) { p.Clock, p.Link = "wall", "vet" }},
+		{`there is no link "veth" for a sweep`, func(p *Plan) { p.Clock, p.Link = "wall", "veth" }},
+		{"flows.f.window is set twice", axis("flows.f.window", "4")},
+		{"over no value", axis("model.seed")},
+		{"1002 runs, which is more than 1000: say --large", axis("model.seed", numbers(334)...)},
+		{"--metric f.rate stands there twice", func(p *Plan) { p.Metrics = []string{"f.rate", "f.rate"} }},
+		{"--metric g.rate", func(p *Plan) { p.Metrics = []string{"g.rate"} }},
+		{"goes on until 2 ms, but the run ends at 1 ms", func(p *Plan) { p.ToPs = 2e9 }},
+		{"go from", func(p *Plan) { p.FromPs, p.ToPs = 5, 5 }},
+		{"go from", func(p *Plan) { p.FromPs, p.ToPs = -5, 5 }},
+		{"windou", axis("flows.f.windou", "1")},
+	} {
+		dir := filepath.Join(t.TempDir(), "out")
+		_, err := Run(t.Context(), windows(t, c.change), dir, Options{})
+		var mistake *emu.Mistake
+		if !errors.As(err, &mistake) || !strings.Contains(strings.ReplaceAll(err.Error(), " ms", "ms"), strings.ReplaceAll(c.want, " ms", "ms")) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%s: the directory was made", c.want)
+		}
+	}
+	if _, err := Run(t.Context(), windows(t, nil), t.TempDir(), Options{Jobs: -1}); err == nil {
+		t.Error("-1 jobs")
+	}
+	large := windows(t, axis("model.seed", numbers(334)...))
+	large.Large = true
+	if n, err := large.size(); n != 1002 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := Run(t.Context(), windows(t, nil), write(t, two), Options{}); err == nil {
+		t.Error("into a file")
+	}
+}
+
+// A directory is of one call at a time.
+func TestTwoCallsAtOnce(t *testing.T) {
+	p, dir := windows(t, nil), t.TempDir()
+	var second error
+	_, err := Run(t.Context(), p, dir, Options{Progress: func(s Status) {
+		if s.Done == 1 {
+			_, second = Run(t.Context(), p, dir, Options{})
+		}
+	}})
+	if err != nil || second == nil || !strings.Contains(second.Error(), "a run is going on there: wait for its end") {
+		t.Errorf("%v; %v", err, second)
+	}
+}
+
+// none is a threshold like others: in one list with numbers it stands for marking
+// without an output threshold.
+func TestThresholdNone(t *testing.T) {
+	at := func(axes ...Axis) Cell {
+		p := Plan{Scenario: "hpl2002/fig3b", Clock: "virtual", Metrics: []string{"root.B-BC.utilisation"}, Axes: append(axes, Axis{"model.duration", []string{"4ms"}})}
+		cells, _ := sweep(t, p, t.TempDir(), Options{})
+		return cells[0]
+	}
+	scheme := "defaults.switch.marking.scheme"
+	a := at(Axis{scheme, []string{"input-output"}}, Axis{"defaults.switch.marking.threshold", []string{"none", "4"}})
+	b := at(Axis{scheme, []string{"input"}})
+	if d := cmp.Diff(b.Figures, a.Figures); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseAxis(t *testing.T) {
+	a, err := ParseAxis("links.A - B.rate = 1GB/s, 2GB/s")
+	if d := cmp.Diff(Axis{"links.A - B.rate", []string{"1GB/s", "2GB/s"}}, a); err != nil || d != "" {
+		t.Error(err, d)
+	}
+	if again, err := ParseAxis(a.String()); err != nil || !cmp.Equal(a, again) {
+		t.Error(err, again)
+	}
+	for _, bad := range []string{"", "x", "x=", "=1", "x=1,,2", "x=1,1", "x=1,"} {
+		if a, err := ParseAxis(bad); err == nil {
+			t.Errorf("%q: %v", bad, a)
+		}
+	}
+}
+
+func TestPositions(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		want   map[string]float64
+		label  string
+	}{
+		{[]string{"2packets", "10packets"}, map[string]float64{"2packets": 2, "10packets": 10}, "x (packets)"},
+		{[]string{"2 packets", "10packets"}, map[string]float64{"2 packets": 2, "10packets": 10}, "x (packets)"},
+		{[]string{"3", "0.5"}, map[string]float64{"3": 3, "0.5": 0.5}, "x"},
+		{[]string{"none", "4"}, map[string]float64{"none": 1, "4": 2}, "x (1: none, 2: 4)"},
+		{[]string{"1KB", "1MB"}, map[string]float64{"1KB": 1, "1MB": 2}, "x (1: 1KB, 2: 1MB)"},
+		{[]string{"1", "1.0"}, map[string]float64{"1": 1, "1.0": 2}, "x (1: 1, 2: 1.0)"},
+	} {
+		at, label := positions(Axis{"x", c.values})
+		if d := cmp.Diff(c.want, at); d != "" || label != c.label {
+			t.Errorf("%v: %s, %s", c.values, label, d)
+		}
+	}
+}
+
+// Every figure has a file of its own, whatever its name.
+func TestNamesOfFigures(t *testing.T) {
+	p := windows(t, nil)
+	l := &layout{Plan: p}
+	long := strings.Repeat("ü", 200)
+	for _, m := range []string{"a / b", "a - b", "a-2", "/", long, "..", "a.rate"} {
+		l.draw(m, m)
+		l.draw(m, "again")
+	}
+	l.nameDrawings()
+	var got []string
+	for _, d := range l.Drawings {
+		got = append(got, d.File)
+	}
+	if d := cmp.Diff([]string{"a---b.svg", "a---b-2.svg", "a-2.svg", "figure.svg", strings.Repeat("ü", 50) + ".svg", "figure-2.svg", "a.rate.svg"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// The first axis lies to the right, in the order of its figures; the others are told
+// by the curves. What a void run has measured is not drawn.
+func TestFigure(t *testing.T) {
+	l := &layout{Plan: Plan{Scenario: "s", Clock: "wall", Axes: []Axis{{"a.buffer", []string{"4packets", "2packets"}}, {"x", []string{"1"}}, {"b.threshold", []string{"none", "6"}}}}}
+	cell := func(level report.Level, v float64, values ...string) Cell {
+		return Cell{Values: values, Level: level, Figures: []Figure{{Name: "m", Value: report.Number(v)}}}
+	}
+	f := l.figure(&drawing{Metric: "m", label: "m (GB/s)", scale: 0.5}, []Cell{
+		cell(report.Exact, 10, "4packets", "1", "none"), cell(report.Void, 20, "4packets", "1", "6"),
+		cell(report.Exact, 30, "2packets", "1", "none"), cell(report.Degraded, 40, "2packets", "1", "6"),
+	})
+	want := &plot.Figure{
+		Title: "m", Subtitle: "s, a point for each run", Stamp: "verdicts: 2 exact, 1 degraded, 1 void; wall clock",
+		X: plot.Axis{Label: "a.buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (GB/s)"},
+		Curves: []plot.Curve{
+			{Name: "threshold none", X: []float64{2, 4}, Y: []float64{15, 5}, Points: true},
+			{Name: "threshold 6", X: []float64{2, 4}, Y: []float64{20, math.NaN()}, Points: true},
+		},
+		Note: "1 void runs are not drawn",
+	}
+	equalNaN := cmp.Comparer(func(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) })
+	if d := cmp.Diff(want, f, equalNaN); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWriteTable(t *testing.T) {
+	p := &Plan{Axes: []Axis{{Path: "a"}, {Path: "b"}}}
+	var b bytes.Buffer
+	err := WriteTable(&b, p, []Cell{
+		{Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{"IB-1", 0.5, report.Pass}}},
+		{Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{"IB-1", report.Missing(), report.Fail}, {"IB-2", 1e9, report.Differs}}},
+	})
+	want := "a,b,level,IB-1,IB-1 outcome,IB-2,IB-2 outcome\n" +
+		"1,\"x, y\",virtual,0.5,pass,,\n" +
+		"2,z,void,,fail,1e+09,differs\n"
+	if d := cmp.Diff(want, b.String()); err != nil || d != "" {
+		t.Error(err, d)
+	}
+}
