@@ -203,8 +203,12 @@ func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (re
 	return figures, err
 }
 
-// restarts returns which parts are killed and started again, and when.
+// restarts returns which parts are killed and started again, and when. With a switch that
+// shares its process with endpoints, these live on: it forgets.
 func (r *run) restarts(f *drive.Fabric, c *proc.Conductor) (list []proc.Restart) {
+	if r.options.Placement != InProcesses {
+		return nil
+	}
 	for _, change := range f.Changes {
 		if change.Event.Kind != port.Restart {
 			continue

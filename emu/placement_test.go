@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fabemu/wire/trace"
 )
 
 func TestPlacementMistakes(t *testing.T) {
@@ -60,5 +62,27 @@ func TestServeMistakes(t *testing.T) {
 	}
 	if err := Dry(s, Options{}); err == nil || !strings.Contains(err.Error(), "placement process or domain") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A switch that is restarted is a process that is killed where it has one to itself.
+// With its endpoints in the same process it forgets, and they do not.
+func TestRestartKillsNoEndpoints(t *testing.T) {
+	for placement, want := range map[Placement]int{InProcesses: 1, InDomains: 0} {
+		r, err := prepare(restarting(t, "14ms", "4ms"), Options{Placement: placement, Directory: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.plan(1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := build(r.scenario, r.fabric, Schemes{}, trace.NewBatch(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := r.restarts(f, c); len(list) != want {
+			t.Errorf("placement %s: %d processes are restarted, want %d", placement, len(list), want)
+		}
 	}
 }

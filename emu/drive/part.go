@@ -48,7 +48,9 @@ type Part struct {
 	Settle func() error
 }
 
-// Traffic is how many datagrams a path has carried, as one of its ends saw it.
+// Traffic is how many datagrams a path has carried, as one of its ends saw it. What a
+// process has counted is lost when it is killed for a restart, so each end counts from
+// the last restart of either: a frame that started before it does not count.
 type Traffic struct {
 	Path int   // 2*wire + which end sends
 	Sent int64 // by the sender; -1: it is elsewhere
@@ -69,9 +71,10 @@ type partRun struct {
 
 // end is what a part knows of a path of which it has one end.
 type end struct {
-	seq        uint32 // of the next datagram
-	sender     uint16 // incarnation of the process that sends, where that is another
-	known      bool   // sender and seq are
+	seq        uint32    // of the next datagram
+	sender     uint16    // incarnation of the process that sends, where that is another
+	known      bool      // sender and seq are
+	since      unit.Time // of the last restart of a machine at either end: sent and came count from there
 	sent, came int64
 }
 
@@ -137,6 +140,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	if err := r.join(f); err != nil {
 		return nil, nil, err
 	}
+	for i := range r.ends {
+		r.ends[i].since = restarted(f, &r.paths[i])
+	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.loop()
 	if errors.Is(err, errStopped) {
@@ -175,6 +181,16 @@ func (r *partRun) join(f *Fabric) error {
 	}
 	r.poller = link.NewPoller(files)
 	return nil
+}
+
+// restarted returns when a machine at either end of a path is restarted for the last time.
+func restarted(f *Fabric, p *path) (at unit.Time) {
+	for _, c := range f.Changes {
+		if ends := &f.Wires[p.number/2]; c.Event.Kind == port.Restart && (c.Machine == ends[0].Machine || c.Machine == ends[1].Machine) {
+			at = max(at, c.At)
+		}
+	}
+	return at
 }
 
 // elsewhere stands for a machine of another part.
@@ -306,7 +322,9 @@ func (r *partRun) take(slot int) error {
 		}
 		r.Lost += int64(ahead)
 		e.seq = t.Seq + 1
-		e.came++
+		if t.Head >= e.since {
+			e.came++
+		}
 		r.Received++
 		f := r.push(p)
 		f.due, f.arrival, f.arrived = t.Due, a, true
@@ -321,7 +339,9 @@ func (r *partRun) take(slot int) error {
 func (r *partRun) carry(m int, tr *port.Transmission) error {
 	slot := int(r.leavingBy(m, tr.Port))
 	route, e := &r.routes[slot], &r.ends[slot]
-	e.sent++
+	if tr.Start >= e.since {
+		e.sent++
+	}
 	if route.recv != nil {
 		return r.transmit(m, tr)
 	}

@@ -86,3 +86,48 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 		}
 	}
 }
+
+// An end of a link counts what it has sent and seen from the last restart of either end:
+// what is from before it went to, or came from, a process that has told nobody.
+func TestTrafficCountsFromTheLastRestart(t *testing.T) {
+	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
+	restart := func(us, machine int) Change { return Change{at(us), machine, port.Event{Kind: port.Restart}} }
+	for _, test := range []struct {
+		name       string
+		changes    []Change
+		from       int
+		sent, came int64
+	}{
+		{"none", nil, 0, 3, 3},
+		{"of the other", []Change{restart(12, 1)}, 0, 2, 2},
+		{"of the other, twice", []Change{restart(12, 1), restart(22, 1)}, 0, 1, 1},
+		{"of this one", []Change{restart(12, 0)}, 12, 2, 2},
+		{"of this one, then the other", []Change{restart(12, 0), restart(22, 1)}, 12, 1, 1},
+		{"of a third", []Change{restart(12, 2)}, 0, 3, 3},
+	} {
+		a, b, err := link.UDPPair(link.UDPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Close(); b.Close() })
+		sender := &player{story: &[]string{}, ports: 1}
+		f := &Fabric{Machines: []Machine{sender, nil, nil}, Wires: [][2]End{{{0, 0}, {1, 0}}}, Changes: test.changes, End: at(40), Run: 7}
+		p := &Part{Dilation: 100, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
+		for n, us := range []int{10, 20, 30} {
+			if us >= test.from {
+				sender.at = append(sender.at, at(us))
+			}
+			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(us), Due: at(us + 1), Length: 20}
+			if err := b.Send(encodeAs(nil, tr, &path{number: 1}, 0, uint32(n), f.Run)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, traffic, err := p.Run(context.Background(), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]Traffic{{1, -1, test.came}, {0, test.sent, -1}}, traffic); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

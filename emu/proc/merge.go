@@ -38,16 +38,10 @@ func (r *conduct) merge(all bool) unit.Time {
 	return until
 }
 
-// missing returns how many datagrams were sent and did not arrive, over all links but
-// those of parts that were restarted: what their processes before had counted is lost.
+// missing returns how many datagrams were sent and did not arrive, over all links, since
+// the last restart of a part at either end.
 func (r *conduct) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
-	unknown := map[int]bool{} // by wire
-	for _, s := range r.seats {
-		for _, end := range s.File.Links {
-			unknown[end.Wire] = unknown[end.Wire] || s.restarted
-		}
-	}
 	for _, s := range r.seats {
 		for _, t := range s.report.Traffic {
 			if t.Sent >= 0 {
@@ -59,9 +53,7 @@ func (r *conduct) missing() (lost int64) {
 		}
 	}
 	for path, n := range sent {
-		if !unknown[path/2] {
-			lost += n - came[path]
-		}
+		lost += n - came[path]
 	}
 	return lost
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/drive"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -97,6 +98,29 @@ func TestMerge(t *testing.T) {
 	c.merge(true)
 	if diff := cmp.Diff([]unit.Time{5, 10, 10, 15, 29, 30}, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What the kernel loses is missed on each link, on those of a part that was restarted too:
+// each end counts from the last restart.
+func TestMissing(t *testing.T) {
+	report := func(traffic ...drive.Traffic) *seat {
+		return &seat{Seat: &Seat{File: &File{}}, report: &Report{Traffic: traffic}}
+	}
+	for _, x := range []struct {
+		came      int64 // by the switch that was restarted
+		arrived   int64 // from it
+		elsewhere int64
+		want      int64
+	}{{7, 5, 9, 0}, {6, 5, 9, 1}, {7, 3, 9, 2}, {7, 5, 6, 3}, {0, 0, 0, 21}} {
+		restarted := report(drive.Traffic{Path: 0, Sent: 5, Came: -1}, drive.Traffic{Path: 1, Sent: -1, Came: x.came})
+		restarted.restarted = true
+		restarted.File.Links = []End{{Wire: 0}}
+		peer := report(drive.Traffic{Path: 0, Sent: -1, Came: x.arrived}, drive.Traffic{Path: 1, Sent: 7, Came: -1}, drive.Traffic{Path: 2, Sent: 9, Came: x.elsewhere})
+		c := &conduct{seats: []*seat{restarted, peer}}
+		if got := c.missing(); got != x.want {
+			t.Errorf("%+v: %d are missing", x, got)
+		}
 	}
 }
 
