@@ -34,8 +34,11 @@ type Collector struct {
 	wires    []int32   // by port: the wire that it sends into
 	tallies  []tally   // by port
 	ports    []portState
-	ethernet bool     // some of them are pausing
-	causes   []causes // by port
+	ethernet bool      // some of them are pausing
+	causes   []causes  // by port
+	ahead    [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
+	inputs   []bool    // by port: that of such a switch
+	lost     bool      // what waits for outputs of such switches cannot be told
 	flows    []flowState
 	lives    []life // by flow
 	drops    [reasons]int64
@@ -103,6 +106,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 			}
 		}
 	}
+	c.look()
 	for i := range c.flows {
 		c.flows[i].block = port.Idle
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
@@ -154,6 +158,9 @@ func (c *Collector) count(e *trace.Event) {
 			y.bytes += int64(e.Bytes)
 			y.began, y.last = e.At, e.Bytes
 			y.frames++
+			if c.ahead != nil {
+				c.leave(e)
+			}
 		case wire.Ack:
 			y.acks++
 		case wire.FlowControl:
@@ -163,6 +170,9 @@ func (c *Collector) count(e *trace.Event) {
 		switch kind, _, _ := trace.FrameOf(e.A); kind {
 		case wire.Data:
 			c.occupy(e)
+			if c.ahead != nil {
+				c.join(e)
+			}
 		case wire.Pause, wire.PriorityPause:
 			c.pause(e, kind)
 		}
@@ -189,9 +199,8 @@ func (c *Collector) count(e *trace.Event) {
 				c.now[at+flowFb] += trace.FbOf(e.A)
 				break
 			}
-			f := &c.flows[e.Flow-firstQP]
-			f.acks++
-			f.markedAcks += e.A >> 9 & 1 // BECN
+			c.flows[e.Flow-firstQP].acks++
+			c.now[at+flowMarkedAcks] += e.A >> 9 & 1 // BECN
 		}
 	case trace.Queue:
 		c.lengthen(e)
@@ -378,7 +387,13 @@ func (c *Collector) late(e *trace.Event) {
 	c.write()
 	before := slices.Clone(c.now)
 	var states []held
-	longest := -1
+	longest, length := -1, int64(0)
+	if p, bytes, ok := c.queueing(e); ok {
+		column := int(p)*portColumns + outQueue
+		length = c.ports[p].queue + bytes
+		states = append(states, held{column, column, c.ports[p].queue, length, queueShift})
+		longest = int(p)*portColumns + outLongest
+	}
 	switch data, _, _ := trace.FrameOf(e.A); {
 	case e.Kind == trace.Release, e.Kind == trace.Arrive && data == wire.Data:
 		if holds, ok := c.holds(e); ok {
@@ -388,7 +403,7 @@ func (c *Collector) late(e *trace.Event) {
 	case e.Kind == trace.Queue:
 		column := c.port(e) + outQueue
 		states = append(states, held{column, column, c.ports[c.number(e)].queue, e.A, queueShift})
-		longest = c.port(e) + outLongest
+		longest, length = c.port(e)+outLongest, e.A
 	case e.Kind == trace.Feedback, e.Kind == trace.Limit:
 		if at, ok := c.flow(e); ok {
 			limit, target := e.B, before[at+flowTarget]
@@ -418,7 +433,7 @@ func (c *Collector) late(e *trace.Event) {
 		added[x.oldColumn] = 0
 	}
 	if longest >= 0 {
-		added[longest] = 0
+		added[longest], c.now[longest] = 0, length
 	}
 	for ; k <= c.cur; k++ {
 		row := c.row(k)
@@ -433,8 +448,12 @@ func (c *Collector) late(e *trace.Event) {
 		if e.Kind == trace.Start {
 			row[c.port(e)+outBytes] -= c.unsent(int(c.number(e)), c.edges[k])
 		}
-		if longest >= 0 {
-			row[longest] = max(row[longest], e.A)
+		switch { // a machine tells in order what it does: nothing is known of the port after e
+		case longest < 0:
+		case c.edges[k-1] > e.At:
+			row[longest] = length
+		default:
+			row[longest] = max(row[longest], length)
 		}
 	}
 }

@@ -189,12 +189,13 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	p := newPlay(t, f, s)
 	switchA, toB := p.end("trunk", 0)
 	switchB, fromA := p.end("trunk", 1)
-	occupied := int64(0)
+	occupied, remote := int64(0), f.Flows[2].QP // over the trunk
 	for i := range 300 {
 		at := unit.Time(i) * 300 * us
 		blocks := []port.Block{port.Idle, port.LineBusy, port.NoCredit}
 		events = append(events,
-			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Start, Bytes: 1000 + uint32(i), A: int64(wire.Data)},
+			trace.Event{At: at, Machine: switchA, Port: fromA, Flow: remote, Kind: trace.Arrive, Bytes: 1024 * uint32(rng.IntN(3)), A: int64(wire.Data)},
+			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Start, Bytes: 1024 * uint32(1+i%3), A: int64(wire.Data)}, // a queue is counted in units of 1024
 			trace.Event{At: at, Machine: switchA, Port: toB, Kind: trace.Stall, A: int64(blocks[rng.IntN(3)])},
 			trace.Event{At: at, Machine: switchB, Port: fromA, Kind: trace.Arrive, A: int64(wire.Data), B: occupied},
 			trace.Event{At: at, Machine: int32(f.Flows[0].Dst), Kind: trace.Deliver, Flow: 2, Bytes: 77, A: int64(wire.Data)},

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -23,7 +25,7 @@ type figure struct {
 	object   object
 	quantity quantity
 	cause    port.Block // of quantity stalled
-	level    float64    // of quantities recovery and shared
+	level    float64    // of quantities recovery, shared and percentCompletion
 }
 
 type quantity uint8
@@ -38,19 +40,23 @@ const (
 	transfers
 	meanCompletion
 	longestCompletion
-	lateCompletion
+	percentCompletion
 	drops
 	paused
 	deadlocks
 	queue
 	longestQueue
+	lateQueue
 	queueDeviation
 	recovery
 	shared
 	notifications
 	feedback
+	overhead
 	limit
 	target
+	maxMin
+	proportional
 )
 
 // A word is how a quantity is written.
@@ -74,11 +80,13 @@ var words = func() []word {
 		{text: "deadlocks", quantity: deadlocks, links: true},
 		{text: "queue", quantity: queue, links: true},
 		{text: "queue.max", quantity: longestQueue, links: true},
+		{text: "queue.p99", quantity: lateQueue, links: true},
 		{text: "queue.deviation", quantity: queueDeviation, links: true},
 	}
 	for b := port.LineBusy; b < port.Blocks; b++ {
 		w = append(w, word{text: "stalled." + b.String(), quantity: stalled, cause: b, links: true, flows: true})
 	}
+	w = append(w, word{text: "stalled.flow-control", quantity: stalled, cause: flowControl, links: true, flows: true})
 	for _, percent := range []int{90, 95, 99} {
 		level := float64(percent) / 100
 		w = append(w,
@@ -89,13 +97,28 @@ var words = func() []word {
 		word{text: "drops", quantity: drops, links: true, flows: true},
 		word{text: "transfers", quantity: transfers, flows: true},
 		word{text: "completion.mean", quantity: meanCompletion, flows: true},
-		word{text: "completion.p99", quantity: lateCompletion, flows: true},
+		word{text: "completion.p95", quantity: percentCompletion, level: 0.95, flows: true},
+		word{text: "completion.p99", quantity: percentCompletion, level: 0.99, flows: true},
 		word{text: "completion.max", quantity: longestCompletion, flows: true},
 		word{text: "notifications", quantity: notifications, flows: true},
 		word{text: "fb", quantity: feedback, flows: true},
+		word{text: "feedback", quantity: overhead, flows: true},
 		word{text: "limit", quantity: limit, flows: true},
-		word{text: "target", quantity: target, flows: true})
+		word{text: "target", quantity: target, flows: true},
+		word{text: "max-min", quantity: maxMin, flows: true},
+		word{text: "proportional", quantity: proportional, flows: true})
 }()
+
+// flowControl stands for the causes by which the link says that it has no room.
+const flowControl = port.Blocks
+
+// causesOf returns what a cause stands for.
+func causesOf(cause port.Block) []port.Block {
+	if cause == flowControl {
+		return []port.Block{port.NoCredit, port.Paused}
+	}
+	return []port.Block{cause}
+}
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
 // quotient of two of them, written with " / ".
@@ -113,9 +136,12 @@ var words = func() []word {
 // were discarded at its end), deadlocks (cycles of waiting that were found to go
 // through it), stalled.CAUSE
 // (share of the time in which frames that waited were kept back by CAUSE:
-// no-credit, line-busy, crossbar-busy), queue and queue.max (bytes that wait in the
-// switch for the line, the mean and the most, in a switch that queues at its outputs),
-// queue.deviation (the standard deviation of that mean, taken over parts of measure.window:
+// no-credit, line-busy, crossbar-busy; flow-control for those that the far end is the cause
+// of, no-credit and paused), queue and queue.max (bytes that wait in the
+// switch for the line, the mean and the most; in a switch with input buffers those of all
+// inputs, not a number where frames may change their way in it),
+// queue.deviation and queue.p99 (the standard deviation of that mean, and what it is at the
+// most in 99 per cent of the time, taken over parts of measure.window:
 // a twentieth of it, or more in large runs),
 // recovery.90, .95 and .99 (how long it takes, in seconds from the beginning of the
 // interval, until the utilisation is that many per cent: the end of the first
@@ -127,12 +153,16 @@ var words = func() []word {
 // second, headers included), marked (share of the data frames that came
 // marked), fairness (Jain's index of the rates, 1/n to 1), stalled.CAUSE (share
 // of the time in which CAUSE kept the source from sending, as the mean of the
-// flows: rate-limited, window, line-busy, no-credit), transfers (how many finite
-// transfers ended whole), completion.mean, .p99 and .max (how long those took,
+// flows: rate-limited, window, line-busy, no-credit, flow-control as of links), transfers (how many finite
+// transfers ended whole), completion.mean, .p95, .p99 and .max (how long those took,
 // from the arrival at the source to the delivery of the last byte, in seconds),
 // drops (frames discarded on the way), recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
 // notifications (how many the sources took in), fb (the mean of their quantised
-// feedback, 1 to 63), limit and target (the rate that the source is limited to, and the one
+// feedback, 1 to 63), feedback (how many frames that say something of congestion the
+// sources took in to each megabyte of 10^6 bytes that was received: notifications, and ACKs
+// that carried a mark back), max-min and proportional (the rates that max-min and
+// proportional fairness give them, in bytes per second, where all flows that are active at
+// some time of the interval share the links: see shares.go), limit and target (the rate that the source is limited to, and the one
 // that its reaction point wants back, in bytes per second: the mean of the flows over the
 // time of the interval, from the first time on that such a rate was told).
 //
@@ -268,12 +298,11 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 	case occupancy:
 		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
 		return c.grown(in+inOccupancy, from, to) / float64(to-from)
-	case queue:
-		return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
-	case longestQueue:
-		return c.most(out+outLongest, from, to)
-	case queueDeviation:
-		return c.deviation(out+outQueue, from, to) * (1 << queueShift)
+	case queue, longestQueue, lateQueue, queueDeviation:
+		if c.lost && !InBytes(c.fabric, g.object.hop.Wire) {
+			return math.NaN()
+		}
+		return c.queueFigure(g.quantity, out, from, to)
 	case recovery:
 		return c.reached(g, utilisation, from, to)
 	case paused:
@@ -284,9 +313,26 @@ func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
 		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
 		return c.grown(in+inDrops, from, to)
 	case stalled:
-		return c.grown(out+outStall+int(g.cause), from, to) / float64(to-from)
+		time := 0.0
+		for _, b := range causesOf(g.cause) {
+			time += c.grown(out+outStall+int(b), from, to)
+		}
+		return time / float64(to-from)
 	}
 	return math.NaN()
+}
+
+// queueFigure returns a figure of the queue of a port whose counters begin at out.
+func (c *Collector) queueFigure(q quantity, out int, from, to unit.Time) float64 {
+	switch q {
+	case longestQueue:
+		return c.most(out+outLongest, from, to)
+	case lateQueue:
+		return c.exceeded(out+outQueue, 0.99, from, to) * (1 << queueShift)
+	case queueDeviation:
+		return c.deviation(out+outQueue, from, to) * (1 << queueShift)
+	}
+	return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
 }
 
 func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
@@ -307,13 +353,21 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case fairness:
 		return c.Jain(g.object.flows, from, to)
 	case stalled:
-		return sum(flowStall+int(g.cause)) / float64(to-from) / float64(len(g.object.flows))
+		time := 0.0
+		for _, b := range causesOf(g.cause) {
+			time += sum(flowStall + int(b))
+		}
+		return time / float64(to-from) / float64(len(g.object.flows))
 	case drops:
 		return sum(flowDrops)
 	case notifications:
 		return sum(flowNotified)
 	case feedback:
 		return ratio(sum(flowFb), sum(flowNotified))
+	case overhead:
+		return ratio(sum(flowNotified)+sum(flowMarkedAcks), sum(flowBytes)/1e6)
+	case maxMin, proportional:
+		return c.fairRate(g.object.flows, g.quantity, from, to)
 	case limit:
 		return c.held(flowAllowed, func(x *life) unit.Time { return x.limited }, g.object.flows, from, to)
 	case target:
@@ -328,8 +382,8 @@ func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
 	case meanCompletion:
 		n, total, _ := c.completions(g.object.flows, from, to)
 		return ratio(total, float64(n))
-	case lateCompletion:
-		return c.completion(g.object.flows, 0.99, from, to)
+	case percentCompletion:
+		return c.completion(g.object.flows, g.level, from, to)
 	case longestCompletion:
 		if n, _, longest := c.completions(g.object.flows, from, to); n > 0 {
 			return longest
@@ -389,13 +443,45 @@ func (c *Collector) most(column int, from, to unit.Time) float64 {
 // bins of an interval.
 func (c *Collector) deviation(column int, from, to unit.Time) float64 {
 	mean, squares := c.grown(column, from, to)/float64(to-from), 0.0
-	for t, k := from, c.edge(from+1); t < to; k++ {
-		end := min(c.edges[k], to)
-		d := c.grown(column, t, end)/float64(end-t) - mean
-		squares += d * d * float64(end-t)
-		t = end
+	for v, span := range c.means(column, from, to) {
+		squares += (v - mean) * (v - mean) * float64(span)
 	}
 	return math.Sqrt(squares / float64(to-from))
+}
+
+// exceeded returns what a column grows by in a time at the most, over the bins that make up
+// a share of an interval; in the others it grows by more.
+func (c *Collector) exceeded(column int, share float64, from, to unit.Time) float64 {
+	type part struct {
+		mean float64
+		span unit.Duration
+	}
+	var parts []part
+	for v, span := range c.means(column, from, to) {
+		parts = append(parts, part{v, span})
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.mean, b.mean) })
+	within := unit.Duration(0)
+	for _, p := range parts {
+		if within += p.span; float64(within) >= share*float64(to-from) {
+			return p.mean
+		}
+	}
+	return math.NaN()
+}
+
+// means yields what a column grows by in a time, bin by bin of an interval, and how long
+// each is.
+func (c *Collector) means(column int, from, to unit.Time) iter.Seq2[float64, unit.Duration] {
+	return func(yield func(float64, unit.Duration) bool) {
+		for t, k := from, c.edge(from+1); t < to; k++ {
+			end := min(c.edges[k], to)
+			if !yield(c.grown(column, t, end)/float64(end-t), end.Sub(t)) {
+				return
+			}
+			t = end
+		}
+	}
 }
 
 // out returns where the counters of the port begin that sends into h.

@@ -20,23 +20,23 @@ const (
 
 // What is rarer.
 const (
-	flowNotified = flowStall + port.Blocks + iota // notifications and messages taken in by the source
-	flowFb                                        // sum of their quantised feedback
-	flowTarget                                    // the rate that its reaction point wants back, as flowLimit
-	flowWanted                                    // the target over time, as flowAllowed
-	flowDrops                                     // data frames that were discarded on the way
+	flowNotified   = flowStall + port.Blocks + iota // notifications and messages taken in by the source
+	flowMarkedAcks                                  // ACKs taken in by the source that carried a mark back
+	flowFb                                          // sum of their quantised feedback
+	flowTarget                                      // the rate that its reaction point wants back, as flowLimit
+	flowWanted                                      // the target over time, as flowAllowed
+	flowDrops                                       // data frames that were discarded on the way
 	flowColumns
 )
 
 // flowState is what a flow is in.
 type flowState struct {
-	blocked    unit.Time  // flowStall is counted up to here
-	block      port.Block // what has kept the flow since then
-	told       unit.Time  // flowAllowed and flowWanted are counted up to here
-	acks       int64
-	markedAcks int64
-	size       uint32        // of the last frame that came
-	span       unit.Duration // how long a frame of that size takes the slowest link of the flow
+	blocked unit.Time  // flowStall is counted up to here
+	block   port.Block // what has kept the flow since then
+	told    unit.Time  // flowAllowed and flowWanted are counted up to here
+	acks    int64
+	size    uint32        // of the last frame that came
+	span    unit.Duration // how long a frame of that size takes the slowest link of the flow
 }
 
 // life is what a flow has been through. It is rarely touched: not part of flowState.
@@ -80,10 +80,13 @@ func (c *Collector) hold(at int, f *flowState, t unit.Time) {
 }
 
 // product returns what a state of so much holds over a span, divided by 2^shift. The
-// product may have more than 64 bits; the span may be negative.
+// product may have more than 64 bits; the state and the span may be negative.
 func product(state int64, span unit.Duration, shift int) int64 {
-	if span < 0 {
+	switch {
+	case span < 0:
 		return -product(state, -span, shift)
+	case state < 0:
+		return -product(-state, span, shift)
 	}
 	high, low := bits.Mul64(uint64(state), uint64(span))
 	return int64(high<<(64-shift) | low>>shift)

@@ -159,11 +159,86 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 const queueShift = 10
 
 // lengthen notes that e.A bytes wait for the line of e's port from now on.
-func (c *Collector) lengthen(e *trace.Event) {
-	p, at := &c.ports[c.number(e)], c.port(e)
-	c.now[at+outQueue] += p.queue * int64(e.At-p.changed) >> queueShift
-	p.queue, p.changed = e.A, e.At
-	if e.A > c.now[at+outLongest] {
-		c.now[at+outLongest] = e.A
+func (c *Collector) lengthen(e *trace.Event) { c.queueIs(c.number(e), e.At, e.A) }
+
+// queueIs notes that so many bytes wait for the line of a port from an instant on.
+func (c *Collector) queueIs(number int32, from unit.Time, bytes int64) {
+	p, at := &c.ports[number], int(number)*portColumns
+	c.now[at+outQueue] += p.queue * int64(from-p.changed) >> queueShift
+	p.queue, p.changed = bytes, from
+	if bytes > c.now[at+outLongest] {
+		c.now[at+outLongest] = bytes
 	}
+}
+
+// place is an output of a switch with input buffers.
+type place struct{ machine, out int32 } // out is the number of its port
+
+// look finds out where the frames of each flow wait in switches with input buffers, which
+// report what is in their inputs and not what waits for an output. Where frames may change
+// their way, or are lost in a switch, nobody can tell: there are no queues then.
+func (c *Collector) look() {
+	for _, e := range c.scenario.Events {
+		c.lost = c.lost || e.Restart > 0
+	}
+	if c.lost = c.lost || c.scenario.Routing.Recompute > 0; c.lost {
+		return
+	}
+	for i := range c.fabric.Flows {
+		for _, h := range c.fabric.Flows[i].Hops[1:] {
+			wire := &c.fabric.Wires[h.Wire]
+			end := wire.Ends[h.From]
+			if InBytes(c.fabric, h.Wire) || c.fabric.Machines[end.Machine].Switch == nil {
+				continue
+			}
+			if c.ahead == nil {
+				c.ahead, c.inputs = make([][]place, len(c.fabric.Flows)), make([]bool, len(c.ports))
+			}
+			out := c.first[end.Machine] + int32(end.Port)
+			c.ahead[i] = append(c.ahead[i], place{int32(end.Machine), out})
+			c.inputs[out] = true
+		}
+	}
+}
+
+// join notes that a data frame has come to a switch with input buffers, and waits.
+func (c *Collector) join(e *trace.Event) {
+	if p, bytes, ok := c.joins(e); ok {
+		c.queueIs(p, e.At, c.ports[p].queue+bytes)
+	}
+}
+
+// joins returns where a data frame waits that has come, if it does.
+func (c *Collector) joins(e *trace.Event) (number int32, bytes int64, ok bool) {
+	if i := e.Flow - firstQP; i < uint32(len(c.ahead)) {
+		for _, p := range c.ahead[i] {
+			if p.machine == e.Machine {
+				return p.out, int64(e.Bytes), true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+// leave notes that a data frame begins to leave a switch with input buffers.
+func (c *Collector) leave(e *trace.Event) {
+	if p := c.number(e); c.inputs[p] {
+		c.queueIs(p, e.At, c.ports[p].queue-int64(e.Bytes))
+	}
+}
+
+// queueing returns by how much a frame changes the queue of a switch with input buffers,
+// and which, if it does.
+func (c *Collector) queueing(e *trace.Event) (number int32, bytes int64, ok bool) {
+	if kind, _, _ := trace.FrameOf(e.A); c.ahead == nil || kind != wire.Data {
+		return 0, 0, false
+	}
+	switch e.Kind {
+	case trace.Arrive:
+		return c.joins(e)
+	case trace.Start:
+		p := c.number(e)
+		return p, -int64(e.Bytes), c.inputs[p]
+	}
+	return 0, 0, false
 }

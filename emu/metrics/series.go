@@ -77,7 +77,7 @@ func (c *Collector) Series() []Series {
 			measure = "bytes"
 		}
 		all = append(all, c.binned(BufferOccupancy, name, measure, c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
-		if column := c.out(h) + outQueue; last[column] > 0 {
+		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && last[column] > 0 {
 			s := c.binned(LinkQueue, name, "B", column)
 			for k := range s.Values {
 				s.Values[k] *= 1 << queueShift

@@ -77,7 +77,7 @@ type FlowTotals struct {
 // caller must not change Active.
 func (c *Collector) Flow(i int) FlowTotals {
 	f, row := &c.flows[i], c.row(c.cur)[c.ofFlows+i*flowColumns:]
-	t := FlowTotals{Bytes: row[flowBytes], Frames: row[flowFrames], Marked: row[flowMarked], Acks: f.acks, MarkedAcks: f.markedAcks, Limit: unit.Rate(row[flowLimit]), Active: c.lives[i].active}
+	t := FlowTotals{Bytes: row[flowBytes], Frames: row[flowFrames], Marked: row[flowMarked], Acks: f.acks, MarkedAcks: row[flowMarkedAcks], Limit: unit.Rate(row[flowLimit]), Active: c.lives[i].active}
 	for b := range t.Stalled {
 		t.Stalled[b] = unit.Duration(row[flowStall+b])
 	}

@@ -255,10 +255,10 @@ func measureOf(metric string) measure {
 		end string
 		as  measure
 	}{
-		{".fairness", asRatio}, {".occupancy", asRatio}, {".fb", asRatio}, {".rate", asRate}, {".limit", asRate}, {".target", asRate},
-		{".queue", asSize}, {".queue.max", asSize}, {".queue.deviation", asSize},
+		{".fairness", asRatio}, {".occupancy", asRatio}, {".fb", asRatio}, {".rate", asRate}, {".limit", asRate}, {".target", asRate}, {".max-min", asRate}, {".proportional", asRate}, {".feedback", asRatio},
+		{".queue", asSize}, {".queue.max", asSize}, {".queue.p99", asSize}, {".queue.deviation", asSize},
 		{".drops", asCount}, {".transfers", asCount}, {".notifications", asCount}, {".deadlocks", asCount},
-		{".completion.mean", asTime}, {".completion.p99", asTime}, {".completion.max", asTime},
+		{".completion.mean", asTime}, {".completion.p95", asTime}, {".completion.p99", asTime}, {".completion.max", asTime},
 		{".recovery.90", asTime}, {".recovery.95", asTime}, {".recovery.99", asTime}, {".shared.90", asTime}, {".shared.95", asTime}, {".shared.99", asTime},
 	} {
 		if strings.HasSuffix(metric, q.end) {

@@ -155,11 +155,11 @@ func unitOf(expression string) (unit string, scale float64) {
 	switch {
 	case strings.Contains(expression, " / "):
 		return "", 1
-	case strings.HasSuffix(expression, ".rate"):
+	case strings.HasSuffix(expression, ".rate"), strings.HasSuffix(expression, ".max-min"), strings.HasSuffix(expression, ".proportional"):
 		return "GB/s", 1e-9
 	case strings.HasSuffix(expression, ".occupancy"):
 		return "blocks", 1
-	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"), strings.HasSuffix(expression, ".queue.deviation"):
+	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"), strings.HasSuffix(expression, ".queue.p99"), strings.HasSuffix(expression, ".queue.deviation"):
 		return "bytes", 1
 	}
 	return "", 1
