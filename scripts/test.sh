@@ -8,12 +8,14 @@
 #      the tests in network namespaces, and tshark and tcpdump, for those of captures
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on ./...
-#   4. tests of wall timing and of allocations, which the race detector would
-#      spoil: by themselves, one package at a time. Their names begin with
-#      TestWall or TestAllocs, their files have "//go:build !race"
-#   5. every fuzz target, for some seconds
+#   4. tests of papers' figures (TestFigures...), without the race detector: long
+#      runs on the virtual clock, whose code the third pass has raced
+#   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
+#      the race detector would spoil: by themselves, one package at a time. The
+#      files of both kinds have "//go:build !race"
+#   6. every fuzz target, for some seconds
 #
-# The last line is "N passed, N failed, N skipped", of 3 to 5 together; the exit
+# The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
 # code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
 # a test, a check, the race detector.
 #
@@ -23,7 +25,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fuzz_each=10   # seconds for a fuzz target
 fuzz_total=120 # seconds for all of them
-apart='^Test(Wall|Allocs)'
+figures='^TestFigures'
+alone='^Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
 tmp=$(mktemp -d)
@@ -123,10 +126,12 @@ cross || status=1
 # its events to the summary.
 passes() {
 	local failed=0
-	echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $apart ./..." >&2
-	go test -json -timeout 30m "${race[@]}" -shuffle=on -skip "$apart" ./... || failed=1
-	echo "+ go test -p 1 -count=1 -run $apart ./..." >&2
-	go test -json -timeout 30m -p 1 -count=1 -run "$apart" ./... || failed=1
+	echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone ./..." >&2
+	go test -json -timeout 30m "${race[@]}" -shuffle=on -skip "$figures|$alone" ./... || failed=1
+	echo "+ go test -run $figures ./..." >&2
+	go test -json -timeout 30m -run "$figures" ./... || failed=1
+	echo "+ go test -p 1 -count=1 -run $alone ./..." >&2
+	go test -json -timeout 30m -p 1 -count=1 -run "$alone" ./... || failed=1
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
 	return "$failed"
 }

@@ -28,7 +28,7 @@ func stampsOf(gaps ...int64) []int64 {
 	return stamps
 }
 
-func TestFigures(t *testing.T) {
+func TestMeasures(t *testing.T) {
 	f := figures{name: "x"}
 	f.add(arrivals{sent: 105, stamps: stampsOf(gapNs, gapNs+1000, gapNs-3000, gapNs)})
 	f.add(arrivals{sent: 103, stamps: stampsOf(gapNs+10_000, gapNs)})

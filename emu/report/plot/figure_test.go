@@ -122,7 +122,7 @@ func TestCurveIsBroken(t *testing.T) {
 }
 
 // Nothing that a caller can leave out stops a picture.
-func TestFiguresOfLittle(t *testing.T) {
+func TestPicturesOfLittle(t *testing.T) {
 	many := Figure{}
 	for i := range MaxCurves + 3 {
 		many.Curves = append(many.Curves, Curve{Name: fmt.Sprint("c", i), X: []float64{0, 1}, Y: []float64{0, float64(i)}})
