@@ -83,7 +83,10 @@ func (r *run) plan(id uint32, l *links) (*proc.Conductor, error) {
 	if err := os.WriteFile(filepath.Join(dir, scenarioFile), r.resolved, 0o666); err != nil {
 		return nil, err
 	}
-	c := &proc.Conductor{Machines: len(r.fabric.Machines), Control: filepath.Join(dir, "control.sock"), Waiting: r.options.Waiting, Started: r.options.test.started}
+	c := &proc.Conductor{Wires: len(r.fabric.Wires), Control: filepath.Join(dir, "control.sock"), Waiting: r.options.Waiting, Started: r.options.test.started}
+	for i := range r.fabric.Machines {
+		c.Ports = append(c.Ports, len(r.fabric.Machines[i].Ports))
+	}
 	for _, p := range list {
 		file := &proc.File{
 			Fabemu: r.options.Version, Part: p.name, Scenario: scenarioFile, Run: id, Dilation: r.scenario.Wall.Dilation,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +23,7 @@ import (
 	"fabemu/emu/scenario"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 )
 
 // processes is a list of those that a run has started.
@@ -159,7 +161,7 @@ func TestWallPlacementIsInterrupted(t *testing.T) {
 	started.wantGone(t)
 }
 
-// When the conductor is killed, its processes end by themselves.
+// When the conductor is killed, its processes end, and so does one that was stopped.
 func TestWallConductorIsKilled(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "fabemu")
 	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
@@ -170,27 +172,42 @@ func TestWallConductorIsKilled(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	parts := func() (n int) {
+	parts := func() (pids []int) {
 		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range names {
 			line, _ := os.ReadFile(name)
 			if strings.Contains(string(line), filepath.Join(dir, PartsDir)) {
-				n++
+				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+				pids = append(pids, pid)
 			}
 		}
-		return n
+		return pids
 	}
-	for begin := time.Now(); parts() < 2 && time.Since(begin) < 20*time.Second; {
+	for begin := time.Now(); len(parts()) < 2 && time.Since(begin) < 20*time.Second; {
 		time.Sleep(20 * time.Millisecond)
 	}
-	if n := parts(); n != 2 {
-		t.Fatalf("%d processes run, want 2", n)
+	pids := parts()
+	if len(pids) != 2 {
+		t.Fatalf("%d processes run, want 2", len(pids))
 	}
+	// What nobody is the parent of any more goes to this process, which is of the same
+	// session: so the kernel does not hang up on it as on orphans that are stopped.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	syscall.Kill(pids[0], syscall.SIGSTOP)
+	defer func() {
+		for _, pid := range pids {
+			syscall.Kill(pid, syscall.SIGKILL)
+			syscall.Wait4(pid, nil, 0, nil)
+		}
+	}()
 	c.Process.Kill()
 	c.Wait()
-	for begin := time.Now(); parts() > 0; time.Sleep(20 * time.Millisecond) {
+	for begin := time.Now(); len(parts()) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > 10*time.Second {
-			t.Fatalf("%d processes are left", parts())
+			t.Fatalf("the processes %d are left", parts())
 		}
 	}
 }

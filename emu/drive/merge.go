@@ -86,12 +86,17 @@ func (t *Timing) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	fresh := newTiming()
-	t.Lateness, t.LatenessT = fresh.Lateness, fresh.LatenessT
-	if w.Lateness != nil && len(w.Lateness.Counts) == len(fresh.Lateness.Export().Counts) {
-		t.Lateness = hdrhistogram.Import(w.Lateness)
-	}
-	if w.LatenessT != nil && len(w.LatenessT.Counts) == len(fresh.LatenessT.Export().Counts) {
-		t.LatenessT = hdrhistogram.Import(w.LatenessT)
-	}
+	t.Lateness, t.LatenessT = counted(fresh.Lateness, w.Lateness), counted(fresh.LatenessT, w.LatenessT)
 	return nil
+}
+
+// counted returns a histogram with the shape of h and the counts of s, or h where s is of
+// another shape.
+func counted(h *hdrhistogram.Histogram, s *hdrhistogram.Snapshot) *hdrhistogram.Histogram {
+	own := h.Export()
+	if s == nil || len(s.Counts) != len(own.Counts) {
+		return h
+	}
+	own.Counts = s.Counts
+	return hdrhistogram.Import(own)
 }

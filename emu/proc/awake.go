@@ -19,6 +19,7 @@ const AwakeCommand = "awake"
 // is what to start; where that fails, nothing is kept awake.
 func KeepAwake(program string) (stop func()) {
 	var ends []func()
+	cradle := newCradle()
 	for range runtime.NumCPU() {
 		c := exec.Command(program, AwakeCommand)
 		c.Args[0] = os.Args[0]
@@ -26,7 +27,7 @@ func KeepAwake(program string) (stop func()) {
 		if err != nil {
 			break
 		}
-		if c.Start() != nil {
+		if cradle.start(c) != nil {
 			in.Close()
 			break
 		}
@@ -36,6 +37,7 @@ func KeepAwake(program string) (stop func()) {
 		for _, end := range ends {
 			end()
 		}
+		cradle.close()
 	}
 }
 

@@ -33,7 +33,8 @@ const FirstSocket = 5
 // Conductor runs a fabric whose machines are in processes of their own.
 type Conductor struct {
 	Seats    []Seat
-	Machines int                        // of the fabric
+	Ports    []int                      // of each machine of the fabric, how many
+	Wires    int                        // of the fabric
 	Dilation int64                      // wall time per model time; for Restarts
 	Restarts []Restart                  // in the order of their instants
 	Control  string                     // path of the socket for parts that are started by hand
@@ -85,20 +86,23 @@ const (
 // news is something that a part has said, or that has become of it.
 type news struct {
 	seat    int
-	kind    kind
-	payload []byte
-	err     error
-	talk    int           // which process of the seat has said it
+	fate    fate
+	kind    kind          // said: of the message
+	payload []byte        // said, joined: its content
+	err     error         // gone, exited: why
+	talk    int           // which process of the seat it is about
 	conn    net.Conn      // joined: the connection
 	in      *bufio.Reader // and what reads it
 }
 
-// What becomes of a part, beside what it says: its talk is over, its process is, it
-// was started by hand and has joined.
+// fate is what becomes of a part.
+type fate uint8
+
 const (
-	gone   kind = 'G'
-	exited kind = 'E'
-	joined kind = 'J'
+	said   fate = iota // it has sent a message
+	joined             // it was started by hand and is here
+	gone               // its talk is over
+	exited             // its process is
 )
 
 // conduct is one run.
@@ -111,13 +115,15 @@ type conduct struct {
 	began time.Time    // the same as a time of day
 	next  int          // of Restarts
 	quit  chan struct{}
+	cradle
 }
 
 // Run starts the parts, conducts them to the end of the run and puts together what
 // they report. When ctx is done, or a part dies, the others are told to end, and
 // what was reported until then stands. No process that it has started is left.
 func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic()}
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic(), cradle: newCradle()}
+	defer r.cradle.close()
 	defer close(r.quit)
 	defer r.closeStatus()
 	for i := range c.Seats {
@@ -301,46 +307,60 @@ func (r *conduct) hear(n news) error {
 	if n.talk != s.talk {
 		return nil // of a process that was killed on purpose
 	}
-	switch n.kind {
-	case hello, joined:
-		var hi greeting
-		if err := json.Unmarshal(n.payload, &hi); err != nil || hi.Part != s.File.Part || hi.Run != s.File.Run || hi.Fabemu != s.File.Fabemu {
-			return fmt.Errorf("%s: the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", s.File.Part, hi.Part, hi.Run, hi.Fabemu, s.File.Run, s.File.Fabemu)
-		}
-		s.ready = true
-		if n.kind == joined {
-			r.listen(s, n.conn, n.in)
-		}
-		if r.epoch != 0 {
-			if err := r.tellEpoch(s); err != nil {
-				return r.death(s, err)
-			}
-		}
-	case events:
-		now, late, list, err := parseEvents(n.payload, r.Machines)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.File.Part, err)
-		}
-		s.take(now, late, list)
-	case ended:
-		s.ended, s.now = true, unit.Never
-	case done:
-		s.report = &Report{}
-		if err := json.Unmarshal(n.payload, s.report); err != nil {
-			s.report = nil
-			return fmt.Errorf("%s: its report: %w", s.File.Part, err)
-		}
-		if s.report.Err != "" {
-			return fmt.Errorf("%s: %s", s.File.Part, s.report.Err)
-		}
-		s.ended = true
+	switch n.fate {
 	case gone:
 		s.gone = true
 		if s.report == nil {
 			return r.death(s, n.err)
 		}
+		return nil
 	case exited: // what it has said may not be heard yet: the end of its talk decides
 		s.command, s.state = nil, stateOf(n.err)
+		return nil
+	case joined:
+		r.listen(s, n.conn, n.in)
+	}
+	if err := r.heed(s, n.kind, n.payload); err != nil {
+		return fmt.Errorf("%s: %w", s.File.Part, err)
+	}
+	if n.kind == hello && r.epoch != 0 { // one that was started anew
+		if err := r.tellEpoch(s); err != nil {
+			return r.death(s, err)
+		}
+	}
+	return nil
+}
+
+// heed takes in a message of a part. Its process may be of another build, or have gone
+// wrong: what does not fit is an error.
+func (r *conduct) heed(s *seat, k kind, payload []byte) error {
+	switch k {
+	case hello:
+		var hi greeting
+		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.File.Part || hi.Run != s.File.Run || hi.Fabemu != s.File.Fabemu {
+			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.File.Run, s.File.Fabemu)
+		}
+		s.ready = true
+	case events:
+		now, late, list, err := parseEvents(payload, r.Ports)
+		if err != nil {
+			return err
+		}
+		s.take(now, late, list)
+	case ended:
+		s.ended, s.now = true, unit.Never
+	case done:
+		report, err := parseReport(payload, r.Wires)
+		if err != nil {
+			return fmt.Errorf("its report: %w", err)
+		}
+		s.report = report
+		if report.Err != "" {
+			return errors.New(report.Err)
+		}
+		s.ended = true
+	default:
+		return fmt.Errorf("a message of unknown kind %q: is it a process of another version?", byte(k))
 	}
 	return nil
 }
@@ -351,7 +371,7 @@ func (r *conduct) death(s *seat, cause error) error {
 	for limit := time.After(endTimeout); s.command != nil; {
 		select {
 		case n := <-r.news:
-			if n.kind == exited && n.talk == r.seats[n.seat].talk {
+			if n.fate == exited && n.talk == r.seats[n.seat].talk {
 				r.seats[n.seat].command, r.seats[n.seat].state = nil, stateOf(n.err)
 			}
 			continue
@@ -390,18 +410,11 @@ func (r *conduct) dismiss() error {
 			if n.talk != s.talk {
 				continue
 			}
-			switch n.kind {
-			case exited:
+			switch {
+			case n.fate == exited:
 				s.command, s.state = nil, stateOf(n.err)
-			case events:
-				if now, late, list, err := parseEvents(n.payload, r.Machines); err == nil {
-					s.take(now, late, list)
-				}
-			case done:
-				s.report = &Report{}
-				if json.Unmarshal(n.payload, s.report) != nil {
-					s.report = nil
-				}
+			case n.fate == said && (n.kind == events || n.kind == done):
+				_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
 			}
 		case <-limit:
 			if killed {

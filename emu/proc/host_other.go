@@ -5,7 +5,7 @@ package proc
 import (
 	"errors"
 	"os"
-	"syscall"
+	"os/exec"
 )
 
 // errSystem is what every call says on this system.
@@ -13,6 +13,8 @@ var errSystem = errors.New("machines in processes need Linux")
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+func ownGroup(*exec.Cmd) {}
+
+func tieToParent(*exec.Cmd) {}
 
 func runWhenIdle() error { return errSystem }

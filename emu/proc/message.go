@@ -90,21 +90,38 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(late))
 }
 
-// parseEvents reads the content of an events message.
-func parseEvents(b []byte, machines int) (now unit.Time, late int64, list []trace.Event, err error) {
+// parseEvents reads the content of an events message. The machines of the fabric have so
+// many ports.
+func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []trace.Event, err error) {
 	if len(b) < stamp || (len(b)-stamp)%trace.EventSize != 0 {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}
 	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
 	for b = b[stamp:]; len(b) > 0; b = b[trace.EventSize:] {
 		e, err := trace.ParseEvent(b)
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, 0, nil, err
-		}
-		if e.Machine < 0 || int(e.Machine) >= machines {
-			return 0, 0, nil, fmt.Errorf("an event of machine %d; there are %d", e.Machine, machines)
+		case e.At < 0:
+			return 0, 0, nil, fmt.Errorf("an event at %v", e.At)
+		case e.Machine < 0 || int(e.Machine) >= len(ports):
+			return 0, 0, nil, fmt.Errorf("an event of machine %d; there are %d", e.Machine, len(ports))
+		case int(e.Port) >= ports[e.Machine]:
+			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
 		}
 		list = append(list, e)
 	}
 	return now, late, list, nil
+}
+
+// parseReport reads the content of a done message. The fabric has so many wires.
+func parseReport(b []byte, wires int) (*Report, error) {
+	r := &Report{}
+	if err := json.Unmarshal(b, r); err != nil {
+		return nil, err
+	}
+	if t := r.Timing; t != nil && (t.Worst < -1 || t.Worst >= wires || t.BlindWire < 0 || t.BlindWire >= max(1, wires)) {
+		return nil, fmt.Errorf("wires %d and %d; there are %d", t.Worst, t.BlindWire, wires)
+	}
+	return r, nil
 }

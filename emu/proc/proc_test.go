@@ -53,29 +53,89 @@ func TestParseEvents(t *testing.T) {
 	for i := range want {
 		b = want[i].Append(b)
 	}
-	now, late, got, err := parseEvents(b, 3)
+	now, late, got, err := parseEvents(b, []int{1, 1, 1})
 	if err != nil || now != 99 || late != 4 {
 		t.Errorf("%v %d %v", now, late, err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, _, err := parseEvents(b, 2); err == nil {
+	if _, _, _, err := parseEvents(b, []int{1, 1}); err == nil {
 		t.Error("an event of a machine that there is not")
 	}
-	if _, _, _, err := parseEvents(b[:len(b)-1], 3); err == nil {
+	if _, _, _, err := parseEvents(b, []int{1, 1, 0}); err == nil {
+		t.Error("an event at a port that there is not")
+	}
+	if _, _, _, err := parseEvents(b[:len(b)-1], []int{1, 1, 1}); err == nil {
 		t.Error("half an event")
 	}
 }
 
-func FuzzParseEvents(f *testing.F) {
-	e := trace.Event{At: 1, Machine: 2, Kind: trace.Start}
-	f.Add(e.Append(appendStamp(nil, 5, 0)))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _, list, err := parseEvents(b, 10)
-		for _, e := range list {
-			if err == nil && (e.Machine < 0 || e.Machine > 9) {
-				t.Errorf("machine %d of 10", e.Machine)
+// A conductor that hears one part, and nothing of it that is not so.
+func listening() *conduct {
+	return &conduct{
+		Conductor: &Conductor{Ports: []int{1, 2}, Wires: 2, Sink: sink(func(*trace.Event) {})},
+		seats:     []*seat{{Seat: &Seat{File: &File{Part: "the part", Run: 5}}, told: map[int32]uint32{}, base: map[int32]uint32{}}},
+	}
+}
+
+// What a part may not say ends the run with an error that names it.
+func TestConductorIsToldNonsense(t *testing.T) {
+	event := func(e trace.Event) string { return string(e.Append(appendStamp(nil, 5, 0))) }
+	for _, x := range []struct {
+		kind    kind
+		payload string
+		want    string // "": it is none
+	}{
+		{hello, `{"Part": "the part", "Run": 5}`, ""},
+		{events, event(trace.Event{Machine: 1, Port: 1, Kind: trace.Start}), ""},
+		{done, `{"Timing": {"Worst": -1}, "Traffic": [{"Path": 99, "Sent": 1, "Came": -1}]}`, ""},
+		{'J', `{"Part": "the part", "Run": 5}`, `a message of unknown kind 'J'`},
+		{'G', "", `a message of unknown kind 'G'`},
+		{'E', "", `a message of unknown kind 'E'`},
+		{0, "", `a message of unknown kind '\x00'`},
+		{begin, "12345678", `a message of unknown kind 'b'`},
+		{hello, `{`, "the process that has joined"},
+		{hello, `{"Part": "another", "Run": 5}`, `the process that has joined is of part "another"`},
+		{events, "short", "cut off"},
+		{events, event(trace.Event{Machine: 1, Port: 2}), "an event at port 2 of machine 1, which has 2"},
+		{events, event(trace.Event{Machine: -1}), "an event of machine -1"},
+		{events, event(trace.Event{At: -1}), "an event at -"},
+		{done, `[]`, "its report"},
+		{done, `{"Timing": {"Worst": 2}}`, "wires 2 and 0; there are 2"},
+		{done, `{"Timing": {"BlindWire": -1}}`, "wires 0 and -1"},
+		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
+		{done, `{"Err": "no room"}`, "no room"},
+	} {
+		err := listening().hear(news{kind: x.kind, payload: []byte(x.payload)})
+		if x.want == "" && err == nil {
+			continue
+		}
+		if x.want == "" || err == nil || !strings.HasPrefix(err.Error(), "the part: ") || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q %q: %v, want %q", byte(x.kind), x.payload, err, x.want)
+		}
+	}
+}
+
+func FuzzConductor(f *testing.F) {
+	e := trace.Event{At: 1, Machine: 1, Kind: trace.Start}
+	f.Add(byte(events), e.Append(appendStamp(nil, 5, 0)))
+	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
+	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
+	f.Add(byte('J'), []byte{})
+	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
+		c := listening()
+		if err := c.hear(news{kind: kind(k), payload: payload}); err != nil {
+			if !strings.HasPrefix(err.Error(), "the part: ") {
+				t.Errorf("%v does not say who it was", err)
+			}
+			return
+		}
+		c.merge(true)
+		if s := c.seats[0]; s.report != nil {
+			c.missing()
+			if s.report.Timing != nil {
+				s.report.Timing.Merge(s.report.Timing)
 			}
 		}
 	})

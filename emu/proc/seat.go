@@ -72,10 +72,8 @@ func (r *conduct) start(s *seat) error {
 	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
 	c.ExtraFiles = append([]*os.File{theirs, status}, s.Sockets...)
-	// A group of its own: an interrupt from the terminal is for the conductor, which
-	// tells the parts to end.
-	c.SysProcAttr = ownGroup()
-	if err := c.Start(); err != nil {
+	ownGroup(c)
+	if err := r.cradle.start(c); err != nil {
 		conn.Close()
 		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)
 	}
@@ -84,7 +82,7 @@ func (r *conduct) start(s *seat) error {
 	talk := s.talk
 	go func() {
 		err := c.Wait()
-		r.tell(news{seat: s.index, kind: exited, err: err, talk: talk})
+		r.tell(news{seat: s.index, fate: exited, err: err, talk: talk})
 	}()
 	if r.Started != nil {
 		r.Started(s.File.Part, c.Process.Pid)
@@ -134,7 +132,7 @@ func (r *conduct) admit(l net.Listener) {
 			}
 			for _, s := range r.seats {
 				if s.ByHand && s.File.Part == hi.Part {
-					r.tell(news{seat: s.index, kind: joined, payload: b, conn: conn, in: in})
+					r.tell(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
 					return
 				}
 			}
@@ -151,7 +149,7 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 		for {
 			k, b, err := read(in)
 			if err != nil {
-				r.tell(news{seat: s.index, kind: gone, err: err, talk: talk})
+				r.tell(news{seat: s.index, fate: gone, err: err, talk: talk})
 				return
 			}
 			r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
