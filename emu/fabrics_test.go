@@ -3,6 +3,7 @@ package emu
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -426,6 +427,23 @@ func witnessRun(t *testing.T, s *scenario.Scenario) *witness {
 		w.wrong = append(w.wrong, "the verdict is "+string(out.Verdict.Level))
 	}
 	return w
+}
+
+// What random fabrics have found once, made as small as it could be, stays right.
+func TestKeptFabrics(t *testing.T) {
+	files, err := filepath.Glob("testdata/fabrics/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		s, err := Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := onVirtualClock(t, s); r.Verdict.Violations > 0 {
+			t.Errorf("%s: %d violations, the first: %+v", file, r.Verdict.Violations, r.Violations[0])
+		}
+	}
 }
 
 // On the wall clock, over links, each of them is what it is on the virtual one, however

@@ -168,20 +168,18 @@ func (r *resolver) checkPaths() {
 		return
 	}
 	r.ways = WaysOf(&r.s)
-	r.crossed = make([][2]int, len(r.s.Links))
-	r.classes = make([][2]uint8, len(r.s.Links))
+	r.crossed = make([][2]crossing, len(r.s.Links))
 	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f := &r.s.Flows[i]
+		frame := r.s.Frame(f, r.family(f.From))
+		length := r.framing().Length(&frame)
 		at, err := r.ways.Visit(r.key(i), func(at int, step paths.Step) {
-			side := 0
-			if r.ways.Index[r.s.Links[step.Link].A] != at {
-				side = 1
+			c := r.crossing(at, step)
+			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
+				c.flow = i + 1
 			}
-			r.classes[step.Link][side] |= 1 << f.Priority
-			if l := &r.crossed[step.Link][side]; *l == 0 || r.s.Flows[*l-1].Packet < f.Packet {
-				*l = i + 1
-			}
+			c.add(f.Priority, length)
 		})
 		if err == nil {
 			continue
@@ -200,7 +198,7 @@ func (r *resolver) checkPaths() {
 	r.checkBuffers()
 	r.checkFull()
 	r.checkPriorities()
-	r.notices()
+	r.checkFeedback()
 	r.checkMemories()
 	r.checkAdapters()
 	r.checkPoints()
@@ -217,8 +215,8 @@ func (r *resolver) key(flow int) Key {
 // direction or the other; nil when none does.
 func (r *resolver) largest(link int) *Flow {
 	var largest *Flow
-	for _, i := range r.crossed[link] {
-		if i > 0 && (largest == nil || largest.Packet < r.s.Flows[i-1].Packet) {
+	for _, c := range r.crossed[link] {
+		if i := c.flow; i > 0 && (largest == nil || largest.Packet < r.s.Flows[i-1].Packet) {
 			largest = &r.s.Flows[i-1]
 		}
 	}

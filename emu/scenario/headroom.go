@@ -88,11 +88,13 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 			side = 1
 		}
 		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.headroom(i, side)}
+		c := &r.crossed[i][side]
 		if l.FlowControl == "pfc" && m.isSwitch {
-			in.classes = bits.OnesCount8(r.classes[i][side] & lossless)
-			in.shares = bits.OnesCount8(r.classes[i][side])
+			in.classes = bits.OnesCount8(c.priorities & lossless)
+			in.shares = bits.OnesCount8(c.priorities)
 		}
-		if stops := l.FlowControl == "pause" || l.FlowControl == "pfc"; stops && l.Rate > 0 && in.headroom.Frame > 0 && in.classes > 0 {
+		keeps := m.isSwitch && c.longest > 0 || c.flow > 0 // an endpoint takes in feedback at once
+		if stops := l.FlowControl == "pause" || l.FlowControl == "pfc"; stops && keeps && l.Rate > 0 && in.classes > 0 {
 			all = append(all, in)
 		}
 	}
@@ -102,19 +104,10 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 // headroom describes a link for frames that cross it from its A (0) or its B (1).
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
-	length := func(k int) unit.Size {
-		if k == 0 {
-			return 0
-		}
-		f := r.dressed
-		f.Kind, f.Family, f.Payload = wire.Data, wire.Ethernet, uint32(r.s.Flows[k-1].Packet)
-		return r.framing().Length(&f)
-	}
 	h := port.Headroom{
 		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
-		Frame: length(r.crossed[link][side]), Reverse: length(r.crossed[link][1-side]),
+		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
-	h.Reverse = max(h.Reverse, r.notice) // what sends may be told of congestion by the way back
 	slowest := l.Rate
 	for i := range r.s.Events {
 		if e := &r.s.Events[i]; e.Rate > 0 && e.Link == l.Name {

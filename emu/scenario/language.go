@@ -242,7 +242,7 @@ func memoryFields() []field {
 		{name: "output-limit", shape: unlimited(size(1), "none"), def: "none",
 			doc: "output-queued: what may wait for one output; a frame beyond is dropped. It holds for frames without flow control: with pfc those of priorities that are not lossless; with pause it is refused."},
 		{name: "high", shape: unlimited(size(1), "auto"), def: "auto", also: []string{"high-watermark", "xoff"},
-			doc: "output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc that is divided among the priorities."},
+			doc: "output-queued: an input whose frames take this much stops its peer, with pfc for each priority by itself. auto is the part of an input, the whole memory over the number of ports, less the headroom; with pfc that is divided among the priorities that come in, that of notifications among them."},
 		{name: "low", shape: unlimited(size(0), "auto"), def: "auto", also: []string{"low-watermark", "xon"},
 			doc: "output-queued: at this much the peer may go on; below high. auto is two of the largest frames below high, and at least half of it."},
 		{name: "headroom", shape: between("a factor such as 1", 0, 100), def: "1", source: "IEEE 802.1Qbb, annex O: what may still come after a PAUSE was due",

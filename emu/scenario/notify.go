@@ -18,18 +18,81 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	return frame
 }
 
-// notices notes what congestion notification brings: notifications, and tags.
-func (r *resolver) notices() {
-	for i := range r.s.Flows {
-		if framer, ok := r.s.Flows[i].Control.Params.(rp.Framer); ok {
-			framer.Frame(&r.dressed)
-		}
+// crossing is what crosses a link in one direction, whatever becomes of the routes.
+type crossing struct {
+	flow       int       // the flow with the largest packet, and one more; 0: none crosses it
+	priorities uint8     // of all frames, a bit each
+	longest    unit.Size // frame, feedback included, on the line
+}
+
+// add notes a frame.
+func (c *crossing) add(priority uint8, length unit.Size) {
+	c.priorities |= 1 << priority
+	c.longest = max(c.longest, length)
+}
+
+// crossing returns what is known of a link in the direction of a step from a machine.
+func (r *resolver) crossing(at int, step paths.Step) *crossing {
+	if r.ways.Index[r.s.Links[step.Link].A] == at {
+		return &r.crossed[step.Link][0]
 	}
-	for i := range r.s.Switches {
-		if noticer, ok := r.s.Switches[i].Marking.Params.(cp.Noticer); ok {
-			f := noticer.Notice(&r.dressed)
-			r.notice = max(r.notice, r.framing().Length(&f))
+	return &r.crossed[step.Link][1]
+}
+
+// checkFeedback notes which links the feedback of congestion control crosses: the frames
+// that a law has a flow and its destination send of their own, and notifications. It
+// refuses a switch whose notifications would never arrive.
+func (r *resolver) checkFeedback() {
+	if r.lost {
+		return
+	}
+	cross := func(k Key, frame wire.Frame) error {
+		length := r.framing().Length(&frame)
+		_, err := r.ways.Visit(k, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
+		return err
+	}
+	done := map[Key]wire.Frame{} // notifications that are noted
+	for i := range r.s.Flows {
+		f, k := &r.s.Flows[i], r.key(i)
+		if r.family(f.From) != wire.Ethernet {
+			continue
 		}
+		data := r.s.Frame(f, wire.Ethernet)
+		data.Lane = f.Priority
+		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
+		if r.rows.law(f).Answer != nil {
+			cross(k, message)
+			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, message)
+		}
+		r.ways.Visit(k, func(_ int, step paths.Step) {
+			at := step.To
+			if at >= len(r.s.Switches) {
+				return
+			}
+			s := &r.s.Switches[at]
+			if p, ok := r.rows.point(s); !ok || p.Notifier == nil {
+				return
+			}
+			notice := message
+			if noticer, ok := s.Marking.Params.(cp.Noticer); ok {
+				notice = noticer.Notice(&data)
+			}
+			back := []Key{{Src: at, Dst: k.Src}}
+			if r.ways.ecmp { // with few octets there is no queue pair in a notification
+				back = append(back, Key{Src: at, Dst: k.Src, QP: k.QP})
+			}
+			for _, b := range back {
+				if was, ok := done[b]; ok && was == notice {
+					continue
+				}
+				done[b] = notice
+				if cross(b, notice) != nil {
+					_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
+					r.add(scheme.at, scheme.path, "switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round", s.Name, f.From, f.Name)
+					return
+				}
+			}
+		})
 	}
 }
 
@@ -184,9 +247,8 @@ func textOf(params any, key string) string {
 	return ""
 }
 
-// checkNotified refuses a flow that a congestion point on its way could not notify:
-// there is no way back, or a notification would not say that it is meant. The source of
-// one that is known needs not be told.
+// checkNotified refuses a flow of which the notifications of a congestion point on its way
+// would not say that it is meant. The source of one that is known needs not be told.
 func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, format string, args ...any)) {
 	r.ways.Visit(k, func(_ int, step paths.Step) {
 		at := step.To
@@ -200,13 +262,6 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, fo
 		}
 		if namer, ok := s.Marking.Params.(cp.Namer); ok && !namer.NamesFlow() && !known {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared", s.Name, f.Name)
-		}
-		for _, qp := range []uint32{k.QP, 0} { // with few octets there is none in a notification
-			if _, err := r.ways.Visit(Key{Src: at, Dst: k.Src, QP: qp}, func(int, paths.Step) {}); err != nil {
-				_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
-				r.add(scheme.at, scheme.path, "switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round", s.Name, f.From, f.Name)
-				return
-			}
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -21,11 +20,8 @@ type resolver struct {
 	linkNames map[string]*node
 	flows     []flowOf        // for each of s.Flows
 	checks    []*node         // for each of s.Expect
-	classes   [][2]uint8      // for each of s.Links, and from its A and from its B, the priorities of the flows that cross it, a bit each
-	crossed   [][2]int        // for each of s.Links, and from its A and from its B, the flow with the largest packet that crosses it, and one more; 0 for none
+	crossed   [][2]crossing   // for each of s.Links, from its A and from its B
 	ways      *Ways           // nil: they cannot be found
-	dressed   wire.Frame      // has all tags that data frames have
-	notice    unit.Size       // length of the longest notification; 0: there are none
 	toldOf    map[saying]bool // what was said of parameters
 	partial   bool            // machines were refused: what is unknown may be one of them
 	lost      bool            // a flow has no path

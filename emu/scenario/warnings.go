@@ -39,7 +39,7 @@ func (r *resolver) lintIdle() {
 	var items []*node
 	for i, crossed := range r.crossed {
 		n := r.links[i].node
-		if crossed != [2]int{} || r.ways.ecmp && could[i] { // which way the hash takes is chance
+		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.ways.ecmp && could[i] { // which way the hash takes is chance
 			continue
 		}
 		if idle[n] == nil {
@@ -157,11 +157,11 @@ const maxGranted = 2048
 func (r *resolver) lintCredits() {
 	told := map[*node]bool{}
 	for i, l := range r.s.Links {
-		for side, k := range r.crossed[i] {
-			if k == 0 || l.Family() != wire.InfiniBand {
+		for side, c := range r.crossed[i] {
+			if c.flow == 0 || l.Family() != wire.InfiniBand {
 				continue
 			}
-			f, receiver := r.s.Flows[k-1], r.machines[[2]string{l.B, l.A}[side]]
+			f, receiver := r.s.Flows[c.flow-1], r.machines[[2]string{l.B, l.A}[side]]
 			time := l.Rate.Serialise(r.length(f.Packet, wire.InfiniBand))
 			trip := time + 2*l.Propagation
 			forwarding := ""

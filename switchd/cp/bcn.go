@@ -67,7 +67,7 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 
 // Notice returns the longest message about frames like f.
 func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Tagged: f.Tagged}
+	return wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
 }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.

@@ -115,7 +115,8 @@ type CrossbarFitter interface {
 }
 
 // Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
-// it sends about data frames like f.
+// it sends about data frames like f, with its priority. A notifier without one sends a
+// wire.Message of the priority of f.
 type Noticer interface {
 	Notice(f *wire.Frame) wire.Frame
 }

@@ -56,7 +56,7 @@ func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
 
 // Notice returns a notification with as much of f as there can be.
 func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Notification, Octets: wire.MaxOctets, Tagged: f.Tagged}
+	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Octets: wire.MaxOctets, Tagged: f.Tagged}
 }
 
 // CheckRoom refuses points that would never notify, or sample every frame, and octets
