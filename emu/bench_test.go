@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/wire/trace"
@@ -41,7 +42,7 @@ func BenchmarkVirtual(b *testing.B) {
 					}
 					events = trace.NewBatch(batchSize, c, report.NewDigest(len(fabric.Machines)))
 				}
-				machines, err := build(s, fabric, Schemes{}, events)
+				machines, err := machines.New(fabric, Schemes{}, events)
 				if err != nil {
 					b.Fatal(err)
 				}

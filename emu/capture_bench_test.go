@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 )
 
@@ -17,7 +18,7 @@ func BenchmarkCapture(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		capture *Capture
-	}{{"without", nil}, {"default", &Capture{To: io.Discard, Snap: DefaultSnap}}, {"everything", &Capture{To: io.Discard, Both: true}}} {
+	}{{"without", nil}, {"default", &Capture{To: io.Discard, Snap: capture.DefaultSnap}}, {"everything", &Capture{To: io.Discard, Both: true}}} {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/capture"
 	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/scenario"
 )
@@ -83,7 +84,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
-	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: DefaultSnap})
+	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.DefaultSnap})
 	golden(t, "meeting.pcapng", got)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -147,7 +148,7 @@ func TestLooksAreRarerInLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := build(s, f, Schemes{}, nil)
+		machines, err := machines.New(f, Schemes{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -205,7 +205,7 @@ func TestOverrunOfAnOvertakenFrame(t *testing.T) {
 		level, reason := report.Judge(out.Verdict.Figures)
 		want := []any{report.Void, int64(1), "overrun", "overrun"}
 		if c.excused {
-			want = []any{report.Degraded, int64(0), timingOverrun, timingOverrun}
+			want = []any{report.Degraded, int64(0), report.TimingOverrun, report.TimingOverrun}
 		}
 		got := []any{level, out.Verdict.Violations, out.Violations[0].Reason, out.Drops[0].Reason}
 		if fmt.Sprint(got) != fmt.Sprint(want) {

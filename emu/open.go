@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 )
@@ -31,25 +33,17 @@ func OpenShort(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
 	src, file, err := read(name)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &Mistake{Err: err}
 	}
 	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metricChecker()))...)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &Mistake{Err: err}
 	}
 	return s, nil
 }
 
 // Mistake is an error that the user can mend: in the scenario, or in the options.
-type Mistake struct{ Err error }
-
-func (m *Mistake) Error() string { return m.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (m *Mistake) Unwrap() error { return m.Err }
-
-// mistakef returns a Mistake.
-func mistakef(format string, args ...any) error { return &Mistake{fmt.Errorf(format, args...)} }
+type Mistake = mistake.Error
 
 // read finds the text of a scenario, and its name for messages.
 func read(name string) (src []byte, file string, err error) {
@@ -87,17 +81,14 @@ func metricChecker() scenario.MetricChecker {
 	}
 }
 
-// Prepare lays a scenario out without running it: what a check shows to be
-// possible. It makes no tables of routes, which are most of the work in a large fabric:
-// the way of each flow has been found by then.
+// Prepare lays a scenario out without running it: what a check shows to be possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
 	f, err := fabric.Build(s)
-	if err != nil {
-		return nil, &Mistake{err}
+	if err == nil {
+		err = machines.Check(f)
 	}
-	b := &builder{scenario: s, fabric: f, unrouted: true}
-	if _, err := b.build(); err != nil {
-		return nil, &Mistake{err}
+	if err != nil {
+		return nil, &Mistake{Err: err}
 	}
 	return f, nil
 }

@@ -5,7 +5,11 @@ import (
 	"runtime"
 	"time"
 
+	"fabemu/emu/capture"
 	"fabemu/emu/drive"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
+	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
 	"fabemu/wire"
 	"fabemu/wire/link"
@@ -27,19 +31,35 @@ type Timing string
 
 // The disciplines.
 const (
-	IdealTiming  Timing = "ideal"  // the instants of the model: its log is that of the virtual clock
-	ActualTiming Timing = "actual" // the measured wall time over the dilation
+	IdealTiming  Timing = "ideal"           // the instants of the model: its log is that of the virtual clock
+	ActualTiming Timing = proc.ActualTiming // the measured wall time over the dilation
 )
 
 // Carrier says what carries the datagrams of a wall run.
-type Carrier string
+type Carrier = links.Carrier
 
 // The carriers.
 const (
-	UDP  Carrier = "udp"  // sockets on the loopback interface
-	Veth Carrier = "veth" // a network namespace for each machine, a veth pair for each link
-	Pipe Carrier = "pipe" // memory of this process
+	UDP  = links.UDP
+	Veth = links.Veth
+	Pipe = links.Pipe
 )
+
+// Placement says where machines live in a wall run.
+type Placement = proc.Placement
+
+// The placements.
+const (
+	InGoroutines = proc.InGoroutines
+	InProcesses  = proc.InProcesses
+	InDomains    = proc.InDomains
+)
+
+// Schemes are rate limiters and reaction points of the calling program.
+type Schemes = machines.Schemes
+
+// Capture says what of a run is captured, and where the capture goes.
+type Capture = capture.Request
 
 // Verify says whether a wall run is compared with the virtual clock afterwards.
 type Verify string
@@ -62,7 +82,7 @@ type Options struct {
 	// Placement says where machines live in a wall run; default: InGoroutines. With
 	// processes, frames can be overtaken: see package drive, Part.
 	Placement Placement
-	// Directory is where the files of processes are kept, in PartsDir; empty means a
+	// Directory is where the files of processes are kept, in proc.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string
 	// ByHand names parts that somebody else starts, and Waiting is told their files
@@ -147,7 +167,7 @@ func needsLinux(what, system string) error {
 	if system == "linux" {
 		return nil
 	}
-	return mistakef("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe", what, system)
+	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe", what, system)
 }
 
 // Check returns a *Mistake where o asks for what there is not, or for what does not go
@@ -169,59 +189,59 @@ func (o Options) check() error {
 	switch o.Clock {
 	case WallClock, VirtualClock:
 	default:
-		return mistakef("there is no clock %q; there are wall and virtual", o.Clock)
+		return mistake.Errorf("there is no clock %q; there are wall and virtual", o.Clock)
 	}
 	switch o.Timing {
 	case IdealTiming:
 	case ActualTiming:
 		if o.Clock == VirtualClock {
-			return mistakef("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
+			return mistake.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
 		}
 	default:
-		return mistakef("there is no timing %q; there are ideal and actual", o.Timing)
+		return mistake.Errorf("there is no timing %q; there are ideal and actual", o.Timing)
 	}
 	switch o.Link {
 	case UDP, Veth, Pipe:
 	default:
-		return mistakef("there is no link %q; there are udp, veth and pipe", o.Link)
+		return mistake.Errorf("there is no link %q; there are udp, veth and pipe", o.Link)
 	}
 	switch o.Placement {
 	case InGoroutines:
 	case InProcesses, InDomains:
 		switch {
 		case o.Clock == VirtualClock:
-			return mistakef("placement %s goes with the wall clock", o.Placement)
+			return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
 		case o.Link == Pipe:
-			return mistakef("placement %s needs links between processes: udp or veth", o.Placement)
+			return mistake.Errorf("placement %s needs links between processes: udp or veth", o.Placement)
 		case o.Verify == VerifyOn:
-			return mistakef("verify goes with placement %s: with %s the order of events is not exact, and the verdict says by how much", InGoroutines, o.Placement)
+			return mistake.Errorf("verify goes with placement %s: with %s the order of events is not exact, and the verdict says by how much", InGoroutines, o.Placement)
 		}
 	default:
-		return mistakef("there is no placement %q; there are %s, %s and %s", o.Placement, InGoroutines, InProcesses, InDomains)
+		return mistake.Errorf("there is no placement %q; there are %s, %s and %s", o.Placement, InGoroutines, InProcesses, InDomains)
 	}
-	if o.Schemes.warning() != "" && o.Placement != InGoroutines {
-		return mistakef("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu", InGoroutines, o.Placement)
+	if o.Schemes.Warning() != "" && o.Placement != InGoroutines {
+		return mistake.Errorf("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu", InGoroutines, o.Placement)
 	}
 	if len(o.ByHand) > 0 && o.Placement == InGoroutines {
-		return mistakef("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
+		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
 	}
 	if len(o.ByHand) > 0 && o.Link != UDP {
-		return mistakef("a part that is started by hand has links of kind udp, not %s", o.Link)
+		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", o.Link)
 	}
 	if c := o.Capture; c != nil {
 		switch {
 		case o.Placement != InGoroutines:
-			return mistakef("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump", InGoroutines, o.Placement)
+			return mistake.Errorf("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump", InGoroutines, o.Placement)
 		case c.WallTime && o.Clock == VirtualClock:
-			return mistakef("a capture in wall time goes with the wall clock: the virtual clock has none")
+			return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
 		case c.Snap < 0:
-			return mistakef("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
+			return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
 		}
 	}
 	switch o.Verify {
 	case VerifyShort, VerifyOn, VerifyOff:
 	default:
-		return mistakef("verify is %q; it can be short, on or off", o.Verify)
+		return mistake.Errorf("verify is %q; it can be short, on or off", o.Verify)
 	}
 	return nil
 }

@@ -3,12 +3,14 @@ package emu
 import (
 	"context"
 	"errors"
+	"fabemu/emu/proc"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"fabemu/emu/machines"
 	"fabemu/wire/trace"
 )
 
@@ -40,11 +42,11 @@ func TestServeMistakes(t *testing.T) {
 	if err := Dry(s, Options{Placement: InProcesses, Directory: dir}); err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, PartsDir, "*.json"))
+	files, _ := filepath.Glob(filepath.Join(dir, proc.PartsDir, "*.json"))
 	if len(files) != len(s.Switches)+len(s.Endpoints) {
 		t.Errorf("%d files", len(files))
 	}
-	name := filepath.Join(dir, PartsDir, "A.json")
+	name := filepath.Join(dir, proc.PartsDir, "A.json")
 	if err := Serve(context.Background(), name, 0, "v9"); err == nil || !strings.Contains(err.Error(), "version devel") {
 		t.Errorf("another version: %v", err)
 	}
@@ -73,15 +75,16 @@ func TestRestartKillsNoEndpoints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := r.plan(1, nil)
+		p := r.plan()
+		c, err := p.Write(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := build(r.scenario, r.fabric, Schemes{}, trace.NewBatch(1))
+		f, err := machines.New(r.fabric, Schemes{}, trace.NewBatch(1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list := r.restarts(f, c); len(list) != want {
+		if list := p.Restarts(f, c); len(list) != want {
 			t.Errorf("placement %s: %d processes are restarted, want %d", placement, len(list), want)
 		}
 	}

@@ -176,7 +176,7 @@ func TestWallConductorIsKilled(t *testing.T) {
 		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range names {
 			line, _ := os.ReadFile(name)
-			if strings.Contains(string(line), filepath.Join(dir, PartsDir)) {
+			if strings.Contains(string(line), filepath.Join(dir, proc.PartsDir)) {
 				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
 				pids = append(pids, pid)
 			}
@@ -237,12 +237,12 @@ func TestWallPartByHand(t *testing.T) {
 		if len(files) != 1 || files[0].Part != "A" {
 			t.Errorf("it waits for %v", files)
 		}
-		go func() { served <- Serve(context.Background(), filepath.Join(dir, PartsDir, "A.json"), 0, "devel") }()
+		go func() { served <- Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "A.json"), 0, "devel") }()
 	}
 	var once sync.Once
 	o.Progress = func(st Status) {
 		if st.Now > 0 {
-			once.Do(func() { status <- statusOf(t, filepath.Join(dir, PartsDir, "A.sock")) })
+			once.Do(func() { status <- statusOf(t, filepath.Join(dir, proc.PartsDir, "A.sock")) })
 		}
 	}
 	r, err := Run(context.Background(), s, o)

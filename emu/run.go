@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"os"
 	"runtime"
 	"time"
@@ -12,7 +13,11 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -49,7 +54,7 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, err
 	}
 	if s.Schemes != nil && o.Placement != InGoroutines {
-		return nil, mistakef("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them", InGoroutines, o.Placement)
+		return nil, mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them", InGoroutines, o.Placement)
 	}
 	r, err := prepare(s, o)
 	if err != nil {
@@ -68,14 +73,14 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
 	}
-	if w := o.Schemes.warning(); w != "" {
+	if w := o.Schemes.Warning(); w != "" {
 		r.warnings = append(r.warnings, w)
 	}
 	if r.fabric, err = fabric.Build(s); err != nil {
-		return nil, &Mistake{err}
+		return nil, &Mistake{Err: err}
 	}
 	if r.collector, err = metrics.New(r.fabric, s); err != nil {
-		return nil, &Mistake{err}
+		return nil, &Mistake{Err: err}
 	}
 	return r, nil
 }
@@ -103,7 +108,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		sinks = append(sinks, log)
 	}
 	if r.options.Capture != nil {
-		tap, err := r.capture()
+		tap, err := capture.Begin(r.fabric, r.options.Capture, r.options.Clock == WallClock, r.comment())
 		if err != nil {
 			return nil, err
 		}
@@ -121,36 +126,36 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		size = batchSize
 	}
 	events := trace.NewBatch(size, sinks...)
-	machines, err := build(r.scenario, r.fabric, r.options.Schemes, events)
+	f, err := machines.New(r.fabric, r.options.Schemes, events)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &Mistake{Err: err}
 	}
-	for _, m := range machines.Machines {
+	for _, m := range f.Machines {
 		if e, ok := m.(*node.Endpoint); ok {
 			e.Limits(r.collector.Limit)
 		}
 	}
 	if r.tap != nil {
-		machines.Tap = r.tap
+		f.Tap = r.tap
 	}
 	if log != nil && r.options.Clock == WallClock && r.options.Timing == ActualTiming {
-		machines.Tap = &departures{log: log, run: r, next: machines.Tap}
+		f.Tap = &departures{log: log, run: r, next: f.Tap}
 	}
-	machines.Ties = r.options.test.ties
+	f.Ties = r.options.test.ties
 	begin := time.Now()
-	stop := r.watch(machines, begin)
+	stop := r.watch(f, begin)
 	var figures report.Figures
 	if r.options.Clock == VirtualClock {
 		r.runID = r.id(0)
-		machines.Run = r.runID
-		figures, err = r.virtual(ctx, machines)
+		f.Run = r.runID
+		figures, err = r.virtual(ctx, f)
 	} else {
 		r.runID = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
-		machines.Run = r.runID
+		f.Run = r.runID
 		if r.options.Placement == InGoroutines {
-			figures, err = r.wall(ctx, machines)
+			figures, err = r.wall(ctx, f)
 		} else {
-			figures, err = r.conduct(ctx, machines, events)
+			figures, err = r.conduct(ctx, f, events)
 		}
 	}
 	stop()
@@ -161,9 +166,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	took := time.Since(begin)
-	end := machines.End
+	end := f.End
 	if partial {
-		end = machines.Progress.Now()
+		end = f.Progress.Now()
 	}
 	r.collector.Close(end)
 	var unwritten []string
@@ -173,16 +178,18 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		}
 	}
 	if r.tap != nil {
-		r.captured()
+		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
+			r.warnings = append(r.warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
+		}
 	}
 	result := r.result(figures, took, digest.Sum())
-	result.Deadlocks, result.EndedPs = r.deadlocks(machines.Watch)
+	result.Deadlocks, result.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	if err := r.verify(ctx, result); err != nil {
 		return nil, err
 	}
 	result.Verdict.Level, result.Verdict.Reason = report.Judge(result.Verdict.Figures)
 	if r.tap != nil {
-		if err := r.tap.Close(verdictText(result)); err != nil {
+		if err := r.tap.Close(result.Verdict.Comment(result.Partial)); err != nil {
 			unwritten = append(unwritten, fmt.Sprintf("the capture is not whole: %v", err))
 		}
 	}
@@ -274,11 +281,11 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, err
 
 // wall runs the fabric on the wall clock, over links.
 func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
-	links, err := r.connect(ctx)
+	l, err := r.connect(ctx)
 	if err != nil {
 		return report.NoFigures(), err
 	}
-	defer r.disconnect(links)
+	defer r.disconnect(l)
 	epoch := func() {
 		r.began = time.Now()
 		if r.tap != nil {
@@ -289,40 +296,154 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		}
 	}
 	w := drive.Wall{
-		Dilation: r.scenario.Wall.Dilation, Links: links.ends, Longest: r.longest(),
+		Dilation: r.scenario.Wall.Dilation, Links: l.Ends, Longest: r.fabric.Longest(),
 		Actual:  r.options.Timing == ActualTiming,
 		Stamped: r.options.test.stamped, Epoch: epoch, Clock: r.options.test.clock, Loop: r.options.test.loop,
 	}
 
 	if !r.options.test.collect {
-		defer holdGC()()
+		defer host.HoldGC()()
 	}
 	if r.options.Priority {
-		defer raisePriority()()
+		defer host.RaisePriority()()
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu := startCPUMeter()
+	cpu := host.StartCPUMeter()
 	t, err := w.Run(ctx, f)
-	foreign, used := cpu.foreign(), cpu.used()
+	foreign, used := cpu.Foreign(), cpu.Used()
 	runtime.ReadMemStats(&after)
 	if t == nil {
 		return report.Figures{}, err
 	}
-	figures := r.figures(t)
-	r.moments = momentsOf(t)
-	figures.ForeignCPUs, figures.CPUSeconds = foreign, used
+	figures := report.FiguresOf(r.fabric, t)
+	r.moments = report.MomentsOf(t)
+	figures.ForeignCPUs, figures.CPUSeconds = report.Number(foreign), report.Number(used)
 	figures.GCCycles = int64(after.NumGC - before.NumGC)
 	return figures, err
 }
 
-// longest returns the duration of the longest data frame on each wire.
-func (r *run) longest() []unit.Duration {
-	b := builder{scenario: r.scenario, fabric: r.fabric}
-	b.measure()
-	longest := make([]unit.Duration, len(r.fabric.Wires))
-	for i := range r.fabric.Wires {
-		longest[i] = r.fabric.Wires[i].Link.Rate.Serialise(b.length)
+// connect opens a link for each wire of the fabric.
+func (r *run) connect(ctx context.Context) (*links.Links, error) {
+	l, err := links.Open(ctx, r.fabric, links.Options{
+		Carrier: r.options.Link, Run: r.runID, Buffer: r.options.test.buffer, Stamp: r.options.test.stamped != nil, Wrap: r.options.test.wrap,
+	})
+	if err == nil {
+		r.warnings = append(r.warnings, l.Warnings...)
 	}
-	return longest
+	return l, err
+}
+
+// disconnect closes links; what does not go is a warning of the result.
+func (r *run) disconnect(l *links.Links) {
+	if err := l.Close(); err != nil {
+		r.warnings = append(r.warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
+	}
+}
+
+// conduct runs the fabric in processes.
+func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (report.Figures, error) {
+	p := r.plan()
+	if p.Directory == "" {
+		dir, err := os.MkdirTemp("", "fabemu-")
+		if err != nil {
+			return report.Figures{}, err
+		}
+		defer os.RemoveAll(dir) // made here, for this run
+		p.Directory = dir
+	}
+	var l *links.Links
+	if len(p.ByHand) == 0 {
+		var err error
+		if l, err = r.connect(ctx); err != nil {
+			return report.NoFigures(), err
+		}
+		defer r.disconnect(l)
+	}
+	c, err := p.Write(l)
+	if err != nil {
+		return report.Figures{}, err
+	}
+	cpu := host.StartCPUMeter()
+	out, err := p.Conduct(ctx, c, f, sink, r.options.Events != nil) // a log has its order
+	r.began = out.Began
+	if out.Timing == nil {
+		return report.Figures{}, err
+	}
+	figures := report.FiguresOf(r.fabric, out.Timing)
+	r.moments = report.MomentsOf(out.Timing)
+	figures.ForeignCPUs = report.Number(cpu.Foreign())
+	return figures, err
+}
+
+// plan returns how the run is placed in processes.
+func (r *run) plan() proc.Plan {
+	o := &r.options
+	return proc.Plan{
+		Fabric: r.fabric, Resolved: r.resolved, Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
+		Directory: o.Directory, Run: r.runID, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting, Started: o.test.started,
+	}
+}
+
+// comment says in a capture of which run it is.
+func (r *run) comment() string {
+	text := fmt.Sprintf("%s, seed %d, virtual clock", r.scenario.Name, r.scenario.Model.Seed)
+	if r.options.Clock == WallClock {
+		text = fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", r.scenario.Name, r.scenario.Model.Seed, r.scenario.Wall.Dilation, r.options.Link, r.options.Timing)
+	}
+	return text
+}
+
+// result collects what came out.
+func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
+	out := report.New(r.collector)
+	figures.Violations = out.Verdict.Violations
+	if r.options.Clock == WallClock && figures.Order.Overtaken > 0 {
+		out.ExcuseOverruns(r.collector, &figures)
+	}
+	out.Verdict.Figures = figures
+	out.Fabemu = r.options.Version
+	out.Clock = string(r.options.Clock)
+	out.Timing = string(r.options.Timing)
+	out.Moments, out.Began = r.moments, r.began.UTC()
+	out.Placement = string(r.options.Placement)
+	if r.options.Clock == WallClock {
+		out.Link = string(r.options.Link)
+		out.Dilation = r.scenario.Wall.Dilation
+	}
+	out.Machine = host.ThisComputer()
+	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
+	out.Digest = digest
+	out.Warnings = append(out.Warnings, r.warnings...)
+	return out
+}
+
+// shortHops is how many frame-hops the virtual clock does within a few seconds.
+const shortHops = 5_000_000
+
+// verify runs a wall run's scenario again on the virtual clock and compares the
+// logs.
+func (r *run) verify(ctx context.Context, result *report.Result) error {
+	v := r.options.Verify
+	if r.options.Clock == VirtualClock || r.options.Timing == ActualTiming || v == VerifyOff || result.Partial || v == VerifyShort && result.Verdict.Order.Frames > shortHops {
+		return nil
+	}
+	digest := report.NewDigest(len(r.fabric.Machines))
+	events := trace.NewBatch(batchSize, digest)
+	f, err := machines.New(r.fabric, r.options.Schemes, events)
+	if err != nil {
+		return err
+	}
+	if _, err := (drive.Virtual{SkipCodec: true}).Run(ctx, f); err != nil {
+		if ctx.Err() != nil {
+			return nil // the run itself is whole; it was not verified
+		}
+		return err
+	}
+	events.Flush()
+	result.Verdict.Verify = "equal"
+	if digest.Sum() != result.Digest {
+		result.Verdict.Verify = "differs"
+	}
+	return nil
 }

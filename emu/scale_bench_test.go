@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -96,7 +97,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 		b.Fatal(err)
 	}
 	events := trace.NewBatch(batchSize, c, report.NewDigest(len(g.fabric.Machines)))
-	machines, err := build(g.scenario, g.fabric, Schemes{}, events)
+	machines, err := machines.New(g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestSchemes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if own := o.Schemes.warning(); own != "" && !slices.Contains(r.Warnings, own) {
+		if own := o.Schemes.Warning(); own != "" && !slices.Contains(r.Warnings, own) {
 			t.Errorf("the warnings are %q, without %q", r.Warnings, own)
 		}
 		if r.Verdict.Verify == "differs" {

@@ -13,6 +13,8 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -149,19 +151,18 @@ func TestAllocsPerFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := build(s, fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
+		machines, err := machines.New(fabric, Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(fabric.Machines))))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{scenario: s, fabric: fabric, options: Options{}.withDefaults()}
-		w := drive.Wall{Dilation: 1, Longest: r.longest()}
+		w := drive.Wall{Dilation: 1, Longest: fabric.Longest()}
 		if wall {
-			l, err := r.connect(context.Background())
+			l, err := links.Open(context.Background(), fabric, links.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.close()
-			w.Links = l.ends
+			defer l.Close()
+			w.Links = l.Ends
 		}
 		var before, after runtime.MemStats
 		runtime.GC()

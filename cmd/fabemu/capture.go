@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 
+	"fabemu/emu/capture"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +32,7 @@ type captureFlags struct {
 func (f *captureFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.filter, "pcap-filter", nil, "capture these alone: ports (B:3), machines, links or flows, with commas between")
-	flags.IntVar(&f.snap, "pcap-snap", emu.DefaultSnap, "keep so many bytes of a data frame, whose payload is padding; 0: all")
+	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap, "keep so many bytes of a data frame, whose payload is padding; 0: all")
 	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	flags.StringVar(&f.time, "pcap-time", "model", "time stamps of the capture: model, or wall")
 	complete(c, "pcap-time", "model", "wall")

@@ -37,11 +37,11 @@ func daemonCommand(name, short string) *cobra.Command {
 A run starts these by itself. To start one by hand, under a debugger or strace, say
 
 	fabemu run SCENARIO --placement process --by-hand NAME --out DIR
-	fabemu ` + name + ` DIR/` + emu.PartsDir + `/NAME.json
+	fabemu ` + name + ` DIR/` + proc.PartsDir + `/NAME.json
 
 in two terminals, in any order. fabemu run --dry-run writes the files and runs
 nothing. While it runs, it says how it is, in JSON, to whoever connects to
-DIR/` + emu.PartsDir + `/NAME.sock.`,
+DIR/` + proc.PartsDir + `/NAME.sock.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := emu.NeedsLinux(name); err != nil {

@@ -17,6 +17,8 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
 
+	"fabemu/emu/host"
+	"fabemu/emu/study/propose"
 	"github.com/spf13/cobra"
 )
 
@@ -24,8 +26,8 @@ import (
 type diagnosis struct {
 	Fabemu string `json:"fabemu"` // version
 	*doctor.Report
-	Scenario string        `json:"scenario"`
-	Proposal *emu.Proposal `json:"proposal"`
+	Scenario string            `json:"scenario"`
+	Proposal *propose.Proposal `json:"proposal"`
 }
 
 func doctorCommand() *cobra.Command {
@@ -79,13 +81,13 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	}
 	n := newNotice("doctor")
 	defer n.end()
-	defer emu.HighPriority()() // as runs have it
+	defer host.RaisePriority()() // as runs have it
 	r, err := doctor.Examine(ctx, n.show)
 	if err != nil {
 		return nil, err
 	}
 	n.show("measuring "+s.Name, math.NaN())
-	p, err := emu.Propose(ctx, s, &r.Figures.Speed)
+	p, err := propose.Dilation(ctx, s, &r.Figures.Speed)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +118,14 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	n := newNotice(s.Name)
 	defer n.end()
 	if f.priority { // as the run will have it
-		defer emu.HighPriority()()
+		defer host.RaisePriority()()
 	}
 	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })
 	if err != nil {
 		return failure{err}
 	}
 	n.show("measuring the scenario", math.NaN())
-	proposal, err := emu.Propose(ctx, s, &speed)
+	proposal, err := propose.Dilation(ctx, s, &speed)
 	if err != nil {
 		return failure{err}
 	}

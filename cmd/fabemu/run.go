@@ -147,7 +147,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		if err := emu.Dry(s, options); err != nil {
 			return 0, failure{err}
 		}
-		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, emu.PartsDir))
+		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, proc.PartsDir))
 		return exitOK, nil
 	}
 	options.Waiting = func(parts []*proc.File) {
@@ -156,7 +156,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			if s.IsSwitch(p.Part) {
 				command = "switchd"
 			}
-			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, emu.PartsDir, emu.PartFile(p.Part)))
+			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
 	}
 	if f.events {

@@ -23,7 +23,7 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 	if n := len(s.Switches) + len(s.Endpoints); n > int(wire.MaxLID) {
 		return nil, fmt.Errorf("fabric: %d machines are more than the %d addresses of a subnet", n, wire.MaxLID)
 	}
-	f := &Fabric{}
+	f := &Fabric{Scenario: s}
 	index, err := f.addMachines(s)
 	if err != nil {
 		return nil, err

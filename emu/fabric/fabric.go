@@ -13,6 +13,7 @@ import (
 // switches in the order of the scenario, then endpoints; the index of a machine
 // is its place in the total order of events.
 type Fabric struct {
+	Scenario *scenario.Scenario // that is laid out
 	Machines []Machine
 	Wires    []Wire // in the order of the scenario's links
 	Flows    []Flow // in the order of the scenario's flows

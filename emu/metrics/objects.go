@@ -12,28 +12,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Named reports whether w has a name of its own, and not just those of the
-// machines that it joins.
-func Named(w *fabric.Wire) bool {
-	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B
-}
-
 // InBytes reports whether the buffers at the ends of a wire are counted in bytes: those of
 // Ethernet. Those of InfiniBand are counted in blocks of credit.
 func InBytes(f *fabric.Fabric, w int) bool {
 	l := f.Wires[w].Link
 	return l != nil && (l.FlowControl == "pause" || l.FlowControl == "pfc" || l.FlowControl == "none")
-}
-
-// LinkName returns the name of a direction of a wire: "trunk.A-B" for the link
-// trunk, "A1-A" for one without a name of its own.
-func LinkName(f *fabric.Fabric, h fabric.Hop) string {
-	w := &f.Wires[h.Wire]
-	name := f.Machines[w.Ends[h.From].Machine].Name + "-" + f.Machines[w.Ends[1-h.From].Machine].Name
-	if Named(w) {
-		name = w.Name + "." + name
-	}
-	return name
 }
 
 // An object is what a figure can be taken of: a direction of a wire, or some
@@ -57,7 +40,7 @@ func objectsOf(f *fabric.Fabric) *objects {
 	for w := range f.Wires {
 		for from := range 2 {
 			h := fabric.Hop{Wire: w, From: from}
-			o.add(object{name: LinkName(f, h), hop: h})
+			o.add(object{name: f.LinkName(h), hop: h})
 		}
 	}
 	for _, g := range Groups(f) {

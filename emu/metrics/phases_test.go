@@ -104,7 +104,7 @@ func TestBottlenecks(t *testing.T) {
 	}
 	got := p.c.Bottlenecks(all, Interval{0, 100 * ms})
 	// The trunk carries eleven flows, but its ten remote ones have less at the root.
-	if len(got) != 1 || LinkName(f, got[0].Hop) != "root.B-BC" || !slices.Equal(got[0].Flows, all[:20]) {
+	if len(got) != 1 || f.LinkName(got[0].Hop) != "root.B-BC" || !slices.Equal(got[0].Flows, all[:20]) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -52,7 +52,7 @@ func (c *Collector) Series() []Series {
 	last := c.row(c.cur)
 	used := DataLinks(c.fabric)
 	for _, h := range used {
-		x := object{name: LinkName(c.fabric, h), hop: h}
+		x := object{name: c.fabric.LinkName(h), hop: h}
 		windowed(LinkRate, "B/s", x, rate)
 		windowed(LinkUtilisation, "1", x, utilisation)
 	}
@@ -71,7 +71,7 @@ func (c *Collector) Series() []Series {
 		}
 	}
 	for _, h := range used {
-		name := LinkName(c.fabric, h)
+		name := c.fabric.LinkName(h)
 		measure := "blocks"
 		if InBytes(c.fabric, h.Wire) {
 			measure = "bytes"

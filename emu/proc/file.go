@@ -16,7 +16,7 @@ type File struct {
 	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
 	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
 	Dilation int64    `json:"dilation"`
-	Timing   string   `json:"timing"`   // "ideal" or "actual"
+	Timing   string   `json:"timing"`   // "ideal", or ActualTiming
 	Priority bool     `json:"priority"` // it may put itself before others
 	Control  string   `json:"control"`  // socket of the conductor, from the directory of this file
 	Status   string   `json:"status"`   // socket on which the part says how it is
@@ -26,6 +26,10 @@ type File struct {
 	FromPs      int64  `json:"from_ps,omitempty"`
 	Incarnation uint16 `json:"incarnation,omitempty"`
 }
+
+// ActualTiming stands in File.Timing when machines are told the measured wall time over
+// the dilation.
+const ActualTiming = "actual"
 
 // End is one end of a link at a machine of the part. It is a socket that was handed
 // over, or one to open.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"fabemu/emu/host"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 )
@@ -86,14 +87,14 @@ func Drawing(svg []byte) template.HTML {
 	return parts("drawing", template.HTML(svg))
 }
 
-// Machines makes a table of the computer.
-func (m Machine) table() template.HTML {
+// computerTable makes a table of the computer.
+func computerTable(m host.Computer) template.HTML {
 	return Table("The computer of the run", []string{"part", "what it is"}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
 }
 
 // MachineSection is the part of a page about the computer.
-func MachineSection(m Machine) Section {
-	return Section{Title: "Machine", Parts: []template.HTML{m.table()}}
+func MachineSection(m host.Computer) Section {
+	return Section{Title: "Machine", Parts: []template.HTML{computerTable(m)}}
 }
 
 func parts(name string, data any) template.HTML {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
@@ -44,37 +45,37 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 
 // Result is what came out of a run: the content of result.json.
 type Result struct {
-	Fabemu      string      `json:"fabemu"`   // version of this program
-	Scenario    string      `json:"scenario"` // its name
-	Source      string      `json:"source"`   // where the scenario comes from
-	Clock       string      `json:"clock"`    // "wall" or "virtual"
-	Timing      string      `json:"timing"`   // "ideal" or "actual"
-	Placement   string      `json:"placement"`
-	Link        string      `json:"link"`     // "udp", "veth", "pipe"
-	Dilation    int64       `json:"dilation"` // wall time per model time; 0 on the virtual clock
-	Seed        uint64      `json:"seed"`
-	Partial     bool        `json:"partial"`     // ended before its time
-	DurationPs  int64       `json:"duration_ps"` // model time that was run
-	WindowPs    int64       `json:"window_ps"`   // of the sliding means
-	Verdict     Verdict     `json:"verdict"`
-	Checks      []Check     `json:"checks"`
-	Events      []Event     `json:"events,omitempty"` // what changed the fabric, by time
-	Phases      []Phase     `json:"phases"`
-	Flows       []Flow      `json:"flows"`
-	Links       []Link      `json:"links"`
-	Buffers     []Buffer    `json:"buffers"`
-	Drops       []Count     `json:"drops"`
-	Losses      []Loss      `json:"losses,omitempty"` // drops by the place where they happened
-	Violations  []Violation `json:"violations"`       // the first ones; verdict.violations counts all
-	Deadlocks   []Deadlock  `json:"deadlocks,omitempty"`
-	EndedPs     int64       `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
-	Machine     Machine     `json:"machine"`
-	Began       time.Time   `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
-	WallSeconds Number      `json:"wall_seconds"`   // how long the run took
-	FrameHops   int64       `json:"frame_hops"`     // data and ACK frames put on a line
-	Digest      string      `json:"digest"`         // of the event log (Digest.Sum)
-	Warnings    []string    `json:"warnings"`
-	Unwritten   []string    `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
+	Fabemu      string        `json:"fabemu"`   // version of this program
+	Scenario    string        `json:"scenario"` // its name
+	Source      string        `json:"source"`   // where the scenario comes from
+	Clock       string        `json:"clock"`    // "wall" or "virtual"
+	Timing      string        `json:"timing"`   // "ideal" or "actual"
+	Placement   string        `json:"placement"`
+	Link        string        `json:"link"`     // "udp", "veth", "pipe"
+	Dilation    int64         `json:"dilation"` // wall time per model time; 0 on the virtual clock
+	Seed        uint64        `json:"seed"`
+	Partial     bool          `json:"partial"`     // ended before its time
+	DurationPs  int64         `json:"duration_ps"` // model time that was run
+	WindowPs    int64         `json:"window_ps"`   // of the sliding means
+	Verdict     Verdict       `json:"verdict"`
+	Checks      []Check       `json:"checks"`
+	Events      []Event       `json:"events,omitempty"` // what changed the fabric, by time
+	Phases      []Phase       `json:"phases"`
+	Flows       []Flow        `json:"flows"`
+	Links       []Link        `json:"links"`
+	Buffers     []Buffer      `json:"buffers"`
+	Drops       []Count       `json:"drops"`
+	Losses      []Loss        `json:"losses,omitempty"` // drops by the place where they happened
+	Violations  []Violation   `json:"violations"`       // the first ones; verdict.violations counts all
+	Deadlocks   []Deadlock    `json:"deadlocks,omitempty"`
+	EndedPs     int64         `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
+	Machine     host.Computer `json:"machine"`
+	Began       time.Time     `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
+	WallSeconds Number        `json:"wall_seconds"`   // how long the run took
+	FrameHops   int64         `json:"frame_hops"`     // data and ACK frames put on a line
+	Digest      string        `json:"digest"`         // of the event log (Digest.Sum)
+	Warnings    []string      `json:"warnings"`
+	Unwritten   []string      `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
 	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
 	Directory string   `json:"-"` // where the results lie; empty when they were not written
@@ -86,15 +87,6 @@ type Moment struct {
 	Late      Number    // share of data frames that left more than 5 % of T late
 	WorstUs   Number    // the latest of them
 	StalledUs Number    // wall time in which the driver did not run
-}
-
-// Machine is the computer that a run was made on.
-type Machine struct {
-	System string `json:"system,omitempty"` // operating system and kernel
-	Arch   string `json:"arch,omitempty"`
-	CPU    string `json:"cpu,omitempty"`
-	CPUs   int    `json:"cpus,omitempty"`
-	Go     string `json:"go,omitempty"`
 }
 
 // Outcome says how a check came out.
@@ -367,7 +359,7 @@ func phasesOf(c *metrics.Collector) []Phase {
 		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows), Rates: []Rate{}, Fairness: []Fairness{}}
 		for _, h := range aggregates(f) {
 			rate, share := c.LinkFigures(h, p.Interval)
-			out.Rates = append(out.Rates, Rate{"link", metrics.LinkName(f, h), Number(rate), Number(share)})
+			out.Rates = append(out.Rates, Rate{"link", f.LinkName(h), Number(rate), Number(share)})
 		}
 		for _, g := range groups {
 			rate, share := c.FlowFigures(g.Flows, p.Interval)
@@ -379,7 +371,7 @@ func phasesOf(c *metrics.Collector) []Phase {
 			}
 		}
 		for _, b := range c.Bottlenecks(p.Flows, p.Interval) {
-			out.Fairness = append(out.Fairness, Fairness{"bottleneck", metrics.LinkName(f, b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
+			out.Fairness = append(out.Fairness, Fairness{"bottleneck", f.LinkName(b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
 		}
 		phases = append(phases, out)
 	}
@@ -393,7 +385,7 @@ func aggregates(f *fabric.Fabric) []fabric.Hop {
 	for _, h := range metrics.DataLinks(f) {
 		w := &f.Wires[h.Wire]
 		between := f.Machines[w.Ends[0].Machine].Switch != nil && f.Machines[w.Ends[1].Machine].Switch != nil
-		if between || metrics.Named(w) {
+		if between || w.Named() {
 			hops = append(hops, h)
 		}
 	}
@@ -447,7 +439,7 @@ func linksOf(c *metrics.Collector) []Link {
 			t, ends := c.Link(h), f.Wires[w].Ends
 			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
 			links = append(links, Link{
-				Name: metrics.LinkName(f, h), From: f.Machines[ends[from].Machine].Name, To: f.Machines[ends[1-from].Machine].Name,
+				Name: f.LinkName(h), From: f.Machines[ends[from].Machine].Name, To: f.Machines[ends[1-from].Machine].Name,
 				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks, Control: t.Control,
 				Utilisation: Number(share), Marked: t.Marked,
 				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)), Stalled: stalls(&t.Stalled),
@@ -466,7 +458,7 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		}
 		for p, end := range f.Machines[m].Ports {
 			t := c.Buffer(m, port.ID(p))
-			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: metrics.LinkName(f, fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
+			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
 			if metrics.InBytes(f, end.Wire) {
 				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
 			} else {
@@ -485,7 +477,7 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		out := Loss{Machine: m.Name, Reason: l.Reason.String(), Count: l.Count}
 		if l.Reason != trace.EgressFull { // those were still at their source
 			end := m.Ports[l.Port]
-			out.Link = metrics.LinkName(f, fabric.Hop{Wire: end.Wire, From: 1 - end.End})
+			out.Link = f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})
 		}
 		losses = append(losses, out)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -162,7 +163,7 @@ func sample(t *testing.T) (*Result, *metrics.Collector) {
 	v.Pace.LatenessPacketTimes = Percentiles{0.0005, 0.0017, 0.0058, 0.053, 0.17, 0.75}
 	v.WorstLink, v.Stalls, v.StalledUs, v.ForeignCPUs = "root.B-BC", 2, 840, 0.12
 	v.Level, v.Reason = Judge(v.Figures)
-	r.Machine = Machine{System: "Linux 6.1", Arch: "amd64", CPUs: 2}
+	r.Machine = host.Computer{System: "Linux 6.1", Arch: "amd64", CPUs: 2}
 	return r, c
 }
 

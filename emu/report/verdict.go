@@ -350,3 +350,16 @@ func percent(n Number) string {
 	}
 	return fmt.Sprintf("%.*f %%", digits, 100*float64(n))
 }
+
+// Comment returns the verdict as a capture of the run says it, which may be partial; nothing on
+// the virtual clock.
+func (v *Verdict) Comment(partial bool) string {
+	if v.Level == Virtual {
+		return ""
+	}
+	text := fmt.Sprintf("Verdict: %s: %s", v.Level, v.Reason)
+	if partial {
+		text += " (the run was ended early)"
+	}
+	return text
+}

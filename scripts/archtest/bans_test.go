@@ -12,8 +12,8 @@ import (
 // code runs under a virtual clock and under the wall clock, so neither time nor
 // chance nor the host may reach it but through its arguments.
 var pure = []string{
-	"wire/unit", "wire/agenda", "wire", "wire/trace", "wire/port",
-	"node", "node/rp", "switchd", "switchd/cp",
+	"wire/unit", "wire/agenda", "wire/param", "wire", "wire/trace", "wire/port",
+	"node", "node/rp", "node/traffic", "switchd", "switchd/cp",
 }
 
 // A ban keeps packages, and all below them, out of a part of the tree.

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"fabemu/emu"
 	"fabemu/emu/drive"
+	"fabemu/emu/host"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
@@ -51,7 +51,7 @@ func fabemu(ctx context.Context, length time.Duration) (arrivals, error) {
 	// As in a run: the garbage collector does not disturb, nor do other processes.
 	runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	defer emu.HighPriority()()
+	defer host.RaisePriority()()
 	w := drive.Wall{
 		Dilation: dilation,
 		Links:    [][2]link.Link{{a, b}},

@@ -5,7 +5,7 @@
 // Examine measures and looks, for about two seconds, and returns a Report: the
 // Figures as they are, and a Finding for each thing that matters, with a grade
 // and with advice. Measure takes the Speed alone, which is what the choice of a
-// dilation rests on (emu.Propose).
+// dilation rests on (package propose).
 //
 // The lateness floor is what a loop sees that does nothing but read the clock:
 // whenever it was away, an instant would have been served late. No program in

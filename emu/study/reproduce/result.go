@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
@@ -29,7 +30,7 @@ type Result struct {
 	Verdict     report.Verdict `json:"verdict"`  // the worst of the runs
 	Figures     []FigureResult `json:"figures"`
 	Runs        []RunResult    `json:"runs"`
-	Machine     report.Machine `json:"machine"`
+	Machine     host.Computer  `json:"machine"`
 	WallSeconds float64        `json:"wall_seconds"`
 
 	Directory string `json:"-"` // where it lies; empty when it was not written
@@ -107,7 +108,7 @@ type RunResult struct {
 	WallSeconds report.Number  `json:"wall_seconds"`
 
 	Resolved []byte `json:"-"`
-	machine  report.Machine
+	machine  host.Computer
 	whole    bool
 }
 

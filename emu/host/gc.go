@@ -1,14 +1,14 @@
-package emu
+package host
 
 import (
 	"runtime"
 	"runtime/debug"
 )
 
-// holdGC keeps the garbage collector from running, unless memory grows by 1 GiB
+// HoldGC keeps the garbage collector from running, unless memory grows by 1 GiB
 // over what is in use, and returns the function that lets it go again. A run does
 // not allocate in its steady state, but other goroutines may.
-func holdGC() (release func()) {
+func HoldGC() (release func()) {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

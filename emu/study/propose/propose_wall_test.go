@@ -1,11 +1,12 @@
 //go:build !race
 
-package emu
+package propose
 
 import (
 	"context"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/host/doctor"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -29,7 +30,7 @@ func openWith(t *testing.T, name string, sets ...string) *scenario.Scenario {
 		}
 		list = append(list, set)
 	}
-	s, err := Open(name, list...)
+	s, err := emu.Open(name, list...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func openWith(t *testing.T, name string, sets ...string) *scenario.Scenario {
 // together, and the busiest stretch is found where the victim is active.
 func TestWallPropose(t *testing.T) {
 	s := openWith(t, "hpl2002/fig3b")
-	p, err := Propose(context.Background(), s, quiet())
+	p, err := Dilation(context.Background(), s, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,11 +76,11 @@ func TestWallPropose(t *testing.T) {
 func TestWallProposeForLateTraffic(t *testing.T) {
 	s := openWith(t, "hpl2002/fig2", "model.duration=200ms", "flows.local.start=150ms", "flows.remote.start=150ms", "flows.victim.start=150ms", "flows.victim.stop=160ms")
 	s.Expect = nil
-	late, err := Propose(context.Background(), s, quiet())
+	late, err := Dilation(context.Background(), s, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := Propose(context.Background(), openWith(t, "hpl2002/fig2"), quiet())
+	now, err := Dilation(context.Background(), openWith(t, "hpl2002/fig2"), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestWallProposeForLateTraffic(t *testing.T) {
 // its rate: waiting is not work.
 func TestWallProposeForLightTraffic(t *testing.T) {
 	s := openWith(t, "hpl2002/fig2", "model.duration=100ms", "flows.local.traffic=constant", "flows.local.rate=100KB/s", "flows.remote.traffic=constant", "flows.remote.rate=100KB/s", "flows.victim.traffic=constant", "flows.victim.rate=100KB/s")
-	p, err := Propose(context.Background(), s, quiet())
+	p, err := Dilation(context.Background(), s, quiet())
 	if err != nil {
 		t.Fatal(err)
 	}

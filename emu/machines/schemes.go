@@ -1,4 +1,4 @@
-package emu
+package machines
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ type Schemes struct {
 	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
 }
 
-// warning says what of a scenario does not count, or nothing.
-func (s Schemes) warning() string {
+// Warning says which part of a scenario is overridden; it is empty where none is.
+func (s Schemes) Warning() string {
 	switch {
 	case s.Limiter != nil && s.Controller != nil:
 		return "rate limiters and reaction points are those of the calling program, not those of the scenario"
@@ -102,7 +102,7 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate) (rp.Answerer, error) {
 
 // site returns where a law stands.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
-	frame := b.frame(f)
+	frame := b.fabric.Frame(f)
 	return rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 }
 

@@ -1,4 +1,4 @@
-package emu
+package capture
 
 import (
 	"fmt"
@@ -6,16 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/capture"
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
-	"fabemu/emu/report"
+	"fabemu/emu/mistake"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
-// Capture says what of a run is captured, and where the capture goes.
-type Capture struct {
+// Request says what of a run is captured, and where the capture goes.
+type Request struct {
 	To io.Writer // an io.WriterAt gets the verdict into its first block, too
 	// Filter holds names: of ports ("B:3"), machines, links and directions of links
 	// ("trunk", "trunk.A-B": the ports at their ends, or the one that sends), and of
@@ -40,47 +38,42 @@ type Capture struct {
 // the padding that makes a capture large.
 const DefaultSnap = 128
 
-// capture begins the capture of a run.
-func (r *run) capture() (*capture.Capture, error) {
-	c := r.options.Capture
-	o := capture.Options{Ports: portsOf(r.fabric), Filter: strings.Join(c.Filter, " "), Snap: c.Snap, Both: c.Both, WallTime: c.WallTime, Wall: r.options.Clock == WallClock}
-	if err := narrow(&o, r.fabric, c.Filter); err != nil {
+// Begin begins the capture of a run of a fabric, which keeps to the wall clock or not; the
+// comment says of which run it is.
+func Begin(f *fabric.Fabric, q *Request, wall bool, comment string) (*Capture, error) {
+	o := Options{Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Both: q.Both, WallTime: q.WallTime, Wall: wall}
+	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}
 	o.Names, o.Machines = make(map[uint32]string), make(map[wire.LID]string)
-	for i := range r.fabric.Machines {
-		o.Machines[r.fabric.Machines[i].LID] = r.fabric.Machines[i].Name
+	for i := range f.Machines {
+		o.Machines[f.Machines[i].LID] = f.Machines[i].Name
 	}
-	for i := range r.fabric.Flows {
-		o.Names[r.fabric.Flows[i].QP] = r.fabric.Flows[i].Name
+	for i := range f.Flows {
+		o.Names[f.Flows[i].QP] = f.Flows[i].Name
 	}
-	o.Comment = fmt.Sprintf("%s, seed %d, virtual clock", r.scenario.Name, r.scenario.Model.Seed)
-	if o.Wall {
-		o.Comment = fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", r.scenario.Name, r.scenario.Model.Seed, r.scenario.Wall.Dilation, r.options.Link, r.options.Timing)
+	o.Comment = comment + ". Times are model times, from 1970 on"
+	if q.WallTime {
+		o.Comment = comment + ". Times are wall times"
 	}
-	if c.WallTime {
-		o.Comment += ". Times are wall times"
-	} else {
-		o.Comment += ". Times are model times, from 1970 on"
+	if o.Rotate, o.Next = q.Rotate, q.Next; o.Rotate > 0 && o.Rotate < o.Smallest() {
+		return nil, mistake.Errorf("a capture in files of %v: what each begins and ends with, and a frame, take %v", o.Rotate, o.Smallest())
 	}
-	if o.Rotate, o.Next = c.Rotate, c.Next; o.Rotate > 0 && o.Rotate < o.Smallest() {
-		return nil, mistakef("a capture in files of %v: what each begins and ends with, and a frame, take %v", o.Rotate, o.Smallest())
-	}
-	return capture.New(c.To, o), nil
+	return New(q.To, o), nil
 }
 
 // portsOf returns the ports of a fabric as interfaces: those of wire i are 2i and
 // 2i+1.
-func portsOf(f *fabric.Fabric) []capture.Port {
-	var ports []capture.Port
+func portsOf(f *fabric.Fabric) []Port {
+	var ports []Port
 	for i := range f.Wires {
 		w := &f.Wires[i]
 		for end, e := range w.Ends {
 			peer := w.Ends[1-end].Machine
-			ports = append(ports, capture.Port{
+			ports = append(ports, Port{
 				Machine: e.Machine, Port: e.Port,
 				Name:        fmt.Sprintf("%s:%d <- %s", f.Machines[e.Machine].Name, e.Port, f.Machines[peer].Name),
-				Description: metrics.LinkName(f, fabric.Hop{Wire: i, From: end}),
+				Description: f.LinkName(fabric.Hop{Wire: i, From: end}),
 				Ethernet:    w.Link.FlowControl != "credit",
 				Rate:        w.Link.Rate,
 			})
@@ -90,7 +83,7 @@ func portsOf(f *fabric.Fabric) []capture.Port {
 }
 
 // narrow puts the names of a filter into o.
-func narrow(o *capture.Options, f *fabric.Fabric, names []string) error {
+func narrow(o *Options, f *fabric.Fabric, names []string) error {
 	for _, name := range names {
 		found := false
 		for i := range f.Wires {
@@ -117,27 +110,8 @@ func narrow(o *capture.Options, f *fabric.Fabric, names []string) error {
 		}
 		if !found && !slices.ContainsFunc(f.Flows, func(w fabric.Flow) bool { return w.Name == name || w.Group == name }) {
 			port, _, _ := strings.Cut(o.Ports[0].Name, " ")
-			return mistakef("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s", name, port)
+			return mistake.Errorf("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s", name, port)
 		}
 	}
 	return nil
-}
-
-// captured takes the capture to its end, but for the verdict.
-func (r *run) captured() {
-	if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
-		r.warnings = append(r.warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
-	}
-}
-
-// verdictText returns what a capture says of its run.
-func verdictText(r *report.Result) string {
-	if r.Verdict.Level == report.Virtual {
-		return ""
-	}
-	text := fmt.Sprintf("Verdict: %s: %s", r.Verdict.Level, r.Verdict.Reason)
-	if r.Partial {
-		text += " (the run was ended early)"
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package emu
+package machines
 
 import (
 	"cmp"
@@ -18,15 +18,29 @@ import (
 	"fabemu/wire/unit"
 )
 
+// New makes the machines of a fabric, with the schemes of the caller; they report to
+// events, which may be nil.
+func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
+	return newBuilder(f, schemes, events).build()
+}
+
+// Check makes the machines of a fabric to see whether they can be made, and throws them
+// away. It makes no tables of routes, which are most of the work in a large fabric: the
+// way of each flow has been found by then.
+func Check(f *fabric.Fabric) error {
+	b := newBuilder(f, Schemes{}, nil)
+	b.unrouted = true
+	_, err := b.build()
+	return err
+}
+
 // builder turns a fabric that is laid out into machines that run.
 type builder struct {
 	scenario *scenario.Scenario
 	fabric   *fabric.Fabric
 	schemes  Schemes
 	framing  wire.Framing
-	packet   int       // the largest data frame, in blocks
-	length   unit.Size // and its length on the line
-	datagram unit.Size // and with its trailer in a datagram
+	largest  fabric.Sizes // of data frames
 	events   *trace.Batch
 	begin    [][]int        // by machine, the flows that begin there
 	end      [][]int        // and those that end there
@@ -35,35 +49,13 @@ type builder struct {
 	unrouted bool           // switches get no routes: nothing is to run
 }
 
-// measure finds the largest data frame.
-func (b *builder) measure() {
-	if b.scenario.Model.Framing == "wire" {
-		b.framing = wire.WireFraming
-	}
-	for i := range b.fabric.Flows {
-		frame := b.frame(&b.fabric.Flows[i])
-		b.packet = max(b.packet, frame.Blocks())
-		b.length = max(b.length, b.framing.Length(&frame))
-		b.datagram = max(b.datagram, frame.WireSize()+wire.TrailerSize)
-	}
-}
-
-// frame returns a data frame of a flow, for its length.
-func (b *builder) frame(f *fabric.Flow) wire.Frame {
-	return b.scenario.Frame(f.Flow, f.Family)
-}
-
-// build makes the machines of a scenario, with the schemes of the caller; they report to
-// events, which may be nil.
-func build(s *scenario.Scenario, f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric, error) {
-	b := &builder{scenario: s, fabric: f, schemes: schemes, events: events}
-	return b.build()
+func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
+	return &builder{scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events}
 }
 
 // build makes the machines.
 func (b *builder) build() (*drive.Fabric, error) {
 	s, f := b.scenario, b.fabric
-	b.measure()
 	b.begin, b.end = make([][]int, len(f.Machines)), make([][]int, len(f.Machines))
 	for k := range f.Flows {
 		src, dst := f.Flows[k].Src, f.Flows[k].Dst
@@ -202,7 +194,7 @@ func (b *builder) watch() *drive.Watch {
 	w := &drive.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
-		w.Every = max(w.Every, l.Resend+10*(l.Propagation+l.Rate.Serialise(b.length)))
+		w.Every = max(w.Every, l.Resend+10*(l.Propagation+l.Rate.Serialise(b.largest.Length)))
 	}
 	w.Every *= unit.Duration(1 + len(b.fabric.Machines)/few)
 	w.Idle = 10 * w.Every
@@ -215,7 +207,7 @@ func (b *builder) watch() *drive.Watch {
 // room returns a buffer in blocks of credit.
 func (b *builder) room(r unit.Room) int {
 	if r.Packets > 0 {
-		return r.Packets * b.packet
+		return r.Packets * b.largest.Blocks
 	}
 	return int(r.Bytes / wire.BlockSize)
 }
@@ -298,7 +290,7 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 		Single: s.Crossbar == "single-output",
 		Bypass: s.Bypass,
 		Points: b.congestionPoints(m, i),
-		Packet: b.packet,
+		Packet: b.largest.Blocks,
 	}
 	if counting, ok := s.Marking.Params.(cp.Counting); ok {
 		var full unit.Room
@@ -363,7 +355,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
-	frame, pace := b.frame(f), unit.Rate(0)
+	frame, pace := b.fabric.Frame(f), unit.Rate(0)
 	if f.Traffic == "paced" {
 		pace = f.Rate
 	}
@@ -385,7 +377,7 @@ func transport(f *fabric.Flow) node.Transport {
 // paced traffic.
 // Its random numbers are those of a stream of their own.
 func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
-	frame := b.frame(f)
+	frame := b.fabric.Frame(f)
 	c := traffic.Config{
 		Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,
 		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),

@@ -1,4 +1,4 @@
-package emu
+package host
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// raisePriority gives all threads of this process the highest nice value, as far
+// RaisePriority gives all threads of this process the highest nice value, as far
 // as the system allows, and returns the function that takes it back. New threads
 // inherit it.
-func raisePriority() (restore func()) {
+func RaisePriority() (restore func()) {
 	const highest = -20
 	before, err := syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 	if err != nil || setPriority(highest) != nil {
@@ -48,8 +48,8 @@ func ownCPU() float64 {
 	return seconds(u.Utime) + seconds(u.Stime)
 }
 
-// duplicate returns a copy of a file descriptor, to be handed over.
-func duplicate(fd int) (*os.File, error) {
+// Duplicate returns a copy of a file descriptor, to be handed over.
+func Duplicate(fd int) (*os.File, error) {
 	c, err := syscall.Dup(fd)
 	if err != nil {
 		return nil, fmt.Errorf("hand over a socket: %w", err)

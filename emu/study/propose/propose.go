@@ -1,4 +1,4 @@
-package emu
+package propose
 
 import (
 	"context"
@@ -10,8 +10,12 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -76,12 +80,7 @@ const (
 	stretches      = 100_000                // at most; in a longer scenario they are longer
 )
 
-// HighPriority gives this process the highest priority, as far as the system allows,
-// as a run with Options.Priority does, and returns the function that takes it back.
-// What is measured for such a run is measured like that.
-func HighPriority() (restore func()) { return raisePriority() }
-
-// Propose measures which dilation this computer needs for a scenario. speed is
+// Dilation measures which dilation this computer needs for a scenario. speed is
 // what the doctor measured just before.
 //
 // It takes three steps. The scenario is run over UDP at dilation 1, flat out, for a
@@ -97,7 +96,7 @@ func HighPriority() (restore func()) { return raisePriority() }
 // It returns within four seconds or so. Of a scenario that the virtual clock does
 // not get through in three, the rest is not seen: Covered says. It is a run of this
 // process like any other, and must have the computer for itself.
-func Propose(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*Proposal, error) {
+func Dilation(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*Proposal, error) {
 	p := &proposer{scenario: s, speed: speed, weight: dataWeight(speed)}
 	if err := p.cost(ctx); err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func dataWeight(speed *doctor.Speed) float64 {
 	return min(3, large/small)
 }
 
-// proposer is a Propose that is under way.
+// proposer is a proposal that is under way.
 type proposer struct {
 	scenario *scenario.Scenario
 	speed    *doctor.Speed
@@ -256,34 +255,34 @@ func (w *stopwatch) sent(t *port.Transmission) {
 // cost finds out what a frame costs: a run over UDP, flat out.
 func (p *proposer) cost(ctx context.Context) error {
 	s := early(p.scenario)
-	r := &run{scenario: s, options: Options{}.withDefaults()}
-	var err error
-	if r.fabric, err = fabric.Build(s); err != nil {
-		return &Mistake{err}
-	}
-	if r.collector, err = metrics.New(r.fabric, s); err != nil {
-		return &Mistake{err}
-	}
-	machines, err := build(s, r.fabric, Schemes{}, trace.NewBatch(1, r.collector, report.NewDigest(len(r.fabric.Machines))))
+	f, err := fabric.Build(s)
 	if err != nil {
-		return &Mistake{err}
+		return &mistake.Error{Err: err}
 	}
-	machines.Run = r.id(uint64(time.Now().UnixNano()))
+	collector, err := metrics.New(f, s)
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	driven, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, collector, report.NewDigest(len(f.Machines))))
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	driven.Run = uint32(time.Now().UnixNano())
 	watch := newStopwatch(p.weigh)
-	for i := range machines.Machines {
-		machines.Machines[i] = timed{machines.Machines[i], watch}
+	for i := range driven.Machines {
+		driven.Machines[i] = timed{driven.Machines[i], watch}
 	}
-	l, err := r.connect(ctx)
+	l, err := links.Open(ctx, f, links.Options{Carrier: links.UDP, Run: driven.Run})
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	defer holdGC()()
+	defer l.Close()
+	defer host.HoldGC()()
 	limited, cancel := context.WithTimeout(ctx, proposeWall)
 	defer cancel()
-	w := drive.Wall{Dilation: 1, Links: l.ends, Longest: r.longest(), Loop: drive.Loop{NeverSleep: true}}
+	w := drive.Wall{Dilation: 1, Links: l.Ends, Longest: f.Longest(), Loop: drive.Loop{NeverSleep: true}}
 	watch.last = time.Now()
-	t, err := w.Run(limited, machines)
+	t, err := w.Run(limited, driven)
 	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
 		return err
 	}
@@ -346,11 +345,11 @@ func (p *proposer) work(ctx context.Context) error {
 	s := p.scenario
 	f, err := fabric.Build(s)
 	if err != nil {
-		return &Mistake{err}
+		return &mistake.Error{Err: err}
 	}
-	machines, err := build(s, f, Schemes{}, nil)
+	driven, err := machines.New(f, machines.Schemes{}, nil)
 	if err != nil {
-		return &Mistake{err}
+		return &mistake.Error{Err: err}
 	}
 	p.length = max(stretch, s.Model.Duration/stretches+1)
 	p.frames = make([]int64, s.Model.Duration/p.length+1)
@@ -358,7 +357,7 @@ func (p *proposer) work(ctx context.Context) error {
 	for _, d := range friendly() {
 		p.replays = append(p.replays, replay{dilation: d})
 	}
-	longest := (&run{scenario: s, fabric: f}).longest()
+	longest := f.Longest()
 	for _, flow := range f.Flows {
 		for _, hop := range flow.Hops {
 			if t := longest[hop.Wire]; p.longest == 0 || t < p.longest {
@@ -366,9 +365,9 @@ func (p *proposer) work(ctx context.Context) error {
 			}
 		}
 	}
-	for i := range machines.Machines {
+	for i := range driven.Machines {
 		ports := f.Machines[i].Ports
-		machines.Machines[i] = meter{machines.Machines[i], func(t *port.Transmission) {
+		driven.Machines[i] = meter{driven.Machines[i], func(t *port.Transmission) {
 			k := int(unit.Duration(t.Start) / p.length)
 			p.frames[k]++
 			isData := t.Frame.Kind == wire.Data
@@ -379,14 +378,14 @@ func (p *proposer) work(ctx context.Context) error {
 			p.replay(t.Start, isData, longest[ports[t.Port].Wire])
 		}}
 	}
-	machines.Progress = &drive.Progress{}
+	driven.Progress = &drive.Progress{}
 	limited, cancel := context.WithTimeout(ctx, proposeVirtual)
 	defer cancel()
-	_, err = drive.Virtual{SkipCodec: true}.Run(limited, machines)
+	_, err = drive.Virtual{SkipCodec: true}.Run(limited, driven)
 	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
 		return err
 	}
-	p.covered = unit.Duration(machines.Progress.Now())
+	p.covered = unit.Duration(driven.Progress.Now())
 	return nil
 }
 

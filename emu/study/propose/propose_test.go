@@ -1,4 +1,4 @@
-package emu
+package propose
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 
+	"fabemu/emu"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -120,7 +121,7 @@ func TestReplay(t *testing.T) {
 }
 
 func TestEarly(t *testing.T) {
-	s, err := Open("hpl2002/fig3b")
+	s, err := emu.Open("hpl2002/fig3b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,11 +192,11 @@ func TestProposalOfFigures(t *testing.T) {
 func TestProposeIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s, err := Open("hpl2002/fig3b")
+	s, err := emu.Open("hpl2002/fig3b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := Propose(ctx, s, &doctor.Speed{}); !errors.Is(err, context.Canceled) {
+	if p, err := Dilation(ctx, s, &doctor.Speed{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

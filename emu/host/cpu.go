@@ -1,37 +1,37 @@
-package emu
+package host
 
 import (
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"time"
-
-	"fabemu/emu/report"
 )
 
-// cpuMeter measures how many processors other programs have used.
-type cpuMeter struct {
+// CPUMeter measures how many processors other programs have used.
+type CPUMeter struct {
 	began time.Time
 	busy  float64 // of all, in seconds since the machine started; negative: unknown
 	own   float64
 }
 
-func startCPUMeter() cpuMeter { return cpuMeter{time.Now(), busyCPU(), ownCPU()} }
+// StartCPUMeter starts a meter.
+func StartCPUMeter() CPUMeter { return CPUMeter{time.Now(), busyCPU(), ownCPU()} }
 
-// foreign returns the mean number of processors that were busy with something
-// else since the meter started; it is missing where the system does not tell. The
+// Foreign returns the mean number of processors that were busy with something
+// else since the meter started; it is NaN where the system does not tell. The
 // system counts in hundredths of a second: over a short time it says little.
-func (m cpuMeter) foreign() report.Number {
+func (m CPUMeter) Foreign() float64 {
 	busy, own, wall := busyCPU(), ownCPU(), time.Since(m.began).Seconds()
 	if m.busy < 0 || busy < 0 || wall <= 0 {
-		return report.Missing()
+		return math.NaN()
 	}
-	return report.Number(max(0, (busy-m.busy-(own-m.own))/wall))
+	return max(0, (busy-m.busy-(own-m.own))/wall)
 }
 
-// used returns the processor time in seconds that this process has used since the
+// Used returns the processor time in seconds that this process has used since the
 // meter started.
-func (m cpuMeter) used() report.Number { return report.Number(ownCPU() - m.own) }
+func (m CPUMeter) Used() float64 { return ownCPU() - m.own }
 
 // userHZ is the unit of /proc/stat on every architecture that Go runs on.
 const userHZ = 100

@@ -1,0 +1,46 @@
+package fabric
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Sizes are those of a data frame.
+type Sizes struct {
+	Blocks   int       // of credit
+	Length   unit.Size // on the line
+	Datagram unit.Size // with its trailer in a datagram
+}
+
+// Framing returns how frames stand on the lines.
+func (f *Fabric) Framing() wire.Framing {
+	if f.Scenario.Model.Framing == "wire" {
+		return wire.WireFraming
+	}
+	return wire.PaperFraming
+}
+
+// Frame returns a data frame of a flow, for its length.
+func (f *Fabric) Frame(w *Flow) wire.Frame { return f.Scenario.Frame(w.Flow, w.Family) }
+
+// Largest returns the sizes of the largest data frame of any flow.
+func (f *Fabric) Largest() (s Sizes) {
+	framing := f.Framing()
+	for i := range f.Flows {
+		frame := f.Frame(&f.Flows[i])
+		s.Blocks = max(s.Blocks, frame.Blocks())
+		s.Length = max(s.Length, framing.Length(&frame))
+		s.Datagram = max(s.Datagram, frame.WireSize()+wire.TrailerSize)
+	}
+	return s
+}
+
+// Longest returns for each wire the duration of the longest data frame on it.
+func (f *Fabric) Longest() []unit.Duration {
+	length := f.Largest().Length
+	longest := make([]unit.Duration, len(f.Wires))
+	for i := range f.Wires {
+		longest[i] = f.Wires[i].Link.Rate.Serialise(length)
+	}
+	return longest
+}

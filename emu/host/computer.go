@@ -1,0 +1,33 @@
+package host
+
+import (
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Computer is the computer that a run was made on.
+type Computer struct {
+	System string `json:"system,omitempty"` // operating system and kernel
+	Arch   string `json:"arch,omitempty"`
+	CPU    string `json:"cpu,omitempty"`
+	CPUs   int    `json:"cpus,omitempty"`
+	Go     string `json:"go,omitempty"`
+}
+
+// ThisComputer describes the computer that this process runs on, as far as it tells.
+func ThisComputer() Computer {
+	m := Computer{System: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		m.System += " " + strings.TrimSpace(string(release))
+	}
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				m.CPU = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return m
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"os"
+)
+
+// RaisePriority does nothing here.
+func RaisePriority() (restore func()) { return func() {} }
+
+func ownCPU() float64 { return 0 }
+
+// Duplicate returns an error: sockets are handed over on Linux.
+func Duplicate(int) (*os.File, error) { return nil, errors.New("sockets are handed over on Linux") }

@@ -1,0 +1,251 @@
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/netns"
+	"fabemu/emu/mistake"
+	"fabemu/wire"
+	"fabemu/wire/link"
+	"fabemu/wire/unit"
+)
+
+// Carrier says what carries the datagrams of a wall run.
+type Carrier string
+
+// The carriers.
+const (
+	UDP  Carrier = "udp"  // sockets on the loopback interface
+	Veth Carrier = "veth" // a network namespace for each machine, a veth pair for each link
+	Pipe Carrier = "pipe" // memory of this process
+)
+
+// Options say how links are opened.
+type Options struct {
+	Carrier Carrier
+	Run     uint32    // tells what is of this run from others
+	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
+	Stamp   bool      // UDP: the kernel stamps what it is given
+	// Wrap, if not nil, is put around each end of a link.
+	Wrap func(link.Link) link.Link
+}
+
+// Links are the real links of a wall run.
+type Links struct {
+	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil
+	Warnings []string       // for the user of the run
+	closer   []io.Closer    // sockets
+	below    io.Closer      // what they stand on; closed after them
+}
+
+// opener opens the links of a fabric.
+type opener struct {
+	*Links
+	fabric  *fabric.Fabric
+	options Options
+}
+
+// pipeRoom is how many datagrams a direction of an in-memory link holds. More than
+// a few are under way only if the receiver's machine lags behind.
+const pipeRoom = 1024
+
+// Open opens a link for each wire of the fabric. If that fails, nothing stays
+// open.
+func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error) {
+	if o.Buffer == 0 {
+		o.Buffer = f.Scenario.Wall.Buffer
+	}
+	w := opener{Links: &Links{}, fabric: f, options: o}
+	opened := false
+	defer func() {
+		if !opened { // after a panic, too
+			err = errors.Join(err, w.Close())
+			l = nil
+		}
+	}()
+	switch o.Carrier {
+	case Pipe:
+		for range f.Wires {
+			w.add(link.Pipe(pipeRoom))
+		}
+	case Veth:
+		err = w.connectVeth(ctx)
+	default:
+		err = w.connectUDP()
+	}
+	opened = err == nil
+	return w.Links, err
+}
+
+// closing is how many sockets are closed at a time.
+const closing = 32
+
+// Close closes everything. When a packet socket is closed the kernel waits until no
+// processor looks at it any more, some milliseconds: many wait together.
+func (l *Links) Close() error {
+	wrong := make([]error, len(l.closer), len(l.closer)+1)
+	var wait sync.WaitGroup
+	for first := range min(closing, len(l.closer)) {
+		wait.Go(func() {
+			for i := first; i < len(l.closer); i += closing {
+				wrong[i] = l.closer[i].Close()
+			}
+		})
+	}
+	wait.Wait()
+	if l.below != nil {
+		wrong = append(wrong, l.below.Close())
+	}
+	return errors.Join(wrong...)
+}
+
+// connectUDP opens two sockets on the loopback interface for each wire.
+func (w *opener) connectUDP() error {
+	port := w.fabric.Scenario.Wall.UDPPort
+	o := link.UDPOptions{Buffer: w.options.Buffer, Stamp: w.options.Stamp, Largest: int(w.fabric.Largest().Datagram)}
+	for i := range w.fabric.Wires {
+		o.Port = port
+		a, b, err := link.UDPPair(o)
+		if err != nil {
+			err = fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err)
+			switch {
+			case errors.Is(err, syscall.EADDRINUSE):
+				return mistake.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
+			case errors.Is(err, link.ErrTooLong):
+				return &mistake.Error{Err: err}
+			}
+			return w.files(err)
+		}
+		w.add(a, b)
+		if port != 0 {
+			port += 2
+		}
+		if i == 0 {
+			w.granted(a.Granted(), b.Granted())
+		}
+	}
+	return nil
+}
+
+// connectVeth builds a network namespace for each machine, and opens both ends of a
+// veth pair for each wire.
+func (w *opener) connectVeth(ctx context.Context) error {
+	if w.fabric.Scenario.Wall.UDPPort != 0 {
+		w.warn("wall.udp-port has no effect: there is no UDP on veth pairs")
+	}
+	removeDead()
+	topology, err := netns.Build(ctx, w.plan())
+	switch {
+	case errors.Is(err, netns.ErrPrivilege):
+		return mistake.Errorf("--link veth: %w; --link udp needs none", err)
+	case err != nil:
+		return w.files(err)
+	}
+	w.below = topology
+	for i, ports := range topology.Ends {
+		var ends [2]*link.Veth
+		for k, p := range ports {
+			o := VethOptions(&w.fabric.Wires[i])
+			o.Buffer = w.options.Buffer
+			if ends[k], err = p.Open(o); err != nil {
+				if ends[0] != nil {
+					w.closer = append(w.closer, ends[0])
+				}
+				return w.files(fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err))
+			}
+		}
+		w.add(ends[0], ends[1])
+		if i == 0 {
+			w.granted(ends[0].Granted(), ends[1].Granted())
+		}
+	}
+	return nil
+}
+
+// plan names the namespaces and veth pairs of a fabric.
+func (w *opener) plan() netns.Plan {
+	plan := netns.Plan{Run: w.options.Run, Largest: drive.MaxDatagram}
+	for _, m := range w.fabric.Machines {
+		plan.Machines = append(plan.Machines, m.Name)
+	}
+	for _, wire := range w.fabric.Wires {
+		n := netns.Link{Name: wire.Name}
+		for i, e := range wire.Ends {
+			n.Ends[i] = netns.End{Machine: e.Machine, Port: int(e.Port)}
+		}
+		plan.Links = append(plan.Links, n)
+	}
+	return plan
+}
+
+// VethOptions says how the frames of a wire stand on a veth pair: those of Ethernet
+// as they are.
+func VethOptions(w *fabric.Wire) link.VethOptions {
+	if w.Link.FlowControl == "credit" {
+		return link.VethOptions{Largest: drive.MaxDatagram}
+	}
+	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}
+}
+
+// files says how many files a run needs to have open, where that is what is wrong.
+func (w *opener) files(err error) error {
+	if errors.Is(err, syscall.EMFILE) {
+		need := 2*len(w.fabric.Wires) + 16
+		if w.options.Carrier == Veth {
+			need += 2 * len(w.fabric.Machines)
+		}
+		return mistake.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)", err, len(w.fabric.Wires), need)
+	}
+	return err
+}
+
+// granted warns of receive buffers that are smaller than was asked for.
+func (w *opener) granted(a, b unit.Size) {
+	if got := min(a, b); got < w.options.Buffer {
+		w.warn("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, w.options.Buffer)
+	}
+}
+
+func (w *opener) warn(format string, args ...any) {
+	w.Warnings = append(w.Warnings, fmt.Sprintf(format, args...))
+}
+
+// removeDead removes what dead runs have left. What cannot be removed is no reason
+// not to run: fabemu cleanup says what it is.
+func removeDead() {
+	runs, err := netns.Find()
+	if err != nil {
+		return
+	}
+	for _, run := range runs {
+		if !run.Lives {
+			_ = run.Remove()
+		}
+	}
+}
+
+// add adds the two ends of a wire.
+func (w *opener) add(a, b link.Link) {
+	w.closer = append(w.closer, a, b)
+	if w.options.Wrap != nil {
+		a, b = w.options.Wrap(a), w.options.Wrap(b)
+	}
+	w.Ends = append(w.Ends, [2]link.Link{a, b})
+}
+
+// Some returns the links of a process that has some of the ends of wires: it is empty,
+// and Put fills it.
+func Some(f *fabric.Fabric) *Links { return &Links{Ends: make([][2]link.Link, len(f.Wires))} }
+
+// Put adds an end of a wire, which Close closes.
+func (l *Links) Put(wire, end int, x link.Link) {
+	l.closer = append(l.closer, x)
+	l.Ends[wire][end] = x
+}

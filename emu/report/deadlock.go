@@ -1,0 +1,24 @@
+package report
+
+import (
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+)
+
+// Deadlocks puts what a watch of a fabric has found into the terms of reports.
+func Deadlocks(f *fabric.Fabric, w *drive.Watch) (found []Deadlock) {
+	for _, d := range w.Found {
+		out := Deadlock{AtPs: int64(d.At)}
+		for _, p := range d.Cycle {
+			end := f.Machines[p.From.Machine].Ports[p.From.Port]
+			out.Cycle = append(out.Cycle, Waiting{
+				Machine: f.Machines[p.From.Machine].Name,
+				For:     f.Machines[p.To.Machine].Name,
+				Link:    f.LinkName(fabric.Hop{Wire: end.Wire, From: end.End}),
+				Class:   int(p.Class), Cause: p.Block.String(), SincePs: int64(p.Since),
+			})
+		}
+		found = append(found, out)
+	}
+	return found
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/wire/trace"
+)
+
+// FiguresOf puts what the driver of a fabric measured into the terms of the verdict.
+func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
+	x := NoFigures()
+	x.Order.Frames = t.Hops
+	x.Order.Overtaken = t.Overtaken
+	x.Order.WorstPacketTimes = Number(t.WorstOvertaken)
+	if t.Hops > 0 {
+		x.Order.Over5Percent = Number(float64(t.Overtaken5) / float64(t.Hops))
+		x.Order.OverT = Number(float64(t.OvertakenT) / float64(t.Hops))
+	}
+	if t.Reached > 0 {
+		x.Order.BlindShare = Number(float64(t.Blind) / float64(t.Reached))
+	}
+	if t.Blind > 0 {
+		x.Order.BlindLink = f.Wires[t.BlindWire].Name
+	}
+	if t.Wall > 0 {
+		x.Pace.Ratio = Number(t.Reached.Seconds() * 1e9 * float64(f.Scenario.Wall.Dilation) / float64(t.Wall))
+	}
+	at := func(unit float64, value func(q float64) int64) Percentiles {
+		n := func(q float64) Number { return Number(float64(value(q)) / unit) }
+		return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
+	}
+	if t.Data > 0 {
+		x.Pace.LatenessUs = at(1e3, t.Lateness.ValueAtQuantile)
+		x.Pace.LatenessPacketTimes = at(1e3, t.LatenessT.ValueAtQuantile)
+		x.Pace.LateShare = Number(float64(t.Late) / float64(t.Data))
+	}
+	if t.Spun > 0 {
+		x.Pace.FloorShare = Number(float64(t.SpunLate) / float64(t.Spun))
+	}
+	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
+	x.Pace.Early = t.Early
+	x.LostDatagrams = t.Lost
+	x.Refused = t.Foreign
+	for _, n := range t.Refused {
+		x.Refused += n
+	}
+	if t.Worst >= 0 {
+		x.WorstLink = f.Wires[t.Worst].Name
+	}
+	x.Stalls = t.StallCount
+	x.StalledUs = Number(float64(t.Stalled) / 1e3)
+	return x
+}
+
+// MomentsOf puts the moments of a run into the terms of reports.
+func MomentsOf(t *drive.Timing) []Moment {
+	list := make([]Moment, 0, len(t.Moments))
+	for _, m := range t.Moments {
+		list = append(list, Moment{
+			From: m.From, Late: Number(float64(m.Late) / float64(m.Data)),
+			WorstUs: Number(float64(m.Worst) / 1e3), StalledUs: Number(float64(m.Stalled) / 1e3),
+		})
+	}
+	return list
+}
+
+// TimingOverrun is what an overrun is called that an overtaken frame explains: the
+// headroom is computed for frames that come in their order.
+const TimingOverrun = "timing-overrun"
+
+// ExcuseOverruns takes overruns that overtaken frames explain for what they are: no
+// promise that the fabric has broken, and no drop of it.
+func (out *Result) ExcuseOverruns(c *metrics.Collector, f *Figures) {
+	f.Overruns = c.Overruns()
+	f.Violations -= f.Overruns
+	if f.Overruns == 0 {
+		return
+	}
+	fab := c.Fabric()
+	keeps := make(map[string]bool)
+	for i := range fab.Machines {
+		keeps[fab.Machines[i].Name] = c.Keeps(i)
+	}
+	for i := range out.Violations {
+		if v := &out.Violations[i]; v.Reason == trace.Overrun.String() && keeps[v.Machine] {
+			v.Reason = TimingOverrun
+		}
+	}
+	for i := range out.Losses {
+		if l := &out.Losses[i]; l.Reason == trace.Overrun.String() && keeps[l.Machine] {
+			l.Reason = TimingOverrun
+		}
+	}
+	for i := range out.Drops {
+		d := &out.Drops[i]
+		if d.Reason != trace.Overrun.String() {
+			continue
+		}
+		if d.Count -= f.Overruns; d.Count == 0 {
+			*d = Count{Reason: TimingOverrun, Count: f.Overruns}
+		} else {
+			out.Drops = append(out.Drops, Count{Reason: TimingOverrun, Count: f.Overruns})
+		}
+		return
+	}
+}
