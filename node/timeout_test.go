@@ -13,11 +13,11 @@ import (
 
 // lossy joins two endpoints by a link that loses what it is told to, and lets model
 // time pass until end. It returns what happened at the source and at the sink.
-func lossy(t *testing.T, window int, timeout unit.Duration, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+func lossy(t *testing.T, transport node.Acknowledged, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	const rate = 8e9 * unit.BitPerSecond
 	law := rp.NewFixed(rate)
-	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: node.Acknowledged{Window: window, Timeout: timeout}, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: law}
+	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: transport, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: law}
 	a, errA := node.New(node.Config{LID: 1, Port: paperPort(), Flows: []node.Flow{flow}}, &source)
 	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []node.Sink{{QP: 7, Transport: flow.Transport}}}, &sink)
 	if errA != nil || errB != nil {
@@ -106,7 +106,7 @@ func TestTimeoutSendsAgain(t *testing.T) {
 		"an ACK and another": func(n int, f *wire.Frame) bool { return n == 22 || n == 31 },
 	} {
 		for _, window := range []int{1, 4} {
-			source, sink := lossy(t, window, timeout, unit.Time(3*unit.Millisecond), lose)
+			source, sink := lossy(t, node.Acknowledged{Window: window, Timeout: timeout}, unit.Time(3*unit.Millisecond), lose)
 			n := sink.inTurn(t)
 			again := source.count(trace.Timeout)
 			// A later ACK is for earlier packets too.
@@ -123,8 +123,8 @@ func TestTimeoutSendsAgain(t *testing.T) {
 // Where nothing is lost nothing is sent again, and the timeout changes nothing.
 func TestTimeoutWithoutLoss(t *testing.T) {
 	keep := func(int, *wire.Frame) bool { return false }
-	plain, _ := lossy(t, 2, 0, unit.Time(unit.Millisecond), keep)
-	source, sink := lossy(t, 2, 50*unit.Microsecond, unit.Time(unit.Millisecond), keep)
+	plain, _ := lossy(t, node.Acknowledged{Window: 2}, unit.Time(unit.Millisecond), keep)
+	source, sink := lossy(t, node.Acknowledged{Window: 2, Timeout: 50 * unit.Microsecond}, unit.Time(unit.Millisecond), keep)
 	if len(source) != len(plain) || source.count(trace.Timeout) != 0 || sink.inTurn(t) < 400 {
 		t.Errorf("%d events with a timeout, %d without; %d timeouts, %d delivered", len(source), len(plain), source.count(trace.Timeout), sink.inTurn(t))
 	}
@@ -132,8 +132,21 @@ func TestTimeoutWithoutLoss(t *testing.T) {
 
 // Without a timeout the window stays closed for ever once a packet is lost.
 func TestNoTimeoutWaitsForEver(t *testing.T) {
-	_, sink := lossy(t, 1, 0, unit.Time(3*unit.Millisecond), func(n int, f *wire.Frame) bool { return n == 21 })
+	_, sink := lossy(t, node.Acknowledged{Window: 1}, unit.Time(3*unit.Millisecond), func(n int, f *wire.Frame) bool { return n == 21 })
 	if n := sink.inTurn(t); n != 10 {
 		t.Errorf("%d packets were delivered, want the 10 before the loss", n)
+	}
+}
+
+// Where links may go down a packet that is lost is missing: the ACK of one behind it is for
+// it too, and no promise is broken.
+func TestLossesWithoutATimeout(t *testing.T) {
+	lose := func(n int, f *wire.Frame) bool { return f.Kind == wire.Data && n == 21 }
+	for _, loses := range []bool{true, false} {
+		source, sink := lossy(t, node.Acknowledged{Window: 4, Loses: loses}, unit.Time(unit.Millisecond), lose)
+		n, wrong := sink.count(trace.Deliver), source.count(trace.Violation)+sink.count(trace.Violation)
+		if loses && (n < 200 || wrong > 0) || !loses && wrong == 0 {
+			t.Errorf("loses is %v: %d packets were delivered, %d violations", loses, n, wrong)
+		}
 	}
 }

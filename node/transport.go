@@ -60,7 +60,8 @@ func (Datagrams) lost() int                            { return 0 }
 // window.
 type Acknowledged struct {
 	Window  int           // packets that may await their ACK; at least 1
-	Timeout unit.Duration // all of them are sent again when no ACK has come for so long; 0: never, nothing is lost
+	Timeout unit.Duration // all of them are sent again when no ACK has come for so long; 0: never
+	Loses   bool          // links may go down and lose packets: without a Timeout those are missing
 }
 
 func (a Acknowledged) check(f wire.Family) error {
@@ -77,7 +78,9 @@ func (a Acknowledged) check(f wire.Family) error {
 
 func (a Acknowledged) sending() sending { return &window{Acknowledged: a, expires: unit.Never} }
 
-func (a Acknowledged) receiving() receiving { return receiving{acks: true, again: a.Timeout > 0} }
+func (a Acknowledged) receiving() receiving {
+	return receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
+}
 
 // window is Acknowledged at the source.
 type window struct {
@@ -101,7 +104,7 @@ func (w *window) sent(at unit.Time) {
 // that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
 // one: links are lossless and keep their order.
 func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
-	if w.Timeout == 0 {
+	if w.Timeout == 0 && !w.Loses {
 		inTurn = w.n > 0 && ahead == 0
 		w.n = max(w.n-1, 0)
 		return true, inTurn
@@ -111,7 +114,7 @@ func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
 	}
 	w.n -= int(ahead) + 1
 	w.expires = unit.Never
-	if w.n > 0 {
+	if w.n > 0 && w.Timeout > 0 {
 		w.expires = now.Add(w.Timeout)
 	}
 	return true, true

@@ -317,7 +317,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		c.Sinks = append(c.Sinks, node.Sink{QP: f.QP, Transport: transport(f), Answer: a})
+		c.Sinks = append(c.Sinks, node.Sink{QP: f.QP, Transport: b.transport(f), Answer: a})
 	}
 	for _, k := range b.begin[i] {
 		f := &b.fabric.Flows[k]
@@ -360,17 +360,17 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		pace = f.Rate
 	}
 	return node.Flow{
-		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Transport: transport(f),
+		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limiter: limiter, Controller: controller,
 	}, err
 }
 
 // transport returns that of a flow.
-func transport(f *fabric.Flow) node.Transport {
+func (b *builder) transport(f *fabric.Flow) node.Transport {
 	if f.Family == wire.Ethernet {
 		return node.Datagrams{}
 	}
-	return node.Acknowledged{Window: f.Window, Timeout: f.Timeout}
+	return node.Acknowledged{Window: f.Window, Timeout: f.Timeout, Loses: b.scenario.Loses()}
 }
 
 // traffic returns what a flow offers, or several that share it; nil for greedy and

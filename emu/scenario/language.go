@@ -318,7 +318,7 @@ func flowFields(t tables) []field {
 		{name: "window", shape: window(), computed: "1, on Ethernet none", source: "HPL-2002-224, section IV: a window of one packet",
 			doc: "Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window."},
 		{name: "timeout", shape: timeout(), def: "never", also: []string{"retransmit", "rto"},
-			doc: "After so long without an ACK the oldest packet that awaits one is sent again, and all behind it; what comes out of turn is not taken. For fabrics that lose packets: a link goes down, a switch is restarted. On InfiniBand only."},
+			doc: "After so long without an ACK the oldest packet that awaits one is sent again, and all behind it; what comes out of turn is not taken. For fabrics that lose packets: a link goes down, a switch is restarted. With never what is lost there is missing, and a flow whose whole window is lost stands still. On InfiniBand only."},
 		{name: "limiter", shape: word("ipd", "token-bucket").orMapping("kind", "limiter", "rate", "rate-limit", "depth", "depth"), def: "ipd",
 			doc: "The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} says limiter, rate-limit and depth at once."},
 		{name: "rate-limit", shape: unlimitedRate(), def: "unlimited", also: []string{"limit", "max-rate", "maximum-rate"},

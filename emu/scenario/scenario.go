@@ -261,6 +261,12 @@ func (b Basis) Statement(claim, source, from string) string {
 	return claim
 }
 
+// Loses reports whether frames may be lost although flow control keeps all links from it:
+// a link goes down, or a switch is restarted.
+func (s *Scenario) Loses() bool {
+	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == "down" || e.Switch != "" })
+}
+
 // IsSwitch reports whether s has a switch of that name.
 func (s *Scenario) IsSwitch(name string) bool {
 	for i := range s.Switches {

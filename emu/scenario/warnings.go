@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"fabemu/emu/fabric/paths"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -19,7 +20,48 @@ func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
 	r.lintLaws()
+	r.lintLosses()
 	r.lintIdle()
+}
+
+// lintLosses warns of flows that await ACKs which may never come: a link goes down on the
+// way of their packets, or of the ACKs, and nothing is sent again.
+func (r *resolver) lintLosses() {
+	if !r.s.Loses() {
+		return
+	}
+	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		if f.Window == 0 || f.Timeout > 0 {
+			continue
+		}
+		lost := ""
+		look := func(_ int, step paths.Step) {
+			l := &r.s.Links[step.Link]
+			for k := range r.s.Events {
+				switch e := &r.s.Events[k]; {
+				case lost != "":
+				case e.State == "down" && e.Link == l.Name:
+					lost = fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
+				case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
+					lost = fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
+				}
+			}
+		}
+		k := r.key(i)
+		r.ways.Visit(k, look)
+		r.ways.Visit(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, look)
+		if lost == "" {
+			continue
+		}
+		remedy := "give it a timeout, such as 500us"
+		if f.Traffic == "transfers" {
+			remedy = "transfers are never sent again"
+		}
+		v := view{shape: item, chain: []*node{of.node, defaults}}
+		r.warnedAt(v, "timeout", "timeout", of.node.at, of.node.path, "flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s", f.Name, lost, f.Window, remedy)
+	}
 }
 
 // lintIdle warns of links that no flow uses, once for each item that gives them. Where a
