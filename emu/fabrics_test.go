@@ -33,7 +33,7 @@ type witness struct {
 // witnessed is a port as the witness has it.
 type witnessed struct {
 	rate  unit.Rate
-	kind  string // of flow control
+	kind  port.FlowControl // of flow control
 	down  bool
 	free  unit.Time                  // from here on the line is idle
 	until [port.Priorities]unit.Time // when each class may be sent again
@@ -55,7 +55,7 @@ func (p *witnessed) taken() (sum unit.Size) {
 
 // class returns which of them a priority has.
 func (p *witnessed) class(lane uint8) uint8 {
-	if p.kind == "pfc" {
+	if p.kind == port.PriorityPauseFrames {
 		return lane
 	}
 	return 0
@@ -82,7 +82,7 @@ func newWitness(f *fabric.Fabric) *witness {
 			s := witnessed{rate: l.Rate, kind: l.FlowControl}
 			if m.Switch != nil {
 				s.room = m.Switch.Memory.Total(len(m.Ports))
-				if m.Switch.Sharing != "pooled" {
+				if m.Switch.Sharing != scenario.Pooled {
 					s.room /= unit.Size(len(m.Ports))
 				}
 			}
@@ -170,7 +170,7 @@ func (w *witness) Record(e *trace.Event) {
 		}
 		f.at.Machine = -1
 		w.dropped++
-		if why := trace.Reason(e.A); why != trace.LinkWasDown && why != trace.Restarted && p.kind == "pause" {
+		if why := trace.Reason(e.A); why != trace.LinkWasDown && why != trace.Restarted && p.kind == port.PauseFrames {
 			w.say(e, "is dropped: %v", why)
 		}
 	case trace.Control:
@@ -233,7 +233,7 @@ func (w *witness) within(e *trace.Event, p *witnessed) {
 		return
 	}
 	used := p.taken()
-	if w.fabric.Machines[e.Machine].Switch.Sharing == "pooled" {
+	if w.fabric.Machines[e.Machine].Switch.Sharing == scenario.Pooled {
 		used = 0
 		for i := range w.ports[e.Machine] {
 			used += w.ports[e.Machine][i].taken()

@@ -201,6 +201,16 @@ const (
 	WireFraming
 )
 
+// Words returns the words for the framings.
+func (Framing) Words() []string { return []string{"paper", "wire"} }
+
+func (g Framing) String() string {
+	if words := g.Words(); int(g) < len(words) {
+		return words[g]
+	}
+	return "unknown"
+}
+
 // Length returns the length of f on the line.
 func (g Framing) Length(f *Frame) unit.Size {
 	if f.ethernet() {

@@ -74,7 +74,7 @@ func portsOf(f *fabric.Fabric) []Port {
 				Machine: e.Machine, Port: e.Port,
 				Name:        fmt.Sprintf("%s:%d <- %s", f.Machines[e.Machine].Name, e.Port, f.Machines[peer].Name),
 				Description: f.LinkName(fabric.Hop{Wire: i, From: end}),
-				Ethernet:    w.Link.FlowControl != "credit",
+				Ethernet:    w.Link.Family() == wire.Ethernet,
 				Rate:        w.Link.Rate,
 			})
 		}

@@ -13,12 +13,7 @@ type Sizes struct {
 }
 
 // Framing returns how frames stand on the lines.
-func (f *Fabric) Framing() wire.Framing {
-	if f.Scenario.Model.Framing == "wire" {
-		return wire.WireFraming
-	}
-	return wire.PaperFraming
-}
+func (f *Fabric) Framing() wire.Framing { return f.Scenario.Model.Framing }
 
 // Frame returns a data frame of a flow, for its length.
 func (f *Fabric) Frame(w *Flow) wire.Frame { return f.Scenario.Frame(w.Flow, w.Family) }

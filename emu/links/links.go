@@ -188,7 +188,7 @@ func (w *opener) plan() netns.Plan {
 // VethOptions says how the frames of a wire stand on a veth pair: those of Ethernet
 // as they are.
 func VethOptions(w *fabric.Wire) link.VethOptions {
-	if w.Link.FlowControl == "credit" {
+	if w.Link.Family() == wire.InfiniBand {
 		return link.VethOptions{Largest: drive.MaxDatagram}
 	}
 	return link.VethOptions{Largest: drive.MaxDatagram, Native: true, Tail: wire.TrailerMagic}

@@ -96,13 +96,13 @@ func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 		return b.restart(e)
 	case e.Rate > 0:
 		what = port.Event{Kind: port.RateChange, Rate: e.Rate}
-	case e.State == "down":
+	case e.State == scenario.Down:
 		what.Kind = port.LinkDown
-	case e.State == "up":
+	case e.State == scenario.Up:
 		what.Kind = port.LinkUp
-	case e.PauseStorm == "on":
+	case e.PauseStorm == scenario.StormOn:
 		what.Kind = port.StormStart
-	case e.PauseStorm == "off":
+	case e.PauseStorm == scenario.StormOff:
 		what.Kind = port.StormStop
 	default:
 		what = port.Event{Kind: port.ServiceRate, Rate: service(e.Service)}
@@ -221,32 +221,18 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Rate:        w.Link.Rate,
 		Propagation: w.Link.Propagation,
 		Framing:     b.framing,
-		CutThrough:  s != nil && s.Forwarding != "store-and-forward",
+		CutThrough:  s != nil && s.Forwarding != scenario.StoreAndForward,
 		Room:        b.room(w.Link.Buffer),
 		Resend:      w.Link.Resend,
-		FlowControl: flowControl(w.Link),
+		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
 		Quanta:      w.Link.Quanta,
 	}
 }
 
-// flowControl returns that of a link.
-func flowControl(l *scenario.Link) port.FlowControl {
-	switch l.FlowControl {
-	case "pause":
-		return port.PauseFrames
-	case "pfc":
-		return port.PriorityPauseFrames
-	case "none":
-		return port.NoFlowControl
-	default:
-		return port.Credits
-	}
-}
-
 // newSwitch makes a switch of either kind.
 func (b *builder) newSwitch(i int) (drive.Machine, error) {
-	if b.fabric.Machines[i].Switch.Kind == "output-queued" {
+	if b.fabric.Machines[i].Switch.Kind == scenario.OutputQueued {
 		return b.outputQueued(i)
 	}
 	return b.inputBuffered(i)
@@ -262,14 +248,14 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 		Seed:        b.fabric.Ways.Seed(i),
 		Address:     m.LID,
 		Delay:       s.ForwardingDelay,
-		CutThrough:  s.Forwarding == "cut-through",
+		CutThrough:  s.Forwarding == scenario.CutThrough,
 		Memory:      s.Memory.Total(len(m.Ports)),
-		Pooled:      s.Sharing == "pooled",
+		Pooled:      s.Sharing == scenario.Pooled,
 		OutputLimit: s.OutputLimit,
 		High:        s.High,
 		Low:         s.Low,
-		Lossless:    s.Lossless,
-		ETS:         s.ETS,
+		Lossless:    uint8(s.Lossless),
+		ETS:         switchd.Weights(s.ETS),
 		Points:      b.congestionPoints(m, i),
 	}
 	for _, p := range m.Ports {
@@ -287,7 +273,7 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 		Routes: b.routes(i),
 		Seed:   b.fabric.Ways.Seed(i),
 		Delay:  s.ForwardingDelay,
-		Single: s.Crossbar == "single-output",
+		Single: s.Crossbar == scenario.SingleOutput,
 		Bypass: s.Bypass,
 		Points: b.congestionPoints(m, i),
 		Packet: b.largest.Blocks,
@@ -328,7 +314,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err := b.group(&group, f, &flow, c.Port.Rate); err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		if f.Spread == "uniform" {
+		if f.Spread == scenario.Uniform {
 			s, known := spreads[f.Group]
 			if !known {
 				s = len(c.Spreads)
@@ -356,7 +342,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
 	frame, pace := b.fabric.Frame(f), unit.Rate(0)
-	if f.Traffic == "paced" {
+	if f.Traffic == traffic.Paced {
 		pace = f.Rate
 	}
 	return node.Flow{
@@ -379,24 +365,14 @@ func (b *builder) transport(f *fabric.Flow) node.Transport {
 func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
 	frame := b.fabric.Frame(f)
 	c := traffic.Config{
-		Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,
+		Kind: f.Traffic, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,
 		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
 	}
 	switch f.Traffic {
-	case "greedy", "paced":
+	case traffic.Greedy, traffic.Paced:
 		return nil, nil
-	case "constant":
-		c.Kind = traffic.Constant
-	case "bernoulli":
-		c.Kind = traffic.Bernoulli
-	case "poisson":
-		c.Kind = traffic.Poisson
-	case "bursts":
-		c.Kind = traffic.Bursts
-	case "transfers":
-		c.Kind, c.Sizes = traffic.Transfers, []unit.Size{f.Size}
-	default:
-		return nil, fmt.Errorf("there is no traffic %q", f.Traffic)
+	case traffic.Transfers:
+		c.Sizes = []unit.Size{f.Size}
 	}
 	return traffic.New(c)
 }

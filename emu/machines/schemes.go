@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -67,7 +68,7 @@ func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, o
 			return l, true
 		}
 	}
-	if f.Limiter == "token-bucket" {
+	if f.Limiter == scenario.TokenBucket {
 		return node.NewTokenBucket(rate, f.Depth), false
 	}
 	return node.NewInterPacketDelay(rate), false

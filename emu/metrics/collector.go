@@ -91,9 +91,9 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	for w := range f.Wires {
 		classes := 1
 		switch f.Wires[w].Link.FlowControl {
-		case "pfc":
+		case port.PriorityPauseFrames:
 			classes = port.Priorities
-		case "pause", "none":
+		case port.PauseFrames, port.NoFlowControl:
 		default:
 			continue
 		}

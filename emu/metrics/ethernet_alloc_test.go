@@ -13,7 +13,7 @@ import (
 
 // "Zero allocations": neither does an event of Ethernet allocate.
 func TestAllocsOfEventsOfEthernet(t *testing.T) {
-	f, s := onEthernet("pfc")
+	f, s := onEthernet(port.PriorityPauseFrames)
 	p := newPlay(t, f, s)
 	m, id := p.end("trunk", 0)
 	frame := wire.Frame{Kind: wire.PriorityPause, Classes: 1, Stopped: 1, Quanta: 100}

@@ -7,19 +7,20 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // onEthernet is the fabric of paperFabric with links of another flow control.
-func onEthernet(flowControl string) (*fabric.Fabric, *scenario.Scenario) {
+func onEthernet(flowControl port.FlowControl) (*fabric.Fabric, *scenario.Scenario) {
 	f, s := paperFabric(2)
 	for i := range f.Wires {
 		f.Wires[i].Link.FlowControl = flowControl
 	}
 	for i := range f.Machines {
 		if sw := f.Machines[i].Switch; sw != nil {
-			sw.Kind, sw.Headroom = "output-queued", 1
+			sw.Kind, sw.Headroom = scenario.OutputQueued, 1
 		}
 	}
 	return f, s
@@ -27,8 +28,8 @@ func onEthernet(flowControl string) (*fabric.Fabric, *scenario.Scenario) {
 
 // control hands a PAUSE or PFC frame to the port that sends from end from of a wire.
 func (p *play) control(at unit.Time, wireName string, from int, f wire.Frame) {
-	m, port := p.end(wireName, from)
-	p.record(trace.Event{At: at, Machine: m, Port: port, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Quanta)})
+	machine, end := p.end(wireName, from)
+	p.record(trace.Event{At: at, Machine: machine, Port: end, Kind: trace.Arrive, PSN: trace.ClassesWord(&f), A: trace.FrameWord(&f), B: int64(f.Quanta)})
 }
 
 // figure takes a metric of what was played.
@@ -46,23 +47,23 @@ func (p *play) figure(t *testing.T, expression string, from, to unit.Duration) f
 func TestPaused(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, c := range []struct {
-		flowControl string
+		flowControl port.FlowControl
 		frames      map[unit.Duration]wire.Frame
 		want        float64 // of the first 20 ms
 	}{
-		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}}, 4. / 20},
-		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 5 * ms: {Kind: wire.Pause, Quanta: 62500}}, 7. / 20},
-		{"pause", map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
-		{"pause", map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Quanta: 62500}}, 2. / 20},
-		{"pfc", map[unit.Duration]wire.Frame{
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}}, 4. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 5 * ms: {Kind: wire.Pause, Quanta: 62500}}, 7. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Quanta: 62500}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Quanta: 62500}}, 2. / 20},
+		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
 			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
 			3 * ms: {Kind: wire.PriorityPause, Classes: 0x01},
 		}, 4. / 20},
-		{"pfc", map[unit.Duration]wire.Frame{
+		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
 			2 * ms: {Kind: wire.PriorityPause, Classes: 0x81, Stopped: 0x81, Quanta: 62500},
 			3 * ms: {Kind: wire.PriorityPause, Classes: 0x81},
 		}, 1. / 20},
-		{"none", map[unit.Duration]wire.Frame{}, 0},
+		{port.NoFlowControl, map[unit.Duration]wire.Frame{}, 0},
 	} {
 		f, s := onEthernet(c.flowControl)
 		p := newPlay(t, f, s)
@@ -85,7 +86,7 @@ func TestPaused(t *testing.T) {
 // waits; what a memory holds is the sum over priorities.
 func TestDropsDeadlocksAndMemory(t *testing.T) {
 	const ms = unit.Millisecond
-	f, s := onEthernet("pfc")
+	f, s := onEthernet(port.PriorityPauseFrames)
 	p := newPlay(t, f, s)
 	in, inPort := p.end("trunk", 1) // B, the end of A-B
 	p.record(trace.Event{At: unit.Time(ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 0, A: int64(wire.Data), B: 3000})
@@ -108,7 +109,7 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 // Of a hundred transfers that take 1 to 100 ms, 99 take no longer than 99.
 func TestCompletionPercentile(t *testing.T) {
 	const ms = unit.Millisecond
-	f, s := onEthernet("pause")
+	f, s := onEthernet(port.PauseFrames)
 	s.Model.Duration = 200 * ms
 	p := newPlay(t, f, s)
 	x := &f.Flows[0]
@@ -130,7 +131,7 @@ func TestCompletionPercentile(t *testing.T) {
 // Overruns of a machine that keeps its headroom are told apart: only an overtaken frame
 // explains them.
 func TestOverruns(t *testing.T) {
-	f, s := onEthernet("pause")
+	f, s := onEthernet(port.PauseFrames)
 	f.Machines[0].Switch.Headroom = 0.9
 	p := newPlay(t, f, s)
 	for m := range int32(2) {

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -16,7 +17,7 @@ import (
 // Ethernet. Those of InfiniBand are counted in blocks of credit.
 func InBytes(f *fabric.Fabric, w int) bool {
 	l := f.Wires[w].Link
-	return l != nil && (l.FlowControl == "pause" || l.FlowControl == "pfc" || l.FlowControl == "none")
+	return l != nil && l.Family() == wire.Ethernet
 }
 
 // An object is what a figure can be taken of: a direction of a wire, or some

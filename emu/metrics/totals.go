@@ -156,7 +156,7 @@ func (c *Collector) Overruns() int64 { return c.overruns }
 func (c *Collector) Keeps(machine int) bool {
 	m := &c.fabric.Machines[machine]
 	if m.Switch != nil {
-		return m.Switch.Kind == "output-queued" && m.Switch.Headroom >= 1
+		return m.Switch.Kind == scenario.OutputQueued && m.Switch.Headroom >= 1
 	}
 	return len(m.Ports) > 0 && c.fabric.Wires[m.Ports[0].Wire].Link.Family() == wire.Ethernet
 }

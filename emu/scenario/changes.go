@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -33,7 +34,7 @@ func (s *Scenario) Changes() []Change {
 		case e.PauseStorm != "":
 			add(e.At, "endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
 		case e.Service != 0:
-			add(e.At, "endpoint %s: service %s", e.Endpoint, service(e.Service))
+			add(e.At, "endpoint %s: service %s", e.Endpoint, param.Of(*e, ownForms()).Find("service").Text(*e))
 		default:
 			add(e.At, "link %s at %v", e.Link, e.Rate)
 		}

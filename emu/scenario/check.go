@@ -29,9 +29,10 @@ func (r *resolver) check(top view) {
 
 // checkLists refuses empty lists and fabrics that InfiniBand cannot address.
 func (r *resolver) checkLists() {
-	for _, f := range r.language.fields {
-		if n := r.root.get(f.name); n != nil && !n.bad && len(n.items) < f.shape.least {
-			r.add(n.at, n.path, "there are no %s: %s is wanted", f.name, f.shape.what)
+	for i := range r.language.Params {
+		p := &r.language.Params[i]
+		if n := r.root.get(p.Key); n != nil && !n.bad && len(n.items) < p.Least {
+			r.add(n.at, n.path, "there are no %s: %s is wanted", p.Key, p.Wanted())
 		}
 	}
 	if n := r.root.get("endpoints"); n != nil {
@@ -143,7 +144,7 @@ func (r *resolver) checkEndpoints() {
 func (r *resolver) checkSwitches() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
-		if m.view.refused("forwarding-delay") || s.Forwarding == "store-and-forward" {
+		if m.view.refused("forwarding-delay") || s.Forwarding == StoreAndForward {
 			continue
 		}
 		_, n := m.view.at("forwarding-delay")
@@ -173,7 +174,7 @@ func (r *resolver) checkPaths() {
 	for i := range r.s.Flows {
 		f := &r.s.Flows[i]
 		frame := r.s.Frame(f, r.family(f.From))
-		length := r.framing().Length(&frame)
+		length := r.s.Model.Framing.Length(&frame)
 		at, err := r.ways.Visit(r.key(i), func(at int, step paths.Step) {
 			c := r.crossing(at, step)
 			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
@@ -256,7 +257,7 @@ func (r *resolver) checkFull() {
 		m := r.machines[s.Name]
 		_, n := m.view.sub("marking").at("full-at")
 		counting, ok := s.Marking.Params.(cp.Counting)
-		if n == nil || !ok || s.Kind != "input-buffered" {
+		if n == nil || !ok || s.Kind != InputBuffered {
 			continue
 		}
 		_, full := counting.Counted()

@@ -28,7 +28,7 @@ func (r *resolver) checkFamilies() {
 	told := map[*node]bool{}
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
-		if s.Kind != "output-queued" {
+		if s.Kind != OutputQueued {
 			continue
 		}
 		for _, i := range m.links {
@@ -51,10 +51,10 @@ func (r *resolver) checkFamilies() {
 				continue
 			}
 			switch kind := r.s.Switches[m.index].Kind; {
-			case kind == "input-buffered" && l.Family() == wire.Ethernet:
+			case kind == InputBuffered && l.Family() == wire.Ethernet:
 				told[n] = true
 				r.add(at, path, "link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued", l.Name, l.FlowControl, name)
-			case kind == "output-queued" && l.Family() == wire.InfiniBand:
+			case kind == OutputQueued && l.Family() == wire.InfiniBand:
 				told[n] = true
 				r.add(at, path, "link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only", l.Name, name)
 			}
@@ -80,7 +80,7 @@ func (r *resolver) checkPriorities() {
 			}
 			s, l := &r.s.Switches[step.To], &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
-			if given != nil && l.FlowControl == "none" && s.Lossless>>f.Priority&1 == 1 {
+			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
 				told[of.node] = true
 				r.add(given.at, given.path, "priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control", f.Priority, s.Name, f.Name, l.Name)
 			}
@@ -118,13 +118,13 @@ func (r *resolver) checkLimits() {
 		s := &r.s.Switches[i]
 		m := r.machines[s.Name]
 		_, n := m.view.at("output-limit")
-		if s.Kind != "output-queued" || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
+		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
-		case control == "pause":
+		case control == port.PauseFrames:
 			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none", s.Name, s.OutputLimit)
-		case control == "pfc" && s.Lossless == 0xFF:
+		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
 			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others", s.Name, s.OutputLimit)
 		}
 	}
@@ -136,7 +136,7 @@ func (r *resolver) checkQuanta() {
 	for i := range r.s.Links {
 		l := &r.s.Links[i]
 		_, n := r.linkView(i).at("quanta")
-		if least := port.LeastQuanta(r.framing()); n != nil && !n.bad && !told[n] && (l.FlowControl == "pause" || l.FlowControl == "pfc") && l.Quanta < least {
+		if least := port.LeastQuanta(r.s.Model.Framing); n != nil && !n.bad && !told[n] && l.FlowControl.Pauses() && l.Quanta < least {
 			told[n] = true
 			r.add(n.at, n.path, "a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed", l.Quanta, least)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fabemu/wire"
-	"fabemu/wire/unit"
+	"fabemu/wire/port"
 )
 
 // The keys of an event that say what happens, and the one that says to what.
@@ -15,16 +15,9 @@ var (
 	switchChanges   = []string{"restart"}
 )
 
-func (r *resolver) resolveEvents(sh *shape) {
-	item := sh.field("events").shape.item
+func (r *resolver) resolveEvents() {
 	for _, n := range r.items("events") {
-		v := view{shape: item, chain: []*node{n}}
-		e := Event{
-			At: get[unit.Duration](v, "at"), Link: get[string](v, "link"), Endpoint: get[string](v, "endpoint"),
-			Rate: get[unit.Rate](v, "rate"), State: get[string](v, "state"),
-			Service: get[unit.Rate](v, "service"), PauseStorm: get[string](v, "pause-storm"),
-			Switch: get[string](v, "switch"), Restart: get[unit.Duration](v, "restart"),
-		}
+		e := build[Event](r.itemView("events", n))
 		late := false
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
 			if late = r.cut.set != nil; late {
@@ -75,7 +68,7 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	case r.broken || len(m.links) == 0:
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.at, n.path, "%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
-	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == "none":
+	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
 		r.add(n.at, n.path, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	}
 }

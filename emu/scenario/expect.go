@@ -6,24 +6,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-func (r *resolver) resolveExpect(sh *shape) {
-	item := sh.field("expect").shape.item
+func (r *resolver) resolveExpect() {
 	ids := map[string]place{}
 	for _, n := range r.items("expect") {
-		v := view{shape: item, chain: []*node{n}}
-		c := Check{
-			ID:       get[string](v, "id"),
-			Source:   get[string](v, "source"),
-			Claim:    get[string](v, "claim"),
-			Metric:   get[string](v, "metric"),
-			Low:      get[float64](v, "low"),
-			High:     get[float64](v, "high"),
-			Basis:    Basis(get[string](v, "basis")),
-			From:     get[string](v, "from"),
-			Expected: get[string](v, "expected"),
-			Reason:   get[string](v, "reason"),
-			Why:      get[string](v, "why"),
-		}
+		v := r.itemView("expect", n)
+		c := build[Check](v)
 		if n.get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source
 		}
@@ -44,9 +31,9 @@ func (r *resolver) resolveExpect(sh *shape) {
 		r.checkBasis(n, v, &c)
 		reason := n.get("reason")
 		switch {
-		case c.Expected == "differs" && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
+		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
 			r.add(n.get("expected").at, n.path+".reason", "a check that is expected to differ needs a reason")
-		case c.Expected == "holds" && c.Reason != "" && !v.refused("expected"):
+		case c.Expected == Holds && c.Reason != "" && !v.refused("expected"):
 			r.add(reason.at, reason.path, "a reason says why a claim does not come out: it goes with expected: differs")
 		}
 		if late {

@@ -69,10 +69,8 @@ func parameters() (paths []string) {
 // TestEveryField: each field of Scenario is set by a key, which is documented
 // and has a bad file in which it is wrong.
 func TestEveryField(t *testing.T) {
-	fields := map[string]scenario.Field{}
-	for _, f := range scenario.Fields() {
-		fields[f.Path] = f
-	}
+	fields := map[string]*param.Param{}
+	scenario.Language().Walk("", func(path string, p *param.Param) { fields[path] = p })
 	wrong := wrongPaths(t)
 	leaves := map[string]bool{}
 	leavesOf("", reflect.TypeFor[scenario.Scenario](), leaves)
@@ -114,7 +112,7 @@ func TestEveryField(t *testing.T) {
 		if len(f.Doc) < 10 || !strings.HasSuffix(f.Doc, ".") {
 			t.Errorf("%s has no proper documentation: %q", path, f.Doc)
 		}
-		if f.Wanted == "" {
+		if f.Wanted() == "" {
 			t.Errorf("%s does not say what is wanted", path)
 		}
 		if strings.HasPrefix(path, "defaults.") || strings.HasPrefix(path, "short.") || !strings.ContainsAny(path, ".[") || used[path] {
@@ -141,6 +139,9 @@ func leavesOf(path string, typ reflect.Type, out map[string]bool) {
 	case typ.Kind() == reflect.Struct:
 		for i := range typ.NumField() {
 			f := typ.Field(i)
+			if f.Name == "_" {
+				continue // a key that sets no field by itself
+			}
 			name := f.Name
 			if path != "" {
 				name = path + "." + f.Name

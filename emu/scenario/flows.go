@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -18,11 +19,10 @@ type flowOf struct {
 	window *node // nil: the default
 }
 
-func (r *resolver) resolveFlows(sh *shape, defaults *node) {
-	item := sh.field("flows").shape.item
+func (r *resolver) resolveFlows() {
 	names := map[string]place{}
 	for _, n := range r.items("flows") {
-		v := view{shape: item, chain: []*node{n, defaults}}
+		v := r.itemView("flows", n)
 		name, named := v.at("name")
 		if named == nil {
 			continue
@@ -37,9 +37,6 @@ func (r *resolver) resolveFlows(sh *shape, defaults *node) {
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
-		if group, given := v.at("group"); given != nil {
-			base.Group = group.(string)
-		}
 		r.expandFlow(base, v, n, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()
@@ -66,15 +63,15 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		case load != nil && !load.bad:
 			o.load = load.value.(float64)
 		}
-		if own := cmp.Or(rate, load); f.Traffic == "greedy" && c == n && !own.bad && !v.refused("traffic") {
+		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n && !own.bad && !v.refused("traffic") {
 			r.add(own.at, own.path, "greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate", lastOf(own.path))
 		}
-		if f.Traffic == "greedy" {
+		if f.Traffic == traffic.Greedy {
 			return offer{}
 		}
 		return o
 	}
-	if f.Traffic != "greedy" && f.Traffic != "transfers" && !v.refused("traffic") {
+	if f.Traffic != traffic.Greedy && f.Traffic != traffic.Transfers && !v.refused("traffic") {
 		r.add(n.at, n.path+".rate", "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
 	}
 	return o
@@ -138,7 +135,7 @@ func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
 	if !r.known(of.to, of.to.at, to, r.allEndpoints, "endpoint") || !ok {
 		return
 	}
-	uniform := base.Spread == "uniform"
+	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
 		r.add(of.to.at, of.to.path, "%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long", from.text, from.size(), to.text, to.size())
 		return
@@ -214,7 +211,7 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 		switch {
 		case family == wire.Ethernet:
 			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
-		case f.Traffic == "transfers":
+		case f.Traffic == traffic.Transfers:
 			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
 		}
 	}
@@ -239,15 +236,15 @@ func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
 		return of.node.at, of.node.path + "." + name
 	}
 	length := r.length(f.Packet, r.family(f.From))
-	if (f.Traffic == "bernoulli" || f.Traffic == "bursts") && line > 0 && f.Rate > line {
+	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && line > 0 && f.Rate > line {
 		where, path := at("rate")
 		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot", f.Name, f.Rate, line, f.Traffic)
 	}
-	if f.Traffic == "bursts" && f.Burst < length {
+	if f.Traffic == traffic.Bursts && f.Burst < length {
 		where, path := at("burst")
 		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line", f.Burst, f.Name, length)
 	}
-	if f.Spread == "uniform" && (f.Traffic == "greedy" || f.Traffic == "paced") {
+	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
 		where, path := at("spread")
 		r.add(where, path, "%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}
@@ -300,7 +297,7 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	if given, n := v.at("jitter"); n != nil {
 		return given.(unit.Duration)
 	}
-	if line == 0 || f.Spread == "uniform" {
+	if line == 0 || f.Spread == Uniform {
 		return 0
 	}
 	return line.Serialise(r.length(f.Packet, r.family(f.From))) / 2
@@ -308,15 +305,7 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 
 // length returns how long a packet with a payload is on the line.
 func (r *resolver) length(payload unit.Size, family wire.Family) unit.Size {
-	return r.framing().Length(&wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(payload)})
-}
-
-// framing says which length a frame has on the line.
-func (r *resolver) framing() wire.Framing {
-	if r.s.Model.Framing == "wire" {
-		return wire.WireFraming
-	}
-	return wire.PaperFraming
+	return r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(payload)})
 }
 
 // checkGroups refuses names that stand for two things: for two flows, or for a
@@ -333,7 +322,7 @@ func (r *resolver) checkGroups() {
 	}
 	shared := map[[2]string]int{} // where flows that share their traffic have it from
 	for i, f := range r.s.Flows {
-		if f.Spread == "uniform" {
+		if f.Spread == Uniform {
 			first, known := shared[[2]string{f.Group, f.From}]
 			if !known {
 				shared[[2]string{f.Group, f.From}] = i

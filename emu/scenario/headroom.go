@@ -41,16 +41,16 @@ func (r *resolver) checkMemories() {
 	for k := range r.s.Switches {
 		s := &r.s.Switches[k]
 		m := r.machines[s.Name]
-		if s.Kind != "output-queued" || len(m.links) == 0 || m.view.refused("memory") {
+		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
 			continue
 		}
 		ports := len(m.links)
-		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High, low: &s.Low, factor: s.Headroom, lossless: s.Lossless}
+		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High, low: &s.Low, factor: s.Headroom, lossless: uint8(s.Lossless)}
 		a.what = fmt.Sprintf("the part of an input, %v", a.room)
 		if !s.Memory.PerPort {
 			a.what = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 		}
-		a.inputs = r.inputs(m, s.Name, s.Lossless)
+		a.inputs = r.inputs(m, s.Name, uint8(s.Lossless))
 		r.settle(a)
 	}
 }
@@ -89,12 +89,12 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 		}
 		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.headroom(i, side)}
 		c := &r.crossed[i][side]
-		if l.FlowControl == "pfc" && m.isSwitch {
+		if l.FlowControl == port.PriorityPauseFrames && m.isSwitch {
 			in.classes = bits.OnesCount8(c.priorities & lossless)
 			in.shares = bits.OnesCount8(c.priorities)
 		}
 		keeps := m.isSwitch && c.longest > 0 || c.flow > 0 // an endpoint takes in feedback at once
-		if stops := l.FlowControl == "pause" || l.FlowControl == "pfc"; stops && keeps && l.Rate > 0 && in.classes > 0 {
+		if l.FlowControl.Pauses() && keeps && l.Rate > 0 && in.classes > 0 {
 			all = append(all, in)
 		}
 	}
@@ -105,7 +105,7 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
 	h := port.Headroom{
-		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.framing().Length(&wire.Frame{Kind: wire.Pause}),
+		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
 	slowest := l.Rate
@@ -139,7 +139,7 @@ func (r *resolver) settle(a *account) {
 	if tight >= 0 {
 		least = a.inputs[tight].most(a)
 	}
-	computed := *a.high == auto
+	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
 		r.add(highNode.at, highNode.path, "the high watermark of %s, %v, is more than %s: it would never be reached", a.name, *a.high, a.what)
@@ -181,11 +181,11 @@ func (i *input) most(a *account) unit.Size {
 
 // placeOf returns what a mistake about the room of an account is shown at.
 func (r *resolver) placeOf(a *account, n *node) *node {
-	if n != nil && n.value != any(auto) {
+	if n != nil && n.value != any(unit.Size(0)) {
 		return n
 	}
 	for _, name := range []string{"memory", "ingress"} {
-		if a.owner.view.shape.field(name) == nil {
+		if a.owner.view.of.Find(name) == nil {
 			continue
 		}
 		if _, n := a.owner.view.at(name); n != nil {

@@ -9,13 +9,12 @@ type linkOf struct {
 	flowControl *node // nil: the default
 }
 
-func (r *resolver) resolveLinks(sh *shape, defaults *node) {
-	item := sh.field("links").shape.item
+func (r *resolver) resolveLinks() {
 	if n := r.root.get("links"); n == nil || n.bad {
 		r.broken = true
 	}
 	for _, n := range r.items("links") {
-		v := view{shape: item, chain: []*node{n, defaults}}
+		v := r.itemView("links", n)
 		between := n.get("between")
 		if n.bad || between == nil || between.bad {
 			r.broken = true
@@ -28,7 +27,7 @@ func (r *resolver) resolveLinks(sh *shape, defaults *node) {
 			r.broken = true
 			continue
 		}
-		link := newLink(v)
+		link := build[Link](v)
 		of := linkOf{node: n}
 		_, of.rate = v.at("rate")
 		_, of.buffer = v.at("buffer")

@@ -51,22 +51,22 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	empty := Scenario{Schemes: o.schemes}
 	rows := empty.choices()
 	t := rows.tables()
-	sh := language(t)
+	top := language(t)
 	if root.kind != mapping {
-		root.want(r, mapping, sh)
+		root.want(r, mapping, top)
 		return nil, r.err()
 	}
 	if o.short {
 		if short := root.get("short"); short != nil {
-			r.read(short, shortShape())
+			r.read(short, top.Object.Find("short"))
 		}
 		r.shorten(root)
 	}
 	for _, s := range sets {
-		r.apply(root, sh, s)
+		r.apply(root, top, s)
 	}
-	r.read(root, sh)
-	res := &resolver{reports: r, root: root, language: sh, rows: rows, tables: t, s: empty, toldOf: map[saying]bool{}}
+	r.read(root, top)
+	res := &resolver{reports: r, root: root, language: top.Object, rows: rows, tables: t, s: empty, toldOf: map[saying]bool{}}
 	s := res.resolve()
 	if o.metrics != nil && !r.fabric {
 		s.loaded = newLoaded(s, res.ways) // for those who lay it out to measure

@@ -16,7 +16,10 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -65,7 +68,7 @@ func loadErr(t testing.TB, src string, sets ...string) (*scenario.Scenario, erro
 // the language.
 func TestDefaults(t *testing.T) {
 	s := load(t, small)
-	link := scenario.Link{Name: "A1 - S", A: "A1", B: "S", Rate: 8e9, Propagation: unit.Nanosecond, FlowControl: "credit",
+	link := scenario.Link{Name: "A1 - S", A: "A1", B: "S", Rate: 8e9, Propagation: unit.Nanosecond, FlowControl: port.Credits,
 		Buffer: unit.Room{Packets: 4}, Resend: 262144 * unit.Nanosecond}
 	if diff := cmp.Diff(link, s.Links[0]); diff != "" {
 		t.Errorf("link (-want +got):\n%s", diff)
@@ -76,13 +79,13 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("switch (-want +got):\n%s", diff)
 	}
 	// The jitter is half of 2068 bytes at 1 byte/ns.
-	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: "greedy", Packet: 2048,
+	flow := scenario.Flow{Name: "out", Group: "out", From: "B", To: "A2", Jitter: 1034 * unit.Nanosecond, Traffic: traffic.Greedy, Packet: 2048,
 		Window: 1, Limiter: "ipd", Control: scenario.Control{Law: "fixed", Params: rp.FixedParams{}}}
 	if diff := cmp.Diff(flow, s.Flows[3]); diff != "" {
 		t.Errorf("flow (-want +got):\n%s", diff)
 	}
 	rest := []any{
-		scenario.Model{Duration: 10 * unit.Millisecond, Seed: 1, Framing: "paper"}, s.Model,
+		scenario.Model{Duration: 10 * unit.Millisecond, Seed: 1, Framing: wire.PaperFraming}, s.Model,
 		scenario.Wall{Dilation: 200, Buffer: 128 * unit.KiB}, s.Wall,
 		scenario.Measure{Window: 2 * unit.Millisecond}, s.Measure,
 		scenario.Check{ID: "C1", Basis: scenario.Ours, Metric: "in.rate", During: [2]unit.Duration{unit.Millisecond, 2 * unit.Millisecond}, High: 1, Expected: "holds"}, s.Expect[0],

@@ -35,19 +35,18 @@ func (m *machine) kind() string {
 // where tells the line of a machine, for messages.
 func (m *machine) where() string { return inLine(m.at) }
 
-func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
+func (r *resolver) resolveSwitches() {
 	n := r.root.get("switches")
 	if n == nil {
 		return
 	}
-	item := sh.field("switches").shape.item
 	r.partial = r.partial || n.bad
 	for _, e := range n.entries {
 		if checkName(e.key.text) != nil {
 			r.partial = true
 			continue
 		}
-		v := view{shape: item, chain: []*node{e.value, defaults}}
+		v := r.itemView("switches", e.value)
 		if !r.declare(e.key.text, &machine{isSwitch: true, index: len(r.s.Switches), at: e.key.at, path: e.value.path, view: v}) {
 			continue
 		}
@@ -55,25 +54,25 @@ func (r *resolver) resolveSwitches(sh *shape, defaults *node) {
 	}
 }
 
-func (r *resolver) resolveEndpoints(sh *shape, defaults *node) {
+func (r *resolver) resolveEndpoints() {
 	if n := r.root.get("endpoints"); n == nil || n.bad {
 		r.partial = true
 	}
-	item := sh.field("endpoints").shape.item
 	for _, n := range r.items("endpoints") {
 		name := n.get("name")
 		if n.bad || name == nil || name.bad {
 			r.partial = true
 			continue
 		}
-		v := view{shape: item, chain: []*node{n, defaults}}
-		p := name.value.(pattern)
+		v := r.itemView("endpoints", n)
+		p, e := name.value.(pattern), build[Endpoint](v)
 		for _, each := range p.names() {
 			if !r.declare(each, &machine{index: len(r.s.Endpoints), at: name.at, path: n.path, view: v}) {
 				r.partial = r.partial || p.ranged
 				break // the rest of a range is likely to be there too
 			}
-			r.s.Endpoints = append(r.s.Endpoints, newEndpoint(each, v))
+			e.Name = each
+			r.s.Endpoints = append(r.s.Endpoints, e)
 		}
 	}
 }

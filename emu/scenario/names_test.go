@@ -3,6 +3,8 @@ package scenario
 import (
 	"strings"
 	"testing"
+
+	"fabemu/wire/param"
 )
 
 func TestPattern(t *testing.T) {
@@ -32,32 +34,24 @@ func TestPattern(t *testing.T) {
 // TestDefaultsRead: every default in the language can be read, and every word
 // and unit that it suggests is taken.
 func TestDefaultsRead(t *testing.T) {
-	var walk func(path string, sh *shape)
-	walk = func(path string, sh *shape) {
-		for _, f := range sh.fields {
-			if f.def != "" {
-				if _, err := f.shape.read(f.def); err != nil {
-					t.Errorf("%s.%s: %v", path, f.name, err)
-				}
-			}
-			if f.def != "" && f.computed != "" || f.required && f.def != "" {
-				t.Errorf("%s.%s has two defaults, or one and is required", path, f.name)
-			}
-			for _, w := range f.shape.words {
-				if _, err := f.shape.read(w); err != nil {
-					t.Errorf("%s.%s: %v", path, f.name, err)
-				}
-			}
-			for _, u := range f.shape.units {
-				if _, err := f.shape.read("1000000" + u); err != nil && strings.Contains(err.Error(), "unknown unit") {
-					t.Errorf("%s.%s: %v", path, f.name, err)
-				}
-			}
-			walk(path+"."+f.name, f.shape)
-			if f.shape.item != nil {
-				walk(path+"."+f.name, f.shape.item)
+	Language().Walk("", func(path string, p *param.Param) {
+		if p.Default != "" {
+			if _, err := p.Read(p.Default); err != nil {
+				t.Errorf("%s: %v", path, err)
 			}
 		}
-	}
-	walk("", language(BuiltIn().tables()))
+		if p.Default != "" && p.Computed != "" || p.Required && p.Default != "" {
+			t.Errorf("%s has two defaults, or one and is required", path)
+		}
+		for _, w := range p.Beside() {
+			if _, err := p.Read(w); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		for _, u := range p.Units() {
+			if _, err := p.Read("1000000" + u); err != nil && strings.Contains(err.Error(), "unknown unit") {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
 }

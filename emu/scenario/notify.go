@@ -47,7 +47,7 @@ func (r *resolver) checkFeedback() {
 		return
 	}
 	cross := func(k Key, frame wire.Frame) error {
-		length := r.framing().Length(&frame)
+		length := r.s.Model.Framing.Length(&frame)
 		_, err := r.ways.Visit(k, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
 		return err
 	}
@@ -109,10 +109,10 @@ func (r *resolver) checkPoints() {
 		v := m.view.sub("marking")
 		r.checkParams(v, r.tables.points.find(p.Name))
 		switch {
-		case p.Sees == cp.Queues && s.Kind == "input-buffered":
+		case p.Sees == cp.Queues && s.Kind == InputBuffered:
 			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued", p.Name, s.Name)
 			continue
-		case p.Sees == cp.Buffers && s.Kind == "output-queued":
+		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
 			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
 			continue
 		}
@@ -140,11 +140,10 @@ func (r *resolver) longest() unit.Size {
 // checkLaws refuses laws that nobody tells of congestion, and parameters that do not fit
 // the links of their flows.
 func (r *resolver) checkLaws() {
-	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		law := r.rows.law(f)
-		c := view{shape: item, chain: []*node{of.node, defaults}}.sub("control")
+		c := r.flowView(i).sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
 		refuse := func(key, format string, args ...any) {
 			r.toldAt(c, key, "law", of.node.at, of.node.path, format, args...)
@@ -166,7 +165,7 @@ func (r *resolver) checkLaws() {
 		grouper, ok := f.Control.Params.(rp.Grouper)
 		grouped := ok && grouper.Grouped()
 		for _, l := range r.machines[f.From].links {
-			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.framing().Length(&frame)}, grouped, of.node, refuse)
+			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of.node, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
 			r.checkNotified(r.key(i), f, frame.Tagged || grouped, refuse)
@@ -176,7 +175,7 @@ func (r *resolver) checkLaws() {
 
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
 func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refuse func(key, format string, args ...any)) {
-	limit := view{shape: r.language.field("flows").shape.item, chain: []*node{item, r.root.get("defaults").get("flow")}}
+	limit := r.itemView("flows", item)
 	if f.RateLimit > 0 && grouped {
 		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s shares a limiter (control.shared) and cannot have a rate-limit of its own: leave one of them out", f.Name)
 	}
@@ -200,16 +199,15 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refus
 // lintLaws warns of parameters of laws that make little sense at their flows' links, or do
 // not agree with the congestion points on the way.
 func (r *resolver) lintLaws() {
-	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		c := view{shape: item, chain: []*node{of.node, defaults}}.sub("control")
+		c := r.flowView(i).sub("control")
 		warn := func(key, format string, args ...any) {
 			r.warnedAt(c, key, "law", of.node.at, of.node.path, format, args...)
 		}
 		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
 			frame := r.s.Frame(f, r.family(f.From))
-			for _, d := range warner.WarnSite(rp.Site{Line: r.line(f), Length: r.framing().Length(&frame)}) {
+			for _, d := range warner.WarnSite(rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}) {
 				warn(d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
@@ -238,11 +236,8 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, for
 
 // textOf returns a parameter as a scenario writes it; nothing if there is none of the key.
 func textOf(params any, key string) string {
-	of := param.Of(params)
-	for i := range of.Params {
-		if p := &of.Params[i]; p.Key == key {
-			return p.Text(params)
-		}
+	if p := param.Of(params).Find(key); p != nil {
+		return p.Text(params)
 	}
 	return ""
 }

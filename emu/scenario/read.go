@@ -7,33 +7,34 @@ import (
 	"strings"
 
 	"fabemu/emu/spelling"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
-// read checks a tree against a shape: keys, kinds and values. It leaves the
+// read checks a tree against the language: keys, kinds and values. It leaves the
 // values in the nodes and marks as bad what it has refused.
-func (r *reports) read(n *node, sh *shape) {
+func (r *reports) read(n *node, p *param.Param) {
 	if n.bad {
 		return
 	}
-	switch sh.form {
-	case FormObject:
-		r.readObject(n, sh)
-	case FormMap:
-		if n.kind == null || n.want(r, mapping, sh) {
+	switch p.Kind {
+	case param.Object:
+		r.readObject(n, p)
+	case param.Map:
+		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
 				if err := checkName(e.key.text); err != nil {
 					r.add(e.key.at, n.path, "%v%s", err, rangeHint(e.key.text))
 					e.value.bad = true
 					continue
 				}
-				r.read(e.value, sh.item)
+				r.read(e.value, p.Item)
 			}
 		}
-	case FormList:
-		r.readList(n, sh)
+	case param.List:
+		r.readList(n, p)
 	default:
-		r.readValue(n, sh)
+		r.readValue(n, p)
 	}
 }
 
@@ -45,57 +46,67 @@ func rangeHint(name string) string {
 }
 
 // want reports a node that is not of a kind.
-func (n *node) want(r *reports, k kind, sh *shape) bool {
+func (n *node) want(r *reports, k kind, p *param.Param) bool {
 	if n.kind == k {
 		return true
 	}
 	n.bad = true
-	r.add(n.at, n.path, "%s stands here, where %s is wanted", n.kind, sh.what)
+	r.add(n.at, n.path, "%s stands here, where %s is wanted", n.kind, wanted(p))
 	return false
 }
 
-func (r *reports) readObject(n *node, sh *shape) {
+// wanted is what may stand in the place of a parameter, for messages: of many keys the
+// first.
+func wanted(p *param.Param) string {
+	if p.Kind == param.Object && p.What == "" {
+		return "a mapping with " + someOf(p.Object.Keys())
+	}
+	return p.Wanted()
+}
+
+func (r *reports) readObject(n *node, p *param.Param) {
 	if n.kind == null {
 		n.kind = mapping
 	}
-	if n.kind == scalar && sh.short != "" {
-		n.expand(sh.short)
+	if n.kind == scalar && p.Short != "" {
+		n.expand(p.Short)
 	}
-	if !n.want(r, mapping, sh) {
+	if !n.want(r, mapping, p) {
 		return
 	}
-	r.unfold(n, sh)
+	r.unfold(n, p.Object)
 	for _, e := range n.entries {
-		f := sh.field(e.key.text)
+		f := p.Object.Find(e.key.text)
 		if f == nil && e.value.kind == null && e.key.text != "" && strings.Trim(e.key.text, "0123456789") == "" {
 			r.addUnknown(e.key.at, n.path, "%q is no key: a comma begins the next one, and a fraction has a point, such as 0.%s", e.key.text, e.key.text)
 			continue
 		}
 		if f == nil {
-			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, sh.suggest(e.key.text), sh.names(e.key.text))
+			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, suggest(p.Object, e.key.text), keys(p.Object, e.key.text))
 			continue
 		}
-		r.read(e.value, f.shape)
+		r.read(e.value, f)
 	}
-	r.missing(n, sh)
+	r.missing(n, p.Object)
 }
 
 // unfold puts the fields that a mapping stands for in its place, where a mapping may
 // stand for several.
-func (r *reports) unfold(n *node, sh *shape) {
-	for _, f := range sh.fields {
-		whole := n.get(f.name)
-		if f.shape.parts == nil || whole == nil || whole.kind != mapping {
+func (r *reports) unfold(n *node, of *param.Struct) {
+	for i := range of.Params {
+		p := &of.Params[i]
+		whole := n.get(p.Key)
+		if p.Parts == nil || whole == nil || whole.kind != mapping {
 			continue
 		}
-		n.remove(f.name)
+		n.remove(p.Key)
 		for _, e := range whole.entries {
-			field := f.shape.part(e.key.text)
+			field, all := part(p, e.key.text)
 			switch {
 			case field == "":
-				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s", e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, f.shape.keys())), someOf(f.shape.keys()))
+				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s", e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough", field, f.name, e.key.text)
+				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough", field, p.Key, e.key.text)
 			default:
 				n.put(field, e.value)
 			}
@@ -103,30 +114,24 @@ func (r *reports) unfold(n *node, sh *shape) {
 	}
 }
 
-// part returns the field that a key of a mapping in place of a value is, or nothing.
-func (sh *shape) part(key string) string {
-	for _, p := range sh.parts {
-		if p.key == key {
-			return p.field
+// part returns the field that a key of a mapping in place of a value is, or nothing, and
+// all keys that there are.
+func part(p *param.Param, key string) (field string, all []string) {
+	for _, part := range p.Parts {
+		if part.Key == key {
+			field = part.Field
 		}
+		all = append(all, part.Key)
 	}
-	return ""
-}
-
-// keys returns the keys of a mapping in place of a value.
-func (sh *shape) keys() (keys []string) {
-	for _, p := range sh.parts {
-		keys = append(keys, p.key)
-	}
-	return keys
+	return field, all
 }
 
 // missing reports the required fields that an object does not have.
-func (r *reports) missing(n *node, sh *shape) {
+func (r *reports) missing(n *node, of *param.Struct) {
 	var missing []string
-	for _, f := range sh.fields {
-		if f.required && !f.inherit && n.get(f.name) == nil {
-			missing = append(missing, fmt.Sprintf("%s (%s)", f.name, f.shape.what))
+	for i := range of.Params {
+		if p := &of.Params[i]; p.Required && !p.Inherits && n.get(p.Key) == nil {
+			missing = append(missing, fmt.Sprintf("%s (%s)", p.Key, wanted(p)))
 		}
 	}
 	switch len(missing) {
@@ -140,24 +145,24 @@ func (r *reports) missing(n *node, sh *shape) {
 	n.bad = true
 }
 
-func (r *reports) readList(n *node, sh *shape) {
-	if n.kind == null && sh.length == 0 {
+func (r *reports) readList(n *node, p *param.Param) {
+	if n.kind == null && p.Length == 0 {
 		n.kind = list
 	}
-	if !n.want(r, list, sh) {
+	if !n.want(r, list, p) {
 		return
 	}
-	if sh.length > 0 && len(n.items) != sh.length {
+	if p.Length > 0 && len(n.items) != p.Length {
 		n.bad = true
-		r.add(n.at, n.path, "a list of %d stands here, where %s is wanted", len(n.items), sh.what)
+		r.add(n.at, n.path, "a list of %d stands here, where %s is wanted", len(n.items), wanted(p))
 		return
 	}
 	for _, v := range n.items {
-		if v.kind == scalar && sh.short != "" {
-			v.expand(sh.short)
+		if v.kind == scalar && p.Short != "" {
+			v.expand(p.Short)
 		}
-		r.read(v, sh.item)
-		n.bad = n.bad || v.bad && sh.length > 0
+		r.read(v, p.Item)
+		n.bad = n.bad || v.bad && p.Length > 0
 	}
 }
 
@@ -168,16 +173,16 @@ func (n *node) expand(field string) {
 	n.put(field, &text)
 }
 
-func (r *reports) readValue(n *node, sh *shape) {
+func (r *reports) readValue(n *node, p *param.Param) {
 	if n.kind == null {
 		n.bad = true
-		r.add(n.at, n.path, "a value is missing: %s is wanted", sh.what)
+		r.add(n.at, n.path, "a value is missing: %s is wanted", wanted(p))
 		return
 	}
-	if !n.want(r, scalar, sh) {
+	if !n.want(r, scalar, p) {
 		return
 	}
-	v, err := sh.read(n.text)
+	v, err := p.Read(n.text)
 	if err != nil {
 		n.bad = true
 		at := n.at
@@ -185,17 +190,23 @@ func (r *reports) readValue(n *node, sh *shape) {
 		if errors.As(err, &off) {
 			at = n.inside(off.offset)
 		}
-		r.add(at, n.path, "%v%s", err, sh.suggestUnit(n.text))
+		r.add(at, n.path, "%v%s", err, meant(p, n.text))
 		return
 	}
 	n.value = v
 }
 
-// suggestUnit says which unit is meant by a misspelt one, or nothing.
-func (sh *shape) suggestUnit(text string) string {
+// meant says which word or unit is meant by a misspelt one, or nothing.
+func meant(p *param.Param, text string) string {
+	if p.Kind == param.Word {
+		if word := p.Means[text]; word != "" {
+			return spelling.DidYouMean(word)
+		}
+		return spelling.DidYouMean(spelling.Nearest(text, p.Words))
+	}
 	number, word := unit.Split(text)
-	if number == "" || word == "" || slices.Contains(sh.units, word) {
+	if number == "" || word == "" || slices.Contains(p.Units(), word) {
 		return ""
 	}
-	return spelling.DidYouMean(spelling.Nearest(word, sh.units))
+	return spelling.DidYouMean(spelling.Nearest(word, p.Units()))
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -9,7 +10,7 @@ import (
 // and the checks leave it alone.
 type resolver struct {
 	*reports
-	language *shape
+	language *param.Struct
 	rows     Schemes
 	tables   tables
 	root     *node
@@ -33,30 +34,28 @@ type resolver struct {
 
 // resolve fills in everything and checks how the parts fit together.
 func (r *resolver) resolve() *Scenario {
-	sh := r.language
-	top := view{shape: sh, chain: []*node{r.root}}
+	top := view{of: r.language, chain: []*node{r.root}}
 	r.s.Name = get[string](top, "name")
 	r.s.Source = get[string](top, "source")
 	r.s.Description = get[string](top, "description")
 	model, wall := top.sub("model"), top.sub("wall")
-	r.s.Model, r.s.Wall = newModel(model), newWall(wall)
+	r.s.Model, r.s.Wall = build[Model](model), build[Wall](wall)
 	if _, n := model.at("duration"); n != nil {
 		r.cut = place{set: n.at.set}
 	}
-	r.s.Routing = newRouting(top.sub("routing"))
+	r.s.Routing = build[Routing](top.sub("routing"))
 	r.resolveWindow(top)
 
 	r.machines, r.linkNames = map[string]*machine{}, map[string]*node{}
-	defaults := r.root.get("defaults")
-	r.resolveSwitches(sh, defaults.get("switch"))
-	r.resolveEndpoints(sh, defaults.get("endpoint"))
+	r.resolveSwitches()
+	r.resolveEndpoints()
 	r.broken = r.partial
-	r.resolveLinks(sh, defaults.get("link"))
+	r.resolveLinks()
 	r.adaptEndpoints()
-	r.resolveRoutes(sh)
-	r.resolveFlows(sh, defaults.get("flow"))
-	r.resolveEvents(sh)
-	r.resolveExpect(sh)
+	r.resolveRoutes()
+	r.resolveFlows()
+	r.resolveEvents()
+	r.resolveExpect()
 	r.check(top)
 	r.reportLeft()
 	return &r.s
@@ -78,6 +77,18 @@ func (r *resolver) resolveWindow(top view) {
 		r.s.Measure.Window = end
 		r.warn(r.cut, "measure.window", "the run is shorter than the measuring window of %v: rates are means over all of it", window)
 	}
+}
+
+// itemView returns the fields of an item of a list or map, with the defaults of its kind
+// behind them.
+func (r *resolver) itemView(section string, n *node) view {
+	chain := []*node{n}
+	for _, d := range [][2]string{{"switches", "switch"}, {"endpoints", "endpoint"}, {"links", "link"}, {"flows", "flow"}} {
+		if d[0] == section {
+			chain = append(chain, r.root.get("defaults").get(d[1]))
+		}
+	}
+	return view{of: r.language.Find(section).Item.Object, chain: chain}
 }
 
 // items returns the items of a list of the scenario.

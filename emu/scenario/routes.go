@@ -1,17 +1,16 @@
 package scenario
 
-func (r *resolver) resolveRoutes(sh *shape) {
-	item := sh.field("routes").shape.item
+func (r *resolver) resolveRoutes() {
 	seen := map[[2]string]place{}
 	wrong := false
 	for _, n := range r.items("routes") {
-		v := view{shape: item, chain: []*node{n}}
+		v := r.itemView("routes", n)
 		at, to, over := n.get("at"), n.get("to"), n.get("over")
 		if n.bad || at == nil || to == nil || over == nil || at.bad || to.bad || over.bad {
 			wrong = true
 			continue
 		}
-		route := Route{At: get[string](v, "at"), Over: get[string](v, "over")}
+		route := build[Route](v)
 		ok := r.knownLink(over, route.Over)
 		p := to.value.(pattern)
 		ok = r.known(to, to.at, p, r.allEndpoints, "endpoint") && ok

@@ -111,17 +111,18 @@ func (s Schemes) tables() tables {
 }
 
 // fields are the one that names the choice, then the parameters of all of them.
-func (t *table) fields(def, doc string) []field {
-	var words, docs []string
-	hints := map[string]string{}
+func (t *table) fields(def, doc string) []param.Param {
+	choice := param.Param{Key: t.by, Kind: param.Word, Default: def, Means: map[string]string{}}
+	var docs []string
 	for _, c := range t.choices {
-		words = append(words, c.name)
+		choice.Words = append(choice.Words, c.name)
 		docs = append(docs, c.name+" "+c.doc)
 		for _, w := range c.also {
-			hints[w] = c.name
+			choice.Means[w] = c.name
 		}
 	}
-	fields := []field{{name: t.by, shape: hinted(word(words...), hints), def: def, doc: doc + ": " + strings.Join(docs, "; ") + "."}}
+	choice.Doc = doc + ": " + strings.Join(docs, "; ") + "."
+	fields := []param.Param{choice.Stated()}
 	for _, key := range t.keys {
 		fields = append(fields, t.parameter(key))
 	}
@@ -131,24 +132,20 @@ func (t *table) fields(def, doc string) []field {
 // have returns the names of the choices that have a parameter, and those parameters.
 func (t *table) have(key string) (names []string, params []*param.Param) {
 	for _, c := range t.choices {
-		for i := range c.params.Params {
-			if p := &c.params.Params[i]; p.Key == key {
-				names, params = append(names, c.name), append(params, p)
-			}
+		if p := c.params.Find(key); p != nil {
+			names, params = append(names, c.name), append(params, p)
 		}
 	}
 	return names, params
 }
 
-// parameter is the field of a parameter that one choice has, or several.
-func (t *table) parameter(key string) field {
+// parameter is a parameter that one choice has, or several.
+func (t *table) parameter(key string) param.Param {
 	names, params := t.have(key)
-	first := params[0]
-	f := field{name: key, shape: paramShape(first), def: first.Default, computed: first.Computed, source: first.Source, also: first.Also}
+	f := *params[0]
 	told := map[string][]string{} // by meaning, who has it
 	var docs, defaults []string
-	for i := range params {
-		p := params[i]
+	for i, p := range params {
 		if _, met := told[p.Doc]; !met {
 			docs = append(docs, p.Doc)
 		}
@@ -156,97 +153,18 @@ func (t *table) parameter(key string) field {
 		if d := p.Default + p.Computed; !slices.Contains(defaults, d) {
 			defaults = append(defaults, d)
 		}
-		if i > 0 && !first.Alike(p) {
-			f.shape = either(f.shape, paramShape(p))
+		if i > 0 && !params[0].Alike(p) {
+			f = param.Either(f, *p)
 		}
 	}
 	for i, doc := range docs {
 		docs[i] = strings.Join(told[doc], ", ") + ": " + doc
 	}
-	f.doc = strings.Join(docs, " ")
+	f.Doc = strings.Join(docs, " ")
 	if len(defaults) > 1 {
-		f.def, f.computed, f.source = "", strings.Join(defaults, " or ")+", by what has it", ""
+		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", by what has it", ""
 	}
-	return f
-}
-
-// either is what may be one thing or another. Which, is found when it is known what has
-// been chosen.
-func either(a, b *shape) *shape {
-	out := *a
-	if more, ok := strings.CutPrefix(b.what, a.what); ok {
-		out.what += more
-	} else {
-		out.what += ", or " + b.what
-	}
-	out.units = union(a.units, b.units)
-	out.words = union(a.words, b.words)
-	out.span = span{}
-	numbers := []Form{FormWhole, FormDecimal}
-	switch {
-	case out.form == b.form:
-	case slices.Contains(numbers, out.form) && slices.Contains(numbers, b.form):
-		out.form = FormDecimal
-	default:
-		out.form = FormValue
-	}
-	out.pattern = ""
-	if a.pattern != "" && b.pattern != "" {
-		out.pattern = a.pattern + "|" + b.pattern
-	}
-	out.read = func(s string) (any, error) {
-		v, err := a.read(s)
-		if err != nil {
-			v, err = b.read(s)
-		}
-		return v, err
-	}
-	return &out
-}
-
-// union returns what is in either list, once.
-func union(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, s := range b {
-		if !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// paramShape is what may stand in the place of a parameter.
-func paramShape(p *param.Param) *shape {
-	q := *p
-	sh := &shape{what: q.Wanted(), read: q.Read, units: q.Units(), span: span{low: q.Low, high: q.High, above: q.Above}}
-	switch p.Kind {
-	case param.Duration:
-		sh.pattern = whole(durationPattern)
-	case param.Rate:
-		sh.pattern, sh.span = whole(ratePattern), span{low: "0b/s", above: true}
-	case param.Size:
-		sh.pattern = whole(sizePattern)
-		if sh.span.high == "" {
-			sh.span.high = maxSize.String()
-		}
-	case param.Room:
-		sh.pattern, sh.span = whole(roomPattern), span{low: "1 packet", high: maxSize.String()}
-	case param.Whole:
-		sh.form = FormWhole
-	case param.Decimal:
-		sh.form = FormDecimal
-	case param.Flag:
-		sh.form, sh.words = FormFlag, []string{"true", "false"}
-	case param.Word:
-		return word(q.Words...)
-	}
-	if q.None != "" {
-		sh.words = []string{q.None}
-		if sh.pattern != "" {
-			sh.pattern = `^` + q.None + `$|` + sh.pattern
-		}
-	}
-	return sh
+	return f.Stated()
 }
 
 // params returns the parameters of what was chosen. A value that it cannot have is left
@@ -275,7 +193,7 @@ func marking(v view, t tables) Marking {
 	if of := t.points.find(out.Scheme); of != nil {
 		out.Params = params(m, of, func(pointer any, given func(key string) bool) {
 			if c, ok := pointer.(cp.CrossbarFitter); ok {
-				c.FitCrossbar(get[string](v, "crossbar") == "single-output", given)
+				c.FitCrossbar(Crossbar(get[string](v, "crossbar")) == SingleOutput, given)
 			}
 		})
 	}
@@ -295,17 +213,9 @@ func control(v view, t tables) Control {
 // lookParams warns of the parameters that what was chosen does not have.
 func (u *uses) lookParams(v view, t *table, chosen string) {
 	for _, key := range t.keys {
-		u.look(v, key, t.by, slices.Contains(t.having[key], chosen), t.by+": "+anyOf(t.having[key]))
+		with := param.Condition{Key: t.by, Values: t.having[key]}
+		u.look(v, key, t.by, slices.Contains(with.Values, chosen), with.String())
 	}
-}
-
-// anyOf joins words: "a, b or c".
-func anyOf(words []string) string {
-	last := len(words) - 1
-	if last <= 0 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // A saying is what was said of a key, at the node that gives it or stands for it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fabemu/emu/spelling"
+	"fabemu/wire/param"
 )
 
 // Set is a change of one field of a scenario: --set PATH=VALUE.
@@ -48,33 +49,35 @@ func ParseSet(text string) (Set, error) {
 
 // apply changes the tree of a file as a --set says. Whether the value is right
 // is found when the tree is read.
-func (r *reports) apply(root *node, sh *shape, s Set) {
+func (r *reports) apply(root *node, p *param.Param, s Set) {
 	at := place{set: &s}
 	n, rest, done := root, s.Path, ""
 	for {
-		switch sh.form {
-		case FormObject:
-			r.unfold(n, sh)
+		switch p.Kind {
+		case param.Object:
+			r.unfold(n, p.Object)
 			name, more, _ := strings.Cut(rest, ".")
-			f := sh.field(name)
-			if f != nil && more != "" && f.shape.part(more) != "" {
-				name, more = f.shape.part(more), ""
-				f = sh.field(name)
+			f := p.Object.Find(name)
+			if f != nil && more != "" {
+				if field, _ := part(f, more); field != "" {
+					name, more = field, ""
+					f = p.Object.Find(name)
+				}
 			}
 			if f == nil {
-				r.add(at, s.Path, "%s has no field %q%s: it has %s", wholePath(done), name, sh.suggest(name), sh.names(name))
+				r.add(at, s.Path, "%s has no field %q%s: it has %s", wholePath(done), name, suggest(p.Object, name), keys(p.Object, name))
 				return
 			}
-			done, rest = join(done, name), more
-			if rest == "" && f.shape.form == FormObject {
-				rest = f.shape.short // routing is routing.paths
+			done, rest = param.Path(done, name), more
+			if rest == "" && f.Kind == param.Object {
+				rest = f.Short // routing is routing.paths
 			}
-			if f.shape.isScalar() {
+			if f.Kind.Single() {
 				if rest != "" {
 					r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
 					return
 				}
-				if strings.Contains(s.Value, ",") && f.shape.form != FormText {
+				if strings.Contains(s.Value, ",") && f.Kind != param.Text {
 					r.add(at, s.Path, "a comma: --set takes one value here, not a list")
 					return
 				}
@@ -83,31 +86,31 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				return
 			}
 			if rest == "" {
-				r.refuseWhole(at, n.get(name), f.shape, done)
+				r.refuseWhole(at, n.get(name), f, done)
 				return
 			}
 			next := n.get(name)
-			if next != nil && next.kind == scalar && f.shape.form == FormObject && f.shape.short != "" {
-				next.expand(f.shape.short)
+			if next != nil && next.kind == scalar && f.Kind == param.Object && f.Short != "" {
+				next.expand(f.Short)
 			}
-			if next == nil || (next.kind != mapping && f.shape.form != FormList) {
-				if f.shape.form == FormList {
+			if next == nil || (next.kind != mapping && f.Kind != param.List) {
+				if f.Kind == param.List {
 					next = &node{kind: list, at: at, path: done}
 				} else {
 					next = &node{kind: mapping, at: at, path: done}
 				}
 				n.put(name, next)
 			}
-			n, sh = next, f.shape
-		case FormMap, FormList:
-			if sh.form == FormList && sh.key == "" {
+			n, p = next, f
+		case param.Map, param.List:
+			if p.Kind == param.List && p.Named == "" {
 				r.add(at, s.Path, "the items of %s have no names, so that --set cannot tell them apart", done)
 				return
 			}
-			item, name, more := sh.find(n, rest)
+			item, name, more := find(p, n, rest)
 			if item == nil {
 				first, _, _ := strings.Cut(rest, ".")
-				known := sh.known(n)
+				known := known(p, n)
 				if len(known) == 0 {
 					r.add(at, s.Path, "%s has no item %q: it is empty", done, first)
 				} else {
@@ -115,27 +118,27 @@ func (r *reports) apply(root *node, sh *shape, s Set) {
 				}
 				return
 			}
-			done, rest = join(done, name), more
+			done, rest = param.Path(done, name), more
 			if rest == "" {
-				r.refuseWhole(at, item, sh.item, done)
+				r.refuseWhole(at, item, p.Item, done)
 				return
 			}
-			if sh.item.isScalar() {
+			if p.Item.Kind.Single() {
 				r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
 				return
 			}
-			n, sh = item, sh.item
+			n, p = item, p.Item
 		}
 	}
 }
 
 // refuseWhole says that a --set names more than one field.
-func (r *reports) refuseWhole(at place, n *node, sh *shape, path string) {
-	switch sh.form {
-	case FormObject:
-		r.add(at, path, "%s is not a single value: set one of its fields %s", path, sh.names(""))
-	case FormMap, FormList:
-		if known := sh.known(n); sh.key != "" && len(known) > 0 {
+func (r *reports) refuseWhole(at place, n *node, p *param.Param, path string) {
+	switch p.Kind {
+	case param.Object:
+		r.add(at, path, "%s is not a single value: set one of its fields %s", path, keys(p.Object, ""))
+	case param.Map, param.List:
+		if known := known(p, n); p.Named != "" && len(known) > 0 {
 			r.add(at, path, "%s is a list: set a field of one of its items %s", path, someOf(known))
 			return
 		}
@@ -148,38 +151,38 @@ func (r *reports) refuseWhole(at place, n *node, sh *shape, path string) {
 // find returns the item of a list or map that a path begins with, its name, and
 // the rest of the path. Names may hold dots (the flows of a resolved scenario
 // do); the longest that fits is meant.
-func (sh *shape) find(n *node, path string) (item *node, name, rest string) {
+func find(p *param.Param, n *node, path string) (item *node, name, rest string) {
 	try := func(candidate string, v *node) {
 		if len(candidate) > len(name) && (path == candidate || strings.HasPrefix(path, candidate+".")) {
 			item, name = v, candidate
 			rest = strings.TrimPrefix(path[len(candidate):], ".")
 		}
 	}
-	if sh.form == FormMap {
+	if p.Kind == param.Map {
 		for _, e := range n.entries {
 			try(e.key.text, e.value)
 		}
 		return item, name, rest
 	}
 	for _, v := range n.items {
-		for _, c := range sh.itemNames(v) {
+		for _, c := range itemNames(p, v) {
 			try(c, v)
 		}
 	}
-	if item != nil && item.kind == scalar && sh.short != "" {
+	if item != nil && item.kind == scalar && p.Short != "" {
 		// A short form is written out, so that it can hold more fields.
-		item.expand(sh.short)
+		item.expand(p.Short)
 	}
 	return item, name, rest
 }
 
 // itemNames returns the names by which an item of a list is addressed.
-func (sh *shape) itemNames(v *node) []string {
-	if v.kind == scalar && sh.short != "" {
+func itemNames(p *param.Param, v *node) []string {
+	if v.kind == scalar && p.Short != "" {
 		return []string{v.text}
 	}
 	var names []string
-	for _, key := range []string{sh.key, sh.short} {
+	for _, key := range []string{p.Named, p.Short} {
 		if key == "" {
 			continue
 		}
@@ -191,7 +194,7 @@ func (sh *shape) itemNames(v *node) []string {
 }
 
 // known returns the names of the items of a list or map.
-func (sh *shape) known(n *node) []string {
+func known(p *param.Param, n *node) []string {
 	var names []string
 	if n == nil {
 		return nil
@@ -200,18 +203,11 @@ func (sh *shape) known(n *node) []string {
 		names = append(names, e.key.text)
 	}
 	for _, v := range n.items {
-		if all := sh.itemNames(v); len(all) > 0 {
+		if all := itemNames(p, v); len(all) > 0 {
 			names = append(names, all[0])
 		}
 	}
 	return names
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 func wholePath(path string) string {

@@ -1,5 +1,7 @@
 package scenario
 
+import "fabemu/wire/unit"
+
 // Short has Load return the short run of a scenario: what stands under short takes
 // the place of what the rest of the file says. Its name is that of the scenario with
 // "-short" behind. A scenario without such a section is a mistake then.
@@ -7,26 +9,23 @@ func Short() Option {
 	return func(o *options) { o.short = true }
 }
 
-// shortShape is what a short run may change: when things happen, and what of the
+// shortRun is what a short run may change: when things happen, and what of the
 // claims comes out then. The fabric and the ranges of claims are those of the
 // scenario.
-func shortShape() *shape {
-	return object(
-		field{name: "duration", shape: duration(1), required: true, also: []string{"length", "time"},
-			doc: "model.duration of the short run."},
-		field{name: "dilation", shape: count(1, 1<<31), computed: "that of wall", also: []string{"slowdown"},
-			doc: "wall.dilation of the short run."},
-		field{name: "window", shape: duration(1), computed: "that of measure",
-			doc: "measure.window of the short run."},
-		field{name: "events", shape: eventsShape(), computed: "those of the scenario",
-			doc: "The events of the short run, all of them."},
-		field{name: "expect", shape: &shape{form: FormList, what: "a list of checks, such as {id: C1, during: [42ms, 60ms]}", key: "id", item: object(
-			field{name: "id", shape: checkID(), required: true, doc: "Name of a check of the scenario."},
-			field{name: "during", shape: spanShape(), required: true, doc: "When it is measured in the short run: from and to."},
-			field{name: "expected", shape: word("holds", "differs"), computed: "as in the scenario", doc: "Whether the claim is known to come out in the short run."},
-			field{name: "reason", shape: text(), doc: "Why the claim does not come out in the short run; required with differs."},
-		)}, doc: "When the checks are measured in the short run. Their ranges stay."},
-	)
+type shortRun struct {
+	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time" doc:"model.duration of the short run."`
+	Dilation int64         `key:"dilation" computed:"that of wall" low:"1" high:"2147483648" also:"slowdown" doc:"wall.dilation of the short run."`
+	Window   unit.Duration `key:"window" computed:"that of measure" low:"above 0s" doc:"measure.window of the short run."`
+	Events   []Event       `key:"events" computed:"those of the scenario" what:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"The events of the short run, all of them."`
+	Expect   []shortCheck  `key:"expect" named:"id" what:"a list of checks, such as {id: C1, during: [42ms, 60ms]}" doc:"When the checks are measured in the short run. Their ranges stay."`
+}
+
+// shortCheck is what a short run may change of a check.
+type shortCheck struct {
+	ID       string           `key:"id" form:"name" what:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
+	During   [2]unit.Duration `key:"during" need:"given" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured in the short run: from and to."`
+	Expected Expected         `key:"expected" computed:"as in the scenario" doc:"Whether the claim is known to come out in the short run."`
+	Reason   string           `key:"reason" form:"text" doc:"Why the claim does not come out in the short run; required with differs."`
 }
 
 // shorten makes the tree of a scenario that of its short run.
@@ -83,7 +82,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 		for _, e := range s.entries {
 			c.put(e.key.text, e.value)
 		}
-		if expected := s.get("expected"); expected != nil && expected.text == "holds" {
+		if expected := s.get("expected"); expected != nil && expected.text == string(Holds) {
 			c.remove("reason")
 		}
 	}

@@ -1,49 +1,47 @@
 package scenario
 
+import "fabemu/wire/param"
+
 // view is an object with the defaults behind it.
 type view struct {
-	shape *shape
+	of    *param.Struct
 	chain []*node // the object, then defaults; nil where there is none
 }
 
 // at returns the value of a field and the node that gives it, nil for the
 // built-in default. The value is nil when there is no default either.
-func (v view) at(name string) (any, *node) {
+func (v view) at(key string) (any, *node) { return v.value(v.of.Find(key)) }
+
+func (v view) value(p *param.Param) (any, *node) {
 	for _, n := range v.chain {
-		if f := n.get(name); f != nil && !f.bad && f.value != nil {
+		if f := n.get(p.Key); f != nil && !f.bad && f.value != nil {
 			return f.value, f
 		}
 	}
-	return v.shape.field(name).usual(), nil
-}
-
-// usual returns the default of a field, nil when there is none.
-func (f *field) usual() any {
-	if f.def != "" && f.value == nil {
-		value, err := f.shape.read(f.def)
-		if err != nil {
-			panic("scenario: the default of " + f.name + " is not readable: " + err.Error())
-		}
-		f.value = value
-	}
-	return f.value
+	return p.Usual(), nil
 }
 
 // list returns the list that a field is, nil where none is given.
-func (v view) list(name string) *node {
+func (v view) list(key string) *node {
 	for _, n := range v.chain {
-		if f := n.get(name); f != nil && !f.bad && f.kind == list {
+		if f := n.get(key); f != nil && !f.bad && f.kind == list {
 			return f
 		}
 	}
 	return nil
 }
 
+// given reports whether a field is given.
+func (v view) given(key string) bool {
+	_, n := v.at(key)
+	return n != nil || v.list(key) != nil
+}
+
 // refused says whether a field was given and refused, so that its value is not
 // what the user meant.
-func (v view) refused(name string) bool {
+func (v view) refused(key string) bool {
 	for _, n := range v.chain {
-		if f := n.get(name); f != nil {
+		if f := n.get(key); f != nil {
 			return f.bad
 		}
 	}
@@ -51,17 +49,22 @@ func (v view) refused(name string) bool {
 }
 
 // sub returns an object within an object.
-func (v view) sub(name string) view {
-	out := view{shape: v.shape.field(name).shape}
+func (v view) sub(key string) view {
+	out := view{of: v.of.Find(key).Object}
 	for _, n := range v.chain {
-		out.chain = append(out.chain, n.get(name))
+		out.chain = append(out.chain, n.get(key))
 	}
 	return out
 }
 
-// get returns the value of a field, the zero value when there is none.
-func get[T any](v view, name string) T {
-	value, _ := v.at(name)
+// get returns the value of a field as it was read, the zero value when there is none.
+func get[T any](v view, key string) T {
+	value, _ := v.at(key)
 	t, _ := value.(T)
 	return t
+}
+
+// build returns a struct with the values of all fields that are single values.
+func build[T any](v view) T {
+	return v.of.Build(func(p *param.Param) any { value, _ := v.value(p); return value }, param.Complete(v.given)).(T)
 }

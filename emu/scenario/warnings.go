@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/emu/fabric/paths"
+	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -30,7 +31,6 @@ func (r *resolver) lintLosses() {
 	if !r.s.Loses() {
 		return
 	}
-	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		if f.Window == 0 || f.Timeout > 0 {
@@ -42,7 +42,7 @@ func (r *resolver) lintLosses() {
 			for k := range r.s.Events {
 				switch e := &r.s.Events[k]; {
 				case lost != "":
-				case e.State == "down" && e.Link == l.Name:
+				case e.State == Down && e.Link == l.Name:
 					lost = fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
 				case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
 					lost = fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
@@ -56,11 +56,10 @@ func (r *resolver) lintLosses() {
 			continue
 		}
 		remedy := "give it a timeout, such as 500us"
-		if f.Traffic == "transfers" {
+		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		v := view{shape: item, chain: []*node{of.node, defaults}}
-		r.warnedAt(v, "timeout", "timeout", of.node.at, of.node.path, "flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s", f.Name, lost, f.Window, remedy)
+		r.warnedAt(r.flowView(i), "timeout", "timeout", of.node.at, of.node.path, "flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s", f.Name, lost, f.Window, remedy)
 	}
 }
 
@@ -126,7 +125,7 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	if _, by := v.at(other); by != nil && by.at.set != nil && n.at.set == nil {
 		return
 	}
-	if usual := v.shape.field(name).usual(); usual != nil && usual == value && n.at.set == nil {
+	if usual := v.of.Find(name).Usual(); usual != nil && usual == value && n.at.set == nil {
 		return
 	}
 	if _, met := u.with[n]; !met {
@@ -136,17 +135,28 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	u.used[n] = u.used[n] || effect
 }
 
+// lookAll enters the values of an object that count only with others of it.
+func (u *uses) lookAll(v view, made any) {
+	for i := range v.of.Params {
+		p := &v.of.Params[i]
+		with := p.Counts
+		if with.Key == "" {
+			with = p.With
+		}
+		if with.Key != "" {
+			u.look(v, p.Key, with.Key, v.of.Holds(with, made), with.String())
+		}
+	}
+}
+
 // lintIgnored warns of values that no switch and no flow makes use of.
 func (r *resolver) lintIgnored() {
 	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
-	for _, s := range r.s.Switches {
+	for i := range r.s.Switches {
+		s := &r.s.Switches[i]
 		v := r.machines[s.Name].view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
-		u.look(v, "bypass", "crossbar", s.Crossbar == "single-output", "crossbar: single-output")
-		u.look(v, "crossbar", "kind", s.Kind == "input-buffered", "kind: input-buffered")
-		for _, name := range []string{"forwarding", "memory", "sharing", "output-limit", "high", "low", "headroom"} {
-			u.look(v, name, "kind", s.Kind == "output-queued", "kind: output-queued")
-		}
+		u.lookAll(v, *s)
 	}
 	for _, e := range r.s.Endpoints {
 		v, ethernet := r.machines[e.Name].view, r.family(e.Name) == wire.Ethernet
@@ -155,27 +165,14 @@ func (r *resolver) lintIgnored() {
 		}
 	}
 	for i, l := range r.s.Links {
-		v := r.linkView(i)
-		for _, name := range []string{"buffer", "resend"} {
-			u.look(v, name, "flow-control", l.FlowControl == "credit", "flow-control: credit")
-		}
-		u.look(v, "quanta", "flow-control", l.FlowControl == "pause" || l.FlowControl == "pfc", "flow-control: pause or pfc")
+		u.lookAll(r.linkView(i), l)
 	}
-	item, defaults := r.language.field("flows").shape.item, r.root.get("defaults").get("flow")
-	for i, f := range r.s.Flows {
-		v := view{shape: item, chain: []*node{r.flows[i].node, defaults}}
+	for i := range r.s.Flows {
+		f := &r.s.Flows[i]
+		v := r.flowView(i)
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
-		for _, name := range []string{"rate", "load", "spread"} {
-			u.look(v, name, "traffic", f.Traffic != "greedy", "traffic other than greedy")
-		}
-		for _, name := range []string{"burst", "shape"} {
-			u.look(v, name, "traffic", f.Traffic == "bursts", "traffic: bursts")
-		}
-		for _, name := range []string{"size", "count"} {
-			u.look(v, name, "traffic", f.Traffic == "transfers", "traffic: transfers")
-		}
-		u.look(v, "depth", "limiter", f.Limiter == "token-bucket", "limiter: token-bucket")
-		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(&f), "a rate below that of the sender's link")
+		u.lookAll(v, *f)
+		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below that of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}
 	for _, n := range u.order {
@@ -242,5 +239,8 @@ func (r *resolver) lintCredits() {
 
 // linkView returns the fields of a link.
 func (r *resolver) linkView(i int) view {
-	return view{shape: r.language.field("links").shape.item, chain: []*node{r.links[i].node, r.root.get("defaults").get("link")}}
+	return r.itemView("links", r.links[i].node)
 }
+
+// flowView returns the fields of a flow.
+func (r *resolver) flowView(i int) view { return r.itemView("flows", r.flows[i].node) }

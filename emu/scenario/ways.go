@@ -50,7 +50,7 @@ func WaysOf(s *Scenario) *Ways {
 	for i := range s.Endpoints {
 		names = append(names, s.Endpoints[i].Name)
 	}
-	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == "ecmp"}
+	w := &Ways{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
 	for i, name := range names {
 		w.Index[name] = i
 	}
@@ -90,7 +90,7 @@ func outages(s *Scenario, byName map[string]int) (all []outage) {
 	for i := range s.Events {
 		e := &s.Events[i]
 		if link, known := byName[e.Link]; known && e.State != "" {
-			all = append(all, outage{e.At, link, e.State == "down"})
+			all = append(all, outage{e.At, link, e.State == Down})
 		}
 		for l := range s.Links {
 			if e.Switch != "" && (s.Links[l].A == e.Switch || s.Links[l].B == e.Switch) {

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -97,7 +98,7 @@ func TestHPL2002(t *testing.T) {
 				t.Errorf("%d switches, %d endpoints, %d links, %d flows", len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows))
 			}
 			for _, l := range s.Links {
-				if l.Rate != 8e9 || l.Buffer != (unit.Room{Packets: 4}) || l.FlowControl != "credit" {
+				if l.Rate != 8e9 || l.Buffer != (unit.Room{Packets: 4}) || l.FlowControl != port.Credits {
 					t.Errorf("%+v", l)
 				}
 			}
@@ -130,7 +131,7 @@ func TestRanges(t *testing.T) {
 	type claim struct {
 		metric    string
 		low, high float64
-		expected  string
+		expected  scenario.Expected
 	}
 	want := map[string]map[string]claim{
 		"fig2": {"IB-1a": {root, 0.995, 1, "holds"}, "IB-1b": {trunk, 0.32, 0.33, "holds"}, "IB-1c": {victim, 0.037, 0.043, "holds"},

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"fabemu/emu/scenario"
+	"fabemu/wire/param"
 )
 
 // schema is a JSON Schema of draft 7, as far as the language needs it.
@@ -71,7 +71,7 @@ func plain(v any, indent string) ([]byte, error) {
 }
 
 // JSON returns a language as a JSON Schema.
-func JSON(language scenario.Field) []byte {
+func JSON(language *param.Param) []byte {
 	s := of(language)
 	s.Schema = "http://json-schema.org/draft-07/schema#"
 	s.Title = "fabemu scenario"
@@ -83,130 +83,135 @@ func JSON(language scenario.Field) []byte {
 	return text
 }
 
-// of returns the schema of a field.
-func of(f scenario.Field) *schema {
-	s := &schema{Description: describe(f)}
-	switch f.Form {
-	case scenario.FormValue:
-		s.Type, s.Pattern = "string", f.Pattern
-	case scenario.FormText:
+// of returns the schema of a parameter.
+func of(p *param.Param) *schema {
+	s := &schema{Description: describe(p)}
+	switch p.Kind {
+	case param.Text:
 		s.Type = []string{"string", "number", "boolean"} // "description: 42" is a text
-	case scenario.FormWord:
-		s.Type, s.Enum = "string", f.Words
-		if len(f.Fields) > 0 {
-			mapping := of(scenario.Field{Form: scenario.FormObject, Fields: f.Fields})
-			mapping.Type = "object"
-			s.AnyOf = []*schema{{Type: s.Type, Enum: s.Enum}, mapping}
-			s.Type, s.Enum = nil, nil
-		}
-	case scenario.FormFlag:
+	case param.Word:
+		s.Type, s.Enum = "string", p.Words
+	case param.Flag:
 		s.Type = "boolean"
-	case scenario.FormWhole, scenario.FormDecimal:
-		number(s, f)
-	case scenario.FormObject:
-		s.Type, s.AdditionalProperties = "object", false
-		for _, sub := range f.Fields {
-			s.Properties = append(s.Properties, property{sub.Name, of(sub)})
-			if sub.Required && !sub.Inherits {
-				s.Required = append(s.Required, sub.Name)
-			}
-		}
-		if len(s.Required) == 0 {
-			s.Type = []string{"object", "null"} // a key with nothing behind it
-		}
-		if f.Short != "" {
-			object := *s
-			object.Description = ""
-			*s = schema{Description: s.Description, AnyOf: []*schema{short(f), &object}}
-		}
-	case scenario.FormMap:
-		s.Type, s.AdditionalProperties = []string{"object", "null"}, of(f.Fields[0])
-		s.PropertyNames = &schema{Pattern: f.Pattern}
-	case scenario.FormList:
-		list(s, f)
+	case param.Whole, param.Decimal:
+		number(s, p)
+	case param.Object:
+		object(s, p)
+	case param.Map:
+		s.Type, s.AdditionalProperties = []string{"object", "null"}, of(p.Item)
+		s.PropertyNames = &schema{Pattern: p.Pattern()}
+	case param.List:
+		list(s, p)
+	default:
+		s.Type, s.Pattern = "string", p.Pattern()
 	}
-	if f.Default != "" {
-		s.Default = value(f)
+	if p.Default != "" {
+		s.Default = value(p)
+	}
+	return s
+}
+
+// object says which keys a mapping has.
+func object(s *schema, p *param.Param) {
+	s.Type, s.AdditionalProperties = "object", false
+	for i := range p.Object.Params {
+		sub := &p.Object.Params[i]
+		key := of(sub)
+		if len(sub.Parts) > 0 {
+			key.AnyOf = []*schema{{Type: key.Type, Enum: key.Enum}, mapping(p.Object, sub)}
+			key.Type, key.Enum = nil, nil
+		}
+		s.Properties = append(s.Properties, property{sub.Key, key})
+		if sub.Required && !sub.Inherits {
+			s.Required = append(s.Required, sub.Key)
+		}
+	}
+	if len(s.Required) == 0 {
+		s.Type = []string{"object", "null"} // a key with nothing behind it
+	}
+	if p.Short != "" {
+		object := *s
+		object.Description = ""
+		*s = schema{Description: s.Description, AnyOf: []*schema{of(p.Object.Find(p.Short)), &object}}
+	}
+}
+
+// mapping returns the schema of a mapping that may stand in the place of a value.
+func mapping(around *param.Struct, p *param.Param) *schema {
+	s := &schema{Type: "object", AdditionalProperties: false}
+	for _, part := range p.Parts {
+		s.Properties = append(s.Properties, property{part.Key, of(around.Find(part.Field))})
 	}
 	return s
 }
 
 // number says what numbers are allowed, and which words beside them.
-func number(s *schema, f scenario.Field) {
+func number(s *schema, p *param.Param) {
 	n := s
-	if len(f.Words) > 0 {
+	if words := p.Beside(); len(words) > 0 {
 		n = &schema{}
-		s.AnyOf = []*schema{n, {Enum: f.Words}}
+		s.AnyOf = []*schema{n, {Enum: words}}
 	}
 	n.Type = "number"
-	if f.Form == scenario.FormWhole {
+	if p.Kind == param.Whole {
 		n.Type = "integer"
 	}
-	if f.Above {
-		n.ExclusiveMinimum = json.Number(f.Low)
+	low, high, above := p.Range()
+	if above {
+		n.ExclusiveMinimum = json.Number(low)
 	} else {
-		n.Minimum = json.Number(f.Low)
+		n.Minimum = json.Number(low)
 	}
-	n.Maximum = json.Number(f.High)
+	n.Maximum = json.Number(high)
 }
 
 // list says how many items there are, and what each is.
-func list(s *schema, f scenario.Field) {
-	s.Type, s.MinItems, s.MaxItems = "array", f.Least, f.Most
-	if f.Least == 0 {
+func list(s *schema, p *param.Param) {
+	s.Type, s.MinItems, s.MaxItems = "array", max(p.Least, p.Length), p.Length
+	if s.MinItems == 0 {
 		s.Type = []string{"array", "null"}
 	}
-	item := f.Fields[0]
-	s.Items = of(item)
-	if f.Short != "" {
-		item.Short = f.Short
-		s.Items = &schema{AnyOf: []*schema{short(item), s.Items}}
+	s.Items = of(p.Item)
+	if p.Short != "" {
+		s.Items = &schema{AnyOf: []*schema{of(p.Item.Object.Find(p.Short)), s.Items}}
 	}
 }
 
-// short returns the schema of the field that an object may be written as.
-func short(object scenario.Field) *schema {
-	for _, sub := range object.Fields {
-		if sub.Name == object.Short {
-			return of(sub)
+// value returns the default of a parameter as JSON has it.
+func value(p *param.Param) any {
+	switch {
+	case p.Kind == param.Whole && p.Default != p.None, p.Kind == param.Decimal && p.Default != p.None:
+		return json.Number(p.Default)
+	case p.Kind == param.Flag:
+		return p.Default == "true"
+	}
+	return p.Default
+}
+
+// describe says what an editor shows beside a parameter.
+func describe(p *param.Param) string {
+	var parts []string
+	if p.Doc != "" {
+		parts = append(parts, p.Doc)
+	}
+	switch p.Kind {
+	case param.Object, param.Map, param.Word, param.Flag, param.Text:
+	default:
+		if wanted := p.Wanted(); wanted != "" {
+			parts = append(parts, capital(wanted)+".")
 		}
 	}
-	return nil
-}
-
-// value returns the default of a field as JSON has it.
-func value(f scenario.Field) any {
-	switch f.Form {
-	case scenario.FormWhole, scenario.FormDecimal:
-		return json.Number(f.Default)
-	case scenario.FormFlag:
-		return f.Default == "true"
-	}
-	return f.Default
-}
-
-// describe says what an editor shows beside a field.
-func describe(f scenario.Field) string {
-	parts := []string{f.Doc}
-	if f.Doc == "" {
-		parts = nil
-	}
-	switch f.Form {
-	case scenario.FormObject, scenario.FormMap, scenario.FormWord, scenario.FormFlag, scenario.FormText:
-	default:
-		parts = append(parts, capital(f.Wanted)+".")
-	}
-	if d := defaultOf(f); d != "" {
+	if d := defaultOf(p); d != "" {
 		parts = append(parts, "Default: "+d+".")
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-// defaultOf tells the default of a field and where it comes from, or nothing.
-func defaultOf(f scenario.Field) string {
-	d := f.Default + f.Computed
-	if d != "" && f.Source != "" {
-		d += " (" + f.Source + ")"
+// defaultOf tells the default of a parameter and where it comes from, or nothing.
+func defaultOf(p *param.Param) string {
+	d := p.Default + p.Computed
+	if d != "" && p.Source != "" {
+		d += " (" + p.Source + ")"
 	}
 	return d
 }

@@ -4,65 +4,57 @@ import (
 	"fmt"
 	"strings"
 
-	"fabemu/emu/scenario"
+	"fabemu/wire/param"
 )
 
 // Reference returns a language as Markdown: a section for each kind of object,
 // and in it each field with what it means, what may stand there, its range, and
 // its default with the document that it comes from.
-func Reference(language scenario.Field) string {
+func Reference(language *param.Param) string {
 	var b strings.Builder
-	section(&b, "A scenario", language)
+	section(&b, "A scenario", "", language)
 	return b.String()
 }
 
 // section writes an object, and then those within it.
-func section(b *strings.Builder, title string, object scenario.Field) {
+func section(b *strings.Builder, title, path string, object *param.Param) {
 	fmt.Fprintf(b, "### %s\n\n| Field | Meaning | Written as | Range | Default |\n|---|---|---|---|---|\n", title)
-	for _, f := range object.Fields {
-		entry(b, f)
+	for i := range object.Object.Params {
+		entry(b, &object.Object.Params[i])
 	}
 	b.WriteByte('\n')
-	for _, f := range object.Fields {
-		if f.Name == "defaults" {
+	for i := range object.Object.Params {
+		p := &object.Object.Params[i]
+		if p.Key == "defaults" {
 			continue // the fields are those of links, switches and flows
 		}
-		if o := objectOf(f); o.Form == scenario.FormObject {
-			section(b, heading(o), o)
+		at := param.Path(path, p.Key)
+		for ; p.Kind == param.Map || p.Kind == param.List; p = p.Item {
+			at += map[param.Kind]string{param.Map: ".NAME", param.List: "[ ]"}[p.Kind]
+		}
+		if p.Kind == param.Object {
+			section(b, "`"+at+"`", at, p)
 		}
 	}
-}
-
-// objectOf returns what a field holds: itself, or what each of its items is.
-func objectOf(f scenario.Field) scenario.Field {
-	for f.Form == scenario.FormMap || f.Form == scenario.FormList {
-		f = f.Fields[0]
-	}
-	return f
-}
-
-// heading returns the path of an object as one would write it.
-func heading(f scenario.Field) string {
-	return "`" + strings.NewReplacer(".*", ".NAME", "[]", "[ ]").Replace(f.Path) + "`"
 }
 
 // entry writes one field as a row.
-func entry(b *strings.Builder, f scenario.Field) {
-	name := "**`" + f.Name + "`**"
+func entry(b *strings.Builder, p *param.Param) {
+	name := "**`" + p.Key + "`**"
 	switch {
-	case f.Required && f.Inherits:
+	case p.Required && p.Inherits:
 		name += "<br>required, here or under `defaults`"
-	case f.Required:
+	case p.Required:
 		name += "<br>required"
 	}
-	fallback := f.Computed
-	if f.Default != "" {
-		fallback = "`" + f.Default + "`"
+	fallback := p.Computed
+	if p.Default != "" {
+		fallback = "`" + p.Default + "`"
 	}
-	if f.Source != "" {
-		fallback += ", from " + f.Source
+	if p.Source != "" {
+		fallback += ", from " + p.Source
 	}
-	cells := []string{name, f.Doc, written(f), rangeOf(f), fallback}
+	cells := []string{name, p.Doc, written(p), rangeOf(p), fallback}
 	for i := range cells {
 		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
 	}
@@ -70,58 +62,59 @@ func entry(b *strings.Builder, f scenario.Field) {
 }
 
 // written says what stands in the place of a field, with its units.
-func written(f scenario.Field) string {
-	switch f.Form {
-	case scenario.FormObject:
-		if f.Name == "defaults" {
-			return f.Wanted + ", each with the fields of its kind, see below"
+func written(p *param.Param) string {
+	switch p.Kind {
+	case param.Object:
+		if p.Key == "defaults" {
+			return p.Wanted() + ", each with the fields of its kind, see below"
 		}
-		if f.Short != "" {
-			return f.Wanted + ", see below"
+		if p.Short != "" {
+			return p.Wanted() + ", see below"
 		}
 		return "a mapping, see below"
-	case scenario.FormWord, scenario.FormFlag:
-		words := "`" + strings.Join(f.Words, "`, `") + "`"
-		if len(f.Fields) > 0 {
-			words += f.Wanted[strings.Index(f.Wanted, ", or a mapping"):]
+	case param.Word, param.Flag:
+		words := "`" + strings.Join(p.Beside(), "`, `") + "`"
+		if len(p.Parts) > 0 {
+			words += p.Wanted()[strings.Index(p.Wanted(), ", or a mapping"):]
 		}
 		return words
 	}
-	text := f.Wanted
-	if f.Form == scenario.FormMap || f.Form == scenario.FormList {
-		f = f.Fields[0]
+	text := p.Wanted()
+	if p.Kind == param.Map || p.Kind == param.List {
+		p = p.Item
 	}
-	if len(f.Units) > 0 {
-		text += "<br>in " + strings.Join(f.Units, ", ")
+	if units := p.Units(); len(units) > 0 {
+		text += "<br>in " + strings.Join(units, ", ")
 	}
 	return text
 }
 
 // rangeOf says between which bounds a value lies.
-func rangeOf(f scenario.Field) string {
+func rangeOf(p *param.Param) string {
 	var parts []string
-	if f.Step != "" {
-		parts = append(parts, "multiples of "+f.Step)
+	if p.Step != "" {
+		parts = append(parts, "multiples of "+p.Step)
+	}
+	low, high, above := p.Range()
+	switch {
+	case above:
+		parts = append(parts, "above "+low)
+	case low != "" && high != "":
+		parts = append(parts, low+" to "+high)
+	case low != "":
+		parts = append(parts, "at least "+low)
+	}
+	if above && high != "" {
+		parts = append(parts, "at most "+high)
 	}
 	switch {
-	case f.Above:
-		parts = append(parts, "above "+f.Low)
-	case f.Low != "" && f.High != "":
-		parts = append(parts, f.Low+" to "+f.High)
-	case f.Low != "":
-		parts = append(parts, "at least "+f.Low)
-	}
-	if f.Above && f.High != "" {
-		parts = append(parts, "at most "+f.High)
-	}
-	switch {
-	case f.Least > 0 && f.Most == f.Least:
-		parts = append(parts, fmt.Sprintf("%d items", f.Least))
-	case f.Least > 0:
+	case p.Length > 0:
+		parts = append(parts, fmt.Sprintf("%d items", p.Length))
+	case p.Least > 0:
 		parts = append(parts, "at least one item")
 	}
-	if len(f.Words) > 0 && f.Form != scenario.FormWord && f.Form != scenario.FormFlag {
-		parts = append(parts, "or `"+strings.Join(f.Words, "`, `")+"`")
+	if words := p.Beside(); len(words) > 0 && p.Kind != param.Word && p.Kind != param.Flag {
+		parts = append(parts, "or `"+strings.Join(words, "`, `")+"`")
 	}
 	return strings.Join(parts, ", ")
 }

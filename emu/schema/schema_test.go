@@ -21,6 +21,7 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/emu/schema"
 	"fabemu/emu/study/generate"
+	"fabemu/wire/param"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema and the reference in docs")
@@ -192,9 +193,9 @@ func TestEveryField(t *testing.T) {
 	if err := json.Unmarshal(schema.JSON(scenario.Language()), &root); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range scenario.Fields() {
+	scenario.Language().Walk("", func(path string, p *param.Param) {
 		at := root
-		for part := range strings.SplitSeq(strings.NewReplacer("[]", ".[]").Replace(f.Path), ".") {
+		for part := range strings.SplitSeq(strings.NewReplacer("[]", ".[]").Replace(path), ".") {
 			switch part {
 			case "*":
 				at = at["additionalProperties"].(map[string]any)
@@ -209,18 +210,18 @@ func TestEveryField(t *testing.T) {
 				}
 				next, ok := at["properties"].(map[string]any)[part].(map[string]any)
 				if !ok {
-					t.Fatalf("%s is not in the schema", f.Path)
+					t.Fatalf("%s is not in the schema", path)
 				}
 				at = next
 			}
 		}
-		if d, _ := at["description"].(string); !strings.HasPrefix(d, f.Doc) {
-			t.Errorf("%s is described as %q", f.Path, d)
+		if d, _ := at["description"].(string); !strings.HasPrefix(d, p.Doc) {
+			t.Errorf("%s is described as %q", path, d)
 		}
-		if _, ok := at["default"]; ok != (f.Default != "") {
-			t.Errorf("%s: default %v, not %q", f.Path, at["default"], f.Default)
+		if _, ok := at["default"]; ok != (p.Default != "") {
+			t.Errorf("%s: default %v, not %q", path, at["default"], p.Default)
 		}
-	}
+	})
 }
 
 const (

@@ -22,9 +22,10 @@ type Generator interface {
 // Kind says how arrivals follow each other.
 type Kind uint8
 
-// The kinds. Of Greedy there is no Generator.
+// The kinds. Of the first two there is no Generator.
 const (
 	Greedy Kind = iota
+	Paced
 	Constant
 	Bernoulli
 	Poisson
@@ -32,11 +33,14 @@ const (
 	Transfers
 )
 
-var kindNames = [...]string{"greedy", "constant", "bernoulli", "poisson", "bursts", "transfers"}
+// Words returns the words for the kinds.
+func (Kind) Words() []string {
+	return []string{"greedy", "paced", "constant", "bernoulli", "poisson", "bursts", "transfers"}
+}
 
 func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+	if words := k.Words(); int(k) < len(words) {
+		return words[k]
 	}
 	return "unknown"
 }

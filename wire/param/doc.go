@@ -1,15 +1,30 @@
-// Package param declares the parameters of a scheme: those of a law, of a congestion
-// point, of whatever is chosen by name in a scenario.
+// Package param declares what is written in a file: the parameters of a law, of a
+// congestion point, the fields of a link or of a flow.
 //
-// Parameters are the fields of a plain struct, which stands beside the code that uses
-// them. The tags of a field are all that is said about it anywhere:
+// They are the fields of a plain struct, which stands beside the code that uses them. The
+// tags of a field are all that is said about it anywhere:
 //
-//	key       what a scenario calls it; a field without a key is not a parameter
-//	def       its default, as a scenario writes it; empty: there is none, or it is computed
+//	key       what a file calls it; a field without a key is not a parameter
+//	def       its default, as a file writes it; empty: there is none, or it is computed
 //	computed  in words, how a default that follows from other values comes about
-//	low, high its range, as a scenario writes it; "above 1" for a bound that is not in it
-//	none      a word that stands for the zero value
-//	words     of a field of a string type: the words that are allowed, with "|" between
+//	need      "given": it must be; "inherited": it must be, here or under the defaults
+//	low, high its range, as a file writes it; "above 1" for a bound that is not in it
+//	step      the value is a multiple of this
+//	none      a word that stands for the zero value, or for the number in at
+//	words     the words that are allowed, with "|" between: of a string type, or of an
+//	          unsigned one, which then counts them; a type may have a method Words instead
+//	means     what others write for a word, as "cbr=constant", with "|" between
+//	with      it counts only where another field has one of some values: "kind=a|b", or
+//	          none of them: "kind!=a"; elsewhere it is zero
+//	counts    as with, but it is kept elsewhere: only a warning says that it has no effect
+//	omit      "usual": it is not printed where it is the default or zero
+//	own       "true": it belongs to one item, and has no place under the defaults
+//	what      what may stand there, in place of the words of its kind
+//	form      the name of a form: a way of writing of its own, see [Forms]
+//	named     of a list: the key that names an item
+//	short     the key that a single value stands for, in place of a mapping
+//	parts     a mapping may stand here whose keys are fields beside it: "kind=limiter"
+//	least     of a list: how many items there are at the least
 //	doc       its meaning and what follows from it, in sentences
 //	source    where the default comes from
 //	also      what others call it, with "|" between
@@ -17,12 +32,12 @@
 // [Of] reads them. The language of scenarios, its schema, its reference, what is printed
 // of a resolved scenario and the warning that a value has no effect follow from them.
 //
-// A parameter struct is a comparable value: fields of unit.Duration, unit.Rate,
-// unit.Size, unit.Room, of integer types, float64, bool, and string types for words.
+// Values are of unit.Duration, unit.Rate, unit.Size, unit.Room, integer types, float64,
+// bool, and string types for words. A field may also be a struct, which is a mapping, or
+// a slice or an array. A blank field is a key that sets nothing by itself.
 //
 // # Limitations
 //
-// Parameters do not nest, and there are no lists of them. What concerns several of them
-// at once (one must be below another, a default that depends on a third) is code of the
-// scheme: see [Completer] and [Explainer].
+// What concerns several parameters at once (one must be below another, a default that
+// depends on a third) is code: see [Completer] and [Explainer].
 package param

@@ -15,15 +15,23 @@ type Kind uint8
 
 // The kinds.
 const (
-	Duration Kind = iota // unit.Duration
+	Own      Kind = iota // any type: one value, written as Param.Form says
+	Duration             // unit.Duration
 	Rate                 // unit.Rate
 	Size                 // unit.Size
 	Room                 // unit.Room
 	Whole                // an integer type
 	Decimal              // float64
 	Flag                 // bool
-	Word                 // a string type: one of Param.Words
+	Word                 // one of Param.Words: a string type, or an unsigned one
+	Text                 // a string: any text, as Param.Form says
+	Object               // a mapping with the keys of Param.Object
+	Map                  // a mapping whose keys are names; Param.Item says what each holds
+	List                 // a list; Param.Item says what each item is
 )
+
+// Single reports whether a parameter is one value.
+func (k Kind) Single() bool { return k < Object }
 
 // Param is one parameter, as the tags of its field declare it. The package comment says
 // what each of them means.
@@ -32,15 +40,70 @@ type Param struct {
 	Kind      Kind
 	Default   string
 	Computed  string
+	Required  bool
+	Inherits  bool // Required, here or under the defaults
 	Low, High string
 	Above     bool // Low itself is not in the range
+	Step      string
 	None      string
 	Words     []string
+	Means     map[string]string
+	With      Condition
+	Counts    Condition
+	Omit      bool
+	Own       bool
+	What      string
 	Doc       string
 	Source    string
 	Also      []string
-	usual     any // Default, read
-	field     []int
+	Form      *Form
+
+	Object *Struct // Object: its keys
+	Item   *Param  // Map, List: each item
+	Named  string
+	Short  string
+	Parts  []Part
+	Least  int
+	Length int // List: how many items there are; 0: any number
+
+	usual any   // Default, read
+	at    int64 // what None stands for
+	field []int // empty: it sets nothing
+}
+
+// Form is a way of writing of its own.
+type Form struct {
+	Wanted  string
+	Pattern string // a regular expression of the whole text, which lets pass all that Read takes
+	Units   []string
+	Words   []string // allowed beside other values
+	Read    func(text string) (any, error)
+}
+
+// Forms are parameters by the name of their form: what a tag says is added to them.
+type Forms map[string]Param
+
+// Part is a key of a mapping that stands for a field beside that mapping.
+type Part struct{ Key, Field string }
+
+// Condition says that another field has one of some values, or with Not none of them.
+type Condition struct {
+	Key    string // empty: always
+	Not    bool
+	Values []string
+}
+
+// String prints a condition as messages have it: "kind: a or b".
+func (c Condition) String() string {
+	last := len(c.Values) - 1
+	text := c.Values[last]
+	if last > 0 {
+		text = strings.Join(c.Values[:last], ", ") + " or " + text
+	}
+	if c.Not {
+		return c.Key + " other than " + text
+	}
+	return c.Key + ": " + text
 }
 
 // Struct is a type of struct with parameters.
@@ -52,41 +115,134 @@ type Struct struct {
 // Of returns the parameters of the type of v, a struct; for nil there are none. It panics
 // where a tag or a type is not as the package comment says: that is a mistake of who
 // wrote the struct.
-func Of(v any) *Struct {
+func Of(v any, forms ...Forms) *Struct {
 	s := &Struct{zero: v}
 	if v == nil {
 		return s
 	}
-	typ := reflect.TypeOf(v)
-	for _, f := range reflect.VisibleFields(typ) {
-		key, ok := f.Tag.Lookup("key")
-		if !ok {
-			continue
-		}
-		p := Param{
-			Key: key, Kind: kindOf(typ, f), Default: f.Tag.Get("def"), Computed: f.Tag.Get("computed"),
-			Low: f.Tag.Get("low"), High: f.Tag.Get("high"), None: f.Tag.Get("none"), Words: split(f.Tag.Get("words")),
-			Doc: f.Tag.Get("doc"), Source: f.Tag.Get("source"), Also: split(f.Tag.Get("also")), field: f.Index,
-		}
-		if low, ok := strings.CutPrefix(p.Low, "above "); ok {
-			p.Low, p.Above = low, true
-		}
-		if (p.Kind == Word) != (len(p.Words) > 0) {
-			panic(fmt.Sprintf("param: %v.%s: words are for string types, and those have some", typ, f.Name))
-		}
-		if p.Default != "" {
-			var err error
-			if p.usual, err = p.Read(p.Default); err != nil {
-				panic(fmt.Sprintf("param: %v.%s: the default: %v", typ, f.Name, err))
-			}
-		}
-		s.Params = append(s.Params, p)
+	var all Forms
+	if len(forms) > 0 {
+		all = forms[0]
 	}
+	s.add(reflect.TypeOf(v), nil, all)
 	return s
 }
 
-// kindOf returns what the field of a parameter is.
-func kindOf(typ reflect.Type, f reflect.StructField) Kind {
+// add adds the parameters of a type, at an index within the struct.
+func (s *Struct) add(typ reflect.Type, at []int, forms Forms) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		f.Index = append(slices.Clone(at), i)
+		if _, ok := f.Tag.Lookup("key"); ok {
+			s.Params = append(s.Params, declared(typ, f, forms))
+		} else if f.Anonymous {
+			s.add(f.Type, f.Index, forms)
+		}
+	}
+}
+
+// declared returns what the tags of a field declare.
+func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
+	wrong := func(format string, args ...any) {
+		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
+	}
+	var p Param
+	if name := f.Tag.Get("form"); name != "" {
+		form, ok := forms[name]
+		if !ok {
+			wrong("there is no form %s", name)
+		}
+		p = form
+	} else if p.Kind = kindOf(f); p.Kind == Own {
+		wrong("a %v cannot be a parameter", f.Type)
+	}
+	for tag, to := range map[string]*string{
+		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "low": &p.Low, "high": &p.High, "step": &p.Step, "none": &p.None,
+		"what": &p.What, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
+	} {
+		if text, ok := f.Tag.Lookup(tag); ok {
+			*to = text
+		}
+	}
+	if low, ok := strings.CutPrefix(p.Low, "above "); ok {
+		p.Low, p.Above = low, true
+	}
+	need := f.Tag.Get("need")
+	p.Required, p.Inherits = need != "", need == "inherited"
+	p.Omit, p.Own = f.Tag.Get("omit") != "", f.Tag.Get("own") != ""
+	p.With, p.Counts = condition(f.Tag.Get("with")), condition(f.Tag.Get("counts"))
+	p.Also = split(f.Tag.Get("also"))
+	for _, pair := range split(f.Tag.Get("parts")) {
+		key, field, _ := strings.Cut(pair, "=")
+		p.Parts = append(p.Parts, Part{key, field})
+	}
+	p.nest(f, forms)
+	p.word(f, wrong)
+	if f.IsExported() {
+		p.field = f.Index
+	}
+	if p.Default != "" && p.Kind.Single() {
+		var err error
+		if p.usual, err = p.Read(p.Default); err != nil {
+			wrong("the default: %v", err)
+		}
+	}
+	return p
+}
+
+// word reads what a tag says of words and of numbers.
+func (p *Param) word(f reflect.StructField, wrong func(format string, args ...any)) {
+	if words := split(f.Tag.Get("words")); len(words) > 0 {
+		p.Words = words
+		if k := f.Type.Kind(); p.Kind == Whole && k >= reflect.Uint && k <= reflect.Uint64 {
+			p.Kind = Word
+		}
+	} else if w, ok := reflect.Zero(f.Type).Interface().(interface{ Words() []string }); ok && p.Form == nil {
+		p.Kind, p.Words = Word, w.Words()
+	}
+	if (p.Kind == Word) != (len(p.Words) > 0) {
+		wrong("words are for string types, and those have some")
+	}
+	for _, pair := range split(f.Tag.Get("means")) {
+		word, meant, _ := strings.Cut(pair, "=")
+		if p.Means == nil {
+			p.Means = map[string]string{}
+		}
+		p.Means[word] = meant
+	}
+	for tag, to := range map[string]func(n int64){"at": func(n int64) { p.at = n }, "least": func(n int64) { p.Least = int(n) }} {
+		if text := f.Tag.Get(tag); text != "" {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				wrong("%s is not a number", tag)
+			}
+			to(n)
+		}
+	}
+}
+
+// nest finds out what a struct, a slice or an array holds, unless its form says it.
+func (p *Param) nest(f reflect.StructField, forms Forms) {
+	switch {
+	case p.Kind == Object && p.Object == nil:
+		p.Object = Of(reflect.Zero(f.Type).Interface(), forms)
+	case (p.Kind == List || p.Kind == Map) && p.Item == nil:
+		item := Param{Low: p.Low, High: p.High, Above: p.Above}
+		p.Low, p.High, p.Above = "", "", false
+		element := f
+		element.Type = f.Type.Elem()
+		if item.Kind = kindOf(element); item.Kind == Object {
+			item.Object = Of(reflect.Zero(element.Type).Interface(), forms)
+		}
+		p.Item = &item
+		if f.Type.Kind() == reflect.Array {
+			p.Length = f.Type.Len()
+		}
+	}
+}
+
+// kindOf returns what a field is by its type; Own for one that needs a form.
+func kindOf(f reflect.StructField) Kind {
 	switch f.Type {
 	case reflect.TypeFor[unit.Duration]():
 		return Duration
@@ -106,8 +262,22 @@ func kindOf(typ reflect.Type, f reflect.StructField) Kind {
 		return Flag
 	case k == reflect.String:
 		return Word
+	case k == reflect.Struct:
+		return Object
+	case k == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct, k == reflect.Array:
+		return List
 	}
-	panic(fmt.Sprintf("param: %v.%s: a %v cannot be a parameter", typ, f.Name, f.Type))
+	return Own
+}
+
+// condition reads the tag of one.
+func condition(tag string) Condition {
+	key, values, _ := strings.Cut(tag, "=")
+	if tag == "" {
+		return Condition{}
+	}
+	key, not := strings.CutSuffix(key, "!")
+	return Condition{Key: key, Not: not, Values: split(values)}
 }
 
 // split returns the parts of a tag with several.
@@ -118,21 +288,98 @@ func split(tag string) []string {
 	return strings.Split(tag, "|")
 }
 
-// Text returns the parameter of a struct as a scenario writes it.
+// Find returns the parameter of a key, or nil.
+func (s *Struct) Find(key string) *Param {
+	for i := range s.Params {
+		if s.Params[i].Key == key {
+			return &s.Params[i]
+		}
+	}
+	return nil
+}
+
+// Walk visits all keys below a parameter, with their paths: "*" stands for a name, "[]" for
+// the items of a list.
+func (p *Param) Walk(path string, visit func(path string, p *Param)) {
+	switch {
+	case p.Object != nil:
+		for i := range p.Object.Params {
+			sub := &p.Object.Params[i]
+			at := Path(path, sub.Key)
+			visit(at, sub)
+			sub.Walk(at, visit)
+		}
+	case p.Kind == Map:
+		p.Item.Walk(path+".*", visit)
+	case p.Kind == List:
+		p.Item.Walk(path+"[]", visit)
+	}
+}
+
+// Path returns the path of a key.
+func Path(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Usual returns the default as Read returns it, nil when there is none.
+func (p *Param) Usual() any { return p.usual }
+
+// Sets reports whether the parameter is a field of its struct.
+func (p *Param) Sets() bool { return p.field != nil }
+
+// Text returns the parameter of a struct as a file writes it.
 func (p *Param) Text(v any) string {
 	f := reflect.ValueOf(v).FieldByIndex(p.field)
 	switch {
-	case p.None != "" && f.IsZero():
+	case p.None != "" && p.isNone(f):
 		return p.None
 	case p.Kind == Decimal:
 		return strconv.FormatFloat(f.Float(), 'g', -1, 64)
+	case p.Kind == Word && f.CanUint():
+		if i := f.Uint(); i < uint64(len(p.Words)) {
+			return p.Words[i]
+		}
+		return "unknown"
+	case f.Kind() == reflect.Array && p.Item != nil && p.Item.Kind.Single():
+		var items []string
+		for i := range f.Len() {
+			items = append(items, fmt.Sprint(f.Index(i).Interface()))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
 	}
 	return fmt.Sprint(f.Interface())
 }
 
+// isNone reports whether a field has the value that a word stands for.
+func (p *Param) isNone(f reflect.Value) bool {
+	if p.at != 0 {
+		return f.Int() == p.at
+	}
+	return f.IsZero()
+}
+
+// IsUsual reports whether a struct has the default of the parameter, or nothing.
+func (p *Param) IsUsual(v any) bool {
+	f := reflect.ValueOf(v).FieldByIndex(p.field)
+	return f.IsZero() || p.Default != "" && p.Text(v) == p.Default
+}
+
+// Holds reports whether a condition holds in a struct.
+func (s *Struct) Holds(c Condition, v any) bool {
+	if c.Key == "" {
+		return true
+	}
+	p := s.Find(c.Key)
+	return p == nil || slices.Contains(c.Values, p.Text(v)) != c.Not
+}
+
 // Build returns a struct of the type whose parameters are what given returns, in the form
 // of Param.Read; where that is nil, the default. What has none is computed by complete,
-// which is handed a pointer to the struct, unless it is nil. It returns nil for no type.
+// which is handed a pointer to the struct, unless it is nil. What counts only with other
+// values is zero without them. It returns nil for no type.
 func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any {
 	if s.zero == nil {
 		return nil
@@ -144,22 +391,40 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 		if v == nil {
 			v = p.usual
 		}
-		if v != nil {
-			f := pointer.Elem().FieldByIndex(p.field)
-			f.Set(reflect.ValueOf(v).Convert(f.Type()))
+		if v != nil && p.Sets() {
+			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(v))
 		}
 	}
 	if complete != nil {
 		complete(pointer.Interface())
 	}
+	whole := pointer.Elem().Interface()
+	for i := range s.Params {
+		if p := &s.Params[i]; p.Sets() && !s.Holds(p.With, whole) {
+			pointer.Elem().FieldByIndex(p.field).SetZero()
+		}
+	}
 	return pointer.Elem().Interface()
+}
+
+// set gives a field a value that was read. One that does not fit it is left to who reads
+// the form.
+func (p *Param) set(f, v reflect.Value) {
+	switch {
+	case v.Type().AssignableTo(f.Type()):
+		f.Set(v)
+	case p.Kind == Word && f.CanUint() && v.Kind() == reflect.String:
+		f.SetUint(uint64(max(slices.Index(p.Words, v.String()), 0)))
+	case v.CanConvert(f.Type()) && (v.Kind() == reflect.String) == (f.Kind() == reflect.String):
+		f.Set(v.Convert(f.Type()))
+	}
 }
 
 // Defaults returns a struct of the type of zero with all defaults; those that follow from
 // other parameters are filled in too.
-func Defaults[P any](zero P) P {
+func Defaults[P any](zero P, forms ...Forms) P {
 	nothing := func(string) bool { return false }
-	return Of(zero).Build(func(*Param) any { return nil }, Complete(nothing)).(P)
+	return Of(zero, forms...).Build(func(*Param) any { return nil }, Complete(nothing)).(P)
 }
 
 // Completer is a struct of parameters, by its pointer, of which some have defaults that
@@ -186,4 +451,10 @@ type Explainer interface{ Explain() string }
 // are the same.
 func (p *Param) Alike(q *Param) bool {
 	return p.Kind == q.Kind && p.Low == q.Low && p.High == q.High && p.Above == q.Above && p.None == q.None && slices.Equal(p.Words, q.Words)
+}
+
+// IsText reports whether the parameter of a struct is a text, which a file may have to
+// quote.
+func (p *Param) IsText(v any) bool {
+	return reflect.ValueOf(v).FieldByIndex(p.field).Kind() == reflect.String
 }

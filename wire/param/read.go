@@ -12,20 +12,42 @@ import (
 
 // Wanted says what may stand in the place of a parameter: "a duration such as 100us".
 func (p *Param) Wanted() string {
-	what := ""
+	what := p.What
+	switch {
+	case what != "":
+	case p.Form != nil:
+		what = p.Form.Wanted
+	default:
+		what = p.kindWanted()
+	}
+	if p.None != "" && p.Kind != Flag && p.Kind != Word {
+		what += ", or " + p.None
+	}
+	if len(p.Parts) > 0 {
+		var keys []string
+		for _, part := range p.Parts {
+			keys = append(keys, part.Key)
+		}
+		what += ", or a mapping with " + strings.Join(keys, ", ")
+	}
+	return what
+}
+
+// kindWanted is what may stand in the place of a kind.
+func (p *Param) kindWanted() string {
 	switch p.Kind {
 	case Duration:
-		what = "a duration such as 100us"
+		return "a duration such as 100us"
 	case Rate:
-		what = "a rate such as 10Gb/s or 1GB/s"
+		return "a rate such as 10Gb/s or 1GB/s"
 	case Size:
-		what = "a size such as 128KiB"
+		return "a size such as 128KiB"
 	case Room:
-		what = `a room such as "4 packets" or 150KB`
+		return `a room such as "4 packets" or 150KB`
 	case Whole:
-		what = fmt.Sprintf("a whole number of %s or more", p.Low)
+		return fmt.Sprintf("a whole number of %s or more", p.Low)
 	case Decimal:
-		what = "a number such as " + p.example()
+		return "a number such as " + p.example()
 	case Flag:
 		return "true or false"
 	case Word:
@@ -33,11 +55,18 @@ func (p *Param) Wanted() string {
 			return "the word " + p.Words[0]
 		}
 		return "one of " + strings.Join(p.Words, ", ")
+	case Object:
+		return "a mapping with " + strings.Join(p.Object.Keys(), ", ")
 	}
-	if p.None != "" {
-		what += ", or " + p.None
+	return ""
+}
+
+// Keys returns the keys of all parameters.
+func (s *Struct) Keys() (keys []string) {
+	for i := range s.Params {
+		keys = append(keys, s.Params[i].Key)
 	}
-	return what
+	return keys
 }
 
 // example returns a number that a parameter may be: its default, or its least.
@@ -53,6 +82,9 @@ func (p *Param) example() string {
 
 // Units returns the units in which a parameter is written.
 func (p *Param) Units() []string {
+	if p.Form != nil {
+		return p.Form.Units
+	}
 	switch p.Kind {
 	case Duration:
 		return unit.DurationUnits()
@@ -66,12 +98,79 @@ func (p *Param) Units() []string {
 	return nil
 }
 
-// Read reads a parameter as a scenario writes it, and refuses what is out of its range.
+// Beside returns the words that are allowed; of what is not a word, beside other values.
+func (p *Param) Beside() []string {
+	switch {
+	case p.Kind == Flag:
+		return []string{"true", "false"}
+	case p.None != "":
+		return []string{p.None}
+	case p.Form != nil:
+		return p.Form.Words
+	}
+	return p.Words
+}
+
+// The patterns of what is written: they let pass all that Read takes.
+const (
+	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
+	DurationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
+	SizePattern     = decimalPattern + `\s*(B|KB|MB|GB|KiB|MiB|GiB)`
+	ratePattern     = decimalPattern + `\s*[kMGT]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
+	roomPattern     = `\+?[0-9]+\s*packets?|` + SizePattern
+)
+
+// Spaced returns a pattern of a whole text, whatever the spaces around it.
+func Spaced(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
+
+// Pattern returns a regular expression of what is written, which lets pass all that Read
+// takes; none for numbers, words and texts.
+func (p *Param) Pattern() string {
+	pattern := ""
+	switch p.Kind {
+	case Duration:
+		pattern = Spaced(DurationPattern)
+	case Rate:
+		pattern = Spaced(ratePattern)
+	case Size:
+		pattern = Spaced(SizePattern)
+	case Room:
+		pattern = Spaced(roomPattern)
+	}
+	if p.Form != nil {
+		pattern = p.Form.Pattern
+	}
+	if p.None != "" && pattern != "" {
+		pattern = `^` + p.None + `$|` + pattern
+	}
+	return pattern
+}
+
+// Range returns the bounds of a parameter: its own, or those of its kind. Above says that
+// low is not in it.
+func (p *Param) Range() (low, high string, above bool) {
+	low, high, above = p.Low, p.High, p.Above
+	switch {
+	case p.Form != nil:
+	case p.Kind == Rate:
+		return "0b/s", "", true
+	case p.Kind == Room:
+		return "1 packet", unit.MaxRoom.String(), false
+	case p.Kind == Size && high == "":
+		high = unit.MaxRoom.String()
+	}
+	return low, high, above
+}
+
+// Read reads a parameter as a file writes it, and refuses what is out of its range.
 // It returns a value of its kind: int64 for any integer, string for a word; for the word
-// that stands for zero, the zero value.
+// that stands for a value, that.
 func (p *Param) Read(s string) (any, error) {
 	if p.None != "" && s == p.None {
-		return p.zero(), nil
+		return p.none(), nil
+	}
+	if p.Form != nil {
+		return p.Form.Read(s)
 	}
 	switch p.Kind {
 	case Duration:
@@ -92,22 +191,25 @@ func (p *Param) Read(s string) (any, error) {
 	if slices.Contains(p.Words, s) {
 		return s, nil
 	}
+	if len(p.Words) == 1 {
+		return nil, fmt.Errorf("%q is not known: only %s is", s, p.Words[0])
+	}
 	return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(p.Words, ", "))
 }
 
-// zero returns the zero value of a kind.
-func (p *Param) zero() any {
+// none returns what the word None stands for.
+func (p *Param) none() any {
 	switch p.Kind {
 	case Duration:
-		return unit.Duration(0)
+		return unit.Duration(p.at)
 	case Rate:
-		return unit.Rate(0)
+		return unit.Rate(p.at)
 	case Size:
-		return unit.Size(0)
+		return unit.Size(p.at)
 	case Room:
 		return unit.Room{}
 	case Whole:
-		return int64(0)
+		return p.at
 	case Decimal:
 		return 0.0
 	case Flag:

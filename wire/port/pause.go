@@ -20,20 +20,18 @@ const (
 	NoFlowControl                          // a frame without room is dropped
 )
 
+// Words returns the words for the kinds.
+func (FlowControl) Words() []string { return []string{"credit", "pause", "pfc", "none"} }
+
 func (c FlowControl) String() string {
-	switch c {
-	case Credits:
-		return "credit"
-	case PauseFrames:
-		return "pause"
-	case PriorityPauseFrames:
-		return "pfc"
-	case NoFlowControl:
-		return "none"
-	default:
-		return "unknown"
+	if words := c.Words(); int(c) < len(words) {
+		return words[c]
 	}
+	return "unknown"
 }
+
+// Pauses reports whether a receiver can stop the sender.
+func (c FlowControl) Pauses() bool { return c == PauseFrames || c == PriorityPauseFrames }
 
 // Priorities is the number of priorities of Ethernet: the classes of PFC.
 const Priorities = 8

@@ -8,6 +8,8 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/node/traffic"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -64,7 +66,7 @@ type properties struct {
 	rate        unit.Rate
 	propagation unit.Duration
 	buffer      unit.Room // with credit
-	flowControl string
+	flowControl port.FlowControl
 }
 
 func propertiesOf(l *scenario.Link) properties {
@@ -79,12 +81,12 @@ func (p properties) String() string {
 // counted, or the flow control.
 func (p properties) room() string {
 	switch p.flowControl {
-	case "credit":
+	case port.Credits:
 		return "buffer " + p.buffer.String()
-	case "none":
+	case port.NoFlowControl:
 		return "no flow control"
 	default:
-		return strings.ToUpper(p.flowControl)
+		return strings.ToUpper(p.flowControl.String())
 	}
 }
 
@@ -325,8 +327,8 @@ func (p *picture) describe(g *group) string {
 	if first.Rate > 0 {
 		text += fmt.Sprintf(", %v", first.Rate)
 	}
-	if first.Traffic != "greedy" && first.Traffic != "paced" && first.Traffic != "constant" {
-		text += " of " + first.Traffic
+	if first.Traffic != traffic.Greedy && first.Traffic != traffic.Paced && first.Traffic != traffic.Constant {
+		text += " of " + first.Traffic.String()
 	}
 	if first.Priority > 0 {
 		text += fmt.Sprintf(", priority %d", first.Priority)

@@ -1,0 +1,187 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"fabemu/node/traffic"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// The patterns of names, for the schema: they let pass all that the readers take.
+const (
+	namePattern  = `[A-Za-z][A-Za-z0-9_-]*`
+	rangePattern = namePattern + `(\[[0-9]+-[0-9]+\][A-Za-z0-9_-]*)?`
+)
+
+// ownForms are the ways of writing that need no tables, by the names that tags have for
+// them.
+func ownForms() param.Forms {
+	form := func(kind param.Kind, wanted, pattern string, read func(s string) (any, error)) param.Param {
+		return param.Param{Kind: kind, Form: &param.Form{Wanted: wanted, Pattern: pattern, Read: read}}
+	}
+	list := func(what string, item param.Param) param.Param {
+		return param.Param{Kind: param.List, What: what, Item: &item}
+	}
+	name := func(s string) (any, error) { return s, checkName(s) }
+	forms := param.Forms{
+		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`, readScenarioName),
+		"name":     form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
+		"machine":  form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether there is one is found later
+		"flow":     form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`, func(s string) (any, error) { return s, checkDotted(s, ".") }),
+		"names":    form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern), func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
+		"joint":    form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`, param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
+		"link":     form(param.Own, "the name of a link", `\S`, readLink),
+		"start":    form(param.Own, "a duration such as 1ms, or a first one and a step such as 0us + 100us", param.Spaced(param.DurationPattern+`(\s*\+\s*`+param.DurationPattern+`)?`), readStart),
+		"memory":   form(param.Own, "a size such as 2MB, or 300KB per port", param.Spaced(`(`+param.SizePattern+`)(\s*per port)?`), readMemory),
+		"packet":   form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
+		"text":     form(param.Text, "a text", "", readText),
+		"metric":   form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "", readMetric),
+		"natural":  form(param.Whole, "a whole number such as 1", "", readNatural),
+		"shape":    {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape), High: float(traffic.MaxShape)},
+		"switches": {Kind: param.Map, What: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", Form: &param.Form{Pattern: `^` + namePattern + `$`}},
+		"short":    {Kind: param.Object},
+
+		"priorities": list("a list of priorities such as [3, 4]", param.Param{Kind: param.Whole, Low: "0", High: "7"}),
+		"weights":    list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]", param.Param{Kind: param.Object, Object: param.Of(weight{})}),
+	}
+	bound := func(name, low, high string, units []string) {
+		p := forms[name]
+		p.Low, p.High, p.Form.Units = low, high, units
+		forms[name] = p
+	}
+	bound("natural", "0", strconv.FormatUint(math.MaxUint64, 10), nil)
+	bound("packet", minPacket.String(), unit.Size(wire.MaxMSDU).String(), unit.SizeUnits())
+	bound("memory", "", unit.MaxRoom.String(), unit.SizeUnits())
+	bound("start", "", "", unit.DurationUnits())
+	forms["short"] = param.Param{Kind: param.Object, Object: param.Of(shortRun{}, forms)}
+	return forms
+}
+
+func readScenarioName(s string) (any, error) {
+	if len(s) > longestScenario {
+		return nil, tooLong(s, longestScenario)
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if err := checkDotted(part, "."); err != nil {
+			return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part begins with a letter, and parts are joined by \"/\"", s)
+		}
+	}
+	return s, nil
+}
+
+// offsetError is an error about a part of a text.
+type offsetError struct {
+	error
+	offset int // in bytes
+}
+
+func readJoint(s string) (any, error) {
+	j, offset, err := parseJoint(s)
+	if err != nil {
+		return nil, offsetError{err, offset}
+	}
+	return j, nil
+}
+
+// readLink reads the name of a link, or what it joins. Whether there is such a link
+// is found later.
+func readLink(s string) (any, error) {
+	if s == "" {
+		return nil, fmt.Errorf("the name of a link is missing")
+	}
+	return strings.Join(strings.Fields(s), " "), nil
+}
+
+// startAt is when the members of a flow start: the first, and each further one a
+// step later.
+type startAt struct{ first, step unit.Duration }
+
+func readStart(s string) (any, error) {
+	var at startAt
+	var err error
+	first, step, stepped := strings.Cut(s, "+")
+	if at.first, err = unit.ParseDuration(first); err != nil {
+		return nil, err
+	}
+	if stepped {
+		if at.step, err = unit.ParseDuration(step); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// readMemory reads a size, of a whole switch or for each port.
+func readMemory(s string) (any, error) {
+	text, each := strings.CutSuffix(strings.TrimSpace(s), "per port")
+	size := param.Param{Kind: param.Size, Low: "1B"}
+	n, err := size.Read(strings.TrimSpace(text))
+	if err != nil {
+		return nil, err
+	}
+	return Memory{Bytes: n.(unit.Size), PerPort: each}, nil
+}
+
+// The payloads that a packet may have: on InfiniBand whole words of 4 bytes.
+const (
+	minPacket  unit.Size = 4
+	maxPacket  unit.Size = wire.MaxPayload
+	packetStep unit.Size = 4
+)
+
+// readPacket reads a payload of either family: which, is found when its links are known.
+func readPacket(s string) (any, error) {
+	n, err := unit.ParseSize(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case n < minPacket || n > wire.MaxMSDU:
+		return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v, or on Ethernet any size from %dB to %dB", s, packetStep, minPacket, maxPacket, wire.MinMSDU, wire.MaxMSDU)
+	}
+	return n, nil
+}
+
+// payload says what is wrong with a payload on a family of links, or nothing.
+func payload(n unit.Size, f wire.Family) error {
+	switch {
+	case f == wire.Ethernet && n < wire.MinMSDU:
+		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB", n, wire.MinMSDU, wire.MaxMSDU)
+	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
+		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v", n, packetStep, minPacket, maxPacket)
+	}
+	return nil
+}
+
+// readNatural reads a whole number from 0 to the largest of 64 bits.
+func readNatural(s string) (any, error) {
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a whole number from 0 to %d", s, uint64(math.MaxUint64))
+	}
+	return v, nil
+}
+
+// readText reads any text, and brings it to one line.
+func readText(s string) (any, error) {
+	for _, c := range s {
+		if unicode.IsControl(c) && !unicode.IsSpace(c) {
+			return nil, fmt.Errorf("the text holds the control character U+%04X", c)
+		}
+	}
+	return strings.Join(strings.Fields(s), " "), nil
+}
+
+// readMetric reads the text of a metric. Whether it can be measured is found later.
+func readMetric(s string) (any, error) {
+	v, err := readText(s)
+	if err == nil && v == "" {
+		return nil, fmt.Errorf("a metric is missing, such as trunk.A-B.utilisation or remote.rate / local.rate")
+	}
+	return v, err
+}

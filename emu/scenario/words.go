@@ -1,0 +1,143 @@
+package scenario
+
+// SwitchKind says where frames wait in a switch.
+type SwitchKind string
+
+// The kinds of switches.
+const (
+	InputBuffered SwitchKind = "input-buffered" // at the port that they came in by
+	OutputQueued  SwitchKind = "output-queued"  // in a memory that all ports share
+)
+
+// Words returns the kinds.
+func (SwitchKind) Words() []string { return words(InputBuffered, OutputQueued) }
+
+// Crossbar says how many outputs an input buffer may feed at once.
+type Crossbar string
+
+// The crossbars.
+const (
+	MultiOutput  Crossbar = "multi-output"  // several, the model M1
+	SingleOutput Crossbar = "single-output" // one, the model M2
+)
+
+// Words returns the crossbars.
+func (Crossbar) Words() []string { return words(MultiOutput, SingleOutput) }
+
+// Forwarding says when a frame may leave an output-queued switch.
+type Forwarding string
+
+// The ways of forwarding.
+const (
+	StoreAndForward Forwarding = "store-and-forward" // when it has come whole
+	CutThrough      Forwarding = "cut-through"       // when its header has
+)
+
+// Words returns the ways of forwarding.
+func (Forwarding) Words() []string { return words(StoreAndForward, CutThrough) }
+
+// Sharing says how the inputs of an output-queued switch share its memory.
+type Sharing string
+
+// The ways of sharing.
+const (
+	Partitioned Sharing = "partitioned" // in equal parts
+	Pooled      Sharing = "pooled"      // all take from one pool
+)
+
+// Words returns the ways of sharing.
+func (Sharing) Words() []string { return words(Partitioned, Pooled) }
+
+// Paths says which of the shortest paths frames take.
+type Paths string
+
+// The choices of paths.
+const (
+	Shortest Paths = "shortest" // one for each destination
+	ECMP     Paths = "ecmp"     // any of them, by a hash of the flow
+)
+
+// Words returns the choices of paths.
+func (Paths) Words() []string { return words(Shortest, ECMP) }
+
+// Spread says whether flows of a group from one endpoint share their traffic.
+type Spread uint8
+
+// The ways of spreading.
+const (
+	NoSpread Spread = iota
+	Uniform         // each arrival goes to any one of the destinations
+)
+
+// Words returns the words for the ways of spreading.
+func (Spread) Words() []string { return []string{"none", "uniform"} }
+
+// Limiter is a rate limiter.
+type Limiter string
+
+// The rate limiters.
+const (
+	InterPacketDelay Limiter = "ipd"
+	TokenBucket      Limiter = "token-bucket"
+)
+
+// Words returns the rate limiters.
+func (Limiter) Words() []string { return words(InterPacketDelay, TokenBucket) }
+
+// LinkState is what an event makes of a link.
+type LinkState string
+
+// The states.
+const (
+	Down LinkState = "down"
+	Up   LinkState = "up"
+)
+
+// Words returns the states.
+func (LinkState) Words() []string { return words(Down, Up) }
+
+// Storm is what an event makes of a pause storm.
+type Storm string
+
+// The changes.
+const (
+	StormOn  Storm = "on"
+	StormOff Storm = "off"
+)
+
+// Words returns the changes.
+func (Storm) Words() []string { return words(StormOn, StormOff) }
+
+// Basis is what a claim rests on.
+type Basis string
+
+// The bases. The claim of a document is one of the first two; what a user expects of a
+// scenario is the last.
+const (
+	Quoted  Basis = "quoted"  // the claim has the document's words; "..." stands for what is left out
+	Derived Basis = "derived" // it follows from what the document says; From tells how
+	Ours    Basis = "ours"    // an observation of whoever wrote the scenario
+)
+
+// Words returns the bases.
+func (Basis) Words() []string { return words(Quoted, Derived, Ours) }
+
+// Expected says whether a claim is known to come out.
+type Expected string
+
+// What is expected of a claim.
+const (
+	Holds   Expected = "holds"
+	Differs Expected = "differs"
+)
+
+// Words returns what may be expected.
+func (Expected) Words() []string { return words(Holds, Differs) }
+
+// words returns the texts of words.
+func words[W ~string](all ...W) (texts []string) {
+	for _, w := range all {
+		texts = append(texts, string(w))
+	}
+	return texts
+}

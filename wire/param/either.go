@@ -1,0 +1,63 @@
+package param
+
+import "slices"
+
+// Either returns what may be one parameter or another, as two schemes have one of a key.
+// Which, is found when it is known what has been chosen.
+func Either(a, b Param) Param {
+	out := a
+	what := a.Wanted()
+	if more := b.Wanted(); len(more) >= len(what) && more[:len(what)] == what {
+		what = more
+	} else {
+		what += ", or " + more
+	}
+	out.What, out.None = "", ""
+	out.Low, out.High, out.Above = "", "", false
+	numbers := []Kind{Whole, Decimal}
+	switch {
+	case a.Kind == b.Kind:
+	case slices.Contains(numbers, a.Kind) && slices.Contains(numbers, b.Kind):
+		out.Kind = Decimal
+	default:
+		out.Kind = Own
+	}
+	out.Form = &Form{Wanted: what, Units: union(a.Units(), b.Units()), Words: union(a.Beside(), b.Beside())}
+	if a.Pattern() != "" && b.Pattern() != "" {
+		out.Form.Pattern = a.Pattern() + "|" + b.Pattern()
+	}
+	if out.Kind == Word {
+		out.Words = out.Form.Words
+	}
+	out.Form.Read = func(s string) (any, error) {
+		v, err := a.Read(s)
+		if err != nil {
+			v, err = b.Read(s)
+		}
+		return v, err
+	}
+	return out
+}
+
+// union returns what is in either list, once.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Stated returns a parameter that no tag declares, with its default read. It sets no field.
+func (p Param) Stated() Param {
+	p.field, p.usual = nil, nil
+	if p.Default != "" {
+		var err error
+		if p.usual, err = p.Read(p.Default); err != nil {
+			panic("param: the default of " + p.Key + ": " + err.Error())
+		}
+	}
+	return p
+}
