@@ -1,6 +1,7 @@
 package param_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,5 +121,78 @@ func TestDeclaredWrongly(t *testing.T) {
 			}()
 			param.Of(v)
 		}()
+	}
+}
+
+type gear uint8
+
+func (gear) Words() []string { return []string{"low", "high"} }
+
+type wheel struct {
+	Width int `key:"width" need:"given" low:"1" high:"9" doc:"How wide it is."`
+}
+
+type car struct {
+	Name   string           `key:"name" form:"shout" own:"true" doc:"What it is called."`
+	_      struct{}         `key:"spoken" form:"shout" doc:"It sets nothing."`
+	Gear   gear             `key:"gear" def:"high" parts:"kind=gear|limit=limit" doc:"Which gear it is in."`
+	Limit  unit.Rate        `key:"limit" def:"unlimited" none:"unlimited" at:"9223372036854775807" with:"gear=high" doc:"How fast it goes."`
+	Start  unit.Size        `key:"start" def:"none" none:"none" counts:"gear!=low" omit:"usual" doc:"Where it starts."`
+	Wheels []wheel          `key:"wheels" named:"width" least:"4" what:"a list of wheels" doc:"What it has."`
+	During [2]unit.Duration `key:"during" low:"above 0s" what:"from and to" doc:"When it goes."`
+	Spare  wheel            `key:"spare" doc:"One more."`
+}
+
+var shout = param.Forms{"shout": {Kind: param.Own, Form: &param.Form{
+	Wanted: "a name", Pattern: "^[A-Z]$", Read: func(s string) (any, error) { return strings.ToUpper(s), nil },
+}}}
+
+// What nests, has a form of its own, counts with another value only, or is a word of a type.
+func TestNested(t *testing.T) {
+	of := param.Of(car{}, shout)
+	var paths []string
+	(&param.Param{Kind: param.Object, Object: of}).Walk("", func(path string, p *param.Param) { paths = append(paths, path) })
+	if got, want := strings.Join(paths, " "), "name spoken gear limit start wheels wheels[].width during spare spare.width"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	given := map[string]string{"name": "a", "spoken": "b", "gear": "low", "limit": "5Gb/s", "start": "5B"}
+	build := func() car {
+		return of.Build(func(p *param.Param) any {
+			if given[p.Key] == "" {
+				return nil
+			}
+			v, err := p.Read(given[p.Key])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return v
+		}, nil).(car)
+	}
+	if got, want := build(), (car{Name: "A", Gear: 0, Start: 5}); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%+v, want %+v: a limit counts in high gear only", got, want)
+	}
+	given = map[string]string{"name": "a"}
+	c := build()
+	if c.Gear != 1 || c.Limit != 1<<63-1 {
+		t.Errorf("%+v: not the defaults", c)
+	}
+	c.During = [2]unit.Duration{1, 2}
+	for key, want := range map[string]string{"name": "A", "gear": "high", "limit": "unlimited", "start": "none", "during": "[1ps, 2ps]"} {
+		if got := of.Find(key).Text(c); got != want {
+			t.Errorf("%s prints as %s, want %s", key, got, want)
+		}
+	}
+	start := of.Find("start")
+	if !start.IsUsual(c) || !of.Holds(start.Counts, c) || start.Counts.String() != "gear other than low" {
+		t.Errorf("%+v: usual %v", start, start.IsUsual(c))
+	}
+	if of.Find("spoken").Sets() || !of.Find("spare").Sets() {
+		t.Error("a blank field is set, or another is not")
+	}
+	if w := of.Find("gear").Wanted(); w != "one of low, high, or a mapping with kind, limit" {
+		t.Error(w)
+	}
+	if d := of.Find("during"); d.Length != 2 || d.Item.Kind != param.Duration || !d.Item.Above || d.Above {
+		t.Errorf("%+v", d)
 	}
 }
