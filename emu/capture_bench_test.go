@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
+	"fabemu/emu/proc"
 )
 
 // What a capture costs the loop of a wall run: its processor time for each frame
@@ -26,7 +27,7 @@ func BenchmarkCapture(b *testing.B) {
 			var hops int64
 			before := threadSeconds(b)
 			for range b.N {
-				r, err := Run(context.Background(), s, Options{Capture: c.capture, Verify: VerifyOff, test: hooks{loop: drive.Loop{LockThread: true}}})
+				r, err := Run(context.Background(), s, Options{Capture: c.capture, Verify: VerifyOff, test: proc.Hooks{Loop: drive.Loop{LockThread: true}}})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -17,6 +17,7 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 )
 
@@ -41,7 +42,7 @@ flows: [{name: all, from: "A[1-2]", to: B, window: 4}]
 // captureOf runs the scenario and returns the capture.
 func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 	t.Helper()
-	s, err := scenario.Load("meeting.yaml", []byte(meeting), nil, scenario.CheckMetrics(metricChecker()))
+	s, err := scenario.Load("meeting.yaml", []byte(meeting), nil, scenario.CheckMetrics(metrics.Checker()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
 	"fabemu/wire/unit"
@@ -44,7 +45,7 @@ func TestWallCheckTakesTimeInProportion(t *testing.T) {
 		text := star(n)
 		for range 3 {
 			before := processorTime(t)
-			s, err := scenario.Load("star.yaml", []byte(text), nil, scenario.CheckMetrics(metricChecker()))
+			s, err := scenario.Load("star.yaml", []byte(text), nil, scenario.CheckMetrics(metrics.Checker()))
 			if err == nil {
 				_, err = Prepare(s)
 			}
@@ -72,7 +73,7 @@ func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
 	load, lay := unit.Duration(unit.Never), unit.Duration(unit.Never)
 	for range 3 {
 		before := processorTime(t)
-		s, err := scenario.Load("fat-tree.yaml", text, nil, scenario.CheckMetrics(metricChecker()))
+		s, err := scenario.Load("fat-tree.yaml", text, nil, scenario.CheckMetrics(metrics.Checker()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/proc"
 	"fabemu/wire/link"
 )
 
@@ -73,12 +74,12 @@ func BenchmarkEngineChoices(b *testing.B) {
 	}{
 		{"default", Options{Priority: true}, nil},
 		{"no-priority", Options{}, nil},
-		{"never-yield", Options{Priority: true, test: hooks{loop: drive.Loop{NeverYield: true}}}, nil},
-		{"locked-thread", Options{Priority: true, test: hooks{loop: drive.Loop{LockThread: true}}}, nil},
-		{"locked-never-yield", Options{Priority: true, test: hooks{loop: drive.Loop{LockThread: true, NeverYield: true}}}, nil},
+		{"never-yield", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{NeverYield: true}}}, nil},
+		{"locked-thread", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{LockThread: true}}}, nil},
+		{"locked-never-yield", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{LockThread: true, NeverYield: true}}}, nil},
 		{"locked-pages", Options{Priority: true}, lockPages},
-		{"collector-on", Options{Priority: true, test: hooks{collect: true}}, nil},
-		{"collector-on-storm", Options{Priority: true, test: hooks{collect: true}}, storm},
+		{"collector-on", Options{Priority: true, test: proc.Hooks{Collect: true}}, nil},
+		{"collector-on-storm", Options{Priority: true, test: proc.Hooks{Collect: true}}, storm},
 		{"collector-off-storm", Options{Priority: true}, storm},
 		{"pipe", Options{Priority: true, Link: Pipe}, nil},
 	} {

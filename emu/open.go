@@ -35,7 +35,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metricChecker()))...)
+	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metrics.Checker()))...)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
@@ -60,24 +60,6 @@ func read(name string) (src []byte, file string, err error) {
 	default:
 		src, err = scenarios.Read(name)
 		return src, name + ".yaml", err
-	}
-}
-
-// metricChecker returns what says whether an expression can be measured in a scenario. It
-// lays the last one out once.
-func metricChecker() scenario.MetricChecker {
-	var last *scenario.Scenario
-	var compile func(expression string) (metrics.Metric, error)
-	return func(expression string, s *scenario.Scenario) error {
-		if s != last {
-			f, err := fabric.Build(s)
-			if err != nil {
-				return err
-			}
-			last, compile = s, metrics.Compiler(f)
-		}
-		_, err := compile(expression)
-		return err
 	}
 }
 

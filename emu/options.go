@@ -3,7 +3,6 @@ package emu
 import (
 	"io"
 	"runtime"
-	"time"
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
@@ -11,10 +10,7 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
-	"fabemu/wire"
-	"fabemu/wire/link"
 	"fabemu/wire/trace"
-	"fabemu/wire/unit"
 )
 
 // Clock says which clock a run keeps to.
@@ -111,29 +107,11 @@ type Options struct {
 	// Version is written into results; empty means "devel".
 	Version string
 
-	test hooks
-}
-
-// hooks are what the tests of this package put between the parts.
-type hooks struct {
-	wrap    func(link.Link) link.Link  // around each end of a link
-	started func(part string, pid int) // told of each process of the run
-	stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
-	epoch   func() // called when model time 0 is now
-	ties    []int  // permutes the tie rule
-	clock   func() int64
-	buffer  unit.Size // of sockets, instead of the scenario's
-	loop    drive.Loop
-	collect bool // leave the garbage collector on
+	test proc.Hooks
 }
 
 // Status is how far a run is.
-type Status struct {
-	Now, End unit.Time     // model time
-	Wall     time.Duration // wall time since the begin
-	Left     time.Duration // wall time to go; on the virtual clock, as it looks
-	Late     int64         // data frames that left later than 5 % of their duration
-}
+type Status = drive.Status
 
 func (o Options) withDefaults() Options {
 	if o.Clock == "" {

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/wire/link"
 
+	"fabemu/emu/proc"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -142,7 +143,7 @@ func TestLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 	for seed := range uint64(3) {
 		shelf := &shelf{random: rand.New(rand.NewPCG(seed, 1))}
-		o := Options{test: hooks{wrap: func(l link.Link) link.Link { return &restless{l, shelf} }}}
+		o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &restless{l, shelf} }}}
 		r, wall := logOf(t, s, o)
 		if virtual != wall {
 			t.Errorf("seed %d: the logs differ: %s", seed, firstDifference(virtual, wall))
@@ -171,7 +172,7 @@ func TestAnotherTieRuleChangesTheLogAndNotTheFigures(t *testing.T) {
 			}
 			o := Options{Clock: VirtualClock, SkipCodec: true}
 			if seed > 0 {
-				o.test.ties = rand.New(rand.NewPCG(seed, 2)).Perm(len(s.Switches) + len(s.Endpoints))
+				o.test.Ties = rand.New(rand.NewPCG(seed, 2)).Perm(len(s.Switches) + len(s.Endpoints))
 			}
 			r, err := Run(context.Background(), s, o)
 			if err != nil {

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && (os.Args[1] == "node" || os.Args[1] == "switchd") && os.Args[3] == "--control-fd" {
 		fd, err := strconv.Atoi(os.Args[4])
 		if err == nil {
-			err = Serve(context.Background(), os.Args[2], fd, "devel")
+			err = proc.Serve(context.Background(), os.Args[2], fd, "devel")
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -3,15 +3,13 @@ package emu
 import (
 	"context"
 	"errors"
-	"fabemu/emu/proc"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"fabemu/emu/machines"
-	"fabemu/wire/trace"
+	"fabemu/emu/proc"
 )
 
 func TestPlacementMistakes(t *testing.T) {
@@ -47,45 +45,22 @@ func TestServeMistakes(t *testing.T) {
 		t.Errorf("%d files", len(files))
 	}
 	name := filepath.Join(dir, proc.PartsDir, "A.json")
-	if err := Serve(context.Background(), name, 0, "v9"); err == nil || !strings.Contains(err.Error(), "version devel") {
+	if err := proc.Serve(context.Background(), name, 0, "v9"); err == nil || !strings.Contains(err.Error(), "version devel") {
 		t.Errorf("another version: %v", err)
 	}
-	if err := Serve(context.Background(), filepath.Join(dir, "no.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "--dry-run") {
+	if err := proc.Serve(context.Background(), filepath.Join(dir, "no.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "--dry-run") {
 		t.Errorf("no file: %v", err)
 	}
 	os.WriteFile(filepath.Join(dir, "x.json"), []byte(`{"part": "A"}`), 0o666)
-	if err := Serve(context.Background(), filepath.Join(dir, "x.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "not the file of a part") {
+	if err := proc.Serve(context.Background(), filepath.Join(dir, "x.json"), 0, "devel"); err == nil || !strings.Contains(err.Error(), "not the file of a part") {
 		t.Errorf("half a file: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	if err := Serve(ctx, name, 0, "devel"); !errors.Is(err, context.DeadlineExceeded) {
+	if err := proc.Serve(ctx, name, 0, "devel"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no conductor: %v", err)
 	}
 	if err := Dry(s, Options{}); err == nil || !strings.Contains(err.Error(), "placement process or domain") {
 		t.Errorf("%v", err)
-	}
-}
-
-// A switch that is restarted is a process that is killed where it has one to itself.
-// With its endpoints in the same process it forgets, and they do not.
-func TestRestartKillsNoEndpoints(t *testing.T) {
-	for placement, want := range map[Placement]int{InProcesses: 1, InDomains: 0} {
-		r, err := prepare(restarting(t, "14ms", "4ms"), Options{Placement: placement, Directory: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := r.plan()
-		c, err := p.Write(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := machines.New(r.fabric, Schemes{}, trace.NewBatch(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if list := p.Restarts(f, c); len(list) != want {
-			t.Errorf("placement %s: %d processes are restarted, want %d", placement, len(list), want)
-		}
 	}
 }

@@ -90,7 +90,7 @@ func TestWallPlacements(t *testing.T) {
 	for _, p := range []Placement{InDomains, InProcesses} {
 		t.Run(string(p), func(t *testing.T) {
 			var started processes
-			r, err := Run(context.Background(), s, Options{Placement: p, test: hooks{started: started.started}})
+			r, err := Run(context.Background(), s, Options{Placement: p, test: proc.Hooks{Started: started.started}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestWallPlacements(t *testing.T) {
 func TestWallPartIsKilled(t *testing.T) {
 	var started processes
 	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, Directory: t.TempDir(), test: hooks{started: started.started}}
+	o := Options{Placement: InDomains, Directory: t.TempDir(), test: proc.Hooks{Started: started.started}}
 	var once sync.Once
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
@@ -145,7 +145,7 @@ func TestWallPlacementIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, test: hooks{started: started.started}}
+	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
 			cancel()
@@ -237,7 +237,9 @@ func TestWallPartByHand(t *testing.T) {
 		if len(files) != 1 || files[0].Part != "A" {
 			t.Errorf("it waits for %v", files)
 		}
-		go func() { served <- Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "A.json"), 0, "devel") }()
+		go func() {
+			served <- proc.Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "A.json"), 0, "devel")
+		}()
 	}
 	var once sync.Once
 	o.Progress = func(st Status) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/wire"
@@ -88,9 +89,9 @@ func departuresFollow(t *testing.T, name, sources string) {
 		point := &reaction{flow: fabric.FirstQP}
 		var stamps []int64
 		var epoch time.Time
-		o := Options{Timing: ActualTiming, Sink: point, test: hooks{
-			epoch: func() { epoch = time.Now() },
-			stamped: func(path int, f wire.Frame, _ unit.Time, at int64) {
+		o := Options{Timing: ActualTiming, Sink: point, test: proc.Hooks{
+			Epoch: func() { epoch = time.Now() },
+			Stamped: func(path int, f wire.Frame, _ unit.Time, at int64) {
 				if path == 0 && f.Kind == wire.Data { // the first link, from A1
 					stamps = append(stamps, at)
 				}

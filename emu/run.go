@@ -7,14 +7,12 @@ import (
 	"hash/fnv"
 	"math"
 	"os"
-	"runtime"
 	"time"
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
-	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
@@ -22,9 +20,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/node"
-	"fabemu/wire/port"
 	"fabemu/wire/trace"
-	"fabemu/wire/unit"
 )
 
 // Result is what came out of a run.
@@ -139,11 +135,16 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		f.Tap = r.tap
 	}
 	if log != nil && r.options.Clock == WallClock && r.options.Timing == ActualTiming {
-		f.Tap = &departures{log: log, run: r, next: f.Tap}
+		f.Tap = log.Departures(r.fabric, f.Tap)
 	}
-	f.Ties = r.options.test.ties
+	f.Ties = r.options.test.Ties
 	begin := time.Now()
-	stop := r.watch(f, begin)
+	f.Progress = &drive.Progress{}
+	dilation := int64(0)
+	if r.options.Clock == WallClock {
+		dilation = r.scenario.Wall.Dilation
+	}
+	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
 	var figures report.Figures
 	if r.options.Clock == VirtualClock {
 		r.runID = r.id(0)
@@ -151,12 +152,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		figures, err = r.virtual(ctx, f)
 	} else {
 		r.runID = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
-		f.Run = r.runID
-		if r.options.Placement == InGoroutines {
-			figures, err = r.wall(ctx, f)
-		} else {
-			figures, err = r.conduct(ctx, f, events)
-		}
+		figures, err = r.wall(ctx, f, events)
 	}
 	stop()
 	events.Flush()
@@ -201,30 +197,6 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	return out, nil
 }
 
-// departures tells the event log when frames really left.
-type departures struct {
-	log  *report.EventLog
-	run  *run
-	next drive.Tap // may be nil
-}
-
-// Sent tells of a frame that has left.
-func (d *departures) Sent(path int, t *port.Transmission, now unit.Time, wall, late int64) {
-	from := d.run.fabric.Wires[path/2].Ends[path%2]
-	left := unit.Duration(wall).Scale(int64(unit.Nanosecond), d.run.scenario.Wall.Dilation)
-	d.log.Left(from.Machine, from.Port, t.Start, unit.Time(left))
-	if d.next != nil {
-		d.next.Sent(path, t, now, wall, late)
-	}
-}
-
-// Received passes on a frame that has come.
-func (d *departures) Received(path int, a *port.Arrival, now unit.Time, wall int64) {
-	if d.next != nil {
-		d.next.Received(path, a, now, wall)
-	}
-}
-
 // batchSize is how many events of a run on the virtual clock are counted at a time: they
 // take far less than any cache.
 const batchSize = 256
@@ -237,39 +209,6 @@ func (r *run) id(salt uint64) uint32 {
 	return uint32(mixed >> 32)
 }
 
-// watch reports progress until the function that it returns is called.
-func (r *run) watch(f *drive.Fabric, begin time.Time) (stop func()) {
-	f.Progress = &drive.Progress{}
-	if r.options.Progress == nil {
-		return func() {}
-	}
-	quit, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-			}
-			r.options.Progress(r.status(f, time.Since(begin)))
-		}
-	}()
-	return func() { close(quit); <-ended }
-}
-
-func (r *run) status(f *drive.Fabric, wall time.Duration) Status {
-	s := Status{Now: f.Progress.Now(), End: f.End, Wall: wall, Late: f.Progress.Late()}
-	if r.options.Clock == WallClock {
-		s.Left = time.Duration(s.End.Sub(s.Now).Seconds()*float64(r.scenario.Wall.Dilation)*1e3) * time.Millisecond
-	} else if s.Now > 0 {
-		s.Left = time.Duration(float64(wall) * (float64(s.End)/float64(s.Now) - 1))
-	}
-	return s
-}
-
 // virtual runs the fabric on the virtual clock.
 func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
 	figures := report.NoFigures()
@@ -279,109 +218,37 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, err
 	return figures, err
 }
 
-// wall runs the fabric on the wall clock, over links.
-func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
-	l, err := r.connect(ctx)
-	if err != nil {
+// wall runs the fabric on the wall clock; the machines report to sink.
+func (r *run) wall(ctx context.Context, f *drive.Fabric, sink trace.Sink) (report.Figures, error) {
+	p := r.plan()
+	out, err := p.Run(ctx, f, sink)
+	r.began = out.Began
+	r.warnings = append(r.warnings, out.Warnings...)
+	if out.Timing == nil {
 		return report.NoFigures(), err
 	}
-	defer r.disconnect(l)
-	epoch := func() {
-		r.began = time.Now()
-		if r.tap != nil {
-			r.tap.Began(r.began)
-		}
-		if r.options.test.epoch != nil {
-			r.options.test.epoch()
-		}
-	}
-	w := drive.Wall{
-		Dilation: r.scenario.Wall.Dilation, Links: l.Ends, Longest: r.fabric.Longest(),
-		Actual:  r.options.Timing == ActualTiming,
-		Stamped: r.options.test.stamped, Epoch: epoch, Clock: r.options.test.clock, Loop: r.options.test.loop,
-	}
-
-	if !r.options.test.collect {
-		defer host.HoldGC()()
-	}
-	if r.options.Priority {
-		defer host.RaisePriority()()
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	cpu := host.StartCPUMeter()
-	t, err := w.Run(ctx, f)
-	foreign, used := cpu.Foreign(), cpu.Used()
-	runtime.ReadMemStats(&after)
-	if t == nil {
-		return report.Figures{}, err
-	}
-	figures := report.FiguresOf(r.fabric, t)
-	r.moments = report.MomentsOf(t)
-	figures.ForeignCPUs, figures.CPUSeconds = report.Number(foreign), report.Number(used)
-	figures.GCCycles = int64(after.NumGC - before.NumGC)
-	return figures, err
-}
-
-// connect opens a link for each wire of the fabric.
-func (r *run) connect(ctx context.Context) (*links.Links, error) {
-	l, err := links.Open(ctx, r.fabric, links.Options{
-		Carrier: r.options.Link, Run: r.runID, Buffer: r.options.test.buffer, Stamp: r.options.test.stamped != nil, Wrap: r.options.test.wrap,
-	})
-	if err == nil {
-		r.warnings = append(r.warnings, l.Warnings...)
-	}
-	return l, err
-}
-
-// disconnect closes links; what does not go is a warning of the result.
-func (r *run) disconnect(l *links.Links) {
-	if err := l.Close(); err != nil {
-		r.warnings = append(r.warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
-	}
-}
-
-// conduct runs the fabric in processes.
-func (r *run) conduct(ctx context.Context, f *drive.Fabric, sink trace.Sink) (report.Figures, error) {
-	p := r.plan()
-	if p.Directory == "" {
-		dir, err := os.MkdirTemp("", "fabemu-")
-		if err != nil {
-			return report.Figures{}, err
-		}
-		defer os.RemoveAll(dir) // made here, for this run
-		p.Directory = dir
-	}
-	var l *links.Links
-	if len(p.ByHand) == 0 {
-		var err error
-		if l, err = r.connect(ctx); err != nil {
-			return report.NoFigures(), err
-		}
-		defer r.disconnect(l)
-	}
-	c, err := p.Write(l)
-	if err != nil {
-		return report.Figures{}, err
-	}
-	cpu := host.StartCPUMeter()
-	out, err := p.Conduct(ctx, c, f, sink, r.options.Events != nil) // a log has its order
-	r.began = out.Began
-	if out.Timing == nil {
-		return report.Figures{}, err
-	}
-	figures := report.FiguresOf(r.fabric, out.Timing)
 	r.moments = report.MomentsOf(out.Timing)
-	figures.ForeignCPUs = report.Number(cpu.Foreign())
+	figures := report.FiguresOf(r.fabric, out.Timing)
+	figures.ForeignCPUs, figures.GCCycles = report.Number(out.ForeignCPUs), out.GCCycles
+	if r.options.Placement == InGoroutines {
+		figures.CPUSeconds = report.Number(out.CPUSeconds)
+	}
 	return figures, err
 }
 
-// plan returns how the run is placed in processes.
-func (r *run) plan() proc.Plan {
+// plan returns the run on the wall clock.
+func (r *run) plan() *proc.Plan {
 	o := &r.options
-	return proc.Plan{
+	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved, Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
-		Directory: o.Directory, Run: r.runID, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting, Started: o.test.started,
+		Directory: o.Directory, ID: r.runID, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
+		Hold: o.Events != nil, // a log has its order
+		Epoch: func(began time.Time) {
+			if r.tap != nil {
+				r.tap.Began(began)
+			}
+		},
+		Hooks: o.test,
 	}
 }
 
@@ -446,4 +313,29 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		result.Verdict.Verify = "differs"
 	}
 	return nil
+}
+
+// Dry writes the files of the parts of a run into a directory, for parts that are
+// to be started by hand, and runs nothing.
+func Dry(s *scenario.Scenario, o Options) error {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return err
+	}
+	if o.Placement == InGoroutines {
+		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
+	}
+	if o.Link != UDP {
+		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", o.Link)
+	}
+	if o.Directory == "" {
+		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
+	}
+	r, err := prepare(s, o)
+	if err != nil {
+		return err
+	}
+	r.runID = r.id(0)
+	_, err = r.plan().Write(nil)
+	return err
 }

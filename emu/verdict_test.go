@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
@@ -88,7 +89,7 @@ func TestWallVerdictFaithful(t *testing.T) {
 	atSomePace(t, slow, func(t *testing.T, p pace) []string {
 		s := p.scenario(t)
 		slower := slower{twelfth: time.Duration(s.Wall.Dilation*2068/12) * time.Nanosecond}
-		o := Options{Priority: true, test: hooks{wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
+		o := Options{Priority: true, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
 		r := verdictOf(t, s, o)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
 			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
@@ -167,9 +168,9 @@ func TestWallVerdictOfAPausedProcess(t *testing.T) {
 // A receive buffer that is too small for what waits in it loses datagrams. The
 // kernel says so, and the run is void.
 func TestWallVerdictOfATinyBuffer(t *testing.T) {
-	o := Options{test: hooks{
-		buffer: 1, // a scenario may not ask for so little
-		wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
+	o := Options{test: proc.Hooks{
+		Buffer: 1, // a scenario may not ask for so little
+		Wrap:   func(l link.Link) link.Link { return &bursty{Link: l} },
 	}}
 	r := verdictOf(t, pace{"20", "1ms"}.scenario(t), o)
 	wantLevel(t, r, report.Void)
@@ -198,7 +199,7 @@ func (l *bursty) Lost() (uint32, error) {
 // A clock that leaps ahead leaves no time for what was to be done meanwhile.
 func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
 	begin := time.Now()
-	o := Options{test: hooks{clock: func() int64 {
+	o := Options{test: proc.Hooks{Clock: func() int64 {
 		now := time.Since(begin)
 		if now > 300*time.Millisecond {
 			now += 2 * time.Second
@@ -219,7 +220,7 @@ func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
 func TestWallVerdictOfAComputerThatIsAway(t *testing.T) {
 	const away = 25_000_000 // ns
 	now := int64(0)
-	o := Options{test: hooks{clock: func() int64 {
+	o := Options{test: proc.Hooks{Clock: func() int64 {
 		if now += 200; now/away%2 == 1 {
 			now += away - now%away
 		}
@@ -239,7 +240,7 @@ func TestWallVerdictOfAComputerThatIsAway(t *testing.T) {
 // A clock that falls back lets a frame leave before its time. No figure stands.
 func TestWallVerdictOfAFrameThatIsEarly(t *testing.T) {
 	begin, reads := time.Now(), 0
-	o := Options{test: hooks{clock: func() int64 {
+	o := Options{test: proc.Hooks{Clock: func() int64 {
 		now := int64(time.Since(begin))
 		if reads++; now > int64(200*time.Millisecond) && reads%2 == 0 {
 			now -= int64(5 * time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
@@ -84,7 +85,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 	needNamespaces(t)
 	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	n := 0
-	r, err := Run(context.Background(), s, Options{Link: Veth, test: hooks{wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
+	r, err := Run(context.Background(), s, Options{Link: Veth, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 		t.Errorf("%d refused, log %s, %d lost; want 1, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
 	}
 	begun := false
-	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: hooks{wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, buffer: 8 * unit.KiB}})
+	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, Buffer: 8 * unit.KiB}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 	t.Run("failed", func(t *testing.T) {
 		broken, n := errors.New("broken"), 0
 		failing := o
-		failing.test.wrap = func(l link.Link) link.Link { return &failingLink{Link: l, n: &n, fail: func() error { return broken }} }
+		failing.test.Wrap = func(l link.Link) link.Link { return &failingLink{Link: l, n: &n, fail: func() error { return broken }} }
 		if _, err := Run(context.Background(), s, failing); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
@@ -187,7 +188,7 @@ func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 	t.Run("panicked", func(t *testing.T) {
 		n := 0
 		failing := o
-		failing.test.wrap = func(l link.Link) link.Link {
+		failing.test.Wrap = func(l link.Link) link.Link {
 			return &failingLink{Link: l, n: &n, fail: func() error { panic("a mistake") }}
 		}
 		func() {

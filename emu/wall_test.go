@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -88,9 +89,9 @@ func TestWallDeparturesFollowTheModel(t *testing.T) {
 		}
 		var stamps []stamp
 		var epoch time.Time
-		o := Options{test: hooks{
-			epoch: func() { epoch = time.Now() },
-			stamped: func(path int, f wire.Frame, start unit.Time, at int64) {
+		o := Options{test: proc.Hooks{
+			Epoch: func() { epoch = time.Now() },
+			Stamped: func(path int, f wire.Frame, start unit.Time, at int64) {
 				if path == root && f.Kind == wire.Data {
 					stamps = append(stamps, stamp{start, at})
 				}
@@ -210,7 +211,7 @@ func (l *leaky) Send(b []byte) error {
 // A datagram that the kernel loses is found out, and makes the run void.
 func TestWallLostDatagramVoidsTheRun(t *testing.T) {
 	left := 1000
-	o := Options{test: hooks{wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
+	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
 	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func (l *strange) Send(b []byte) error {
 // they change nothing.
 func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 	n := 0
-	o := Options{test: hooks{wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
+	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
 	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ DIR/` + proc.PartsDir + `/NAME.sock.`,
 			}
 			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			if err := emu.Serve(ctx, args[0], control, version()); err != nil {
+			if err := proc.Serve(ctx, args[0], control, version()); err != nil {
 				return failure{err}
 			}
 			return nil

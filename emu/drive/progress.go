@@ -2,6 +2,7 @@ package drive
 
 import (
 	"sync/atomic"
+	"time"
 
 	"fabemu/wire/unit"
 )
@@ -28,4 +29,47 @@ func (p *Progress) at(t unit.Time) {
 func (p *Progress) Tell(now unit.Time, late int64) {
 	p.now.Store(int64(now))
 	p.late.Store(late)
+}
+
+// Status is how far a run is.
+type Status struct {
+	Now, End unit.Time     // model time
+	Wall     time.Duration // wall time since the begin
+	Left     time.Duration // wall time to go; on the virtual clock, as it looks
+	Late     int64         // data frames that left later than 5 % of their duration
+}
+
+// Follow calls tell from time to time, from another goroutine, until stop is called. The
+// run ends at an instant, and has a dilation, or 0 on the virtual clock. Where tell is nil
+// nobody is told.
+func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (stop func()) {
+	if tell == nil {
+		return func() {}
+	}
+	begin := time.Now()
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-quit:
+				return
+			case <-tick.C:
+			}
+			tell(p.status(end, dilation, time.Since(begin)))
+		}
+	}()
+	return func() { close(quit); <-ended }
+}
+
+func (p *Progress) status(end unit.Time, dilation int64, wall time.Duration) Status {
+	s := Status{Now: p.Now(), End: end, Wall: wall, Late: p.Late()}
+	if dilation > 0 {
+		s.Left = time.Duration(s.End.Sub(s.Now).Seconds()*float64(dilation)*1e3) * time.Millisecond
+	} else if s.Now > 0 {
+		s.Left = time.Duration(float64(wall) * (float64(s.End)/float64(s.Now) - 1))
+	}
+	return s
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -175,8 +176,23 @@ func Compile(expression string, f *fabric.Fabric) (Metric, error) {
 	return objectsOf(f).compile(expression)
 }
 
-// Compiler returns Compile for many expressions.
-func Compiler(f *fabric.Fabric) func(expression string) (Metric, error) { return objectsOf(f).compile }
+// Checker returns what says whether an expression can be measured in a scenario. It
+// lays the last one out once.
+func Checker() scenario.MetricChecker {
+	var last *scenario.Scenario
+	var o *objects
+	return func(expression string, s *scenario.Scenario) error {
+		if s != last {
+			f, err := fabric.Build(s)
+			if err != nil {
+				return err
+			}
+			last, o = s, objectsOf(f)
+		}
+		_, err := o.compile(expression)
+		return err
+	}
+}
 
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}

@@ -56,7 +56,12 @@ type Restart struct {
 type Outcome struct {
 	Began  time.Time     // when model time 0 was; zero if the run has not come so far
 	Timing *drive.Timing // of all parts; nil if no part has measured anything
-	Now    unit.Time     // the model time up to which all have reported
+	Now    unit.Time     // in processes: the model time up to which all have reported
+
+	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
+	CPUSeconds  float64 // in this process: its processor time
+	GCCycles    int64   // in this process: of the garbage collector
+	Warnings    []string
 }
 
 // Died is the error of a run of which a part has ended by itself.

@@ -1,0 +1,140 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/host"
+	"fabemu/emu/links"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+)
+
+// Run runs the machines of the plan's fabric, which report to sink.
+func (p *Plan) Run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+	f.Run = p.ID
+	if p.Placement == InGoroutines {
+		return p.here(ctx, f)
+	}
+	return p.elsewhere(ctx, f, sink)
+}
+
+// here runs machines in this process.
+func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err error) {
+	l, err := p.connect(ctx, &out)
+	if err != nil {
+		return out, err
+	}
+	defer disconnect(l, &out)
+	w := drive.Wall{
+		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Longest: p.Fabric.Longest(), Actual: p.Timing == ActualTiming,
+		Stamped: p.Hooks.Stamped, Clock: p.Hooks.Clock, Loop: p.Hooks.Loop,
+		Epoch: func() {
+			out.Began = time.Now()
+			if p.Epoch != nil {
+				p.Epoch(out.Began)
+			}
+			if p.Hooks.Epoch != nil {
+				p.Hooks.Epoch()
+			}
+		},
+	}
+	if !p.Hooks.Collect {
+		defer host.HoldGC()()
+	}
+	if p.Priority {
+		defer host.RaisePriority()()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu := host.StartCPUMeter()
+	out.Timing, err = w.Run(ctx, f)
+	out.ForeignCPUs, out.CPUSeconds = cpu.Foreign(), cpu.Used()
+	runtime.ReadMemStats(&after)
+	out.GCCycles = int64(after.NumGC - before.NumGC)
+	return out, err
+}
+
+// elsewhere runs machines in processes of their own.
+func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) (out Outcome, err error) {
+	if p.Directory == "" {
+		if p.Directory, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return out, err
+		}
+		defer os.RemoveAll(p.Directory) // made here, for this run
+	}
+	var l *links.Links
+	var opened Outcome // the warnings of links
+	if len(p.ByHand) == 0 {
+		if l, err = p.connect(ctx, &opened); err != nil {
+			return opened, err
+		}
+		defer func() {
+			disconnect(l, &opened)
+			out.Warnings = opened.Warnings
+		}()
+	}
+	c, err := p.Write(l)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		for _, s := range c.Seats {
+			for _, file := range s.Sockets {
+				file.Close()
+			}
+		}
+	}()
+	c.Sink, c.Progress = sink, f.Progress
+	c.Restarts = p.restarts(f, c)
+	if p.Priority {
+		defer KeepAwake("/proc/self/exe")()
+	}
+	cpu := host.StartCPUMeter()
+	out, err = c.Run(ctx)
+	out.ForeignCPUs = cpu.Foreign()
+	Tidy(filepath.Dir(c.Control)) // of parts that were started by hand, and killed
+	return out, err
+}
+
+// connect opens a link for each wire of the fabric.
+func (p *Plan) connect(ctx context.Context, out *Outcome) (*links.Links, error) {
+	l, err := links.Open(ctx, p.Fabric, links.Options{
+		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Stamp: p.Hooks.Stamped != nil, Wrap: p.Hooks.Wrap,
+	})
+	if err == nil {
+		out.Warnings = append(out.Warnings, l.Warnings...)
+	}
+	return l, err
+}
+
+// disconnect closes links; what does not go is a warning.
+func disconnect(l *links.Links, out *Outcome) {
+	if err := l.Close(); err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("not all of the links could be removed: %v", err))
+	}
+}
+
+// restarts returns which parts are killed and started again, and when. With a switch that
+// shares its process with endpoints, these live on: it forgets.
+func (p *Plan) restarts(f *drive.Fabric, c *Conductor) (list []Restart) {
+	if p.Placement != InProcesses {
+		return nil
+	}
+	for _, change := range f.Changes {
+		if change.Event.Kind != port.Restart {
+			continue
+		}
+		for i := range c.Seats {
+			if c.Seats[i].File.Part == p.Fabric.Machines[change.Machine].Name {
+				list = append(list, Restart{Seat: i, At: change.At})
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,141 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/host"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+	"fabemu/wire/link"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Serve runs one part of a run to its end: what fabemu node and fabemu switchd do.
+// path is its file; control the file descriptor of the conductor's socket, or 0 to
+// wait for a conductor.
+func Serve(ctx context.Context, path string, control int, version string) error {
+	file, err := Read(path)
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	if file.Fabemu != version {
+		return mistake.Errorf("%s was written by version %s of this program; this is %s", path, file.Fabemu, version)
+	}
+	src, err := os.ReadFile(file.Scenario)
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	s, err := scenario.Load(file.Scenario, src, nil)
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	s.Wall.Dilation = file.Dilation
+	laidOut, err := fabric.Build(s)
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	progress := &drive.Progress{}
+	p, err := Join(ctx, file, control, progress)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	all, err := machines.New(laidOut, machines.Schemes{}, trace.NewBatch(1, p))
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	all.Run, all.Progress = file.Run, progress
+	for i := range laidOut.Machines {
+		here := false
+		for _, name := range file.Machines {
+			here = here || name == laidOut.Machines[i].Name
+		}
+		if !here {
+			all.Machines[i] = nil
+		}
+	}
+	ends, err := openEnds(file, laidOut)
+	if err != nil {
+		return err
+	}
+	defer ends.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	epoch, settled, err := p.Begin(cancel)
+	if err != nil {
+		return err
+	}
+	defer host.HoldGC()()
+	if file.Priority {
+		defer host.RaisePriority()()
+	}
+	d := drive.Part{
+		RealTime: file.Priority,
+		Dilation: file.Dilation, Epoch: epoch, Links: ends.Ends, Longest: laidOut.Longest(), Actual: file.Timing == ActualTiming,
+		From: unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
+		Settle: func() error {
+			if err := p.Ended(); err != nil {
+				return err
+			}
+			select {
+			case <-settled:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		},
+	}
+	timing, traffic, err := d.Run(ctx, all)
+	out := Report{Timing: timing, Traffic: traffic}
+	if err != nil && ctx.Err() == nil {
+		out.Err = err.Error()
+	}
+	return errors.Join(err, p.Done(out))
+}
+
+// openEnds opens the ends of links of a part.
+func openEnds(file *File, f *fabric.Fabric) (*links.Links, error) {
+	l := links.Some(f)
+	largest := int(f.Largest().Datagram)
+	for _, e := range file.Links {
+		if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
+			l.Close()
+			return nil, mistake.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
+		}
+		end, err := openEnd(e, &f.Wires[e.Wire], f.Scenario, largest)
+		if err != nil {
+			l.Close()
+			return nil, fmt.Errorf("link %s: %w", e.Link, err)
+		}
+		l.Put(e.Wire, e.End, end)
+	}
+	return l, nil
+}
+
+// openEnd opens one end of a link of a part.
+func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Link, error) {
+	switch {
+	case e.Kind == string(links.UDP) && e.FD > 0:
+		return link.AdoptUDP(e.FD)
+	case e.Kind == string(links.UDP):
+		return link.UDPEnd(e.Port, e.Peer, link.UDPOptions{Buffer: s.Wall.Buffer, Largest: largest})
+	case e.Kind == string(links.Veth) && e.FD > 0:
+		o := links.VethOptions(w)
+		peer, err := net.ParseMAC(e.PeerAddress)
+		if err != nil || len(peer) != len(o.Peer) {
+			return nil, mistake.Errorf("%q is no hardware address", e.PeerAddress)
+		}
+		copy(o.Peer[:], peer)
+		return link.AdoptVeth(e.FD, o)
+	}
+	return nil, mistake.Errorf("an end of kind %q cannot be opened here", e.Kind)
+}
