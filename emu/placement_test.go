@@ -21,7 +21,6 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: "cloud"}, `no placement "cloud"`},
 		{Options{Placement: InProcesses, Clock: VirtualClock}, "goes with the wall clock"},
 		{Options{Placement: InProcesses, Link: Pipe}, "links between processes"},
-		{Options{Placement: InProcesses, Verify: VerifyOn}, "order of events is not exact"},
 		{Options{ByHand: []string{"A"}}, "placement process or domain"},
 		{Options{Placement: InDomains, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
 	} {

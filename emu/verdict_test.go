@@ -17,10 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/drive"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
+	"fabemu/wire/unit"
 )
 
 // Each level of the verdict, reached by something that happens to real runs. What a
@@ -210,6 +212,52 @@ func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
 	wantLevel(t, r, report.OrderOnly)
 	if r.Verdict.Stalls == 0 {
 		t.Error("no stall was seen")
+	}
+}
+
+// The process is away for a third of the time, but hardly a frame was to leave then: no
+// share of frames shows it.
+func TestWallVerdictOfAStallWithoutFrames(t *testing.T) {
+	now, away := int64(0), int64(600_000_000)
+	o := Options{test: proc.Hooks{Loop: drive.Loop{NeverSleep: true}, Clock: func() int64 {
+		if now += 200; now > 1_200_000_000 {
+			now, away = now+away, 0
+		}
+		return now
+	}}}
+	idle := []string{"wall.dilation=200", "flows.local.start=0us", "flows.local.stop=5ms", "flows.remote.start=9900us", "flows.victim.start=0us", "flows.victim.stop=5ms"}
+	r := verdict(t, "hpl2002/fig2", "10ms", o, idle...)
+	wantLevel(t, r, report.OrderOnly)
+	if p := &r.Verdict.Pace; p.LateShare > 0.05 || p.LatenessPacketTimes.P99 > 0.25 || p.Ratio < 0.995 || p.StalledShare < 0.29 || p.StalledShare > 0.31 {
+		t.Errorf("the run is not the one that is meant: %+v", *p)
+	}
+}
+
+// A part of a run in processes is stopped for a tenth of it. Its peers send on to it until
+// they have no credit; so few frames are late, and all flows are off.
+func TestWallVerdictOfAStoppedPart(t *testing.T) {
+	var started processes
+	s := short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
+	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
+	var once, end sync.Once
+	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}
+	wake := func() { end.Do(func() { syscall.Kill(started.pid("B"), syscall.SIGCONT) }) }
+	defer wake()
+	o.Progress = func(st Status) {
+		if st.Now > unit.Time(s.Model.Duration/4) {
+			once.Do(func() {
+				syscall.Kill(started.pid("B"), syscall.SIGSTOP)
+				time.AfterFunc(whole/10, wake)
+			})
+		}
+	}
+	r := verdictOf(t, s, o)
+	wantLevel(t, r, report.Degraded)
+	if p := &r.Verdict.Pace; p.StalledShare < 0.09 || r.Verdict.Stalls == 0 {
+		t.Errorf("a part was stopped for a tenth of the run, and %.3f of it is said to have been stalls", float64(p.StalledShare))
+	}
+	if o := &r.Verdict.Order; !(o.SumsApart > 0) || o.SumsOf == "" {
+		t.Errorf("its sums were not compared with the virtual clock's: %+v", o)
 	}
 }
 

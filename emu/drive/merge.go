@@ -31,6 +31,7 @@ func (t *Timing) Merge(o *Timing) {
 	t.Stalls = t.Stalls[:min(len(t.Stalls), maxStalls)]
 	t.StallCount += o.StallCount
 	t.Stalled += o.Stalled
+	t.StalledMost = max(t.StalledMost, o.StalledMost)
 	t.Sent += o.Sent
 	t.Received += o.Received
 	t.Lost += o.Lost

@@ -205,6 +205,7 @@ func (elsewhere) Deadline() unit.Time                      { return unit.Never }
 // loop does event after event, and sleeps between them.
 func (r *partRun) loop() error {
 	end := r.fabric.End
+	r.now = r.clock()
 	var looked unit.Time = -1
 	for {
 		if r.stop.Load() {
@@ -213,7 +214,7 @@ func (r *partRun) loop() error {
 		slot, t := r.agenda.First()
 		at := min(t, end)
 		target := r.epoch + dilate(at, r.part.Dilation)
-		r.now = r.clock()
+		r.look(at, 0)
 		if r.now < target || at > looked {
 			// At each instant it looks first what has come: that may be earlier.
 			looked = at
@@ -255,7 +256,7 @@ func (r *partRun) loop() error {
 
 // wait sleeps until target or until something comes, and takes it in.
 func (r *partRun) wait(target int64, t unit.Time) error {
-	if err := r.read(target); err != nil {
+	if err := r.read(t, target); err != nil {
 		return err
 	}
 	left := target - r.now
@@ -263,25 +264,22 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 		if err := r.part.Idle(t); err != nil {
 			return err
 		}
-		r.now = r.clock()
+		r.look(t, 0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
-	came := false
-	err := r.poller.Wait(min(left, sleepMost), func(i int) {
+	came, most := false, max(0, min(left, sleepMost))
+	err := r.poller.Wait(most, func(i int) {
 		came = true
 		if r.failed == nil {
 			r.failed = r.take(int(r.polled[i]))
 		}
 	})
-	r.now = r.clock()
+	r.look(t, r.now+most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
 		// What a loop that only waits would have: how often it wakes too late.
 		r.Spun++
 		if late > r.floor {
 			r.SpunLate++
-		}
-		if late > StallLimit {
-			r.stalled(t, late)
 		}
 	}
 	return errors.Join(err, r.failed)

@@ -28,10 +28,11 @@ type Timing struct {
 	Spun, SpunLate int64
 	// Slept is the time that the loop slept. What is left of Wall without Spun and
 	// Slept is what events took: the loop was busy.
-	Slept      int64
-	Stalls     []Stall // gaps in waiting of more than StallLimit; the first 1000
-	StallCount int64
-	Stalled    int64 // their sum
+	Slept       int64
+	Stalls      []Stall // gaps of more than StallLimit between two looks at the clock; the first 1000
+	StallCount  int64
+	Stalled     int64 // their sum, of all parts
+	StalledMost int64 // their sum in the part where it is the most
 
 	Sent, Received int64 // datagrams
 	Lost           int64 // datagrams that the kernel lost

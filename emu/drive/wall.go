@@ -258,21 +258,18 @@ func (r *wallRun) until(t unit.Time) error {
 		return errStopped
 	}
 	target := r.epoch + dilate(t, r.wall.Dilation)
-	before := r.now
-	r.now = r.clock()
-	if gap := r.now - before; gap > StallLimit { // no event takes as long
-		r.stalled(t, gap)
-	}
+	r.look(t, 0)
 	if r.now >= target {
 		return nil
 	}
-	if err := r.read(target); err != nil {
+	if err := r.read(t, target); err != nil {
 		return err
 	}
 	began := r.now
 	for target-r.now > sleepRoom && !r.wall.Loop.NeverSleep && !r.stop.Load() {
-		time.Sleep(time.Duration(min(target-r.now-sleepShort, sleepMost)))
-		r.now = r.clock()
+		sleep := min(target-r.now-sleepShort, sleepMost)
+		time.Sleep(time.Duration(sleep))
+		r.look(t, r.now+sleep)
 		r.yielded = r.now
 	}
 	if target-r.now > yieldRoom && r.now-r.yielded > yieldEvery && !r.wall.Loop.NeverYield {
@@ -296,6 +293,16 @@ func (r *wallRun) until(t unit.Time) error {
 	}
 	r.Spun += r.now - began
 	return nil
+}
+
+// look reads the clock. Between two looks, or from wake on where the loop slept until
+// then, lies one event or a few datagrams: a gap longer than they can take is a stall.
+func (r *wallRun) look(t unit.Time, wake int64) {
+	before := max(r.now, wake)
+	r.now = r.clock()
+	if gap := r.now - before; gap > StallLimit {
+		r.stalled(t, gap)
+	}
 }
 
 func (r *wallRun) stalled(t unit.Time, gap int64) {
@@ -377,7 +384,7 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
 // read reads what has come on the paths that something was sent on, as long as
 // there is time until target: what leaves at an instant does not wait for what
 // arrives after it.
-func (r *wallRun) read(target int64) error {
+func (r *wallRun) read(t unit.Time, target int64) error {
 	for len(r.unread) > 0 && r.now < target {
 		slot := r.unread[len(r.unread)-1]
 		r.unread = r.unread[:len(r.unread)-1]
@@ -385,7 +392,7 @@ func (r *wallRun) read(target int64) error {
 		if err := r.collect(int(slot)); err != nil {
 			return err
 		}
-		r.now = r.clock()
+		r.look(t, 0)
 	}
 	return nil
 }
@@ -476,6 +483,7 @@ func (r *wallRun) close() {
 		}
 	}
 	r.Wall = r.now - r.epoch
+	r.StalledMost = r.Stalled
 	r.Reached = min(r.fabric.End, r.order.now)
 	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {
 		r.Reached = r.fabric.End

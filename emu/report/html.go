@@ -144,11 +144,15 @@ func timingTable(r *Result) template.HTML {
 	if v.Verify != "" {
 		rows = append(rows, []string{"log against the virtual clock", v.Verify})
 	}
+	if v.Order.SumsApart.Known() {
+		rows = append(rows, []string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf, significant(100*float64(v.Order.SumsApart), 2) + " points"})
+	}
 	if v.Pace.Ratio.Known() {
 		us := func(n Number) string { return significant(float64(n), 3) + " us" }
 		rows = append(rows, []string{"pace", percent(v.Pace.Ratio)},
 			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)}, []string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
-			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)})
+			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)},
+			[]string{"wall time in which the driver stalled", percent(v.Pace.StalledShare)})
 	}
 	return Table("Timing", []string{"figure", "value"}, rows)
 }

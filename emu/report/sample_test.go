@@ -158,7 +158,7 @@ func sample(t *testing.T) (*Result, *metrics.Collector) {
 	r.WallSeconds, r.Digest = 20.004, d.Sum()
 	v := &r.Verdict
 	v.Order.Frames = r.FrameHops
-	v.Pace.Ratio, v.Pace.LateShare, v.Pace.FloorShare = 0.9998, 0.0113, 0.0041
+	v.Pace.Ratio, v.Pace.LateShare, v.Pace.FloorShare, v.Pace.StalledShare = 0.9998, 0.0113, 0.0041, 0.00004
 	v.Pace.LatenessUs = Percentiles{0.21, 0.72, 2.4, 22, 71, 312}
 	v.Pace.LatenessPacketTimes = Percentiles{0.0005, 0.0017, 0.0058, 0.053, 0.17, 0.75}
 	v.WorstLink, v.Stalls, v.StalledUs, v.ForeignCPUs = "root.B-BC", 2, 840, 0.12

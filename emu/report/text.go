@@ -371,6 +371,9 @@ func (t *page) verdict(r *Result) {
 		case "differs":
 			order += "; the event log differs from the virtual clock's"
 		}
+		if v.Order.SumsApart.Known() {
+			order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)", significant(100*float64(v.Order.SumsApart), 2), v.Order.SumsOf)
+		}
 		t.Line("  order   %s", order)
 	}
 	p := &v.Pace
@@ -392,7 +395,7 @@ func (t *page) verdict(r *Result) {
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.Line("  machine %s (%s us), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
+		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), percent(p.StalledShare), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}
 }
 

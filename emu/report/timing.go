@@ -24,6 +24,7 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 		x.Order.BlindLink = f.Wires[t.BlindWire].Name
 	}
 	if t.Wall > 0 {
+		x.Pace.StalledShare = Number(float64(t.StalledMost) / float64(t.Wall))
 		x.Pace.Ratio = Number(t.Reached.Seconds() * 1e9 * float64(f.Scenario.Wall.Dilation) / float64(t.Wall))
 	}
 	at := func(unit float64, value func(q float64) int64) Percentiles {

@@ -85,6 +85,8 @@ type Order struct {
 	OverT            Number `json:"late_over_t"`              // share of all frames that were overtaken by more than T
 	BlindShare       Number `json:"blind_share"`              // of model time in which the end of a link was blind, where that is the most
 	BlindLink        string `json:"blind_link,omitempty"`     // and where
+	SumsApart        Number `json:"sums_apart"`               // between a sum over flows and the virtual clock's, the most (Sums)
+	SumsOf           string `json:"sums_of,omitempty"`        // the link or group of flows whose it is
 }
 
 // Pace is how well the run kept to the wall clock.
@@ -94,6 +96,7 @@ type Pace struct {
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
 	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
 	FloorShare          Number      `json:"floor_share"`           // what a loop that only waits would have had
+	StalledShare        Number      `json:"stalled_share"`         // of the wall time in which the driver did not run: of processes, the one where that is the most
 	Early               int64       `json:"early"`                 // frames that left before their due wall time
 }
 
@@ -112,8 +115,8 @@ func NoFigures() Figures {
 	n := Missing()
 	none := Percentiles{n, n, n, n, n, n}
 	return Figures{
-		Order:       Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n},
-		Pace:        Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n},
+		Order:       Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
+		Pace:        Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n, StalledShare: n},
 		StalledUs:   n,
 		ForeignCPUs: n,
 		BusySeconds: n,
@@ -128,11 +131,15 @@ type limits struct {
 	overtaken  Number // share of the frames handed over that were overtaken
 	overtaken5 Number // by more than 5 % of T
 	overtakenT Number // and by more than T
+	worst      Number // by how much the worst of them was, in T
 	blind      Number // share of model time in which the end of a link was without a frame that was due
+	apart      Number // of sums over flows from the virtual clock's, in shares of capacity
 	pace       Number // at least
+	stalled    Number // share of wall time in which the driver did not run
 	late       Number // share of the data frames that left late
 	aboveFloor Number // of it, what is above the floor
 	p99        Number // lateness of departures, in T
+	latest     Number // lateness of the latest, in T
 }
 
 // noLimit is a limit that nothing exceeds.
@@ -143,9 +150,19 @@ const noLimit = Number(math.MaxFloat64)
 // that one before it forbids, so exact implies faithful.
 func limitsOf() []limits {
 	return []limits{
-		{Exact, 0, 0, 0, 0, 0.995, 0.05, 0.02, 0.25},
-		{Faithful, 0.1, 0.02, 0.001, 0.01, 0.95, noLimit, noLimit, 1},
-		{OrderOnly, 0, 0, 0, 0, 0, noLimit, noLimit, noLimit},
+		{
+			level: Exact, pace: 0.995, stalled: 0.01,
+			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10,
+		},
+		{
+			level:     Faithful,
+			overtaken: 0.1, overtaken5: 0.02, overtakenT: 0.001, worst: 100, blind: 0.01, apart: 0.03,
+			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100,
+		},
+		{
+			level: OrderOnly,
+			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit,
+		},
 	}
 }
 
@@ -161,50 +178,56 @@ func LimitsTable() string {
 		}
 		b.WriteByte('\n')
 	}
-	most := func(n Number, text string) string {
-		if n == noLimit {
-			return "any"
+	cell := func(unit string, scale float64) func(of func(*limits) Number) func(*limits) string {
+		return func(of func(*limits) Number) func(*limits) string {
+			return func(l *limits) string {
+				if of(l) == noLimit {
+					return "any"
+				}
+				return significant(scale*float64(of(l)), 3) + " " + unit
+			}
 		}
-		return text
 	}
-	share := func(of func(*limits) Number) func(*limits) string {
-		return func(l *limits) string { return most(of(l), significant(100*float64(of(l)), 3)+" %") }
-	}
+	share, points, packetTimes := cell("%", 100), cell("points", 100), cell("T", 1)
 	row("", func(l *limits) string { return "`" + string(l.level) + "`" })
 	row("---", func(*limits) string { return "---" })
 	row("frames overtaken, at most", share(func(l *limits) Number { return l.overtaken }))
 	row("overtaken by more than 5 % of T, at most", share(func(l *limits) Number { return l.overtaken5 }))
 	row("overtaken by more than T, at most", share(func(l *limits) Number { return l.overtakenT }))
+	row("the worst of them overtaken by, at most", packetTimes(func(l *limits) Number { return l.worst }))
 	row("time in which the end of a link is blind, at most", share(func(l *limits) Number { return l.blind }))
+	row("sums over flows apart from the virtual clock's, at most", points(func(l *limits) Number { return l.apart }))
 	row("pace, at least", func(l *limits) string {
 		if l.pace == 0 {
 			return "any"
 		}
 		return significant(100*float64(l.pace), 3) + " %"
 	})
+	row("wall time in which the driver stalls, at most", share(func(l *limits) Number { return l.stalled }))
 	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
-	row("the same above the machine's floor, at most", func(l *limits) string {
-		return most(l.aboveFloor, significant(100*float64(l.aboveFloor), 3)+" points")
-	})
-	row("99 % of the data frames leave within", func(l *limits) string {
-		return most(l.p99, significant(float64(l.p99), 3)+" T")
-	})
+	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
+	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
+	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
 	return b.String()
 }
 
 // order reports whether the order of a run keeps the limits. Comparisons with a
-// missing figure are false; shares are not needed where no frame was overtaken.
+// missing figure are false; shares are not needed where no frame was overtaken, and sums
+// are compared where those of the virtual clock are at hand.
 func (l *limits) order(o *Order) bool {
-	return o.Overtaken == 0 ||
-		o.OvertakenShare() <= l.overtaken && o.Over5Percent <= l.overtaken5 && o.OverT <= l.overtakenT && o.BlindShare <= l.blind
+	return (!o.SumsApart.Known() || o.SumsApart <= l.apart) && (o.Overtaken == 0 ||
+		o.OvertakenShare() <= l.overtaken && o.Over5Percent <= l.overtaken5 && o.OverT <= l.overtakenT &&
+			o.WorstPacketTimes <= l.worst && o.BlindShare <= l.blind)
 }
 
 // paced reports whether the pace of a run keeps the limits.
 func (l *limits) paced(p *Pace) bool {
 	return (l.pace == 0 || p.Ratio >= l.pace) &&
+		(l.stalled == noLimit || p.StalledShare <= l.stalled) &&
 		(l.late == noLimit || p.LateShare <= l.late) &&
 		(l.aboveFloor == noLimit || p.LateShare <= p.floor()+l.aboveFloor) &&
-		(l.p99 == noLimit || p.LatenessPacketTimes.P99 <= l.p99)
+		(l.p99 == noLimit || p.LatenessPacketTimes.P99 <= l.p99) &&
+		(l.latest == noLimit || p.LatenessPacketTimes.Max <= l.latest)
 }
 
 // floor is the floor, or zero, the strictest, where it was not sampled.
@@ -229,9 +252,10 @@ func (o *Order) OvertakenShare() Number {
 // of the first level whose limits it keeps (LimitsTable), and degraded where there
 // is none, or where a frame found no room because one was overtaken.
 //
-// A figure that is missing cannot lift a run, with two exceptions: a floor that
-// was not sampled counts as zero, which is the strictest, and shares of overtaken
-// frames are not needed when there are none.
+// A figure that is missing cannot lift a run, with three exceptions: a floor that
+// was not sampled counts as zero, which is the strictest, shares of overtaken
+// frames are not needed when there are none, and a run of which the virtual clock's
+// figures are not known is not compared with them.
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams > 0:
@@ -279,7 +303,7 @@ func orderWords(o *Order) string {
 	var words string
 	switch o.Overtaken {
 	case 0:
-		return "no frame was overtaken"
+		return "no frame was overtaken" + sumsWords(o)
 	case 1:
 		words = "one frame was overtaken"
 	default:
@@ -298,7 +322,15 @@ func orderWords(o *Order) string {
 	if len(more) > 0 {
 		words += " (" + strings.Join(more, ", ") + ")"
 	}
-	return words
+	return words + sumsWords(o)
+}
+
+// sumsWords says how far sums over flows are from the virtual clock's, where that is known.
+func sumsWords(o *Order) string {
+	if !o.SumsApart.Known() {
+		return ""
+	}
+	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure", o.SumsOf, significant(100*float64(o.SumsApart), 2))
 }
 
 // paceWords says how the pace was: what keeps it from being exact, if anything.
@@ -314,6 +346,12 @@ func paceWords(p *Pace) string {
 	if p.Ratio < exact.pace {
 		short = append(short, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
 	}
+	switch stalled := p.StalledShare; {
+	case !stalled.Known():
+		short = append(short, "stalls of the driver were not measured")
+	case stalled > exact.stalled:
+		short = append(short, fmt.Sprintf("the driver stood still for %s of the time", percent(stalled)))
+	}
 	switch late := p.LateShare; {
 	case !late.Known():
 		short = append(short, "the lateness of frames was not measured")
@@ -323,11 +361,13 @@ func paceWords(p *Pace) string {
 	case late > p.floor()+exact.aboveFloor || late > exact.late:
 		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
 	}
-	switch p99 := p.LatenessPacketTimes.P99; {
-	case p.LateShare.Known() && !p99.Known():
+	switch l := &p.LatenessPacketTimes; {
+	case p.LateShare.Known() && !(l.P99.Known() && l.Max.Known()):
 		short = append(short, "the lateness of the latest frames was not measured")
-	case p99 > exact.p99:
-		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(p99), 2)))
+	case l.P99 > exact.p99:
+		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(l.P99), 2)))
+	case l.Max > exact.latest:
+		short = append(short, fmt.Sprintf("the latest left %s packet times late", significant(float64(l.Max), 2)))
 	}
 	return strings.Join(short, ", ")
 }

@@ -12,7 +12,7 @@ func good() Figures {
 	f := NoFigures()
 	f.Order.Frames = 1000
 	f.Pace.Ratio, f.Pace.LateShare, f.Pace.FloorShare = 0.998, 0.015, 0.005
-	f.Pace.LatenessPacketTimes.P99 = 0.1
+	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max, f.Pace.StalledShare = 0.1, 3, 0.001
 	return f
 }
 
@@ -54,6 +54,20 @@ func TestJudge(t *testing.T) {
 		{"a link blind for 1 % of the time", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = 0.01 }, Faithful, ""},
 		{"a link blind for more", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare, f.Order.BlindLink = 0.011, "root" }, Degraded, "root blind for 1.1 % of the time"},
 		{"blind, by how much is not known", func(f *Figures) { overtaken(f, 0, 0); f.Order.BlindShare = Missing() }, Degraded, ""},
+		{"overtaken by 100 packet times", func(f *Figures) { overtaken(f, 0, 0); f.Order.WorstPacketTimes = 100 }, Faithful, ""},
+		{"overtaken by more", func(f *Figures) { overtaken(f, 0, 0); f.Order.WorstPacketTimes = 101 }, Degraded, "by 101 packet times at the worst"},
+		{"sums of the virtual clock", func(f *Figures) { overtaken(f, 0, 0); f.Order.SumsApart, f.Order.SumsOf = 0.03, "root" }, Faithful, "root is 3 points of its capacity off the virtual clock's figure"},
+		{"other sums", func(f *Figures) { overtaken(f, 0, 0); f.Order.SumsApart, f.Order.SumsOf = 0.101, "root" }, Degraded, "root is 10 points of its capacity off the virtual clock's figure"},
+		{"other sums, and no frame overtaken", func(f *Figures) { f.Order.SumsApart, f.Order.SumsOf = 0.001, "root" }, Faithful, "no frame was overtaken, root is 0.1 points"},
+		{"stalls for 1 % of the time", func(f *Figures) { f.Pace.StalledShare = 0.01 }, Exact, ""},
+		{"stalls for more, in which few frames were to leave", func(f *Figures) { f.Pace.StalledShare = 0.3 }, OrderOnly, "the driver stood still for 30.0 % of the time"},
+		{"stalls, and overtaken frames", func(f *Figures) { overtaken(f, 0, 0); f.Pace.StalledShare = 0.1 }, Degraded, "the driver stood still for 10.0 % of the time"},
+		{"stalls not measured", func(f *Figures) { f.Pace.StalledShare = Missing() }, OrderOnly, "stalls of the driver were not measured"},
+		{"the latest by 10 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 10 }, Exact, ""},
+		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "the latest left 11 packet times late"},
+		{"the latest by 100 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 100 }, Faithful, ""},
+		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "the latest left 1407 packet times late"},
+		{"the latest not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = Missing() }, OrderOnly, "latest frames was not measured"},
 		{"pace at 95 %", func(f *Figures) { f.Pace.Ratio = 0.95 }, Faithful, ""},
 		{"pace below 95 %", func(f *Figures) { f.Pace.Ratio = 0.9499 }, OrderOnly, "model-time figures stand, wall-time figures do not"},
 		{"p99 at T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1 }, Faithful, ""},
@@ -110,11 +124,13 @@ func anyFigures(r *rand.Rand) Figures {
 	f.Order.Frames = 10_000
 	if r.IntN(2) == 0 {
 		f.Order.Overtaken = int64(r.IntN(4000))
-		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT, f.Order.BlindShare = near(1), near(0.02), near(0.001), near(0.01)
+		f.Order.WorstPacketTimes, f.Order.Over5Percent, f.Order.OverT, f.Order.BlindShare = near(1, 100), near(0.02), near(0.001), near(0.01)
+		f.Order.SumsApart = near(0.03)
 	}
 	f.Pace.Ratio = min(1, near(0.95, 0.995, 1))
 	f.Pace.FloorShare, f.Pace.LateShare = near(0.01, 0.05, 1), near(0.02, 0.05, 1)
-	f.Pace.LatenessPacketTimes.P99 = near(0.25, 1, 100)
+	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max = near(0.25, 1, 100), near(1, 10, 100)
+	f.Pace.StalledShare = near(0.001, 0.01)
 	f.Overruns = max(0, r.Int64N(20)-18)
 	return f
 }
@@ -138,7 +154,7 @@ func TestExactImpliesFaithful(t *testing.T) {
 				t.Fatalf("%+v\nis exact and not %s", f, l.level)
 			}
 		}
-		if f.Pace.LateShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Order.Overtaken != 0 {
+		if f.Pace.LateShare > 0.05 || f.Pace.LatenessPacketTimes.P99 > 1 || f.Pace.LatenessPacketTimes.Max > 10 || f.Pace.StalledShare > 0.01 || f.Order.Overtaken != 0 {
 			t.Fatalf("%+v\nis exact", f)
 		}
 	}
@@ -166,6 +182,12 @@ func TestLevelsAreMonotone(t *testing.T) {
 		func(f *Figures, r *rand.Rand) { f.Order.Over5Percent += Number(r.Float64()) },
 		func(f *Figures, r *rand.Rand) { f.Order.OverT = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Order.BlindShare += Number(r.Float64() / 50) },
+		func(f *Figures, r *rand.Rand) { f.Order.WorstPacketTimes += Number(100 * r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Order.SumsApart += Number(r.Float64() / 20) },
+		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max *= 1 + Number(10*r.Float64()) },
+		func(f *Figures, r *rand.Rand) { f.Pace.LatenessPacketTimes.Max = Missing() },
+		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare += Number(r.Float64() / 50) },
+		func(f *Figures, r *rand.Rand) { f.Pace.StalledShare = Missing() },
 		func(f *Figures, r *rand.Rand) { f.Overruns++ },
 		func(f *Figures, r *rand.Rand) { f.LostDatagrams++ },
 	}
