@@ -56,10 +56,11 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := r.Write(dir); err != nil {
+	log := filepath.Join(dir, report.EventsFile)
+	if err := os.WriteFile(log, events.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, report.EventsFile), events.Bytes(), 0o666); err != nil {
+	if err := errors.Join(r.Record(log), r.Write(dir)); err != nil {
 		t.Fatal(err)
 	}
 	return r, events.String(), dir

@@ -5,7 +5,8 @@
 #   1. a C compiler for the race detector: installed with apt-get when there is
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
-#      the tests in network namespaces, and tshark and tcpdump, for those of captures
+#      the tests in network namespaces, tshark and tcpdump, for those of captures, and
+#      strace, for those of files
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on ./...
 #   4. tests of papers' figures (TestFigures...), without the race detector: long
@@ -87,6 +88,10 @@ fi
 
 if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
 	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"
+fi
+
+if ! command -v strace >/dev/null; then
+	install strace || echo "test: what needs strace will be skipped"
 fi
 
 scripts/check.sh || status=1

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 
@@ -92,7 +93,7 @@ func (f *captureFile) next() (io.Writer, error) {
 		name = fmt.Sprintf("%s-%05d%s", base, f.n, name[len(base):])
 	}
 	var err error
-	if f.file, err = os.Create(filepath.Join(f.dir, name)); err != nil {
+	if f.file, err = files.Create(filepath.Join(f.dir, name)); err != nil {
 		return nil, err
 	}
 	if !strings.HasSuffix(name, gzipEnding) {

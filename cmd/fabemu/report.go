@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"fabemu/emu"
+	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/study/reproduce"
 
@@ -56,7 +57,7 @@ func writeReport(dir string, force, png bool) (paths []string, err error) {
 	if _, err := os.Stat(page); !errors.Is(err, fs.ErrNotExist) && !force {
 		return nil, fmt.Errorf("%s is there already; --force writes over it", page)
 	}
-	if hold, err := report.TakeHold(dir); err == nil { // else a run is going on, and tidies
+	if hold, err := files.TakeHold(dir); err == nil { // else a run is going on, and tidies
 		defer hold.Release()
 		if err := hold.Tidy(report.PageFile, report.PNGFile); err != nil {
 			return nil, failure{err}

@@ -149,12 +149,16 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	if err != nil {
 		return 0, err
 	}
-	dir, hold, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force, reproduce.Files(figures))
+	names := reproduce.Files(figures)
+	dir, hold, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force, names)
 	if err != nil {
 		return 0, err
 	}
 	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
+	if err := hold.Retire(names...); err != nil {
+		return 0, failure{err}
+	}
 
 	// The first interrupt ends the runs, what was measured so far is written; the
 	// second ends the program.

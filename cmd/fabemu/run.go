@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"fabemu/emu"
+	"fabemu/emu/files"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -116,15 +117,8 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err := f.autoDilation(ctx, s); err != nil {
 		return 0, err
 	}
-	dir, hold, err := f.directory(s)
-	if err != nil {
-		return 0, err
-	}
-	defer hold.Release()
-	defer os.Remove(dir) // it stays if something is in it
-
-	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Directory: dir, ByHand: f.byHand}
-	file := captureFile{dir: dir, name: report.CaptureFile, numbered: f.rotate != ""}
+	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand}
+	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}
 	if f.pcap != "" {
 		if options.Capture, err = f.capture.capture(nil); err != nil {
 			return 0, err
@@ -143,6 +137,13 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err := options.Check(); err != nil {
 		return 0, err
 	}
+	dir, hold, err := f.directory(s)
+	if err != nil {
+		return 0, err
+	}
+	defer hold.Release()
+	defer os.Remove(dir) // it stays if something is in it
+	options.Directory, file.dir = dir, dir
 	if f.dry {
 		if err := emu.Dry(s, options); err != nil {
 			return 0, failure{err}
@@ -159,17 +160,16 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
 	}
+	if err := hold.Retire(append(report.Files(), report.EventsFile, report.PageFile, report.PNGFile)...); err != nil {
+		return 0, failure{err}
+	}
+	var log *os.File
 	if f.events {
-		file, failed := os.Create(filepath.Join(dir, report.EventsFile))
-		if failed != nil {
-			return 0, failure{failed}
+		if log, err = files.Create(filepath.Join(dir, report.EventsFile)); err != nil {
+			return 0, failure{err}
 		}
-		options.Events = file
-		defer func() {
-			if e := file.Close(); err == nil && e != nil {
-				status, err = exitFailed, failure{e}
-			}
-		}()
+		defer log.Close()
+		options.Events = log
 	}
 	if options.Capture != nil {
 		var failed error
@@ -190,7 +190,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return 0, failure{err}
 	}
 	// What was computed is printed even where it cannot be written.
-	if failed := result.Write(dir); failed != nil {
+	var failed error
+	if log != nil {
+		failed = result.Record(log.Name())
+	}
+	if failed = errors.Join(failed, result.Write(dir)); failed != nil {
 		result.Unwritten = append(result.Unwritten, failed.Error())
 		err = errors.Join(err, failed)
 	}
@@ -222,7 +226,7 @@ func (f *runFlags) status(r *report.Result) int {
 }
 
 // directory makes the directory for the results of a run.
-func (f *runFlags) directory(s *scenario.Scenario) (string, *report.Hold, error) {
+func (f *runFlags) directory(s *scenario.Scenario) (string, *files.Hold, error) {
 	base := fileName(s.Name) + "-" + f.clock
 	if f.clock == string(emu.WallClock) {
 		base += fmt.Sprintf("-%d", s.Wall.Dilation)
@@ -234,48 +238,44 @@ func (f *runFlags) directory(s *scenario.Scenario) (string, *report.Hold, error)
 // empty a new one under results/ whose name begins with base. Nothing that is there is
 // overwritten, unless force says so. What a process that was killed has begun of files
 // is removed.
-func resultsDirectory(out, base string, force bool, files []string) (string, *report.Hold, error) {
-	dir, err := makeDirectory(out, base, force)
-	if err != nil {
-		return "", nil, err
+func resultsDirectory(out, base string, force bool, names []string) (dir string, hold *files.Hold, err error) {
+	if out == "" {
+		if out, err = newDirectory(base); err != nil {
+			return "", nil, notThere("results", err)
+		}
 	}
-	hold, err := report.TakeHold(dir)
-	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w; choose another place with --out", dir, err)
+	if hold, err = files.Claim(out); err != nil {
+		return "", nil, notThere(out, err)
 	}
-	if err := hold.Tidy(files...); err != nil {
+	// Only who holds it knows that nobody writes there.
+	empty, err := hold.Empty()
+	switch {
+	case err == nil && !empty && !force:
+		err = fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", out)
+	case err == nil:
+		err = hold.Tidy(names...)
+	}
+	if err != nil {
 		hold.Release()
 		return "", nil, err
 	}
-	return dir, hold, nil
+	return out, hold, nil
 }
 
-// makeDirectory makes the directory for results.
-func makeDirectory(out, base string, force bool) (string, error) {
-	if out != "" {
-		entries, err := os.ReadDir(out)
-		switch {
-		case err == nil && len(entries) > 0 && !force:
-			return "", fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", out)
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("--out: %w", err)
-		}
-		if err := os.MkdirAll(out, 0o777); err != nil {
-			return "", fmt.Errorf("--out: %w", err)
-		}
-		return out, nil
-	}
-	if err := os.MkdirAll("results", 0o777); err != nil {
-		return "", fmt.Errorf("results: %w; choose another place with --out", err)
+// notThere says that results cannot be in a place.
+func notThere(place string, err error) error {
+	return fmt.Errorf("%s: %w; choose another place with --out", place, err)
+}
+
+// newDirectory makes a directory under results/ that was not there before.
+func newDirectory(base string) (string, error) {
+	if err := files.MakeAll("results"); err != nil {
+		return "", err
 	}
 	for n := 1; ; n++ {
 		dir := filepath.Join("results", fmt.Sprintf("%s-%d", base, n))
-		err := os.Mkdir(dir, 0o777)
-		switch {
-		case err == nil:
-			return dir, nil
-		case !errors.Is(err, fs.ErrExist):
-			return "", fmt.Errorf("results: %w; choose another place with --out", err)
+		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
+			return dir, err
 		}
 	}
 }

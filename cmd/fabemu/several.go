@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"fabemu/emu/files"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"
@@ -36,6 +37,14 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 		return f.run(ctx, c, all[0])
 	}
 
+	if f.out != "" { // one call at a time, whichever of the runs is going on
+		hold, err := files.Claim(f.out)
+		if err != nil {
+			return 0, notThere(f.out, err)
+		}
+		defer hold.Release()
+		defer os.Remove(f.out) // it stays if something is in it
+	}
 	worst := exitOK
 	within := map[string]int{}
 	for i, s := range all {

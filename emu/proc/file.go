@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"fabemu/emu/files"
 )
 
 // File says what one part of a run is. It is written as JSON, so that a person can
@@ -51,7 +53,7 @@ func (f *File) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(b, '\n'), 0o666)
+	return files.Replace(path, append(b, '\n'))
 }
 
 // Read reads the file of a part. Paths in it are made such that they hold from the

@@ -1,8 +1,8 @@
 package proc
 
 import (
+	"errors"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/files"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
@@ -109,12 +110,12 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 		return nil, err
 	}
 	dir := filepath.Join(p.Directory, PartsDir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
+	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
+		return nil, &mistake.Error{Err: err}
 	}
 	Tidy(dir)
 	const scenarioFile = "scenario.yaml"
-	if err := os.WriteFile(filepath.Join(dir, scenarioFile), p.Resolved, 0o666); err != nil {
+	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil {
 		return nil, err
 	}
 	c := &Conductor{Dilation: p.Fabric.Scenario.Wall.Dilation, Wires: len(p.Fabric.Wires), Control: filepath.Join(dir, "control.sock"), Waiting: p.Waiting, Started: p.Hooks.Started, Hold: p.Hold}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/files"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -57,11 +58,7 @@ func (r *conduct) start(s *seat) error {
 		return err
 	}
 	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
-	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
-	if s.restarted {
-		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	}
-	log, err := os.OpenFile(s.log, flags, 0o666)
+	log, err := openLog(s.log, s.restarted)
 	if err != nil {
 		conn.Close()
 		return err
@@ -88,6 +85,14 @@ func (r *conduct) start(s *seat) error {
 		r.Started(s.File.Part, c.Process.Pid)
 	}
 	return nil
+}
+
+// openLog opens what a part writes into: a new file, or that of the processes before.
+func openLog(path string, restarted bool) (*os.File, error) {
+	if !restarted {
+		return files.Create(path)
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 }
 
 // statusSocket returns the status socket of a part, to be handed over. The conductor

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
@@ -37,7 +38,11 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		p.Claims = tally
 		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: Claims(rows)})
 	}
-	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(d.Rates)}}
+	var picture bytes.Buffer
+	if err := RatesFigure(r, d.Series).SVG(&picture); err != nil {
+		return err
+	}
+	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(picture.Bytes())}}
 	if len(r.Phases) > 0 {
 		rates.Parts = append(rates.Parts, phaseTable(r))
 	}
@@ -98,13 +103,13 @@ func WriteHTML(w io.Writer, d *Dir) error {
 // path.
 func WritePage(d *Dir) (string, error) {
 	path := filepath.Join(d.Directory, PageFile)
-	return path, WriteFile(path, func(w io.Writer) error { return WriteHTML(w, d) })
+	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
 }
 
 // WritePNG draws the rates of a directory of results as PNG, and returns its path.
 func WritePNG(d *Dir) (string, error) {
 	path := filepath.Join(d.Directory, PNGFile)
-	return path, WriteFile(path, RatesFigure(d.Result, d.Series).PNG)
+	return path, files.Write(path, RatesFigure(d.Result, d.Series).PNG)
 }
 
 func clockOf(r *Result) string {

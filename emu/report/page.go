@@ -78,7 +78,8 @@ func Folded(title, text string) template.HTML {
 	return parts("folded", map[string]any{"Title": title, "Text": text})
 }
 
-// Drawing puts a picture in SVG into a page. The picture itself says what it shows for those
+// Drawing puts a picture in SVG that this program has drawn into a page: never one that
+// was read from a file, which may hold a script. The picture itself says what it shows for those
 // who do not see it.
 func Drawing(svg []byte) template.HTML {
 	if i := bytes.Index(svg, []byte("<svg")); i > 0 {
@@ -109,6 +110,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Title}}</title>
 <style>

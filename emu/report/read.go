@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,18 +25,17 @@ type Dir struct {
 	*Result
 	Series   []metrics.Series // without units
 	Resolved []byte
-	Rates    []byte // the figure, as SVG
 }
 
 // ReadDir reads the results of a run. A directory in which something is missing, or
-// that another version of this program has written in another form, is refused: the
-// error says all that is wrong with it.
+// that another version of this program has written in another form, or whose files are
+// of two runs, is refused: the error says all that is wrong with it.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no directory of results", dir)
 	}
 	d := &Dir{Result: &Result{}}
-	var missing []string
+	var missing, others []string
 	var wrong []error
 	read := func(name string, take func([]byte) error) {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -43,6 +44,9 @@ func ReadDir(dir string) (*Dir, error) {
 			missing = append(missing, name)
 			return
 		case err == nil:
+			if sum := sha256.Sum256(b); d.Files != nil && name != ResultFile && d.Files[name] != hex.EncodeToString(sum[:]) {
+				others = append(others, name)
+			}
 			err = take(b)
 		}
 		if err != nil {
@@ -52,7 +56,7 @@ func ReadDir(dir string) (*Dir, error) {
 	read(ResultFile, func(b []byte) error { return readResult(b, d.Result) })
 	read(SeriesFile, func(b []byte) (err error) { d.Series, err = readSeries(b); return err })
 	read(ResolvedFile, func(b []byte) error { d.Resolved = b; return nil })
-	read(RatesFile, func(b []byte) error { d.Rates = b; return nil })
+	read(RatesFile, func([]byte) error { return nil })
 	if len(missing) > 0 {
 		hint := ""
 		if len(missing) == 4 {
@@ -64,11 +68,35 @@ func ReadDir(dir string) (*Dir, error) {
 	} else if len(wrong) > 0 {
 		wrong = append([]error{fmt.Errorf("%s cannot be read", dir)}, wrong...)
 	}
+	if len(others) > 0 {
+		wrong = append(wrong, mixed(dir, others...))
+	}
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
 	d.Directory, d.Moments = dir, momentsOf(d.Series)
 	return d, nil
+}
+
+// mixed says that files are not those that a result was written with.
+func mixed(dir string, names ...string) error {
+	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not what %s was written with", dir, strings.Join(names, ", "), ResultFile)
+}
+
+// Events opens the event log of the run. The error is fs.ErrNotExist if it has none.
+func (d *Dir) Events() (*os.File, error) {
+	if d.Files[EventsFile] == "" {
+		return nil, fs.ErrNotExist
+	}
+	path := filepath.Join(d.Directory, EventsFile)
+	sum, err := sumOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if d.Files[EventsFile] != hex.EncodeToString(sum.Sum(nil)) {
+		return nil, mixed(d.Directory, EventsFile)
+	}
+	return os.Open(path)
 }
 
 // momentsOf finds the pace of a wall run in its series (paceOf).
@@ -104,7 +132,7 @@ func readResult(b []byte, r *Result) error {
 		return fmt.Errorf("it is cut short or is not JSON: %w", err)
 	}
 	var lacks []string
-	for _, key := range []string{"fabemu", "scenario", "clock", "seed", "duration_ps", "window_ps", "verdict", "checks", "phases", "flows", "links", "machine"} {
+	for _, key := range []string{"fabemu", "scenario", "clock", "seed", "duration_ps", "window_ps", "verdict", "checks", "phases", "flows", "links", "machine", "files"} {
 		if keys[key] == nil {
 			lacks = append(lacks, key)
 		}

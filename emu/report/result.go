@@ -77,6 +77,10 @@ type Result struct {
 	Warnings    []string      `json:"warnings"`
 	Unwritten   []string      `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
+	// Files are the SHA-256 sums of the files of this run beside result.json, by their
+	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
+	Files map[string]string `json:"files,omitempty"`
+
 	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
 	Directory string   `json:"-"` // where the results lie; empty when they were not written
 }

@@ -2,14 +2,19 @@ package report
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 
+	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 )
 
@@ -25,19 +30,20 @@ const (
 	CaptureFile  = "fabric.pcapng"
 )
 
-// Files returns the names of the files that WriteDir writes.
-func Files() []string { return []string{SeriesFile, ResolvedFile, RatesFile, ResultFile} }
+// Files returns the names of the files that WriteDir writes: ResultFile, which says that
+// the others are whole, is the first.
+func Files() []string { return []string{ResultFile, SeriesFile, ResolvedFile, RatesFile} }
 
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
 // and result.json at last, so that where it stands everything stands. Each file
 // appears whole or not at all. It sets r.Directory.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
 	series := c.Series()
-	files := []struct {
+	all := []struct {
 		name  string
 		write func(io.Writer) error
 	}{
@@ -46,43 +52,54 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 		{RatesFile, func(w io.Writer) error { return WriteRates(w, r, series) }},
 		{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }},
 	}
-	for _, f := range files {
+	for _, f := range all {
 		if f.name == ResolvedFile && resolved == nil {
 			continue
 		}
-		if err := WriteFile(filepath.Join(dir, f.name), f.write); err != nil {
+		sum := sha256.New()
+		err := files.Write(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
+		if err != nil {
 			return fmt.Errorf("results: %w", err)
+		}
+		if f.name != ResultFile {
+			r.record(f.name, sum)
 		}
 	}
 	r.Directory = dir
 	return nil
 }
 
-// WriteFile writes a file that appears whole or not at all: it is written under another
-// name, and takes its place at the end.
-func WriteFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+// Record brings a file of this run to the disk, and notes its sum in r.Files.
+func (r *Result) Record(path string) error {
+	sum, err := sumOf(path)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 1<<16)
-	err = write(w)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
+	r.record(filepath.Base(path), sum)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		os.Remove(f.Name())
+		return err
 	}
-	return err
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (r *Result) record(name string, sum hash.Hash) {
+	if r.Files == nil {
+		r.Files = map[string]string{}
+	}
+	r.Files[name] = hex.EncodeToString(sum.Sum(nil))
+}
+
+// sumOf reads a file for its sum.
+func sumOf(path string) (hash.Hash, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return sum, err
 }
 
 // WriteJSON writes r as result.json has it.

@@ -22,8 +22,8 @@ wire/port
 node/rp, node/traffic, switchd/cp
 node, switchd
 
-emu/mistake, emu/spelling, emu/terminal, emu/report/plot, emu/capture/pcapng, emu/capture/dissector
-emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
+emu/mistake, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
+emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/schema, emu/fabric
 emu/drive, emu/report/graph

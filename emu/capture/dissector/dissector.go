@@ -5,9 +5,12 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"fabemu/emu/files"
 )
 
 // Script is the add-on, in Lua.
@@ -69,21 +72,8 @@ func Install(files []File, force bool) error {
 
 // write writes a file, whole or not at all.
 func write(f File) error {
-	dir := filepath.Dir(f.Path)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := files.MakeAll(filepath.Dir(f.Path)); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(dir, ".fabemu-*")
-	if err != nil {
-		return err
-	}
-	_, err = temporary.WriteString(f.Text)
-	err = errors.Join(err, temporary.Chmod(0o644), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), f.Path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-	}
-	return err
+	return files.Write(f.Path, func(w io.Writer) error { _, err := io.WriteString(w, f.Text); return err })
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,7 +103,7 @@ func Dirs(a, b string) (*Comparison, error) {
 		}
 	}
 	var err error
-	c.Log, err = logs(a, b)
+	c.Log, err = logs(da, db)
 	return c, err
 }
 
@@ -272,9 +270,9 @@ func unitOf(kind string) string {
 }
 
 // logs compares the event logs of two directories, line by line, but for what is measured.
-func logs(a, b string) (Log, error) {
-	fa, errA := os.Open(filepath.Join(a, report.EventsFile))
-	fb, errB := os.Open(filepath.Join(b, report.EventsFile))
+func logs(a, b *report.Dir) (Log, error) {
+	fa, errA := a.Events()
+	fb, errB := b.Events()
 	if errA == nil {
 		defer fa.Close()
 	}

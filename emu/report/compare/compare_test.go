@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -136,9 +137,12 @@ func TestOnly(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
-	a, b := t.TempDir(), t.TempDir()
-	put := func(dir, text string) {
-		if err := os.WriteFile(filepath.Join(dir, report.EventsFile), []byte(text), 0o666); err != nil {
+	newDir := func() *report.Dir { return &report.Dir{Result: &report.Result{Directory: t.TempDir()}} }
+	a, b := newDir(), newDir()
+	put := func(d *report.Dir, text string) {
+		t.Helper()
+		path := filepath.Join(d.Directory, report.EventsFile)
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o666), d.Record(path)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,6 +69,9 @@ func run(ctx context.Context, t *testing.T, o emu.Options, sets ...string) strin
 		err = events.Flush()
 	}
 	if err == nil {
+		err = r.Record(f.Name())
+	}
+	if err == nil {
 		err = r.Write(dir)
 	}
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 )
@@ -22,7 +22,8 @@ const (
 	PageFile     = report.PageFile
 )
 
-// Files returns the names of all files that WriteDir writes for figures.
+// Files returns the names of all files that WriteDir writes for figures: ClaimsFile, which
+// says that the others are whole, is the first.
 func Files(figures []*Figure) []string {
 	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
 	for _, f := range figures {
@@ -39,11 +40,11 @@ func Files(figures []*Figure) []string {
 // pictures in the formats (plot.Formats), claims.csv, claims.md, report.html, and
 // claims.json at last, so that where it stands everything stands. It sets r.Directory.
 func (r *Result) WriteDir(dir string, formats ...string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
 	write := func(name string, to func(io.Writer) error) error {
-		if err := report.WriteFile(filepath.Join(dir, name), to); err != nil {
+		if err := files.Write(filepath.Join(dir, name), to); err != nil {
 			return fmt.Errorf("results: %w", err)
 		}
 		return nil

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/report"
+	"fabemu/emu/files"
 )
 
 // The files of a sweep.
@@ -27,7 +28,8 @@ const (
 type directory struct {
 	path   string
 	layout *layout
-	hold   *report.Hold
+	hold   *files.Hold
+	cut    bool // the plan that is there is the beginning of this one, or nothing
 }
 
 // claim makes a directory that of a sweep, or finds that it is. The plan is written
@@ -35,15 +37,12 @@ type directory struct {
 // what the rest is of. With force, what an earlier sweep has made there is removed.
 // Other files are never touched.
 func claim(path string, l *layout, force bool) (*directory, error) {
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, &emu.Mistake{Err: err}
-	}
 	d := &directory{path: path, layout: l}
 	var err error
-	if d.hold, err = report.TakeHold(path); errors.Is(err, report.ErrHeld) {
+	if d.hold, err = files.Claim(path); errors.Is(err, files.ErrHeld) {
 		return nil, &emu.Mistake{Err: fmt.Errorf("%s: %w: wait for its end, or choose another --out", path, err)}
 	} else if err != nil {
-		return nil, err
+		return nil, &emu.Mistake{Err: fmt.Errorf("%s: %w; choose another --out", path, err)}
 	}
 	if err := d.begin(force); err != nil {
 		d.close()
@@ -73,12 +72,11 @@ func (d *directory) begin(force bool) error {
 			return err
 		}
 		if foreign != "" {
-			return &emu.Mistake{Err: fmt.Errorf("%s is not empty, and not of a sweep (there is %s); choose another --out, or --force to write into it", d.path, foreign)}
+			return &emu.Mistake{Err: fmt.Errorf("%s is not empty, and not of this sweep (there is %s); choose another --out, or --force to write into it", d.path, foreign)}
 		}
 	}
-	cells := filepath.Join(d.path, CellsDir)
-	if info, err := os.Lstat(cells); err == nil && !info.IsDir() {
-		return &emu.Mistake{Err: fmt.Errorf("%s is in the way: it is to be a directory", cells)}
+	if err := files.MakeFolder(filepath.Join(d.path, CellsDir)); err != nil {
+		return &emu.Mistake{Err: err}
 	}
 	if force {
 		if err := d.clear(before); err != nil {
@@ -89,14 +87,13 @@ func (d *directory) begin(force bool) error {
 		return err
 	}
 	if force || !known {
-		if err := report.WriteFile(filepath.Join(d.path, PlanFile), d.layout.write); err != nil {
-			return err
-		}
+		return files.Write(filepath.Join(d.path, PlanFile), d.layout.write)
 	}
-	return os.MkdirAll(cells, 0o777)
+	return nil
 }
 
-// before returns the plan that is there; nil if there is none.
+// before returns the plan that is there; nil if there is none. The beginning of this
+// plan, which a power cut may leave, is none.
 func (d *directory) before() (*layout, error) {
 	b, err := os.ReadFile(filepath.Join(d.path, PlanFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,6 +101,14 @@ func (d *directory) before() (*layout, error) {
 	}
 	before := new(layout)
 	if err == nil {
+		var whole bytes.Buffer
+		if err := d.layout.write(&whole); err != nil {
+			return nil, err
+		}
+		b = flushed(b)
+		if d.cut = len(b) < whole.Len() && bytes.HasPrefix(whole.Bytes(), b); d.cut {
+			return nil, nil
+		}
 		err = json.Unmarshal(b, before)
 	}
 	if err != nil {
@@ -112,30 +117,57 @@ func (d *directory) before() (*layout, error) {
 	return before, nil
 }
 
-// foreign names something in a directory without a plan that this program would not
-// have left there; empty if there is nothing of the kind.
+// flushed returns what of a file had come to the disk before a power cut: some file
+// systems fill the rest with zeros.
+func flushed(b []byte) []byte { return bytes.TrimRight(b, "\x00") }
+
+// foreign names something in a directory without a plan that this sweep would not have
+// left there; empty if there is nothing of the kind.
 func (d *directory) foreign() (string, error) {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return "", err
 	}
 	for _, e := range entries {
-		name, begun := report.Begun(e)
+		name, begun := files.Begun(e)
 		switch {
-		case begun && name == PlanFile:
+		case begun && d.owns(name):
+		case d.cut && d.owns(e.Name()):
 		case e.Name() == CellsDir && e.IsDir():
 			inner, err := os.ReadDir(filepath.Join(d.path, CellsDir))
 			if err != nil {
 				return "", err
 			}
-			if len(inner) > 0 {
-				return CellsDir + "/" + inner[0].Name(), nil
+			for _, e := range inner {
+				if path := filepath.Join(CellsDir, e.Name()); !d.begunCell(e) {
+					return path, nil
+				}
 			}
 		default:
 			return e.Name(), nil
 		}
 	}
 	return "", nil
+}
+
+// owns reports whether this sweep writes a file of that name.
+func (d *directory) owns(name string) bool {
+	return name == PlanFile || name == TableFile || slices.ContainsFunc(d.layout.Drawings, func(x drawing) bool { return x.File == name })
+}
+
+// begunCell reports whether something is a cell of this plan, or as much of one as a
+// kill or a power cut leaves.
+func (d *directory) begunCell(e fs.DirEntry) bool {
+	if name, begun := files.Begun(e); begun {
+		return cellName.MatchString(name)
+	}
+	if !cellName.MatchString(e.Name()) || !e.Type().IsRegular() {
+		return false
+	}
+	b, err := os.ReadFile(filepath.Join(d.path, CellsDir, e.Name()))
+	head := fmt.Appendf(nil, "{\n  \"plan\": %q,", d.layout.id)
+	b = flushed(b)
+	return err == nil && bytes.Equal(b[:min(len(b), len(head))], head[:min(len(b), len(head))])
 }
 
 // cellName is the name of a cell's file.
@@ -153,6 +185,9 @@ func (d *directory) clear(before *layout) error {
 		if e.Type().IsRegular() && cellName.MatchString(e.Name()) {
 			remove = append(remove, filepath.Join(CellsDir, e.Name()))
 		}
+	}
+	if d.cut {
+		before = d.layout
 	}
 	if before != nil {
 		remove = append(remove, TableFile)
@@ -172,12 +207,8 @@ func (d *directory) clear(before *layout) error {
 
 // tidy removes files that a call that was killed has not brought to their end.
 func (d *directory) tidy() error {
-	own := []string{PlanFile, TableFile}
-	for _, x := range d.layout.Drawings {
-		own = append(own, x.File)
-	}
 	for sub, mine := range map[string]func(name string) bool{
-		".":      func(name string) bool { return slices.Contains(own, name) },
+		".":      d.owns,
 		CellsDir: cellName.MatchString,
 	} {
 		entries, err := os.ReadDir(filepath.Join(d.path, sub))
@@ -185,7 +216,7 @@ func (d *directory) tidy() error {
 			return err
 		}
 		for _, e := range entries {
-			if name, begun := report.Begun(e); !begun || !mine(name) {
+			if name, begun := files.Begun(e); !begun || !mine(name) {
 				continue
 			}
 			if err := os.Remove(filepath.Join(d.path, sub, e.Name())); err != nil {
@@ -222,7 +253,7 @@ func (d *directory) read(c *cell) *Cell {
 
 // write writes what came out of a cell.
 func (d *directory) write(c *cell, out *Cell) error {
-	return report.WriteFile(d.cellPath(c), func(w io.Writer) error { return encode(w, cellFile{d.layout.id, out}) })
+	return files.Write(d.cellPath(c), func(w io.Writer) error { return encode(w, cellFile{d.layout.id, out}) })
 }
 
 func encode(w io.Writer, v any) error {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"fabemu/emu"
+	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 )
@@ -22,7 +23,7 @@ func (l *layout) drawAll(dir string, cells []Cell) error {
 	for i := range l.Drawings {
 		f := l.figure(&l.Drawings[i], cells)
 		path := filepath.Join(dir, l.Drawings[i].File)
-		if err := report.WriteFile(path, func(w io.Writer) error { return f.Write(w, "svg") }); err != nil {
+		if err := files.Write(path, func(w io.Writer) error { return f.Write(w, "svg") }); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}

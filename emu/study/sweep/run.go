@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"fabemu/emu"
+	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 )
@@ -89,7 +90,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	for i, c := range r.done {
 		cells[i] = *c
 	}
-	if err := report.WriteFile(filepath.Join(dir, TableFile), func(w io.Writer) error { return WriteTable(w, &p, cells) }); err != nil {
+	if err := files.Write(filepath.Join(dir, TableFile), func(w io.Writer) error { return WriteTable(w, &p, cells) }); err != nil {
 		return nil, err
 	}
 	return cells, l.drawAll(dir, cells)

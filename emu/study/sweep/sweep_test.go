@@ -83,8 +83,8 @@ func put(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// files lists what is in a directory.
-func files(t *testing.T, dir string) []string {
+// listing lists what is in a directory.
+func listing(t *testing.T, dir string) []string {
 	t.Helper()
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -104,13 +104,72 @@ func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
 	dir := t.TempDir()
 	cells, _ := sweep(t, windows(t, nil), dir, Options{})
 	want := []string{"cells/000001.json", "cells/000002.json", "cells/000003.json", "f.rate.svg", "sweep.csv", "sweep.json"}
-	if d := cmp.Diff(want, files(t, dir)); d != "" {
+	if d := cmp.Diff(want, listing(t, dir)); d != "" {
 		t.Error(d)
 	}
 	for i, c := range cells {
 		if c.Number != i+1 || c.Values[0] != fmt.Sprint(i+1) || c.Level != report.Virtual || !(c.Figures[0].Value > 9e8) {
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// After a power cut files may be empty, cut short, or filled with zeros: they are as good
+// as not there, and what is whole stands. Cells of another sweep are not touched.
+func TestRunAfterFilesWereCut(t *testing.T) {
+	whole := t.TempDir()
+	p := windows(t, nil)
+	sweep(t, p, whole, Options{})
+	names := listing(t, whole)
+	for what, cut := range map[string]func(b []byte) []byte{
+		"empty": func([]byte) []byte { return nil },
+		"half":  func(b []byte) []byte { return b[:len(b)/2] },
+		"zeros": func(b []byte) []byte { return append(b[:len(b)/2:len(b)/2], make([]byte, len(b)-len(b)/2)...) },
+	} {
+		for _, lost := range [][]string{names, {"sweep.json"}, {"sweep.json", "cells/000002.json"}, {"cells/000001.json", "sweep.csv"}} {
+			dir := filepath.Join(t.TempDir(), "cut")
+			if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+				t.Fatal(err)
+			}
+			cells := 3
+			for _, name := range lost {
+				path := filepath.Join(dir, name)
+				b, err := os.ReadFile(path)
+				if err == nil {
+					err = os.WriteFile(path, cut(b), 0o666)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasPrefix(name, CellsDir) {
+					cells--
+				}
+			}
+			before := -1
+			_, err := Run(t.Context(), p, dir, Options{Progress: func(s Status) {
+				if before < 0 {
+					before = s.Before
+				}
+			}})
+			if err != nil || before != cells {
+				t.Errorf("%s: %q: %v; %d cells are taken, want %d", what, lost, err, before, cells)
+			}
+			for _, name := range names {
+				want, _ := os.ReadFile(filepath.Join(whole, name))
+				if got, err := os.ReadFile(filepath.Join(dir, name)); string(got) != string(want) {
+					t.Errorf("%s: %q: %s is\n%s%v, want\n%s", what, lost, name, got, err, want)
+				}
+			}
+		}
+	}
+
+	if err := os.Truncate(filepath.Join(whole, PlanFile), 0); err != nil {
+		t.Fatal(err)
+	}
+	var mistake *emu.Mistake
+	other := windows(t, func(p *Plan) { p.Axes[0].Values = p.Axes[0].Values[:2] })
+	if _, err := Run(t.Context(), other, whole, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "cells/000001.json") {
+		t.Errorf("another sweep: %v", err)
 	}
 }
 
@@ -174,7 +233,7 @@ func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 		dir := t.TempDir()
 		leave(dir)
 		sweep(t, p, dir, Options{})
-		for _, f := range files(t, dir) {
+		for _, f := range listing(t, dir) {
 			if strings.HasPrefix(filepath.Base(f), ".") {
 				t.Errorf("%s: %s is left", name, f)
 			}
@@ -190,10 +249,10 @@ func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
 		put(t, dir, foreign)
 		_, err := Run(t.Context(), p, dir, Options{})
 		var mistake *emu.Mistake
-		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "not of a sweep") || !strings.Contains(err.Error(), foreign) {
+		if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "not of this sweep") || !strings.Contains(err.Error(), foreign) {
 			t.Errorf("%s: %v", foreign, err)
 		}
-		if got := files(t, dir); !slices.Equal(got, []string{foreign}) {
+		if got := listing(t, dir); !slices.Equal(got, []string{foreign}) {
 			t.Errorf("%s: %v", foreign, got)
 		}
 	}
@@ -204,7 +263,7 @@ func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
 	put(t, dir, mine...)
 	p.Metrics = []string{"f.utilisation"}
 	sweep(t, p, dir, Options{Force: true})
-	got := files(t, dir)
+	got := listing(t, dir)
 	for _, f := range mine {
 		if !slices.Contains(got, f) {
 			t.Errorf("with Force, %s is gone", f)
@@ -223,7 +282,7 @@ func TestForceInADirectoryThatLooksLikeAPattern(t *testing.T) {
 	if before != 0 || cells[0].Figures[0].Name != "f.utilisation" {
 		t.Errorf("%d before, %+v", before, cells[0])
 	}
-	if slices.Contains(files(t, dir), "cells/000004.json") {
+	if slices.Contains(listing(t, dir), "cells/000004.json") {
 		t.Error("a cell of the sweep before is still there")
 	}
 }

@@ -1,8 +1,11 @@
 //go:build !unix
 
-package report
+package files
 
 import "os"
 
 // lockFolder locks nothing: this system has no locks on folders.
 func lockFolder(*os.File) (locked bool, err error) { return false, nil }
+
+// syncFolder does nothing: this system flushes no folders.
+func syncFolder(string) error { return nil }

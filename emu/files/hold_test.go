@@ -1,6 +1,6 @@
 //go:build unix
 
-package report
+package files
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ func TestWhatAKilledWriterLeaves(t *testing.T) {
 		if _, err := TakeHold(dir); err != nil {
 			t.Fatal(err)
 		}
-		t.Fatal(WriteFile(filepath.Join(dir, ResultFile), func(w io.Writer) error {
+		t.Fatal(Write(filepath.Join(dir, "result.json"), func(w io.Writer) error {
 			os.Stdout.WriteString("begun\n")
 			time.Sleep(time.Hour)
 			return nil
@@ -67,7 +67,7 @@ func TestWhatAKilledWriterLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Release()
-	if err := h.Tidy(Files()...); err != nil {
+	if err := h.Tidy("result.json", "series.csv"); err != nil {
 		t.Error(err)
 	}
 	slices.Sort(others)

@@ -1,0 +1,36 @@
+//go:build unix
+
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// lockFolder locks a folder that is open, and reports whether it could: some file
+// systems have no locks. The error is ErrHeld if another process has it locked.
+func lockFolder(f *os.File) (locked bool, err error) {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, ErrHeld
+	}
+	return err == nil, nil
+}
+
+// syncFolder brings the names in a folder to the disk, where the file system can.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // a folder that may be written to and not read
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrHeld says that another process writes into a folder of results.
+var ErrHeld = errors.New("a run is going on there")
+
+// Hold is the lock of a folder of results. The system gives it back when the process
+// ends, in whatever way.
+type Hold struct {
+	folder *os.File
+	alone  bool // the file system has locks, and nobody else has this one
+}
+
+// Claim makes a folder unless it is there, takes its lock, and sees that files can be
+// made in it. The error is ErrHeld if another process has the lock.
+func Claim(dir string) (*Hold, error) {
+	for {
+		if err := MakeAll(dir); err != nil {
+			return nil, err
+		}
+		h, err := TakeHold(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another run has removed it, which had nothing to put there
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(h.Tidy(probeFile), probe(dir)); err != nil {
+			h.Release()
+			return nil, err
+		}
+		return h, nil
+	}
+}
+
+// probeFile is the file that is made and removed to see that it can be.
+const probeFile = "fabemu"
+
+func probe(dir string) error {
+	f, err := begin(filepath.Join(dir, probeFile))
+	if err != nil {
+		return fmt.Errorf("nothing can be written there: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// TakeHold takes the lock of a folder. The error is ErrHeld if another process has
+// it. Where the system or the file system has no locks nobody is kept out.
+func TakeHold(dir string) (*Hold, error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hold{folder: folder}
+	if h.alone, err = lockFolder(folder); err == nil {
+		err = h.stands()
+	}
+	if err != nil {
+		h.Release()
+		return nil, err
+	}
+	return h, nil
+}
+
+// stands returns fs.ErrNotExist if who had the lock before has removed the folder.
+func (h *Hold) stands() error {
+	mine, err := h.folder.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Stat(h.folder.Name())
+	if err == nil && !os.SameFile(mine, named) {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
+// Release gives the lock back.
+func (h *Hold) Release() { h.folder.Close() }
+
+// Empty reports whether nothing is in the folder.
+func (h *Hold) Empty() (bool, error) {
+	f, err := os.Open(h.folder.Name())
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Retire removes what an earlier run has left, if the first of the names is there: that
+// file says that the others are whole, and goes before them, on the disk, too.
+func (h *Hold) Retire(names ...string) error {
+	for i, name := range names {
+		err := os.Remove(filepath.Join(h.folder.Name(), name))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return err
+		case i > 0:
+		case err != nil:
+			return nil
+		default:
+			if err := syncFolder(h.folder.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Tidy removes what Write has begun and not brought to its end, of files with these
+// names. Their writers are dead: they would have the lock. Where there are no locks,
+// nothing is removed.
+func (h *Hold) Tidy(names ...string) error {
+	if !h.alone {
+		return nil
+	}
+	entries, err := os.ReadDir(h.folder.Name())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name, begun := Begun(e); begun && slices.Contains(names, name) {
+			err = errors.Join(err, os.Remove(filepath.Join(h.folder.Name(), e.Name())))
+		}
+	}
+	return err
+}
+
+// Begun returns the name of the file that Write was to write, if something is the
+// beginning of one.
+func Begun(e fs.DirEntry) (name string, begun bool) {
+	i := strings.LastIndexByte(e.Name(), '-')
+	if i < 1 || e.Name()[0] != '.' || !e.Type().IsRegular() {
+		return "", false
+	}
+	number := e.Name()[i+1:]
+	return e.Name()[1:i], number != "" && strings.Trim(number, "0123456789") == ""
+}
