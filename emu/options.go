@@ -10,16 +10,17 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
+	"fabemu/emu/report"
 	"fabemu/wire/trace"
 )
 
 // Clock says which clock a run keeps to.
-type Clock string
+type Clock = report.Clock
 
 // The clocks.
 const (
-	WallClock    Clock = "wall"    // real time, slowed down by the dilation of the scenario
-	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
+	WallClock    = report.WallClock
+	VirtualClock = report.VirtualClock
 )
 
 // Timing says which time machines are told on the wall clock.

@@ -92,7 +92,7 @@ func TestWallPlacements(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
-			if r.Placement != string(p) || r.Partial || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 || r.Verdict.Refused != 0 {
+			if r.Placement != p || r.Partial || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 || r.Verdict.Refused != 0 {
 				t.Errorf("placement %s, partial %v, %d lost, %d violations, %d refused", r.Placement, r.Partial, r.Verdict.LostDatagrams, r.Verdict.Violations, r.Verdict.Refused)
 			}
 			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Ratio.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {

@@ -270,12 +270,12 @@ func (r *run) result(figures report.Figures, took time.Duration, digest string) 
 	}
 	out.Verdict.Figures = figures
 	out.Fabemu = r.options.Version
-	out.Clock = string(r.options.Clock)
+	out.Clock = r.options.Clock
 	out.Timing = string(r.options.Timing)
 	out.Moments, out.Began = r.moments, r.began.UTC()
-	out.Placement = string(r.options.Placement)
+	out.Placement = r.options.Placement
 	if r.options.Clock == WallClock {
-		out.Link = string(r.options.Link)
+		out.Link = r.options.Link
 		out.Dilation = r.scenario.Wall.Dilation
 	}
 	out.Machine = host.ThisComputer()
@@ -322,9 +322,9 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 		o.SumsApart, o.SumsOf = report.Sums(r.collector, collector)
 		return nil
 	}
-	result.Verdict.Verify = "equal"
+	result.Verdict.Verify = report.VerifiedEqual
 	if digest.Sum() != result.Digest {
-		result.Verdict.Verify = "differs"
+		result.Verdict.Verify = report.VerifiedDiffers
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func TestWallVerdictExact(t *testing.T) {
 			return nil // others take too much of this computer, and the verdict knows
 		}
 		if r.Verdict.Level != report.Exact || r.Verdict.Verify != "equal" {
-			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
+			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + string(r.Verdict.Verify)}
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func TestWallVerdictFaithful(t *testing.T) {
 		o := Options{Priority: true, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &slowLink{l, &slower} }}}
 		r := verdictOf(t, s, o)
 		if r.Verdict.Level != report.Faithful || r.Verdict.Verify != "equal" {
-			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + r.Verdict.Verify}
+			return []string{"the level is " + string(r.Verdict.Level) + ", the log " + string(r.Verdict.Verify)}
 		}
 		return nil
 	})

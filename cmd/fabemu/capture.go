@@ -51,10 +51,11 @@ func needPcap(c *cobra.Command) error {
 
 // capture returns the capture to w that the flags say.
 func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
-	if f.time != "model" && f.time != "wall" {
+	const model, wall = "model", "wall"
+	if f.time != model && f.time != wall {
 		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
 	}
-	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == "wall"}, nil
+	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wall}, nil
 }
 
 // captureFile writes a capture into a folder: compressed by gzip if its name says so, and

@@ -113,8 +113,8 @@ func WritePNG(d *Dir) (string, error) {
 }
 
 func clockOf(r *Result) string {
-	s := r.Clock + " clock"
-	if r.Clock != "virtual" {
+	s := string(r.Clock) + " clock"
+	if r.Clock != VirtualClock {
 		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
 	}
 	return fmt.Sprintf("%s; %v of model time; seed %d; fabemu %s", s, unit.Duration(r.DurationPs), r.Seed, r.Fabemu)
@@ -147,7 +147,7 @@ func timingTable(r *Result) template.HTML {
 		{"digest of the event log", r.Digest},
 	}
 	if v.Verify != "" {
-		rows = append(rows, []string{"log against the virtual clock", v.Verify})
+		rows = append(rows, []string{"log against the virtual clock", string(v.Verify)})
 	}
 	if v.Order.SumsApart.Known() {
 		rows = append(rows, []string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf, significant(100*float64(v.Order.SumsApart), 2) + " points"})

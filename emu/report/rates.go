@@ -78,7 +78,7 @@ func subtitle(r *Result) string {
 // seed.
 func Stamp(r *Result) string {
 	s := fmt.Sprintf("verdict: %s; %s clock", r.Verdict.Level, r.Clock)
-	if r.Clock != "virtual" {
+	if r.Clock != VirtualClock {
 		s += fmt.Sprintf(", dilation %d", r.Dilation)
 	}
 	s += fmt.Sprintf("; seed %d", r.Seed)

@@ -8,7 +8,9 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
+	"fabemu/emu/links"
 	"fabemu/emu/metrics"
+	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/wire/port"
@@ -43,39 +45,48 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(n))
 }
 
+// Clock says what drives a run.
+type Clock string
+
+// The clocks.
+const (
+	WallClock    Clock = "wall"    // real time, slowed down by the dilation of the scenario
+	VirtualClock Clock = "virtual" // from event to event, as fast as it goes
+)
+
 // Result is what came out of a run: the content of result.json.
 type Result struct {
-	Fabemu      string        `json:"fabemu"`   // version of this program
-	Scenario    string        `json:"scenario"` // its name
-	Source      string        `json:"source"`   // where the scenario comes from
-	Clock       string        `json:"clock"`    // "wall" or "virtual"
-	Timing      string        `json:"timing"`   // "ideal" or "actual"
-	Placement   string        `json:"placement"`
-	Link        string        `json:"link"`     // "udp", "veth", "pipe"
-	Dilation    int64         `json:"dilation"` // wall time per model time; 0 on the virtual clock
-	Seed        uint64        `json:"seed"`
-	Partial     bool          `json:"partial"`     // ended before its time
-	DurationPs  int64         `json:"duration_ps"` // model time that was run
-	WindowPs    int64         `json:"window_ps"`   // of the sliding means
-	Verdict     Verdict       `json:"verdict"`
-	Checks      []Check       `json:"checks"`
-	Events      []Event       `json:"events,omitempty"` // what changed the fabric, by time
-	Phases      []Phase       `json:"phases"`
-	Flows       []Flow        `json:"flows"`
-	Links       []Link        `json:"links"`
-	Buffers     []Buffer      `json:"buffers"`
-	Drops       []Count       `json:"drops"`
-	Losses      []Loss        `json:"losses,omitempty"` // drops by the place where they happened
-	Violations  []Violation   `json:"violations"`       // the first ones; verdict.violations counts all
-	Deadlocks   []Deadlock    `json:"deadlocks,omitempty"`
-	EndedPs     int64         `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
-	Machine     host.Computer `json:"machine"`
-	Began       time.Time     `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
-	WallSeconds Number        `json:"wall_seconds"`   // how long the run took
-	FrameHops   int64         `json:"frame_hops"`     // data and ACK frames put on a line
-	Digest      string        `json:"digest"`         // of the event log (Digest.Sum)
-	Warnings    []string      `json:"warnings"`
-	Unwritten   []string      `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
+	Fabemu      string         `json:"fabemu"`   // version of this program
+	Scenario    string         `json:"scenario"` // its name
+	Source      string         `json:"source"`   // where the scenario comes from
+	Clock       Clock          `json:"clock"`
+	Timing      string         `json:"timing"` // "ideal" or "actual"
+	Placement   proc.Placement `json:"placement"`
+	Link        links.Carrier  `json:"link"`
+	Dilation    int64          `json:"dilation"` // wall time per model time; 0 on the virtual clock
+	Seed        uint64         `json:"seed"`
+	Partial     bool           `json:"partial"`     // ended before its time
+	DurationPs  int64          `json:"duration_ps"` // model time that was run
+	WindowPs    int64          `json:"window_ps"`   // of the sliding means
+	Verdict     Verdict        `json:"verdict"`
+	Checks      []Check        `json:"checks"`
+	Events      []Event        `json:"events,omitempty"` // what changed the fabric, by time
+	Phases      []Phase        `json:"phases"`
+	Flows       []Flow         `json:"flows"`
+	Links       []Link         `json:"links"`
+	Buffers     []Buffer       `json:"buffers"`
+	Drops       []Count        `json:"drops"`
+	Losses      []Loss         `json:"losses,omitempty"` // drops by the place where they happened
+	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
+	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
+	EndedPs     int64          `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
+	Machine     host.Computer  `json:"machine"`
+	Began       time.Time      `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
+	WallSeconds Number         `json:"wall_seconds"`   // how long the run took
+	FrameHops   int64          `json:"frame_hops"`     // data and ACK frames put on a line
+	Digest      string         `json:"digest"`         // of the event log (Digest.Sum)
+	Warnings    []string       `json:"warnings"`
+	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
@@ -326,7 +337,7 @@ func checksOf(c *metrics.Collector) []Check {
 			Value:    Number(got), Low: Number(want.Low), High: Number(want.High), Why: want.Why,
 		}
 		holds := got >= want.Low && got <= want.High // false when undefined
-		switch expected := want.Expected != "differs"; {
+		switch expected := want.Expected != scenario.Differs; {
 		case math.IsNaN(got) && unit.Time(want.During[1]) > c.End():
 			k.Outcome, k.Reason = NotMeasured, fmt.Sprintf("the run ended at %v", c.End())
 		case math.IsNaN(got):

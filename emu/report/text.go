@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
@@ -36,9 +37,9 @@ func (t *page) title(r *Result) {
 	if r.Source != "" {
 		t.Line("%s", r.Source)
 	}
-	how := []string{r.Clock + " clock"}
-	if r.Clock != "virtual" {
-		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", r.Link, placed(r.Placement))
+	how := []string{string(r.Clock) + " clock"}
+	if r.Clock != VirtualClock {
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link), placed(r.Placement))
 	}
 	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
 	if r.WallSeconds.Known() {
@@ -351,7 +352,7 @@ func (t *page) verdict(r *Result) {
 	for _, l := range lines {
 		t.Line("%s", l)
 	}
-	if r.Clock == "virtual" {
+	if r.Clock == VirtualClock {
 		if r.WallSeconds > 0 {
 			t.Line("  speed   %s million frame-hops a second of wall time", significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
 		}
@@ -366,9 +367,9 @@ func (t *page) verdict(r *Result) {
 			order += fmt.Sprintf("; %s blind for %s of the time", v.Order.BlindLink, percent(v.Order.BlindShare))
 		}
 		switch v.Verify {
-		case "equal":
+		case VerifiedEqual:
 			order += "; the event log equals the virtual clock's"
-		case "differs":
+		case VerifiedDiffers:
 			order += "; the event log differs from the virtual clock's"
 		}
 		if v.Order.SumsApart.Known() {
@@ -509,9 +510,9 @@ func significant(v float64, digits int) string {
 }
 
 // placed says where the machines of a run lived.
-func placed(placement string) string {
-	if placement == "domain" {
+func placed(placement proc.Placement) string {
+	if placement == proc.InDomains {
 		return "a process for each switch and its endpoints"
 	}
-	return "a " + placement + " for each machine"
+	return "a " + string(placement) + " for each machine"
 }

@@ -8,6 +8,15 @@ import (
 	"fabemu/emu/terminal"
 )
 
+// Verified says what came out when a run was done again on the virtual clock.
+type Verified string
+
+// What may come out.
+const (
+	VerifiedEqual   Verified = "equal"
+	VerifiedDiffers Verified = "differs"
+)
+
 // Level says how far the figures of a run can be trusted.
 type Level string
 
@@ -58,21 +67,21 @@ func (v *Verdict) Sentence() string {
 // scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {
-	Virtual       bool   `json:"-"` // the run was on the virtual clock
-	Order         Order  `json:"order"`
-	Pace          Pace   `json:"pace"`
-	LostDatagrams int64  `json:"lost_datagrams"` // by the kernel
-	Refused       int64  `json:"refused_datagrams"`
-	Violations    int64  `json:"violations"`                // broken promises of the fabric
-	Overruns      int64  `json:"timing_overruns,omitempty"` // frames that found no room since one was overtaken; no Violations
-	WorstLink     string `json:"worst_link"`                // whose frames left the latest
-	Stalls        int64  `json:"stalls"`                    // gaps in which the driver did not run
-	StalledUs     Number `json:"stalled_us"`                // their sum, in wall time
-	GCCycles      int64  `json:"gc_cycles"`                 // of Go's collector during the run
-	ForeignCPUs   Number `json:"foreign_cpus"`              // processors that others used, as a mean
-	BusySeconds   Number `json:"busy_seconds"`              // wall time in which the driver's loop had something to do
-	CPUSeconds    Number `json:"cpu_seconds"`               // processor time of this process during the run
-	Verify        string `json:"verify"`                    // against a virtual re-run: "equal", "differs", or "" when not done
+	Virtual       bool     `json:"-"` // the run was on the virtual clock
+	Order         Order    `json:"order"`
+	Pace          Pace     `json:"pace"`
+	LostDatagrams int64    `json:"lost_datagrams"` // by the kernel
+	Refused       int64    `json:"refused_datagrams"`
+	Violations    int64    `json:"violations"`                // broken promises of the fabric
+	Overruns      int64    `json:"timing_overruns,omitempty"` // frames that found no room since one was overtaken; no Violations
+	WorstLink     string   `json:"worst_link"`                // whose frames left the latest
+	Stalls        int64    `json:"stalls"`                    // gaps in which the driver did not run
+	StalledUs     Number   `json:"stalled_us"`                // their sum, in wall time
+	GCCycles      int64    `json:"gc_cycles"`                 // of Go's collector during the run
+	ForeignCPUs   Number   `json:"foreign_cpus"`              // processors that others used, as a mean
+	BusySeconds   Number   `json:"busy_seconds"`              // wall time in which the driver's loop had something to do
+	CPUSeconds    Number   `json:"cpu_seconds"`               // processor time of this process during the run
+	Verify        Verified `json:"verify"`                    // against a virtual re-run; "": not done
 }
 
 // Order is how far the order of events was that of the model. The keys are older
@@ -265,7 +274,7 @@ func Judge(f Figures) (Level, string) {
 			terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
 		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure stands", times(f.Violations))
-	case f.Verify == "differs" && f.Order.Overtaken == 0:
+	case f.Verify == VerifiedDiffers && f.Order.Overtaken == 0:
 		return Void, "the event log is not that of the virtual clock although no frame was overtaken: no figure stands"
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"

@@ -1,6 +1,7 @@
 // Package archtest holds the tests about the tree: who may import whom, which
 // packages are banned where and why, that nothing is mutable at package level,
-// that packages and exported names are described, that files are formatted.
+// that nothing is compared with the words of scenarios as texts, that packages and
+// exported names are described, that files are formatted.
 //
 // They need only Go, so a clone has them, and "go test ./..." runs them. What
 // they keep is written where a person can read it: the layers in

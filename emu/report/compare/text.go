@@ -99,8 +99,8 @@ func WriteText(w io.Writer, c *Comparison) error {
 
 // how says what a run was.
 func how(s *Side) string {
-	text := s.Clock + " clock"
-	if s.Clock == "wall" {
+	text := string(s.Clock) + " clock"
+	if s.Clock == report.WallClock {
 		text += fmt.Sprintf(", dilation %d, %s timing, %s, %s", s.Dilation, s.Timing, s.Link, s.Placement)
 	}
 	text += fmt.Sprintf(", seed %d", s.Seed)
