@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/proc"
+	"fabemu/emu/runtest"
 )
 
 // What a capture costs the loop of a wall run: its processor time for each frame
@@ -23,7 +24,7 @@ func BenchmarkCapture(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			s := short(b, "hpl2002/fig3b", "5ms", "wall.dilation=1")
+			s := runtest.Short(b, "hpl2002/fig3b", "5ms", "wall.dilation=1")
 			var hops int64
 			before := threadSeconds(b)
 			for range b.N {

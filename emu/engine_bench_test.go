@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/proc"
+	"fabemu/emu/runtest"
 	"fabemu/wire/link"
 )
 
@@ -48,7 +49,7 @@ func BenchmarkEngineCeiling(b *testing.B) {
 // BenchmarkEngineFlatOut runs the main job's fabric over UDP at a dilation that no
 // computer keeps: what a datagram costs, with all that belongs to it.
 func BenchmarkEngineFlatOut(b *testing.B) {
-	s := short(b, "hpl2002/fig3b", "20ms", "wall.dilation=1")
+	s := runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=1")
 	var datagrams int64
 	for b.Loop() {
 		r, err := Run(context.Background(), s, Options{Verify: VerifyOff})
@@ -66,7 +67,7 @@ func BenchmarkEngineFlatOut(b *testing.B) {
 // late, and what a loop that only waits would have had. Best read from many
 // rounds (-count), in which the ways take turns.
 func BenchmarkEngineChoices(b *testing.B) {
-	s := short(b, "hpl2002/fig3b", "5ms", "wall.dilation=100")
+	s := runtest.Short(b, "hpl2002/fig3b", "5ms", "wall.dilation=100")
 	for _, choice := range []struct {
 		name    string
 		options Options

@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"fabemu/emu/proc"
+	"fabemu/emu/runtest"
 )
 
 func TestPlacementMistakes(t *testing.T) {
-	s := short(t, "hpl2002/fig2", "3ms")
+	s := runtest.Short(t, "hpl2002/fig2", "3ms")
 	for _, c := range []struct {
 		o    Options
 		want string
@@ -35,7 +36,7 @@ func TestPlacementMistakes(t *testing.T) {
 // The files of a dry run can be read back; what does not fit them is refused.
 func TestServeMistakes(t *testing.T) {
 	dir := t.TempDir()
-	s := short(t, "hpl2002/fig2", "3ms")
+	s := runtest.Short(t, "hpl2002/fig2", "3ms")
 	if err := Dry(s, Options{Placement: InProcesses, Directory: dir}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 
+	"fabemu/emu/runtest"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -78,7 +79,7 @@ func frames(t *testing.T, r *Result, name string) int64 {
 // fabric carries what it carries on the virtual clock, but for what comes late, no
 // datagram is lost, and no process stays.
 func TestWallPlacements(t *testing.T) {
-	s := short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
+	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
 	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestWallPlacements(t *testing.T) {
 // measured until then is kept.
 func TestWallPartIsKilled(t *testing.T) {
 	var started processes
-	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
+	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
 	o := Options{Placement: InDomains, Directory: t.TempDir(), test: proc.Hooks{Started: started.started}}
 	var once sync.Once
 	o.Progress = func(st Status) {
@@ -141,7 +142,7 @@ func TestWallPlacementIsInterrupted(t *testing.T) {
 	var started processes
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s := short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
+	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
 	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
@@ -175,7 +176,7 @@ func statusOf(t *testing.T, socket string) (st proc.Status) {
 // A part that is started by hand joins the run, and says how it is.
 func TestWallPartByHand(t *testing.T) {
 	dir := t.TempDir()
-	s := short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
+	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)
 	status := make(chan proc.Status, 1)
 	o := Options{Placement: InDomains, Directory: dir, ByHand: []string{"A"}}

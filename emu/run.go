@@ -265,9 +265,7 @@ func (r *run) comment() string {
 func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
 	out := report.New(r.collector)
 	figures.Violations = out.Verdict.Violations
-	if r.options.Clock == WallClock && figures.Order.Overtaken > 0 {
-		out.ExcuseOverruns(r.collector, &figures)
-	}
+	out.ExcuseOverruns(r.collector, &figures)
 	out.Verdict.Figures = figures
 	out.Fabemu = r.options.Version
 	out.Clock = r.options.Clock

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -23,7 +24,7 @@ func (l halfRate) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRa
 // Limiters and reaction points of the calling program are those of the flows for which
 // it has some: on both clocks alike, and the result says so.
 func TestSchemes(t *testing.T) {
-	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
+	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	made := 0
 	fixed := func(part int64) func(*fabric.Flow, unit.Rate) rp.Controller {
 		return func(f *fabric.Flow, line unit.Rate) rp.Controller {

@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -32,7 +33,7 @@ import (
 // verdict runs a scenario and returns its result.
 func verdict(t *testing.T, name, duration string, o Options, sets ...string) *Result {
 	t.Helper()
-	return verdictOf(t, short(t, name, duration, sets...), o)
+	return verdictOf(t, runtest.Short(t, name, duration, sets...), o)
 }
 
 func verdictOf(t *testing.T, s *scenario.Scenario, o Options) *Result {
@@ -237,7 +238,7 @@ func TestWallVerdictOfAStallWithoutFrames(t *testing.T) {
 // they have no credit; so few frames are late, and all flows are off.
 func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	var started processes
-	s := short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
+	s := runtest.Short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
 	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
 	var once, end sync.Once
 	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 )
 
 // A run has its own sums. Where half of a fabric's senders say nothing, those that other
 // senders have a part in are others, and the furthest off is named.
 func TestSums(t *testing.T) {
 	run := func(sets ...string) *Result {
-		r, err := Run(context.Background(), short(t, "hpl2002/fig2", "8ms", sets...), Options{Clock: VirtualClock, SkipCodec: true})
+		r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "8ms", sets...), Options{Clock: VirtualClock, SkipCodec: true})
 		if err != nil {
 			t.Fatal(err)
 		}

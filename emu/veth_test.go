@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
 	"fabemu/wire/link"
@@ -32,11 +33,11 @@ func TestLogOverVethIsThatOfTheVirtualClock(t *testing.T) {
 	needNamespaces(t)
 	for _, name := range []string{"fig2", "fig3a", "fig3b", "fig3c", "fig3d"} {
 		t.Run(name, func(t *testing.T) {
-			s := short(t, "hpl2002/"+name, "4ms", "wall.dilation=20")
+			s := runtest.Short(t, "hpl2002/"+name, "4ms", "wall.dilation=20")
 			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
 			got, wall := logOf(t, s, Options{Link: Veth, Verify: VerifyOn})
 			if virtual != wall {
-				t.Errorf("the logs differ: %s", firstDifference(virtual, wall))
+				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
 			}
 			if want.Digest == "" || got.Digest != want.Digest || got.Verdict.Verify != "equal" {
 				t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
@@ -83,7 +84,7 @@ func TestSixtyNamespaces(t *testing.T) {
 // kernel says what it has dropped. What comes from others is refused and counted.
 func TestLossesAndStrangersOverVeth(t *testing.T) {
 	needNamespaces(t)
-	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
+	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	n := 0
 	r, err := Run(context.Background(), s, Options{Link: Veth, test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
 	if err != nil {
@@ -155,7 +156,7 @@ func ofThisProcess(t *testing.T) (left []string) {
 // at any moment, when a link fails, after a panic.
 func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 	needNamespaces(t)
-	s := short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
+	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	o := Options{Link: Veth, Verify: VerifyOff}
 	gone := func(t *testing.T) {
 		t.Helper()

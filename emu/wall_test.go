@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/link"
@@ -41,7 +42,7 @@ var (
 // run.
 func (p pace) scenario(t *testing.T) *scenario.Scenario {
 	t.Helper()
-	return short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation,
+	return runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation,
 		"flows.local.start=0us + 2us", "flows.remote.start=20us + 2us", "flows.victim.start=40us", "flows.victim.stop="+p.duration)
 }
 
@@ -183,8 +184,8 @@ func TestAllocsPerFrame(t *testing.T) {
 	for _, wall := range []bool{false, true} {
 		name := map[bool]string{false: "virtual", true: "wall"}[wall]
 		t.Run(name, func(t *testing.T) {
-			few, base := mallocs(t, short(t, "hpl2002/fig3b", "4ms"), wall)
-			many, grown := mallocs(t, short(t, "hpl2002/fig3b", "80ms"), wall)
+			few, base := mallocs(t, runtest.Short(t, "hpl2002/fig3b", "4ms"), wall)
+			many, grown := mallocs(t, runtest.Short(t, "hpl2002/fig3b", "80ms"), wall)
 			t.Logf("%d frame-hops: %d allocations; %d frame-hops: %d", few, base, many, grown)
 			if more := grown - base; more > 100 {
 				t.Errorf("%d more frame-hops took %d more allocations, want none per frame", many-few, more)
@@ -212,7 +213,7 @@ func (l *leaky) Send(b []byte) error {
 func TestWallLostDatagramVoidsTheRun(t *testing.T) {
 	left := 1000
 	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
-	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
+	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +254,7 @@ func (l *strange) Send(b []byte) error {
 func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 	n := 0
 	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
-	r, err := Run(context.Background(), short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
+	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +269,7 @@ func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 // because the computer was busy with something else, the verdict says so.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
 	atSomePace(t, []pace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p pace) (complaints []string) {
-		s := short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
+		s := runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)
 		share := func(o Options) (*Result, float64, float64) {
 			r, err := Run(context.Background(), s, o)
 			if err != nil {

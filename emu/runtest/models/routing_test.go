@@ -1,12 +1,13 @@
-package emu
+package models_test
 
 import (
+	"fabemu/emu"
 	"fmt"
 	"strings"
 	"testing"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
+	"fabemu/emu/runtest"
 )
 
 // clos is two leaves and two spines of either family.
@@ -27,33 +28,24 @@ flows: [{name: there, from: "l[1-4]", to: "r[1-4]", spread: uniform, traffic: po
 %s`, routing, link, sw, flow, more)
 }
 
-func text(t *testing.T, yaml string) *scenario.Scenario {
-	t.Helper()
-	s, err := scenario.Load("text.yaml", []byte(yaml), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // Both spines carry data, ACKs or notifications come back, and each flow keeps to one way
 // and its order: nothing is violated. With single paths one spine is idle.
 func TestEqualCostPathsCarryBoth(t *testing.T) {
 	for _, family := range []string{"ethernet", "infiniband"} {
-		r, _ := logOf(t, text(t, clos(family, "ecmp", "")), Options{Clock: VirtualClock})
+		r, _ := logOf(t, runtest.Load(t, clos(family, "ecmp", "")), emu.Options{Clock: emu.VirtualClock})
 		for _, link := range []string{"left-s1", "left-s2", "s1-right", "s2-right"} {
-			if u := over(t, r, link+".utilisation", 1, 3); u < 0.3 {
+			if u := runtest.Over(t, r.Metrics, link+".utilisation", 1, 3); u < 0.3 {
 				t.Errorf("%s: %s has %v", family, link, u)
 			}
 		}
 		if r.Verdict.Violations > 0 {
 			t.Errorf("%s: %+v", family, r.Violations)
 		}
-		if told := over(t, r, "one.notifications", 0, 3); family == "ethernet" && told == 0 {
+		if told := runtest.Over(t, r.Metrics, "one.notifications", 0, 3); family == "ethernet" && told == 0 {
 			t.Error("no source was notified")
 		}
-		single, _ := logOf(t, text(t, clos(family, "shortest", "")), Options{Clock: VirtualClock})
-		if u := over(t, single, "left-s2.utilisation", 1, 3); u != 0 {
+		single, _ := logOf(t, runtest.Load(t, clos(family, "shortest", "")), emu.Options{Clock: emu.VirtualClock})
+		if u := runtest.Over(t, single.Metrics, "left-s2.utilisation", 1, 3); u != 0 {
 			t.Errorf("%s: the second spine has %v without ecmp", family, u)
 		}
 	}
@@ -72,7 +64,7 @@ endpoints: ["x[1-400]", y]
 links: ["x[1-400] - in", in - a1, in - a2, a1 - m, a2 - m, m - b1, m - b2, b1 - out, b2 - out, out - y]
 flows: [{name: f, from: "x[1-400]", to: y}]
 `)
-	s := text(t, b.String())
+	s := runtest.Load(t, b.String())
 	f, err := fabric.Build(s)
 	if err != nil {
 		t.Fatal(err)
@@ -96,19 +88,19 @@ flows: [{name: f, from: "x[1-400]", to: y}]
 func TestRoutingOnTheWallClock(t *testing.T) {
 	events := "events: [{at: 500us, link: left - s1, state: down}, {at: 1500us, link: left - s1, state: up}, {at: 1700us, switch: s2, restart: 300us}]\n"
 	for _, family := range []string{"ethernet", "infiniband"} {
-		s := text(t, clos(family, "{paths: ecmp, recompute: 100us}", events))
-		virtual, want := logOf(t, s, Options{Clock: VirtualClock})
-		wall, got := logOf(t, s, Options{Link: Pipe, Verify: VerifyOff})
+		s := runtest.Load(t, clos(family, "{paths: ecmp, recompute: 100us}", events))
+		virtual, want := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
+		wall, got := logOf(t, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff})
 		if virtual.Digest != wall.Digest || want != got {
 			t.Errorf("%s: the logs differ", family)
 		}
 		if virtual.Verdict.Violations > 0 {
 			t.Errorf("%s: %+v", family, virtual.Violations)
 		}
-		if u := over(t, virtual, "left-s2.utilisation", 0.7, 1.4); u < 0.5 {
+		if u := runtest.Over(t, virtual.Metrics, "left-s2.utilisation", 0.7, 1.4); u < 0.5 {
 			t.Errorf("%s: while s1 is away s2 carries %v", family, u)
 		}
-		if u := over(t, virtual, "left-s1.utilisation", 1.7, 3); u < 0.3 {
+		if u := runtest.Over(t, virtual.Metrics, "left-s1.utilisation", 1.7, 3); u < 0.3 {
 			t.Errorf("%s: when s1 is back it carries %v", family, u)
 		}
 	}
@@ -119,11 +111,11 @@ func TestRoutingOnTheWallClock(t *testing.T) {
 func TestWhatWaitsTakesTheNewWay(t *testing.T) {
 	for _, family := range []string{"ethernet", "infiniband"} {
 		yaml := strings.Replace(clos(family, "{recompute: 300us}", "events: [{at: 1ms, link: left - s1, state: down}]\n"), "timeout: 200us, ", "", 1)
-		r, _ := logOf(t, text(t, yaml), Options{Clock: VirtualClock})
-		if got := over(t, r, "there.rate", 1.2, 1.3); got > 0 {
+		r, _ := logOf(t, runtest.Load(t, yaml), emu.Options{Clock: emu.VirtualClock})
+		if got := runtest.Over(t, r.Metrics, "there.rate", 1.2, 1.3); got > 0 {
 			t.Errorf("%s: %v arrives before there are routes", family, got)
 		}
-		if got := over(t, r, "left-s2.utilisation", 1.5, 3); got < 0.6 {
+		if got := runtest.Over(t, r.Metrics, "left-s2.utilisation", 1.5, 3); got < 0.6 {
 			t.Errorf("%s: the other way carries %v", family, got)
 		}
 		lost := int64(0)
@@ -144,8 +136,8 @@ func TestNoOtherWay(t *testing.T) {
 	}
 	yaml1 := strings.Replace(yaml("{recompute: 100us}"), "right - r1", "r1 - right", -1)
 	yaml2 := strings.Replace(yaml("shortest"), "right - r1", "r1 - right", -1)
-	_, with := logOf(t, text(t, yaml1), Options{Clock: VirtualClock})
-	_, without := logOf(t, text(t, yaml2), Options{Clock: VirtualClock})
+	_, with := logOf(t, runtest.Load(t, yaml1), emu.Options{Clock: emu.VirtualClock})
+	_, without := logOf(t, runtest.Load(t, yaml2), emu.Options{Clock: emu.VirtualClock})
 	if with != without {
 		t.Error("the logs differ")
 	}

@@ -1,8 +1,9 @@
-package emu
+package models_test
 
 import (
 	"bytes"
 	"context"
+	"fabemu/emu"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +56,7 @@ links:
 // each, every switch comes to wait for the next; and as nothing else can happen then,
 // the run ends long before its time.
 func TestRingOfSwitchesDeadlocks(t *testing.T) {
-	r, err := Run(context.Background(), ring(t, 2), Options{Clock: VirtualClock})
+	r, err := emu.Run(context.Background(), ring(t, 2), emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestRingOfSwitchesDeadlocks(t *testing.T) {
 func TestRingOfShortFlowsGoesOn(t *testing.T) {
 	s := ring(t, 1)
 	s.Model.Duration = 10 * unit.Millisecond
-	r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,14 +149,14 @@ func TestLooksAreRarerInLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		machines, err := machines.New(f, Schemes{}, nil)
+		driven, err := machines.New(f, machines.Schemes{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := machines.Watch; w.Idle != 10*w.Every {
+		if w := driven.Watch; w.Idle != 10*w.Every {
 			t.Errorf("%d endpoints: looks every %v, and deadlocked for good after %v: it should take ten looks", endpoints, w.Every, w.Idle)
 		}
-		return machines.Watch.Every
+		return driven.Watch.Every
 	}
 	small := every(20)
 	for endpoints, factor := range map[int]unit.Duration{498: 1, 499: 2, 2000: 5} { // and a switch

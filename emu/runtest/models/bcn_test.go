@@ -1,11 +1,13 @@
-package emu
+package models_test
 
 import (
 	"bytes"
 	"context"
+	"fabemu/emu"
 	"testing"
 
 	"fabemu/emu/capture/dump"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -27,19 +29,7 @@ flows:
 
 func bcnScenario(t *testing.T, sets ...string) *scenario.Scenario {
 	t.Helper()
-	var all []scenario.Set
-	for _, text := range sets {
-		set, err := scenario.ParseSet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, set)
-	}
-	s, err := scenario.Load("bcn.yaml", []byte(bcnText), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return runtest.Load(t, bcnText, runtest.Sets(t, sets...)...)
 }
 
 // Messages reach sources, tags reach congestion points, and the queue settles at Qeq with the
@@ -65,7 +55,7 @@ func TestBCNHoldsTheQueue(t *testing.T) {
 		"no messages": {[]string{"defaults.switch.marking.lost=100"}, [2]float64{200000, 2e6}, [2]float64{0.98, 1.001}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Run(context.Background(), bcnScenario(t, c.sets...), Options{Clock: VirtualClock})
+			r, err := emu.Run(context.Background(), bcnScenario(t, c.sets...), emu.Options{Clock: emu.VirtualClock})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +81,7 @@ func TestBCNTagsAreProvedRight(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := bcnScenario(t, "model.duration=10ms", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB", "defaults.flow.control.drift-time=50us")
-		if _, err := Run(context.Background(), s, Options{Clock: VirtualClock, Capture: &Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+		if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
 			t.Fatal(err)
 		}
 		sum, err := dump.Dump(&out, dump.Options{Check: true, Quiet: true}, &b)
@@ -108,7 +98,7 @@ func TestBCNTagsAreProvedRight(t *testing.T) {
 // them on the virtual clock, event for event.
 func TestBCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	s := bcnScenario(t, "model.duration=1500us", "measure.window=500us", "wall.dilation=200", "defaults.switch.marking.pm=0.1", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB")
-	r, err := Run(context.Background(), s, Options{Verify: VerifyOn})
+	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,18 @@
-package emu
+package models_test
 
 import (
 	"bytes"
 	"context"
+	"fabemu/emu"
 	"fmt"
 	"strings"
 	"testing"
 
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
@@ -34,24 +38,28 @@ func ethernet(t *testing.T) []string {
 // ofEthernet opens a scenario with some values set.
 func ofEthernet(t *testing.T, name string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	var list []scenario.Set
-	for _, text := range sets {
-		s, err := scenario.ParseSet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, s)
-	}
-	s, err := Open(name, list...)
+	s, err := emu.Open(name, runtest.Sets(t, sets...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func onVirtualClock(t *testing.T, s *scenario.Scenario) *Result {
+// logOf runs a scenario and returns its result and its event log.
+func logOf(t testing.TB, s *scenario.Scenario, o emu.Options) (*emu.Result, string) {
 	t.Helper()
-	r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	var log bytes.Buffer
+	o.Events = &log
+	r, err := emu.Run(context.Background(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, log.String()
+}
+
+func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
+	t.Helper()
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,10 +177,10 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	} {
 		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
 			s := ofEthernet(t, name, "model.duration="+duration, "wall.dilation=100")
-			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
-			got, wall := logOf(t, s, Options{})
+			want, virtual := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
+			got, wall := logOf(t, s, emu.Options{})
 			if virtual != wall {
-				t.Errorf("the logs differ: %s", firstDifference(virtual, wall))
+				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
 			}
 			if got.Digest != want.Digest || got.Verdict.Verify != "equal" {
 				t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
@@ -192,16 +200,23 @@ func TestOverrunOfAnOvertakenFrame(t *testing.T) {
 		overtaken int64
 		excused   bool
 	}{{"1", 3, true}, {"1", 0, false}, {"0.9", 3, false}} {
-		r, err := prepare(ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom="+c.headroom), Options{}.withDefaults())
+		s := ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom="+c.headroom)
+		f, err := fabric.Build(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.collector.Record(&trace.Event{Kind: trace.Violation, A: int64(trace.Overrun)})
-		r.collector.Record(&trace.Event{Kind: trace.Drop, A: int64(trace.Overrun)})
-		r.collector.Close(r.fabric.Flows[0].Start)
+		collector, err := metrics.New(f, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		collector.Record(&trace.Event{Kind: trace.Violation, A: int64(trace.Overrun)})
+		collector.Record(&trace.Event{Kind: trace.Drop, A: int64(trace.Overrun)})
+		collector.Close(f.Flows[0].Start)
+		out := report.New(collector)
 		figures := report.NoFigures()
-		figures.Order.Overtaken = c.overtaken
-		out := r.result(figures, 0, "")
+		figures.Order.Overtaken, figures.Violations = c.overtaken, out.Verdict.Violations
+		out.ExcuseOverruns(collector, &figures)
+		out.Verdict.Figures = figures
 		level, reason := report.Judge(out.Verdict.Figures)
 		want := []any{report.Void, int64(1), "overrun", "overrun"}
 		if c.excused {

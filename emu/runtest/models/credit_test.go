@@ -1,7 +1,8 @@
-package emu
+package models_test
 
 import (
 	"context"
+	"fabemu/emu"
 	"fmt"
 	"math"
 	"strings"
@@ -35,7 +36,7 @@ expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 
 				t.Fatalf("%v: %v", w, err)
 			}
 		}
-		result, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+		result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,10 @@
 //go:build !race
 
-package emu
+package models_test
 
 import (
 	"context"
+	"fabemu/emu"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,13 @@ func TestWallClaimsOfNotifications(t *testing.T) {
 		if family, _, _ := strings.Cut(e.Name, "/"); family != "qcn" && family != "bcn" {
 			continue
 		}
-		s, err := OpenShort(e.Name)
+		s, err := emu.OpenShort(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			begin := time.Now()
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,11 +46,11 @@ func TestWallShortRuns(t *testing.T) {
 }
 
 func shortRun(t *testing.T, name, dilation string) {
-	s, err := OpenShort(name, scenario.Set{Path: "wall.dilation", Value: dilation})
+	s, err := emu.OpenShort(name, scenario.Set{Path: "wall.dilation", Value: dilation})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Clock: WallClock, Verify: VerifyOn})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.WallClock, Verify: emu.VerifyOn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func shortRun(t *testing.T, name, dilation string) {
 		t.Errorf("the event log beside that of the virtual clock: %s", r.Verdict.Verify)
 	}
 	claimsHold(t, r)
-	whole, err := Open(name)
+	whole, err := emu.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func shortRun(t *testing.T, name, dilation string) {
 
 // claimsHold says which claims did not come out as they were expected to, and whether
 // the fabric broke a promise.
-func claimsHold(t *testing.T, r *Result) {
+func claimsHold(t *testing.T, r *emu.Result) {
 	t.Helper()
 	if n := r.Verdict.Violations; n != 0 {
 		t.Errorf("%d violations", n)

@@ -1,4 +1,4 @@
-package emu
+package machines_test
 
 import (
 	"context"

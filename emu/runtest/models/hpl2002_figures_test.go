@@ -1,9 +1,10 @@
 //go:build !race
 
-package emu
+package models_test
 
 import (
 	"context"
+	"fabemu/emu"
 	"fmt"
 	"math"
 	"strings"
@@ -33,7 +34,7 @@ func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expres
 				t.Error(err)
 				return
 			}
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
 			if err != nil {
 				t.Error(err)
 				return
@@ -60,7 +61,7 @@ func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expres
 // figure opens a scenario that comes with the program.
 func figure(name string) func(seed int) (*scenario.Scenario, error) {
 	return func(seed int) (*scenario.Scenario, error) {
-		return Open(name, scenario.Set{Path: "model.seed", Value: fmt.Sprint(seed)}, untilVictimStops)
+		return emu.Open(name, scenario.Set{Path: "model.seed", Value: fmt.Sprint(seed)}, untilVictimStops)
 	}
 }
 

@@ -1,6 +1,7 @@
-package emu
+package models_test
 
 import (
+	"fabemu/emu"
 	"testing"
 
 	"fabemu/emu/metrics"
@@ -15,12 +16,12 @@ var during = [2]unit.Time{unit.Time(42 * unit.Millisecond), unit.Time(60 * unit.
 var untilVictimStops = scenario.Set{Path: "model.duration", Value: "60ms"}
 
 // figures returns each expression over the interval of the claims.
-func figures(t *testing.T, r *Result, expressions []string) []float64 {
+func figures(t *testing.T, r *emu.Result, expressions []string) []float64 {
 	return figuresOver(t, r, expressions, during)
 }
 
 // figuresOver returns each expression over an interval.
-func figuresOver(t *testing.T, r *Result, expressions []string, during [2]unit.Time) []float64 {
+func figuresOver(t *testing.T, r *emu.Result, expressions []string, during [2]unit.Time) []float64 {
 	t.Helper()
 	list := make([]float64, len(expressions))
 	for i, e := range expressions {

@@ -1,7 +1,8 @@
-package emu
+package random_test
 
 import (
 	"context"
+	"fabemu/emu"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -410,13 +411,12 @@ func TestRandomFabricsKeepTheirPromises(t *testing.T) {
 
 func witnessRun(t *testing.T, s *scenario.Scenario) *witness {
 	t.Helper()
-	r, err := prepare(s, Options{Clock: VirtualClock}.withDefaults())
+	f, err := fabric.Build(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWitness(r.fabric)
-	r.options.Sink = w
-	out, err := r.run(context.Background())
+	w := newWitness(f)
+	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: w})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,11 +436,15 @@ func TestKeptFabrics(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
-		s, err := Open(file)
+		s, err := emu.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := onVirtualClock(t, s); r.Verdict.Violations > 0 {
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Verdict.Violations > 0 {
 			t.Errorf("%s: %d violations, the first: %+v", file, r.Verdict.Violations, r.Violations[0])
 		}
 	}
@@ -454,7 +458,7 @@ func TestRandomFabricsOnTheWallClock(t *testing.T) {
 		if err != nil {
 			continue // refused: see above
 		}
-		r, err := Run(context.Background(), s, Options{Link: Pipe, Verify: VerifyOn})
+		r, err := emu.Run(context.Background(), s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,36 +1,19 @@
-package emu
+package models_test
 
 import (
 	"context"
-	"strings"
+	"fabemu/emu"
 	"testing"
 
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenarios"
 	"fabemu/wire/unit"
 )
 
 // qcnScenario reads a scenario of QCN, cut short, with changes. Its checks are left out.
 func qcnScenario(t *testing.T, name string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	src, err := scenarios.Read("qcn/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _, _ := strings.Cut(string(src), "\nexpect:")
-	var all []scenario.Set
-	for _, s := range sets {
-		set, err := scenario.ParseSet(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, set)
-	}
-	s, err := scenario.Load(name+".yaml", []byte(text+"\n"), all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return runtest.Load(t, runtest.Text(t, "qcn/"+name), runtest.Sets(t, sets...)...)
 }
 
 // spanOfMs is an interval in milliseconds.
@@ -55,7 +38,7 @@ func TestNotificationsReachTheirSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := qcnScenario(t, "unit-step", append(sets, "model.duration=40ms", "measure.window=2ms")...)
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +64,7 @@ func TestQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, law := range []string{"qcn", "fixed"} {
 		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+law)
-		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true})
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +79,7 @@ func TestQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 // them on the virtual clock, event for event: all figures that are checked are the same.
 func TestQCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	s := qcnScenario(t, "unit-step", "model.duration=1500us", "measure.window=500us", "wall.dilation=200", "defaults.flow.control.cn-tag=true")
-	r, err := Run(context.Background(), s, Options{Verify: VerifyOn})
+	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
 	if err != nil {
 		t.Fatal(err)
 	}

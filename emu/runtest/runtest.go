@@ -1,0 +1,90 @@
+package runtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fabemu/emu/metrics"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+// Sets parses changes of a scenario, as --set has them.
+func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
+	t.Helper()
+	for _, text := range texts {
+		s, err := scenario.ParseSet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Load reads a scenario from its text.
+func Load(t testing.TB, yaml string, sets ...scenario.Set) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Load("text.yaml", []byte(yaml), sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Text returns the text of a scenario that comes with the program, without its claims.
+func Text(t testing.TB, name string) string {
+	t.Helper()
+	src, err := scenarios.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(src), "\nexpect:")
+	return text + "\n"
+}
+
+// Short opens a scenario that comes with the program, cut to a shorter duration,
+// without its claims and with an early victim.
+func Short(t testing.TB, name, duration string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	early := Sets(t, "model.duration="+duration, "flows.victim.start=2ms", "flows.victim.stop=3ms")
+	return Load(t, Text(t, name), append(early, Sets(t, sets...)...)...)
+}
+
+// Restarting is the fabric of HPL-2002-224 in which switch A is restarted. What is
+// lost is sent again.
+func Restarting(t testing.TB, duration, at string, sets ...string) *scenario.Scenario {
+	t.Helper()
+	text := strings.Replace(Text(t, "hpl2002/fig3b"), "\nevents: []", "\nevents:\n  - {at: "+at+", switch: A, restart: 500us}", 1)
+	list := Sets(t, "model.duration="+duration, "defaults.flow.timeout=300us", "flows.victim.stop=end")
+	for _, flow := range []string{"local", "remote", "victim"} {
+		list = append(list, scenario.Set{Path: "flows." + flow + ".start", Value: "0us"})
+	}
+	return Load(t, text, append(list, Sets(t, sets...)...)...)
+}
+
+// Over returns a figure of a run between two instants, in ms.
+func Over(t testing.TB, c *metrics.Collector, expression string, from, to float64) float64 {
+	t.Helper()
+	m, err := metrics.Compile(expression, c.Fabric())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Over(c, unit.Time(from*float64(unit.Millisecond)), unit.Time(to*float64(unit.Millisecond)))
+}
+
+// FirstDifference says where two logs begin to differ.
+func FirstDifference(a, b string) string {
+	line := 1
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("first in line %d", line)
+		}
+		if a[i] == '\n' {
+			line++
+		}
+	}
+	return fmt.Sprintf("one is longer, from line %d on", line)
+}
