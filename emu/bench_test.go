@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/wire/trace"
 )
@@ -40,7 +41,7 @@ func BenchmarkVirtual(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					events = trace.NewBatch(batchSize, c, report.NewDigest(len(fabric.Machines)))
+					events = trace.NewBatch(record.Batch, c, report.NewDigest(len(fabric.Machines)))
 				}
 				machines, err := machines.New(fabric, Schemes{}, events)
 				if err != nil {

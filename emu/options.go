@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"cmp"
 	"io"
 	"runtime"
 
@@ -116,24 +117,12 @@ type Options struct {
 type Status = drive.Status
 
 func (o Options) withDefaults() Options {
-	if o.Clock == "" {
-		o.Clock = WallClock
-	}
-	if o.Timing == "" {
-		o.Timing = IdealTiming
-	}
-	if o.Link == "" {
-		o.Link = UDP
-	}
-	if o.Placement == "" {
-		o.Placement = InGoroutines
-	}
-	if o.Verify == "" {
-		o.Verify = VerifyShort
-	}
-	if o.Version == "" {
-		o.Version = "devel"
-	}
+	o.Clock = cmp.Or(o.Clock, WallClock)
+	o.Timing = cmp.Or(o.Timing, IdealTiming)
+	o.Link = cmp.Or(o.Link, UDP)
+	o.Placement = cmp.Or(o.Placement, InGoroutines)
+	o.Verify = cmp.Or(o.Verify, VerifyShort)
+	o.Version = cmp.Or(o.Version, "devel")
 	return o
 }
 
@@ -197,10 +186,10 @@ func (o Options) check() error {
 	if o.Schemes.Warning() != "" && o.Placement != InGoroutines {
 		return mistake.Errorf("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu", InGoroutines, o.Placement)
 	}
-	if len(o.ByHand) > 0 && o.Placement == InGoroutines {
+	switch {
+	case len(o.ByHand) > 0 && o.Placement == InGoroutines:
 		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
-	}
-	if len(o.ByHand) > 0 && o.Link != UDP {
+	case len(o.ByHand) > 0 && o.Link != UDP:
 		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", o.Link)
 	}
 	if c := o.Capture; c != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
@@ -17,9 +16,9 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
+	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/node"
 	"fabemu/wire/trace"
 )
 
@@ -75,134 +74,74 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if r.fabric, err = fabric.Build(s); err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	if r.collector, err = metrics.New(r.fabric, s); err != nil {
-		return nil, &Mistake{Err: err}
-	}
 	return r, nil
 }
 
 // run is one run of a scenario.
 type run struct {
-	scenario  *scenario.Scenario
-	options   Options
-	resolved  []byte
-	fabric    *fabric.Fabric
-	collector *metrics.Collector
-	warnings  []string
-	tap       *capture.Capture // nil: nothing is captured
-	moments   []report.Moment
-	began     time.Time // model time 0 of a run on the wall clock
-	runID     uint32    // tells what is of this run from others
+	scenario *scenario.Scenario
+	options  Options
+	resolved []byte
+	fabric   *fabric.Fabric
+	warnings []string
+	record   *record.Recording
+	moments  []report.Moment
+	began    time.Time // model time 0 of a run on the wall clock
+	id       uint32    // tells what is of this run from others
 }
 
+// run runs the fabric and puts together what came out.
 func (r *run) run(ctx context.Context) (*Result, error) {
-	digest := report.NewDigest(len(r.fabric.Machines))
-	sinks := []trace.Sink{r.collector, digest}
-	var log *report.EventLog
-	if r.options.Events != nil {
-		log = report.NewEventLog(r.options.Events, r.fabric)
-		sinks = append(sinks, log)
+	o, wall := &r.options, r.options.Clock == WallClock
+	var err error
+	r.record, err = record.New(r.fabric, record.Wanted{
+		Events: o.Events, Capture: o.Capture, Comment: r.comment(), Sink: o.Sink, Wall: wall, Actual: o.Timing == ActualTiming,
+	})
+	if err != nil {
+		return nil, err
 	}
-	if r.options.Capture != nil {
-		tap, err := capture.Begin(r.fabric, r.options.Capture, r.options.Clock == WallClock, r.comment())
-		if err != nil {
-			return nil, err
-		}
-		defer tap.End()
-		sinks, r.tap = append(sinks, tap), tap
-	}
-	if r.options.Sink != nil {
-		sinks = append(sinks, r.options.Sink)
-	}
-	// On the wall clock each event is counted at once: many would keep the frames of an
-	// instant waiting. So it is where frames are captured: what events say of them must be
-	// known by then.
-	size := 1
-	if r.options.Clock == VirtualClock && r.tap == nil {
-		size = batchSize
-	}
-	events := trace.NewBatch(size, sinks...)
-	f, err := machines.New(r.fabric, r.options.Schemes, events)
+	defer r.record.Abandon()
+	f, err := machines.New(r.fabric, o.Schemes, r.record.Events)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	for _, m := range f.Machines {
-		if e, ok := m.(*node.Endpoint); ok {
-			e.Limits(r.collector.Limit)
-		}
-	}
-	if r.tap != nil {
-		f.Tap = r.tap
-	}
-	if log != nil && r.options.Clock == WallClock && r.options.Timing == ActualTiming {
-		f.Tap = log.Departures(r.fabric, f.Tap)
-	}
-	f.Ties = r.options.test.Ties
+	r.record.Attach(f)
+	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
 	begin := time.Now()
-	f.Progress = &drive.Progress{}
-	dilation := int64(0)
-	if r.options.Clock == WallClock {
-		dilation = r.scenario.Wall.Dilation
-	}
-	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
 	var figures report.Figures
-	if r.options.Clock == VirtualClock {
-		r.runID = r.id(0)
-		f.Run = r.runID
-		figures, err = r.virtual(ctx, f)
+	if wall {
+		r.id = r.newID(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
+		figures, err = r.wall(ctx, f)
 	} else {
-		r.runID = r.id(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
-		figures, err = r.wall(ctx, f, events)
+		r.id = r.newID(0)
+		figures, err = r.virtual(ctx, f)
 	}
-	stop()
-	events.Flush()
 	var died *proc.Died
-	partial := err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.As(err, &died)
-	if err != nil && !partial {
-		return nil, err
-	}
-	took := time.Since(begin)
 	end := f.End
-	if partial {
+	if err != nil {
+		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); !ended && !errors.As(err, &died) {
+			return nil, err
+		}
 		end = f.Progress.Now()
 	}
-	r.collector.Close(end)
-	var unwritten []string
-	if log != nil {
-		if err := log.Close(); err != nil {
-			unwritten = append(unwritten, fmt.Sprintf("the event log is not whole: %v", err))
-		}
-	}
-	if r.tap != nil {
-		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
-			r.warnings = append(r.warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
-		}
-	}
-	result := r.result(figures, took, digest.Sum())
-	result.Deadlocks, result.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
-	if err := r.verify(ctx, result); err != nil {
+	took := time.Since(begin)
+	out := r.record.End(end)
+	r.complete(out, figures, took)
+	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
+	if err := r.verify(ctx, out); err != nil {
 		return nil, err
 	}
-	result.Verdict.Level, result.Verdict.Reason = report.Judge(result.Verdict.Figures)
-	if r.tap != nil {
-		if err := r.tap.Close(result.Verdict.Comment(result.Partial)); err != nil {
-			unwritten = append(unwritten, fmt.Sprintf("the capture is not whole: %v", err))
-		}
-	}
-	result.Unwritten = unwritten
-	out := &Result{Result: result, Metrics: r.collector, Resolved: r.resolved}
+	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
+	r.record.Close(out)
+	result := &Result{Result: out, Metrics: r.record.Collector, Resolved: r.resolved}
 	if died != nil {
-		return out, died
+		return result, died
 	}
-	return out, nil
+	return result, nil
 }
 
-// batchSize is how many events of a run on the virtual clock are counted at a time: they
-// take far less than any cache.
-const batchSize = 256
-
-// id returns the number that tells the datagrams of this run from others.
-func (r *run) id(salt uint64) uint32 {
+// newID returns a number that tells the datagrams of this run from others.
+func (r *run) newID(salt uint64) uint32 {
 	h := fnv.New64a()
 	h.Write(r.resolved)
 	mixed := (h.Sum64() ^ salt) * 0x9E3779B97F4A7C15
@@ -213,15 +152,19 @@ func (r *run) id(salt uint64) uint32 {
 func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
 	figures := report.NoFigures()
 	figures.Virtual = true
+	f.Run = r.id
+	defer f.Progress.Follow(f.End, 0, r.options.Progress)()
 	var err error
 	figures.Order.Frames, err = drive.Virtual{SkipCodec: r.options.SkipCodec}.Run(ctx, f)
 	return figures, err
 }
 
-// wall runs the fabric on the wall clock; the machines report to sink.
-func (r *run) wall(ctx context.Context, f *drive.Fabric, sink trace.Sink) (report.Figures, error) {
+// wall runs the fabric on the wall clock.
+func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
+	defer f.Progress.Follow(f.End, r.scenario.Wall.Dilation, r.options.Progress)()
 	p := r.plan()
-	out, err := p.Run(ctx, f, sink)
+	p.Epoch = r.record.Began
+	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began
 	r.warnings = append(r.warnings, out.Warnings...)
 	if out.Timing == nil {
@@ -241,13 +184,8 @@ func (r *run) plan() *proc.Plan {
 	o := &r.options
 	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved, Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
-		Directory: o.Directory, ID: r.runID, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Hold: o.Events != nil, // a log has its order
-		Epoch: func(began time.Time) {
-			if r.tap != nil {
-				r.tap.Began(began)
-			}
-		},
+		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
+		Hold:  o.Events != nil, // a log has its order
 		Hooks: o.test,
 	}
 }
@@ -261,26 +199,20 @@ func (r *run) comment() string {
 	return text
 }
 
-// result collects what came out.
-func (r *run) result(figures report.Figures, took time.Duration, digest string) *report.Result {
-	out := report.New(r.collector)
+// complete tells a result what the record does not know.
+func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
+	o := &r.options
 	figures.Violations = out.Verdict.Violations
-	out.ExcuseOverruns(r.collector, &figures)
+	out.ExcuseOverruns(r.record.Collector, &figures)
 	out.Verdict.Figures = figures
-	out.Fabemu = r.options.Version
-	out.Clock = r.options.Clock
-	out.Timing = string(r.options.Timing)
-	out.Moments, out.Began = r.moments, r.began.UTC()
-	out.Placement = r.options.Placement
-	if r.options.Clock == WallClock {
-		out.Link = r.options.Link
-		out.Dilation = r.scenario.Wall.Dilation
+	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
+	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
+	if o.Clock == WallClock {
+		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}
-	out.Machine = host.ThisComputer()
+	out.Moments, out.Began = r.moments, r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
-	out.Digest = digest
-	out.Warnings = append(out.Warnings, r.warnings...)
-	return out
+	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)
 }
 
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
@@ -303,7 +235,7 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 	if sameLog {
 		sink = digest
 	}
-	events := trace.NewBatch(batchSize, sink)
+	events := trace.NewBatch(record.Batch, sink)
 	f, err := machines.New(r.fabric, r.options.Schemes, events)
 	if err != nil {
 		return err
@@ -317,7 +249,7 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 	events.Flush()
 	if !sameLog {
 		collector.Close(f.End)
-		o.SumsApart, o.SumsOf = report.Sums(r.collector, collector)
+		o.SumsApart, o.SumsOf = report.Sums(r.record.Collector, collector)
 		return nil
 	}
 	result.Verdict.Verify = report.VerifiedEqual
@@ -347,7 +279,7 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.runID = r.id(0)
+	r.id = r.newID(0)
 	_, err = r.plan().Write(nil)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
+	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
@@ -96,7 +97,7 @@ func (g *generated) run(b *testing.B) (took time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	events := trace.NewBatch(batchSize, c, report.NewDigest(len(g.fabric.Machines)))
+	events := trace.NewBatch(record.Batch, c, report.NewDigest(len(g.fabric.Machines)))
 	machines, err := machines.New(g.fabric, Schemes{}, events)
 	if err != nil {
 		b.Fatal(err)

@@ -33,7 +33,7 @@ emu/links
 emu/proc
 emu/metrics
 emu/report, emu/capture
-emu/report/compare, emu/runtest
+emu/report/compare, emu/runtest, emu/record
 emu
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu, docs/examples/limiter

@@ -1,0 +1,135 @@
+package record
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
+	"fabemu/emu/report"
+	"fabemu/node"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Wanted says what is recorded beside the figures and the digest.
+type Wanted struct {
+	Events  io.Writer        // takes the event log; may be nil
+	Capture *capture.Request // may be nil
+	Comment string           // says in the capture of which run it is
+	Sink    trace.Sink       // is told of each event; may be nil
+	Wall    bool             // the run keeps to the wall clock
+	Actual  bool             // machines are told the measured time
+}
+
+// Recording is the record of a run. It belongs to the goroutine of the run.
+type Recording struct {
+	Collector *metrics.Collector
+	Events    *trace.Batch // what machines report to
+
+	fabric *fabric.Fabric
+	wanted Wanted
+	digest *report.Digest
+	log    *report.EventLog // nil: none is wanted
+	tap    *capture.Capture // nil: nothing is captured
+}
+
+// Batch is how many events of a run on the virtual clock are counted at a time: they
+// take far less than any cache.
+const Batch = 256
+
+// New begins the record of a run of f. An error is the user's to mend.
+func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
+	r := &Recording{fabric: f, wanted: w, digest: report.NewDigest(len(f.Machines))}
+	var err error
+	if r.Collector, err = metrics.New(f, f.Scenario); err != nil {
+		return nil, &mistake.Error{Err: err}
+	}
+	sinks := []trace.Sink{r.Collector, r.digest}
+	if w.Events != nil {
+		r.log = report.NewEventLog(w.Events, f)
+		sinks = append(sinks, r.log)
+	}
+	if w.Capture != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Comment); err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, r.tap)
+	}
+	if w.Sink != nil {
+		sinks = append(sinks, w.Sink)
+	}
+	// On the wall clock each event is counted at once: many would keep the frames of an
+	// instant waiting. So it is where frames are captured: what events say of them must be
+	// known by then.
+	size := Batch
+	if w.Wall || r.tap != nil {
+		size = 1
+	}
+	r.Events = trace.NewBatch(size, sinks...)
+	return r, nil
+}
+
+// Attach has the record hear the links and the rate limits of machines.
+func (r *Recording) Attach(f *drive.Fabric) {
+	for _, m := range f.Machines {
+		if e, ok := m.(*node.Endpoint); ok {
+			e.Limits(r.Collector.Limit)
+		}
+	}
+	if r.tap != nil {
+		f.Tap = r.tap
+	}
+	if r.log != nil && r.wanted.Wall && r.wanted.Actual {
+		f.Tap = r.log.Departures(r.fabric, f.Tap)
+	}
+}
+
+// Began says when model time 0 was, on the wall clock.
+func (r *Recording) Began(began time.Time) {
+	if r.tap != nil {
+		r.tap.Began(began)
+	}
+}
+
+// End ends the record at an instant of model time and returns what came out. Of the
+// capture the verdict is still to come: Close.
+func (r *Recording) End(at unit.Time) *report.Result {
+	r.Events.Flush()
+	r.Collector.Close(at)
+	out := report.New(r.Collector)
+	out.Digest = r.digest.Sum()
+	if r.log != nil {
+		if err := r.log.Close(); err != nil {
+			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the event log is not whole: %v", err))
+		}
+	}
+	if r.tap != nil {
+		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
+		}
+	}
+	return out
+}
+
+// Close writes the verdict of out into the capture, and into out what could not be
+// written.
+func (r *Recording) Close(out *report.Result) {
+	if r.tap == nil {
+		return
+	}
+	if err := r.tap.Close(out.Verdict.Comment(out.Partial)); err != nil {
+		out.Unwritten = append(out.Unwritten, fmt.Sprintf("the capture is not whole: %v", err))
+	}
+}
+
+// Abandon ends the capture of a run that has failed; after End it does nothing.
+func (r *Recording) Abandon() {
+	if r.tap != nil {
+		r.tap.End()
+	}
+}
