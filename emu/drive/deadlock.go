@@ -32,9 +32,12 @@ type Expecter interface {
 // intervals of model time. An output counts as waiting when it has waited for a whole
 // interval, which should be longer than any timer of the fabric: under credit, flow
 // control packets go on for ever and mean nothing; within an interval one has come,
-// and has not helped. A Part does not look: it sees only some of the machines.
+// and has not helped. The last look is at the end of the run, which may be shorter than
+// an interval: there it is enough to have waited for as long as the word takes that there
+// is room. A Part does not look: it sees only some of the machines.
 type Watch struct {
 	Every unit.Duration // positive
+	Word  unit.Duration // from when there is room until the sender knows, at the most
 	// Idle ends the run when there is a deadlock, nothing but flow control has moved for so
 	// long, and no machine expects anything. It counts from Settled, and from the last of
 	// the changes. 0: it goes on.
@@ -72,6 +75,7 @@ type watcher struct {
 	peer    map[End]End
 	waits   map[output]*waits
 	named   map[output]bool // outputs of the cycles that were found
+	wait    unit.Duration // for which an output must have waited
 	next    unit.Time
 	moved   unit.Time // when something but flow control was last handed over
 	carried int64     // what had been handed over when it last looked
@@ -99,13 +103,24 @@ func newWatcher(f *Fabric) *watcher {
 	if f.Watch == nil {
 		return nil
 	}
-	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, next: unit.Time(f.Watch.Every)}
+	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: f.Watch.Every}
+	w.next = w.after(f, 0)
 	w.glance = func(p port.Wait) { w.some = w.some || w.long(&p) }
 	w.write = w.note
 	for _, ends := range f.Wires {
 		w.peer[ends[0]], w.peer[ends[1]] = ends[1], ends[0]
 	}
 	return w
+}
+
+// after returns when to look after t: at intervals, and just before the run ends.
+func (w *watcher) after(f *Fabric, t unit.Time) unit.Time {
+	next, last := t.Add(w.Every), f.End-1
+	if t < last && next > last {
+		w.wait = w.Word
+		return last
+	}
+	return next
 }
 
 // input names the memory of an input: one for each class.
@@ -142,9 +157,9 @@ func (w *watcher) ask(f *Fabric, yield func(port.Wait)) {
 	}
 }
 
-// long reports whether the output of a wait has waited for an interval at least.
+// long reports whether the output of a wait has waited for long enough.
 func (w *watcher) long(p *port.Wait) bool {
-	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.Every
+	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.wait
 }
 
 // note writes down a frame that waits in the machine which is being asked.
@@ -229,13 +244,15 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 // whether nothing else can happen.
 func (o *order) watch(t unit.Time) (over bool, err error) {
 	w := o.watcher
-	o.now, w.next = t, t.Add(w.Every)
-	o.agenda.Set(o.watchSlot(), w.next)
+	o.now = t
 	now := t
 	if o.tell != nil {
 		now = o.tell(t)
 	}
-	for _, d := range w.look(o.fabric, t) {
+	found := w.look(o.fabric, t)
+	w.next = w.after(o.fabric, t)
+	o.agenda.Set(o.watchSlot(), w.next)
+	for _, d := range found {
 		w.Found = append(w.Found, d)
 		for _, p := range d.Cycle {
 			m := p.From.Machine
@@ -250,7 +267,7 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	if o.carried != w.carried || o.change < len(o.fabric.Changes) {
 		w.carried, w.moved = o.carried, t
 	}
-	if w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !o.expects(now) {
+	if w.next < o.fabric.End && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !o.expects(now) {
 		w.Ended = t
 		return true, nil
 	}

@@ -35,7 +35,7 @@ func (k *keeper) Apply(_ unit.Time, e port.Event) { k.told = append(k.told, e) }
 // next one's port 0; with a port 2 each that leads to a machine of no interest.
 func ringOf(holds ...[]port.Wait) (*Fabric, []*keeper) {
 	story := &[]string{}
-	f := &Fabric{End: unit.Time(100 * unit.Microsecond), Watch: &Watch{Every: 10 * unit.Microsecond}}
+	f := &Fabric{End: unit.Time(100 * unit.Microsecond), Watch: &Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
 	var list []*keeper
 	for i := range 3 {
 		k := &keeper{player: player{story: story}, holds: holds[i]}

@@ -47,6 +47,18 @@ type Wire struct {
 	Ends [2]End
 }
 
+// Slowest returns the lowest rate that a wire has in the run.
+func (f *Fabric) Slowest(wire int) unit.Rate {
+	l := f.Wires[wire].Link
+	rate := l.Rate
+	for i := range f.Scenario.Events {
+		if e := &f.Scenario.Events[i]; e.Rate > 0 && e.Link == l.Name {
+			rate = min(rate, e.Rate)
+		}
+	}
+	return rate
+}
+
 // End names a port of a machine.
 type End struct {
 	Machine int

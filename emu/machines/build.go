@@ -194,7 +194,9 @@ func (b *builder) watch() *drive.Watch {
 	w := &drive.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
-		w.Every = max(w.Every, l.Resend+10*(l.Propagation+l.Rate.Serialise(b.largest.Length)))
+		hop := l.Propagation + b.fabric.Slowest(i).Serialise(b.largest.Length)
+		w.Word = max(w.Word, 2*hop)
+		w.Every = max(w.Every, l.Resend+10*hop)
 	}
 	w.Every *= unit.Duration(1 + len(b.fabric.Machines)/few)
 	w.Idle = 10 * w.Every

@@ -165,3 +165,13 @@ func TestLooksAreRarerInLargeFabrics(t *testing.T) {
 		}
 	}
 }
+
+// A run that is shorter than what the watch waits between two looks has one at its end.
+func TestDeadlockInAShortRun(t *testing.T) {
+	s := ring(t, 2)
+	s.Model.Duration, s.Measure.Window = 90*unit.Microsecond, 90*unit.Microsecond
+	r := onVirtualClock(t, s)
+	if len(r.Deadlocks) != 1 || r.EndedPs != 0 || unit.Time(r.Deadlocks[0].AtPs) != unit.Time(s.Model.Duration)-1 {
+		t.Errorf("deadlocks: %+v, ended at %v; want one, at the end", r.Deadlocks, unit.Time(r.EndedPs))
+	}
+}
