@@ -75,7 +75,7 @@ type watcher struct {
 	peer    map[End]End
 	waits   map[output]*waits
 	named   map[output]bool // outputs of the cycles that were found
-	wait    unit.Duration // for which an output must have waited
+	wait    unit.Duration   // for which an output must have waited
 	next    unit.Time
 	moved   unit.Time // when something but flow control was last handed over
 	carried int64     // what had been handed over when it last looked

@@ -41,6 +41,9 @@ type Collector struct {
 	lost     bool      // what waits for outputs of such switches cannot be told
 	flows    []flowState
 	lives    []life // by flow
+	switches int32  // machines from here on are endpoints
+	patience unit.Duration
+	silences []Silence // that are over
 	drops    [reasons]int64
 	losses   map[loss]int64 // the same by place
 
@@ -74,7 +77,11 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		return nil, errors.Join(wrong...)
 	}
 	ports := 0
+	c.patience = c.bear()
 	for i := range f.Machines {
+		if f.Machines[i].Switch != nil {
+			c.switches = int32(i) + 1
+		}
 		c.first = append(c.first, int32(ports))
 		ports += len(f.Machines[i].Ports)
 		for _, p := range f.Machines[i].Ports {
@@ -108,7 +115,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.look()
 	for i := range c.flows {
-		c.flows[i].block = port.Idle
+		c.flows[i].block, c.flows[i].sent, c.flows[i].gone = port.Idle, 0xFFFFFF, 0xFFFFFF // before the first
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)
@@ -158,6 +165,9 @@ func (c *Collector) count(e *trace.Event) {
 			y.bytes += int64(e.Bytes)
 			y.began, y.last = e.At, e.Bytes
 			y.frames++
+			if i := e.Flow - firstQP; e.Machine >= c.switches && i < uint32(len(c.flows)) {
+				c.flows[i].sent = e.PSN
+			}
 			if c.ahead != nil {
 				c.leave(e)
 			}
@@ -187,6 +197,10 @@ func (c *Collector) count(e *trace.Event) {
 			if e.At.Add(-f.span) < c.lo {
 				c.spread(at, f, e)
 			}
+			if e.At.Sub(f.heard) >= c.patience {
+				c.hear(e.Flow-firstQP, e.At)
+			}
+			f.heard, f.gone = max(f.heard, e.At), newer(f.gone, e.PSN)
 			c.now[at+flowBytes] += int64(e.Bytes)
 			c.now[at+flowFrames]++
 			c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
@@ -244,6 +258,7 @@ func (c *Collector) stall(e *trace.Event) {
 		if at, ok := c.flow(e); ok {
 			f := &c.flows[e.Flow-firstQP]
 			c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
+			f.begins(e.At)
 			f.block, f.blocked = port.Block(e.A), e.At
 		}
 		return
@@ -262,6 +277,7 @@ func (c *Collector) rare(e *trace.Event) {
 		if _, ok := c.flow(e); ok {
 			f := &c.lives[e.Flow-firstQP]
 			f.active = append(f.active, Interval{e.At, unit.Never})
+			c.flows[e.Flow-firstQP].begins(e.At)
 		}
 	case trace.FlowStop:
 		if _, ok := c.flow(e); ok {
@@ -285,6 +301,9 @@ func (c *Collector) rare(e *trace.Event) {
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok {
 			c.now[at+flowDrops]++
+			if f := &c.flows[e.Flow-firstQP]; trace.Reason(e.A) != trace.EgressFull {
+				f.gone = newer(f.gone, e.PSN)
+			}
 			c.lives[e.Flow-firstQP].lose(e.PSN)
 		}
 	case trace.Deadlock:

@@ -35,6 +35,9 @@ type flowState struct {
 	block   port.Block // what has kept the flow since then
 	told    unit.Time  // flowAllowed and flowWanted are counted up to here
 	acks    int64
+	heard   unit.Time     // when it last delivered something, or had something to send again
+	sent    uint32        // PSN of the packet that it sent last
+	gone    uint32        // PSN of the newest packet that was delivered, or lost
 	size    uint32        // of the last frame that came
 	span    unit.Duration // how long a frame of that size takes the slowest link of the flow
 }

@@ -91,6 +91,14 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		}
 		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
 	}
+	if len(r.Silences) > 0 {
+		rows := [][]string{}
+		for i := range r.Silences {
+			s := &r.Silences[i]
+			rows = append(rows, []string{s.Flow, s.when(), s.why()})
+		}
+		p.Sections = append(p.Sections, Section{Title: "Silence", Parts: []template.HTML{Table(r.silent(), []string{"flow", "when", "what kept it"}, rows)}})
+	}
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
 	if len(r.Warnings) > 0 {
 		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: strings.Join(r.Warnings, " ")})

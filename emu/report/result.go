@@ -79,6 +79,8 @@ type Result struct {
 	Losses      []Loss         `json:"losses,omitempty"` // drops by the place where they happened
 	Violations  []Violation    `json:"violations"`       // the first ones; verdict.violations counts all
 	Deadlocks   []Deadlock     `json:"deadlocks,omitempty"`
+	Silences    []Silence      `json:"silences,omitempty"` // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
+	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and twice what a packet takes on the longest way at the least
 	EndedPs     int64          `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
 	Machine     host.Computer  `json:"machine"`
 	Began       time.Time      `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
@@ -313,6 +315,8 @@ func New(c *metrics.Collector) *Result {
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
+		Silences:    silencesOf(c),
+		PatiencePs:  int64(c.Patience()),
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
 		FrameHops:   c.FrameHops(),

@@ -127,6 +127,7 @@ func sampleEvents(f *fabric.Fabric) []trace.Event {
 		}
 		if x.Stop != unit.Never {
 			emit(trace.Event{At: x.Stop, Machine: int32(x.Src), Kind: trace.FlowStop, Flow: x.QP})
+			emit(trace.Event{At: max(x.Stop, at) + 10*us, Machine: int32(x.Src), Kind: trace.Stall, Flow: x.QP, A: int64(port.Idle), B: int64(port.Window)})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b trace.Event) int { return int(a.At - b.At) })

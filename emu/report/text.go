@@ -400,8 +400,9 @@ func (t *page) verdict(r *Result) {
 	}
 }
 
-// lossesShown is how many places are named at which frames were dropped.
-const lossesShown = 8
+// lossesShown is how many places are named at which frames were dropped, silencesShown
+// how many flows that delivered nothing.
+const lossesShown, silencesShown = 8, 8
 
 // place says where frames were dropped.
 func (l *Loss) place() string {
@@ -447,6 +448,17 @@ func (t *page) end(r *Result) {
 	}
 	if r.EndedPs > 0 {
 		t.Line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
+	}
+	if n := len(r.Silences); n > 0 {
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Yellow, r.silent()))
+		for i := range r.Silences[:min(n, silencesShown)] {
+			s := &r.Silences[i]
+			t.Line("  %-16s  %-32s  %s", s.Flow, s.when(), s.why())
+		}
+		if n > silencesShown {
+			t.Line("  ... %d in all", n)
+		}
 	}
 	if len(r.Warnings) > 0 {
 		t.Line("")

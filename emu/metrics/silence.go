@@ -1,0 +1,194 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// silentShare is the share of a run for which a flow that has something to send must have
+// delivered nothing to be called silent: its mean over the run is off by as much.
+const silentShare = 10 // a tenth
+
+// Silence is a stretch of time in which a flow had something to send, or under way, and
+// nothing of it was delivered.
+type Silence struct {
+	Flow     int // index in Fabric.Flows
+	From, To unit.Time
+	Lasting  bool // until the end of the run
+
+	// Block is what kept the flow, as far as anybody knows: of a silence that lasts what
+	// keeps it at the end, of another a link that was down in the middle of it, or what kept
+	// its source for the longest. Open or Idle: nobody knows.
+	Block port.Block
+	By    *fabric.Hop // the last output on the way of the flow that was kept; nil: its source
+	Limit unit.Rate   // RateLimited: what the rate limiter lets through
+}
+
+// Patience returns for how long a flow must have delivered nothing to be silent: a tenth of
+// the scenario, and twice what a packet takes on the longest way at the least.
+func (c *Collector) Patience() unit.Duration { return c.patience }
+
+// bear computes the patience of a run.
+func (c *Collector) bear() unit.Duration {
+	f := c.fabric
+	longest := unit.Duration(0)
+	for i := range f.Flows {
+		way := unit.Duration(0)
+		for _, h := range f.Flows[i].Hops {
+			w := &f.Wires[h.Wire]
+			slowest := slices.MinFunc(c.capacities[h.Wire], func(a, b capacity) int { return cmp.Compare(a.rate, b.rate) })
+			way += w.Link.Propagation + slowest.rate.Serialise(f.Flows[i].Packet)
+			if s := f.Machines[w.Ends[1-h.From].Machine].Switch; s != nil {
+				way += s.ForwardingDelay
+			}
+		}
+		longest = max(longest, way)
+	}
+	return max(c.scenario.Model.Duration/silentShare, 2*longest)
+}
+
+// newer returns the packet of a flow that comes later, by their PSN.
+func newer(a, b uint32) uint32 {
+	if d := (b - a) & 0xFFFFFF; d < 1<<23 {
+		return b
+	}
+	return a
+}
+
+// waits reports whether a flow has something to send, or under way.
+func (f *flowState) waits() bool {
+	return f.block != port.Idle || newer(f.gone, f.sent) != f.gone
+}
+
+// begins notes that a flow may have something to send from now on.
+func (f *flowState) begins(at unit.Time) {
+	if !f.waits() {
+		f.heard = max(f.heard, at)
+	}
+}
+
+// hear notes that a flow has delivered something after long.
+func (c *Collector) hear(flow uint32, at unit.Time) {
+	c.silences = append(c.silences, Silence{Flow: int(flow), From: c.flows[flow].heard, To: at})
+}
+
+// Silences returns when flows were silent, of each flow the longest time, those that last
+// first. The run has been closed.
+func (c *Collector) Silences() []Silence {
+	all := slices.Clone(c.silences)
+	for i := range c.flows {
+		if f := &c.flows[i]; f.waits() && c.End().Sub(f.heard) >= c.patience {
+			all = append(all, Silence{Flow: i, From: f.heard, To: c.End(), Lasting: true})
+		}
+	}
+	slices.SortFunc(all, func(a, b Silence) int {
+		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(b.To-b.From, a.To-a.From))
+	})
+	all = slices.CompactFunc(all, func(a, b Silence) bool { return a.Flow == b.Flow })
+	slices.SortStableFunc(all, func(a, b Silence) int {
+		switch {
+		case a.Lasting == b.Lasting:
+			return 0
+		case a.Lasting:
+			return -1
+		}
+		return 1
+	})
+	kept := map[source]port.Block{}
+	for i := range c.flows {
+		if b := c.flows[i].block; b == port.NoCredit || b == port.Paused || b == port.Down {
+			kept[c.source(i)] = b
+		}
+	}
+	for i := range all {
+		c.explain(&all[i], kept)
+	}
+	return all
+}
+
+// source is where flows wait for one another: an endpoint, and a priority.
+type source struct {
+	machine  int
+	priority uint8
+}
+
+func (c *Collector) source(flow int) source {
+	f := &c.fabric.Flows[flow]
+	return source{f.Src, f.Priority}
+}
+
+// explain finds what keeps a flow that is silent; kept is what keeps sources at the end.
+func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
+	at, longest := c.ofFlows+s.Flow*flowColumns, 0.
+	for b := range port.Block(port.Blocks) {
+		if d := c.grown(at+flowStall+int(b), s.From, s.To); d > longest {
+			s.Block, longest = b, d
+		}
+	}
+	f, when := &c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
+	hops := f.Hops
+	if s.Lasting {
+		when, s.Block = s.To, c.flows[s.Flow].block
+		if b, ok := kept[c.source(s.Flow)]; ok && s.Block == port.LineBusy { // by a flow that is kept
+			s.Block = b
+		}
+		if n := len(f.Later); n > 0 {
+			hops = f.Later[n-1]
+		}
+	}
+	for _, h := range slices.Backward(hops) {
+		b := port.Down
+		if !c.isDown(h.Wire, when) {
+			if b = port.Open; s.Lasting {
+				b = c.keeps(h, f.Priority)
+			}
+		}
+		if b != port.Open {
+			s.Block, s.By = b, &h
+			break
+		}
+	}
+	if s.Block == port.RateLimited {
+		s.Limit = unit.Rate(c.now[at+flowLimit])
+	}
+}
+
+// keeps returns what keeps an output from sending frames of a priority at the end of the
+// run, if it is the other end of its link.
+func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
+	end := c.fabric.Wires[h.Wire].Ends[h.From]
+	p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+	s := p.pausing
+	switch {
+	case s != nil && s.until[int(priority)%len(s.until)] > c.End():
+		return port.Paused
+	case priority == 0 && (p.block == port.Paused || p.block == port.NoCredit):
+		return p.block
+	}
+	return port.Open
+}
+
+// isDown reports whether a link is down just before an instant.
+func (c *Collector) isDown(wire int, when unit.Time) (down bool) {
+	l, last := c.fabric.Wires[wire].Link, unit.Duration(-1)
+	becomes := func(is bool, at unit.Duration) {
+		if at >= last && at < unit.Duration(when) {
+			down, last = is, at
+		}
+	}
+	for i := range c.scenario.Events {
+		switch e := &c.scenario.Events[i]; {
+		case e.State != "" && e.Link == l.Name:
+			becomes(e.State == scenario.Down, e.At)
+		case e.Switch != "" && (e.Switch == l.A || e.Switch == l.B):
+			becomes(true, e.At)
+			becomes(false, e.At+e.Restart)
+		}
+	}
+	return down
+}

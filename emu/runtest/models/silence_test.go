@@ -1,0 +1,94 @@
+package models_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+// silences runs a scenario of two switches, and returns by flow when it was silent and why.
+func silences(t *testing.T, r *emu.Result) map[string]report.Silence {
+	t.Helper()
+	all := map[string]report.Silence{}
+	for _, s := range r.Silences {
+		all[s.Flow] = s
+	}
+	return all
+}
+
+// A flow that has something to send and delivers nothing for a tenth of the run is named,
+// since when, and what keeps it: whatever that is.
+func TestSilentFlowsAreNamed(t *testing.T) {
+	const ethernet = `name: silent
+model: {duration: 1ms, seed: 1}
+defaults:
+  link: {rate: 10Gb/s, flow-control: pfc}
+  switch: {kind: output-queued, memory: 100KB per port}
+  flow: {packet: 1500B, control: {law: fixed}}
+switches: {S: {}, T: {}}
+endpoints: [A, B, C, D, E]
+links: [A - S, D - S, {name: trunk, between: S - T}, T - B, {name: slow, between: T - C}, {name: down, between: T - E}]
+flows:
+  - {name: busy, from: A, to: B}
+  - {name: little, from: A, to: B, traffic: constant, rate: 10Mb/s, stop: 500us}
+  - {name: storm, from: D, to: C, priority: 3, traffic: constant, rate: 1Gb/s}
+  - {name: behind, from: D, to: B, priority: 3, traffic: constant, rate: 1Gb/s}
+  - {name: cut, from: A, to: E, priority: 5, traffic: constant, rate: 1Gb/s}
+  - {name: crawls, from: A, to: B, priority: 1, rate-limit: 100Mb/s}
+events:
+  - {at: 300us, endpoint: C, pause-storm: "on"}
+  - {at: 200us, link: down, state: down}
+  - {at: 600us, link: down, state: up}
+  - {at: 700us, link: down, state: down}
+`
+	r := onVirtualClock(t, runtest.Load(t, ethernet))
+	if r.PatiencePs != int64(100*unit.Microsecond) {
+		t.Errorf("the patience is %v, a tenth of the run is 100us", unit.Duration(r.PatiencePs))
+	}
+	got := silences(t, r)
+	for flow, want := range map[string]report.Silence{
+		"storm":  {Lasting: true, Cause: "paused", Link: "slow.T-C"},
+		"behind": {Lasting: true, Cause: "paused", Link: "trunk.S-T"},
+		"cut":    {Cause: "down", Link: "down.T-E"}, // from 200 to 600us, which is longer than from 700us on
+		"crawls": {Cause: "rate-limited", Limit: 100e6},
+	} {
+		s, silent := got[flow]
+		from, to := s.FromPs, s.ToPs
+		s.Flow, s.FromPs, s.ToPs = "", 0, 0
+		if !silent || s != want || to-from < r.PatiencePs {
+			t.Errorf("%s: %+v, from %v to %v, want %+v", flow, s, unit.Time(from), unit.Time(to), want)
+		}
+		delete(got, flow)
+	}
+	if len(got) > 0 {
+		t.Errorf("silent besides: %+v", got)
+	}
+	var text bytes.Buffer
+	if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"delivered nothing for 100us or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100Mb/s\n"} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("the report does not say %q:\n%s", line, text.String())
+		}
+	}
+}
+
+// A packet that is lost, and never sent again, may leave its flow waiting for an ACK.
+func TestSilenceAfterALoss(t *testing.T) {
+	s, err := emu.Open("../random/testdata/fabrics/flap.yaml", scenario.Set{Path: "flows.f.window", Value: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := onVirtualClock(t, s)
+	if got := silences(t, r)["f"]; got.Cause != "window" || !got.Lasting {
+		t.Errorf("%+v, want one that waits for its window", got)
+	}
+}
