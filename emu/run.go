@@ -95,7 +95,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	o, wall := &r.options, r.options.Clock == WallClock
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Comment: r.comment(), Sink: o.Sink, Wall: wall, Actual: o.Timing == ActualTiming,
+		Events: o.Events, Capture: o.Capture, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink, Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {
 		return nil, err

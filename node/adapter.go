@@ -115,10 +115,11 @@ func (e *Endpoint) drain(now unit.Time) {
 	in.busy = false
 	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
 	s := &e.sinks[i]
-	delivered := s.delivered(now, &e.port, &a, &e.rec)
+	delivered := s.delivered(now, &e.port, &a, &e.rec, &e.out.Bodies)
 	if s.answer != nil {
 		e.heard(now, s, &a.Frame)
 	}
+	e.out.Bodies.Free(&a.Frame)
 	if in.kind == port.Credits {
 		if delivered && s.acks {
 			e.own.push(s.ack(&a.Frame))

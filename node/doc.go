@@ -23,6 +23,11 @@
 // the reaction point is a notification of a switch on the way, or a message of what answers
 // the flow at its destination (rp.Answerer).
 //
+// The payload of a flow's packets is padding, unless the flow has a BodySource (body.go): then
+// each has the body that it gives, a packet of a kernel or of a program, and a BodySink at the
+// other end takes it. Who they are is the caller's matter (emu.Schemes): they are the seam by
+// which real bytes go in and come out.
+//
 // An Endpoint thinks and does nothing else: it is given the time and frames, and
 // gives back frames. The rules between it and its driver stand in package
 // emu/drive, on the type Machine.

@@ -35,6 +35,7 @@ type Sink struct {
 	QP        uint32      // that of the flow
 	Transport Transport   // that of the flow
 	Answer    rp.Answerer // Ethernet: what answers it; nil: nothing does
+	Bodies    BodySink    // where the bodies of its packets go; nil: nowhere
 }
 
 // Endpoint is the machine at which flows begin and end.
@@ -134,6 +135,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		s := &e.sources[i]
 		newSource(s, f, c.Port.Framing)
 		s.reorders, s.slot = c.Reorders, flowSlot+i
+		if f.Bodies != nil {
+			s.body = &bodied{from: f.Bodies, store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
+		}
 		if f.Group != nil {
 			k := slices.Index(shared, f.Group)
 			s.mayShare(e.groups[k])
@@ -146,7 +150,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	for k, s := range c.Spreads {
 		for _, i := range s.Flows {
-			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil {
+			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil || c.Flows[i].Bodies != nil {
 				return nil, fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own", i, len(c.Flows))
 			}
 			e.sources[i].greedy = false
@@ -175,7 +179,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		case k.Answer != nil && c.Port.FlowControl == port.Credits:
 			return nil, fmt.Errorf("sink of queue pair %d: InfiniBand has no frames for what answers the flow", k.QP)
 		}
-		e.sinks[i] = sink{qp: k.QP, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer}
+		e.sinks[i] = sink{qp: k.QP, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
 		ends = append(ends, k.QP)
 		if k.Answer != nil {
 			e.sinks[i].slot = e.answerSlot() + len(e.answered)
@@ -213,10 +217,11 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.take(now, &a)
 			break
 		}
-		if e.sinks[i].delivered(now, &e.port, &a, &e.rec) && e.sinks[i].acks {
+		if e.sinks[i].delivered(now, &e.port, &a, &e.rec, &e.out.Bodies) && e.sinks[i].acks {
 			e.own.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
+		e.out.Bodies.Free(f)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
 		if !ok {
@@ -431,6 +436,11 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			e.waiting &^= 1 << lane
 		}
 		s.queued = false
+		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) {
+			e.unload(now, i)
+			left = e.waiting
+			continue
+		}
 		s.report(now, port.Open, &e.rec)
 		at := now
 		if !q.starved { // it has waited for the limiter, or for the line

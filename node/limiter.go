@@ -11,6 +11,8 @@ import "fabemu/wire/unit"
 //   - Instants never decrease, over all calls of all three methods.
 //   - Sent is at or after the instant that the last Next gave, and that Next let the
 //     packet start: it gave the instant that it was asked for.
+//   - Sent is for the bytes that Next was asked for, or fewer: of a flow whose packets have
+//     bodies nobody knows how long the next one is until it starts.
 //   - Calls come one at a time. SetRate may come at any time, also between the Next
 //     that lets a packet start and its Sent: the packet starts all the same.
 //

@@ -16,6 +16,8 @@ type sink struct {
 	next      uint32 // PSN expected
 	received  uint32 // messages, for the ACK's MSN
 
+	bodies BodySink // where those of the packets go; nil: nowhere
+
 	answer rp.Answerer // nil: nothing answers the flow
 	slot   int         // answer: in the agenda of the endpoint
 	source wire.LID    // answer: where the flow comes from
@@ -31,7 +33,7 @@ type sink struct {
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
 // that will be sent again, and this one after it.
-func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder) bool {
+func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder, bodies *wire.Bodies) bool {
 	f := &a.Frame
 	if ahead := (f.PSN - s.next) & psnMask; s.again && ahead != 0 {
 		if ahead <= psnMask/2 {
@@ -61,6 +63,7 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
+	s.deliver(now, f, bodies)
 	return true
 }
 

@@ -21,6 +21,7 @@ type Flow struct {
 	Start      unit.Time         // when it becomes active
 	Stop       unit.Time         // when it offers no more; unit.Never: it goes on
 	Traffic    traffic.Generator // what it offers; nil: greedy, there is always a packet, unless a Spread feeds it
+	Bodies     BodySource        // what it offers, in place of Traffic: packets of up to Payload with bodies; nil: padding
 	Pace       unit.Rate         // greedy: it never offers more, and of what it could not send it makes up for one packet; 0: any rate
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
@@ -69,6 +70,7 @@ type source struct {
 	share    *group    // under which it may come; nil: none
 	inTurns  bool      // it waits for its turn in group
 	own      group
+	body     *bodied    // nil: its packets have padding
 	block    port.Block // what keeps it, as last reported
 }
 
@@ -84,7 +86,7 @@ const psnMask = 1<<24 - 1
 
 // newSource makes s the source of a flow on a port with this framing.
 func newSource(s *source, f Flow, framing wire.Framing) {
-	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
+	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
 	s.own.flow, s.group = s, &s.own
 	s.full = s.lengthOf(f.Payload)
 	s.next.At, s.paced = unit.Never, f.Start
@@ -185,9 +187,14 @@ func (s *source) length() unit.Size {
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
 	idle, until := port.Open, unit.Never
+	has, since := s.offered > 0 || s.greedy && s.active, unit.Never
+	if s.body != nil {
+		since = s.body.ready(now, s.sending.inFlight(), s.active)
+		has = since <= now
+	}
 	switch {
-	case s.offered == 0 && !(s.greedy && s.active):
-		idle = port.Idle
+	case !has:
+		idle, until = port.Idle, since
 	case !s.sending.open():
 		idle = port.Window
 	case s.paced > now:
@@ -255,6 +262,9 @@ func (s *source) packet(src wire.LID) wire.Frame {
 // may have passed.
 func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	n := s.length()
+	if s.body != nil {
+		n = s.body.length
+	}
 	switch {
 	case s.ending() != nil:
 		s.ends.pop()
@@ -276,9 +286,13 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 // change; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
+	before := s.sending.inFlight()
 	news, inTurn := s.sending.acked(now, (f.PSN-oldest)&psnMask)
 	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
+	}
+	if s.body != nil {
+		s.body.acked(before - s.sending.inFlight())
 	}
 	if news {
 		s.feedback(now, f, rec)

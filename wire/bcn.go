@@ -158,7 +158,7 @@ func ParseBCN(b []byte) (m BCNMessage, rest []byte, err error) {
 func sampledByBCN(f *Frame) (head [EthernetHeaderSize + MinMSDU]byte) {
 	b := f.Dst.MAC().appendTo(f.SampledDst.MAC().appendTo(head[:0]))
 	b = VLANTag{Priority: f.SampledLane}.Append(binary.BigEndian.AppendUint16(b, typeVLAN))
-	appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f)
+	appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
 	return head
 }
 

@@ -97,7 +97,7 @@ const sampledHead = 2 + MinMSDU
 // sampled returns the first bytes of the MSDU that f, a Notification, carries; those
 // behind them are zeros.
 func sampled(f *Frame) (head [sampledHead]byte) {
-	appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f)
+	appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f, 0)
 	if n := int(min(f.Octets, MaxOctets)); n < len(head) {
 		clear(head[n:])
 	}

@@ -1,22 +1,23 @@
 // Package wire holds the frames of the fabric, as values and as bytes.
 //
 // A frame as a value is a Frame: small, comparable, copied freely. Its payload
-// is a length; the content is padding. A frame as bytes is what stands in a
-// datagram, and what Wireshark decodes:
+// is a length; the content is padding, or a Body, which stands elsewhere (Bodies). A
+// frame as bytes is what stands in a datagram, and what Wireshark decodes:
 //
 //	data packet   LRH 8 | BTH 12 | payload | ICRC 4 | VCRC 2
+//	  with a body                  type 2 | 0 0 | body | pad
 //	ACK           LRH 8 | BTH 12 | AETH 4  | ICRC 4 | VCRC 2
 //	flow control  Op, FCTBS | VL, FCCL | LPCRC                      (6 bytes)
 //
 // and, of the Ethernet family,
 //
-//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | payload | FCS 4
+//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | header 12 | body or padding | FCS 4
 //	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
 //	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 | FCS 4
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
 //
-// The payload of a data frame is padding, but for the 12 bytes in front that name the
-// flow, where InfiniBand has its headers.
+// The 12 bytes in front of the payload of a data frame name the flow, as the headers of
+// InfiniBand do, and the type of the body.
 //
 // Behind the frame's own bytes stands the link trailer (48 bytes, found from the
 // end), which tells the receiver what a cable would have shown it: when the
@@ -37,6 +38,7 @@
 //
 // Of InfiniBand, packets with local routing (no GRH): reliable connected SEND-only
 // packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
-// VLAN but with a priority; a PFC frame stops all its classes for one time. A payload
-// is padding: its bytes are zero.
+// VLAN but with a priority; a PFC frame stops all its classes for one time. What a
+// notification carries of a sampled frame is its header, as that of a frame without a body,
+// and zeros.
 package wire

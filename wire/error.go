@@ -15,7 +15,7 @@ const (
 	ErrReserved                      // a reserved bit is set
 	ErrUnsupported                   // well formed, but of a kind that this package does not write
 	ErrRange                         // a number that its field may not hold
-	ErrPayload                       // a payload byte is not zero: this package carries padding only
+	ErrPayload                       // a payload that is neither zeros nor a body
 )
 
 // Reasons is one more than the highest Reason: the size of an array that counts

@@ -86,7 +86,8 @@ const (
 
 // appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame,
 // the high byte of each field first. F is the mark, L ends
-// a transfer. Payload counts itself, without what fills the frame up to MinFrame:
+// a transfer. Payload counts itself and the body behind it, without what fills the frame up
+// to MinFrame; Type is that of the body, 0 with padding:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -95,34 +96,38 @@ const (
 //	+-+-+-----------+-----------------------------------------------+
 //	|F|L|     0     |                      PSN                      |
 //	+-+-+-----------+---------------+-------------------------------+
-//	|            Payload            |               0               |
+//	|            Payload            |             Type              |
 //	+-------------------------------+-------------------------------+
-func appendDataHeader(b []byte, f *Frame) []byte {
+func appendDataHeader(b []byte, f *Frame, body uint16) []byte {
 	b = binary.BigEndian.AppendUint32(b, DataVersion<<24|f.QP&0xFFFFFF)
 	b = binary.BigEndian.AppendUint32(b, uint32(bit(f.FECN, 31)|bit(f.Last, 30))|f.PSN&0xFFFFFF)
-	return binary.BigEndian.AppendUint32(b, f.Payload<<16)
+	return binary.BigEndian.AppendUint32(b, f.Payload<<16|uint32(body))
 }
 
 // parseEthernetData completes f with what is special to a Data frame, whose payload
-// starts at b[at]. All behind its header is zeros if padding says so.
-func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
+// starts at b[at], and returns its body. All behind its header is zeros if padding says so.
+func parseEthernetData(f *Frame, b []byte, at int, padding bool) (body Body, err error) {
 	first, second, third := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:]), binary.BigEndian.Uint32(b[at+8:])
 	n := int(third >> 16)
-	switch {
+	end := at + n
+	switch body.Type = uint16(third); {
 	case first>>24 != DataVersion:
-		return refuse("data.Version", at, ErrUnsupported)
+		err = refuse("data.Version", at, ErrUnsupported)
 	case f.CPID != 0 && uint16(f.QP) != uint16(first):
-		return refuse("RLT.Flow", at-4, ErrUnsupported)
+		err = refuse("RLT.Flow", at-4, ErrUnsupported)
 	case f.Tagged && CNTag(f.QP) != CNTag(first):
-		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
+		err = refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
 	case second&(0x3F<<24) != 0:
-		return refuse("data.Reserved", at+4, ErrReserved)
-	case third&0xFFFF != 0:
-		return refuse("data.Reserved", at+10, ErrReserved)
+		err = refuse("data.Reserved", at+4, ErrReserved)
+	case body.Type != 0 && body.Type < LeastBodyType:
+		err = refuse("data.Type", at+10, ErrRange)
 	case n < MinMSDU || n > MaxMSDU:
-		return refuse("data.Payload", at+8, ErrRange)
-	case !padding:
-		return refuse("payload", at+MinMSDU, ErrPayload)
+		err = refuse("data.Payload", at+8, ErrRange)
+	case body.Type == 0 && !padding, body.Type != 0 && end <= len(b) && !allZero(b[end:]):
+		err = refuse("payload", at+MinMSDU, ErrPayload)
+	}
+	if err != nil {
+		return Body{}, err
 	}
 	f.Kind = Data
 	f.Family = Ethernet
@@ -130,7 +135,11 @@ func parseEthernetData(f *Frame, b []byte, at int, padding bool) error {
 	f.FECN, f.Last = second&dataMark != 0, second&dataLast != 0
 	f.PSN = second & 0xFFFFFF
 	f.Payload = uint32(n)
-	return wantSize(f, b)
+	if err := wantSize(f, b); err != nil || body.Type == 0 {
+		return Body{}, err
+	}
+	body.Bytes = b[at+MinMSDU : end]
+	return body, nil
 }
 
 // wantSize refuses a frame f that stands in b, all but its FCS, if it is longer or

@@ -319,7 +319,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"a CN-TAG of another flow", data, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
 		{"version", plain, 18, 4, "data.Version", 18, wire.ErrUnsupported},
 		{"reserved, behind the mark", plain, 22, 1, "data.Reserved", 22, wire.ErrReserved},
-		{"reserved, behind the payload", plain, 29, 1, "data.Reserved", 28, wire.ErrReserved},
+		{"type of the body", plain, 29, 1, "data.Type", 28, wire.ErrRange},
 		{"payload too small", plain, 27, 11, "data.Payload", 26, wire.ErrRange},
 		{"payload too large", plain, 26, 0x24, "data.Payload", 26, wire.ErrRange},
 		{"payload longer than the frame", plain, 27, 101, "frame", 118, wire.ErrTruncated},
@@ -497,6 +497,10 @@ func TestMAC(t *testing.T) {
 func FuzzEthernet(f *testing.F) {
 	for _, c := range ethernetGolden {
 		f.Add(c.frame.Append(nil))
+	}
+	for _, n := range []int{0, 1, 29, 64} {
+		b, _ := bodied(wire.Ethernet, n)
+		f.Add(b)
 	}
 	r := unit.NewRandom(4, 1)
 	for range 20 {

@@ -129,7 +129,7 @@ type Frame struct {
 	Bottleneck  uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: not told
 	CPID        uint64 // Notification, BCN: which congestion point, of BCN one of Src; Ethernet Data: that of the rate-limited tag, 0: there is none
 
-	Value uint64 // Message: what it says, as its scheme defines it
+	Value uint64 // Message: what it says, as its scheme defines it; Data: its body, as Bodies numbers it, 0 with padding
 }
 
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
@@ -298,7 +298,7 @@ func EtherType(t uint16) bool {
 }
 
 // appendEthernet appends an Ethernet frame of any kind.
-func appendEthernet(b []byte, f *Frame) []byte {
+func appendEthernet(b []byte, f *Frame, body Body) []byte {
 	start := len(b)
 	dst := f.Dst.MAC()
 	if f.Kind.Control() {
@@ -318,7 +318,7 @@ func appendEthernet(b []byte, f *Frame) []byte {
 		b = appendMessage(appendTags(b, f), f)
 	case Data:
 		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
-		b = appendDataHeader(b, f)
+		b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
 	}
 	head := len(b) - start
 	end := start + int(f.WireSize()) - FCSSize
@@ -346,12 +346,12 @@ func appendTags(b []byte, f *Frame) []byte {
 
 // parseEthernet reads an Ethernet frame into f. As on a cable, the FCS tells
 // whether it came whole; what it is comes after.
-func parseEthernet(f *Frame, b []byte) error {
+func parseEthernet(f *Frame, b []byte) (Body, error) {
 	switch {
 	case len(b) < MinFrame:
-		return refuse("frame", len(b), ErrTruncated)
+		return Body{}, refuse("frame", len(b), ErrTruncated)
 	case len(b) > MaxFrameSize:
-		return refuse("frame", MaxFrameSize, ErrTrailing)
+		return Body{}, refuse("frame", MaxFrameSize, ErrTrailing)
 	}
 	end := len(b) - FCSSize
 	head := EthernetHeaderSize
@@ -364,40 +364,40 @@ func parseEthernet(f *Frame, b []byte) error {
 	head += MinMSDU
 	padding := allZero(b[head:end])
 	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
-		return refuse("FCS", end, ErrChecksum)
+		return Body{}, refuse("FCS", end, ErrChecksum)
 	}
 	var err error
 	if f.Src, err = machineAt(b, 6, "SA"); err != nil {
-		return err
+		return Body{}, err
 	}
 	const behindAddresses = 12
 	switch binary.BigEndian.Uint16(b[behindAddresses:]) {
 	case typeControl:
 		if macAt(b, 0) != ControlAddress {
-			return refuse("DA", 0, ErrUnsupported)
+			return Body{}, refuse("DA", 0, ErrUnsupported)
 		}
-		return parseControl(f, b[:end])
+		return Body{}, parseControl(f, b[:end])
 	case typeVLAN:
 	default:
-		return refuse("EtherType", behindAddresses, ErrUnsupported)
+		return Body{}, refuse("EtherType", behindAddresses, ErrUnsupported)
 	}
 	if f.Dst, err = machineAt(b, 0, "DA"); err != nil {
-		return err
+		return Body{}, err
 	}
 	tag, rest, err := ParseVLANTag(b[behindAddresses+2 : end])
 	switch {
 	case err != nil:
-		return shift(err, behindAddresses+2)
+		return Body{}, shift(err, behindAddresses+2)
 	case tag.DropEligible:
-		return refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
+		return Body{}, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
 	case tag.VID != 0:
-		return refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+		return Body{}, refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
 	}
 	f.Lane = tag.Priority
 	if binary.BigEndian.Uint16(rest) == typeCNTag {
 		var t CNTag
 		if t, rest, err = ParseCNTag(rest); err != nil {
-			return shift(err, EthernetHeaderSize-2)
+			return Body{}, shift(err, EthernetHeaderSize-2)
 		}
 		f.Tagged, f.QP = true, uint32(t)
 	}
@@ -405,28 +405,28 @@ func parseEthernet(f *Frame, b []byte) error {
 	if binary.BigEndian.Uint16(rest) == typeRLTag {
 		var t RLTag
 		if t, rest, err = ParseRLTag(rest); err != nil {
-			return shift(err, at-2)
+			return Body{}, shift(err, at-2)
 		}
 		at += RLTagSize
 		f.CPID = t.CPID
 		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
-			return refuse("RLT.Flow", at-4, ErrUnsupported)
+			return Body{}, refuse("RLT.Flow", at-4, ErrUnsupported)
 		}
 		f.QP = uint32(t.Flow)
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
 	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion || rest[2] == MessageVersion):
-		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case kind == typeData && rest[2] == BCNVersion:
-		return parseBCN(f, b[:end], at)
+		return Body{}, parseBCN(f, b[:end], at)
 	case kind == typeData && rest[2] == MessageVersion:
-		return parseMessage(f, b[:end], at)
+		return Body{}, parseMessage(f, b[:end], at)
 	case kind == typeData:
 		return parseEthernetData(f, b[:end], at, padding)
 	case kind == typeNotification:
-		return parseNotification(f, b[:end], at)
+		return Body{}, parseNotification(f, b[:end], at)
 	default:
-		return refuse("EtherType", at-2, ErrUnsupported)
+		return Body{}, refuse("EtherType", at-2, ErrUnsupported)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // refusal is a ParseError.
 func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 	t.Helper()
-	f, err := wire.Parse(d, b)
+	f, body, err := wire.ParseBody(d, b)
 	if err != nil {
 		if _, ok := err.(*wire.ParseError); !ok {
 			t.Fatalf("refused with %T", err)
@@ -25,7 +25,10 @@ func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 	if int(f.WireSize()) != len(b) {
 		t.Fatalf("WireSize of %+v is %d, it has %d bytes", f, f.WireSize(), len(b))
 	}
-	if got := f.Append(dirty(len(b))); !bytes.Equal(got, b) {
+	if f.HasBody() || f.Kind != wire.Data && body.Type != 0 {
+		t.Fatalf("%+v comes with body %x", f, body)
+	}
+	if got := f.AppendBody(dirty(len(b)), body); !bytes.Equal(got, b) {
 		t.Fatalf("%+v is written as\n%x, was\n%x", f, got, b)
 	}
 }
@@ -37,6 +40,10 @@ func FuzzPacket(f *testing.F) {
 		if s.Kind != wire.FlowControl {
 			f.Add(s.Append(nil))
 		}
+	}
+	for _, n := range []int{0, 1, 6, 64} {
+		b, _ := bodied(wire.InfiniBand, n)
+		f.Add(b)
 	}
 	for _, c := range foreign {
 		f.Add(unhex(f, c.hex))

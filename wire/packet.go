@@ -50,11 +50,18 @@ func (f *Frame) Delimiter() Delimiter {
 // stops without being one that the frame speaks of, or for 0 quanta, goes on. It
 // panics if the payload of a Data frame is above MaxPayload or not a multiple of 4,
 // on Ethernet outside MinMSDU to MaxMSDU, which would be an error of the program. A
-// frame of no kind has no bytes.
-func (f *Frame) Append(b []byte) []byte {
+// frame of no kind has no bytes. Nor has one with a body here: it is for AppendBody.
+func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
+
+// AppendBody is Append for a frame that may have a body, as Bodies.Of returns it.
+func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	ethernet := f.ethernet()
 	switch {
 	case f.Kind != Data:
+	case f.Value != 0 && body.Type == 0:
+		panic("wire: a data frame without its body")
+	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
+		panic("wire: a data frame with the body of another")
 	case ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
 		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
 	case !ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
@@ -62,11 +69,11 @@ func (f *Frame) Append(b []byte) []byte {
 	}
 	b = slices.Grow(b, int(f.WireSize()))
 	if ethernet {
-		return appendEthernet(b, f)
+		return appendEthernet(b, f, body)
 	}
 	switch f.Kind {
 	case Data:
-		return appendData(b, f)
+		return appendData(b, f, body)
 	case Ack:
 		return appendAck(b, f)
 	case FlowControl:
@@ -80,21 +87,31 @@ func (f *Frame) Append(b []byte) []byte {
 // the trailer. It refuses, with a *ParseError, what Append would not have
 // written: what Parse accepts, Append writes again byte for byte. It does not
 // allocate unless it refuses, and keeps no reference to b.
-func Parse(d Delimiter, b []byte) (f Frame, err error) {
+func Parse(d Delimiter, b []byte) (Frame, error) {
+	f, body, err := ParseBody(d, b)
+	if body.Type != 0 {
+		return Frame{}, refuse("body", cap(b)-cap(body.Bytes), ErrPayload)
+	}
+	return f, err
+}
+
+// ParseBody is Parse for AppendBody: a data frame may have a body, which is a part of b.
+// The frame has no number of it: that is for Bodies.Put.
+func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 	switch d {
 	case DataPacket:
-		err = parsePacket(&f, b)
+		body, err = parsePacket(&f, b)
 	case LinkPacket:
 		err = parseFCP(&f, b)
 	case StartOfFrame:
-		err = parseEthernet(&f, b)
+		body, err = parseEthernet(&f, b)
 	default:
 		err = refuse("Trailer.Delimiter", 0, ErrUnsupported)
 	}
 	if err != nil {
-		return Frame{}, err
+		return Frame{}, Body{}, err
 	}
-	return f, nil
+	return f, body, nil
 }
 
 // appendHeader appends LRH and BTH of a packet with n bytes between BTH and
@@ -127,54 +144,54 @@ func appendCRCs(b []byte, start int, padding bool) []byte {
 
 // parsePacket reads a packet that begins with an LRH into f, which is zero. Its
 // length and its VCRC are checked before anything else is believed.
-func parsePacket(f *Frame, b []byte) error {
+func parsePacket(f *Frame, b []byte) (Body, error) {
 	const minimum = HeaderSize + ICRCSize + VCRCSize
 	if len(b) < LRHSize {
-		return refuse("LRH", len(b), ErrTruncated)
+		return Body{}, refuse("LRH", len(b), ErrTruncated)
 	}
 	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
 	switch {
 	case size < minimum:
-		return refuse("LRH.Length", 4, ErrRange)
+		return Body{}, refuse("LRH.Length", 4, ErrRange)
 	case len(b) < size:
-		return refuse("packet", len(b), ErrTruncated)
+		return Body{}, refuse("packet", len(b), ErrTruncated)
 	case len(b) > size:
-		return refuse("packet", size, ErrTrailing)
+		return Body{}, refuse("packet", size, ErrTrailing)
 	}
 	behind := size - VCRCSize - ICRCSize
 	body := b[HeaderSize:behind]
 	padding := allZero(body)
 	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
-		return refuse("VCRC", size-VCRCSize, ErrChecksum)
+		return Body{}, refuse("VCRC", size-VCRCSize, ErrChecksum)
 	}
 	var lrh LRH
 	if err := lrh.parse(b); err != nil {
-		return err
+		return Body{}, err
 	}
 	switch {
 	case lrh.LVer != 0:
-		return refuse("LRH.LVer", 0, ErrUnsupported)
+		return Body{}, refuse("LRH.LVer", 0, ErrUnsupported)
 	case lrh.SL != 0:
-		return refuse("LRH.SL", 1, ErrUnsupported)
+		return Body{}, refuse("LRH.SL", 1, ErrUnsupported)
 	case lrh.LNH != NextBTH:
-		return refuse("LRH.LNH", 1, ErrUnsupported)
+		return Body{}, refuse("LRH.LNH", 1, ErrUnsupported)
 	}
 	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
-		return refuse("ICRC", behind, ErrChecksum)
+		return Body{}, refuse("ICRC", behind, ErrChecksum)
 	}
 	var bth BTH
 	if err := bth.parse(b[LRHSize:]); err != nil {
-		return shift(err, LRHSize)
+		return Body{}, shift(err, LRHSize)
 	}
 	switch {
 	case !bth.Migrated:
-		return refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
-	case bth.Pad != 0:
-		return refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
+		return Body{}, refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
+	case bth.Pad != 0 && (padding || bth.Opcode != RCSendOnly):
+		return Body{}, refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
 	case bth.TVer != 0:
-		return refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
+		return Body{}, refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
 	case bth.PKey != DefaultPKey:
-		return refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
+		return Body{}, refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
 	}
 	f.Lane = lrh.VL
 	f.FECN = bth.FECN
@@ -184,10 +201,10 @@ func parsePacket(f *Frame, b []byte) error {
 	f.PSN = bth.PSN
 	switch bth.Opcode {
 	case RCSendOnly:
-		return parseData(f, &bth, len(body), padding)
+		return parseData(f, &bth, body, padding)
 	case RCAck:
-		return parseAck(f, &bth, body)
+		return Body{}, parseAck(f, &bth, body)
 	default:
-		return refuse("BTH.Opcode", LRHSize, ErrUnsupported)
+		return Body{}, refuse("BTH.Opcode", LRHSize, ErrUnsupported)
 	}
 }

@@ -35,9 +35,11 @@ type Options struct {
 	Flows map[uint32]bool
 	// Filter is what Only and Flows say, in words; it is written into the file.
 	Filter string
-	// Snap is how many bytes of a data frame are kept, whose payload is padding; 0: all.
-	// Frames of other kinds carry content and are kept whole.
+	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
+	// Frames of other kinds, and those with a body, carry content and are kept whole.
 	Snap int
+	// Bodies says that data frames may have bodies.
+	Bodies bool
 	// Both records a frame at both ends of a link. Otherwise it stands in the file once:
 	// where it counts, or where only that is captured at the other end.
 	Both bool
@@ -116,7 +118,8 @@ type item struct {
 	frame wire.Frame
 	note  port.Note
 	event trace.Event
-	lost  int64 // frames since the item before that had no place
+	lost  int64     // frames since the item before that had no place
+	body  wire.Body // of frame; its memory stays with the item
 }
 
 type kind uint8
@@ -258,7 +261,7 @@ func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 // Sent is told of a frame that a machine has put on a path, which has the number of
 // the port that sends; of the wall time since the begin, and by how much of it the
 // frame is late, in ns.
-func (c *Capture) Sent(path int, t *port.Transmission, now unit.Time, wall, late int64) {
+func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
 	if !c.records(path, &t.Frame, false) {
 		return
 	}
@@ -267,12 +270,13 @@ func (c *Capture) Sent(path int, t *port.Transmission, now unit.Time, wall, late
 		return
 	}
 	i.kind, i.path, i.now, i.wall, i.late, i.start = sent, int32(path), now, wall, late, t.Start
-	i.frame, i.note = t.Frame, t.Note
+	i.note = t.Note
+	i.holds(t.Frame, body)
 	c.queue.push()
 }
 
 // Received is told of a frame that is handed to the machine at the end of a path.
-func (c *Capture) Received(path int, a *port.Arrival, now unit.Time, wall int64) {
+func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if !c.records(path^1, &a.Frame, true) {
 		return
 	}
@@ -281,8 +285,16 @@ func (c *Capture) Received(path int, a *port.Arrival, now unit.Time, wall int64)
 		return
 	}
 	i.kind, i.path, i.now, i.wall, i.late = received, int32(path), now, wall, int64(a.Late)
-	i.frame = a.Frame
+	i.holds(a.Frame, body)
 	c.queue.push()
+}
+
+// holds keeps a frame, and a copy of its body.
+func (i *item) holds(f wire.Frame, body wire.Body) {
+	i.frame, i.body.Type = f, body.Type
+	if body.Type != 0 {
+		i.body.Bytes = append(i.body.Bytes[:0], body.Bytes...)
+	}
 }
 
 // Record takes an event of a machine.
@@ -346,6 +358,9 @@ func (c *Capture) addInterface(p int) {
 	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description, Filter: c.options.Filter, Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
 		i.Snap = uint32(max(c.options.Snap, contentSize))
+		if c.options.Bodies {
+			i.Snap = wire.MaxFrameSize
+		}
 	}
 	switch {
 	case port.Ethernet:
@@ -422,6 +437,9 @@ func (c *Capture) take(i *item) {
 		}
 		h := c.hold(p)
 		h.item, h.lost = *i, c.owed
+		if h.body.Type != 0 {
+			h.body.Bytes = slices.Clone(h.body.Bytes) // the item has another frame soon
+		}
 		c.owed = 0
 		if i.kind == sent {
 			c.note = c.state.describe(c.note[:0], i, c.options.Wall)
@@ -516,7 +534,7 @@ func (c *Capture) release() {
 			p.Direction, p.Time = pcapng.Outbound, c.stamp(h.start, h.wall)
 			fallthrough
 		case received:
-			c.data, p.Length = c.record(c.data[:0], &h.frame, p.Time)
+			c.data, p.Length = c.record(c.data[:0], &h.frame, h.body, p.Time)
 			if h.frame.Delimiter() == wire.StartOfFrame && len(c.data) == p.Length {
 				p.FCS = wire.FCSSize
 			}

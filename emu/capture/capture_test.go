@@ -55,8 +55,8 @@ func script(c *capture.Capture) {
 	c.Record(&trace.Event{At: 2000, Kind: trace.Trigger, Machine: 0, Port: 3, A: int64(trace.FullBuffer), B: 4})
 	marked := data
 	marked.FECN = true
-	c.Sent(0, &port.Transmission{Port: 3, Frame: marked, Start: 3000, Note: port.Note{Reason: uint8(trace.FullBuffer), Waiting: 2, Credit: 99}}, 3000, 600, 40)
-	c.Received(0, &port.Arrival{Frame: marked}, 5000, 1000)
+	c.Sent(0, &port.Transmission{Port: 3, Frame: marked, Start: 3000, Note: port.Note{Reason: uint8(trace.FullBuffer), Waiting: 2, Credit: 99}}, wire.Body{}, 3000, 600, 40)
+	c.Received(0, &port.Arrival{Frame: marked}, wire.Body{}, 5000, 1000)
 	c.Record(&trace.Event{At: 5000, Kind: trace.Arrive, Machine: 1, Flow: 7, PSN: 5, A: int64(wire.Data), B: 5})
 	c.Record(&trace.Event{At: 5000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 5, A: int64(trace.NoRoute)})
 	c.Record(&trace.Event{At: 9000, Kind: trace.Drop, Machine: 1, Flow: 7, PSN: 6, A: int64(trace.NotForUs)})
@@ -133,8 +133,8 @@ func TestLessIsCaptured(t *testing.T) {
 	script(c)
 	other := data
 	other.QP = 8
-	c.Received(0, &port.Arrival{Frame: other}, 10000, 0)
-	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl}}, 11000, 0)
+	c.Received(0, &port.Arrival{Frame: other}, wire.Body{}, 10000, 0)
+	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl}}, wire.Body{}, 11000, 0)
 	c.End()
 	if err := c.Close(""); err != nil {
 		t.Fatal(err)
@@ -156,8 +156,8 @@ func TestOneRecordForEachHop(t *testing.T) {
 	credit := wire.Frame{Kind: wire.FlowControl, FCCL: 9}
 	tell := func(c *capture.Capture) {
 		script(c)
-		c.Sent(1, &port.Transmission{Frame: credit, Start: 10000, Note: port.Note{Credit: -1}}, 10000, 0, 0)
-		c.Received(1, &port.Arrival{Frame: credit}, 12000, 0)
+		c.Sent(1, &port.Transmission{Frame: credit, Start: 10000, Note: port.Note{Credit: -1}}, wire.Body{}, 10000, 0, 0)
+		c.Received(1, &port.Arrival{Frame: credit}, wire.Body{}, 12000, 0)
 	}
 	const marked = "marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 9 12 blocks; credit 99 blocks"
 	for _, c := range []struct {
@@ -196,7 +196,7 @@ func TestOneRecordForEachHop(t *testing.T) {
 func TestFilesThatFollowOneAnother(t *testing.T) {
 	send := func(c *capture.Capture) {
 		for i := range 200 {
-			c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i) * 1000, Note: port.Note{Credit: int32(i)}}, unit.Time(i)*1000, 0, 0)
+			c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i) * 1000, Note: port.Note{Credit: int32(i)}}, wire.Body{}, unit.Time(i)*1000, 0, 0)
 		}
 		c.End()
 		if err := c.Close("Verdict: exact"); err != nil {
@@ -246,7 +246,7 @@ func TestFilesThatFollowOneAnother(t *testing.T) {
 	o.Next = func() (io.Writer, error) { return nil, errFull }
 	c := capture.New(io.Discard, o)
 	for i := range 200 {
-		c.Sent(0, &port.Transmission{Port: 3, Frame: data}, unit.Time(i), 0, 0)
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data}, wire.Body{}, unit.Time(i), 0, 0)
 	}
 	if written, missed := c.End(); written+missed != 200 || missed == 0 {
 		t.Errorf("%d written, %d missed", written, missed)
@@ -263,8 +263,8 @@ func TestEthernet(t *testing.T) {
 	var out bytes.Buffer
 	c := capture.New(&out, capture.Options{Ports: of})
 	frame := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 300}
-	c.Sent(0, &port.Transmission{Port: 3, Frame: frame, Note: port.Note{Credit: -1}}, 0, 0, 0)
-	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 9}}, 0, 0)
+	c.Sent(0, &port.Transmission{Port: 3, Frame: frame, Note: port.Note{Credit: -1}}, wire.Body{}, 0, 0, 0)
+	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Quanta: 9}}, wire.Body{}, 0, 0)
 	c.End()
 	if err := c.Close(""); err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestFullQueueIsCounted(t *testing.T) {
 	c := <-began
 	const n = 300_000
 	for i := range n {
-		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, wire.Body{}, unit.Time(i), 0, 0)
 	}
 	close(let)
 	written, missed := c.End()
@@ -320,7 +320,7 @@ func TestMissingFramesAreMarked(t *testing.T) {
 	c := <-began
 	n := int64(0)
 	send := func() {
-		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(n), Note: port.Note{Credit: -1}}, unit.Time(n), 0, 0)
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(n), Note: port.Note{Credit: -1}}, wire.Body{}, unit.Time(n), 0, 0)
 		n++
 	}
 	for range 300_000 {
@@ -354,7 +354,7 @@ func TestVirtualRunWaits(t *testing.T) {
 	c := capture.New(io.Discard, capture.Options{Ports: ports})
 	const n = 300_000
 	for i := range n {
-		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, unit.Time(i), 0, 0)
+		c.Sent(0, &port.Transmission{Port: 3, Frame: data, Start: unit.Time(i)}, wire.Body{}, unit.Time(i), 0, 0)
 	}
 	if written, missed := c.End(); written != n || missed != 0 {
 		t.Errorf("%d written and %d missed of %d", written, missed, n)

@@ -32,16 +32,16 @@ func appendERF(b []byte, ns int64, kind byte, size, wire int) []byte {
 	return binary.BigEndian.AppendUint16(b, uint16(wire))
 }
 
-// record appends a frame as its link type has it, a data frame cut to snap bytes
-// unless snap is 0, and returns the length that it would have had uncut.
-func (c *Capture) record(b []byte, f *wire.Frame, ns int64) (_ []byte, length int) {
-	c.frame = f.Append(c.frame[:0])
+// record appends a frame as its link type has it, a data frame with padding cut to snap
+// bytes unless snap is 0, and returns the length that it would have had uncut.
+func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, ns int64) (_ []byte, length int) {
+	c.frame = f.AppendBody(c.frame[:0], body)
 	kept, size := c.frame, len(c.frame)
 	if f.Kind == wire.FlowControl {
 		size = linkSize
 		kept = append(kept, zeros[:linkSize-len(kept)]...)
 	}
-	if c.options.Snap > 0 && f.Kind == wire.Data {
+	if c.options.Snap > 0 && f.Kind == wire.Data && body.Type == 0 {
 		kept = kept[:min(len(kept), c.options.Snap)]
 	}
 	switch f.Delimiter() {

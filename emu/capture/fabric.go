@@ -20,8 +20,8 @@ type Request struct {
 	// flows and their groups; a name that is both means the former. What is named is captured: at the ports, if any is named,
 	// the frames of the flows, if any is named. None is everything.
 	Filter []string
-	// Snap is how many bytes of a data frame are kept, whose payload is padding; 0: all.
-	// Frames of other kinds are kept whole.
+	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
+	// Frames of other kinds, and those with a body, are kept whole.
 	Snap int
 	// Both records each frame at both ends of its link; by default it stands there once,
 	// data where it is sent and what controls a link where it is obeyed.
@@ -38,10 +38,10 @@ type Request struct {
 // the padding that makes a capture large.
 const DefaultSnap = 128
 
-// Begin begins the capture of a run of a fabric, which keeps to the wall clock or not; the
-// comment says of which run it is.
-func Begin(f *fabric.Fabric, q *Request, wall bool, comment string) (*Capture, error) {
-	o := Options{Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Both: q.Both, WallTime: q.WallTime, Wall: wall}
+// Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, and
+// whose frames may have bodies or not; the comment says of which run it is.
+func Begin(f *fabric.Fabric, q *Request, wall, bodies bool, comment string) (*Capture, error) {
+	o := Options{Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Bodies: bodies, Both: q.Both, WallTime: q.WallTime, Wall: wall}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}

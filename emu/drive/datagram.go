@@ -11,14 +11,14 @@ import (
 // link must carry.
 const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
-// encode appends a transmission as it stands in a datagram.
-func encode(b []byte, t *port.Transmission, p *path, seq, run uint32) []byte {
-	return encodeAs(b, t, p, 0, seq, run)
+// encode appends a transmission as it stands in a datagram, with the body of its frame.
+func encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq, run uint32) []byte {
+	return encodeAs(b, t, body, p, 0, seq, run)
 }
 
 // encodeAs is encode for a sender that was started anew so many times.
-func encodeAs(b []byte, t *port.Transmission, p *path, incarnation uint16, seq, run uint32) []byte {
-	b = t.Frame.Append(b)
+func encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq, run uint32) []byte {
+	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
 		Head: t.Start, Due: t.Due, Promise: t.Due, Duration: t.Duration, Length: t.Length,
 		Seq: seq, Run: run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
@@ -30,28 +30,36 @@ func encodeAs(b []byte, t *port.Transmission, p *path, incarnation uint16, seq, 
 // run or not of this link.
 var errForeign = errors.New("drive: a datagram of another run or link")
 
-// decode reads a datagram that came on a path.
-func decode(b []byte, p *path, run uint32) (seq uint32, a port.Arrival, err error) {
-	t, a, err := decodeAny(b, p, run)
+// decode reads a datagram that came on a path. The body of its frame is a part of b.
+func decode(b []byte, p *path, run uint32) (seq uint32, a port.Arrival, body wire.Body, err error) {
+	t, a, body, err := decodeAny(b, p, run)
 	if err == nil && t.Incarnation != 0 {
 		err = errForeign
 	}
-	return t.Seq, a, err
+	return t.Seq, a, body, err
 }
 
 // decodeAny is decode for a receiver that does not know what was sent: when the frame
 // is due and which process has sent it stand in the trailer.
-func decodeAny(b []byte, p *path, run uint32) (t wire.Trailer, a port.Arrival, err error) {
+func decodeAny(b []byte, p *path, run uint32) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
 	t, frame, err := wire.ParseTrailer(b)
 	if err != nil {
-		return t, a, err
+		return t, a, body, err
 	}
 	if t.Run != run || t.Port != uint16(p.number) {
-		return t, a, errForeign
+		return t, a, body, errForeign
 	}
-	f, err := wire.Parse(t.Delimiter, frame)
+	f, body, err := wire.ParseBody(t.Delimiter, frame)
 	if err != nil {
-		return t, a, err
+		return t, a, body, err
 	}
-	return t, port.Arrival{Frame: f, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, nil
+	return t, port.Arrival{Frame: f, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, body, nil
+}
+
+// arrive notes that a frame has come, with its body.
+func (o *order) arrive(f *flight, a port.Arrival, body wire.Body) {
+	f.arrival, f.arrived = a, true
+	if body.Type != 0 && o.fabric.Bodies != nil {
+		o.fabric.Bodies.Put(&f.arrival.Frame, body)
+	}
 }

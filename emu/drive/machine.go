@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -64,17 +65,20 @@ type Fabric struct {
 	Progress *Progress
 	// Tap is told of each frame. It may be nil.
 	Tap Tap
+	// Bodies holds those of the frames that the machines have in hand: that of their
+	// port.Outbox. Nil: a frame that comes with a body has padding from then on.
+	Bodies *wire.Bodies
 }
 
 // A Tap watches the links, for captures. The driver's loop calls it: it must not
 // wait on the wall clock, and what it is handed belongs to the loop. A path has the
 // number of the port that sends on it: 2*wire, and 1 more if that is the wire's
 // second end. Wall times are in ns since the begin of the run; 0 on the virtual
-// clock.
+// clock. The body of a frame is its as long as the call.
 type Tap interface {
 	// Sent is told of a frame when it has left; late is by how much of wall time that
 	// was after its instant.
-	Sent(path int, t *port.Transmission, now unit.Time, wall, late int64)
+	Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64)
 	// Received is told of a frame before the machine at the end of its path is handed it.
-	Received(path int, a *port.Arrival, now unit.Time, wall int64)
+	Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64)
 }

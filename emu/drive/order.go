@@ -254,7 +254,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 			o.overtaken.note(machine, slot, number/2, t, now)
 		}
 		if o.fabric.Tap != nil {
-			o.fabric.Tap.Received(number, &f.arrival, now, o.elapsed)
+			o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 		}
 		o.machines[machine].Receive(now, in, f.arrival)
 		return machine

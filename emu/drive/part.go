@@ -300,7 +300,7 @@ func (r *partRun) take(slot int) error {
 		if n == 0 {
 			return nil
 		}
-		t, a, err := decodeAny(r.in[:n], p, r.fabric.Run)
+		t, a, body, err := decodeAny(r.in[:n], p, r.fabric.Run)
 		if err != nil {
 			r.refuse(err)
 			continue
@@ -325,7 +325,8 @@ func (r *partRun) take(slot int) error {
 		}
 		r.Received++
 		f := r.push(p)
-		f.due, f.arrival, f.arrived = t.Due, a, true
+		f.due = t.Due
+		r.arrive(f, a, body)
 		if p.count == 1 {
 			r.agenda.Set(slot, t.Due)
 		}
@@ -344,9 +345,10 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 		return r.transmit(m, tr)
 	}
 	p := &r.paths[slot]
-	r.buf = encodeAs(r.buf[:0], tr, p, r.part.Incarnation, e.seq, r.fabric.Run)
+	body := r.fabric.Bodies.Of(&tr.Frame)
+	r.buf = encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.fabric.Run)
 	e.seq++
-	return r.depart(p, route, tr)
+	return r.depart(p, route, tr, body)
 }
 
 // step lets the event of a slot happen. Its machine is told the time of the event,

@@ -67,7 +67,7 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 						tr := &port.Transmission{
 							Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(due - 1), Due: at(due), Length: 20,
 						}
-						if err := far[i].Send(encodeAs(nil, tr, &path{number: int32(2 * i)}, 0, uint32(n), f.Run)); err != nil {
+						if err := far[i].Send(encodeAs(nil, tr, wire.Body{}, &path{number: int32(2 * i)}, 0, uint32(n), f.Run)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -118,7 +118,7 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 				sender.at = append(sender.at, at(us))
 			}
 			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(us), Due: at(us + 1), Length: 20}
-			if err := b.Send(encodeAs(nil, tr, &path{number: 1}, 0, uint32(n), f.Run)); err != nil {
+			if err := b.Send(encodeAs(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), f.Run)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,5 +129,59 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 		if diff := cmp.Diff([]Traffic{{1, -1, test.came}, {0, test.sent, -1}}, traffic); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
+	}
+}
+
+// echo sends back the bodies that come to it.
+type echo struct {
+	player
+	bodies *wire.Bodies
+}
+
+func (e *echo) Receive(now unit.Time, _ port.ID, a port.Arrival) {
+	body := e.bodies.Of(&a.Frame)
+	f := wire.Frame{Kind: wire.Data, Src: 2, Dst: 1}
+	e.bodies.Put(&f, wire.Body{Type: body.Type, Bytes: append([]byte("echo of "), body.Bytes...)})
+	e.bodies.Free(&a.Frame)
+	e.out = append(e.out, port.Transmission{Frame: f, Start: now, Due: now.Add(unit.Microsecond), Length: 20})
+}
+
+// Bodies go from one process to another in the datagrams of their frames, and end where
+// these are sent.
+func TestPartCarriesBodies(t *testing.T) {
+	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	bodies := new(wire.Bodies)
+	f := &Fabric{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]End{{{0, 0}, {1, 0}}}, End: at(40), Run: 7, Bodies: bodies}
+	p := &Part{Dilation: 1000, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	const n = 5
+	for i := range n {
+		tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(2 * i), Due: at(2*i + 1), Length: 20}
+		body := wire.Body{Type: 0x0800, Bytes: []byte{byte(i), 1, 2, 3}}
+		tr.Frame.Payload = uint32(4 + len(body.Bytes))
+		if err := b.Send(encodeAs(nil, tr, body, &path{number: 1}, 0, uint32(i), f.Run)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := p.Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	in := make([]byte, MaxDatagram)
+	for i := range n {
+		k, err := b.Recv(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, body, err := decodeAny(in[:k], &path{}, f.Run)
+		if want := string(append([]byte("echo of "), byte(i), 1, 2, 3)); err != nil || body.Type != 0x0800 || string(body.Bytes) != want {
+			t.Errorf("answer %d: %q, %v; want %q", i, body.Bytes, err, want)
+		}
+	}
+	if bodies.Held() != 0 {
+		t.Errorf("%d bodies are left", bodies.Held())
 	}
 }

@@ -63,7 +63,7 @@ func (o *order) handOver(m int, t *port.Transmission) error {
 // tapped tells the tap of a frame that was sent.
 func (o *order) tapped(p *path, t *port.Transmission) {
 	if o.fabric.Tap != nil {
-		o.fabric.Tap.Sent(int(p.number), t, o.now, 0, 0)
+		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 	}
 }
 
@@ -76,12 +76,13 @@ type codec struct {
 func (c *codec) carry(m int, t *port.Transmission) error {
 	p, flight := c.send(m, t)
 	seq := p.seq + uint32(p.count) - 1
-	c.buf = encode(c.buf[:0], t, p, seq, c.fabric.Run)
-	got, a, err := decode(c.buf, p, c.fabric.Run)
+	c.buf = encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq, c.fabric.Run)
+	got, a, body, err := decode(c.buf, p, c.fabric.Run)
 	if err != nil || got != seq {
 		return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
 	}
-	flight.arrived, flight.arrival = true, a
 	c.tapped(p, t)
+	c.fabric.Bodies.Free(&t.Frame)
+	c.arrive(flight, a, body)
 	return nil
 }

@@ -320,8 +320,9 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	slot := int(r.leavingBy(m, tr.Port))
 	p, _ := r.send(m, tr)
 	route := &r.routes[slot]
-	r.buf = encode(r.buf[:0], tr, p, p.seq+uint32(p.count)-1, r.fabric.Run)
-	if err := r.depart(p, route, tr); err != nil {
+	body := r.fabric.Bodies.Of(&tr.Frame)
+	r.buf = encode(r.buf[:0], tr, body, p, p.seq+uint32(p.count)-1, r.fabric.Run)
+	if err := r.depart(p, route, tr, body); err != nil {
 		return err
 	}
 	route.pending++
@@ -344,8 +345,9 @@ const (
 	roomMost     = 64 << 10
 )
 
-// depart sends the datagram in buf, which holds tr, and notes how late it is.
-func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
+// depart sends the datagram in buf, which holds tr, and notes how late it is. The body
+// ends with it.
+func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire.Body) error {
 	due := r.epoch + dilate(tr.Start, r.wall.Dilation)
 	now := r.clock()
 	late := now - due
@@ -375,8 +377,9 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission) error {
 		return fmt.Errorf("%s: %w", r.name(p), err)
 	}
 	if r.fabric.Tap != nil {
-		r.fabric.Tap.Sent(int(p.number), tr, r.order.now, now-r.epoch, late)
+		r.fabric.Tap.Sent(int(p.number), tr, body, r.order.now, now-r.epoch, late)
 	}
+	r.fabric.Bodies.Free(&tr.Frame)
 	r.Sent++
 	return nil
 }
@@ -420,7 +423,7 @@ func (r *wallRun) collect(slot int) error {
 		if n == 0 {
 			return nil
 		}
-		seq, a, err := decode(r.in[:n], p, r.fabric.Run)
+		seq, a, body, err := decode(r.in[:n], p, r.fabric.Run)
 		if err != nil {
 			r.refuse(err)
 			continue
@@ -435,7 +438,7 @@ func (r *wallRun) collect(slot int) error {
 			r.Foreign++ // seen before
 			continue
 		}
-		flight.arrival, flight.arrived = a, true
+		r.arrive(flight, a, body)
 		route.pending--
 		r.Received++
 		if route.stamps != nil {

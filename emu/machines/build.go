@@ -61,7 +61,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 		src, dst := f.Flows[k].Src, f.Flows[k].Dst
 		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
 	}
-	out := &drive.Fabric{End: unit.Time(s.Model.Duration)}
+	out := &drive.Fabric{End: unit.Time(s.Model.Duration), Bodies: &b.out.Bodies}
 	for i := range f.Machines {
 		var m drive.Machine
 		var err error
@@ -305,7 +305,11 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		c.Sinks = append(c.Sinks, node.Sink{QP: f.QP, Transport: b.transport(f), Answer: a})
+		s := node.Sink{QP: f.QP, Transport: b.transport(f), Answer: a}
+		if b.schemes.BodySink != nil {
+			s.Bodies = b.schemes.BodySink(f)
+		}
+		c.Sinks = append(c.Sinks, s)
 	}
 	for _, k := range b.begin[i] {
 		f := &b.fabric.Flows[k]
@@ -316,7 +320,12 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err := b.group(&group, f, &flow, c.Port.Rate); err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		if f.Spread == scenario.Uniform {
+		if b.schemes.BodySource != nil {
+			flow.Bodies = b.schemes.BodySource(f)
+		}
+		if flow.Bodies != nil {
+			flow.Pace = 0
+		} else if f.Spread == scenario.Uniform {
 			s, known := spreads[f.Group]
 			if !known {
 				s = len(c.Spreads)

@@ -2,6 +2,7 @@ package machines
 
 import (
 	"fmt"
+	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
@@ -11,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Schemes are rate limiters and reaction points of the program that runs a scenario, in
-// place of those that the scenario names. Each function is handed a flow, as the
+// Schemes are rate limiters, reaction points and traffic of the program that runs a
+// scenario, in place of those that the scenario names. Each function is handed a flow, as the
 // scenario has it, and its highest rate, that of its sender's line or its rate-limit; where it returns nil the flow keeps
 // what it has. It is called once for each flow whenever machines are made, which a run
 // that is compared with the virtual clock does twice: what it returns holds state, and
@@ -26,20 +27,31 @@ import (
 type Schemes struct {
 	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
 	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
+
+	// BodySource and BodySink are where the bodies of a flow come from and where they go:
+	// its packets are of the sizes of these, up to that of the scenario, and leave as the
+	// source has them in place of the flow's traffic. Either may be called alone: for a flow
+	// whose other end is a machine in another process.
+	BodySource func(f *fabric.Flow) node.BodySource
+	BodySink   func(f *fabric.Flow) node.BodySink
 }
 
 // Warning says which part of a scenario is overridden; it is empty where none is.
 func (s Schemes) Warning() string {
-	switch {
-	case s.Limiter != nil && s.Controller != nil:
-		return "rate limiters and reaction points are those of the calling program, not those of the scenario"
-	case s.Limiter != nil:
-		return "rate limiters are those of the calling program, not those of the scenario"
-	case s.Controller != nil:
-		return "reaction points are those of the calling program, not those of the scenario"
-	default:
+	var own []string
+	if s.Limiter != nil {
+		own = append(own, "rate limiters")
+	}
+	if s.Controller != nil {
+		own = append(own, "reaction points")
+	}
+	if s.BodySource != nil {
+		own = append(own, "packets with bodies")
+	}
+	if own == nil {
 		return ""
 	}
+	return strings.Join(own, " and ") + " are those of the calling program, not those of the scenario"
 }
 
 // pacing returns the rate limiter of a flow and its reaction point, nil when the limiter

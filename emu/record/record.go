@@ -21,6 +21,7 @@ type Wanted struct {
 	Events  io.Writer        // takes the event log; may be nil
 	Capture *capture.Request // may be nil
 	Comment string           // says in the capture of which run it is
+	Bodies  bool             // data frames may have bodies
 	Sink    trace.Sink       // is told of each event; may be nil
 	Wall    bool             // the run keeps to the wall clock
 	Actual  bool             // machines are told the measured time
@@ -55,7 +56,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
-		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Comment); err != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Bodies, w.Comment); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)

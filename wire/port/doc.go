@@ -10,7 +10,8 @@
 //     absolute counters, so that a lost or repeated flow control packet heals;
 //   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the machine says when
 //     the peer is to Stop and when it may Resume, and Headroom how much room that needs;
-//   - an Outbox, shared by the ports of a machine, from which the driver polls.
+//   - an Outbox, shared by the ports of a machine, from which the driver polls; it holds
+//     the bodies of the frames that the machine has in hand (wire.Bodies).
 //
 // The package also holds the words of the contract between machines and drivers:
 // Arrival, Transmission, Event, and Answer, the typed reply to "may I send?".

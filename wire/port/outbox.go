@@ -1,10 +1,14 @@
 package port
 
+import "fabemu/wire"
+
 // Outbox is the queue of a machine's transmissions, in the order in which they
 // were started. The driver empties it after each call, so that all machines of a
 // driver can share one: in a large fabric it is near then, whoever writes to it. So is
-// what it knows of their links.
+// what it knows of their links, and the bodies of their frames.
 type Outbox struct {
+	Bodies wire.Bodies
+
 	queue []Transmission
 	next  int
 	media media

@@ -130,7 +130,9 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	return true
 }
 
+// drop reports a frame that ends here, with its body.
 func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
+	p.out.Bodies.Free(f)
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)})
 }
 

@@ -116,15 +116,15 @@ func fabric(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Both: true})
-	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, 0, 0, 0)
-	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
+	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, wire.Body{}, 0, 0, 0)
+	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, f := range infiniband[1:] {
 		at := unit.Time(i+1) * 1e9
-		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
 	for i, f := range ethernet {
 		at := unit.Time(i+100) * 1e9
-		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
 	c.End()
 	if err := c.Close(""); err != nil {
@@ -316,11 +316,11 @@ func TestColumns(t *testing.T) {
 	u := newUser(t)
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Snap: 128, Machines: map[wire.LID]string{3: "left-1", 5: "B"}})
-	c.Received(1, &port.Arrival{Frame: infiniband[0]}, 0, 0)
+	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, n := range []port.Note{{Credit: 33}, {Credit: -1}} {
-		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, unit.Time(i+1)*1e9, 0, 0)
+		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, wire.Body{}, unit.Time(i+1)*1e9, 0, 0)
 	}
-	c.Sent(2, &port.Transmission{Port: 1, Frame: ethernet[0], Start: 3e9, Note: port.Note{Credit: -1}}, 3e9, 0, 0)
+	c.Sent(2, &port.Transmission{Port: 1, Frame: ethernet[0], Start: 3e9, Note: port.Note{Credit: -1}}, wire.Body{}, 3e9, 0, 0)
 	c.End()
 	if err := c.Close(""); err != nil {
 		t.Fatal(err)

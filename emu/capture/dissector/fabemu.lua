@@ -7,8 +7,8 @@
 --               it is
 --   fabemu_fcp  flow control packets of InfiniBand: Wireshark's own dissector takes
 --               some of them for packets
---   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet, and
---               messages of schemes
+--   fabemu_data the 12 bytes that name the flow of a data frame on Ethernet, and the
+--               body behind them as what it is; messages of schemes
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
 --   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
@@ -62,9 +62,10 @@ local d = {
   mark = ProtoField.bool("fabemu_data.fecn", "Mark", 8, nil, 0x80),
   psn = ProtoField.uint24("fabemu_data.psn", "Packet sequence number", base.DEC),
   payload = ProtoField.uint16("fabemu_data.payload", "Payload (bytes)", base.DEC),
+  type = ProtoField.uint16("fabemu_data.type", "Type of the body", base.HEX, nil, nil, "An EtherType; 0: padding"),
   value = ProtoField.uint64("fabemu_data.value", "What a message says", base.DEC),
 }
-data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.value }
+data.fields = { d.version, d.qp, d.mark, d.psn, d.payload, d.type, d.value }
 
 local tagged = {
   flow = ProtoField.uint16("cntag.flow", "Flow identifier", base.DEC),
@@ -393,8 +394,11 @@ function data.dissector(tvb, pinfo, tree)
   sub:add(d.mark, tvb(4, 1))
   sub:add(d.psn, tvb(5, 3))
   sub:add(d.payload, tvb(8, 2))
+  sub:add(d.type, tvb(10, 2))
   pinfo.cols.protocol = "fabemu data"
   pinfo.cols.info = string.format("Data, flow %d, PSN %d, %d bytes%s", tvb(1, 3):uint(), tvb(5, 3):uint(), tvb(8, 2):uint(), band(tvb(4, 1):uint(), 0x80) ~= 0 and ", marked" or "")
+  local kind, n = tvb(10, 2):uint(), math.min(tvb(8, 2):uint(), tvb:len())
+  if kind ~= 0 and n > 12 then ethertype:try(kind, tvb(12, n - 12):tvb(), pinfo, tree) end
   return tvb:len()
 end
 

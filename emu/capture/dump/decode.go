@@ -29,6 +29,7 @@ type Packet struct {
 	Trailer wire.Trailer
 
 	Frame   wire.Frame    // a frame of a fabric; of no kind if it is none
+	Body    string        // and its body in words, if it has one
 	Headers *wire.Headers // otherwise: a packet of InfiniBand or RoCE
 	RoCE    int           // its version, 1 or 2; 0: with an LRH
 	Other   string        // otherwise: what it is, in words
@@ -160,9 +161,12 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 		}
 		whole = d.complete(kind, b, size)
 	}
-	f, err := wire.Parse(kind, whole)
+	f, body, err := wire.ParseBody(kind, whole)
 	if err == nil {
 		out.Frame = f
+		if body.Type != 0 {
+			out.Body = bodyWords(body)
+		}
 		return
 	}
 	var refused *wire.ParseError

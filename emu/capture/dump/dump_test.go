@@ -159,11 +159,11 @@ func newTap() *tap {
 }
 
 func (t *tap) sent(p int, at unit.Time, f wire.Frame) {
-	t.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Start: at, Note: port.Note{Credit: -1}}, at, 0, 0)
+	t.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 }
 
 func (t *tap) came(p int, at unit.Time, f wire.Frame) {
-	t.Received(p^1, &port.Arrival{Frame: f}, at, 0)
+	t.Received(p^1, &port.Arrival{Frame: f}, wire.Body{}, at, 0)
 }
 
 func (t *tap) bytes() []byte {

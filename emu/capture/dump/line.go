@@ -32,7 +32,7 @@ func (p *Packet) Append(b []byte, names Names) []byte {
 	b = fmt.Appendf(b, "%-16s  %-6s  ", where, what)
 	switch {
 	case p.Frame.Kind != 0:
-		b = appendFrame(b, &p.Frame, names)
+		b = append(appendFrame(b, &p.Frame, names), p.Body...)
 		b = fmt.Appendf(b, " bytes=%d", p.Size)
 	case p.Headers != nil:
 		b = p.appendHeaders(b)

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// BodySource is where the packets of a flow have their bodies from: a device, a program. It
+// is the flow's traffic.
+//
+// It is asked for a body only when the packet leaves at that instant: the window is open, the
+// limiter lets it, and the line is idle and has credit, or is not paused, for a packet of the
+// flow's Payload. So a device is not read while anything of that stops the flow, and what it
+// does then with those who write to it is its matter.
+//
+// Who cannot say when there will be a body says when to be asked again.
+type BodySource interface {
+	// Ready returns the instant from which there is a body: now or before if there is one,
+	// unit.Never if there will be none. It is asked again when the flow does anything, and
+	// then.
+	Ready(now unit.Time) unit.Time
+	// Take returns the next body, of at most room bytes, which the flow copies; false if
+	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.
+	Take(now unit.Time, room int) (wire.Body, bool)
+}
+
+// BodySink is where the bodies of a flow go: each once, in the order in which their packets
+// are delivered, which is that in which they were taken unless routes change or packets are
+// lost. What Put is handed is its for the call.
+type BodySink interface {
+	Put(now unit.Time, b wire.Body)
+}
+
+// bodied is what a source has whose packets have bodies.
+type bodied struct {
+	from    BodySource
+	store   *wire.Bodies
+	framing wire.Framing
+	wait    unit.Time         // Ready is not asked before
+	length  unit.Size         // on the line, of the packet that has been loaded
+	again   bool              // of the transport: packets may be sent again,
+	unacked queue[wire.Frame] // and these await their ACK
+}
+
+// ready returns when there is a body, given how many packets await their ACK, and whether
+// new ones may be offered.
+func (b *bodied) ready(now unit.Time, inFlight int, active bool) unit.Time {
+	switch {
+	case inFlight < b.unacked.len():
+		return now
+	case !active:
+		return unit.Never
+	}
+	return max(b.wait, b.from.Ready(now))
+}
+
+// load gives a packet its body: that which it had before, where it is sent again.
+func (b *bodied) load(now unit.Time, f *wire.Frame, inFlight int) bool {
+	if inFlight < b.unacked.len() {
+		b.store.Put(f, b.store.Of(b.unacked.at(inFlight)))
+	} else {
+		body, ok := b.from.Take(now, f.Family.BodyRoom(f.Payload))
+		if !ok {
+			b.wait = now.Add(unit.Nanosecond)
+			return false
+		}
+		b.store.Put(f, body)
+		if b.again {
+			kept := *f
+			b.store.Put(&kept, body)
+			b.unacked.push(kept)
+		}
+	}
+	b.length = b.framing.Length(f)
+	return true
+}
+
+// acked forgets the bodies of packets that have been acknowledged.
+func (b *bodied) acked(packets int) {
+	for ; packets > 0 && !b.unacked.empty(); packets-- {
+		b.store.Free(b.unacked.front())
+		b.unacked.pop()
+	}
+}
+
+// unload takes the packet of a flow from its place for the line: there is none after all.
+func (e *Endpoint) unload(now unit.Time, i int) {
+	s := &e.sources[i]
+	s.limited = 0
+	if g := s.by; g.flow == nil {
+		g.out = nil
+		g.next(now)
+	}
+	e.offer(now, i)
+}
+
+// deliver hands the body of a packet that was delivered to its flow's sink.
+func (s *sink) deliver(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
+	if s.bodies == nil {
+		return
+	}
+	if b := bodies.Of(f); b.Type != 0 {
+		s.bodies.Put(now, b)
+	}
+}
