@@ -2,12 +2,10 @@ package main
 
 import (
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -158,7 +156,7 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 // watched is standard output, as long as somebody reads it.
 type watched struct {
 	io.Writer
-	gone   context.CancelFunc
+	gone   func()
 	closed atomic.Bool // nobody reads any more
 }
 
@@ -178,10 +176,8 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 		return 0, err
 	}
 	showWarnings(s)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // an error of Write, not the end of this program
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilEnded(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
 	out := &watched{Writer: os.Stdout, gone: stop}
 	if o.Capture, err = f.capture.capture(out); err != nil {
@@ -204,8 +200,8 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	if result == nil || err != nil {
 		return 0, failure{err}
 	}
-	if err := report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr)); err != nil {
-		return 0, failure{err}
+	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
+		return 0, err
 	}
 	return f.status(result.Result), nil
 }

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
@@ -58,7 +54,7 @@ func checkCommand(status *int) *cobra.Command {
 					_, err = emu.Prepare(s)
 				}
 				if err == nil && computer {
-					err = checkDilation(c.Context(), s)
+					err = checkDilation(c, s)
 				}
 				if err != nil {
 					*status = max(*status, exitOf(err))
@@ -114,10 +110,9 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 
 // checkDilation adds a warning to a scenario whose dilation is lower than what
 // this computer keeps up with.
-func checkDilation(ctx context.Context, s *scenario.Scenario) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+func checkDilation(c *cobra.Command, s *scenario.Scenario) error {
+	ctx, stop := untilEnded(c)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the second interrupt ends the program
 	d, err := diagnose(ctx, s)
 	if err != nil {
 		return failure{err}

@@ -39,8 +39,8 @@ event for event where both have a log.`,
 			} else {
 				err = compare.WriteText(c.OutOrStdout(), x)
 			}
-			if err != nil {
-				return failure{err}
+			if err := writing(err); err != nil {
+				return err
 			}
 			if !x.Within(tolerance) {
 				*status = exitCheck

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/proc"
@@ -47,7 +44,7 @@ DIR/` + proc.PartsDir + `/NAME.sock.`,
 			if err := emu.NeedsLinux(name); err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := untilEnded(c)
 			defer stop()
 			if err := proc.Serve(ctx, args[0], control, version()); err != nil {
 				return failure{err}

@@ -7,9 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/host/doctor"
@@ -48,9 +46,8 @@ func doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilEnded(c)
 			defer stop()
-			context.AfterFunc(ctx, stop) // the second interrupt ends the program
 			d, err := diagnose(ctx, s)
 			if err != nil {
 				return failure{err}
@@ -62,10 +59,7 @@ func doctorCommand() *cobra.Command {
 			} else {
 				err = d.write(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 			}
-			if err != nil {
-				return failure{err}
-			}
-			return nil
+			return writing(err)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print figures and findings as JSON")

@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,9 +33,9 @@ func complete(c *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// writing is the error of a command that could not print.
+// writing is the error of a command that could not print: none if nobody reads any more.
 func writing(err error) error {
-	if err == nil {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
 	return failure{err}

@@ -58,9 +58,17 @@ colours are used on terminals, unless NO_COLOR is set.
 Exit status: 0 when all checks hold, 1 when one fails (or the run is not good enough
 for --strict), 2 for a mistake in the call or in the scenario, 3 when the run failed,
 is void, was ended early, or something of it could not be written; of several runs,
-the worst.`
+the worst.
 
-func main() { os.Exit(execute(os.Args[1:])) }
+Ctrl-C, Ctrl-\, SIGTERM, a terminal that is closed (SIGHUP) and a pipe that nobody reads
+any more end a run early: what was measured so far is written, and what was made for
+it is removed. A second Ctrl-C ends the program at once, a second Ctrl-\ shows what it
+is doing.`
+
+func main() {
+	goOnWithoutReaders()
+	os.Exit(execute(os.Args[1:]))
+}
 
 // execute runs the command line and returns the exit status.
 func execute(args []string) int {
@@ -96,7 +104,9 @@ func execute(args []string) int {
 	root.SetArgs(args)
 	err := root.Execute()
 	switch {
-	case err == nil && (out.err == nil || errors.Is(out.err, syscall.EPIPE)): // who reads has seen enough
+	case err == nil && out.err == nil:
+		return status
+	case errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // who reads has seen enough
 		return status
 	case err == nil:
 		err = out.err

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"fabemu/emu"
@@ -160,11 +157,8 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 		return 0, failure{err}
 	}
 
-	// The first interrupt ends the runs, what was measured so far is written; the
-	// second ends the program.
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilEnded(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	p := batchProgress{notice: newNotice(name), wall: o.Clock == emu.WallClock}
 	o.Progress = p.show
 	result, err := reproduce.Do(ctx, paper, figures, o)
@@ -178,9 +172,9 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	}
 	err = result.WriteDir(dir, formats...)
 	if f.json {
-		err = errors.Join(err, result.WriteJSON(c.OutOrStdout()))
+		err = errors.Join(err, writing(result.WriteJSON(c.OutOrStdout())))
 	} else {
-		err = errors.Join(err, result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout)))
+		err = errors.Join(err, writing(result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))))
 	}
 	if err != nil { // printed, and not written
 		return 0, failure{err}

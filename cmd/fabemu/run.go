@@ -199,9 +199,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		err = errors.Join(err, failed)
 	}
 	if f.json {
-		err = errors.Join(err, report.WriteJSON(c.OutOrStdout(), result.Result))
+		err = errors.Join(err, writing(report.WriteJSON(c.OutOrStdout(), result.Result)))
 	} else {
-		err = errors.Join(err, report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout)))
+		err = errors.Join(err, writing(report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
 	}
 	if err != nil {
 		return 0, failure{err}

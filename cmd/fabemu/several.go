@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"fabemu/emu/files"
 	"fabemu/emu/scenario"
@@ -28,11 +25,8 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 		showWarnings(s)
 	}
 	f.showIdle(c)
-	// The first interrupt ends the run, what was measured so far is written, and
-	// nothing more is run; the second ends the program.
-	ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilEnded(c)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 	if len(all) == 1 {
 		return f.run(ctx, c, all[0])
 	}
@@ -49,7 +43,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 	within := map[string]int{}
 	for i, s := range all {
 		if ctx.Err() != nil {
-			break
+			return exitFailed, nil
 		}
 		one := *f
 		if f.out != "" {

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"fabemu/emu"
 	"fabemu/emu/report"
@@ -70,9 +68,8 @@ sweep is refused, unless --force says to begin anew there.`,
 			if out == "" {
 				out = filepath.Join("results", "sweep-"+fileName(args[0]))
 			}
-			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+			ctx, stop := untilEnded(c)
 			defer stop()
-			context.AfterFunc(ctx, stop) // the second interrupt ends the program
 			last := -1
 			o := sweep.Options{Jobs: jobs, Force: force, Priority: true, Progress: func(s sweep.Status) {
 				if percent := 100 * s.Done / s.Cells; percent/5 != last/5 || s.Done == s.Cells {
@@ -89,8 +86,8 @@ sweep is refused, unless --force says to begin anew there.`,
 			case err != nil:
 				return failure{err}
 			}
-			if err := sweep.WriteTable(c.OutOrStdout(), &p, cells); err != nil {
-				return failure{err}
+			if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
+				return err
 			}
 			if n := voidCells(cells); n > 0 {
 				*status = exitFailed

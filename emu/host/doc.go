@@ -1,5 +1,6 @@
 // Package host is this computer and this process on it: what it is, which part of its
-// processors others use, the priority of the process and its garbage collector.
+// processors others use, the priority of the process, its garbage collector, and whether
+// somebody reads what it writes.
 //
 // # Limitations
 //

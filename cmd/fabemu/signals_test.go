@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fabemu/emu/host/netns"
+)
+
+// spoken is a command whose standard error is read line by line.
+type spoken struct {
+	*exec.Cmd
+	lines *bufio.Reader
+	close func() error // nobody reads any more
+}
+
+func speak(t *testing.T, name string, args ...string) *spoken {
+	t.Helper()
+	s := &spoken{Cmd: exec.Command(name, args...)}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.lines, s.close, s.Stderr = bufio.NewReader(r), r.Close, w
+	err = s.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); _ = s.Process.Kill(); _ = s.Wait() })
+	return s
+}
+
+// says waits until a line has a text in it.
+func (s *spoken) says(t *testing.T, want string) {
+	t.Helper()
+	for said := ""; ; {
+		line, err := s.lines.ReadString('\n')
+		if said += line; err != nil {
+			t.Fatalf("%v; it does not say %q but\n%s", err, want, said)
+		}
+		if strings.Contains(line, want) {
+			return
+		}
+	}
+}
+
+// send returns what sends signals.
+func send(signals ...syscall.Signal) func(*spoken) error {
+	return func(s *spoken) (err error) {
+		for _, x := range signals {
+			err = s.Process.Signal(x)
+		}
+		return err
+	}
+}
+
+// endings are what ends a run early, and leaves its results.
+var endings = []struct {
+	name string
+	end  func(*spoken) error
+}{
+	{"SIGINT", send(syscall.SIGINT)},
+	{"SIGTERM twice", send(syscall.SIGTERM, syscall.SIGTERM)},
+	{"SIGHUP", send(syscall.SIGHUP)},
+	{"SIGHUP twice", send(syscall.SIGHUP, syscall.SIGHUP)},
+	{"SIGQUIT", send(syscall.SIGQUIT)},
+	{"SIGQUIT, SIGHUP", send(syscall.SIGQUIT, syscall.SIGHUP)},
+	{"no reader", func(s *spoken) error { return s.close() }},
+}
+
+// endedEarly waits for the end of a run that is to leave a partial result.
+func (s *spoken) endedEarly(t *testing.T, out string) {
+	t.Helper()
+	rest, _ := io.ReadAll(s.lines)
+	if got := status(s.Wait()); got != exitFailed || strings.Contains(string(rest), "goroutine ") {
+		t.Errorf("status %d, want %d\n%s", got, exitFailed, rest)
+	}
+	if b, err := os.ReadFile(filepath.Join(out, "result.json")); err != nil || !strings.Contains(string(b), `"partial": true`) {
+		t.Errorf("no partial result: %v", err)
+	}
+}
+
+func TestEndedEarly(t *testing.T) {
+	t.Parallel()
+	for _, x := range endings {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "out")
+			s := speak(t, binary, forever(out)...)
+			s.says(t, " 0.0 %") // it runs
+			if err := x.end(s); err != nil {
+				t.Fatal(err)
+			}
+			s.endedEarly(t, out)
+		})
+	}
+}
+
+// However a run over veth pairs is ended, its namespaces go.
+func TestEndedEarlyInNamespaces(t *testing.T) {
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	if !apart(t) {
+		return
+	}
+	for _, x := range endings {
+		t.Run(x.name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "out")
+			s := speak(t, binary, forever(out, "--link", "veth", "--placement", "domain")...)
+			s.says(t, " 0.0 %")
+			if n := len(namespacesOf("*")); n != machines {
+				t.Errorf("while it runs there are %d namespaces, want %d", n, machines)
+			}
+			if err := x.end(s); err != nil {
+				t.Fatal(err)
+			}
+			s.endedEarly(t, out)
+			locks, _ := filepath.Glob("/run/fabemu/*")
+			if left := append(namespacesOf("*"), locks...); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
+
+// Under nohup(1) a run goes on when the terminal is closed.
+func TestHangUpThatIsIgnored(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	s := speak(t, "/bin/sh", append([]string{"-c", `trap "" HUP; exec "$0" "$@"`, binary}, forever(out)...)...)
+	s.says(t, " 0.0 %")
+	if err := s.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	s.says(t, " 0.0 %") // it still runs
+	if _, err := os.Stat(filepath.Join(out, "result.json")); err == nil {
+		t.Error("it has a result")
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.endedEarly(t, out)
+}
+
+// Who reads a part of what a command prints has no error of it, and its exit status is
+// what it is when all is read.
+func TestClosedOutput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const incast = "../../docs/examples/incast.yaml"
+	for _, x := range []struct {
+		want int
+		args []string
+	}{
+		{exitOK, []string{"list"}}, {exitOK, []string{"schema"}}, {exitOK, []string{"completion", "bash"}}, {exitOK, []string{"run", "--help"}},
+		{exitOK, []string{"generate", "incast"}}, {exitOK, []string{"check", "--json", incast}},
+		{exitOK, []string{"run", incast, "--clock", "virtual", "--pcap", "--out", dir + "/a"}},
+		{exitCheck, []string{"run", incast, "--clock", "virtual", "--json", "--out", dir + "/b", "--set", "expect.no-spreading.low=0.9"}},
+		{exitFailed, []string{"run", incast, "hpl2002/fig3b", "--clock", "virtual", "--out", dir + "/c"}}, // the second is ended early
+		{exitOK, []string{"compare", dir + "/a", dir + "/a"}},
+		{exitCheck, []string{"compare", dir + "/a", dir + "/b"}},
+		{exitOK, []string{"dump", dir + "/a/fabric.pcapng"}},
+		{exitOK, []string{"sweep", incast, "--set", "model.seed=1,2", "--out", dir + "/d"}},
+		{exitOK, []string{"reproduce", "hpl2002/fig2", "--seeds", "1", "--out", dir + "/e"}},
+		{exitMistake, []string{"run", "no-such"}},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var said strings.Builder
+		c := exec.Command(binary, x.args...)
+		c.Stdout, c.Stderr = w, &said
+		err = c.Run()
+		w.Close()
+		if got := status(err); got != x.want || strings.Contains(said.String(), "broken pipe") {
+			t.Errorf("%q: %v, want status %d\n%s", x.args, err, x.want, said.String())
+		}
+	}
+	for _, name := range []string{"a/result.json", "b/result.json", "c/incast/result.json", "d/sweep.csv", "e/claims.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
