@@ -6,11 +6,11 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -23,102 +23,9 @@ type Metric struct {
 
 // figure is a quantity of an object.
 type figure struct {
-	object   object
-	quantity quantity
-	cause    port.Block // of quantity stalled
-	level    float64    // of quantities recovery, shared and percentCompletion
-}
-
-type quantity uint8
-
-const (
-	utilisation quantity = iota
-	rate
-	marked
-	fairness
-	occupancy
-	stalled
-	transfers
-	meanCompletion
-	longestCompletion
-	percentCompletion
-	drops
-	paused
-	deadlocks
-	queue
-	longestQueue
-	lateQueue
-	queueDeviation
-	recovery
-	shared
-	notifications
-	feedback
-	overhead
-	limit
-	target
-	maxMin
-	proportional
-)
-
-// A word is how a quantity is written.
-type word struct {
-	text     string
-	quantity quantity
-	cause    port.Block
-	links    bool // links have it
-	flows    bool // flows and groups have it
-	level    float64
-}
-
-var words = func() []word {
-	w := []word{
-		{text: "utilisation", quantity: utilisation, links: true, flows: true},
-		{text: "rate", quantity: rate, links: true, flows: true},
-		{text: "marked", quantity: marked, links: true, flows: true},
-		{text: "fairness", quantity: fairness, flows: true},
-		{text: "occupancy", quantity: occupancy, links: true},
-		{text: "paused", quantity: paused, links: true},
-		{text: "deadlocks", quantity: deadlocks, links: true},
-		{text: "queue", quantity: queue, links: true},
-		{text: "queue.max", quantity: longestQueue, links: true},
-		{text: "queue.p99", quantity: lateQueue, links: true},
-		{text: "queue.deviation", quantity: queueDeviation, links: true},
-	}
-	for b := port.LineBusy; b < port.Blocks; b++ {
-		w = append(w, word{text: "stalled." + b.String(), quantity: stalled, cause: b, links: true, flows: true})
-	}
-	w = append(w, word{text: "stalled.flow-control", quantity: stalled, cause: flowControl, links: true, flows: true})
-	for _, percent := range []int{90, 95, 99} {
-		level := float64(percent) / 100
-		w = append(w,
-			word{text: fmt.Sprintf("recovery.%d", percent), quantity: recovery, level: level, links: true, flows: true},
-			word{text: fmt.Sprintf("shared.%d", percent), quantity: shared, level: level, flows: true})
-	}
-	return append(w,
-		word{text: "drops", quantity: drops, links: true, flows: true},
-		word{text: "transfers", quantity: transfers, flows: true},
-		word{text: "completion.mean", quantity: meanCompletion, flows: true},
-		word{text: "completion.p95", quantity: percentCompletion, level: 0.95, flows: true},
-		word{text: "completion.p99", quantity: percentCompletion, level: 0.99, flows: true},
-		word{text: "completion.max", quantity: longestCompletion, flows: true},
-		word{text: "notifications", quantity: notifications, flows: true},
-		word{text: "fb", quantity: feedback, flows: true},
-		word{text: "feedback", quantity: overhead, flows: true},
-		word{text: "limit", quantity: limit, flows: true},
-		word{text: "target", quantity: target, flows: true},
-		word{text: "max-min", quantity: maxMin, flows: true},
-		word{text: "proportional", quantity: proportional, flows: true})
-}()
-
-// flowControl stands for the causes by which the link says that it has no room.
-const flowControl = port.Blocks
-
-// causesOf returns what a cause stands for.
-func causesOf(cause port.Block) []port.Block {
-	if cause == flowControl {
-		return []port.Block{port.NoCredit, port.Paused}
-	}
-	return []port.Block{cause}
+	object  object
+	formula formula
+	end     string // of the name of a quantity that has several
 }
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -128,48 +35,7 @@ func causesOf(cause port.Block) []port.Block {
 // link has no name), groups of flows ("local") and flows ("local.B1"). Where a
 // name could be read in two ways, the longest object counts.
 //
-// Quantities of links: utilisation (data on the line over what it can carry, 0
-// to 1), rate (data in bytes per second, headers included, ACKs not), marked
-// (share of data frames that were marked as they left by this line), occupancy
-// (mean number of blocks in the buffer at the end of the link; on Ethernet bytes of
-// what came by it and has not left the switch), paused (share of the time in which the
-// far end had said PAUSE, for some priority), drops (frames that came over the link and
-// were discarded at its end), deadlocks (cycles of waiting that were found to go
-// through it), stalled.CAUSE
-// (share of the time in which frames that waited were kept back by CAUSE:
-// no-credit, line-busy, crossbar-busy; flow-control for those that the far end is the cause
-// of, no-credit and paused), queue and queue.max (bytes that wait in the
-// switch for the line, the mean and the most; in a switch with input buffers those of all
-// inputs, not a number where frames may change their way in it),
-// queue.deviation and queue.p99 (the standard deviation of that mean, and what it is at the
-// most in 99 per cent of the time, taken over parts of measure.window:
-// a twentieth of it, or more in large runs),
-// recovery.90, .95 and .99 (how long it takes, in seconds from the beginning of the
-// interval, until the utilisation is that many per cent: the end of the first
-// measure.window over which it is).
-//
-// Quantities of flows and groups: utilisation (rate over the capacity of the
-// slowest link that all flows of the group cross; where they share none, over
-// the sum of each one's slowest), rate (data received whole, in bytes per
-// second, headers included), marked (share of the data frames that came
-// marked), fairness (Jain's index of the rates, 1/n to 1), stalled.CAUSE (share
-// of the time in which CAUSE kept the source from sending, as the mean of the
-// flows: rate-limited, window, line-busy, no-credit, flow-control as of links), transfers (how many finite
-// transfers ended whole), completion.mean, .p95, .p99 and .max (how long those took,
-// from the arrival at the source to the delivery of the last byte, in seconds),
-// drops (frames discarded on the way), recovery.90, .95 and .99, shared.90, .95 and .99 (the same for the fairness),
-// notifications (how many the sources took in), fb (the mean of their quantised
-// feedback, 1 to 63), feedback (how many frames that say something of congestion the
-// sources took in to each megabyte of 10^6 bytes that was received: notifications, and ACKs
-// that carried a mark back), max-min and proportional (the rates that max-min and
-// proportional fairness give them, in bytes per second, where all flows that are active at
-// some time of the interval share the links: see shares.go), limit and target (the rate that the source is limited to, and the one
-// that its reaction point wants back, in bytes per second: the mean of the flows over the
-// time of the interval, from the first time on that such a rate was told).
-//
-// A frame that is on the line at the beginning or the end of an interval counts for its part
-// there: on a link for the bytes that have left, of a flow for those that had come, where it
-// takes as long as the slowest link on its way does.
+// Quantities are those of Quantities.
 //
 // The error says which objects f has, the nearest names first.
 func Compile(expression string, f *fabric.Fabric) (Metric, error) {
@@ -233,35 +99,33 @@ func (o *objects) figure(text string) (figure, error) {
 		if k, known := o.byName[text]; known && k >= 0 {
 			return figure{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
 		}
-		for _, w := range words {
-			if before, found := strings.CutSuffix(text, "."+w.text); found {
-				name = before
+		for _, q := range table {
+			for _, n := range q.names() {
+				if before, found := strings.CutSuffix(text, "."+n); found && len(before) < len(name) {
+					name = before
+				}
 			}
 		}
 		return figure{}, fmt.Errorf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))
 	}
 	object := o.all[best]
-	for _, w := range words {
-		if w.text == rest && w.on(&object) {
-			return figure{object, w.quantity, w.cause, w.level}, nil
+	for _, q := range table {
+		if i := slices.Index(q.names(), rest); i >= 0 && q.on(&object) != nil {
+			g := figure{object: object, formula: q.on(&object)}
+			if q.Ends != nil {
+				g.end = q.Ends[i]
+			}
+			return g, nil
 		}
 	}
 	return figure{}, fmt.Errorf("metric %q: %s has no %q; it has %s", text, object.name, rest, quantitiesOf(&object))
 }
 
-// on reports whether an object has this quantity.
-func (w *word) on(x *object) bool {
-	if x.flows == nil {
-		return w.links
-	}
-	return w.flows
-}
-
 func quantitiesOf(x *object) string {
 	var have []string
-	for _, w := range words {
-		if w.on(x) {
-			have = append(have, w.text)
+	for _, q := range table {
+		if q.on(x) != nil {
+			have = append(have, q.names()...)
 		}
 	}
 	return strings.Join(have, ", ")
@@ -296,129 +160,22 @@ func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
 	if from < 0 || to <= from || to > c.End() {
 		return math.NaN()
 	}
-	if g.object.flows == nil {
-		return c.linkFigure(g, from, to)
-	}
-	return c.flowsFigure(g, from, to)
+	return g.formula(c, g, from, to)
 }
 
-func (c *Collector) linkFigure(g *figure, from, to unit.Time) float64 {
-	out := c.out(g.object.hop)
-	switch seconds := to.Sub(from).Seconds(); g.quantity {
-	case rate:
-		return c.grown(out+outBytes, from, to) / seconds
-	case utilisation:
-		return used(c.grown(out+outBytes, from, to), c.capacity(g.object.hop.Wire, from, to)*seconds, 1)
-	case marked:
-		return ratio(c.grown(out+outMarked, from, to), c.grown(out+outFrames, from, to))
-	case occupancy:
-		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
-		return c.grown(in+inOccupancy, from, to) / float64(to-from)
-	case queue, longestQueue, lateQueue, queueDeviation:
-		if c.lost && !InBytes(c.fabric, g.object.hop.Wire) {
-			return math.NaN()
+// reached is how long it takes from an instant until something has the level that the end
+// of g says, over a window, not a number when it has not by the end.
+func reached(of formula) formula {
+	return func(c *Collector, g *figure, from, to unit.Time) float64 {
+		percent, _ := strconv.Atoi(g.end)
+		window := c.scenario.Measure.Window
+		for t := from.Add(window); t <= to; t = t.Add(window / unit.Duration(c.perWindow)) {
+			if of(c, g, t.Add(-window), t) >= float64(percent)/100 {
+				return t.Sub(from).Seconds()
+			}
 		}
-		return c.queueFigure(g.quantity, out, from, to)
-	case recovery:
-		return c.reached(g, utilisation, from, to)
-	case paused:
-		return c.grown(out+outPaused, from, to) / float64(to-from)
-	case deadlocks:
-		return c.grown(out+outDeadlocks, from, to)
-	case drops:
-		in := c.out(fabric.Hop{Wire: g.object.hop.Wire, From: 1 - g.object.hop.From})
-		return c.grown(in+inDrops, from, to)
-	case stalled:
-		time := 0.0
-		for _, b := range causesOf(g.cause) {
-			time += c.grown(out+outStall+int(b), from, to)
-		}
-		return time / float64(to-from)
+		return math.NaN()
 	}
-	return math.NaN()
-}
-
-// queueFigure returns a figure of the queue of a port whose counters begin at out.
-func (c *Collector) queueFigure(q quantity, out int, from, to unit.Time) float64 {
-	switch q {
-	case longestQueue:
-		return c.most(out+outLongest, from, to)
-	case lateQueue:
-		return c.exceeded(out+outQueue, 0.99, from, to) * (1 << queueShift)
-	case queueDeviation:
-		return c.deviation(out+outQueue, from, to) * (1 << queueShift)
-	}
-	return c.grown(out+outQueue, from, to) * (1 << queueShift) / float64(to-from)
-}
-
-func (c *Collector) flowsFigure(g *figure, from, to unit.Time) float64 {
-	sum := func(column int) float64 {
-		v := 0.0
-		for _, i := range g.object.flows {
-			v += c.grown(c.ofFlows+i*flowColumns+column, from, to)
-		}
-		return v
-	}
-	switch seconds := to.Sub(from).Seconds(); g.quantity {
-	case rate:
-		return sum(flowBytes) / seconds
-	case utilisation:
-		return used(sum(flowBytes), c.share(&g.object, from, to)*seconds, len(g.object.flows))
-	case marked:
-		return ratio(sum(flowMarked), sum(flowFrames))
-	case fairness:
-		return c.Jain(g.object.flows, from, to)
-	case stalled:
-		time := 0.0
-		for _, b := range causesOf(g.cause) {
-			time += sum(flowStall + int(b))
-		}
-		return time / float64(to-from) / float64(len(g.object.flows))
-	case drops:
-		return sum(flowDrops)
-	case notifications:
-		return sum(flowNotified)
-	case feedback:
-		return ratio(sum(flowFb), sum(flowNotified))
-	case overhead:
-		return ratio(sum(flowNotified)+sum(flowMarkedAcks), sum(flowBytes)/1e6)
-	case maxMin, proportional:
-		return c.fairRate(g.object.flows, g.quantity, from, to)
-	case limit:
-		return c.held(flowAllowed, func(x *life) unit.Time { return x.limited }, g.object.flows, from, to)
-	case target:
-		return c.held(flowWanted, func(x *life) unit.Time { return x.targeted }, g.object.flows, from, to)
-	case recovery:
-		return c.reached(g, utilisation, from, to)
-	case shared:
-		return c.reached(g, fairness, from, to)
-	case transfers:
-		n, _, _ := c.completions(g.object.flows, from, to)
-		return float64(n)
-	case meanCompletion:
-		n, total, _ := c.completions(g.object.flows, from, to)
-		return ratio(total, float64(n))
-	case percentCompletion:
-		return c.completion(g.object.flows, g.level, from, to)
-	case longestCompletion:
-		if n, _, longest := c.completions(g.object.flows, from, to); n > 0 {
-			return longest
-		}
-	}
-	return math.NaN()
-}
-
-// reached returns how long it takes from an instant until a quantity has the level of g
-// over a window, not a number when it has not by the end.
-func (c *Collector) reached(g *figure, q quantity, from, to unit.Time) float64 {
-	of := figure{object: g.object, quantity: q}
-	window := c.scenario.Measure.Window
-	for t := from.Add(window); t <= to; t = t.Add(window / unit.Duration(c.perWindow)) {
-		if c.figure(&of, t.Add(-window), t) >= g.level {
-			return t.Sub(from).Seconds()
-		}
-	}
-	return math.NaN()
 }
 
 // held returns the mean of a rate that is a state, over some flows and the time of an
@@ -498,12 +255,6 @@ func (c *Collector) means(column int, from, to unit.Time) iter.Seq2[float64, uni
 			t = end
 		}
 	}
-}
-
-// out returns where the counters of the port begin that sends into h.
-func (c *Collector) out(h fabric.Hop) int {
-	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	return (int(c.first[end.Machine]) + int(end.Port)) * portColumns
 }
 
 // share returns what the flows of an object together could carry at the most, in

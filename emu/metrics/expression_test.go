@@ -24,7 +24,7 @@ func TestCompile(t *testing.T) {
 		{"trunk.rate", `nothing in this fabric is called "trunk"; there are trunk.A-B, trunk.B-A`},
 		{"trunk.A-C.rate", `called "trunk.A-C"; there are trunk.A-B`},
 		{"locl.rate", `called "locl"; there are local,`},
-		{"local", `has no quantity: local has utilisation, rate, marked, fairness, stalled.`},
+		{"local", `has no quantity: local has utilisation, rate, marked, fairness, drops, stalled.`},
 		{"local.B7.rate", `local has no "B7.rate"; it has utilisation`},
 		{"trunk.A-B.fairness", `trunk.A-B has no "fairness"; it has utilisation, rate, marked, occupancy`},
 		{"local.occupancy", `local has no "occupancy"`},

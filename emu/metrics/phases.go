@@ -69,14 +69,14 @@ func (c *Collector) active(from, to unit.Time) []int {
 // 1) of a direction of a link.
 func (c *Collector) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, share float64) {
 	x := object{hop: h}
-	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
+	return c.figure(&figure{object: x, formula: linkRate}, over.From, over.To), c.figure(&figure{object: x, formula: linkUtilisation}, over.From, over.To)
 }
 
 // FlowFigures returns the mean rate in bytes per second of some flows together,
 // and which share (0 to 1) of what they could have it is.
 func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
 	x := flowsObject(c.fabric, "", flows)
-	return c.figure(&figure{object: x, quantity: rate}, over.From, over.To), c.figure(&figure{object: x, quantity: utilisation}, over.From, over.To)
+	return c.figure(&figure{object: x, formula: flowRate}, over.From, over.To), c.figure(&figure{object: x, formula: flowUtilisation}, over.From, over.To)
 }
 
 // Bottleneck is a direction of a link and the flows for which it is the

@@ -6,11 +6,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Series is a figure over model time.
+// Series is a figure over model time. UnitOf says what it is counted in.
 type Series struct {
 	Kind   string // what of whom: "link.rate", "flow.limit", "buffer.occupancy", ...
 	Name   string // of the link's direction, the group, the flow
-	Unit   string // "B/s", "1" for a share, "blocks"
 	Times  []unit.Time
 	Values []float64 // NaN where undefined
 }
@@ -46,39 +45,35 @@ const (
 func (c *Collector) Series() []Series {
 	var all []Series
 	points := c.points()
-	windowed := func(kind, unit string, x object, q quantity) {
-		all = append(all, c.windowed(kind, unit, points, &figure{object: x, quantity: q}))
+	windowed := func(kind string, x object, of formula) {
+		all = append(all, c.windowed(kind, points, &figure{object: x, formula: of}))
 	}
 	last := c.row(c.cur)
 	used := DataLinks(c.fabric)
 	for _, h := range used {
 		x := object{name: c.fabric.LinkName(h), hop: h}
-		windowed(LinkRate, "B/s", x, rate)
-		windowed(LinkUtilisation, "1", x, utilisation)
+		windowed(LinkRate, x, linkRate)
+		windowed(LinkUtilisation, x, linkUtilisation)
 	}
 	for _, g := range Groups(c.fabric) {
-		windowed(GroupRate, "B/s", flowsObject(c.fabric, g.Name, g.Flows), rate)
-		windowed(GroupUtilisation, "1", flowsObject(c.fabric, g.Name, g.Flows), utilisation)
+		windowed(GroupRate, flowsObject(c.fabric, g.Name, g.Flows), flowRate)
+		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
 	}
 	for i := range c.fabric.Flows {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
-		windowed(FlowRate, "B/s", x, rate)
-		windowed(FlowUtilisation, "1", x, utilisation)
+		windowed(FlowRate, x, flowRate)
+		windowed(FlowUtilisation, x, flowUtilisation)
 		all = append(all, c.state(FlowLimit, i, flowLimit))
 		if at := c.ofFlows + i*flowColumns; last[at+flowTarget] > 0 {
 			all = append(all, c.state(FlowTarget, i, flowTarget))
-			windowed(FlowFb, "1", x, feedback)
+			windowed(FlowFb, x, meanFeedback)
 		}
 	}
 	for _, h := range used {
 		name := c.fabric.LinkName(h)
-		measure := "blocks"
-		if InBytes(c.fabric, h.Wire) {
-			measure = "bytes"
-		}
-		all = append(all, c.binned(BufferOccupancy, name, measure, c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From})+inOccupancy))
+		all = append(all, c.binned(BufferOccupancy, name, c.in(h)+inOccupancy))
 		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && last[column] > 0 {
-			s := c.binned(LinkQueue, name, "B", column)
+			s := c.binned(LinkQueue, name, column)
 			for k := range s.Values {
 				s.Values[k] *= 1 << queueShift
 			}
@@ -86,14 +81,14 @@ func (c *Collector) Series() []Series {
 		}
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := c.out(h) + outStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(LinkStalled+b.String(), name, "1", column))
+				all = append(all, c.binned(LinkStalled+b.String(), name, column))
 			}
 		}
 	}
 	for i := range c.fabric.Flows {
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, "1", column))
+				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, column))
 			}
 		}
 	}
@@ -135,8 +130,8 @@ func (c *Collector) points() []unit.Time {
 }
 
 // windowed takes a figure over the window around each point.
-func (c *Collector) windowed(kind, measure string, points []unit.Time, g *figure) Series {
-	s := Series{Kind: kind, Name: g.object.name, Unit: measure, Times: points, Values: make([]float64, len(points))}
+func (c *Collector) windowed(kind string, points []unit.Time, g *figure) Series {
+	s := Series{Kind: kind, Name: g.object.name, Times: points, Values: make([]float64, len(points))}
 	half := c.perWindow / 2
 	for i := range points {
 		from := points[max(0, int64(i)-half)]
@@ -150,8 +145,8 @@ func (c *Collector) windowed(kind, measure string, points []unit.Time, g *figure
 }
 
 // binned takes the mean of a counter of time over each bin.
-func (c *Collector) binned(kind, name, measure string, column int) Series {
-	s := Series{Kind: kind, Name: name, Unit: measure, Times: c.edges[:c.cur], Values: make([]float64, c.cur)}
+func (c *Collector) binned(kind, name string, column int) Series {
+	s := Series{Kind: kind, Name: name, Times: c.edges[:c.cur], Values: make([]float64, c.cur)}
 	for k := range c.cur {
 		s.Values[k] = float64(c.row(k + 1)[column]-c.row(k)[column]) / float64(c.edges[k+1]-c.edges[k])
 	}
@@ -160,7 +155,7 @@ func (c *Collector) binned(kind, name, measure string, column int) Series {
 
 // state reads a rate of a flow's reaction point at each edge.
 func (c *Collector) state(kind string, flow, column int) Series {
-	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name, Unit: "B/s", Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
+	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name, Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
 	for k := range s.Values {
 		s.Values[k] = unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+column]).BytesPerSecond()
 	}

@@ -9,11 +9,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// fairRate returns what fairness gives some flows together, in bytes per second: among all
+// fairRate is what fairness gives some flows together, in bytes per second: among all
 // flows that are active at some time of an interval. A link is worth what it carries in the
 // mean of it, a destination what it takes in; a flow wants no more than it offers and than
 // its limiter lets through at the most.
-func (c *Collector) fairRate(flows []int, q quantity, from, to unit.Time) float64 {
+func fairRate(rates func(ways [][]int, room []float64) []float64) formula {
+	return func(c *Collector, g *figure, from, to unit.Time) float64 {
+		return c.fair(rates, g.object.flows, from, to)
+	}
+}
+
+func (c *Collector) fair(rates func(ways [][]int, room []float64) []float64, flows []int, from, to unit.Time) float64 {
 	active := c.active(from, to)
 	var room []float64              // of each thing that is shared
 	numbers := make(map[[2]int]int) // of a direction of a wire, or of a destination: the index of its room
@@ -40,10 +46,6 @@ func (c *Collector) fairRate(flows []int, q quantity, from, to unit.Time) float6
 				room = append(room, most.BytesPerSecond())
 			}
 		}
-	}
-	rates := proportionalRates
-	if q == maxMin {
-		rates = maxMinRates
 	}
 	of := make(map[int]float64)
 	for n, rate := range rates(ways, room) {

@@ -152,7 +152,7 @@ func TestTheFullestBuffersAreDrawn(t *testing.T) {
 			Kind: metrics.BufferOccupancy, Name: fmt.Sprint("b", i), Times: []unit.Time{0, ms}, Values: []float64{1, float64(i * 7 % 40)},
 		})
 	}
-	f := (&Result{}).seriesFigure(series, "Buffers", metrics.BufferOccupancy, "blocks", 1)
+	f := (&Result{}).seriesFigure(series, "Buffers", metrics.BufferOccupancy, "mean occupancy")
 	if len(f.Curves) != plot.MaxCurves || !strings.Contains(f.Note, "the fullest; 24 more") {
 		t.Errorf("%d curves, %q", len(f.Curves), f.Note)
 	}

@@ -54,23 +54,21 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		rates.Parts = append(rates.Parts, Table("Events", []string{"what changed", "when"}, rows))
 	}
 	p.Sections = append(p.Sections, rates)
-	occupancy, scale := "mean occupancy (blocks of 64 bytes)", 1.
-	if r.InBytes() {
-		occupancy, scale = "mean occupancy (KB)", 1e-3
-	}
-	for _, x := range []struct {
-		title, kind, label string
-		scale              float64
-	}{
-		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter (MB/s)", 1e-6},
-		{"Buffers", metrics.BufferOccupancy, occupancy, scale},
-		{"Queues", metrics.LinkQueue, "mean queue of an output (KB)", 1e-3},
-		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time (%)", 100},
+	for _, x := range []struct{ title, kind, label string }{
+		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
+		{"Buffers", metrics.BufferOccupancy, "mean occupancy"},
+		{"Queues", metrics.LinkQueue, "mean queue of an output"},
+		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time"},
 	} {
-		f := r.seriesFigure(d.Series, x.title, x.kind, x.label, x.scale)
+		f := r.seriesFigure(d.Series, x.title, x.kind, x.label)
 		if f == nil {
 			continue
 		}
+		u := metrics.UnitOf(x.kind, r.InBytes())
+		if x.kind == "pace" {
+			u = metrics.Share()
+		}
+		DrawIn(f, u)
 		var svg bytes.Buffer
 		if err := f.SVG(&svg); err != nil {
 			return err
@@ -179,7 +177,7 @@ func rateText(n Number) string {
 
 // seriesFigure draws the series of a kind, or returns nil where there are none. Of
 // flows of a group, which are alike, the first is drawn where there are many.
-func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string, scale float64) *plot.Figure {
+func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string) *plot.Figure {
 	f := &plot.Figure{
 		Title: title, Subtitle: r.Scenario, Stamp: Stamp(r),
 		X: plot.Axis{Label: "model time (ms)", High: float64(r.DurationPs) / float64(unit.Millisecond)},
@@ -206,7 +204,7 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		}
 		c := plot.Curve{Name: s.Name}
 		for i, v := range s.Values {
-			c.X, c.Y = append(c.X, float64(s.Times[i])/float64(unit.Millisecond)), append(c.Y, v*scale)
+			c.X, c.Y = append(c.X, float64(s.Times[i])/float64(unit.Millisecond)), append(c.Y, v)
 		}
 		f.Curves = append(f.Curves, c)
 	}
@@ -220,6 +218,28 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		return nil
 	}
 	return f
+}
+
+// DrawIn scales the values of a figure to the largest of the scales of a unit that makes
+// the highest one or more, and says so at the axis.
+func DrawIn(f *plot.Figure, u metrics.Unit) {
+	highest := 0.0
+	for _, c := range f.Curves {
+		for _, y := range c.Y {
+			if Number(y).Known() {
+				highest = max(highest, math.Abs(y))
+			}
+		}
+	}
+	s := u.Fit(highest)
+	if s.Word != "" {
+		f.Y.Label += " (" + s.Word + ")"
+	}
+	for _, c := range f.Curves {
+		for i := range c.Y {
+			c.Y[i] /= s.Base
+		}
+	}
 }
 
 // steady reports whether the values that are known are all the same.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
@@ -235,79 +236,22 @@ func cameOut(k *Check) string {
 	}
 }
 
-// measure is how figures of some quantities are printed.
-type measure uint8
-
-const (
-	asShare measure = iota // in percent
-	asRatio                // as they are
-	asCount                // as they are, all digits
-	asRate                 // in bytes per second
-	asSize                 // in bytes
-	asTime                 // in seconds
-)
-
-// measureOf returns how the figures of a metric are printed.
-func measureOf(metric string) measure {
-	if strings.Contains(metric, " / ") {
-		return asRatio
-	}
-	for _, q := range []struct {
-		end string
-		as  measure
-	}{
-		{".fairness", asRatio}, {".occupancy", asRatio}, {".fb", asRatio}, {".rate", asRate}, {".limit", asRate}, {".target", asRate}, {".max-min", asRate}, {".proportional", asRate}, {".feedback", asRatio},
-		{".queue", asSize}, {".queue.max", asSize}, {".queue.p99", asSize}, {".queue.deviation", asSize},
-		{".drops", asCount}, {".transfers", asCount}, {".notifications", asCount}, {".deadlocks", asCount},
-		{".completion.mean", asTime}, {".completion.p95", asTime}, {".completion.p99", asTime}, {".completion.max", asTime},
-		{".recovery.90", asTime}, {".recovery.95", asTime}, {".recovery.99", asTime}, {".shared.90", asTime}, {".shared.95", asTime}, {".shared.99", asTime},
-	} {
-		if strings.HasSuffix(metric, q.end) {
-			return q.as
-		}
-	}
-	return asShare
-}
-
-// scale is a unit and what it stands for.
-type scale struct {
-	base float64
-	word string
-}
-
-// scaled prints a figure in the largest of some units, the largest first, that makes it
-// one or more, and in the last one if none does.
-func scaled(v float64, digits int, units ...scale) string {
-	for _, u := range units[:len(units)-1] {
-		if math.Abs(v) >= u.base {
-			return significant(v/u.base, digits) + " " + u.word
-		}
-	}
-	last := units[len(units)-1]
-	return significant(v/last.base, digits) + " " + last.word
-}
-
-// valueTo prints a figure in the way of the check's metric: rates in bytes per
-// second, shares in percent, times in seconds, the rest as they are.
+// valueTo prints a figure in the way of the check's metric (metrics.Unit).
 func valueTo(k *Check, v Number, digits int) string {
 	f := float64(v)
-	if math.IsNaN(f) {
+	u := metrics.UnitOf(k.Metric, false)
+	switch {
+	case math.IsNaN(f):
 		return "undefined"
-	}
-	switch measureOf(k.Metric) {
-	case asRatio:
-		return significant(f, digits)
-	case asCount:
+	case u.Whole:
 		return strconv.FormatFloat(f, 'f', -1, 64)
-	case asRate:
-		return scaled(f, digits+1, scale{1e9, "GB/s"}, scale{1e6, "MB/s"}, scale{1e3, "KB/s"}, scale{1, "B/s"})
-	case asSize:
-		return scaled(f, digits+1, scale{1e6, "MB"}, scale{1e3, "KB"}, scale{1, "B"})
-	case asTime:
-		return scaled(f, digits+1, scale{1, "s"}, scale{1e-3, "ms"}, scale{1e-6, "us"})
-	default:
-		return significant(100*f, digits) + " %"
+	case len(u.Scales) == 0:
+		return significant(f, digits)
+	case len(u.Scales) > 1:
+		digits++
 	}
+	s := u.Fit(f)
+	return significant(f/s.Base, digits) + " " + s.Word
 }
 
 // bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.

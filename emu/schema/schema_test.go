@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -284,75 +282,53 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestMetricsOfDocument: docs/scenarios.md explains every quantity that a metric
-// can have, of links and of flows, and no other.
-func TestMetricsOfDocument(t *testing.T) {
-	src, err := scenarios.Read(scenarios.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := scenario.Load("default.yaml", src, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fabric.Build(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A quantity that does not exist has Compile list those that do.
-	want := map[string]string{}
-	for of, object := range map[string]string{"links": "trunk.A-B", "flows": "local"} {
-		_, err := metrics.Compile(object+".nothing", f)
-		_, list, found := strings.Cut(fmt.Sprint(err), "; it has ")
-		if !found {
-			t.Fatalf("no quantities in: %v", err)
-		}
-		want[of] = list
-	}
+const (
+	beginQuantities = "<!-- The table below is written by: go test ./emu/schema -update -->\n"
+	endQuantities   = "<!-- end of the quantities -->\n"
+)
 
-	text, err := os.ReadFile("../../docs/scenarios.md")
+// quantitiesTable is the table of what a metric can have, as Markdown.
+func quantitiesTable() string {
+	var b strings.Builder
+	b.WriteString("| Quantity | Of | Means | Unit |\n|---|---|---|---|\n")
+	for _, q := range metrics.Quantities() {
+		name := "`" + q.Name
+		switch {
+		case len(q.Ends) > 3:
+			name += ".CAUSE"
+		case q.Ends != nil:
+			name += "." + strings.Join(q.Ends, "`, `.")
+		}
+		name += "`"
+		for _, of := range [][2]string{{"links", q.Links}, {"flows", q.Flows}} {
+			if of[1] != "" {
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, of[0], of[1], q.Unit.Word)
+				name = ""
+			}
+		}
+	}
+	return strings.ReplaceAll(b.String(), "|  |", "| |")
+}
+
+// TestMetricsOfDocument: docs/scenarios.md has the table of quantities.
+func TestMetricsOfDocument(t *testing.T) {
+	const file = "../../docs/scenarios.md"
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{}
-	quantity := ""
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 6 {
-			continue
-		}
-		if name := strings.Trim(cells[1], " `"); name != "" {
-			quantity = name
-		}
-		of := strings.TrimSpace(cells[2])
-		if of != "links" && of != "flows" {
-			continue
-		}
-		names := []string{quantity}
-		if before, causes := strings.CutSuffix(quantity, ".CAUSE"); causes {
-			names = nil
-			for i, word := range strings.Split(cells[3], "`") {
-				if i%2 == 1 {
-					names = append(names, before+"."+word)
-				}
-			}
-		}
-		for _, name := range names {
-			if !slices.Contains(strings.Split(want[of], ", "), name) {
-				t.Errorf("%s have no %s; they have %s", of, name, want[of])
-			}
-			got[of] += name + " "
-		}
+	before, rest, found := strings.Cut(string(text), beginQuantities)
+	old, after, ended := strings.Cut(rest, endQuantities)
+	if !found || !ended {
+		t.Fatalf("%s does not say where the quantities are", file)
 	}
-	for of, list := range want {
-		for name := range strings.SplitSeq(list, ", ") {
-			explained := got[of]
-			if strings.HasPrefix(name, "stalled.") {
-				explained = got["links"] + got["flows"] // some causes never come to one of the two
-			}
-			if !slices.Contains(strings.Fields(explained), name) {
-				t.Errorf("the document does not explain %s of %s", name, of)
-			}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+beginQuantities+quantitiesTable()+endQuantities+after), 0o644); err != nil {
+			t.Fatal(err)
 		}
+		return
+	}
+	if diff := cmp.Diff(old, quantitiesTable()); diff != "" {
+		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
 	}
 }

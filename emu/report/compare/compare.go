@@ -100,9 +100,7 @@ func Dirs(a, b string) (*Comparison, error) {
 	c.checks(da.Checks, db.Checks)
 	c.series(da.Series, db.Series)
 	for i := range c.Series {
-		if s := &c.Series[i]; s.Kind == metrics.BufferOccupancy && da.InBytes() {
-			s.Unit = "bytes"
-		}
+		c.Series[i].Unit = metrics.UnitOf(c.Series[i].Kind, da.InBytes()).Symbol
 	}
 	var err error
 	c.Log, err = logs(da, db)
@@ -212,7 +210,7 @@ func size(n report.Number) float64 {
 
 // apart says how far two series are apart.
 func apart(a, b *metrics.Series) Series {
-	s := Series{Kind: a.Kind, Name: a.Name, Unit: unitOf(a.Kind), RMS: report.Missing(), Share: report.Missing(), Worst: report.Missing()}
+	s := Series{Kind: a.Kind, Name: a.Name, RMS: report.Missing(), Share: report.Missing(), Worst: report.Missing()}
 	var squares, ofA, ofB float64
 	for i, t := range a.Times {
 		x, y := a.Values[i], at(b, t)
@@ -253,22 +251,6 @@ func at(s *metrics.Series, t unit.Time) float64 {
 	before, after := s.Times[i-1], s.Times[i]
 	share := float64(t-before) / float64(after-before)
 	return s.Values[i-1] + share*(s.Values[i]-s.Values[i-1])
-}
-
-// unitOf returns the unit of the values of a kind of series (metrics.Series).
-func unitOf(kind string) string {
-	switch kind {
-	case "link.rate", "group.rate", "flow.rate", "flow.limit", "flow.target":
-		return "B/s"
-	case "link.utilisation", "group.utilisation", "flow.utilisation":
-		return "of the capacity"
-	case "buffer.occupancy":
-		return "blocks"
-	case "link.queue":
-		return "bytes"
-	default:
-		return ""
-	}
 }
 
 // logs compares the event logs of two directories, line by line, but for what is measured.

@@ -69,13 +69,14 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 			index[curve] = k
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: true})
 		}
-		y := float64(c.of(d.Metric).Value) * d.scale
+		y := float64(c.of(d.Metric).Value)
 		if c.Level == report.Void {
 			y = float64(report.Missing())
 			void++
 		}
 		f.Curves[k].X, f.Curves[k].Y = append(f.Curves[k].X, at[c.Values[varied[0]]]), append(f.Curves[k].Y, y)
 	}
+	report.DrawIn(f, d.unit)
 	for i := range f.Curves {
 		sortByX(&f.Curves[i])
 	}
@@ -149,22 +150,6 @@ func positions(a Axis) (at map[string]float64, label string) {
 
 // last returns the last word of a path.
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
-
-// unitOf returns the unit in which an expression of package metrics is drawn, and what
-// its figures are multiplied by for it.
-func unitOf(expression string) (unit string, scale float64) {
-	switch {
-	case strings.Contains(expression, " / "):
-		return "", 1
-	case strings.HasSuffix(expression, ".rate"), strings.HasSuffix(expression, ".max-min"), strings.HasSuffix(expression, ".proportional"):
-		return "GB/s", 1e-9
-	case strings.HasSuffix(expression, ".occupancy"):
-		return "blocks", 1
-	case strings.HasSuffix(expression, ".queue"), strings.HasSuffix(expression, ".queue.max"), strings.HasSuffix(expression, ".queue.p99"), strings.HasSuffix(expression, ".queue.deviation"):
-		return "bytes", 1
-	}
-	return "", 1
-}
 
 // nameDrawings gives each figure a file of its own. A sweep without an axis has none:
 // a single point is no figure.

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -80,7 +81,7 @@ type drawing struct {
 	File   string `json:"file"`
 
 	label string // of its axis
-	scale float64
+	unit  metrics.Unit
 }
 
 // cell is one combination.
@@ -220,27 +221,23 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	fmt.Fprintf(sum, "%d\n%s", len(resolved), resolved)
 	l.cells = append(l.cells, c)
 	for _, m := range l.Metrics {
-		l.draw(m, m)
+		l.draw(c.scenario, m, m)
 	}
 	if len(l.Metrics) == 0 {
 		for i := range c.scenario.Expect {
-			l.draw(c.scenario.Expect[i].ID, c.scenario.Expect[i].Metric)
+			l.draw(c.scenario, c.scenario.Expect[i].ID, c.scenario.Expect[i].Metric)
 		}
 	}
 	return nil
 }
 
 // draw notes that there is a figure of a metric.
-func (l *layout) draw(name, expression string) {
+func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 	if slices.ContainsFunc(l.Drawings, func(d drawing) bool { return d.Metric == name }) {
 		return
 	}
-	unit, scale := unitOf(expression)
-	d := drawing{Metric: name, label: expression, scale: scale}
-	if unit != "" {
-		d.label += " (" + unit + ")"
-	}
-	l.Drawings = append(l.Drawings, d)
+	inBytes := slices.ContainsFunc(s.Links, func(k scenario.Link) bool { return k.Family() == wire.Ethernet })
+	l.Drawings = append(l.Drawings, drawing{Metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
 }
 
 // write writes sweep.json.

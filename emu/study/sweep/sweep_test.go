@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -481,8 +483,8 @@ func TestNamesOfFigures(t *testing.T) {
 	l := &layout{Plan: p}
 	long := strings.Repeat("ü", 200)
 	for _, m := range []string{"a / b", "a - b", "a-2", "/", long, "..", "a.rate"} {
-		l.draw(m, m)
-		l.draw(m, "again")
+		l.draw(&scenario.Scenario{}, m, m)
+		l.draw(&scenario.Scenario{}, m, "again")
 	}
 	l.nameDrawings()
 	var got []string
@@ -501,13 +503,13 @@ func TestFigure(t *testing.T) {
 	cell := func(level report.Level, v float64, values ...string) Cell {
 		return Cell{Values: values, Level: level, Figures: []Figure{{Name: "m", Value: report.Number(v)}}}
 	}
-	f := l.figure(&drawing{Metric: "m", label: "m (GB/s)", scale: 0.5}, []Cell{
+	f := l.figure(&drawing{Metric: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
 		cell(report.Exact, 10, "4packets", "1", "none"), cell(report.Void, 20, "4packets", "1", "6"),
 		cell(report.Exact, 30, "2packets", "1", "none"), cell(report.Degraded, 40, "2packets", "1", "6"),
 	})
 	want := &plot.Figure{
 		Title: "m", Subtitle: "s, a point for each run", Stamp: "verdicts: 2 exact, 1 degraded, 1 void; wall clock",
-		X: plot.Axis{Label: "a.buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (GB/s)"},
+		X: plot.Axis{Label: "a.buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (MB/s)"},
 		Curves: []plot.Curve{
 			{Name: "threshold none", X: []float64{2, 4}, Y: []float64{15, 5}, Points: true},
 			{Name: "threshold 6", X: []float64{2, 4}, Y: []float64{20, math.NaN()}, Points: true},

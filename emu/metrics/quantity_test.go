@@ -1,0 +1,54 @@
+package metrics
+
+import (
+	"testing"
+)
+
+// Each quantity is told of what has it, and of nothing else, and its figures have a unit.
+func TestQuantities(t *testing.T) {
+	names := map[string]bool{}
+	for _, q := range Quantities() {
+		if (q.Links != "") != (q.link != nil) || (q.Flows != "") != (q.flow != nil) || q.link == nil && q.flow == nil {
+			t.Errorf("%s: it is told of links (%v) and of flows (%v), or not of those that have it", q.Name, q.Links != "", q.Flows != "")
+		}
+		if q.Unit.Word == "" {
+			t.Errorf("%s has no unit", q.Name)
+		}
+		for _, n := range q.names() {
+			if names[n] {
+				t.Errorf("%s is there twice", n)
+			}
+			names[n] = true
+			if u := UnitOf("x.A-B."+n, false); u.Word != q.Unit.Word {
+				t.Errorf("the unit of x.A-B.%s is %s, and that of its quantity %s", n, u.Word, q.Unit.Word)
+			}
+		}
+	}
+}
+
+// What is printed of a figure, drawn and compared is in units of the same table.
+func TestUnitOf(t *testing.T) {
+	for _, c := range []struct {
+		expression string
+		inBytes    bool
+		symbol     string
+		of         float64
+		scale      string
+	}{
+		{"trunk.A-B.rate", false, "B/s", 5e9, "GB/s"},
+		{"local.limit", false, "B/s", 5e6, "MB/s"},
+		{LinkQueue, true, "bytes", 12e3, "KB"},
+		{BufferOccupancy, true, "bytes", 12, "B"},
+		{BufferOccupancy, false, "blocks", 12e6, "blocks"},
+		{FlowUtilisation, false, "of the capacity", 0.5, "%"},
+		{LinkStalled + "no-credit", false, "", 0.001, "%"},
+		{"f.completion.p95", false, "s", 1e-4, "us"},
+		{"a.rate / b.rate", false, "", 5e9, ""},
+		{"pace", false, "", 1, ""},
+	} {
+		u := UnitOf(c.expression, c.inBytes)
+		if got := u.Fit(c.of).Word; u.Symbol != c.symbol || got != c.scale {
+			t.Errorf("%s is in %q, and %v of it in %q; want %q and %q", c.expression, u.Symbol, c.of, got, c.symbol, c.scale)
+		}
+	}
+}

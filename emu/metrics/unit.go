@@ -1,0 +1,75 @@
+package metrics
+
+import (
+	"math"
+	"strings"
+)
+
+// Unit is what the figures of a quantity are counted in.
+type Unit struct {
+	Word   string  // as documents have it: "bytes per second"
+	Symbol string  // of values as they are, beside numbers: "B/s"; may be empty
+	Scales []Scale // in which a figure is printed, the largest first; none: as it is
+	Whole  bool    // it is printed with all digits
+}
+
+// Scale is a unit and what it stands for.
+type Scale struct {
+	Base float64
+	Word string
+}
+
+// Fit returns the largest of the scales that makes a figure one or more, and the last one
+// if none does.
+func (u Unit) Fit(v float64) Scale {
+	for _, s := range u.Scales {
+		if math.Abs(v) >= s.Base {
+			return s
+		}
+	}
+	if n := len(u.Scales); n > 0 {
+		return u.Scales[n-1]
+	}
+	return Scale{1, u.Symbol}
+}
+
+// The units. Those of shares are printed in per cent.
+var (
+	percent  = []Scale{{0.01, "%"}}
+	share    = Unit{Word: "0 to 1", Scales: percent}
+	utilised = Unit{Word: "0 to 1", Symbol: "of the capacity", Scales: percent}
+	rates    = Unit{Word: "bytes per second", Symbol: "B/s", Scales: []Scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}}}
+	sizes    = Unit{Word: "bytes", Symbol: "bytes", Scales: []Scale{{1e6, "MB"}, {1e3, "KB"}, {1, "B"}}}
+	seconds  = Unit{Word: "seconds", Symbol: "s", Scales: []Scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}}
+	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}
+)
+
+// Share is the unit of shares of one.
+func Share() Unit { return share }
+
+// plain is the unit of figures that are printed as they are.
+func plain(word string) Unit { return Unit{Word: word} }
+
+// count is the unit of numbers of something.
+func count(word string) Unit { return Unit{Word: word, Whole: true} }
+
+// UnitOf returns the unit of an expression, or of a kind of series (Series.Kind), of a run
+// whose buffers are counted in bytes or not. A quotient has none, nor has what is no
+// quantity.
+func UnitOf(expression string, inBytes bool) Unit {
+	best, unit := "", Unit{}
+	if strings.Contains(expression, " / ") {
+		return unit
+	}
+	for _, q := range table {
+		for _, name := range q.names() {
+			if len(name) > len(best) && strings.HasSuffix(expression, "."+name) {
+				best, unit = name, q.Unit
+			}
+		}
+	}
+	if inBytes && unit.Symbol == blocks.Symbol {
+		return sizes
+	}
+	return unit
+}
