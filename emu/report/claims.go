@@ -2,10 +2,32 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"fabemu/emu/scenario"
 )
+
+// JudgeClaim says how a claim came out that holds where a value is from low to high, and
+// the reason, if there is one. differs is why the claim is known not to hold, empty where
+// it should; unmeasured is why there may be no value, empty where there should be one.
+func JudgeClaim(value, low, high float64, differs, unmeasured string) (Outcome, string) {
+	holds := value >= low && value <= high
+	switch {
+	case math.IsNaN(value) && unmeasured != "":
+		return NotMeasured, unmeasured
+	case math.IsNaN(value), math.IsInf(value, 0):
+		return Fail, "undefined: nothing was there to measure"
+	case holds && differs == "":
+		return Pass, ""
+	case holds:
+		return UnexpectedPass, differs
+	case differs == "":
+		return Fail, ""
+	default:
+		return Differs, differs
+	}
+}
 
 // Tally counts how claims came out, by what they rest on.
 type Tally map[scenario.Basis]map[Outcome]int

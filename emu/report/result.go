@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -340,21 +341,14 @@ func checksOf(c *metrics.Collector) []Check {
 			DuringPs: [2]int64{int64(want.During[0]), int64(want.During[1])},
 			Value:    Number(got), Low: Number(want.Low), High: Number(want.High), Why: want.Why,
 		}
-		holds := got >= want.Low && got <= want.High // false when undefined
-		switch expected := want.Expected != scenario.Differs; {
-		case math.IsNaN(got) && unit.Time(want.During[1]) > c.End():
-			k.Outcome, k.Reason = NotMeasured, fmt.Sprintf("the run ended at %v", c.End())
-		case math.IsNaN(got):
-			k.Outcome, k.Reason = Fail, "undefined: nothing was there to measure"
-		case holds && expected:
-			k.Outcome = Pass
-		case holds:
-			k.Outcome, k.Reason = UnexpectedPass, want.Reason
-		case expected:
-			k.Outcome = Fail
-		default:
-			k.Outcome, k.Reason = Differs, want.Reason
+		differs, unmeasured := "", ""
+		if want.Expected == scenario.Differs {
+			differs = cmp.Or(want.Reason, "it is expected to, for no reason that is given")
 		}
+		if unit.Time(want.During[1]) > c.End() {
+			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
+		}
+		k.Outcome, k.Reason = JudgeClaim(got, want.Low, want.High, differs, unmeasured)
 		checks = append(checks, k)
 	}
 	return checks

@@ -34,7 +34,7 @@ emu/proc
 emu/metrics
 emu/report, emu/capture
 emu/report/compare, emu/runtest, emu/record
-emu
+emu, emu/study
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu, docs/examples/limiter
 scripts/archtest, scripts/testsum, scripts/placement, scripts/pacing

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -80,9 +80,7 @@ func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, e
 	if o.Seeds <= 0 {
 		o.Seeds = 5
 	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = max(o.Workers, 0) // 0: as many as there are processors
 	b := &batch{
 		options: o, seeds: o.Seeds, byKey: map[string]*job{},
 		values: map[*leaf][]float64{}, courses: map[*Course][2][]float64{}, running: map[*job]float64{},
@@ -191,7 +189,7 @@ func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) 
 // run does the jobs, the long ones first, so that none is left over at the end.
 func (b *batch) run(ctx context.Context, workers int) error {
 	order := slices.Clone(b.jobs)
-	if workers > 1 {
+	if workers != 1 {
 		slices.SortStableFunc(order, func(x, y *job) int {
 			switch {
 			case x.cost > y.cost:
@@ -203,31 +201,7 @@ func (b *batch) run(ctx context.Context, workers int) error {
 		})
 	}
 	b.begin = time.Now()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	next := make(chan *job)
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for j := range next {
-				if err := b.do(ctx, j); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-	for _, j := range order {
-		if ctx.Err() != nil {
-			break
-		}
-		select {
-		case next <- j:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wait.Wait()
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+	if cause := study.Each(ctx, workers, order, b.do); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
 	return nil
@@ -431,21 +405,11 @@ func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 		Value: report.Number(mean), Deviation: report.Number(deviation), Seeds: n,
 		Low: report.Number(c.Low), High: report.Number(c.High), Why: c.Why,
 	}
-	holds := mean >= c.Low && mean <= c.High // false when it is not a number
-	switch {
-	case math.IsNaN(mean) && b.partial:
-		out.Outcome, out.Reason = report.NotMeasured, "it was not run to its end"
-	case math.IsNaN(mean), math.IsInf(mean, 0):
-		out.Outcome, out.Reason = report.Fail, "there is no value: nothing was there to measure"
-	case holds && c.Differs == "":
-		out.Outcome = report.Pass
-	case holds:
-		out.Outcome, out.Reason = report.UnexpectedPass, c.Differs
-	case c.Differs == "":
-		out.Outcome = report.Fail
-	default:
-		out.Outcome, out.Reason = report.Differs, c.Differs
+	unmeasured := ""
+	if b.partial {
+		unmeasured = "it was not run to its end"
 	}
+	out.Outcome, out.Reason = report.JudgeClaim(mean, c.Low, c.High, c.Differs, unmeasured)
 	return out
 }
 

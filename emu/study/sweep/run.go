@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"fabemu/emu"
 	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
+	"fabemu/emu/study"
 )
 
 // Options say how a sweep is run.
@@ -77,13 +77,10 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		o.Progress(r.status)
 	}
 	workers := o.Jobs
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	if p.Clock != string(emu.VirtualClock) {
 		workers = 1 // they would disturb each other
 	}
-	if err := r.do(ctx, left, workers); err != nil {
+	if err := study.Each(ctx, workers, left, r.cell); err != nil {
 		return nil, err
 	}
 	cells := make([]Cell, len(r.done))
@@ -104,35 +101,6 @@ type run struct {
 	mu        sync.Mutex
 	done      []*Cell
 	status    Status
-}
-
-// do does cells, so many at a time.
-func (r *run) do(ctx context.Context, left []*cell, workers int) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	next := make(chan *cell)
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for c := range next {
-				if err := r.cell(ctx, c); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-	for _, c := range left {
-		if ctx.Err() != nil {
-			break
-		}
-		select {
-		case next <- c:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wait.Wait()
-	return context.Cause(ctx)
 }
 
 // cell does one cell.

@@ -1,0 +1,41 @@
+package study
+
+import (
+	"context"
+	"runtime"
+	"sync"
+)
+
+// Each does all items, in their order, so many at a time; 0 workers are as many as there
+// are processors. The first error ends it, as the end of ctx does: the context that the
+// others were handed is done then, and Each returns that error when they have returned.
+func Each[T any](ctx context.Context, workers int, items []T, do func(context.Context, T) error) error {
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	next := make(chan T)
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for item := range next {
+				if err := do(ctx, item); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	for _, item := range items {
+		if ctx.Err() != nil {
+			break
+		}
+		select {
+		case next <- item:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wait.Wait()
+	return context.Cause(ctx)
+}
