@@ -16,13 +16,13 @@
 #                                        HPL-2002-224, 55 runs of 500 ms on the virtual
 #                                        clock, COUNT times (default 1), in wall and CPU
 #                                        seconds; the limit is 60 s on two cores
-#                               all      every benchmark of the tree (default)
-#                               placement  no benchmark of the tree: what it costs to
-#                                        place 60 machines in one process or in one
-#                                        each, over UDP or veth pairs (root; a minute)
-#                               pacing   no benchmark of the tree: frames paced by
-#                                        fabemu, htb, tbf and time.Sleep side by side,
-#                                        COUNT rounds of TIME (root, iproute2)
+#                               all      wire, virtual, scale and engine (default)
+#                               placement  what it costs to place 60 machines in one
+#                                        process or in one each, over UDP or veth pairs
+#                                        (root; a minute a round)
+#                               pacing   frames paced by fabemu, htb, tbf and
+#                                        time.Sleep side by side, which take turns
+#                                        (root, iproute2)
 #             The name alone does as well: scripts/bench.sh placement
 #   -n COUNT  how many times each is run (default 10: benchstat wants that many)
 #   -t TIME   how long each runs, as go test -benchtime takes it (default 1s)
@@ -73,16 +73,6 @@ wire | virtual | engine | fig4 | placement | pacing | all)
 esac
 
 case $group in
-placement)
-	if [ $# -gt 0 ]; then
-		echo "bench: placement compares no revisions" >&2
-		exit 2
-	fi
-	if [ "$(id -u)" -ne 0 ]; then
-		echo "bench: placement wants root: veth pairs need network namespaces" >&2
-		exit 1
-	fi
-	;;
 fig4)
 	if [ $# -gt 0 ]; then
 		echo "bench: fig4 compares no revisions" >&2
@@ -90,14 +80,15 @@ fig4)
 	fi
 	count=${count:-1}
 	;;
-pacing)
-	if [ $# -gt 0 ]; then
-		echo "bench: pacing compares no revisions" >&2
-		exit 2
-	fi
+placement | pacing)
 	if [ "$(id -u)" -ne 0 ]; then
-		echo "bench: pacing wants root: htb and tbf are measured in network namespaces of their own" >&2
+		echo "bench: $group wants root: namespaces, veth pairs and qdiscs are made and removed" >&2
 		exit 1
+	fi
+	pattern=^Benchmark${group^}
+	packages=(./scripts/measure)
+	if [ "$group" = placement ]; then
+		time=1x
 	fi
 	;;
 wire)
@@ -118,7 +109,7 @@ engine)
 	;;
 all)
 	pattern=.
-	packages=(./...)
+	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
 	echo "bench: no group $group: wire, virtual, scale, engine, fig4, placement, pacing or all" >&2
@@ -162,22 +153,6 @@ machine() {
 	fi
 	echo "load: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
-
-if [ "$group" = placement ]; then
-	echo "+ go run ./scripts/placement fabemu 58 500" >&2
-	go build -o "$tmp/fabemu" ./cmd/fabemu
-	go build -o "$tmp/placement" ./scripts/placement
-	{ machine && "$tmp/placement" "$tmp/fabemu" 58 500; } | tee "$out/placement.txt"
-	echo "bench: written to $out/placement.txt" >&2
-	exit
-fi
-if [ "$group" = pacing ]; then
-	# A program of its own and no "go run", which would not hand an interrupt on.
-	go build -o "$tmp/pacing" ./scripts/pacing
-	{ machine && "$tmp/pacing" "$count" "${time%s}"; } | tee "$out/pacing.txt"
-	echo "bench: written to $out/pacing.txt" >&2
-	exit 0
-fi
 
 if [ "$group" = fig4 ]; then
 	go build -o "$tmp/fabemu" ./cmd/fabemu
@@ -253,7 +228,12 @@ best() {
 }
 
 if [ $# -eq 0 ]; then
-	{ machine && bench . "$count"; } | tee "$out/new.txt"
+	{
+		machine
+		for ((i = 1; i <= count; i++)); do # in turns
+			bench . 1
+		done
+	} | tee "$out/new.txt"
 	if [ "$group" = scale ]; then
 		best "$out/new.txt"
 	fi

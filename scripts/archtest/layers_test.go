@@ -37,7 +37,7 @@ emu/report/compare, emu/runtest, emu/record
 emu, emu/study
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu, docs/examples/limiter
-scripts/archtest, scripts/testsum, scripts/placement, scripts/pacing
+scripts/archtest, scripts/testsum, scripts/measure
 `
 
 // apart are packages that do not import one another, nor what is in their folders: a
