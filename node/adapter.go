@@ -122,7 +122,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	e.out.Bodies.Free(&a.Frame)
 	if in.kind == port.Credits {
 		if delivered && s.acks {
-			e.own.push(s.ack(&a.Frame))
+			e.push(s.ack(&a.Frame))
 		}
 		e.port.Free(now, &a.Frame)
 	} else {

@@ -1,8 +1,11 @@
 package node_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -122,6 +125,81 @@ func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 			t.Errorf("frames of a scheme's own on InfiniBand: %v", err)
 		}
 	}
+}
+
+// sayer says each of its frames once, when it is due.
+type sayer struct {
+	*rp.Fixed
+	at  unit.Time
+	say []wire.Frame
+}
+
+func (s *sayer) Deadline() unit.Time {
+	if len(s.say) == 0 {
+		return unit.Never
+	}
+	return s.at
+}
+
+func (s *sayer) Send(now unit.Time) (f wire.Frame, ok bool) {
+	if len(s.say) == 0 || now < s.at {
+		return f, false
+	}
+	f, s.say = s.say[0], s.say[1:]
+	return f, true
+}
+
+// Frames of a scheme's own that wait for the line leave by priority: that of the flow or a
+// higher one, before data of the same and behind data of a higher one.
+func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
+	b := &bench{t: t}
+	flow := func(qp uint32, lane uint8, at unit.Time, say ...wire.Frame) node.Flow {
+		return node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: lane, QP: qp, Dst: there, Payload: 1000, Stop: unit.Never,
+			Limiter: node.NewInterPacketDelay(gigabyte / 4), Controller: &sayer{Fixed: rp.NewFixed(gigabyte / 4), at: at, say: say}}
+	}
+	message := func(lane uint8, psn uint32) wire.Frame { return wire.Frame{Kind: wire.Message, Lane: lane, PSN: psn} }
+	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{
+		flow(7, 2, at(8500*ns), message(0, 1), message(7, 2), message(4, 3), message(7, 4)),
+		flow(8, 3, unit.Never),
+	}}
+	var err error
+	if b.e, err = node.New(c, b); err != nil {
+		t.Fatal(err)
+	}
+	// Each flow has a frame each 4 us; of flow 8 it starts at 8 us, of flow 7 at 9 us.
+	b.step(at(10 * us))
+	var got []uint32
+	for _, tr := range b.sent {
+		if tr.Start < at(9*us) {
+			continue
+		}
+		if tr.Frame.Kind == wire.Data {
+			got = append(got, 100+tr.Frame.QP)
+		} else {
+			got = append(got, tr.Frame.PSN)
+		}
+	}
+	if diff := cmp.Diff([]uint32{2, 4, 3, 1, 107}, got); diff != "" {
+		t.Errorf("messages, and the frames of flow 7, leave in this order: %s", diff)
+	}
+}
+
+type endless struct{ *rp.Fixed }
+
+func (endless) Deadline() unit.Time { return 0 }
+
+func (endless) Send(unit.Time) (wire.Frame, bool) { return wire.Frame{Kind: wire.Message}, true }
+
+// A scheme whose Send comes to no end is a mistake of its code, which is named.
+func TestASchemeThatSendsWithoutEnd(t *testing.T) {
+	b := newAdapter(t, port.NoFlowControl, node.AdapterConfig{},
+		node.Flow{QP: 7, Dst: there, Stop: unit.Never, Limiter: node.NewInterPacketDelay(gigabyte), Controller: endless{rp.NewFixed(gigabyte)}})
+	defer func() {
+		if said := fmt.Sprint(recover()); !strings.Contains(said, "node_test.endless has sent") {
+			t.Errorf("it says %s", said)
+		}
+	}()
+	b.e.Advance(0)
 }
 
 // step lets an Ethernet endpoint act, and keeps what it sends.

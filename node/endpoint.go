@@ -52,10 +52,11 @@ type Endpoint struct {
 	source   table    // from queue pair to source
 	sink     table    // from queue pair to sink
 
-	own     queue[wire.Frame] // ACKs, and what schemes send of their own: wait for the line, before data
-	ready   []ready           // by lane, up to the highest of the sources
-	waiting uint8             // the lanes of ready that are not empty, a bit each
-	ingress *ingress          // what has come and has not been taken yet; nil where all is at once, on InfiniBand
+	own     [port.Priorities]queue[wire.Frame] // by lane: ACKs, and what schemes send of their own
+	speaks  uint8                              // the lanes of own that are not empty, a bit each
+	ready   []ready                            // by lane, up to the highest of the sources
+	waiting uint8                              // the lanes of ready that are not empty, a bit each
+	ingress *ingress                           // what has come and has not been taken yet; nil where all is at once, on InfiniBand
 
 	agenda agenda.Agenda // the slots below, then one for each source, spread, shared group and answered flow
 }
@@ -199,7 +200,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, &a) {
-		if e.waiting != 0 || !e.own.empty() { // credit may have come for what waits
+		if e.waiting|e.speaks != 0 { // credit may have come for what waits
 			e.agenda.Set(lineSlot, now)
 		}
 		return
@@ -218,7 +219,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			break
 		}
 		if e.sinks[i].delivered(now, &e.port, &a, &e.rec, &e.out.Bodies) && e.sinks[i].acks {
-			e.own.push(e.sinks[i].ack(f))
+			e.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
 		e.out.Bodies.Free(f)
@@ -348,12 +349,8 @@ func (e *Endpoint) answerSlot() int {
 
 // probe queues what the reaction point of a flow sends of its own.
 func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
-	if g.sender == nil || s == nil {
-		return
-	}
-	for f, ok := g.sender.Send(now); ok; f, ok = g.sender.Send(now) {
-		f.Dst, f.QP, f.Lane = s.Dst, s.QP, s.Lane
-		e.say(now, f)
+	if g.sender != nil && s != nil {
+		e.say(now, g.sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
 	}
 }
 
@@ -366,37 +363,41 @@ func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
 
 // respond queues the answers to a flow.
 func (e *Endpoint) respond(now unit.Time, s *sink) {
-	for f, ok := s.answer.Send(now); ok; f, ok = s.answer.Send(now) {
-		f.Dst, f.QP, f.Lane = s.source, s.qp, s.lane
-		e.say(now, f)
-	}
+	e.say(now, s.answer, wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane})
 	e.agenda.Set(s.slot, s.answer.Deadline())
 }
 
-// say queues a frame of a scheme's own.
-func (e *Endpoint) say(now unit.Time, f wire.Frame) {
-	f.Src = e.lid
-	e.own.push(f)
-	e.agenda.Set(lineSlot, now)
-	e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+// atOnce is more frames than any scheme has to say about a flow at one instant.
+const atOnce = 1 << 10
+
+// say queues what a scheme sends of its own: the destination and the flow are those of to,
+// as is the priority unless the scheme gives a higher one.
+func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
+	for range atOnce {
+		f, ok := sender.Send(now)
+		if !ok {
+			return
+		}
+		f.Src, f.Dst, f.QP, f.Lane = e.lid, to.Dst, to.QP, max(f.Lane, to.Lane)
+		e.push(f)
+		e.agenda.Set(lineSlot, now)
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+	}
+	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))
 }
 
-// serve fills the line: owed flow control packets, then frames of the endpoint's own, then
-// data, each as far as the line and the credit allow.
+// push queues a frame of the endpoint's own.
+func (e *Endpoint) push(f wire.Frame) {
+	e.own[f.Lane].push(f)
+	e.speaks |= 1 << f.Lane
+}
+
+// serve fills the line: owed flow control packets, then frames as far as the line and the
+// credit allow.
 func (e *Endpoint) serve(now unit.Time) {
 	e.port.Control(now)
-	wake := unit.Never
-	for !e.own.empty() {
-		f := *e.own.front()
-		if a := e.port.MaySend(now, &f); a.Block != port.Open {
-			wake = a.Until
-			break
-		}
-		e.own.pop()
-		e.port.Start(now, &f, port.Note{})
-	}
-	wake = min(wake, e.send(now))
-	if free := e.port.Line().Free(); free > now && (e.port.Owes() || !e.own.empty() || e.waiting != 0) {
+	wake := e.send(now)
+	if free := e.port.Line().Free(); free > now && (e.port.Owes() || e.waiting|e.speaks != 0) {
 		wake = min(wake, free)
 	}
 	e.agenda.Set(lineSlot, wake)
@@ -405,12 +406,30 @@ func (e *Endpoint) serve(now unit.Time) {
 	}
 }
 
-// send lets data out, the highest lane first and on each lane in the order in which
-// the packets were ready. It returns when a lane that is paused may go on.
+// send lets frames out, the highest lane first. On each lane the endpoint's own go first, in
+// their order, then data in the order in which the packets were ready. It returns when a
+// lane that is paused may go on.
 func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 	wake = unit.Never
-	for left := e.waiting; left != 0; {
+	for left := e.waiting | e.speaks; left != 0; {
 		lane := bits.Len8(left) - 1
+		if own := &e.own[lane]; !own.empty() {
+			f := *own.front()
+			a := e.port.MaySend(now, &f)
+			if a.Block == port.Open {
+				if own.pop(); own.empty() {
+					e.speaks &^= 1 << lane
+				}
+				e.port.Start(now, &f, port.Note{})
+				left = e.waiting | e.speaks
+				continue
+			}
+			wake = min(wake, a.Until)
+		}
+		if e.waiting>>lane&1 == 0 {
+			left &^= 1 << lane
+			continue
+		}
 		q := &e.ready[lane]
 		i := int(*q.front())
 		s := &e.sources[i]
@@ -450,7 +469,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 		e.port.StartAt(now, at, &f, port.Note{})
 		s.sent(now, at, &e.rec)
 		e.offer(now, i)
-		left = e.waiting
+		left = e.waiting | e.speaks
 	}
 	return wake
 }

@@ -34,9 +34,10 @@ type Limiting interface{ Active() bool }
 
 // Sender is what sends frames of its own, on Ethernet: a Controller its probes, an Answerer
 // its answers. Send returns the next one that is to leave now; it is asked, when anything
-// has happened to the Sender, until there is none. Kind and content are those that it gives;
-// where the frame goes, its flow and its priority are set by the endpoint: those of the
-// flow, which is the one that the Sender was last told of where several share it.
+// has happened to the Sender, until there is none, and must come to an end. Kind and content
+// are those that it gives; where the frame goes and its flow are set by the endpoint: those
+// of the flow, which is the one that the Sender was last told of where several share it. Its
+// priority, too, is that of the flow, unless the Sender gives a higher one.
 type Sender interface {
 	Send(now unit.Time) (f wire.Frame, ok bool)
 }
