@@ -299,7 +299,7 @@ func (c *Collector) rare(e *trace.Event) {
 		c.drops[e.A&(reasons-1)]++
 		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
 		c.now[c.port(e)+inDrops]++
-		if at, ok := c.flow(e); ok {
+		if at, ok := c.flow(e); ok && e.B == 0 {
 			c.now[at+flowDrops]++
 			if f := &c.flows[e.Flow-firstQP]; trace.Reason(e.A) != trace.EgressFull {
 				f.gone = newer(f.gone, e.PSN)

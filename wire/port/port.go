@@ -133,7 +133,11 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 // drop reports a frame that ends here, with its body.
 func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)})
+	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
+	if f.Kind > wire.Ack {
+		e.B = int64(f.Kind)
+	}
+	p.rec.Emit(e)
 }
 
 // Lost reports a frame that was in the machine's memory, and is gone with it.

@@ -45,7 +45,8 @@ const (
 	Stall
 	// Control: an event of the scenario was applied. A and B say what.
 	Control
-	// Drop: a frame was discarded by Port. A is the Reason.
+	// Drop: a frame was discarded by Port. A is the Reason, B 0 for data and ACKs, for
+	// others their wire.Kind.
 	Drop
 	// TransferStart: a transfer arrived at the source of Flow. PSN is that of its last
 	// packet, by which TransferEnd names it; A is the instant since when it is there, B
@@ -109,9 +110,12 @@ const (
 	Restarted             // dropped: it was in a switch that was restarted
 	NotInTurn             // dropped: a packet before it is missing, and will be sent again
 	EgressFull            // dropped: its source had no room for it
+	Stranger              // dropped: a frame from one end of a flow to the other, and its sender is neither
+	NotAwaited            // dropped: an answer that is late, or of another time, or comes again
+	NoLimiter             // dropped: congestion was to be answered, and all rate limiters were in use
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {
