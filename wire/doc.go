@@ -14,6 +14,8 @@
 //	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | header 12 | body or padding | FCS 4
 //	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
 //	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 | FCS 4
+//	message       DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 16 | zeros | FCS 4   (64 bytes)
+//	probe         DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 32 | zeros | FCS 4   (64 bytes)
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
 //
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +33,15 @@ var limited = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3
 
 // both is limited with a CN-TAG too.
 var both = func() wire.Frame { f := limited; f.Tagged = true; return f }()
+
+// probed is a probe behind 75060 bytes of that flow, sent at 1234567890 ps; answered is the
+// answer to it, whose destination it reached at 4822530820 ps. counted has the bounds of all
+// fields.
+var (
+	probed   = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Value: 75060, SentAt: 1234567890}
+	answered = wire.Frame{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 7, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer}
+	counted  = wire.Frame{Kind: wire.Probe, Lane: 7, Tagged: true, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 0xFFFFFF, Value: math.MaxUint64, CameAt: unit.Never, Flags: wire.ProbeAnswer | wire.ProbeCounted}
+)
 
 // Frames of Ethernet and their bytes but for the zeros that fill them up, as a
 // program in another language computed them.
@@ -65,6 +75,15 @@ var ethernetGolden = []struct {
 	}, {
 		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Value: 1<<64 - 1},
 		"020000000001 0200000000aa 8100 c000 22e9 1234 88b5 03561234 00000000 ffffffffffffffff", 64, "2F423D2E",
+	}, {
+		"probe", probed,
+		"020000000005 020000000003 8100 6000 88b5 04ab0012 00000007 0000000000012534 00000000499602d2 0000000000000000", 64, "921F52E8",
+	}, {
+		"answer to a probe", answered,
+		"020000000003 020000000005 8100 e000 88b5 04ab0012 80000007 0000000000012534 00000000499602d2 000000011f71fb04", 64, "78081B26",
+	}, {
+		"answer with a CN-TAG, counted by the destination", counted,
+		"020000000003 020000000005 8100 e000 22e9 0012 88b5 04ab0012 c0ffffff ffffffffffffffff 0000000000000000 7fffffffffffffff", 64, "F8D00EAA",
 	}, {
 		"data, the shortest, marked", wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, FECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 12},
 		"020000000005 020000000003 8100 6000 88b5 01000012 80000007 000c0000", 64, "F628503B",
@@ -140,7 +159,7 @@ func TestForeignCNM(t *testing.T) {
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
 func randomEthernet(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
-	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message}[n(6)], Src: wire.LID(n(1 << 16))}
+	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe}[n(7)], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
 		f.Quanta = uint16(n(1 << 16))
@@ -155,6 +174,13 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
 	if f.Kind == wire.Message {
 		f.QP, f.PSN, f.Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
+		return f
+	}
+	if f.Kind == wire.Probe {
+		f.QP, f.PSN, f.Value, f.SentAt = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64(), unit.Time(n(1<<63))
+		if n(2) == 1 {
+			f.Flags, f.CameAt = wire.ProbeAnswer|uint8(n(2))<<6, unit.Time(n(1<<63))
+		}
 		return f
 	}
 	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
@@ -317,7 +343,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"EtherType", plain, 17, 0, "EtherType", 16, wire.ErrUnsupported},
 		{"EtherType behind a CN-TAG", data, 21, 0, "EtherType", 20, wire.ErrUnsupported},
 		{"a CN-TAG of another flow", data, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
-		{"version", plain, 18, 4, "data.Version", 18, wire.ErrUnsupported},
+		{"version", plain, 18, 5, "data.Version", 18, wire.ErrUnsupported},
 		{"reserved, behind the mark", plain, 22, 1, "data.Reserved", 22, wire.ErrReserved},
 		{"type of the body", plain, 29, 1, "data.Type", 28, wire.ErrRange},
 		{"payload too small", plain, 27, 11, "data.Payload", 26, wire.ErrRange},
@@ -345,7 +371,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"an RLT of another flow", limited, 29, 0x13, "RLT.Flow", 28, wire.ErrUnsupported},
 		{"an RLT and a CN-TAG of different flows", both, 33, 0x13, "RLT.Flow", 32, wire.ErrUnsupported},
 		{"EtherType behind an RLT", limited, 31, 0, "EtherType", 30, wire.ErrUnsupported},
-		{"data version behind an RLT", limited, 32, 4, "data.Version", 32, wire.ErrUnsupported},
+		{"data version behind an RLT", limited, 32, 5, "data.Version", 32, wire.ErrUnsupported},
 		{"BCN behind an RLT", limited, 32, 2, "EtherType", 30, wire.ErrUnsupported},
 		{"BCN of a congestion point elsewhere", backward, 27, 0xAB, "BCN.CPID", 20, wire.ErrUnsupported},
 		{"BCN flags", backward, 19, 0x50, "BCN.Reserved", 19, wire.ErrReserved},
@@ -354,7 +380,15 @@ func TestEthernetRefusals(t *testing.T) {
 		{"BCN about a frame of another", backward, 49, 2, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"BCN about no data", backward, 55, 0, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"BCN with another content", backward, 80, 1, "BCN.Frame", 68, wire.ErrPayload},
-		{"message version", said, 18, 4, "data.Version", 18, wire.ErrUnsupported},
+		{"a probe behind an RLT", limited, 32, 4, "EtherType", 30, wire.ErrUnsupported},
+		{"a probe of another flow than its CN-TAG's", counted, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
+		{"probe reserved", probed, 22, 0x20, "probe.Reserved", 22, wire.ErrReserved},
+		{"a probe that says it was counted", probed, 22, 0x40, "probe.Counted", 22, wire.ErrUnsupported},
+		{"a probe that says when it came", probed, 49, 1, "probe.Came", 42, wire.ErrUnsupported},
+		{"a probe of before the run", probed, 34, 0x80, "probe.Sent", 34, wire.ErrRange},
+		{"an answer of before the run", answered, 42, 0x80, "probe.Came", 42, wire.ErrRange},
+		{"behind a probe", probed, 59, 1, "padding", 50, wire.ErrPayload},
+		{"message version", said, 18, 5, "data.Version", 18, wire.ErrUnsupported},
 		{"message reserved", said, 22, 1, "message.Reserved", 22, wire.ErrReserved},
 		{"behind a message", said, 59, 1, "padding", 34, wire.ErrPayload},
 		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
@@ -462,6 +496,7 @@ func TestEthernetLengths(t *testing.T) {
 		{"CNM", wire.Frame{Kind: wire.Notification, Octets: 64}, 110, 110, 130},
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
+		{"probe", probed, 64, 64, 84},
 		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Octets: 64, Tagged: true}, 114, 114, 134},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
@@ -521,12 +556,18 @@ func FuzzEthernetFrame(f *testing.F) {
 	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
 	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
 		s := wire.Frame{
-			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN}[kind%5], Lane: a, Tagged: x, FECN: y, Last: x != y,
+			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe}[kind%7], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
 		}
-		if s.Kind == wire.Data {
+		switch s.Kind {
+		case wire.Data:
 			s.Family, s.Payload = wire.Ethernet, max(s.Payload, wire.MinMSDU)
+		case wire.Probe:
+			s.Value, s.SentAt = cpid, unit.Time(cpid>>1)
+			if x {
+				s.Flags, s.CameAt = wire.ProbeAnswer|a, unit.Time(w)
+			}
 		}
 		bytes := s.Append(dirty(int(s.WireSize())))
 		if _, err := wire.Parse(s.Delimiter(), bytes); err != nil {

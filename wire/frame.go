@@ -20,6 +20,7 @@ const (
 	Notification                  // a congestion notification message (CNM, IEEE 802.1Qau)
 	BCN                           // a message of Backward Congestion Notification
 	Message                       // on Ethernet, what a scheme of congestion control says by a frame of its own
+	Probe                         // a probe of E2CM, or the answer to one
 )
 
 func (k Kind) String() string {
@@ -40,6 +41,8 @@ func (k Kind) String() string {
 		return "bcn"
 	case Message:
 		return "message"
+	case Probe:
+		return "probe"
 	default:
 		return "none"
 	}
@@ -47,6 +50,9 @@ func (k Kind) String() string {
 
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return k == FlowControl || k == Pause || k == PriorityPause }
+
+// EndToEnd reports whether k goes from one end of a flow to the other.
+func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe }
 
 // Family is the kind of fabric that a frame belongs to.
 type Family uint8
@@ -96,15 +102,15 @@ type Frame struct {
 	Kind   Kind
 	Family Family // of Data; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
-	Tagged bool   // Ethernet Data, Notification, BCN, Message: has a CN-TAG, whose flow identifier is the low 16 bits of QP
+	Tagged bool   // Ethernet Data, Notification, BCN, Message, Probe: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	Op     Op     // FlowControl
 
-	Src, Dst LID    // Data, Ack, Message; of PAUSE and PFC frames, Src is the machine that asks
-	QP       uint32 // Data, Ack, Message: destination queue pair, 24 bits; it names the flow
-	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message: what its scheme says
+	Src, Dst LID    // Data, Ack, Message, Probe; of PAUSE and PFC frames, Src is the machine that asks
+	QP       uint32 // Data, Ack, Message, Probe: destination queue pair, 24 bits; it names the flow
+	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message: what its scheme says; Probe: its number
 	MSN      uint32 // Ack: message sequence number, 24 bits
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU
 
@@ -122,14 +128,16 @@ type Frame struct {
 	Fb          uint8  // Notification: quantised feedback, 0 to 63
 	Octets      uint8  // Notification: how much of the sampled frame's MSDU it carries, 0 to 64
 	SampledLane uint8  // Notification, BCN: priority of the sampled frame
-	Flags       uint8  // BCN: BCNSevere, BCNMild, BCNMax
+	Flags       uint8  // BCN: BCNSevere, BCNMild, BCNMax; Probe: ProbeAnswer, ProbeCounted
 	SampledDst  LID    // Notification, BCN: where the sampled frame was going
 	QOffset     int16  // Notification, BCN: Qeq - q, in units of 64 octets
 	QDelta      int16  // Notification, BCN: q - qold, in units of 64 octets
 	Bottleneck  uint16 // BCN: rate of the congested line in units of BottleneckUnit; 0: not told
 	CPID        uint64 // Notification, BCN: which congestion point, of BCN one of Src; Ethernet Data: that of the rate-limited tag, 0: there is none
 
-	Value uint64 // Message: what it says, as its scheme defines it; Data: its body, as Bodies numbers it, 0 with padding
+	Value uint64 // Message: what it says, as its scheme defines it; Probe: bytes of the flow; Data: its body, as Bodies numbers it, 0 with padding
+
+	SentAt, CameAt unit.Time // Probe: when it left its source, and, of an answer, when it came to the destination; not negative
 }
 
 // MaxPayload is the largest payload of a Data frame: the largest MTU of
@@ -157,7 +165,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= Message || f.Kind == Data && f.Family == Ethernet
+	return f.Kind >= Pause && f.Kind <= Probe || f.Kind == Data && f.Family == Ethernet
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -194,7 +202,7 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
-	// PFC, CNM, BCN and messages are their bytes, FCS included.
+	// PFC, CNM, BCN, messages and probes are their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
 	// line needs for a frame: LineOverhead.
@@ -273,6 +281,8 @@ func (f *Frame) AppendWords(b []byte) []byte {
 		b = fmt.Appendf(b, " value=%d", f.Value)
 	case BCN:
 		b = appendBCNWords(b, f)
+	case Probe:
+		b = appendProbeWords(b, f)
 	}
 	return b
 }
@@ -284,7 +294,7 @@ const (
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
-	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages
+	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages, probes
 )
 
 // EtherType reports whether t is the EtherType of frames that this package reads, behind
@@ -316,6 +326,8 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 		b = appendBCN(appendTags(b, f), f)
 	case Message:
 		b = appendMessage(appendTags(b, f), f)
+	case Probe:
+		b = appendProbe(appendTags(b, f), f)
 	case Data:
 		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
 		b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
@@ -415,12 +427,14 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		f.QP = uint32(t.Flow)
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
-	case f.CPID != 0 && (kind != typeData || rest[2] == BCNVersion || rest[2] == MessageVersion):
+	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):
 		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case kind == typeData && rest[2] == BCNVersion:
 		return Body{}, parseBCN(f, b[:end], at)
 	case kind == typeData && rest[2] == MessageVersion:
 		return Body{}, parseMessage(f, b[:end], at)
+	case kind == typeData && rest[2] == ProbeVersion:
+		return Body{}, parseProbe(f, b[:end], at)
 	case kind == typeData:
 		return parseEthernetData(f, b[:end], at, padding)
 	case kind == typeNotification:
@@ -442,6 +456,8 @@ func ethernetSize(f *Frame) unit.Size {
 		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
 	case Message:
 		n = EthernetHeaderSize + MessageSize + FCSSize
+	case Probe:
+		n = EthernetHeaderSize + ProbeSize + FCSSize
 	}
 	if f.Tagged {
 		n += CNTagSize
