@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-//go:embed bcn ethernet hpl2002 qcn
+//go:embed */*.yaml
 var files embed.FS
 
 // Default is the scenario that is run when none is named.
