@@ -107,6 +107,8 @@ var (
 			SampledLane: 3, SampledDst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000, CPID: 0x00190200000000AA,
 		},
 		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Value: 77},
+		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Value: 75060, SentAt: 1234567890},
+		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer | wire.ProbeCounted},
 	}
 )
 
@@ -207,7 +209,7 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 28},
+		{"fabemu", 0, 32},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
@@ -222,16 +224,18 @@ func TestFrames(t *testing.T) {
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 8, 8},
+		{"eth.fcs.status == 1", 10, 10},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
 		{"cntag.flow == 0x1234", 2, 4},
-		{"vlan.priority == 3", 3, 6},
+		{"vlan.priority == 3", 4, 8},
 		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
 		{"macc.opcode == 0x0101", 1, 2},
 		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},
 		{"fabemu_data.version == 3 && fabemu_data.qp == 0x12 && fabemu_data.psn == 3 && fabemu_data.value == 77", 1, 2},
+		{"e2cm.version == 4 && e2cm.qp == 0x12 && e2cm.psn == 8 && e2cm.bytes == 75060 && e2cm.sent == 1234567890 && e2cm.answer == 0", 1, 2},
+		{"e2cm.answer == 1 && e2cm.counted == 1 && e2cm.psn == 9 && e2cm.came == 4822530820 && !fabemu_data", 1, 2},
 		{"rlt.version == 0 && rlt.cpid == 0x00190200000000aa && rlt.flow == 0x5678 && fabemu_data.qp == 0xcd5678", 1, 2},
 		{"bcn.severe == 1 && bcn.mild == 0 && bcn.max == 0 && bcn.qoff == -10 && bcn.qdelta == 5 && bcn.cpid == 0x00190200000000aa", 1, 2},
 		{"bcn.bottleneck == 1000 && bcn.timestamp == 0 && bcn.qp == 0xcd5678 && bcn.psn == 8 && bcn.dst == 02:00:00:00:00:02 && !fabemu_data", 1, 2},

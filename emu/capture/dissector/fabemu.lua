@@ -11,6 +11,7 @@
 --               body behind them as what it is; messages of schemes
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
+--   e2cm        Extended Ethernet Congestion Management: probes and their answers
 --   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
 --               want of it, gaps
@@ -95,6 +96,18 @@ local r = {
   type = ProtoField.uint16("rlt.type", "Type", base.HEX),
 }
 rlt.fields = { r.version, r.cpid, r.flow, r.type }
+local e2cm = Proto("e2cm", "Extended Ethernet Congestion Management")
+local e = {
+  version = ProtoField.uint8("e2cm.version", "Version", base.DEC),
+  qp = ProtoField.uint24("e2cm.qp", "Queue pair (flow)", base.DEC),
+  answer = ProtoField.bool("e2cm.answer", "Answer", 8, nil, 0x80, "It has been to the destination, and is on its way back"),
+  counted = ProtoField.bool("e2cm.counted", "Counted by the destination", 8, nil, 0x40),
+  psn = ProtoField.uint24("e2cm.psn", "Number of the probe", base.DEC),
+  bytes = ProtoField.uint64("e2cm.bytes", "Bytes of the flow", base.DEC),
+  sent = ProtoField.uint64("e2cm.sent", "Sent (ps)", base.DEC, nil, nil, "When the probe left its source"),
+  came = ProtoField.uint64("e2cm.came", "Came (ps)", base.DEC, nil, nil, "When it came to the destination; of an answer"),
+}
+e2cm.fields = { e.version, e.qp, e.answer, e.counted, e.psn, e.bytes, e.sent, e.came }
 local n = {
   version = ProtoField.uint8("bcn.version", "Version", base.DEC),
   severe = ProtoField.bool("bcn.severe", "Severe congestion", 8, nil, 0x80),
@@ -383,8 +396,24 @@ local function dissect_message(tvb, pinfo, tree)
   return tvb:len()
 end
 
+function e2cm.dissector(tvb, pinfo, tree)
+  local sub = tree:add(e2cm, tvb(0, 32))
+  sub:add(e.version, tvb(0, 1))
+  sub:add(e.qp, tvb(1, 3))
+  for _, flag in ipairs({ e.answer, e.counted }) do sub:add(flag, tvb(4, 1)) end
+  sub:add(e.psn, tvb(5, 3))
+  sub:add(e.bytes, tvb(8, 8))
+  sub:add(e.sent, tvb(16, 8))
+  sub:add(e.came, tvb(24, 8))
+  local what = band(tvb(4, 1):uint(), 0x80) ~= 0 and "Answer to probe" or "Probe"
+  pinfo.cols.protocol = "E2CM"
+  pinfo.cols.info = string.format("%s %d of flow %d, %s bytes", what, tvb(5, 3):uint(), tvb(1, 3):uint(), tostring(tvb(8, 8):uint64()))
+  return tvb:len()
+end
+
 -- What has the EtherType of data says by its version what it is.
 function data.dissector(tvb, pinfo, tree)
+  if tvb:len() >= 32 and tvb(0, 1):uint() == 4 then return e2cm.dissector(tvb, pinfo, tree) end
   if tvb:len() >= 20 and tvb(0, 1):uint() == 2 then return bcn.dissector(tvb, pinfo, tree) end
   if tvb:len() > 0 and tvb(0, 1):uint() == 3 then return dissect_message(tvb, pinfo, tree) end
   if tvb:len() < 12 or tvb(0, 1):uint() ~= 1 then return 0 end

@@ -82,6 +82,8 @@ func wireChecks(t *testing.T, u user, path string, frames []wire.Frame) {
 			count["cnm"]++
 		case f.Kind == wire.BCN:
 			count["bcn"]++
+		case f.Kind == wire.Probe:
+			count["e2cm"]++
 		case f.Delimiter() == wire.StartOfFrame:
 			count["fabemu_data"]++
 		default:

@@ -24,10 +24,11 @@ const (
 	Sequence  Kind = "sequence" // of links and of flows
 	PauseKept Kind = "pause"    // nothing is sent while paused
 	Tags      Kind = "tag"      // rate-limited tags against BCN messages
+	Probes    Kind = "probe"    // answers against the probes of E2CM
 )
 
 // Kinds returns all kinds of checks.
-func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags} }
+func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags, Probes} }
 
 // Incomplete is the kind of what is no mistake: something is missing from the capture.
 const Incomplete Kind = "incomplete"
@@ -42,6 +43,7 @@ const (
 	NotThere   Gap = "frames are missing from the capture"
 	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
 	NoMessages Gap = "rate-limited tags, or BCN messages that answer them, come from where the capture does not look"
+	NoProbes   Gap = "answers are to probes that the capture does not show"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
@@ -49,7 +51,7 @@ const (
 
 // Gaps returns all gaps.
 func Gaps() []Gap {
-	return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally, NoMessages}
+	return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
 }
 
 // Problem is something that a capture shows to be wrong, or missing.
@@ -75,6 +77,7 @@ type Checker struct {
 	rates     map[where]unit.Rate // of links whose rate has changed
 	begun     map[where]uint16    // incarnations of ports, where frames were carried
 	limits    map[limited]*limit  // by flow
+	probes    map[limited]*probes // by flow
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -82,7 +85,7 @@ func NewChecker() *Checker {
 	return &Checker{
 		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
 		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
-		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{},
+		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{}, probes: map[limited]*probes{},
 	}
 }
 
@@ -171,6 +174,7 @@ func (c *Checker) Check(p *Packet) []Problem {
 		return c.problems
 	}
 	c.tagged(p, at.run)
+	c.answered(p, at.run)
 	if known {
 		c.sequence(p, at)
 		switch f := &p.Frame; {
@@ -201,7 +205,7 @@ func (c *Checker) End(statistics []pcapng.Statistics) {
 		return
 	}
 	c.Gaps[NotThere] = lost
-	for _, k := range []Kind{Credit, Sequence, PauseKept, Tags} {
+	for _, k := range []Kind{Credit, Sequence, PauseKept, Tags, Probes} {
 		c.doubt(c.Found[k])
 		c.Found[k] = 0
 	}
@@ -226,6 +230,7 @@ func (c *Checker) forget(of func(where) bool) {
 	maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return of(s.where) })
 	maps.DeleteFunc(c.pauses, func(w where, _ *pause) bool { return of(w) })
 	clear(c.limits)
+	clear(c.probes)
 }
 
 // beyondCut says whether a packet cannot be read because too little of it was
@@ -530,5 +535,48 @@ func (c *Checker) tagged(p *Packet, run uint32) {
 			c.Gaps[NoMessages]++
 		}
 		l.tagged[f.CPID] = true
+	}
+}
+
+// probes is what a capture shows of the probes of a flow: the last that it has met of each
+// number modulo the size of the ring.
+type probes struct{ ring [256]wire.Frame }
+
+// answered checks that a probe says the same on all of its way, and that an answer says of
+// its probe what that has said, and came no earlier. Where the capture has met no probe of
+// the flow, or not that one, there is no proof.
+func (c *Checker) answered(p *Packet, run uint32) {
+	f := &p.Frame
+	if f.Kind != wire.Probe {
+		return
+	}
+	answer := f.Flags&wire.ProbeAnswer != 0
+	of := limited{run, f.Src, f.QP}
+	if answer {
+		of.src = f.Dst
+	}
+	l := c.probes[of]
+	if l == nil {
+		l = &probes{}
+		c.probes[of] = l
+	}
+	was := &l.ring[f.PSN%uint32(len(l.ring))]
+	met := was.Kind == wire.Probe && was.PSN == f.PSN
+	switch {
+	case !met && answer:
+		c.Gaps[NoProbes]++
+		return
+	case !met:
+		*was = *f
+		return
+	}
+	c.Checked[Probes]++
+	switch {
+	case f.SentAt != was.SentAt:
+		c.found(p, Probes, "probe %d of queue pair %d was sent at %v, and this says %v", f.PSN, f.QP, was.SentAt, f.SentAt)
+	case f.Flags&wire.ProbeCounted == 0 && f.Value != was.Value:
+		c.found(p, Probes, "probe %d of queue pair %d counts %d bytes, and this says %d", f.PSN, f.QP, was.Value, f.Value)
+	case answer && f.CameAt < f.SentAt:
+		c.found(p, Probes, "probe %d of queue pair %d came at %v, before it was sent", f.PSN, f.QP, f.CameAt)
 	}
 }

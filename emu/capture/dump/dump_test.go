@@ -193,7 +193,27 @@ func good() *tap {
 	t.came(2, 13_000_000, told(1, wire.BCNMild, -10))
 	t.sent(2, 14_000_000, limited(2, cpid))
 	t.came(2, 14_500_000, told(2, 0, 10))
+	t.sent(2, 14_600_000, probe)
+	t.came(2, 14_900_000, answer(0))
 	return t
+}
+
+// probe is one of the flow of onEth.
+var probe = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 1, Dst: 3, QP: onEth.QP, PSN: 5, Value: 75000, SentAt: 14_500_000}
+
+// answer returns the answer to it, of which one thing is wrong.
+func answer(wrong int) wire.Frame {
+	f := probe
+	f.Src, f.Dst, f.Lane, f.Flags, f.CameAt = 3, 1, 7, wire.ProbeAnswer, 14_700_000
+	switch wrong {
+	case 1:
+		f.Value--
+	case 2:
+		f.SentAt--
+	case 3:
+		f.CameAt = f.SentAt - 1
+	}
+	return f
 }
 
 // cpid is a congestion point that told sends messages of, about the n-th frame of onEth.
@@ -212,7 +232,7 @@ func limited(psn uint32, cpid uint64) wire.Frame {
 
 func TestNothingIsWrongWithARightCapture(t *testing.T) {
 	out, s := text(t, good().bytes())
-	if s.Problems() != 0 || s.Packets != 15 {
+	if s.Problems() != 0 || s.Packets != 17 {
 		t.Errorf("%d problems in %d packets:\n%s", s.Problems(), s.Packets, out)
 	}
 	for _, k := range dump.Kinds() {
@@ -222,6 +242,9 @@ func TestNothingIsWrongWithARightCapture(t *testing.T) {
 	}
 	if !strings.Contains(out, "start   data flow=all.A psn=0 lane=0 src=1 dst=2 bytes=154") || !strings.Contains(out, "A:1 <- C          arrive  pfc classes=0x08 stopped=0x08 quanta=100 bytes=64") ||
 		!strings.Contains(out, "arrive  bcn flow=over psn=1 qoff=-10 qdelta=0 mild cpid=0x190200000000aa bytes=106") || !strings.Contains(out, "start   data flow=over psn=2 lane=3 src=1 dst=3 rlt=0x190200000000aa bytes=136") {
+		t.Error(out)
+	}
+	if !strings.Contains(out, "start   probe flow=over psn=5 bytes=75000 sent=14.5us bytes=64") || !strings.Contains(out, "arrive  probe flow=over psn=5 bytes=75000 sent=14.5us answer came=14.7us bytes=64") {
 		t.Error(out)
 	}
 }
@@ -265,30 +288,30 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g := good()
 			g.sent(0, 20_000_000, numbered(onIB, 3))
 			return g.bytes()
-		}, dump.Credit, "packet 16: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
+		}, dump.Credit, "packet 18: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
 		{"FCTBS", func() []byte {
 			g := good()
 			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, FCTBS: 12, FCCL: 6})
 			return g.bytes()
-		}, dump.Credit, "packet 16: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
+		}, dump.Credit, "packet 18: credit: lane 0: FCTBS says that 12 blocks were sent, the capture has 9"},
 		{"packet that is missing", func() []byte {
 			g := good()
 			g.sent(2, 20_000_000, numbered(onEth, 4))
 			return g.bytes()
-		}, dump.Sequence, "packet 16: sequence: data of queue pair 8: packet 4 comes after 2"},
+		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 4 comes after 2"},
 		{"packet that is late", func() []byte {
 			g := good()
 			for i, psn := range []uint32{5, 3, 6, 4, 7} {
 				g.sent(2, 20_000_000+unit.Time(i)*1_000_000, numbered(onEth, psn))
 			}
 			return g.bytes()
-		}, dump.Sequence, "packet 16: sequence: data of queue pair 8: packet 5 comes after 2"},
+		}, dump.Sequence, "packet 18: sequence: data of queue pair 8: packet 5 comes after 2"},
 		{"a tag without a message", func() []byte {
 			g := good()
 			g.sent(2, 20_000_000, limited(3, cpid+1))
 			g.sent(2, 21_000_000, limited(4, cpid+1)) // of which it was said
 			return g.bytes()
-		}, dump.Tags, "packet 16: tag: a frame of queue pair 8 has the tag of congestion point 0x190200000000ab, which has not told its source"},
+		}, dump.Tags, "packet 18: tag: a frame of queue pair 8 has the tag of congestion point 0x190200000000ab, which has not told its source"},
 		{"an increase without a tag", func() []byte {
 			g := newTap()
 			g.sent(2, 20_000_000, numbered(onEth, 0))
@@ -300,13 +323,16 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 100})
 			g.sent(2, 25_110_000, numbered(onEth, 3))
 			return g.bytes()
-		}, dump.PauseKept, "packet 17: pause: priority 3 is sent 10ns before its pause ends"},
+		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 10ns before its pause ends"},
 		{"PAUSE", func() []byte {
 			g := good()
 			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 1})
 			g.sent(2, 20_000_000, numbered(onEth, 3))
 			return g.bytes()
-		}, dump.PauseKept, "packet 17: pause: priority 3 is sent 51.2ns before its pause ends"},
+		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 51.2ns before its pause ends"},
+		{"the bytes of a probe", func() []byte { g := good(); g.came(2, 20_000_000, answer(1)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 counts 75000 bytes, and this says 74999"},
+		{"when a probe was sent", func() []byte { g := good(); g.came(2, 20_000_000, answer(2)); return g.bytes() }, dump.Probes, "probe 5 of queue pair 8 was sent at 14.5us, and this says 14.499999us"},
+		{"when a probe came", func() []byte { g := good(); g.came(2, 20_000_000, answer(3)); return g.bytes() }, dump.Probes, "before it was sent"},
 		{"not a frame", func() []byte { return one(erfPort, erf(25, []byte{1, 2, 3}), 19) }, dump.Reading, "FCP at byte 3: truncated"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -326,6 +352,12 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g.sent(2, 20_000_000, numbered(onEth, 2))
 	if out, s := text(t, g.bytes()); s.Problems() != 0 {
 		t.Error(out)
+	}
+	// An answer whose probe was not captured proves nothing.
+	g = newTap()
+	g.came(2, 21_000_000, answer(0))
+	if out, s := text(t, g.bytes()); s.Problems() != 0 || s.Checked[dump.Probes] != 0 || s.Gaps[dump.NoProbes] != 1 {
+		t.Errorf("%v, %v\n%s", s.Checked, s.Gaps, out)
 	}
 	// A capture that has not seen how a flow began, or no message to its source, proves
 	// nothing of its tags.
