@@ -12,20 +12,25 @@ import (
 // BCNParams are the parameters of the reaction point of BCN. "The slides" are "BCN:
 // Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
+type BCNParams struct {
+	Version BCNVersion `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate 1Mb/s."`
+	BCNLimiter
+}
+
+// BCNLimiter are the parameters of what a BCN message does to a rate, in BCN and in E2CM.
 //
 // Fb is in frames of Unit bytes: the slides count Qdelta in packets, and the gains that go
 // with them (Gi 4, Gd 1/128, Ru 8 Mb/s) are for frames. In normalised gains the unit cancels.
-type BCNParams struct {
-	Version  BCNVersion    `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate 1Mb/s."`
+type BCNLimiter struct {
 	W        float64       `key:"w" def:"2" low:"0" high:"1024" doc:"Weight of the growth of the queue: Fb = Qoff - w Qdelta." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006; the ECM proposal"`
 	Gi       float64       `key:"gi" computed:"4, with beta what follows from it" low:"0" high:"1e9" doc:"An Fb above 0 adds gi Fb ru to the rate." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006"`
 	Gd       float64       `key:"gd" computed:"1/128, with alpha what follows from it" low:"0" high:"1e9" doc:"An Fb below 0 takes the share gd |Fb| off the rate." source:"Lu, Pan, Prabhakar, Bergamasco et al. 2006"`
-	Alpha    float64       `key:"alpha" computed:"none, with version: ecm 0.5" low:"above 0" high:"1e9" none:"none" doc:"gd normalised: the largest share that a message takes off the rate. gd is alpha / ((2 w + 1) qeq), qeq in units of Fb." source:"the ECM proposal; the default of Intel's adapters"`
-	Beta     float64       `key:"beta" computed:"none, with version: ecm 0.005" low:"above 0" high:"1e9" none:"none" doc:"gi normalised: the largest share of capacity that a message adds to the rate. gi is beta capacity / (ru (2 w + 1) qeq)." source:"the ECM proposal"`
-	Qeq      unit.Size     `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B" doc:"That of the congestion points, which bounds Fb by (2 w + 1) qeq. Normalised gains follow from it."`
+	Alpha    float64       `key:"alpha" computed:"none, with version: ecm and in e2cm 0.5" low:"above 0" high:"1e9" none:"none" doc:"gd normalised: the largest share that a message takes off the rate. gd is alpha / ((2 w + 1) qeq), qeq in units of Fb." source:"the ECM proposal; the default of Intel's adapters"`
+	Beta     float64       `key:"beta" computed:"none, with version: ecm and in e2cm 0.005" low:"above 0" high:"1e9" none:"none" doc:"gi normalised: the largest share of capacity that a message adds to the rate. gi is beta capacity / (ru (2 w + 1) qeq)." source:"the ECM proposal"`
+	Qeq      unit.Size     `key:"qeq" computed:"24000B, with version: ecm and in e2cm 75KB" low:"64B" doc:"That of the congestion points, which bounds Fb by (2 w + 1) qeq. Normalised gains follow from it."`
 	Capacity unit.Rate     `key:"capacity" def:"10Gb/s" doc:"The capacity of the congested line, for beta."`
 	Unit     unit.Size     `key:"unit" def:"1500B" low:"1B" doc:"Fb counts frames of so many bytes." source:"the slides count packets"`
-	Ru       unit.Rate     `key:"ru" computed:"8Mb/s, with version: ecm 1Mb/s" doc:"The rate unit. Where messages tell the rate of the bottleneck it is that rate over ru-share." source:"the slides, for 10 Gb/s; they have 0.8 Mb/s for 1 Gb/s"`
+	Ru       unit.Rate     `key:"ru" computed:"8Mb/s, with version: ecm and in e2cm 1Mb/s" doc:"The rate unit. Where messages tell the rate of the bottleneck it is that rate over ru-share." source:"the slides, for 10 Gb/s; they have 0.8 Mb/s for 1 Gb/s"`
 	Share    float64       `key:"ru-share" def:"1250" low:"1" high:"1e9" doc:"Where messages tell the rate of the bottleneck, ru is that rate over so many, and the initial rate half of it." source:"the slides: R_u should be set as C/N; 10 Gb/s over 8 Mb/s, and 1 Gb/s over 0.8 Mb/s"`
 	Initial  unit.Rate     `key:"initial-rate" def:"5Gb/s" doc:"The rate that a limiter begins with, unless the flow is slower; the message that installs it then takes its share off." source:"the slides"`
 	MinRate  unit.Rate     `key:"min-rate" def:"1Mb/s" none:"none" doc:"The lowest rate that a message leaves. none: 0, as the slides have it; a flow without rate sends nothing, is sampled no more, and hears of no increase." source:"the ECM proposal"`
@@ -46,9 +51,12 @@ const (
 
 // Complete fills in what depends on the version, and the gains that follow from alpha and
 // beta.
-func (p *BCNParams) Complete(given func(key string) bool) {
+func (p *BCNParams) Complete(given func(key string) bool) { p.complete(p.Version, given) }
+
+// complete is Complete for a version.
+func (p *BCNLimiter) complete(version BCNVersion, given func(key string) bool) {
 	qeq, ru, alpha, beta := unit.Size(24000), 8*megabit, 0.0, 0.0
-	if p.Version == ECM {
+	if version == ECM {
 		qeq, ru, alpha, beta = 75000, megabit, 0.5, 0.005
 	}
 	if !given("qeq") {
@@ -80,18 +88,18 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 const megabit = 1_000_000 * unit.BitPerSecond
 
 // most returns the largest |Fb|: (2 w + 1) Qeq, in units of Fb.
-func (p *BCNParams) most() float64 { return (2*p.W + 1) * float64(p.Qeq) / float64(p.Unit) }
+func (p *BCNLimiter) most() float64 { return (2*p.W + 1) * float64(p.Qeq) / float64(p.Unit) }
 
 // fromAlpha returns gd as it follows from alpha.
-func (p *BCNParams) fromAlpha() float64 { return p.Alpha / p.most() }
+func (p *BCNLimiter) fromAlpha() float64 { return p.Alpha / p.most() }
 
 // fromBeta returns gi as it follows from beta.
-func (p *BCNParams) fromBeta() float64 {
+func (p *BCNLimiter) fromBeta() float64 {
 	return p.Beta * float64(p.Capacity) / (float64(p.Ru) * p.most())
 }
 
 // Explain tells how the gains follow from alpha and beta.
-func (p BCNParams) Explain() string {
+func (p BCNLimiter) Explain() string {
 	var parts []string
 	n := fmt.Sprintf("((2 x %g + 1) x %v / %v)", p.W, p.Qeq, p.Unit)
 	if p.Alpha > 0 {
@@ -104,7 +112,7 @@ func (p BCNParams) Explain() string {
 }
 
 // Assumes returns qeq where the gains follow from it.
-func (p BCNParams) Assumes() []string {
+func (p BCNLimiter) Assumes() []string {
 	if p.Alpha > 0 || p.Beta > 0 {
 		return []string{"qeq"}
 	}
@@ -112,7 +120,7 @@ func (p BCNParams) Assumes() []string {
 }
 
 // WarnSite doubts gains by which one message changes the rate by more than there is.
-func (p BCNParams) WarnSite(s Site) (doubts []Doubt) {
+func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
 	most := p.most()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) qeq / unit = (2 x %g + 1) x %v / %v = %g", p.W, p.Qeq, p.Unit, most)
 	if step := p.Gd * most; step > 1 {
@@ -125,11 +133,11 @@ func (p BCNParams) WarnSite(s Site) (doubts []Doubt) {
 }
 
 // Frame tags f.
-func (p BCNParams) Frame(f *wire.Frame) { f.CPID = math.MaxUint64 }
+func (p BCNLimiter) Frame(f *wire.Frame) { f.CPID = math.MaxUint64 }
 
 // CheckSite refuses a lowest rate above that of the line, and gains that contradict alpha
 // and beta.
-func (p BCNParams) CheckSite(s Site) (string, error) {
+func (p BCNLimiter) CheckSite(s Site) (string, error) {
 	const same = 1e-9
 	switch {
 	case p.MinRate > s.Line:
@@ -145,7 +153,7 @@ func (p BCNParams) CheckSite(s Site) (string, error) {
 // bcnLaw is the row of BCN.
 func bcnLaw() Law {
 	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications, Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet"},
-		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p, s) })
+		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }
 
 // BCN is the reaction point of Backward Congestion Notification (slide "AIMD Algorithm"):
@@ -161,7 +169,7 @@ func bcnLaw() Law {
 // random time ("It asks source to stop and restart at 1/100th of the link capacity after
 // some random interval").
 type BCN struct {
-	c       BCNParams
+	c       BCNLimiter
 	site    Site
 	rate    unit.Rate
 	cpid    uint64    // of the point that has installed the limiter, or lowered the rate last; 0: there is no limiter
@@ -171,7 +179,7 @@ type BCN struct {
 }
 
 // NewBCN returns a reaction point that is not limited.
-func NewBCN(c BCNParams, s Site) (*BCN, error) {
+func NewBCN(c BCNLimiter, s Site) (*BCN, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -234,8 +242,7 @@ func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
 			b.rate = min(b.rate, initial)
 		}
 		b.install(now, f.CPID)
-		lowered := float64(b.rate) * max(0, 1-float64(b.c.Gd*-fb))
-		b.rate = min(b.rate, max(unit.Rate(lowered), b.c.MinRate))
+		b.lower(float64(b.c.Gd * -fb))
 	case fb > 0 && b.cpid == f.CPID:
 		b.raise(float64(b.c.Gi*fb) * b.ru)
 	}
@@ -253,6 +260,12 @@ func (b *BCN) install(now unit.Time, cpid uint64) {
 		b.drifts = now.Add(b.c.Drift)
 	}
 	b.cpid = cpid
+}
+
+// lower takes a share off the rate, down to the lowest.
+func (b *BCN) lower(share float64) {
+	lowered := float64(b.rate) * max(0, 1-share)
+	b.rate = min(b.rate, max(unit.Rate(lowered), b.c.MinRate))
 }
 
 // raise adds to the rate; at that of the line the limiter goes.

@@ -30,7 +30,7 @@ func newBCN(t *testing.T, change func(c *BCNParams)) *BCN {
 	if change != nil {
 		change(&c)
 	}
-	b, err := NewBCN(c, Site{Line: 10 * gbps, Length: 1500, Random: unit.NewRandom(1, 1)})
+	b, err := NewBCN(c.BCNLimiter, Site{Line: 10 * gbps, Length: 1500, Random: unit.NewRandom(1, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,8 +218,8 @@ func TestBCNTakesTheRateOfTheBottleneck(t *testing.T) {
 // largest decrease is alpha and the largest increase beta C, whatever the unit is.
 func TestBCNNormalisedGains(t *testing.T) {
 	for _, size := range []unit.Size{1, 1500, 1000} {
-		p := BCNParams{W: 2, Alpha: 0.5, Beta: 0.1, Qeq: 24000, Capacity: 10 * gbps, Unit: size, Ru: 8 * mbps}
-		p.Complete(func(key string) bool { return key != "gd" && key != "gi" })
+		p := BCNLimiter{W: 2, Alpha: 0.5, Beta: 0.1, Qeq: 24000, Capacity: 10 * gbps, Unit: size, Ru: 8 * mbps}
+		p.complete(BCNSlides, func(key string) bool { return key != "gd" && key != "gi" })
 		if down, up := p.Gd*p.most(), p.Gi*p.most()*float64(p.Ru); math.Abs(down-0.5) > 1e-12 || math.Abs(up-1e9) > 1e-3 {
 			t.Errorf("unit %v: the largest steps are %v of the rate and %v b/s, want 0.5 and 1e9", size, down, up)
 		}
@@ -229,8 +229,8 @@ func TestBCNNormalisedGains(t *testing.T) {
 // The gains of Intel's adapters: alpha 0.5 and beta 0.1 with Qeq 100, C 10000 and Ru 1 are
 // gd 0.00026 and gi 0.53, for w 9.
 func TestBCNIntelGains(t *testing.T) {
-	p := BCNParams{W: 9, Alpha: 0.5, Beta: 0.1, Qeq: 100, Capacity: 10 * gbps, Unit: 1, Ru: mbps}
-	p.Complete(func(key string) bool { return key != "gd" && key != "gi" })
+	p := BCNLimiter{W: 9, Alpha: 0.5, Beta: 0.1, Qeq: 100, Capacity: 10 * gbps, Unit: 1, Ru: mbps}
+	p.complete(BCNSlides, func(key string) bool { return key != "gd" && key != "gi" })
 	if math.Round(p.Gd*1e5) != 26 || math.Round(p.Gi*100) != 53 {
 		t.Errorf("gd %.6f, gi %.4f; want 0.00026, 0.53", p.Gd, p.Gi)
 	}
@@ -240,7 +240,7 @@ func TestBCNIntelGains(t *testing.T) {
 // slide prints a product), "Runit = Rmin = 1 Mb/s", Qeq 75 KB: at most half of the rate down,
 // and 50 Mb/s up at 10 Gb/s.
 func TestECMGains(t *testing.T) {
-	p := BCNParams{Version: ECM, W: 2, Unit: 1500, Capacity: 10 * gbps}
+	p := BCNParams{Version: ECM, BCNLimiter: BCNLimiter{W: 2, Unit: 1500, Capacity: 10 * gbps}}
 	p.Complete(func(string) bool { return false })
 	if p.Qeq != 75000 || p.Ru != mbps || p.Gd*p.most() != 0.5 || math.Abs(p.Gi*p.most()*float64(p.Ru)-50e6) > 1e-6 {
 		t.Errorf("%+v", p)
@@ -282,7 +282,7 @@ func TestNewBCNRefuses(t *testing.T) {
 	} {
 		p, s := param.Defaults(BCNParams{}), right
 		c.change(&p, &s)
-		if _, err := NewBCN(p, s); err == nil || !strings.Contains(err.Error(), c.words) {
+		if _, err := NewBCN(p.BCNLimiter, s); err == nil || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%v, want %q", err, c.words)
 		}
 	}
