@@ -80,7 +80,7 @@ func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 	b := &bench{t: t}
 	flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: 3, QP: 7, Dst: there, Payload: 1000, Stop: unit.Never,
 		Limiter: node.NewInterPacketDelay(gigabyte), Controller: &pacer{Fixed: rp.NewFixed(gigabyte), next: at(10 * us)}}
-	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 100, Transport: node.Datagrams{}, Answer: answers{&pacer{next: unit.Never}}}}}
+	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 100, Source: there, Lane: 5, Transport: node.Datagrams{}, Answer: answers{&pacer{next: unit.Never}}}}}
 	var err error
 	if b.e, err = node.New(c, b); err != nil {
 		t.Fatal(err)

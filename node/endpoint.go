@@ -33,6 +33,8 @@ type Config struct {
 // Sink configures the destination of one flow.
 type Sink struct {
 	QP        uint32      // that of the flow
+	Source    wire.LID    // where it comes from, and answers go
+	Lane      uint8       // of its frames, and at the least of answers
 	Transport Transport   // that of the flow
 	Answer    rp.Answerer // Ethernet: what answers it; nil: nothing does
 	Bodies    BodySink    // where the bodies of its packets go; nil: nowhere
@@ -180,7 +182,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		case k.Answer != nil && c.Port.FlowControl == port.Credits:
 			return nil, fmt.Errorf("sink of queue pair %d: InfiniBand has no frames for what answers the flow", k.QP)
 		}
-		e.sinks[i] = sink{qp: k.QP, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
+		e.sinks[i] = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
 		ends = append(ends, k.QP)
 		if k.Answer != nil {
 			e.sinks[i].slot = e.answerSlot() + len(e.answered)
@@ -237,17 +239,47 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 		k, ends := e.sink.find(f.QP)
 		switch {
 		case ok:
+			if why := e.refuses(now, &e.sources[i], f); why != trace.NoReason {
+				e.port.Discard(now, f, why)
+				break
+			}
 			e.port.Free(now, f)
 			e.sources[i].feedback(now, f, &e.rec)
 			e.agenda.Set(flowSlot+i, now)
 		case ends && e.sinks[k].answer != nil:
+			s := &e.sinks[k]
+			if why := refuses(now, s.answer, s.source, f); why != trace.NoReason {
+				e.port.Discard(now, f, why)
+				break
+			}
 			e.port.Free(now, f)
-			e.heard(now, &e.sinks[k], f)
+			e.heard(now, s, f)
 		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
 		}
 	}
 	e.agenda.Set(lineSlot, now)
+}
+
+// refuses returns why a source does not take in a frame that has come back to it.
+func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason {
+	g := s.share
+	if g == nil {
+		g = &s.own
+	}
+	return refuses(now, g.controller, s.Dst, f)
+}
+
+// refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
+// is the other one.
+func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame) trace.Reason {
+	if f.Kind.EndToEnd() && f.Src != peer {
+		return trace.Stranger
+	}
+	if j, ok := by.(rp.Judge); ok {
+		return j.Refuses(now, f)
+	}
+	return trace.NoReason
 }
 
 // sampled takes in a notification that names no flow: the group of those that it is about
@@ -356,7 +388,6 @@ func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 
 // heard hands a frame of a flow that ends here to what answers it.
 func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
-	s.source, s.lane = f.Src, f.Lane
 	s.answer.Receive(now, *f)
 	e.agenda.Set(s.slot, now)
 }

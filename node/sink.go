@@ -20,8 +20,8 @@ type sink struct {
 
 	answer rp.Answerer // nil: nothing answers the flow
 	slot   int         // answer: in the agenda of the endpoint
-	source wire.LID    // answer: where the flow comes from
-	lane   uint8       // and its priority
+	source wire.LID    // where the flow comes from
+	lane   uint8       // its priority
 
 	missing uint32 // packets that did not come since the last transfer ended
 	bytes   int64  // of payload that came since then

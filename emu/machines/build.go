@@ -305,7 +305,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		s := node.Sink{QP: f.QP, Transport: b.transport(f), Answer: a}
+		s := node.Sink{QP: f.QP, Source: b.fabric.Machines[f.Src].LID, Lane: f.Priority, Transport: b.transport(f), Answer: a}
 		if b.schemes.BodySink != nil {
 			s.Bodies = b.schemes.BodySink(f)
 		}

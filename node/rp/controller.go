@@ -2,13 +2,14 @@ package rp
 
 import (
 	"fabemu/wire"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting and a Sender.
+// It may also be a Targeted, a Tagger, a Limiting, a Sender and a Judge.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -40,6 +41,13 @@ type Limiting interface{ Active() bool }
 // priority, too, is that of the flow, unless the Sender gives a higher one.
 type Sender interface {
 	Send(now unit.Time) (f wire.Frame, ok bool)
+}
+
+// Judge is a Controller, or an Answerer, that does not take in every frame about its flow:
+// Refuses returns why it does not want one, NoReason if it does. A frame that is refused is
+// dropped and counted.
+type Judge interface {
+	Refuses(now unit.Time, f *wire.Frame) trace.Reason
 }
 
 // Answerer is what a law has at the destination of a flow. Time is handed to it and never

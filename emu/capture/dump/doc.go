@@ -14,6 +14,7 @@
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
 //     numbers);
 //   - frames whose transmission began while their port or priority was paused;
+//   - answers to probes of E2CM that do not say what the probe has said,
 //   - rate-limited tags of BCN that follow no message of their congestion point, and
 //     messages about a queue that is not too long to a flow without its tag.
 //
