@@ -29,7 +29,7 @@ type OutputQueuedConfig struct {
 	Memory      unit.Size // all of it
 	Pooled      bool      // shared by all inputs; by default each has an equal part
 	OutputLimit unit.Size // of the queue of one output, for frames without flow control; more is dropped; 0: only Memory counts
-	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it
+	High, Low   unit.Size // watermarks of what one input has taken; with PFC of each priority of it; without any, nobody is stopped
 	ETS         Weights   // of priorities at each output; without any, all are strict
 	Lossless    uint8     // PFC: the priorities that have flow control, a bit each
 
@@ -59,7 +59,7 @@ type OutputQueued struct {
 
 	delay       unit.Duration
 	cut         bool
-	lossless    bool // PAUSE: every frame has flow control
+	lossless    bool // PAUSE, and watermarks: every frame has flow control
 	outputLimit unit.Size
 	headers     agenda.Agenda // by input: when its next frame may be forwarded
 }
@@ -106,12 +106,13 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
 		}
 	}
-	if c.OutputLimit > 0 && c.Ports[0].FlowControl == port.PauseFrames {
+	lossless := c.Ports[0].FlowControl == port.PauseFrames && c.High > 0
+	if c.OutputLimit > 0 && lossless {
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
 	}
 	s := &OutputQueued{
 		config: c, inputs: make([]input, n), outputs: make([]output, n),
-		delay: c.Delay, cut: c.CutThrough, lossless: c.Ports[0].FlowControl == port.PauseFrames, outputLimit: c.OutputLimit,
+		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit,
 	}
 	var err error
 	if s.order, err = newScheduler(c.ETS); err != nil {
