@@ -77,7 +77,7 @@ type Assumer interface{ Assumes() []string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw()}
 }
 
 // row completes a row of the table by what makes the law of its parameters.

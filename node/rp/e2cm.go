@@ -1,0 +1,377 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// E2CM is the reaction point of Extended Ethernet Congestion Management: ECM, which is BCN
+// by another name, and a probe for each stretch of a limited flow. The proposal is
+// "Source-based E2CM: Validation of the Orlando Proposal" by Minkenberg and Gusat, March 2007.
+// From the answers to two probes in a row the source has what the flow keeps in the fabric:
+//
+//	Rx = B(Pn) / (Tdst(Pn) - Tdst(Pn-1))       throughput (modification 1)
+//	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the way (modification 2)
+//	q  = Rx Lf                                 queue of the flow
+//	Fb = (Qeq - q) - W (q - qold)              as ECM: bounded by Qeq, and by 2 Qeq
+//	Fb > 0:  R = R + Gi Fb Ru
+//	Fb < 0:  R = R (1 - Gd |Fb|)
+//
+// with Qeq, Gi and Gd of the flow, on the limiter that the messages of ECM govern too. q and
+// its use are a reading: the proposal states Rx and Lf, and parameters of a law "per-flow"
+// that are named as those of ECM.
+//
+// Probes are sent while the flow is limited. A time under one limiter is a round: what is
+// answered in another says nothing. With an answer missing Rx is unknown if the source
+// counts, and that probe changes nothing; if the destination counts, the next answer has all
+// since the last one.
+type E2CM struct {
+	BCN
+	p E2CMParams
+
+	round  bool      // the flow is limited, and probed
+	due    unit.Size // bytes of the flow after which the next probe leaves
+	bytes  unit.Size // since the last probe
+	sent   unit.Time // of the last probe; of the first one of a round, when that began
+	number uint32    // of the next probe, 24 bits
+
+	awaited  uint32        // number of the first probe whose answer may come
+	answered bool          // there was an answer in this round:
+	came     unit.Time     // when its probe came to the destination,
+	counted  uint64        // and what that had counted by then
+	least    unit.Duration // L0, of all rounds
+	measured bool          // there was a queue in this round:
+	queue    float64       // the last one
+}
+
+// E2CMParams are the parameters of the reaction point of E2CM.
+type E2CMParams struct {
+	BCNLimiter
+	Accounting E2CMAccounting `key:"accounting" def:"source" words:"source|destination" doc:"Who counts the bytes between probes. source: the source does, and the latency is that of probe and answer less the least of them; the answer to a lost probe is missed once. destination: the destination counts the payload that comes, and the latency is that of the probe alone, less its least, which wants one clock at both ends: that of the model."`
+	Interval   unit.Size      `key:"probe-interval" def:"75KB" low:"64B" doc:"A limited flow has a probe behind so many bytes of its frames." source:"the proposal: \"configured mean probe interval (e.g. 75 KB)\""`
+	Jitter     int            `key:"probe-jitter" def:"15" low:"0" high:"99" doc:"The interval varies by so many per cent up or down." source:"the proposal has jitter without a figure; that of QCN's cycles"`
+	Most       unit.Duration  `key:"probe-time" def:"10ms" low:"above 0s" doc:"Two probes of a limited flow are no further apart than this."  source:"the proposal: \"max-interval time limit (e.g. 10 ms)\""`
+	Expedite   E2CMExpedite   `key:"expedite" def:"answers" words:"answers|both" doc:"What has probe-priority. answers: a probe waits in the queues of its flow, and its answer comes back ahead of all others. both: a probe overtakes its flow too, and sees no queue."  source:"the proposal: \"Expedite probes on reverse path\""`
+	Priority   uint8          `key:"probe-priority" def:"7" low:"0" high:"7" doc:"The priority of answers, or of probes and answers, unless that of the flow is higher." source:"the proposal: \"Use top priority traffic class\""`
+	FlowQeq    unit.Size      `key:"flow-qeq" def:"15KB" low:"64B" doc:"What a flow should keep in the fabric." source:"the proposal"`
+	FlowMost   unit.Size      `key:"flow-maximum" def:"56KB" low:"64B" none:"none" doc:"BCN_MAX of a flow: with more than this in the fabric Fb is the lowest that there is." source:"the proposal"`
+	FlowAlpha  float64        `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9" doc:"The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gd = 2.5 / ((2*W+1)*Qeq)"`
+	FlowBeta   float64        `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9" doc:"The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gi = 0.025 * Gi0"`
+	FlowGains  E2CMGains      `key:"flow-gains" def:"ecm" words:"ecm|flow" doc:"Which Qeq is meant in the gains at flow scope. ecm: qeq, that of the congestion points; a probe changes the rate by no more than a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves min-rate."  source:"the proposal leaves it open; with qeq the largest steps are those of ECM"`
+	Lost       int            `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes are lost, at random."`
+}
+
+// E2CMAccounting says who counts the bytes between probes.
+type E2CMAccounting string
+
+// Who counts.
+const (
+	AtSource      E2CMAccounting = "source"
+	AtDestination E2CMAccounting = "destination"
+)
+
+// E2CMExpedite says what goes ahead of all else.
+type E2CMExpedite string
+
+// What goes ahead.
+const (
+	AnswersOnly      E2CMExpedite = "answers"
+	ProbesAndAnswers E2CMExpedite = "both"
+)
+
+// E2CMGains says by which Qeq the gains at flow scope are normalised.
+type E2CMGains string
+
+// The readings of the gains.
+const (
+	GainsOfECM  E2CMGains = "ecm"
+	GainsOfFlow E2CMGains = "flow"
+)
+
+// e2cmLaw is the row of E2CM.
+func e2cmLaw() Law {
+	l := row(Law{Name: "e2cm", Hears: Notifications, Doc: "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet"},
+		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
+	l.Answer = func(params any, _ Site) (Answerer, error) { return newReflector(params.(E2CMParams)), nil }
+	return l
+}
+
+// Complete fills in what follows from other parameters, with the defaults of ECM.
+func (p *E2CMParams) Complete(given func(key string) bool) { p.complete(ECM, given) }
+
+// norm returns what normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
+func (p *E2CMParams) norm() (float64, string) {
+	key, qeq := "qeq", p.Qeq
+	if p.FlowGains == GainsOfFlow {
+		key, qeq = "flow-qeq", p.FlowQeq
+	}
+	return (2*p.W + 1) * float64(qeq), fmt.Sprintf("((2 w + 1) %s) = (2 x %g + 1) x %v", key, p.W, qeq)
+}
+
+// flowMost returns the largest |Fb| at flow scope, in bytes.
+func (p *E2CMParams) flowMost() float64 { return (2*p.W + 1) * float64(p.FlowQeq) }
+
+// share returns what an Fb below 0 at flow scope takes off the rate.
+func (p *E2CMParams) share(fb float64) float64 {
+	norm, _ := p.norm()
+	return float64(p.FlowAlpha * -fb / norm)
+}
+
+// step returns what an Fb above 0 at flow scope adds to the rate, in bits per second.
+func (p *E2CMParams) step(fb float64) float64 {
+	norm, _ := p.norm()
+	return float64(p.FlowBeta * float64(p.Capacity) * fb / norm)
+}
+
+// steps tells the largest steps at flow scope, with the arithmetic.
+func (p *E2CMParams) steps() (down, up string) {
+	_, norm := p.norm()
+	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) flow-qeq = (2 x %g + 1) x %v", p.W, p.FlowQeq)
+	return fmt.Sprintf("%s, and flow-alpha |Fb| / %s with flow-alpha %g makes %.4g of the rate", fb, norm, p.FlowAlpha, p.share(-p.flowMost())),
+		fmt.Sprintf("%s, and flow-beta capacity |Fb| / %s with flow-beta %g and %v makes %.4g b/s", fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
+}
+
+// Explain tells how gains follow, and the largest steps at flow scope.
+func (p E2CMParams) Explain() string {
+	text := p.BCNLimiter.Explain()
+	if text != "" {
+		text += "; "
+	}
+	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v", p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
+}
+
+// Assumes returns qeq where gains follow from it.
+func (p E2CMParams) Assumes() []string {
+	if p.FlowGains == GainsOfECM {
+		return []string{"qeq"}
+	}
+	return p.BCNLimiter.Assumes()
+}
+
+// CheckSite refuses intervals that no probe can keep to, and gains by which no probe changes
+// a rate.
+func (p E2CMParams) CheckSite(s Site) (string, error) {
+	if key, err := p.BCNLimiter.CheckSite(s); err != nil {
+		return key, err
+	}
+	down, up := p.steps()
+	probe := wire.Frame{Kind: wire.Probe}
+	takes := 2 * s.Line.Serialise(wire.WireFraming.Length(&probe))
+	switch {
+	case p.Interval < s.Length:
+		return "probe-interval", fmt.Errorf("a probe each %v, and a packet is %v: no probe comes sooner than behind the next packet", p.Interval, s.Length)
+	case p.Most < takes:
+		return "probe-time", fmt.Errorf("a probe each %v, and with its answer it takes lines of %v for %v: nothing would be left for the flow", p.Most, s.Line, takes)
+	case p.FlowMost > 0 && p.FlowMost <= p.FlowQeq:
+		return "flow-maximum", fmt.Errorf("the maximum of a flow, %v, must be above flow-qeq, %v", p.FlowMost, p.FlowQeq)
+	case p.share(-p.flowMost())*float64(s.Line) < 1:
+		return "flow-alpha", fmt.Errorf("no probe lowers a rate: %s, of %v less than 1b/s", down, s.Line)
+	case p.step(p.flowMost()) < 1:
+		return "flow-beta", fmt.Errorf("no probe raises a rate: %s", up)
+	}
+	return "", nil
+}
+
+// WarnSite doubts gains by which one message or one probe changes the rate by more than
+// there is.
+func (p E2CMParams) WarnSite(s Site) []Doubt {
+	doubts := p.BCNLimiter.WarnSite(s)
+	down, up := p.steps()
+	if p.share(-p.flowMost()) > 1 {
+		doubts = append(doubts, Doubt{"flow-alpha", "one probe can take off more than the rate: " + down + "; above 1 nothing but min-rate is left"})
+	}
+	if p.step(p.flowMost()) > float64(s.Line) {
+		doubts = append(doubts, Doubt{"flow-beta", fmt.Sprintf("one probe can add more than the rate of the line: %s, above %v", up, s.Line)})
+	}
+	return doubts
+}
+
+// NewE2CM returns a reaction point that is not limited.
+func NewE2CM(p E2CMParams, s Site) (*E2CM, error) {
+	b, err := NewBCN(p.BCNLimiter, s)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %w", err)
+	}
+	switch {
+	case p.Jitter < 0 || p.Jitter > 99 || p.Priority > 7 || p.Lost < 0 || p.Lost > 100:
+		return nil, fmt.Errorf("reaction point: jitter of %d %%, priority %d, and %d %% of the probes lost: at most 99, 7 and 100 are possible", p.Jitter, p.Priority, p.Lost)
+	case p.FlowQeq < 1 || p.FlowMost < 0:
+		return nil, fmt.Errorf("reaction point: flow-qeq of %v and a maximum of %v: they must be positive", p.FlowQeq, p.FlowMost)
+	}
+	return &E2CM{BCN: *b, p: p, least: math.MaxInt64}, nil
+}
+
+// Sent counts the bytes of a limited flow.
+func (e *E2CM) Sent(_ unit.Time, n unit.Size) { e.bytes += n }
+
+// Deadline returns when a probe is due by time, or the limiter has something to do.
+func (e *E2CM) Deadline() unit.Time {
+	t := e.BCN.Deadline()
+	if e.round {
+		t = min(t, e.sent.Add(e.p.Most))
+	}
+	return t
+}
+
+// Advance is that of BCN.
+func (e *E2CM) Advance(now unit.Time) {
+	e.BCN.Advance(now)
+	e.follow(now)
+}
+
+// Send returns the probe that is due.
+func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
+	if !e.round || e.bytes < e.due && now < e.sent.Add(e.p.Most) {
+		return wire.Frame{}, false
+	}
+	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Value: uint64(e.bytes), SentAt: now}
+	if e.p.Expedite == ProbesAndAnswers {
+		f.Lane = e.p.Priority
+	}
+	e.number = (e.number + 1) & numbers
+	e.sent = now
+	e.interval()
+	return f, e.p.Lost == 0 || e.site.Random.Below(100) >= uint64(e.p.Lost)
+}
+
+// numbers masks the numbers of probes.
+const numbers = 1<<24 - 1
+
+// interval begins the bytes up to the next probe.
+func (e *E2CM) interval() {
+	e.bytes, e.due = 0, e.p.Interval
+	if spread := unit.Size(float64(e.p.Interval) * float64(e.p.Jitter) / 100); spread > 0 {
+		e.due += unit.Size(e.site.Random.Below(uint64(2*spread+1))) - spread
+	}
+}
+
+// follow begins a round when the flow comes under a limiter, with a probe at once, and ends
+// it when the limiter has gone.
+func (e *E2CM) follow(now unit.Time) {
+	if e.round == e.Active() {
+		return
+	}
+	if e.round = e.Active(); e.round {
+		e.sent, e.bytes, e.due = now, 0, 0
+		e.awaited, e.answered, e.measured = e.number, false, false
+	}
+}
+
+// Refuses returns why a frame says nothing: a probe of the other direction, and an answer
+// that is not to a probe of this round which awaits one, or whose times cannot be.
+func (e *E2CM) Refuses(now unit.Time, f *wire.Frame) trace.Reason {
+	if f.Kind != wire.Probe {
+		return trace.NoReason
+	}
+	want := wire.ProbeAnswer
+	if e.p.Accounting == AtDestination {
+		want |= wire.ProbeCounted
+	}
+	ahead := (f.PSN - e.awaited) & numbers
+	switch {
+	case f.Flags != want, !e.round, ahead >= (e.number-e.awaited)&numbers:
+		return trace.NotAwaited
+	case f.SentAt > now, e.answered && f.CameAt <= e.came:
+		return trace.NotAwaited
+	}
+	return trace.NoReason
+}
+
+// Feedback takes in a message of ECM, or the answer to a probe.
+func (e *E2CM) Feedback(now unit.Time, f wire.Frame) {
+	if f.Kind == wire.Probe {
+		e.answer(now, &f)
+	} else {
+		e.BCN.Feedback(now, f)
+	}
+	e.follow(now)
+}
+
+// answer takes in what Refuses has let pass.
+func (e *E2CM) answer(now unit.Time, f *wire.Frame) {
+	next, known, before, counted := f.PSN == e.awaited, e.answered, e.came, e.counted
+	e.awaited, e.answered, e.came, e.counted = (f.PSN+1)&numbers, true, f.CameAt, f.Value
+	latency, bytes := now.Sub(f.SentAt), f.Value
+	if e.p.Accounting == AtDestination {
+		latency, bytes, next = f.CameAt.Sub(f.SentAt), f.Value-counted, true
+	}
+	e.least = min(e.least, latency)
+	if !known || !next || e.restart != unit.Never {
+		return
+	}
+	rate := min(float64(bytes)*1e12/float64(f.CameAt.Sub(before)), e.site.Line.BytesPerSecond())
+	queue := rate * float64(latency-e.least) / 1e12
+	switch fb := e.flowFeedback(queue); {
+	case fb < 0:
+		e.lower(e.p.share(fb))
+	case fb > 0:
+		e.raise(e.p.step(fb))
+	}
+}
+
+// flowFeedback returns Fb at flow scope in bytes, for a queue of the flow that is known now.
+func (e *E2CM) flowFeedback(queue float64) float64 {
+	qeq, delta := float64(e.p.FlowQeq), 0.0
+	if e.measured {
+		delta = queue - e.queue
+	}
+	e.measured, e.queue = true, queue
+	if e.p.FlowMost > 0 && queue > float64(e.p.FlowMost) {
+		return -e.p.flowMost()
+	}
+	within := func(v, most float64) float64 { return min(max(v, -most), most) }
+	return within(qeq-queue, qeq) - float64(e.p.W*within(delta, 2*qeq))
+}
+
+// reflector is the destination of a flow of E2CM: it sends each probe back, with the time at
+// which it came, and may count what comes.
+type reflector struct {
+	p       E2CMParams
+	counted uint64 // bytes of payload
+	answers []wire.Frame
+	next    int // of answers
+}
+
+func newReflector(p E2CMParams) *reflector { return &reflector{p: p} }
+
+// Refuses returns why a probe is not answered: it is an answer.
+func (r *reflector) Refuses(_ unit.Time, f *wire.Frame) trace.Reason {
+	if f.Kind == wire.Probe && f.Flags != 0 {
+		return trace.NotAwaited
+	}
+	return trace.NoReason
+}
+
+// Receive counts data, and answers a probe.
+func (r *reflector) Receive(now unit.Time, f wire.Frame) {
+	switch f.Kind {
+	case wire.Data:
+		r.counted += uint64(f.Payload)
+	case wire.Probe:
+		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now, Flags: wire.ProbeAnswer}
+		if r.p.Accounting == AtDestination {
+			a.Value, a.Flags = r.counted, a.Flags|wire.ProbeCounted
+		}
+		r.answers = append(r.answers, a)
+	}
+}
+
+// Send returns the next answer.
+func (r *reflector) Send(unit.Time) (wire.Frame, bool) {
+	if r.next == len(r.answers) {
+		r.answers, r.next = r.answers[:0], 0
+		return wire.Frame{}, false
+	}
+	r.next++
+	return r.answers[r.next-1], true
+}
+
+// Deadline returns Never: an answer leaves at once.
+func (r *reflector) Deadline() unit.Time { return unit.Never }
