@@ -23,6 +23,10 @@ type AdapterConfig struct {
 	// Service is the rate at which frames are taken out, one after the other: that of a
 	// slow receiver. 0 is at once.
 	Service unit.Rate
+	// Limiters is how many flows may be limited at a time. A flow that is told of
+	// congestion and finds no limiter is not limited, and what told it is dropped. 0 is as
+	// many as there are.
+	Limiters int
 }
 
 // ingress is the receiving side of an endpoint at work.

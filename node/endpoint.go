@@ -50,6 +50,7 @@ type Endpoint struct {
 	sinks    []sink
 	spreads  []spread
 	groups   []*group // that flows share
+	limiters int      // AdapterConfig.Limiters
 	answered []int    // sinks with what answers their flow
 	source   table    // from queue pair to source
 	sink     table    // from queue pair to sink
@@ -109,7 +110,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		sources: make([]source, len(c.Flows)),
 		sinks:   make([]sink, len(c.Sinks)),
 		spreads: make([]spread, len(c.Spreads)),
-		agenda:  *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
+
+		limiters: c.Adapter.Limiters,
+		agenda:   *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
@@ -267,7 +270,28 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 	if g == nil {
 		g = &s.own
 	}
-	return refuses(now, g.controller, s.Dst, f)
+	if why := refuses(now, g.controller, s.Dst, f); why != trace.NoReason {
+		return why
+	}
+	if e.limiters > 0 && !s.Limited && !g.limits() && e.limited() >= e.limiters {
+		return trace.NoLimiter
+	}
+	return trace.NoReason
+}
+
+// limited returns how many rate limiters are in use.
+func (e *Endpoint) limited() (n int) {
+	for i := range e.sources {
+		if s := &e.sources[i]; s.Limited || s.own.limits() {
+			n++
+		}
+	}
+	for _, g := range e.groups {
+		if g.limits() {
+			n++
+		}
+	}
+	return n
 }
 
 // refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer

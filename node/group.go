@@ -38,19 +38,19 @@ type group struct {
 	told       unit.Time   // the latest instant that the limiter was told
 	heard      unit.Time   // the latest instant that the controller was told
 	flow       *source     // whose own group this is; nil: flows share it
+	limiting   rp.Limiting // the controller, where it limits at times; else nil
 	*shared                // flow is nil
 }
 
 // shared is what a group has that flows share.
 type shared struct {
-	limiting rp.Limiting    // the controller, where it limits at times; else nil
-	members  []*source      // those that may be under it
-	under    int            // how many of them are
-	turns    queue[*source] // those under it that have a packet, in the order of their turns
-	out      *source        // whose packet may go and has not yet gone
-	last     *source        // the one that the controller was last told of
-	agenda   *agenda.Agenda // of the endpoint
-	slot     int            // of the group there
+	members []*source      // those that may be under it
+	under   int            // how many of them are
+	turns   queue[*source] // those under it that have a packet, in the order of their turns
+	out     *source        // whose packet may go and has not yet gone
+	last    *source        // the one that the controller was last told of
+	agenda  *agenda.Agenda // of the endpoint
+	slot    int            // of the group there
 }
 
 // rated is a limiter that tells its rate.
@@ -70,6 +70,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 	g.target, _ = c.(rp.Targeted)
 	g.tagger, _ = c.(rp.Tagger)
 	g.sender, _ = c.(rp.Sender)
+	g.limiting, _ = c.(rp.Limiting)
 	return g
 }
 
@@ -77,10 +78,12 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 func newShared(c *Group, a *agenda.Agenda, slot int) *group {
 	g := newGroup(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
-	g.limiting, _ = c.Controller.(rp.Limiting)
 	a.Set(slot, g.controller.Deadline())
 	return &g
 }
+
+// limits reports whether flows are limited now that are not at other times.
+func (g *group) limits() bool { return g.limiting != nil && g.limiting.Active() }
 
 // limit returns the rate of the limiter: what it says itself, or else what it was told; 0
 // if nobody knows.

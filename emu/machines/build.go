@@ -295,7 +295,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0}
 	if e := m.Endpoint; e != nil {
-		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service)}
+		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service), Limiters: e.Limiters}
 	}
 	var group *node.Group       // of the flows that share a limiter
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
@@ -358,7 +358,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	}
 	return node.Flow{
 		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Transport: b.transport(f),
-		Start: f.Start, Stop: f.Stop, Pace: pace, Limiter: limiter, Controller: controller,
+		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0, Limiter: limiter, Controller: controller,
 	}, err
 }
 

@@ -204,6 +204,7 @@ func (r *resolver) checkPaths() {
 	r.checkAdapters()
 	r.checkPoints()
 	r.checkLaws()
+	r.checkLimiters()
 }
 
 // key is what names a flow where ways are chosen.

@@ -80,6 +80,10 @@ func (r *resolver) checkPriorities() {
 			}
 			s, l := &r.s.Switches[step.To], &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
+			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities && !told[given] {
+				told[given] = true
+				r.add(given.at, given.path, "switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc", s.Name, l.Name)
+			}
 			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
 				told[of.node] = true
 				r.add(given.at, given.path, "priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control", f.Priority, s.Name, f.Name, l.Name)
@@ -122,8 +126,8 @@ func (r *resolver) checkLimits() {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
-		case control == port.PauseFrames:
-			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none", s.Name, s.OutputLimit)
+		case control == port.PauseFrames && s.stops(control):
+			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none, or lossless: [], with which the switch stops nobody", s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
 			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others", s.Name, s.OutputLimit)
 		}

@@ -50,9 +50,27 @@ func (r *resolver) checkMemories() {
 		if !s.Memory.PerPort {
 			a.what = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 		}
+		if !s.stops(r.control(s)) {
+			s.High, s.Low = 0, 0
+			continue
+		}
 		a.inputs = r.inputs(m, s.Name, uint8(s.Lossless))
 		r.settle(a)
 	}
+}
+
+// stops reports whether a switch stops senders on links with this flow control, as far as
+// lossless says it.
+func (s *Switch) stops(control port.FlowControl) bool {
+	return s.Lossless > 0 || control != port.PauseFrames
+}
+
+// control returns the flow control of the links of a switch.
+func (r *resolver) control(s *Switch) port.FlowControl {
+	if links := r.machines[s.Name].links; len(links) > 0 {
+		return r.s.Links[links[0]].FlowControl
+	}
+	return port.Credits
 }
 
 // checkAdapters finds the watermarks of endpoints on Ethernet, and refuses those with

@@ -61,8 +61,12 @@ func (r *resolver) checkFeedback() {
 		data.Lane = f.Priority
 		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
 		if r.rows.law(f).Answer != nil {
-			cross(k, message)
-			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, message)
+			probe, answer := message, message
+			if speaker, ok := f.Control.Params.(rp.Speaker); ok {
+				probe, answer = speaker.Says(&data)
+			}
+			cross(k, probe)
+			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, answer)
 		}
 		r.ways.Visit(k, func(_ int, step paths.Step) {
 			at := step.To
@@ -169,6 +173,23 @@ func (r *resolver) checkLaws() {
 		}
 		if law.Hears == rp.Notifications && !r.lost {
 			r.checkNotified(r.key(i), f, frame.Tagged || grouped, refuse)
+		}
+	}
+}
+
+// checkLimiters refuses an endpoint whose flows with a rate-limit need more rate limiters
+// than it has.
+func (r *resolver) checkLimiters() {
+	taken := map[string]int{}
+	for i := range r.s.Flows {
+		if f := &r.s.Flows[i]; f.RateLimit > 0 {
+			taken[f.From]++
+		}
+	}
+	for _, e := range r.s.Endpoints {
+		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
+			_, at := r.machines[e.Name].view.at("limiters")
+			r.add(at.at, at.path, "%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d", n, e.Name, e.Limiters)
 		}
 	}
 }

@@ -189,7 +189,7 @@ func (p *printer) endpoint(e Endpoint, credit bool) {
 		p.line("  - %s", quote(e.Name))
 		return
 	case credit:
-		without = []string{"egress", "ingress", "high", "low"}
+		without = []string{"egress", "ingress", "high", "low", "limiters"}
 	}
 	e.Low = lowOf(e.High, e.Low)
 	p.item(fieldsOf(param.Of(e, ownForms()), e, without...))

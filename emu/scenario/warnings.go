@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/node/traffic"
@@ -135,15 +136,15 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	u.used[n] = u.used[n] || effect
 }
 
-// lookAll enters the values of an object that count only with others of it.
-func (u *uses) lookAll(v view, made any) {
+// lookAll enters the values of an object that count only with others of it, but for some.
+func (u *uses) lookAll(v view, made any, but ...string) {
 	for i := range v.of.Params {
 		p := &v.of.Params[i]
 		with := p.Counts
 		if with.Key == "" {
 			with = p.With
 		}
-		if with.Key != "" {
+		if with.Key != "" && !slices.Contains(but, p.Key) {
 			u.look(v, p.Key, with.Key, v.of.Holds(with, made), with.String())
 		}
 	}
@@ -156,11 +157,19 @@ func (r *resolver) lintIgnored() {
 		s := &r.s.Switches[i]
 		v := r.machines[s.Name].view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
-		u.lookAll(v, *s)
+		if s.Kind != OutputQueued || s.stops(r.control(s)) {
+			u.lookAll(v, *s)
+			continue
+		}
+		stopping := []string{"high", "low", "headroom"}
+		u.lookAll(v, *s, stopping...)
+		for _, name := range stopping {
+			u.look(v, name, "lossless", false, "lossless other than []")
+		}
 	}
 	for _, e := range r.s.Endpoints {
 		v, ethernet := r.machines[e.Name].view, r.family(e.Name) == wire.Ethernet
-		for _, name := range []string{"egress", "ingress", "high", "low"} {
+		for _, name := range []string{"egress", "ingress", "high", "low", "limiters"} {
 			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
 		}
 	}
