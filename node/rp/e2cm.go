@@ -135,6 +135,15 @@ func (p *E2CMParams) steps() (down, up string) {
 		fmt.Sprintf("%s, and flow-beta capacity |Fb| / %s with flow-beta %g and %v makes %.4g b/s", fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
 }
 
+// Says returns a probe and its answer.
+func (p E2CMParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
+	probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
+	if p.Expedite == ProbesAndAnswers {
+		probe.Lane = answer.Lane
+	}
+	return probe, answer
+}
+
 // Explain tells how gains follow, and the largest steps at flow scope.
 func (p E2CMParams) Explain() string {
 	text := p.BCNLimiter.Explain()

@@ -15,7 +15,7 @@ type Law struct {
 	Hears Feedback // what makes it lower the rate
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Grouper, Framer, SiteChecker, SiteWarner, Assumer,
+	// It may have the methods of Grouper, Framer, Speaker, SiteChecker, SiteWarner, Assumer,
 	// param.Completer and param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
@@ -57,6 +57,13 @@ type Grouper interface{ Grouped() bool }
 // Framer is a struct of parameters that change the data frames of a flow. Frame gives f
 // all that its frames may have, so that it is as long as they can be.
 type Framer interface{ Frame(f *wire.Frame) }
+
+// Speaker is a struct of parameters of a law with Answer. Says returns what it sends of its
+// own about data frames like f, and the answer, each with its priority. A law without one
+// sends a wire.Message of the priority of f both ways.
+type Speaker interface {
+	Says(f *wire.Frame) (probe, answer wire.Frame)
+}
 
 // SiteChecker is a struct of parameters that fit some sites and others not. For one that
 // they do not fit it returns the key of the parameter that is wrong, and why.
