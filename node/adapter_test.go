@@ -11,6 +11,7 @@ import (
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -181,6 +182,128 @@ func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
 	}
 	if diff := cmp.Diff([]uint32{2, 4, 3, 1, 107}, got); diff != "" {
 		t.Errorf("messages, and the frames of flow 7, leave in this order: %s", diff)
+	}
+}
+
+// probing returns an endpoint with a flow of E2CM to there, and one that comes from there.
+func probing(t *testing.T, a node.AdapterConfig) *bench {
+	t.Helper()
+	b := &bench{t: t}
+	p, s := param.Defaults(rp.E2CMParams{}), rp.Site{Line: gigabyte, Length: 1000, Random: unit.NewRandom(1, 1)}
+	var flows []node.Flow
+	for i := range 2 {
+		c, err := rp.NewE2CM(p, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flows = append(flows, node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: 7 + uint32(i), Dst: there, Payload: 1000, Stop: unit.Never, Limiter: node.NewTokenBucket(gigabyte, 2000), Controller: c})
+	}
+	sink := node.Sink{QP: 100, Source: there, Lane: 3, Transport: node.Datagrams{}}
+	for _, l := range rp.Laws() {
+		if l.Name == "e2cm" {
+			var err error
+			if sink.Answer, err = l.Answer(p, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var err error
+	if b.e, err = node.New(node.Config{LID: here, Port: etherPort(port.PauseFrames), Flows: flows, Sinks: []node.Sink{sink}, Adapter: a}, b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A message of ECM, by which flow qp is limited.
+func ecm(qp uint32) wire.Frame {
+	return wire.Frame{Kind: wire.BCN, Dst: here, QP: qp, CPID: 5, QOffset: -1000, QDelta: 2000}
+}
+
+// Probes and answers are taken in from the other end of their flow, as far as it waits for
+// them; a stranger's, and those of a flow that nobody knows, are dropped and counted.
+func TestProbesOfStrangersAreDropped(t *testing.T) {
+	b := probing(t, node.AdapterConfig{})
+	b.step(at(us))
+	b.hand(ecm(7))
+	b.step(at(5 * us))
+	probe := wire.Frame{Kind: wire.Probe, Lane: 3, Src: there, Dst: here, QP: 100, PSN: 4, Value: 1000, SentAt: 77}
+	with := func(f wire.Frame, change func(f *wire.Frame)) wire.Frame { change(&f); return f }
+	var sent *wire.Frame
+	for i := range b.sent {
+		if f := &b.sent[i].Frame; f.Kind == wire.Probe {
+			sent = f
+		}
+	}
+	if sent == nil || sent.QP != 7 || sent.Dst != there {
+		t.Fatalf("the limited flow has sent %+v", sent)
+	}
+	answer := wire.Frame{Kind: wire.Probe, Lane: 7, Src: there, Dst: here, QP: 7, PSN: sent.PSN, Value: sent.Value, SentAt: sent.SentAt, CameAt: sent.SentAt + 1, Flags: wire.ProbeAnswer}
+	for _, c := range []struct {
+		name string
+		f    wire.Frame
+		why  trace.Reason
+	}{
+		{"a stranger's probe", with(probe, func(f *wire.Frame) { f.Src = there + 1 }), trace.Stranger},
+		{"of no flow", with(probe, func(f *wire.Frame) { f.QP = 99 }), trace.UnknownFlow},
+		{"an answer where none is awaited", with(probe, func(f *wire.Frame) { f.Flags = wire.ProbeAnswer }), trace.NotAwaited},
+		{"a stranger's answer", with(answer, func(f *wire.Frame) { f.Src = there + 1 }), trace.Stranger},
+		{"an answer to a flow without probes", with(answer, func(f *wire.Frame) { f.QP = 8 }), trace.NotAwaited},
+		{"an answer", answer, trace.NoReason},
+		{"the same again", answer, trace.NotAwaited},
+	} {
+		before, taken := len(b.reported(trace.Drop)), len(b.reported(trace.Feedback))
+		b.hand(c.f)
+		drops := b.reported(trace.Drop)[before:]
+		if c.why == trace.NoReason {
+			if len(drops) != 0 || len(b.reported(trace.Feedback)) != taken+1 {
+				t.Errorf("%s: %v", c.name, drops)
+			}
+			continue
+		}
+		if len(drops) != 1 || trace.Reason(drops[0].A) != c.why || wire.Kind(drops[0].B) != wire.Probe || len(b.reported(trace.Feedback)) != taken {
+			t.Errorf("%s: %v, want %v", c.name, drops, c.why)
+		}
+	}
+	b.sent = nil
+	b.hand(probe)
+	b.step(b.now.Add(3 * us))
+	for _, tr := range b.sent {
+		if f := tr.Frame; f.Kind == wire.Probe {
+			if want := (wire.Frame{Kind: wire.Probe, Lane: 7, Src: here, Dst: there, QP: 100, PSN: 4, Value: 1000, SentAt: 77, CameAt: f.CameAt, Flags: wire.ProbeAnswer}); f != want || f.CameAt == 0 {
+				t.Errorf("the answer is %+v, want %+v", f, want)
+			}
+			return
+		}
+	}
+	t.Error("a probe is not answered")
+}
+
+// An adapter with one rate limiter limits one flow. What tells another of congestion is
+// dropped and counted, until the first no longer needs it.
+func TestAFlowWithoutALimiterGoesOn(t *testing.T) {
+	b := probing(t, node.AdapterConfig{Limiters: 1})
+	b.step(at(us))
+	limits := func() (all [2]unit.Rate) {
+		b.e.Limits(func(qp uint32, r unit.Rate) { all[qp-7] = r })
+		return all
+	}
+	b.hand(ecm(7))
+	b.hand(ecm(8))
+	b.hand(ecm(7))
+	if got := limits(); got[0] >= gigabyte/2 || got[1] != gigabyte {
+		t.Errorf("the limits are %v: the first flow has the limiter", got)
+	}
+	if drops := b.reported(trace.Drop); len(drops) != 1 || trace.Reason(drops[0].A) != trace.NoLimiter || drops[0].Flow != 8 {
+		t.Errorf("dropped: %v", drops)
+	}
+	up := ecm(7)
+	up.QOffset, up.QDelta = 1000, -2000
+	for range 10000 {
+		b.hand(up)
+	}
+	b.hand(ecm(8))
+	if got := limits(); got[0] != gigabyte || got[1] == gigabyte {
+		t.Errorf("the limits are %v: the second flow has the limiter now", got)
 	}
 }
 

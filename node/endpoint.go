@@ -301,7 +301,7 @@ func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame) trace.Reason {
 		return trace.Stranger
 	}
 	if j, ok := by.(rp.Judge); ok {
-		return j.Refuses(now, f)
+		return j.Refuses(now, *f)
 	}
 	return trace.NoReason
 }

@@ -47,7 +47,7 @@ type Sender interface {
 // Refuses returns why it does not want one, NoReason if it does. A frame that is refused is
 // dropped and counted.
 type Judge interface {
-	Refuses(now unit.Time, f *wire.Frame) trace.Reason
+	Refuses(now unit.Time, f wire.Frame) trace.Reason
 }
 
 // Answerer is what a law has at the destination of a flow. Time is handed to it and never

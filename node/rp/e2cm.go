@@ -275,7 +275,7 @@ func (e *E2CM) follow(now unit.Time) {
 
 // Refuses returns why a frame says nothing: a probe of the other direction, and an answer
 // that is not to a probe of this round which awaits one, or whose times cannot be.
-func (e *E2CM) Refuses(now unit.Time, f *wire.Frame) trace.Reason {
+func (e *E2CM) Refuses(now unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind != wire.Probe {
 		return trace.NoReason
 	}
@@ -351,7 +351,7 @@ type reflector struct {
 func newReflector(p E2CMParams) *reflector { return &reflector{p: p} }
 
 // Refuses returns why a probe is not answered: it is an answer.
-func (r *reflector) Refuses(_ unit.Time, f *wire.Frame) trace.Reason {
+func (r *reflector) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind == wire.Probe && f.Flags != 0 {
 		return trace.NotAwaited
 	}
