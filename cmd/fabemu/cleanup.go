@@ -36,7 +36,7 @@ same before it begins.`,
 			}
 			var wrong []error
 			for _, r := range dead {
-				wrong = append(wrong, r.Remove())
+				wrong = append(wrong, r.Remove(c.Context()))
 			}
 			if err := errors.Join(wrong...); err != nil {
 				return failure{err}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -129,6 +131,51 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The first Ctrl-C ends a run that waits for the lock that somebody has on the folder of
+// namespaces; a run that nobody ends says who has it.
+func TestEndedWhileItWaits(t *testing.T) {
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	if !apart(t) {
+		return
+	}
+	if err := os.Mkdir("/run/netns", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Open("/run/netns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	s := speak(t, binary, forever(out, "--link", "veth")...)
+	s.says(t, "takes") // the next that it does is to wait
+	await(t, "it has opened the folder", func() bool { return opened(s.Process.Pid, "/run/netns") })
+	if err := s.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	s.endedEarly(t, out)
+
+	s = speak(t, binary, forever(out, "--link", "veth", "--force")...)
+	s.says(t, fmt.Sprintf("/run/netns has been locked for 5s by process %d (", os.Getpid()))
+	if got := status(s.Wait()); got != exitFailed {
+		t.Errorf("status %d, want %d", got, exitFailed)
+	}
+	if left, err := os.ReadDir("/run/netns"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// opened says whether a process has a file open.
+func opened(pid int, path string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	return slices.ContainsFunc(links, func(l string) bool { to, err := os.Readlink(l); return err == nil && to == path })
 }
 
 // Under nohup(1) a run goes on when the terminal is closed.

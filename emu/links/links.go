@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"syscall"
+	"time"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -140,7 +141,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	if w.fabric.Scenario.Wall.UDPPort != 0 {
 		w.warn("wall.udp-port has no effect: there is no UDP on veth pairs")
 	}
-	removeDead()
+	removeDead(ctx)
 	topology, err := netns.Build(ctx, w.plan())
 	switch {
 	case errors.Is(err, netns.ErrPrivilege):
@@ -150,6 +151,9 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	}
 	w.below = topology
 	for i, ports := range topology.Ends {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		var ends [2]*link.Veth
 		for k, p := range ports {
 			o := VethOptions(&w.fabric.Wires[i])
@@ -217,16 +221,21 @@ func (w *opener) warn(format string, args ...any) {
 	w.Warnings = append(w.Warnings, fmt.Sprintf(format, args...))
 }
 
+// cleaning is how long a run may wait for those who have locks of dead ones.
+const cleaning = time.Second
+
 // removeDead removes what dead runs have left. What cannot be removed is no reason
 // not to run: fabemu cleanup says what it is.
-func removeDead() {
+func removeDead(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, cleaning)
+	defer stop()
 	runs, err := netns.Find()
 	if err != nil {
 		return
 	}
 	for _, run := range runs {
 		if !run.Lives {
-			_ = run.Remove()
+			_ = run.Remove(ctx)
 		}
 	}
 }

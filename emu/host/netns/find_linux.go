@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -152,9 +153,9 @@ func (r *Run) owns(name string) (kind, label, error) {
 	return aNamespace, l, nil
 }
 
-// Remove removes what a dead run has left, unless another process is about to. It is
-// refused while the run lives.
-func (r *Run) Remove() error {
+// Remove removes what a dead run has left. It is refused while the run lives, or while
+// another process keeps its lock.
+func (r *Run) Remove(ctx context.Context) error {
 	ours, err := r.look()
 	switch {
 	case err != nil:
@@ -164,10 +165,7 @@ func (r *Run) Remove() error {
 	case r.Lives:
 		return fmt.Errorf("run %v lives, in process %d: it is left alone", r, r.PID)
 	}
-	held, err := seize(r.ID)
-	if errors.Is(err, errHeld) {
-		return nil // who holds the lock of a dead run removes it
-	}
+	held, err := seize(ctx, r.ID)
 	if err != nil {
 		return fmt.Errorf("run %v is left alone: %w", r, explain(err))
 	}

@@ -172,7 +172,7 @@ func removeAllOf(t *testing.T, run, lives uint32) {
 			if r.Lives {
 				t.Error("a run that was killed is taken for living")
 			}
-			if err := r.Remove(); err != nil {
+			if err := r.Remove(t.Context()); err != nil {
 				t.Error(err)
 			}
 		case lives:
@@ -180,7 +180,7 @@ func removeAllOf(t *testing.T, run, lives uint32) {
 			if !r.Lives || r.PID != os.Getpid() || len(r.Namespaces) != 3 {
 				t.Errorf("the run that lives is found as %+v", *r)
 			}
-			if err := r.Remove(); err == nil || !strings.Contains(err.Error(), "it is left alone") {
+			if err := r.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), "it is left alone") {
 				t.Errorf("a run that lives is removed: %v", err)
 			}
 		}
@@ -213,7 +213,7 @@ func TestManyCleanUpAtOnce(t *testing.T) {
 			}
 			for _, r := range found {
 				if slices.Contains(runs, r.ID) && !r.Lives {
-					if err := r.Remove(); err != nil {
+					if err := r.Remove(t.Context()); err != nil {
 						t.Log(err)
 					}
 				}
@@ -223,7 +223,7 @@ func TestManyCleanUpAtOnce(t *testing.T) {
 	all.Wait()
 	for _, run := range runs {
 		r := &Run{ID: run, Namespaces: namespacesOf(t, run)}
-		if err := r.Remove(); err != nil {
+		if err := r.Remove(t.Context()); err != nil {
 			t.Error(err)
 		}
 		noTraces(t, run)

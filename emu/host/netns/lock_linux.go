@@ -1,13 +1,18 @@
 package netns
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,8 +30,53 @@ func parseRun(s string) (uint32, bool) {
 	return uint32(n), err == nil && fmt.Sprintf("%08x", n) == s
 }
 
-// errHeld says that another process holds the lock of a run.
-var errHeld = errors.New("another process holds the lock of this run")
+// lockWait is how long another process may have a lock that this one needs: some
+// milliseconds as a rule.
+const lockWait = 5 * time.Second
+
+// await tries to lock a file until it can, for lockWait at most. The error says who has
+// the lock.
+func await(ctx context.Context, f *os.File, lock func() error) error {
+	for end := time.Now().Add(lockWait); ; {
+		err := lock()
+		switch {
+		case !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES):
+			return err
+		case time.Now().After(end):
+			return fmt.Errorf("%s has been locked for %v%s", f.Name(), lockWait, holders(f))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// holders names the processes that have a lock on a file, as far as that is known: the
+// kernel lists locks with the files that processes have open.
+func holders(f *os.File) string {
+	var st unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &st) != nil {
+		return ""
+	}
+	file := fmt.Sprintf(" %02x:%02x:%d ", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	var names []string
+	open, _ := filepath.Glob("/proc/[0-9]*/fdinfo/*")
+	for _, path := range open {
+		info, _ := os.ReadFile(path) // it may be closed by now
+		if i := bytes.Index(info, []byte("\nlock:")); i < 0 || !bytes.Contains(info[i:], []byte(file)) {
+			continue
+		}
+		process := filepath.Dir(filepath.Dir(path))
+		name, _ := os.ReadFile(filepath.Join(process, "comm"))
+		names = append(names, fmt.Sprintf("process %s (%s)", filepath.Base(process), trimLine(name)))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " by " + strings.Join(slices.Compact(names), ", ")
+}
 
 // errOthers says that a file in runDir is not of this program, whatever its name is.
 var errOthers = errors.New("this file has no label of ours")
@@ -38,13 +88,26 @@ type lock struct {
 	name string
 }
 
+// makeRunDir makes runDir, for its owner alone: who can open a file can lock it, and
+// the lock of a file says that a run lives.
+func makeRunDir() error {
+	if err := os.MkdirAll(runDir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Lstat(runDir)
+	if err == nil && info.Mode().Perm() != 0o700 { // an earlier version has made it
+		err = os.Chmod(runDir, 0o700)
+	}
+	return err
+}
+
 // claim makes the file of a new run, locked. The file is locked before it has a
 // name, so nobody ever sees it otherwise.
 func claim(l label) (*lock, error) {
-	if err := os.MkdirAll(runDir, 0o755); err != nil {
+	if err := makeRunDir(); err != nil {
 		return nil, err
 	}
-	fd, err := unix.Open(runDir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
+	fd, err := unix.Open(runDir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, &os.PathError{Op: "create a file in", Path: runDir, Err: err}
 	}
@@ -66,19 +129,19 @@ func claim(l label) (*lock, error) {
 }
 
 // seize locks the file of a run that should be dead, and makes one if there is
-// none, and the folder for it: a namespace can be all that is left. The error is errHeld
-// if somebody has the lock.
-func seize(run uint32) (*lock, error) {
-	if err := os.MkdirAll(runDir, 0o755); err != nil {
+// none, and the folder for it: a namespace can be all that is left. Another process that
+// removes the same run has the lock for a moment.
+func seize(ctx context.Context, run uint32) (*lock, error) {
+	if err := makeRunDir(); err != nil {
 		return nil, err
 	}
 	for {
-		f, err := os.OpenFile(lockName(run), os.O_CREATE|os.O_RDWR, 0o644)
+		f, err := os.OpenFile(lockName(run), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 		if err != nil {
 			return nil, err
 		}
 		held := &lock{file: f, name: f.Name()}
-		if err := held.take(); err != nil {
+		if err := await(ctx, f, held.take); err != nil {
 			return nil, errors.Join(err, held.release())
 		}
 		mine, err := f.Stat()
@@ -95,16 +158,10 @@ func seize(run uint32) (*lock, error) {
 	}
 }
 
-// wholeFile is a lock on all of a file, for one owner.
-func wholeFile() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart} }
-
-// take locks the file.
+// take locks the file, if nobody else has.
 func (l *lock) take() error {
-	err := unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, wholeFile())
-	switch {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
-		return errHeld
-	case err != nil:
+	err := unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
+	if err != nil {
 		return fmt.Errorf("lock %s: %w", l.name, err)
 	}
 	return nil
@@ -128,7 +185,7 @@ func (l *lock) release() error { return l.file.Close() }
 // for a file with something else in it; an empty one was made to remove what its run
 // has left.
 func inspect(run uint32) (there, held bool, l label, err error) {
-	f, err := os.Open(lockName(run))
+	f, err := os.OpenFile(lockName(run), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, false, label{}, nil
 	}
@@ -136,7 +193,9 @@ func inspect(run uint32) (there, held bool, l label, err error) {
 		return false, false, label{}, err
 	}
 	defer f.Close()
-	query := wholeFile()
+	// In the way of a reader is the lock of a writer alone: nobody else's says that the
+	// run lives.
+	query := &unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, query); err != nil {
 		return true, false, label{}, fmt.Errorf("look at the lock of %s: %w", f.Name(), err)
 	}

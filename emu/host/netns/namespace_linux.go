@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,29 +21,42 @@ const namespaceDir = "/run/netns"
 // prepareDir makes namespaceDir, and a mount that is shared with other mount
 // namespaces, as ip netns does before it gives a namespace a name. Were that not
 // done, the first ip netns add of the host would hide what we have mounted there.
-func prepareDir() error {
+func prepareDir(ctx context.Context) error {
 	if err := os.MkdirAll(namespaceDir, 0o755); err != nil {
 		return explain(err)
+	}
+	if mounted, err := shareDir(); mounted || err != nil {
+		return err
 	}
 	dir, err := os.Open(namespaceDir)
 	if err != nil {
 		return explain(err)
 	}
 	defer dir.Close()
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil { // ip does, too
-		return fmt.Errorf("lock %s: %w", namespaceDir, err)
+	// ip mounts it under this lock, too.
+	if err := await(ctx, dir, func() error { return unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
+		return fmt.Errorf("mount %s: %w", namespaceDir, err)
 	}
+	if mounted, err := shareDir(); mounted || err != nil {
+		return err
+	}
+	if err := unix.Mount(namespaceDir, namespaceDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("mount %s: %w", namespaceDir, explain(err))
+	}
+	_, err = shareDir()
+	return err
+}
+
+// shareDir shares the mount of namespaceDir, and reports whether there is one.
+func shareDir() (mounted bool, err error) {
 	err = unix.Mount("", namespaceDir, "none", unix.MS_SHARED|unix.MS_REC, "")
-	if errors.Is(err, unix.EINVAL) { // it is no mount yet
-		if err := unix.Mount(namespaceDir, namespaceDir, "none", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-			return fmt.Errorf("mount %s: %w", namespaceDir, explain(err))
-		}
-		err = unix.Mount("", namespaceDir, "none", unix.MS_SHARED|unix.MS_REC, "")
+	switch {
+	case errors.Is(err, unix.EINVAL):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("share %s: %w", namespaceDir, explain(err))
 	}
-	if err != nil {
-		return fmt.Errorf("share %s: %w", namespaceDir, explain(err))
-	}
-	return nil
+	return true, nil
 }
 
 // namespace is one that is being built.

@@ -315,7 +315,7 @@ func TestNothingStaysOfAHalfBuiltTopology(t *testing.T) {
 // of others, is left alone: a namespace, a link, a file.
 func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	needRights(t)
-	if err := prepareDir(); err != nil {
+	if err := prepareDir(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	dead := func() label { return label{run: rand.Uint32(), pid: 1 << 22, start: 1} } // above any process number
@@ -406,7 +406,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 		if r.ID != guest.run {
 			continue
 		}
-		err := r.Remove()
+		err := r.Remove(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "interfaces that are not ours (guest") {
 			t.Errorf("a namespace with a guest: %v", err)
 		}
@@ -421,7 +421,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 			t.Errorf("%s is removed", name)
 		}
 		r := &Run{ID: run, Namespaces: []string{name}}
-		if err := r.Remove(); err != nil && run != guest.run {
+		if err := r.Remove(t.Context()); err != nil && run != guest.run {
 			t.Error(err)
 		}
 	}
@@ -440,10 +440,10 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 // Nor is a file among the locks that is none.
 func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
 	needRights(t)
-	if err := prepareDir(); err != nil {
+	if err := prepareDir(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(runDir, 0o755); err != nil {
+	if err := makeRunDir(); err != nil {
 		t.Fatal(err)
 	}
 	for _, content := range []string{"mine\n", fmt.Sprintln(label{run: rand.Uint32(), pid: 1 << 22, start: 1})} {
@@ -461,7 +461,7 @@ func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
 				t.Errorf("%s with %q in it is taken for the lock of a run", r.Lock(), content)
 			}
 		}
-		if err := (&Run{ID: run}).Remove(); err != nil {
+		if err := (&Run{ID: run}).Remove(t.Context()); err != nil {
 			t.Error(err)
 		}
 		// Not even where there are namespaces of such a run.
@@ -470,7 +470,7 @@ func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.close()
-		err = (&Run{ID: run, Namespaces: []string{namespaceName(run, "a")}}).Remove()
+		err = (&Run{ID: run, Namespaces: []string{namespaceName(run, "a")}}).Remove(t.Context())
 		if unmountErr := errors.Join(unix.Unmount(n.path(), unix.MNT_DETACH), os.Remove(n.path())); unmountErr != nil {
 			t.Error(unmountErr)
 		}
@@ -487,7 +487,7 @@ func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
 // what was built before goes.
 func TestTakenNames(t *testing.T) {
 	needRights(t)
-	if err := prepareDir(); err != nil {
+	if err := prepareDir(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	run := rand.Uint32()

@@ -29,7 +29,7 @@ func (*Run) String() string { return "" }
 func (*Run) Lock() string { return "" }
 
 // Remove fails.
-func (*Run) Remove() error { return ErrPrivilege }
+func (*Run) Remove(context.Context) error { return ErrPrivilege }
 
 // Find finds nothing.
 func Find() ([]*Run, error) { return nil, ErrPrivilege }

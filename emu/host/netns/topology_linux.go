@@ -66,7 +66,7 @@ func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := prepareDir(); err != nil {
+	if err := prepareDir(ctx); err != nil {
 		return nil, err
 	}
 	stage("claim the run")

@@ -1,0 +1,135 @@
+package netns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Nobody else can open, and so lock, the file of a run: not even in a folder that an
+// earlier version has made.
+func TestLocksAreForTheirOwnerAlone(t *testing.T) {
+	needRights(t)
+	if err := os.MkdirAll(runDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(runDir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l := newLiving(t)
+	dead := rand.Uint32()
+	held, err := seize(t.Context(), dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.remove()
+	for path, want := range map[string]fs.FileMode{runDir: fs.ModeDir | 0o700, lockName(l.run): 0o600, lockName(dead): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
+		}
+	}
+}
+
+// A lock of who only reads does not keep a dead run alive. What the dead run has left is
+// removed when that lock is gone; until then there is an error that says whose it is.
+func TestLockOfAReader(t *testing.T) {
+	needRights(t)
+	run := rand.Uint32()
+	if err := (another{Run: run, KillAt: 4}).start(t).Run(); err == nil {
+		t.Fatal("not killed")
+	}
+	reader, err := os.Open(lockName(run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := unix.FcntlFlock(reader.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_RDLCK, Whence: io.SeekStart}); err != nil {
+		t.Fatal(err)
+	}
+	runs, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *Run
+	for _, x := range runs {
+		if x.ID == run {
+			r = x
+		}
+	}
+	if r == nil || r.Lives {
+		t.Fatalf("it is found as %+v", r)
+	}
+	comm, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("%s has been locked for %v by process %d (%s)", lockName(run), lockWait, os.Getpid(), trimLine(comm))
+	if err := r.Remove(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if len(traces(t, run)) == 0 {
+		t.Error("it is removed all the same")
+	}
+	reader.Close()
+	if err := r.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	noTraces(t, run)
+}
+
+// Who has a lock on the folder of namespaces keeps nobody from building, once the folder
+// is a mount; before, there is an error that says who has it, and a call that is ended
+// does not wait.
+func TestLockOnTheFolder(t *testing.T) {
+	needRights(t)
+	if err := prepareDir(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.Open(namespaceDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	newLiving(t)
+
+	other, err := os.CreateTemp(filepath.Dir(runDir), "lock-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(other.Name())
+	defer other.Close()
+	mine, err := os.Open(other.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mine.Close()
+	if err := unix.Flock(int(other.Fd()), unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	lock := func() error { return unix.Flock(int(mine.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
+	if err, want := await(t.Context(), mine, lock), fmt.Sprintf(" by process %d (", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, stop)
+	if err := await(ctx, mine, lock); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that is ended: %v", err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { unix.Flock(int(other.Fd()), unix.LOCK_UN) })
+	if err := await(t.Context(), mine, lock); err != nil {
+		t.Errorf("a lock that goes: %v", err)
+	}
+}
