@@ -23,7 +23,7 @@ func BenchmarkEngineCeiling(b *testing.B) {
 	}
 	defer a.Close()
 	defer c.Close()
-	large, small, in := make([]byte, 2122), make([]byte, 78), make([]byte, 4096)
+	large, small, in := make([]byte, 2138), make([]byte, 94), make([]byte, 4096)
 	n := 0
 	for b.Loop() {
 		out := small

@@ -24,6 +24,8 @@ import (
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A pace is a dilation, and how much model time a test runs at it.
@@ -233,7 +235,7 @@ func (l *strange) Send(b []byte) error {
 	switch *l.n {
 	case 100: // of another run
 		other := append([]byte(nil), b...)
-		binary.BigEndian.PutUint32(other[len(other)-wire.TrailerSize+36:], 12345)
+		binary.BigEndian.PutUint32(other[len(other)-wire.TrailerSize+52:], 12345)
 		if err := l.Link.Send(other); err != nil {
 			return err
 		}
@@ -245,11 +247,32 @@ func (l *strange) Send(b []byte) error {
 		if err := l.Link.Send(b); err != nil {
 			return err
 		}
+	case 400: // longer than any of ours
+		if err := l.Link.Send(make([]byte, 40_000)); err != nil {
+			return err
+		}
+	case 500: // by somebody who knows all but the secret
+		other := append([]byte(nil), b...)
+		other[len(other)-wire.TrailerSize+15] ^= 1
+		if err := l.Link.Send(other); err != nil {
+			return err
+		}
+	case 600: // an ICMP message has come: nothing is sent
+		return link.ErrPeerClosed
 	}
 	return l.Link.Send(b)
 }
 
-// Datagrams of another run, broken ones and repeated ones are dropped and counted;
+func (l *strange) Recv(b []byte) (int, error) {
+	if *l.n == 700 {
+		*l.n++
+		return 0, link.ErrUnreachable
+	}
+	return l.Link.Recv(b)
+}
+
+// Datagrams of another run, broken ones, repeated ones, far too long ones, those of somebody
+// who does not know the secret of the run, and ICMP messages are passed over and counted;
 // they change nothing.
 func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 	n := 0
@@ -258,8 +281,13 @@ func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict.Refused != 3 || r.Verdict.Verify != "equal" || r.Verdict.LostDatagrams != 0 {
-		t.Errorf("%d refused, log %s, %d lost; want 3, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
+	v := &r.Verdict
+	if v.Verify != "equal" || v.LostDatagrams != 0 || v.Level == report.Void {
+		t.Errorf("the log compared with the virtual clock's: %q, %d datagrams lost, %s; want equal, 0", v.Verify, v.LostDatagrams, v.Level)
+	}
+	want := []report.Count{{Reason: "not of this run", Count: 3}, {Reason: "too long", Count: 1}, {Reason: wire.ErrTruncated.Error(), Count: 1}}
+	if diff := cmp.Diff(want, v.RefusedFor); diff != "" || v.Refused != 5 || v.Unreachable != 2 {
+		t.Errorf("%d datagrams were refused, %d ICMP errors; want 5, 2\n%s", v.Refused, v.Unreachable, diff)
 	}
 }
 

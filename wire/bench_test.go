@@ -14,7 +14,7 @@ var (
 	ethernet1500 = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 1500}
 	pauseFrame   = wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 65535}
 	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 65535}
-	trailer      = wire.Trailer{Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
+	trailer      = wire.Trailer{Secret: wire.Secret{1, 2}, Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
 		Seq: 9, Run: 0xC0FFEE, Port: 4, Incarnation: 1, Delimiter: wire.DataPacket}
 )
 

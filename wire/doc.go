@@ -21,7 +21,7 @@
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
 // InfiniBand do, and the type of the body.
 //
-// Behind the frame's own bytes stands the link trailer (48 bytes, found from the
+// Behind the frame's own bytes stands the link trailer (64 bytes, found from the
 // end), which tells the receiver what a cable would have shown it: when the
 // frame was on the line, and in which order.
 //

@@ -21,7 +21,7 @@ func ExampleFrame_Append() {
 	fmt.Println("datagram", len(b), "bytes")
 	// Output:
 	// frame 002100843d3d
-	// datagram 54 bytes
+	// datagram 70 bytes
 }
 
 func ExampleParse() {

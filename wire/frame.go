@@ -152,7 +152,7 @@ const (
 	ICRCSize    = 4
 	VCRCSize    = 2
 	FCPSize     = 6
-	TrailerSize = 48
+	TrailerSize = 64
 )
 
 // HeaderSize is what a cut-through switch must have read before it can forward

@@ -7,7 +7,7 @@ import (
 )
 
 // TrailerVersion is the version of the trailer's layout.
-const TrailerVersion = 1
+const TrailerVersion = 2
 
 // TrailerMagic ends every datagram of this program: its last two bytes.
 const TrailerMagic = 0xFAB1
@@ -19,35 +19,41 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 // Trailer is what stands behind a frame in its datagram: what the receiver of a
 // real link would see on the line, and what tells a datagram of this link from
 // any other. It is found from the end, so that a dissector reads the frame in
-// front of it as it is. 48 bytes, the high byte of each field first:
+// front of it as it is. 64 bytes, the high byte of each field first:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
 //	+---------------------------------------------------------------+
-//	|                          Head (64), ps                        |  0
+//	|                         Secret (128)                          |  0
+//	|                                                               |
+//	|                                                               |
 //	|                                                               |
 //	+---------------------------------------------------------------+
-//	|                          Due (64), ps                         |  8
+//	|                          Head (64), ps                        | 16
 //	|                                                               |
 //	+---------------------------------------------------------------+
-//	|                        Promise (64), ps                       | 16
+//	|                          Due (64), ps                         | 24
 //	|                                                               |
 //	+---------------------------------------------------------------+
-//	|                       Duration (48), ps                       | 24
+//	|                        Promise (64), ps                       | 32
+//	|                                                               |
+//	+---------------------------------------------------------------+
+//	|                       Duration (48), ps                       | 40
 //	|                               +-------------------------------+
-//	|                               |       Length (16), bytes      | 30
+//	|                               |       Length (16), bytes      | 46
 //	+-------------------------------+-------------------------------+
-//	|                              Seq                              | 32
+//	|                              Seq                              | 48
 //	+---------------------------------------------------------------+
-//	|                              Run                              | 36
+//	|                              Run                              | 52
 //	+-------------------------------+-------------------------------+
-//	|             Port              |          Incarnation          | 40
+//	|             Port              |          Incarnation          | 56
 //	+---------------+---------------+-------------------------------+
-//	|   Delimiter   |  Version = 1  |         Magic = FAB1          | 44
+//	|   Delimiter   |  Version = 2  |         Magic = FAB1          | 60
 //	+---------------+---------------+-------------------------------+
 //
 // No checksum covers it: the fabric between two ports is a kernel, not a cable.
 type Trailer struct {
+	Secret      Secret        // of the run
 	Head        unit.Time     // first bit left the sender's line; not negative
 	Due         unit.Time     // when the receiver may act on the frame; not negative
 	Promise     unit.Time     // nothing with an earlier Due will follow on this link; not negative, unit.Never if nothing follows at all
@@ -60,10 +66,19 @@ type Trailer struct {
 	Delimiter   Delimiter     // how Parse reads the frame
 }
 
+// Secret is what the machines of one run know and nobody else does. It stands in no file,
+// and on the virtual clock it is zero.
+type Secret [2]uint64
+
+// Equal reports whether two secrets are the same. How long it takes says nothing of them.
+func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
+
 // Append appends the TrailerSize bytes of t to b. The caller keeps to the ranges
 // above; of a field that is too large only the bits that fit are written, and
 // ParseTrailer refuses a negative time.
 func (t *Trailer) Append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, t.Secret[0])
+	b = binary.BigEndian.AppendUint64(b, t.Secret[1])
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Head))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Due))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Promise))
@@ -77,26 +92,27 @@ func (t *Trailer) Append(b []byte) []byte {
 // stands in front of it: the bytes of the frame, for Parse. What it accepts,
 // Append writes again byte for byte. Offsets in its errors count from the first
 // byte of the trailer. It says nothing about whether the datagram belongs to
-// this link: the caller compares Run, Port and Incarnation.
+// this link: the caller compares Secret, Run, Port and Incarnation.
 func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	cut := len(b) - TrailerSize
 	if cut < 0 {
 		return Trailer{}, nil, refuse("Trailer", len(b), ErrTruncated)
 	}
 	w := b[cut:]
-	last := binary.BigEndian.Uint64(w[40:])
+	last := binary.BigEndian.Uint64(w[56:])
 	switch {
 	case uint16(last) != TrailerMagic:
-		return Trailer{}, nil, refuse("Trailer.Magic", 46, ErrUnsupported)
+		return Trailer{}, nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
-		return Trailer{}, nil, refuse("Trailer.Version", 45, ErrUnsupported)
+		return Trailer{}, nil, refuse("Trailer.Version", 61, ErrUnsupported)
 	}
-	line := binary.BigEndian.Uint64(w[24:])
-	order := binary.BigEndian.Uint64(w[32:])
+	line := binary.BigEndian.Uint64(w[40:])
+	order := binary.BigEndian.Uint64(w[48:])
 	t = Trailer{
-		Head:        unit.Time(binary.BigEndian.Uint64(w)),
-		Due:         unit.Time(binary.BigEndian.Uint64(w[8:])),
-		Promise:     unit.Time(binary.BigEndian.Uint64(w[16:])),
+		Secret:      Secret{binary.BigEndian.Uint64(w), binary.BigEndian.Uint64(w[8:])},
+		Head:        unit.Time(binary.BigEndian.Uint64(w[16:])),
+		Due:         unit.Time(binary.BigEndian.Uint64(w[24:])),
+		Promise:     unit.Time(binary.BigEndian.Uint64(w[32:])),
 		Duration:    unit.Duration(line >> 16),
 		Length:      unit.Size(line & 0xFFFF),
 		Seq:         uint32(order >> 32),
@@ -107,13 +123,13 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	}
 	switch {
 	case t.Delimiter < DataPacket || t.Delimiter > StartOfFrame:
-		return Trailer{}, nil, refuse("Trailer.Delimiter", 44, ErrUnsupported)
+		return Trailer{}, nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
 	case t.Head < 0:
-		return Trailer{}, nil, refuse("Trailer.Head", 0, ErrRange)
+		return Trailer{}, nil, refuse("Trailer.Head", 16, ErrRange)
 	case t.Due < 0:
-		return Trailer{}, nil, refuse("Trailer.Due", 8, ErrRange)
+		return Trailer{}, nil, refuse("Trailer.Due", 24, ErrRange)
 	case t.Promise < 0:
-		return Trailer{}, nil, refuse("Trailer.Promise", 16, ErrRange)
+		return Trailer{}, nil, refuse("Trailer.Promise", 32, ErrRange)
 	}
 	return t, b[:cut], nil
 }

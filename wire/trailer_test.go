@@ -14,11 +14,12 @@ import (
 
 func TestTrailerLayout(t *testing.T) {
 	tr := wire.Trailer{
-		Head: 0x0102030405060708, Due: 0x1112131415161718, Promise: unit.Never,
+		Secret: wire.Secret{0x8182838485868788, 0x9192939495969798},
+		Head:   0x0102030405060708, Due: 0x1112131415161718, Promise: unit.Never,
 		Duration: 0x212223242526, Length: 0x3132, Seq: 0x41424344, Run: 0x51525354,
 		Port: 0x6162, Incarnation: 0x7172, Delimiter: wire.LinkPacket,
 	}
-	want := unhex(t, "0102030405060708 1112131415161718 7FFFFFFFFFFFFFFF 2122232425263132 4142434451525354 6162717202 01FAB1")
+	want := unhex(t, "8182838485868788 9192939495969798 0102030405060708 1112131415161718 7FFFFFFFFFFFFFFF 2122232425263132 4142434451525354 6162717202 02FAB1")
 	got := tr.Append(dirty(wire.TrailerSize))
 	if !bytes.Equal(got, want) {
 		t.Errorf("Append:\n%x, want\n%x", got, want)
@@ -38,7 +39,7 @@ func TestTrailerLayout(t *testing.T) {
 func TestTrailersComeBack(t *testing.T) {
 	for _, tr := range []wire.Trailer{
 		{Delimiter: wire.DataPacket},
-		{Head: math.MaxInt64, Due: math.MaxInt64, Promise: math.MaxInt64, Duration: wire.MaxTrailerDuration, Length: math.MaxUint16,
+		{Secret: wire.Secret{math.MaxUint64, math.MaxUint64}, Head: math.MaxInt64, Due: math.MaxInt64, Promise: math.MaxInt64, Duration: wire.MaxTrailerDuration, Length: math.MaxUint16,
 			Seq: math.MaxUint32, Run: math.MaxUint32, Port: math.MaxUint16, Incarnation: math.MaxUint16, Delimiter: wire.LinkPacket},
 		trailer,
 	} {
@@ -62,14 +63,14 @@ func TestTrailerRefusals(t *testing.T) {
 		v    byte
 		want wire.ParseError
 	}{
-		{"head below zero", 0, 0x80, wire.ParseError{Field: "Trailer.Head", Offset: 0, Reason: wire.ErrRange}},
-		{"due below zero", 8, 0xFF, wire.ParseError{Field: "Trailer.Due", Offset: 8, Reason: wire.ErrRange}},
-		{"promise below zero", 16, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 16, Reason: wire.ErrRange}},
-		{"no delimiter", 44, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
-		{"unknown delimiter", 44, 4, wire.ParseError{Field: "Trailer.Delimiter", Offset: 44, Reason: wire.ErrUnsupported}},
-		{"version", 45, 2, wire.ParseError{Field: "Trailer.Version", Offset: 45, Reason: wire.ErrUnsupported}},
-		{"magic", 46, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
-		{"magic", 47, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 46, Reason: wire.ErrUnsupported}},
+		{"head below zero", 16, 0x80, wire.ParseError{Field: "Trailer.Head", Offset: 16, Reason: wire.ErrRange}},
+		{"due below zero", 24, 0xFF, wire.ParseError{Field: "Trailer.Due", Offset: 24, Reason: wire.ErrRange}},
+		{"promise below zero", 32, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 32, Reason: wire.ErrRange}},
+		{"no delimiter", 60, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
+		{"unknown delimiter", 60, 4, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
+		{"version", 61, 1, wire.ParseError{Field: "Trailer.Version", Offset: 61, Reason: wire.ErrUnsupported}},
+		{"magic", 62, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 62, Reason: wire.ErrUnsupported}},
+		{"magic", 63, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 62, Reason: wire.ErrUnsupported}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := trailer.Append(nil)
@@ -97,6 +98,19 @@ func TestDatagram(t *testing.T) {
 		}
 		if _, err := wire.Parse(got.Delimiter, b); !errors.Is(err, wire.ErrTrailing) {
 			t.Errorf("a frame with its trailer still on: %v, want %v", err, wire.ErrTrailing)
+		}
+	}
+}
+
+func TestSecretsDiffer(t *testing.T) {
+	secret := wire.Secret{0x8182838485868788, 0x9192939495969798}
+	if !secret.Equal(secret) {
+		t.Error("a secret is not itself")
+	}
+	for bit := range 128 {
+		other := secret
+		if other[bit/64] ^= 1 << (bit % 64); secret.Equal(other) || other.Equal(secret) {
+			t.Errorf("bit %d does not count", bit)
 		}
 	}
 }

@@ -12,16 +12,17 @@ import (
 const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram, with the body of its frame.
-func encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq, run uint32) []byte {
-	return encodeAs(b, t, body, p, 0, seq, run)
+func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq uint32) []byte {
+	return f.encodeAs(b, t, body, p, 0, seq)
 }
 
 // encodeAs is encode for a sender that was started anew so many times.
-func encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq, run uint32) []byte {
+func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
-		Head: t.Start, Due: t.Due, Promise: t.Due, Duration: t.Duration, Length: t.Length,
-		Seq: seq, Run: run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
+		Secret: f.Secret,
+		Head:   t.Start, Due: t.Due, Promise: t.Due, Duration: t.Duration, Length: t.Length,
+		Seq: seq, Run: f.Run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
 	}
 	return trailer.Append(b)
 }
@@ -31,8 +32,8 @@ func encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnati
 var errForeign = errors.New("drive: a datagram of another run or link")
 
 // decode reads a datagram that came on a path. The body of its frame is a part of b.
-func decode(b []byte, p *path, run uint32) (seq uint32, a port.Arrival, body wire.Body, err error) {
-	t, a, body, err := decodeAny(b, p, run)
+func (f *Fabric) decode(b []byte, p *path) (seq uint32, a port.Arrival, body wire.Body, err error) {
+	t, a, body, err := f.decodeAny(b, p)
 	if err == nil && t.Incarnation != 0 {
 		err = errForeign
 	}
@@ -41,19 +42,19 @@ func decode(b []byte, p *path, run uint32) (seq uint32, a port.Arrival, body wir
 
 // decodeAny is decode for a receiver that does not know what was sent: when the frame
 // is due and which process has sent it stand in the trailer.
-func decodeAny(b []byte, p *path, run uint32) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
+func (f *Fabric) decodeAny(b []byte, p *path) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
 	t, frame, err := wire.ParseTrailer(b)
 	if err != nil {
 		return t, a, body, err
 	}
-	if t.Run != run || t.Port != uint16(p.number) {
+	if !t.Secret.Equal(f.Secret) || t.Run != f.Run || t.Port != uint16(p.number) {
 		return t, a, body, errForeign
 	}
-	f, body, err := wire.ParseBody(t.Delimiter, frame)
+	parsed, body, err := wire.ParseBody(t.Delimiter, frame)
 	if err != nil {
 		return t, a, body, err
 	}
-	return t, port.Arrival{Frame: f, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, body, nil
+	return t, port.Arrival{Frame: parsed, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, body, nil
 }
 
 // arrive notes that a frame has come, with its body.

@@ -52,8 +52,9 @@ type Fabric struct {
 	Machines []Machine
 	Wires    [][2]End
 	Changes  []Change
-	End      unit.Time // the run covers [0, End)
-	Run      uint32    // tells its datagrams from those of other runs
+	End      unit.Time   // the run covers [0, End)
+	Run      uint32      // tells its datagrams from those of other runs
+	Secret   wire.Secret // and from those that somebody else makes up
 
 	// Ties is another tie rule, for tests: machine i is ordered as Ties[i], and the
 	// ports of a machine by the order of the machines at their other ends. Nil is the

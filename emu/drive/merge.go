@@ -36,6 +36,8 @@ func (t *Timing) Merge(o *Timing) {
 	t.Received += o.Received
 	t.Lost += o.Lost
 	t.Foreign += o.Foreign
+	t.TooLong += o.TooLong
+	t.Unreachable += o.Unreachable
 	for i, n := range o.Refused {
 		t.Refused[i] += n
 	}

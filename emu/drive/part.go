@@ -289,18 +289,11 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 func (r *partRun) take(slot int) error {
 	route, p, e := &r.routes[slot], &r.paths[slot], &r.ends[slot]
 	for {
-		n, err := route.recv.Recv(r.in)
-		if errors.Is(err, link.ErrTooLong) {
-			r.Foreign++
-			continue
+		n, _, err := r.receive(route, p)
+		if n == 0 || err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.name(p), err)
-		}
-		if n == 0 {
-			return nil
-		}
-		t, a, body, err := decodeAny(r.in[:n], p, r.fabric.Run)
+		t, a, body, err := r.fabric.decodeAny(r.in[:n], p)
 		if err != nil {
 			r.refuse(err)
 			continue
@@ -346,7 +339,7 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 	}
 	p := &r.paths[slot]
 	body := r.fabric.Bodies.Of(&tr.Frame)
-	r.buf = encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.fabric.Run)
+	r.buf = r.fabric.encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq)
 	e.seq++
 	return r.depart(p, route, tr, body)
 }

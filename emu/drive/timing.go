@@ -37,6 +37,8 @@ type Timing struct {
 	Sent, Received int64 // datagrams
 	Lost           int64 // datagrams that the kernel lost
 	Foreign        int64 // datagrams of others, dropped
+	TooLong        int64 // datagrams longer than any of ours, dropped
+	Unreachable    int64 // ICMP messages that the other end of a link cannot be reached
 	Refused        [wire.Reasons]int64
 
 	// Overtaken frames were handed over when their machine had done an event that comes

@@ -76,8 +76,8 @@ type codec struct {
 func (c *codec) carry(m int, t *port.Transmission) error {
 	p, flight := c.send(m, t)
 	seq := p.seq + uint32(p.count) - 1
-	c.buf = encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq, c.fabric.Run)
-	got, a, body, err := decode(c.buf, p, c.fabric.Run)
+	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq)
+	got, a, body, err := c.fabric.decode(c.buf, p)
 	if err != nil || got != seq {
 		return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
 	}

@@ -321,7 +321,7 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	p, _ := r.send(m, tr)
 	route := &r.routes[slot]
 	body := r.fabric.Bodies.Of(&tr.Frame)
-	r.buf = encode(r.buf[:0], tr, body, p, p.seq+uint32(p.count)-1, r.fabric.Run)
+	r.buf = r.fabric.encode(r.buf[:0], tr, body, p, p.seq+uint32(p.count)-1)
 	if err := r.depart(p, route, tr, body); err != nil {
 		return err
 	}
@@ -372,8 +372,7 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire
 			}
 		}
 	}
-	err := route.send.Send(r.buf)
-	if err != nil && !errors.Is(err, link.ErrFull) {
+	if err := r.put(route); err != nil {
 		return fmt.Errorf("%s: %w", r.name(p), err)
 	}
 	if r.fabric.Tap != nil {
@@ -409,21 +408,11 @@ func (r *wallRun) name(p *path) string {
 func (r *wallRun) collect(slot int) error {
 	route, p := &r.routes[slot], &r.paths[slot]
 	for route.pending > 0 {
-		var n int
-		var stamp int64
-		var err error
-		if route.stamps != nil {
-			n, stamp, err = route.stamps.RecvStamped(r.in)
-		} else {
-			n, err = route.recv.Recv(r.in)
+		n, stamp, err := r.receive(route, p)
+		if n == 0 || err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.name(p), err)
-		}
-		if n == 0 {
-			return nil
-		}
-		seq, a, body, err := decode(r.in[:n], p, r.fabric.Run)
+		seq, a, body, err := r.fabric.decode(r.in[:n], p)
 		if err != nil {
 			r.refuse(err)
 			continue
@@ -446,6 +435,48 @@ func (r *wallRun) collect(slot int) error {
 		}
 	}
 	return nil
+}
+
+// strays is how often in a row a link may report what others have done to it, a datagram
+// that is too long or an ICMP message, before the loop goes on to something else.
+const strays = 16
+
+// put sends the datagram in buf. An ICMP message that has come is reported in place of
+// the sending: it is tried again. A datagram that does not leave is missed at its end.
+func (r *wallRun) put(route *route) (err error) {
+	for range strays {
+		err = route.send.Send(r.buf)
+		switch {
+		case err == nil, errors.Is(err, link.ErrFull):
+			return nil
+		case !link.IsICMP(err):
+			return err
+		}
+		r.Unreachable++
+	}
+	return nil
+}
+
+// receive reads a datagram into in; n is 0 where none waits.
+func (r *wallRun) receive(route *route, p *path) (n int, stamp int64, err error) {
+	for range strays {
+		if route.stamps != nil {
+			n, stamp, err = route.stamps.RecvStamped(r.in)
+		} else {
+			n, err = route.recv.Recv(r.in)
+		}
+		switch {
+		case err == nil:
+			return n, stamp, nil
+		case errors.Is(err, link.ErrTooLong):
+			r.TooLong++
+		case link.IsICMP(err):
+			r.Unreachable++
+		default:
+			return 0, 0, fmt.Errorf("%s: %w", r.name(p), err)
+		}
+	}
+	return 0, 0, nil
 }
 
 // refuse counts a datagram that is dropped.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -120,6 +121,8 @@ type conduct struct {
 	began time.Time    // the same as a time of day
 	next  int          // of Restarts
 	quit  chan struct{}
+
+	secret wire.Secret
 	cradle
 }
 
@@ -127,7 +130,7 @@ type conduct struct {
 // they report. When ctx is done, or a part dies, the others are told to end, and
 // what was reported until then stands. No process that it has started is left.
 func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic(), cradle: newCradle()}
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic(), cradle: newCradle(), secret: newSecret()}
 	defer r.cradle.close()
 	defer close(r.quit)
 	defer r.closeStatus()
@@ -220,7 +223,9 @@ func (r *conduct) begin(ctx context.Context) error {
 
 // tellEpoch lets a part begin.
 func (r *conduct) tellEpoch(s *seat) error {
-	return write(s.conn, begin, binary.BigEndian.AppendUint64(nil, uint64(r.epoch)))
+	b := binary.BigEndian.AppendUint64(nil, uint64(r.epoch))
+	b = binary.BigEndian.AppendUint64(b, r.secret[0])
+	return write(s.conn, begin, binary.BigEndian.AppendUint64(b, r.secret[1]))
 }
 
 // restart kills the process of a part, and starts another one.

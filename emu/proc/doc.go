@@ -9,7 +9,8 @@
 //
 //  1. A part lays out the scenario, opens its links and says that it is ready.
 //  2. When all are, the conductor names the epoch, an instant of CLOCK_MONOTONIC
-//     that is a little ahead, and all begin.
+//     that is a little ahead, and the secret that their datagrams carry, which no
+//     file has, and all begin.
 //  3. Parts send what their machines report, in batches and when they have nothing
 //     else to do; the conductor merges it by time.
 //  4. A part that has come to the end of the run waits until all have; it then

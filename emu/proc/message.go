@@ -2,12 +2,14 @@ package proc
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"fabemu/emu/drive"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -19,13 +21,23 @@ type kind byte
 // The messages.
 const (
 	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
-	begin  kind = 'b' // conductor: the epoch (8 bytes)
+	begin  kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
 	events kind = 'e' // part: how far it is, how many frames left late, and events
 	ended  kind = 'x' // part: it has come to the end of the run
 	count  kind = 'c' // conductor: all have; count what has come
 	done   kind = 'd' // part: what it has measured (JSON of Report)
 	quit   kind = 'q' // conductor: end now
 )
+
+// beginSize is how long the content of begin is.
+const beginSize = 24
+
+// newSecret draws the secret of a run.
+func newSecret() (s wire.Secret) {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return wire.Secret{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+}
 
 // maxMessage is the longest message that is believed.
 const maxMessage = 64 << 20

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -101,19 +102,19 @@ func (p *Part) say(state string) { p.state.Store(&state) }
 // Begin says that the part is ready, and waits for the epoch. From then on stop is
 // called when the conductor goes away or tells the part to end; settled is told
 // when all parts have come to their end.
-func (p *Part) Begin(stop func()) (epoch int64, settled <-chan struct{}, err error) {
+func (p *Part) Begin(stop func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
 	if err := writeJSON(p.conn, hello, hi); err != nil {
-		return 0, nil, err
+		return 0, secret, nil, err
 	}
 	k, b, err := read(p.in)
 	switch {
 	case err != nil:
-		return 0, nil, fmt.Errorf("the conductor has ended: %w", err)
+		return 0, secret, nil, fmt.Errorf("the conductor has ended: %w", err)
 	case k == quit:
-		return 0, nil, errors.New("the conductor has ended the run before it began")
-	case k != begin || len(b) != 8:
-		return 0, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
+		return 0, secret, nil, errors.New("the conductor has ended the run before it began")
+	case k != begin || len(b) != beginSize:
+		return 0, secret, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
 	}
 	p.say("running")
 	all := make(chan struct{})
@@ -130,7 +131,8 @@ func (p *Part) Begin(stop func()) (epoch int64, settled <-chan struct{}, err err
 			}
 		}
 	}()
-	return int64(binary.BigEndian.Uint64(b)), all, nil
+	secret = wire.Secret{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
+	return int64(binary.BigEndian.Uint64(b)), secret, all, nil
 }
 
 // Record sends an event to the conductor.

@@ -70,10 +70,11 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	defer ends.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	epoch, settled, err := p.Begin(cancel)
+	epoch, secret, settled, err := p.Begin(cancel)
 	if err != nil {
 		return err
 	}
+	all.Secret = secret
 	defer host.HoldGC()()
 	if file.Priority {
 		defer host.RaisePriority()()

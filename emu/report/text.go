@@ -335,13 +335,29 @@ func (t *page) verdict(r *Result) {
 	if p.LateShare.Known() {
 		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
-	t.Line("  losses  %s lost, %s refused, %s", terminal.Count(v.LostDatagrams, "datagram"), terminal.Count(v.Refused, "stranger"), terminal.Count(v.Violations, "violation"))
+	t.Line("  losses  %s lost, %s, %s", terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
 		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), percent(p.StalledShare), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}
+}
+
+// strangers says what others have sent.
+func (f *Figures) strangers() string {
+	words := terminal.Count(f.Refused, "stranger") + " refused"
+	var why []string
+	for _, c := range f.RefusedFor {
+		why = append(why, fmt.Sprintf("%d %s", c.Count, c.Reason))
+	}
+	if len(why) > 0 {
+		words += " (" + strings.Join(why, ", ") + ")"
+	}
+	if f.Unreachable > 0 {
+		words += ", " + terminal.Count(f.Unreachable, "ICMP error")
+	}
+	return words
 }
 
 // lossesShown is how many places are named at which frames were dropped, silencesShown

@@ -4,6 +4,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 )
 
@@ -42,10 +43,18 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
 	x.Pace.Early = t.Early
 	x.LostDatagrams = t.Lost
-	x.Refused = t.Foreign
-	for _, n := range t.Refused {
-		x.Refused += n
+	refuse := func(reason string, n int64) {
+		if n > 0 {
+			x.Refused += n
+			x.RefusedFor = append(x.RefusedFor, Count{reason, n})
+		}
 	}
+	refuse("not of this run", t.Foreign)
+	refuse("too long", t.TooLong)
+	for reason, n := range t.Refused {
+		refuse(wire.Reason(reason).Error(), n)
+	}
+	x.Unreachable = t.Unreachable
 	if t.Worst >= 0 {
 		x.WorstLink = f.Wires[t.Worst].Name
 	}

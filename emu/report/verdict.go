@@ -70,8 +70,10 @@ type Figures struct {
 	Virtual       bool     `json:"-"` // the run was on the virtual clock
 	Order         Order    `json:"order"`
 	Pace          Pace     `json:"pace"`
-	LostDatagrams int64    `json:"lost_datagrams"` // by the kernel
-	Refused       int64    `json:"refused_datagrams"`
+	LostDatagrams int64    `json:"lost_datagrams"`            // by the kernel
+	Refused       int64    `json:"refused_datagrams"`         // by the driver; what others have sent
+	RefusedFor    []Count  `json:"refused_for,omitempty"`     // why, where any were
+	Unreachable   int64    `json:"icmp_errors,omitempty"`     // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                // broken promises of the fabric
 	Overruns      int64    `json:"timing_overruns,omitempty"` // frames that found no room since one was overtaken; no Violations
 	WorstLink     string   `json:"worst_link"`                // whose frames left the latest

@@ -403,7 +403,7 @@ func randomScenario(r *rand.Rand) string {
 	b.WriteString(maybe("source: " + pick(`"a \"quoted\" one: \\ # %"`, "plain", "'it''s'", `"é 日本 \u2028 🦆"`, "|\n  two\n  lines", "~x", `""`) + "\n"))
 	b.WriteString(maybe("description: " + pick("'- dash'", "'[x'", "123", "0x1f", "1e3", "no", "'null'") + "\n"))
 	fmt.Fprintf(&b, "model: {duration: %dus, seed: %d, framing: %s}\n", 100000+r.IntN(1000), r.Uint64(), pick("paper", "wire"))
-	b.WriteString(maybe(fmt.Sprintf("wall: {dilation: %d, udp-port: %d, socket-buffer: %dB}\n", 1+r.IntN(1000), r.IntN(60000), 4170+r.IntN(1<<20))))
+	b.WriteString(maybe(fmt.Sprintf("wall: {dilation: %d, udp-port: %d, socket-buffer: %dB}\n", 1+r.IntN(1000), r.IntN(60000), 4186+r.IntN(1<<20))))
 	fmt.Fprintf(&b, "defaults:\n  link: {rate: %dMb/s%s%s%s}\n", 8000+r.IntN(1000), maybe(fmt.Sprintf(", propagation: %dps", 1000+r.IntN(9999))),
 		maybe(", buffer: "+pick("1 packet", "7 packets", "100KB", "64KiB", "8192B")), maybe(fmt.Sprintf(", resend: %dns", 1+r.IntN(1e6))))
 	b.WriteString(maybe(fmt.Sprintf("  flow: {packet: %dB, window: %d, jitter: %dps, control: {law: %s, rmax-over-rmin: %d, factor: %v}}\n",

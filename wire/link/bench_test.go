@@ -9,7 +9,7 @@ func BenchmarkDatagram(b *testing.B) {
 		b.Run(k.name, func(b *testing.B) {
 			b.ReportAllocs()
 			from, to := k.pair(b)
-			out, in := make([]byte, 2122), make([]byte, 4096)
+			out, in := make([]byte, 2138), make([]byte, 4096)
 			for b.Loop() {
 				send(b, from, out)
 				recv(b, to, in)

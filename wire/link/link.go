@@ -33,7 +33,16 @@ var (
 	ErrEmpty      = errors.New("link: empty datagram")
 	ErrClosed     = errors.New("link: this end is closed")
 	ErrPeerClosed = errors.New("link: the other end is closed")
+
+	// ErrUnreachable says that an ICMP message other than that of a closed port has come.
+	ErrUnreachable = errors.New("link: the other end cannot be reached")
 )
+
+// IsICMP reports whether an error of Send or Recv is the report of an ICMP message, which
+// anybody may have sent. It comes once, and Send has not sent anything.
+func IsICMP(err error) bool {
+	return errors.Is(err, ErrPeerClosed) || errors.Is(err, ErrUnreachable)
+}
 
 // check says whether n bytes can be a datagram.
 func check(n int) error {

@@ -84,8 +84,8 @@ func listenUDP(port int, opts UDPOptions) (*UDP, error) {
 // chose.
 func (u *UDP) setUp(opts UDPOptions) error {
 	// Never in fragments: a path that is too narrow is an error of the first Send
-	// and not a slower link.
-	if err := unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO); err != nil {
+	// and not a slower link. What an ICMP message says of its width does not count.
+	if err := unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE); err != nil {
 		return fmt.Errorf("forbid fragments on a UDP socket: %w", err)
 	}
 	var err error
@@ -177,7 +177,7 @@ func (u *UDP) Send(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
 	}
-	for {
+	for wide := false; ; {
 		if u.fd < 0 {
 			return ErrClosed
 		}
@@ -190,7 +190,10 @@ func (u *UDP) Send(b []byte) error {
 		case unix.EAGAIN, unix.ENOBUFS:
 			return ErrFull
 		case unix.EMSGSIZE:
-			return ErrTooLong
+			if wide {
+				return ErrTooLong
+			}
+			wide = true // the first time it may be the report of an ICMP message
 		default:
 			return u.wrap("send", errno)
 		}
@@ -270,8 +273,11 @@ func (u *UDP) stamp() int64 {
 
 // wrap turns an error of the kernel into one of this package.
 func (u *UDP) wrap(what string, errno unix.Errno) error {
-	if errno == unix.ECONNREFUSED {
+	switch errno {
+	case unix.ECONNREFUSED:
 		return ErrPeerClosed
+	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
+		return ErrUnreachable // what Linux makes of the other kinds (icmp_err_convert)
 	}
 	return fmt.Errorf("%s on UDP port %d: %w", what, u.port, errno)
 }

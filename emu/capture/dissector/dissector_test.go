@@ -156,7 +156,7 @@ func TestMalformedFrameBeforeATrailer(t *testing.T) {
 	u := newUser(t)
 	d := datagram(&infiniband[slices.IndexFunc(infiniband, func(f wire.Frame) bool { return f.Kind != wire.FlowControl })], 0, 0)
 	frame := []byte{0x10, 2, 0, 4, 0, 7, 0, 7, 0x13, 0x40, 0xFF, 0xFF, 0, 4, 0, 3, 0, 0, 0, 0x1C, 0x1F, 0, 0, 0x1D, 1, 2, 3, 4, 5, 6} // an operation with more headers
-	d = append(frame, d[len(d)-48:]...)
+	d = append(frame, d[len(d)-wire.TrailerSize:]...)
 	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
 	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})
 	udp := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x08, 0, 0x45, 0, 0, byte(28 + len(d)), 0, 0, 0x40, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1, 0x80, 0x10, 0x80, 0x11, 0, byte(8 + len(d)), 0, 0}

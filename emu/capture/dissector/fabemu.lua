@@ -33,6 +33,7 @@ local say = Proto("fabemu_say", "What fabemu says")
 local delimiters = { [1] = "data packet", [2] = "link packet", [3] = "ethernet frame" }
 
 local t = {
+  secret = ProtoField.bytes("fabemu.secret", "Secret of the run", base.NONE),
   head = ProtoField.uint64("fabemu.head", "Head (ps)", base.DEC, nil, nil, "When the first bit left the sender's line, in model time"),
   due = ProtoField.uint64("fabemu.due", "Due (ps)", base.DEC, nil, nil, "When the receiver may act on the frame"),
   promise = ProtoField.uint64("fabemu.promise", "Promise (ps)", base.DEC, nil, nil, "Nothing with an earlier due will follow"),
@@ -45,7 +46,7 @@ local t = {
   delimiter = ProtoField.uint8("fabemu.delimiter", "Frame", base.DEC, delimiters),
   version = ProtoField.uint8("fabemu.version", "Version", base.DEC),
 }
-link.fields = { t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
+link.fields = { t.secret, t.head, t.due, t.promise, t.duration, t.length, t.seq, t.run, t.port, t.incarnation, t.delimiter, t.version }
 
 local operations = { [0] = "normal", [1] = "init" }
 local f = {
@@ -315,33 +316,34 @@ function fcp.dissector(tvb, pinfo, tree) return dissect_fcp(tvb, pinfo, tree) en
 ------------------------------------------------------------------------------
 -- The link trailer.
 
-local trailer_size = 48
+local trailer_size = 64
 
 local function has_trailer(tvb)
   local n = tvb:len()
   if n < trailer_size then return false end
   local w = tvb(n - 4, 4)
   local what = w(0, 1):uint()
-  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 1 and delimiters[what] ~= nil, what
+  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and delimiters[what] ~= nil, what
 end
 
 -- add_trailer shows the trailer at the end of tvb, and says which port has sent.
 local function add_trailer(tvb, pinfo, tree)
   local b = tvb(tvb:len() - trailer_size, trailer_size)
-  local run, number, seq = b(36, 4):uint(), b(40, 2):uint(), b(32, 4):uint()
-  local sub = tree:add(link, b, string.format("Link trailer of fabemu: run %08x, port %d, sequence %d, due %s ps", run, number, seq, tostring(b(8, 8):uint64())))
-  sub:add(t.head, b(0, 8))
-  sub:add(t.due, b(8, 8))
-  sub:add(t.promise, b(16, 8))
-  sub:add(t.duration, b(24, 6), b(24, 6):uint64())
-  sub:add(t.length, b(30, 2))
-  sub:add(t.seq, b(32, 4))
-  sub:add(t.run, b(36, 4))
-  sub:add(t.port, b(40, 2))
-  sub:add(t.incarnation, b(42, 2))
-  sub:add(t.delimiter, b(44, 1))
-  sub:add(t.version, b(45, 1))
-  follow(pinfo, string.format("t%08x:%d:%d", run, number, b(42, 2):uint()), seq, 4294967296, "sequence")
+  local run, number, seq = b(52, 4):uint(), b(56, 2):uint(), b(48, 4):uint()
+  local sub = tree:add(link, b, string.format("Link trailer of fabemu: run %08x, port %d, sequence %d, due %s ps", run, number, seq, tostring(b(24, 8):uint64())))
+  sub:add(t.secret, b(0, 16))
+  sub:add(t.head, b(16, 8))
+  sub:add(t.due, b(24, 8))
+  sub:add(t.promise, b(32, 8))
+  sub:add(t.duration, b(40, 6), b(40, 6):uint64())
+  sub:add(t.length, b(46, 2))
+  sub:add(t.seq, b(48, 4))
+  sub:add(t.run, b(52, 4))
+  sub:add(t.port, b(56, 2))
+  sub:add(t.incarnation, b(58, 2))
+  sub:add(t.delimiter, b(60, 1))
+  sub:add(t.version, b(61, 1))
+  follow(pinfo, string.format("t%08x:%d:%d", run, number, b(58, 2):uint()), seq, 4294967296, "sequence")
   trailers[pinfo.number] = { run = run, number = number }
   return trailers[pinfo.number]
 end

@@ -54,7 +54,7 @@ func TestJudge(t *testing.T) {
 		{"clock", func(f *Figures) {}, Good, "tsc, 35 ns"},
 		{"clock", func(f *Figures) { f.System.ClockSource, f.Speed.Floor.ReadNs = "hpet", 900 }, Warning, "clocksource"},
 		{"clock", func(f *Figures) { f.System.ClockSource = "" }, Good, "unknown source"},
-		{"cost", func(f *Figures) {}, Good, "2122 bytes 1.00 us (1.00 million a second), 54 bytes 0.80 us"},
+		{"cost", func(f *Figures) {}, Good, "2138 bytes 1.00 us (1.00 million a second), 70 bytes 0.80 us"},
 		{"cost", func(f *Figures) { f.Speed.Datagrams[0].Ns = 4000 }, Warning, "4.00 us"},
 		{"cost", func(f *Figures) { f.Speed.Datagrams[1].Ns = 40_000 }, Bad, "40.00 us"},
 		{"delivery", func(f *Figures) {}, Good, "100 %"},

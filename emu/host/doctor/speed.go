@@ -92,8 +92,8 @@ type Datagram struct {
 // The sizes of the datagrams that are measured: a data packet of 2048 bytes and a
 // flow control packet, each with its trailer.
 const (
-	LargeDatagram = 2122
-	SmallDatagram = 54
+	LargeDatagram = 2138
+	SmallDatagram = 70
 )
 
 // What is done in a round, and how often. The measurements take turns, so that
