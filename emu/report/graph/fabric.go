@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +45,7 @@ type edge struct {
 	strands []strand
 
 	ax, ay, bx, by float64 // where it meets its nodes
+	beside         bool    // it joins two neighbours in a row of switches
 }
 
 // strand is a group of flows that crosses an edge in one direction.
@@ -401,17 +401,4 @@ func shorten(text string, most int) string {
 		return string(r[:most-3]) + "..."
 	}
 	return text
-}
-
-// byX orders edges of a node by where their other ends stand.
-func (p *picture) byX(n int, edges []int) {
-	slices.SortStableFunc(edges, func(i, j int) int { return cmp.Compare(p.nodes[p.other(i, n)].x, p.nodes[p.other(j, n)].x) })
-}
-
-// other returns the node at the other end of an edge.
-func (p *picture) other(edge, n int) int {
-	if p.edges[edge].a == n {
-		return p.edges[edge].b
-	}
-	return p.edges[edge].a
 }

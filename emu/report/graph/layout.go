@@ -19,63 +19,22 @@ const (
 	margin      = 28.0
 )
 
-// layout gives the nodes their places. It returns the width and the height that
-// they take, from (0, 0) on.
+// layout gives the nodes their places. It returns the width and the height that they take,
+// from (0, 0) on.
 func (p *picture) layout() (width, height float64) {
 	p.sizes()
-	leaves := p.row(1)
-	width = p.columns(leaves)
+	p.columns()
 	for rank := 2; rank <= p.ranks; rank++ {
-		width = max(width, p.over(p.row(rank), rank, width))
+		p.over(rank)
 	}
-	height = p.rows()
-	p.center(width)
-	p.ports()
-	return width, height + p.lower()
+	p.findBeside()
+	p.rows()
+	p.meet()
+	return p.fit()
 }
 
-// lower moves everything down until the links that go over others in the topmost
-// row, and their labels, are below 0. It returns by how much.
-func (p *picture) lower() float64 {
-	top := 0.0
-	for i := range p.edges {
-		e := &p.edges[i]
-		if p.nodes[e.a].rank != p.nodes[e.b].rank || p.adjacent(i) {
-			continue
-		}
-		_, y, _ := p.way(i, 0).at(0.5)
-		y -= p.thickness(i)/2 + 2
-		if e.label != "" {
-			y -= labelHeight
-		}
-		top = min(top, y)
-	}
-	for i := range p.nodes {
-		p.nodes[i].y -= top
-	}
-	for i := range p.edges {
-		p.edges[i].ay -= top
-		p.edges[i].by -= top
-	}
-	return -top
-}
-
-// center moves everything to the right of 0.
-func (p *picture) center(width float64) {
-	least, most := math.Inf(1), math.Inf(-1)
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		least, most = min(least, n.x-n.w/2), max(most, n.x+n.w/2)
-	}
-	shift := (width - least - most) / 2
-	for i := range p.nodes {
-		p.nodes[i].x += shift
-	}
-}
-
-// row returns the switches of a rank, in order.
-func (p *picture) row(rank int) []int {
-	var row []int
+// row returns the nodes of a rank, in order.
+func (p *picture) row(rank int) (row []int) {
 	for i := range p.nodes {
 		if p.nodes[i].rank == rank {
 			row = append(row, i)
@@ -84,97 +43,85 @@ func (p *picture) row(rank int) []int {
 	return row
 }
 
-// sizes finds how large the nodes are: for their texts, and for the ends of their
-// edges side by side.
-func (p *picture) sizes() {
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		n.w, n.h = letter*float64(len(n.label))+16, boxHeight
-		if n.rank == 0 {
-			n.w = max(n.w, 36)
-			for _, e := range n.edges {
-				n.w = max(n.w, p.thickness(e)+8)
-			}
-			continue
-		}
-		n.w, n.h = max(n.w, small*float64(len(n.note))+16, 72), switchSide
-		up, down, side := 0.0, 0.0, 0.0
-		for _, e := range n.edges {
-			other := &p.nodes[p.other(e, i)]
-			switch room := p.thickness(e) + between/2; {
-			case other.rank == n.rank:
-				side = max(side, room)
-				up += room // should it have to go around others
-			case other.rank > n.rank || other.rank == 0 && !other.below:
-				up += room
-			default:
-				down += room
-			}
-		}
-		n.w = max(n.w, up+12, down+12)
-		n.h = max(n.h, side+8)
+// level returns in which row a node stands, from the topmost on: endpoints above their
+// switches, switches by how far they are from endpoints, endpoints below.
+func (p *picture) level(i int) int {
+	switch n := &p.nodes[i]; {
+	case n.rank > 0:
+		return p.ranks - n.rank + 1
+	case n.below:
+		return p.ranks + 1
 	}
+	return 0
 }
 
 // thickness returns how much room the strands of an edge take side by side.
-func (p *picture) thickness(e int) float64 {
-	return gap * float64(max(1, len(p.edges[e].strands)))
+func (p *picture) thickness(e int) float64 { return gap * float64(max(1, len(p.edges[e].strands))) }
+
+// sizes finds how large the nodes are: for their texts, and for the ends of their edges side
+// by side.
+func (p *picture) sizes() {
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		n.w, n.h = max(letter*float64(len(n.label))+16, 36), boxHeight
+		if n.rank > 0 {
+			n.w, n.h = max(n.w, small*float64(len(n.note))+16, 72), switchSide
+		}
+		var up, down, side float64
+		for _, e := range n.edges {
+			room := p.thickness(e) + between/2
+			switch l := p.level(p.other(e, i)) - p.level(i); {
+			case l > 0:
+				down += room
+			case l == 0:
+				side += room
+				fallthrough // should it have to go around others
+			default:
+				up += room
+			}
+		}
+		n.w, n.h = max(n.w, up+12, down+12), max(n.h, side+8)
+	}
 }
 
-// columns places the switches that have endpoints, and these at them, from left
-// to right. It returns how wide that is.
-func (p *picture) columns(leaves []int) float64 {
-	x := 0.0
-	before := -1
-	for _, l := range leaves {
+// columns places the switches that have endpoints, and these at them, from left to right.
+func (p *picture) columns() {
+	x, before := 0.0, -1
+	for _, l := range p.row(1) {
 		n := &p.nodes[l]
-		rows := [2][]int{}
-		widths := [2]float64{}
+		var rows [2][]int // above and below
+		var widths [2]float64
+		label := 0 // the longest of a link to the switch before
 		for _, e := range n.edges {
 			o := p.other(e, l)
-			if p.nodes[o].rank != 0 {
-				continue
+			if o == before {
+				label = max(label, len(p.edges[e].label))
 			}
-			side := 0
-			if p.nodes[o].below {
-				side = 1
+			if p.nodes[o].rank == 0 {
+				side := min(p.level(o), 1)
+				rows[side] = append(rows[side], o)
+				widths[side] += p.slot(o)
 			}
-			rows[side] = append(rows[side], o)
-			widths[side] += p.slot(o)
 		}
 		w := max(n.w, widths[0], widths[1])
-		at := x + w/2
-		if before >= 0 { // the label of a link between neighbours has room
-			least := p.nodes[before].x + p.nodes[before].w/2 + n.w/2 + max(70, letter*float64(p.widest(before, l))+30)
-			at = max(at, least)
+		n.x = x + w/2
+		if before >= 0 {
+			b := &p.nodes[before]
+			n.x = max(n.x, b.x+(b.w+n.w)/2+max(70, letter*float64(label)+30))
 		}
-		n.x = at
 		for side, row := range rows {
-			left := at - widths[side]/2
+			left := n.x - widths[side]/2
 			for _, o := range row {
 				p.nodes[o].x = left + p.slot(o)/2
 				left += p.slot(o)
 			}
 		}
-		x = at + w/2 + 2*between
-		before = l
+		x, before = n.x+w/2+2*between, l
 	}
-	return x - 2*between
 }
 
-// widest returns the length of the longest label between two nodes.
-func (p *picture) widest(a, b int) int {
-	longest := 0
-	for _, e := range p.nodes[a].edges {
-		if p.other(e, a) == b {
-			longest = max(longest, len(p.edges[e].label))
-		}
-	}
-	return longest
-}
-
-// slot returns how much room an endpoint takes in its row, with the label of its
-// link, which stands on the far side of it.
+// slot returns how much room an endpoint takes in its row, with the label of its link, which
+// stands on the far side of it.
 func (p *picture) slot(n int) float64 {
 	w := p.nodes[n].w
 	for _, e := range p.nodes[n].edges {
@@ -183,204 +130,165 @@ func (p *picture) slot(n int) float64 {
 	return w + between
 }
 
-// over places a row of switches, each over the middle of what it joins below, and
-// at some distance when there is room. It returns how wide the row is.
-func (p *picture) over(row []int, rank int, width float64) float64 {
-	taken := 0.0
+// over places a row of switches: each over the middle of what it joins below, and those that
+// would overlap side by side, so that the row stands over the middle of what all want.
+func (p *picture) over(rank int) {
+	row := p.row(rank)
+	taken, left, right := 0.0, math.Inf(1), math.Inf(-1)
 	for _, i := range row {
-		taken += p.nodes[i].w
-	}
-	apart := min(max((0.7*width-taken)/float64(len(row)), 3*between), 120)
-	for _, i := range row {
+		n := &p.nodes[i]
 		sum, count := 0.0, 0.0
-		for _, e := range p.nodes[i].edges {
+		for _, e := range n.edges {
 			if o := &p.nodes[p.other(e, i)]; o.rank == rank-1 {
 				sum, count = sum+o.x, count+1
+				left, right = min(left, o.x-o.w/2), max(right, o.x+o.w/2)
 			}
 		}
-		p.nodes[i].x = sum / max(count, 1)
+		n.x = sum / max(count, 1)
+		taken += n.w
 	}
-	slices.SortStableFunc(row, func(i, j int) int { return cmp.Compare(math.Round(p.nodes[i].x), math.Round(p.nodes[j].x)) })
-	// Those that want the same place share it to its left and right: each cluster of
-	// switches that touch stands over the mean of what its members want.
-	type cluster struct{ first, last, sum, width float64 }
-	var all []cluster
-	var members []int
+	apart := min(max((0.9*(right-left)-taken)/float64(len(row)), 3*between), 120)
+	slices.SortStableFunc(row, func(i, j int) int {
+		return cmp.Compare(math.Round(p.nodes[i].x), math.Round(p.nodes[j].x))
+	})
+	shift := 0.0
+	for k, i := range row {
+		n := &p.nodes[i]
+		wanted := n.x
+		if k > 0 {
+			before := &p.nodes[row[k-1]]
+			n.x = max(n.x, before.x+(before.w+n.w)/2+apart)
+		}
+		shift += (wanted - n.x) / float64(len(row))
+	}
 	for _, i := range row {
-		n := &p.nodes[i]
-		w := n.w + apart
-		all = append(all, cluster{sum: n.x, first: n.x - w/2, last: n.x + w/2, width: w})
-		members = append(members, 1)
-		for k := len(all) - 1; k > 0 && all[k-1].last > all[k].first; k-- {
-			a, b := all[k-1], all[k]
-			joint := cluster{sum: a.sum + b.sum, width: a.width + b.width}
-			members[k-1] += members[k]
-			middle := joint.sum / float64(members[k-1])
-			joint.first, joint.last = middle-joint.width/2, middle+joint.width/2
-			all[k-1], all, members = joint, all[:k], members[:k]
-		}
+		p.nodes[i].x += shift
 	}
-	i := 0
-	wide := 0.0
-	for k, c := range all {
-		at := c.first
-		for range members[k] {
-			n := &p.nodes[row[i]]
-			n.x = at + (n.w+apart)/2
-			at += n.w + apart
-			i++
-		}
-		wide = max(wide, c.last-c.first)
-	}
-	return wide
 }
 
-// step returns how far two rows are apart: the further its links go to the side,
-// the more, so that they are steep enough.
-func (p *picture) step(upper, lower int) float64 {
-	aside := 0.0
-	for _, e := range p.edges {
-		a, b := &p.nodes[e.a], &p.nodes[e.b]
-		if max(a.rank, b.rank) == upper && min(a.rank, b.rank) == lower {
-			aside = max(aside, math.Abs(a.x-b.x))
+// findBeside finds the edges that join two neighbours in a row.
+func (p *picture) findBeside() {
+	next := map[int]int{}
+	for rank := 1; rank <= p.ranks; rank++ {
+		row := p.row(rank)
+		slices.SortFunc(row, func(i, j int) int { return cmp.Compare(p.nodes[i].x, p.nodes[j].x) })
+		for k := 1; k < len(row); k++ {
+			next[row[k-1]] = row[k]
 		}
 	}
-	return reach + min(max(aside-250, 0)/6, 300)
-}
-
-// rows gives every row its height, and returns how high all of them are.
-func (p *picture) rows() float64 {
-	above := false
-	for i := range p.nodes {
-		above = above || p.nodes[i].rank == 0 && !p.nodes[i].below
-	}
-	tall := func(rank int) float64 {
-		h := 0.0
-		for i := range p.nodes {
-			if p.nodes[i].rank == rank {
-				h = max(h, p.nodes[i].h)
-			}
-		}
-		return h
-	}
-	y := 0.0
-	if above {
-		y = labelHeight + boxHeight + p.step(1, 0)
-	}
-	ofRank := make([]float64, p.ranks+1)
-	for rank := p.ranks; rank > 0; rank-- {
-		ofRank[rank] = y + tall(rank)/2
-		y += tall(rank) + p.step(rank, rank-1)
-	}
-	bottom := 0.0
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		switch {
-		case n.rank > 0:
-			n.y = ofRank[n.rank]
-		case n.below:
-			n.y = y + boxHeight/2
-		default:
-			n.y = labelHeight + boxHeight/2
-		}
-		bottom = max(bottom, n.y+n.h/2)
-	}
-	return bottom + labelHeight
-}
-
-// ports finds where each edge meets its nodes: at the sides that face each other,
-// side by side in the order of the other ends.
-func (p *picture) ports() {
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		var up, down []int
-		for _, e := range n.edges {
-			o := &p.nodes[p.other(e, i)]
-			switch {
-			case o.rank == n.rank && p.adjacent(e):
-				side := 1.0
-				if o.x < n.x {
-					side = -1
-				}
-				p.meet(e, i, n.x+side*n.w/2, n.y)
-			case o.y < n.y || o.rank == n.rank:
-				up = append(up, e)
-			default:
-				down = append(down, e)
-			}
-		}
-		for side, edges := range [2][]int{up, down} {
-			p.byX(i, edges)
-			total := 0.0
-			for _, e := range edges {
-				total += p.thickness(e) + between/2
-			}
-			at := n.x - total/2
-			for _, e := range edges {
-				room := p.thickness(e) + between/2
-				p.meet(e, i, at+room/2, n.y+[2]float64{-1, 1}[side]*n.h/2)
-				at += room
-			}
-		}
-	}
-	p.parallel()
-}
-
-// parallel sets links side by side that join the same neighbours.
-func (p *picture) parallel() {
-	type pair struct{ a, b int }
-	joined := map[pair][]int{}
-	var order []pair
 	for i := range p.edges {
 		e := &p.edges[i]
-		if !p.adjacent(i) {
-			continue
-		}
-		k := pair{min(e.a, e.b), max(e.a, e.b)}
-		if joined[k] == nil {
-			order = append(order, k)
-		}
-		joined[k] = append(joined[k], i)
-	}
-	for _, k := range order {
-		all := joined[k]
-		total := 0.0
-		for _, i := range all {
-			total += p.thickness(i) + between + 6
-		}
-		at := -total / 2
-		for _, i := range all {
-			room := p.thickness(i) + between + 6
-			if len(all) > 1 {
-				p.edges[i].ay += at + room/2
-				p.edges[i].by += at + room/2
-			}
-			at += room
-		}
+		to, ok := next[e.a]
+		from, back := next[e.b]
+		e.beside = ok && to == e.b || back && from == e.a
 	}
 }
 
-// meet sets where an edge meets a node.
-func (p *picture) meet(edge, n int, x, y float64) {
-	if e := &p.edges[edge]; e.a == n {
-		e.ax, e.ay = x, y
-	} else {
-		e.bx, e.by = x, y
+// rows gives each row its height: the further links between two rows go to the side, the
+// further these are apart, so that links are steep enough.
+func (p *picture) rows() {
+	tall, aside := make([]float64, p.ranks+2), make([]float64, p.ranks+2)
+	for i := range p.nodes {
+		tall[p.level(i)] = max(tall[p.level(i)], p.nodes[i].h)
 	}
-}
-
-// adjacent reports whether an edge joins two switches side by side in a row.
-func (p *picture) adjacent(edge int) bool {
-	e := &p.edges[edge]
-	a, b := &p.nodes[e.a], &p.nodes[e.b]
-	if a.rank != b.rank {
-		return false
+	for i := range p.edges {
+		e := &p.edges[i]
+		if a, b := p.level(e.a), p.level(e.b); a != b {
+			aside[max(a, b)] = max(aside[max(a, b)], math.Abs(p.nodes[e.a].x-p.nodes[e.b].x))
+		}
+	}
+	y, at := 0.0, make([]float64, p.ranks+2)
+	for l := range at {
+		if l > 0 && tall[l-1] > 0 {
+			y += reach + min(max(aside[l]-250, 0)/6, 300)
+		}
+		at[l] = y + tall[l]/2
+		y += tall[l]
 	}
 	for i := range p.nodes {
+		p.nodes[i].y = at[p.level(i)]
+	}
+}
+
+// meet finds where each edge meets its nodes: at the sides that face each other, side by side
+// in the order of the other ends.
+func (p *picture) meet() {
+	for i := range p.nodes {
 		n := &p.nodes[i]
-		if n.rank == a.rank && i != e.a && i != e.b && n.x > min(a.x, b.x) && n.x < max(a.x, b.x) {
-			return false
+		var sides [4][]int // up, down, left, right
+		for _, e := range n.edges {
+			o, side := &p.nodes[p.other(e, i)], 0
+			switch {
+			case p.edges[e].beside && o.x < n.x:
+				side = 2
+			case p.edges[e].beside:
+				side = 3
+			case o.y > n.y:
+				side = 1
+			}
+			sides[side] = append(sides[side], e)
+		}
+		for side, edges := range sides {
+			slices.SortStableFunc(edges, func(a, b int) int { return cmp.Compare(p.nodes[p.other(a, i)].x, p.nodes[p.other(b, i)].x) })
+			more := between / 2
+			if side >= 2 {
+				more = between + 6
+			}
+			at := 0.0
+			for _, e := range edges {
+				at -= (p.thickness(e) + more) / 2
+			}
+			for _, e := range edges {
+				room := p.thickness(e) + more
+				x, y := n.x+at+room/2, n.y+n.h*(float64(side)-0.5)
+				if side >= 2 {
+					x, y = n.x+n.w*(float64(side)-2.5), n.y+at+room/2
+				}
+				at += room
+				if p.edges[e].a == i {
+					p.edges[e].ax, p.edges[e].ay = x, y
+				} else {
+					p.edges[e].bx, p.edges[e].by = x, y
+				}
+			}
 		}
 	}
-	return true
+}
+
+// fit moves everything, with labels and links that go over others, to the right of and below
+// (0, 0). It returns how large it is.
+func (p *picture) fit() (width, height float64) {
+	left, right, top, bottom := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		w, above := n.w, 0.0
+		if n.rank == 0 {
+			w = p.slot(i) - between
+			above = labelHeight
+		}
+		left, right = min(left, n.x-w/2), max(right, n.x+w/2)
+		top, bottom = min(top, n.y-n.h/2-above), max(bottom, n.y+n.h/2+labelHeight)
+	}
+	for i := range p.edges {
+		if e := &p.edges[i]; p.level(e.a) == p.level(e.b) && !e.beside {
+			_, y, _ := p.way(i, 0).at(0.5)
+			top = min(top, y-p.thickness(i)/2-2-labelHeight)
+		}
+	}
+	for i := range p.nodes {
+		p.nodes[i].x, p.nodes[i].y = p.nodes[i].x-left, p.nodes[i].y-top
+	}
+	for i := range p.edges {
+		e := &p.edges[i]
+		e.ax, e.ay, e.bx, e.by = e.ax-left, e.ay-top, e.bx-left, e.by-top
+	}
+	return right - left, bottom - top
+}
+
+// other returns the node at the other end of an edge.
+func (p *picture) other(edge, n int) int {
+	if p.edges[edge].a == n {
+		return p.edges[edge].b
+	}
+	return p.edges[edge].a
 }

@@ -140,7 +140,7 @@ func (p *picture) way(i int, shift float64) curve {
 	e := &p.edges[i]
 	a, b := &p.nodes[e.a], &p.nodes[e.b]
 	switch {
-	case a.rank == b.rank && p.adjacent(i):
+	case e.beside:
 		return curve{{e.ax, e.ay + shift}, {e.ax, e.ay + shift}, {e.bx, e.by + shift}, {e.bx, e.by + shift}}
 	case a.rank == b.rank: // over those between
 		up := 34 + min(math.Abs(e.ax-e.bx)*0.06, 50)
@@ -260,7 +260,7 @@ func (p *picture) drawLabel(out *svg, i int) {
 		if end.below {
 			y = end.y + boxHeight/2 + 16
 		}
-	case a.rank == b.rank && p.adjacent(i):
+	case e.beside:
 		x, y = (e.ax+e.bx)/2, e.ay-half-7
 	default:
 		x, y, _ = p.way(i, 0).at(0.5)
