@@ -29,7 +29,6 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 // AdoptUDP makes an end of a file descriptor that another process has opened with
 // UDPPair or UDPEnd and handed over. The end owns it from then on.
 func AdoptUDP(fd int) (*UDP, error) {
-	u := &UDP{fd: fd}
 	name, err := unix.Getsockname(fd)
 	if err != nil {
 		return nil, fmt.Errorf("file descriptor %d is no UDP socket: %w", fd, err)
@@ -46,7 +45,8 @@ func AdoptUDP(fd int) (*UDP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the receive buffer of UDP port %d: %w", address.Port, err)
 	}
-	u.port, u.granted = address.Port, unit.Size(doubled/2)
+	u := newUDP(fd, address.Port)
+	u.granted = unit.Size(doubled / 2)
 	return u, nil
 }
 
@@ -73,9 +73,9 @@ func AdoptVeth(fd int, opts VethOptions) (*Veth, error) {
 	}
 	unix.CloseOnExec(fd)
 	opts.Interface = request.Name()
-	v := &Veth{fd: fd, name: opts.Interface, native: opts.Native, largest: opts.Largest}
+	v := newVeth(fd, opts)
 	if _, err := v.describe(opts); err != nil {
-		return nil, fmt.Errorf("interface %s: %w", v.name, err)
+		return nil, fmt.Errorf("%s: %w", v.name, err)
 	}
 	v.granted, err = setBuffer(fd, 0, "packet")
 	return v, err

@@ -2,11 +2,127 @@ package link
 
 import (
 	"fmt"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"fabemu/wire/unit"
 )
+
+// socket is a non-blocking socket of the kernel, the end of a link.
+//
+// Its users call the kernel without telling the scheduler (RawSyscall): no call can block,
+// and the detour would cost as much as a third of it.
+type socket struct {
+	fd      int    // -1 once closed
+	name    string // of what it is bound to, for errors
+	granted unit.Size
+
+	control [8]uint64 // what comes beside a datagram: 64 bytes, aligned for their headers
+}
+
+// sent says what became of a call that sends; again: it was interrupted.
+func (s *socket) sent(errno unix.Errno) (again bool, err error) {
+	switch errno {
+	case 0:
+		return false, nil
+	case unix.EINTR:
+		return true, nil
+	case unix.EAGAIN, unix.ENOBUFS:
+		return false, ErrFull
+	case unix.EMSGSIZE:
+		return false, ErrTooLong
+	}
+	return false, s.wrap("send", errno)
+}
+
+// came says what became of a call that receives; again: it was interrupted, or brought an
+// empty datagram, which is none of ours, and another may be behind it.
+func (s *socket) came(n uintptr, errno unix.Errno) (again bool, err error) {
+	switch errno {
+	case 0:
+		return n == 0, nil
+	case unix.EINTR:
+		return true, nil
+	case unix.EAGAIN:
+		return false, nil
+	}
+	return false, s.wrap("receive", errno)
+}
+
+// recvmsg reads the next datagram, and what comes beside it, into m, which belongs to the end
+// of a link. It returns the length that the datagram had, 0 if none waits.
+func (s *socket) recvmsg(m *unix.Msghdr) (int, error) {
+	m.Control = (*byte)(unsafe.Pointer(&s.control))
+	for s.fd >= 0 {
+		m.SetControllen(int(unsafe.Sizeof(s.control)))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(m)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		if again, err := s.came(n, errno); !again {
+			if errno != 0 {
+				n = 0
+			}
+			return int(n), err
+		}
+	}
+	return 0, ErrClosed
+}
+
+// beside returns what came beside the last datagram of m, if it is of this kind and size:
+// only one kind was asked for, so it is the first one or there is none.
+func (s *socket) beside(m *unix.Msghdr, level, kind int32, size uintptr) unsafe.Pointer {
+	header := (*unix.Cmsghdr)(unsafe.Pointer(&s.control))
+	if int(m.Controllen) < unix.CmsgLen(int(size)) || header.Level != level || header.Type != kind {
+		return nil
+	}
+	return unsafe.Add(unsafe.Pointer(&s.control), unix.CmsgLen(0))
+}
+
+// read reads an option of the socket that counts losses.
+func (s *socket) read(level, option uintptr, value unsafe.Pointer, size uintptr) error {
+	if s.fd < 0 {
+		return ErrClosed
+	}
+	n := uint32(size)
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), level, option, uintptr(value), uintptr(unsafe.Pointer(&n)), 0)
+	if errno != 0 {
+		return fmt.Errorf("read the losses of %s: %w", s.name, errno)
+	}
+	return nil
+}
+
+// wrap turns an error of the kernel into one of this package.
+func (s *socket) wrap(what string, errno unix.Errno) error {
+	switch errno {
+	case unix.ECONNREFUSED:
+		return ErrPeerClosed
+	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
+		return ErrUnreachable // what Linux makes of the other kinds of ICMP messages (icmp_err_convert)
+	case unix.ENETDOWN, unix.ENODEV, unix.ENXIO:
+		return fmt.Errorf("%s on %s: %w: somebody has taken it down or away", what, s.name, errno)
+	}
+	return fmt.Errorf("%s on %s: %w", what, s.name, errno)
+}
+
+// Granted returns the receive buffer that the kernel gave, in the terms of the options. (The
+// kernel doubles what it is asked for, to allow for its own records, and reports the double;
+// this is the half.) Where it is less than was asked for, net.core.rmem_max is in the way.
+func (s *socket) Granted() unit.Size { return s.granted }
+
+// FD returns the file descriptor, for a poller; -1 once the end is closed.
+func (s *socket) FD() int { return s.fd }
+
+// Close closes the socket. An interface stays.
+func (s *socket) Close() error {
+	if s.fd < 0 {
+		return nil
+	}
+	fd := s.fd
+	s.fd = -1
+	if err := unix.Close(fd); err != nil {
+		return fmt.Errorf("close %s: %w", s.name, err)
+	}
+	return nil
+}
 
 // maxBuffer is the largest receive buffer that may be asked for.
 const maxBuffer = unit.GiB

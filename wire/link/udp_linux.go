@@ -7,27 +7,20 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"fabemu/wire/unit"
 )
 
 // UDP is one end of a UDP link: a non-blocking socket that is bound to the
 // loopback address and connected to its peer, so that the kernel refuses what
 // anyone else sends to it. It is no net.UDPConn, because a socket of package net
 // also wakes the poller of the Go runtime with every datagram.
-//
-// The methods call the kernel without telling the scheduler (RawSyscall): none
-// of them can block, and the detour would cost as much as a third of the call.
 type UDP struct {
-	fd      int // -1 once closed
-	port    int
-	granted unit.Size
+	socket
+	port int
 
 	// What RecvStamped hands to the kernel. It is here and not on the stack,
 	// because the kernel sees it through pointers within it.
-	msg     unix.Msghdr
-	vec     unix.Iovec
-	control [8]uint64 // 64 bytes of control messages, aligned for their headers
+	msg unix.Msghdr
+	vec unix.Iovec
 }
 
 // UDPPair returns the two ends of a UDP link on the loopback interface. If it
@@ -73,7 +66,7 @@ func listenUDP(port int, opts UDPOptions) (*UDP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a UDP socket: %w", err)
 	}
-	u := &UDP{fd: fd, port: port}
+	u := newUDP(fd, port)
 	if err := u.setUp(opts); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
@@ -107,9 +100,18 @@ func (u *UDP) setUp(opts UDPOptions) error {
 	if err != nil {
 		return fmt.Errorf("read the port of a UDP socket: %w", err)
 	}
-	u.port = name.(*unix.SockaddrInet4).Port
+	u.named(name.(*unix.SockaddrInet4).Port)
 	return nil
 }
+
+// newUDP returns the end that has a socket.
+func newUDP(fd, port int) *UDP {
+	u := &UDP{socket: socket{fd: fd}}
+	u.named(port)
+	return u
+}
+
+func (u *UDP) named(port int) { u.port, u.name = port, fmt.Sprintf("UDP port %d", port) }
 
 // connect fixes the peer.
 func (u *UDP) connect(port int) error {
@@ -177,54 +179,38 @@ func (u *UDP) Send(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
 	}
-	for wide := false; ; {
-		if u.fd < 0 {
-			return ErrClosed
-		}
+	wide := false
+	for u.fd >= 0 {
 		_, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(u.fd),
 			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
-		switch errno {
-		case 0:
-			return nil
-		case unix.EINTR:
-		case unix.EAGAIN, unix.ENOBUFS:
-			return ErrFull
-		case unix.EMSGSIZE:
-			if wide {
-				return ErrTooLong
-			}
+		if errno == unix.EMSGSIZE && !wide {
 			wide = true // the first time it may be the report of an ICMP message
-		default:
-			return u.wrap("send", errno)
+			continue
+		}
+		if again, err := u.sent(errno); !again {
+			return err
 		}
 	}
+	return ErrClosed
 }
 
 // Recv reads the next datagram into b.
 func (u *UDP) Recv(b []byte) (int, error) {
-	for {
-		if u.fd < 0 {
-			return 0, ErrClosed
-		}
+	for u.fd >= 0 {
 		// With MSG_TRUNC the kernel returns the length that the datagram had.
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(u.fd),
 			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
-		switch errno {
-		case 0:
-			if int(n) > len(b) {
-				return 0, ErrTooLong
-			}
-			if n > 0 {
-				return int(n), nil
-			}
-			// An empty datagram is none of ours, and another may be behind it.
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return 0, nil
+		switch again, err := u.came(n, errno); {
+		case again:
+		case errno != 0:
+			return 0, err
+		case int(n) > len(b):
+			return 0, ErrTooLong
 		default:
-			return 0, u.wrap("receive", errno)
+			return int(n), nil
 		}
 	}
+	return 0, ErrClosed
 }
 
 // RecvStamped is Recv that also returns when the datagram came into the kernel of
@@ -235,90 +221,27 @@ func (u *UDP) RecvStamped(b []byte) (n int, stamp int64, err error) {
 	u.vec.SetLen(len(b))
 	u.msg.Iov = &u.vec
 	u.msg.SetIovlen(1)
-	u.msg.Control = (*byte)(unsafe.Pointer(&u.control))
 	defer func() { u.vec.Base = nil }() // b is the caller's again
-	for {
-		if u.fd < 0 {
-			return 0, 0, ErrClosed
-		}
-		u.msg.SetControllen(int(unsafe.Sizeof(u.control)))
-		got, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(u.fd), uintptr(unsafe.Pointer(&u.msg)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
-		switch errno {
-		case 0:
-			if int(got) > len(b) {
-				return 0, 0, ErrTooLong
-			}
-			if got > 0 {
-				return int(got), u.stamp(), nil
-			}
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return 0, 0, nil
-		default:
-			return 0, 0, u.wrap("receive", errno)
-		}
+	n, err = u.recvmsg(&u.msg)
+	switch {
+	case n == 0:
+		return 0, 0, err
+	case n > len(b):
+		return 0, 0, ErrTooLong
 	}
-}
-
-// stamp returns the time in the control messages of the last datagram. No other
-// kind of message was asked for, so it is the first one or there is none.
-func (u *UDP) stamp() int64 {
-	header := (*unix.Cmsghdr)(unsafe.Pointer(&u.control))
-	if int(u.msg.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) ||
-		header.Level != unix.SOL_SOCKET || header.Type != unix.SCM_TIMESTAMPNS {
-		return 0
+	if t := u.beside(&u.msg, unix.SOL_SOCKET, unix.SCM_TIMESTAMPNS, unsafe.Sizeof(unix.Timespec{})); t != nil {
+		stamp = (*unix.Timespec)(t).Nano()
 	}
-	return (*unix.Timespec)(unsafe.Add(unsafe.Pointer(&u.control), unix.CmsgLen(0))).Nano()
+	return n, stamp, nil
 }
-
-// wrap turns an error of the kernel into one of this package.
-func (u *UDP) wrap(what string, errno unix.Errno) error {
-	switch errno {
-	case unix.ECONNREFUSED:
-		return ErrPeerClosed
-	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:
-		return ErrUnreachable // what Linux makes of the other kinds (icmp_err_convert)
-	}
-	return fmt.Errorf("%s on UDP port %d: %w", what, u.port, errno)
-}
-
-// Granted returns the receive buffer that the kernel gave, in the terms of
-// UDPOptions.Buffer. (The kernel doubles what it is asked for, to allow for its
-// own records, and reports the double; this is the half.) Where it is less than
-// was asked for, net.core.rmem_max is in the way.
-func (u *UDP) Granted() unit.Size { return u.granted }
 
 // LocalPort returns the UDP port of this end.
 func (u *UDP) LocalPort() int { return u.port }
 
-// FD returns the file descriptor, for a poller; -1 once the end is closed.
-func (u *UDP) FD() int { return u.fd }
-
 // Lost returns how many datagrams the kernel has dropped on their way into this
 // end since it was opened, modulo 2^32. Nearly always its buffer was full.
 func (u *UDP) Lost() (uint32, error) {
-	if u.fd < 0 {
-		return 0, ErrClosed
-	}
 	var info [unix.SK_MEMINFO_VARS]uint32
-	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(u.fd), unix.SOL_SOCKET, unix.SO_MEMINFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return 0, fmt.Errorf("read the losses of UDP port %d: %w", u.port, errno)
-	}
-	return info[unix.SK_MEMINFO_DROPS], nil
-}
-
-// Close closes the socket.
-func (u *UDP) Close() error {
-	if u.fd < 0 {
-		return nil
-	}
-	fd := u.fd
-	u.fd = -1
-	if err := unix.Close(fd); err != nil {
-		return fmt.Errorf("close UDP port %d: %w", u.port, err)
-	}
-	return nil
+	err := u.read(unix.SOL_SOCKET, unix.SO_MEMINFO, unsafe.Pointer(&info), unsafe.Sizeof(info))
+	return info[unix.SK_MEMINFO_DROPS], err
 }

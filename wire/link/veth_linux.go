@@ -10,8 +10,6 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
-
-	"fabemu/wire/unit"
 )
 
 // Veth is one end of a pair of virtual Ethernet interfaces: a non-blocking packet
@@ -25,11 +23,10 @@ import (
 // other end has no room for is counted in the Lost of that end. Nor does a sender
 // notice that the other end is closed.
 type Veth struct {
-	fd      int // -1 once closed
-	name    string
+	socket
+	device  string
 	native  bool
 	largest int
-	granted unit.Size
 	lost    uint32 // what PACKET_STATISTICS has told so far
 	foreign uint64
 
@@ -41,7 +38,6 @@ type Veth struct {
 	expected      [headerSize]byte // in front of what is received
 	got           [headerSize]byte // what was received there
 	spill         [tagSize]byte
-	control       [8]uint64 // 64 bytes of control messages, aligned for their headers
 }
 
 const (
@@ -63,11 +59,17 @@ func OpenVeth(opts VethOptions) (*Veth, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a packet socket: %w", explainSocket(err))
 	}
-	v := &Veth{fd: fd, name: opts.Interface, native: opts.Native, largest: opts.Largest}
+	v := newVeth(fd, opts)
 	if err := v.setUp(opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("interface %s: %w", opts.Interface, err), v.Close())
 	}
 	return v, nil
+}
+
+// newVeth returns the end that has a socket.
+func newVeth(fd int, opts VethOptions) *Veth {
+	s := socket{fd: fd, name: "interface " + opts.Interface}
+	return &Veth{socket: s, device: opts.Interface, native: opts.Native, largest: opts.Largest}
 }
 
 // explainSocket says what to do where the kernel refuses a packet socket.
@@ -124,7 +126,7 @@ func (v *Veth) setUp(opts VethOptions) error {
 func (v *Veth) describe(opts VethOptions) (index int, err error) {
 	var request [3]*unix.Ifreq
 	for i, what := range []uint{unix.SIOCGIFINDEX, unix.SIOCGIFMTU, unix.SIOCGIFHWADDR} {
-		if request[i], err = unix.NewIfreq(v.name); err != nil {
+		if request[i], err = unix.NewIfreq(v.device); err != nil {
 			return 0, fmt.Errorf("the name is too long, or empty: %w", err)
 		}
 		if err = unix.IoctlIfreq(v.fd, what, request[i]); err != nil {
@@ -136,7 +138,7 @@ func (v *Veth) describe(opts VethOptions) (index int, err error) {
 		need -= headerSize // the MTU does not count the Ethernet header
 	}
 	if mtu := int(request[1].Uint32()); mtu < need {
-		return 0, fmt.Errorf("its MTU of %d bytes is too small for datagrams of %d: raise it (ip link set %s mtu %d)", mtu, opts.Largest, v.name, need)
+		return 0, fmt.Errorf("its MTU of %d bytes is too small for datagrams of %d: raise it (ip link set %s mtu %d)", mtu, opts.Largest, v.device, need)
 	}
 	own := (*struct {
 		name   [unix.IFNAMSIZ]byte
@@ -163,7 +165,7 @@ func (v *Veth) Send(b []byte) error {
 		return ErrTooLong
 	}
 	if v.native && len(b) < headerSize {
-		return fmt.Errorf("send on %s: %d bytes are no Ethernet frame", v.name, len(b))
+		return fmt.Errorf("send on %s: %d bytes are no Ethernet frame", v.device, len(b))
 	}
 	n := 0
 	if !v.native {
@@ -175,23 +177,13 @@ func (v *Veth) Send(b []byte) error {
 	v.out.Iov = &v.outVec[0]
 	v.out.SetIovlen(n + 1)
 	defer func() { v.outVec[n].Base = nil }() // b is the caller's again
-	for {
-		if v.fd < 0 {
-			return ErrClosed
-		}
+	for v.fd >= 0 {
 		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.out)), unix.MSG_DONTWAIT)
-		switch errno {
-		case 0:
-			return nil
-		case unix.EINTR:
-		case unix.EAGAIN, unix.ENOBUFS:
-			return ErrFull
-		case unix.EMSGSIZE:
-			return ErrTooLong
-		default:
-			return v.wrap("send", errno)
+		if again, err := v.sent(errno); !again {
+			return err
 		}
 	}
+	return ErrClosed
 }
 
 // Recv reads the next datagram into b.
@@ -266,37 +258,15 @@ func (v *Veth) recvNative(b []byte) (int, error) {
 func (v *Veth) receive(vectors int) (int, error) {
 	v.in.Iov = &v.inVec[0]
 	v.in.SetIovlen(vectors)
-	v.in.Control = (*byte)(unsafe.Pointer(&v.control))
-	for {
-		if v.fd < 0 {
-			return 0, ErrClosed
-		}
-		v.in.SetControllen(int(unsafe.Sizeof(v.control)))
-		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.in)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
-		switch errno {
-		case 0:
-			if n > 0 {
-				return int(n), nil
-			}
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return 0, nil
-		default:
-			return 0, v.wrap("receive", errno)
-		}
-	}
+	return v.recvmsg(&v.in)
 }
 
 // tag returns the 802.1Q tag of the last frame: its type, then priority and number.
-// No other kind of control message was asked for, so it is in the first one or
-// there is none.
 func (v *Veth) tag() (uint32, bool) {
-	header := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
-	if int(v.in.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.TpacketAuxdata{}))) ||
-		header.Level != unix.SOL_PACKET || header.Type != unix.PACKET_AUXDATA {
+	aux := (*unix.TpacketAuxdata)(v.beside(&v.in, unix.SOL_PACKET, unix.PACKET_AUXDATA, unsafe.Sizeof(unix.TpacketAuxdata{})))
+	if aux == nil {
 		return 0, false
 	}
-	aux := (*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
 	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
 		return 0, false
 	}
@@ -307,25 +277,8 @@ func (v *Veth) tag() (uint32, bool) {
 	return kind<<16 | uint32(aux.Vlan_tci), true
 }
 
-// wrap turns an error of the kernel into one of this package.
-func (v *Veth) wrap(what string, errno unix.Errno) error {
-	switch errno {
-	case unix.ENETDOWN, unix.ENODEV, unix.ENXIO:
-		return fmt.Errorf("%s on interface %s: %w: somebody has taken it down or away", what, v.name, errno)
-	default:
-		return fmt.Errorf("%s on interface %s: %w", what, v.name, errno)
-	}
-}
-
-// Granted returns the receive buffer that the kernel gave, in the terms of
-// VethOptions.Buffer.
-func (v *Veth) Granted() unit.Size { return v.granted }
-
 // Peer returns the hardware address of the other end.
 func (v *Veth) Peer() []byte { return slices.Clone(v.header[:6]) }
-
-// FD returns the file descriptor, for a poller; -1 once the end is closed.
-func (v *Veth) FD() int { return v.fd }
 
 // Foreign returns how many frames came that were not from the other end, and were
 // refused. What the kernel's filter drops (other types of frames; on a native link
@@ -337,29 +290,10 @@ func (v *Veth) Foreign() uint64 { return v.foreign }
 // PACKET_STATISTICS). What a queue in front of the socket drops is not among them:
 // only a count of what was sent and received tells.
 func (v *Veth) Lost() (uint32, error) {
-	if v.fd < 0 {
-		return 0, ErrClosed
-	}
 	var stats unix.TpacketStats // since it was asked for last
-	size := uint32(unix.SizeofTpacketStats)
-	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(v.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
-		uintptr(unsafe.Pointer(&stats)), uintptr(unsafe.Pointer(&size)), 0)
-	if errno != 0 {
-		return 0, fmt.Errorf("read the losses of interface %s: %w", v.name, errno)
+	if err := v.read(unix.SOL_PACKET, unix.PACKET_STATISTICS, unsafe.Pointer(&stats), unsafe.Sizeof(stats)); err != nil {
+		return 0, err
 	}
 	v.lost += stats.Drops
 	return v.lost, nil
-}
-
-// Close closes the socket. The interface stays.
-func (v *Veth) Close() error {
-	if v.fd < 0 {
-		return nil
-	}
-	fd := v.fd
-	v.fd = -1
-	if err := unix.Close(fd); err != nil {
-		return fmt.Errorf("close interface %s: %w", v.name, err)
-	}
-	return nil
 }
