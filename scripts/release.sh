@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # Makes what is given to users: static binaries for Linux, macOS and Windows, Debian
-# packages, the manual page, what completes commands in shells, and checksums.
+# packages, the manual page, the licenses of what is in the binaries, what completes
+# commands in shells, and checksums.
 #
 # The same commit makes the same files, byte for byte, whatever the folder and the hour:
 # times are those of the commit (or SOURCE_DATE_EPOCH).
@@ -48,7 +49,8 @@ package() {
 	install -D -m 644 "$out/completion.bash" "$root/usr/share/bash-completion/completions/fabemu"
 	install -D -m 644 "$out/completion.zsh" "$root/usr/share/zsh/vendor-completions/_fabemu"
 	install -D -m 644 "$out/completion.fish" "$root/usr/share/fish/vendor_completions.d/fabemu.fish"
-	install -D -m 644 LICENSE "$root/usr/share/doc/fabemu/copyright"
+	install -D -m 644 /dev/null "$root/usr/share/doc/fabemu/copyright"
+	cat LICENSE "$out/fabemu-licenses.txt" >"$root/usr/share/doc/fabemu/copyright"
 	mkdir -p "$root/DEBIAN"
 	(cd "$root" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
 	cat >"$root/DEBIAN/control" <<-END
@@ -88,6 +90,7 @@ if [ -z "$program" ]; then
 	build "${host%/*}" "${host#*/}" "$program"
 fi
 "$program" man | gzip -9n >"$out/fabemu.1.gz"
+"$program" licenses >"$out/fabemu-licenses.txt"
 for shell in bash zsh fish powershell; do
 	"$program" completion "$shell" >"$out/completion.$shell"
 done

@@ -19,6 +19,7 @@
 //	fabemu switchd FILE           run one switch of a run (run starts it by itself)
 //	fabemu completion SHELL       print what completes commands in a shell
 //	fabemu man                    print the manual page
+//	fabemu licenses               print the licenses of what it is built from
 //
 // What a SCENARIO is, and what the exit statuses mean, its help says (about).
 package main
@@ -88,7 +89,7 @@ func execute(args []string) int {
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
-	root.AddCommand(awakeCommand(), manCommand())
+	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)

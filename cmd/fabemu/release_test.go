@@ -64,6 +64,14 @@ func TestRelease(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, path := range []string{filepath.Join(root, "usr/share/doc/fabemu/copyright"), filepath.Join(out, "fabemu-licenses.txt")} {
+		b, err := os.ReadFile(path)
+		for _, want := range []string{"Anthony Starks", "SIL OPEN FONT LICENSE", "The FreeType Project LICENSE"} {
+			if !bytes.Contains(b, []byte(want)) {
+				t.Errorf("%s lacks %q, %v", path, want, err)
+			}
+		}
+	}
 	command(t, append(dpkg, "--purge", "fabemu")...)
 	if _, err := os.Stat(filepath.Join(root, "usr")); err == nil {
 		t.Error("something stays")

@@ -1,0 +1,25 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// licenses are the notices and license texts of all that a binary holds.
+//
+//go:embed licenses.txt
+var licenses string
+
+func licensesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "licenses",
+		Short: "Print the licenses of this program and of what it is built from",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := io.WriteString(c.OutOrStdout(), licenses)
+			return writing(err)
+		},
+	}
+}
