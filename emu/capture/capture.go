@@ -462,11 +462,11 @@ func (c *Capture) take(i *item) {
 func (c *Capture) comment(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.B, c.state.unit(c.state.port(e.Machine, e.Port)))
+		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Machine, e.Port)))
 	case trace.Drop:
-		c.note = fmt.Appendf(c.note[:0], "dropped: %v", trace.Reason(e.A))
+		c.note = fmt.Appendf(c.note[:0], "dropped: %v", e.Reason())
 	case trace.Violation:
-		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", trace.Reason(e.A), e.B)
+		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", e.Reason(), e.B)
 	case trace.Control:
 		c.note = append(c.note[:0], port.EventKind(e.A).String()...)
 		if e.B > 0 {

@@ -56,14 +56,14 @@ func (s *state) unit(port int) string {
 func (s *state) learn(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.B
+		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
 		if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data {
 			s.inputs[[2]uint32{uint32(e.Machine), e.Flow}] = e.Port
 		}
 	case trace.Release:
-		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.B
+		s.buffers[[3]int32{e.Machine, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
 	case trace.Trigger:
-		s.triggers[[2]int32{e.Machine, int32(e.Port)}] = trigger{e.At, trace.Reason(e.A), e.B}
+		s.triggers[[2]int32{e.Machine, int32(e.Port)}] = trigger{e.At, e.Reason(), e.Waiting()}
 	}
 }
 

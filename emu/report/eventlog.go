@@ -38,7 +38,8 @@ import (
 type EventLog struct {
 	w     *bufio.Writer
 	names *names
-	flows map[uint32]string // by queue pair
+	flows map[uint32][]byte // by queue pair: what a line has of it
+	kinds []told            // by kind of event
 	same  []logged          // of the instant that is current
 	line  []byte
 	err   error
@@ -49,6 +50,16 @@ type logged struct {
 	trace.Event
 	start, left unit.Time // of a frame's start: what Left has told, if left is not 0
 }
+
+// told is what events of a kind tell, with what their lines have before each value.
+type told struct {
+	event  []byte
+	keys   [][]byte
+	fields []trace.Field
+}
+
+// keyOf returns what a line has before the value of a field.
+func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
 
 // startField is the first of the fields that only actual timing has.
 const startField = `start_ps`
@@ -63,9 +74,16 @@ func Comparable(line string) string {
 
 // NewEventLog returns a log of the machines of f that is written to w.
 func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
-	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32]string)}
+	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32][]byte)}
 	for i := range f.Flows {
-		l.flows[f.Flows[i].QP] = f.Flows[i].Name
+		l.flows[f.Flows[i].QP] = appendJSON(keyOf("flow"), f.Flows[i].Name)
+	}
+	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
+		t := told{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
+		for _, f := range t.fields {
+			t.keys = append(t.keys, keyOf(f.Key))
+		}
+		l.kinds = append(l.kinds, t)
 	}
 	return l
 }
@@ -125,139 +143,60 @@ func (l *EventLog) flush() {
 	l.same = l.same[:0]
 }
 
-// append writes e as a line.
+// append writes e as a line: what trace.Kind.Fields says of its kind.
 func (l *EventLog) append(b []byte, entry *logged) []byte {
 	e := &entry.Event
-	number := func(key string, v int64) {
-		b = append(append(append(b, `,"`...), key...), `":`...)
-		b = strconv.AppendInt(b, v, 10)
+	kind := &l.kinds[0]
+	if int(e.Kind) < len(l.kinds) {
+		kind = &l.kinds[e.Kind]
 	}
-	text := func(key, v string) {
-		b = append(append(append(b, `,"`...), key...), `":`...)
-		b = appendJSON(b, v)
-	}
-	frame := func() {
-		kind, fecn, becn := trace.FrameOf(e.A)
-		text("frame", kind.String())
-		number("lane", int64(e.Lane))
-		number("bytes", int64(e.Bytes))
-		if e.Flow != 0 {
-			number("psn", int64(e.PSN))
-		}
-		if fecn {
-			b = append(b, `,"fecn":true`...)
-		}
-		if becn {
-			b = append(b, `,"becn":true`...)
-		}
-	}
-	b = append(b, `{"time_ps":`...)
-	b = strconv.AppendInt(b, int64(e.At), 10)
-	text("machine", l.names.machine(e))
-	number("seq", int64(e.Seq))
-	text("event", e.Kind.String())
-	if hasPort(e) {
-		text("port", l.names.port(e))
+	b = strconv.AppendInt(append(b, `{"time_ps":`...), int64(e.At), 10)
+	b = appendJSON(append(b, `,"machine":`...), l.names.machine(e))
+	b = strconv.AppendInt(append(b, `,"seq":`...), int64(e.Seq), 10)
+	b = append(b, kind.event...)
+	if e.HasPort() {
+		b = appendJSON(append(b, `,"port":`...), l.names.port(e))
 	}
 	if e.Flow != 0 {
-		if name, known := l.flows[e.Flow]; known {
-			text("flow", name)
+		if flow, known := l.flows[e.Flow]; known {
+			b = append(b, flow...)
 		} else {
-			number("qp", int64(e.Flow))
+			b = strconv.AppendInt(append(b, `,"qp":`...), int64(e.Flow), 10)
 		}
 	}
-	switch e.Kind {
-	case trace.Start:
-		frame()
-		if e.B >= 0 {
-			number("credit_blocks", e.B)
+	for i := range kind.fields {
+		f := &kind.fields[i]
+		v, told := f.Of(e)
+		if !told {
+			continue
 		}
-		if entry.left != 0 {
-			number(startField, int64(entry.start))
-			number("left_ps", int64(entry.left))
+		key := kind.keys[i]
+		if f.Form == trace.Occupancy {
+			key = l.names.occupancy(e)
 		}
-	case trace.Arrive:
-		frame()
-		switch kind, _, _ := trace.FrameOf(e.A); {
-		case kind == wire.PriorityPause:
-			classes, stopped := trace.ClassesOf(e.PSN)
-			number("classes", int64(classes))
-			number("stopped", int64(stopped))
-			number("quanta", e.B)
-		case kind == wire.Pause:
-			number("quanta", e.B)
-		default:
-			number(l.names.occupancy(e), e.B)
+		b = append(b, key...)
+		switch f.Form {
+		case trace.Number, trace.Occupancy:
+			b = strconv.AppendInt(b, v, 10)
+		case trace.Unsigned:
+			b = strconv.AppendUint(b, uint64(v), 10)
+		case trace.Flag:
+			b = strconv.AppendBool(b, v != 0)
+		case trace.FrameKind:
+			b = appendJSON(b, wire.Kind(v).String())
+		case trace.Why:
+			b = appendJSON(b, trace.Reason(v).String())
+		case trace.Cause:
+			b = appendJSON(b, block(v))
+		case trace.Rate:
+			b = appendJSON(b, unit.Rate(v).String())
 		}
-	case trace.Deliver:
-		frame()
-	case trace.Release:
-		number("lane", int64(e.Lane))
-		number(l.names.occupancy(e), e.B)
-	case trace.Trigger, trace.Mark:
-		text("reason", reason(e.A))
-		number("waiting", e.B)
-		if e.Kind == trace.Mark {
-			number("psn", int64(e.PSN))
-		}
-	case trace.Feedback:
-		_, fecn, becn := trace.FrameOf(e.A)
-		number("psn", int64(e.PSN))
-		if fecn {
-			b = append(b, `,"fecn":true`...)
-		}
-		b = append(b, `,"becn":`...)
-		b = strconv.AppendBool(b, becn)
-		if e.B > 0 { // the limiter tells its rate
-			text("rate", unit.Rate(e.B).String())
-		}
-	case trace.Limit:
-		text("rate", unit.Rate(e.A).String())
-		text("target", unit.Rate(e.B).String())
-	case trace.Notify:
-		number("psn", int64(e.PSN))
-		number("fb", e.A)
-		number("qoffset", e.B>>16)
-		number("qdelta", int64(int16(e.B)))
-	case trace.Message:
-		number("psn", int64(e.PSN))
-		b = strconv.AppendUint(append(b, `,"value":`...), uint64(e.A), 10)
-	case trace.Stall:
-		number("lane", int64(e.Lane))
-		text("cause", block(e.A))
-		text("before", block(e.B))
-	case trace.Drop, trace.Violation:
-		text("reason", reason(e.A))
-		number("lane", int64(e.Lane))
-		number("bytes", int64(e.Bytes))
-		number("psn", int64(e.PSN))
-		number("figure", e.B)
-	case trace.TransferStart:
-		number("psn", int64(e.PSN))
-		number("arrived_ps", e.A)
-		number("bytes", e.B)
-	case trace.TransferEnd:
-		number("psn", int64(e.PSN))
-		number("missing", e.A)
-		number("bytes", e.B)
-	case trace.FlowStart, trace.FlowStop:
-	default:
-		number("a", e.A)
-		number("b", e.B)
+	}
+	if e.Kind == trace.Start && entry.left != 0 {
+		b = strconv.AppendInt(append(b, `,"`+startField+`":`...), int64(entry.start), 10)
+		b = strconv.AppendInt(append(b, `,"left_ps":`...), int64(entry.left), 10)
 	}
 	return append(b, '}', '\n')
-}
-
-// hasPort reports whether the port of an event means something: what happens to
-// a flow at its source, or to a machine, has none.
-func hasPort(e *trace.Event) bool {
-	switch e.Kind {
-	case trace.Feedback, trace.Limit, trace.FlowStart, trace.FlowStop, trace.TransferStart, trace.TransferEnd:
-		return false
-	case trace.Stall:
-		return e.Flow == 0
-	}
-	return true
 }
 
 func block(a int64) string {

@@ -45,15 +45,16 @@ func (n *names) flow(e *trace.Event) string {
 	return ""
 }
 
-func reason(a int64) string { return trace.Reason(a).String() }
+// The keys of an occupancy: on InfiniBand buffers are counted in blocks of credit, on
+// Ethernet in bytes.
+var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
 
-// occupancy names the occupancy that e tells: on InfiniBand buffers are counted in blocks
-// of credit, on Ethernet in bytes.
-func (n *names) occupancy(e *trace.Event) string {
+// occupancy returns the key of the occupancy that e tells.
+func (n *names) occupancy(e *trace.Event) []byte {
 	if m := int(e.Machine); m >= 0 && m < len(n.fabric.Machines) && int(e.Port) < len(n.fabric.Machines[m].Ports) {
 		if metrics.InBytes(n.fabric, n.fabric.Machines[m].Ports[e.Port].Wire) {
-			return "occupancy_bytes"
+			return bytesKey
 		}
 	}
-	return "occupancy_blocks"
+	return blocksKey
 }

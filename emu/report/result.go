@@ -327,7 +327,7 @@ func New(c *metrics.Collector) *Result {
 	n := namesOf(c.Fabric())
 	for i := range first {
 		e := &first[i]
-		r.Violations = append(r.Violations, Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), reason(e.A), e.B})
+		r.Violations = append(r.Violations, Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
 	}
 	return r
 }

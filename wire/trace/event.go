@@ -8,85 +8,32 @@ import (
 // Kind says what happened. The zero value is invalid on purpose.
 type Kind uint8
 
-// The kinds of events. Where A and B are not named they are zero.
+// The kinds of events. What each of them tells, and what A and B of it are, says
+// [Kind.Fields].
 const (
-	_ Kind = iota
-
-	// Start: a frame begins on the line of Port. Bytes is its length on the line, A
-	// its FrameWord. B is the credit left on its lane in blocks, -1 where the lane
-	// has none.
-	Start
-	// Arrive: a frame was handed to the machine by Port. Bytes is its length on the
-	// line, A its FrameWord. B is the occupancy of the buffer of its lane in blocks,
-	// this frame included; on Ethernet in bytes, and of a PAUSE frame the quanta. PSN of
-	// a PFC frame is its ClassesWord.
-	Arrive
-	// Release: a frame left the buffer of Port. B is the occupancy left, in blocks; on
-	// Ethernet in bytes.
-	Release
-	// Trigger: congestion was detected on behalf of egress Port. A is the Reason, B
-	// the number of frames that wait for that port (cnt1), which is copied to cnt2.
-	Trigger
-	// Mark: a data frame was marked as it left by Port. A is the Reason, B the number
-	// of frames that waited for that port.
-	Mark
-	// Deliver: a data frame reached its destination whole. Bytes is its length on the
-	// line, A its FrameWord.
-	Deliver
-	// Feedback: the source of Flow took in an ACK, or a notification. A is its
-	// FrameWord, B the rate of the flow afterwards in bits per second.
-	Feedback
-	// FlowStart and FlowStop: the source of Flow became active, or ended.
-	FlowStart
-	FlowStop
-	// Stall: what keeps Flow at its source (Flow not zero), or the frames that wait
-	// on Lane for the line of Port (Flow zero), changed. A is the port.Block that
-	// holds from now on, B the one that held before.
-	Stall
-	// Control: an event of the scenario was applied. A and B say what.
-	Control
-	// Drop: a frame was discarded by Port. A is the Reason, B 0 for data and ACKs, for
-	// others their wire.Kind.
-	Drop
-	// TransferStart: a transfer arrived at the source of Flow. PSN is that of its last
-	// packet, by which TransferEnd names it; A is the instant since when it is there, B
-	// its size in bytes.
-	TransferStart
-	// TransferEnd: the last packet of a transfer reached its destination whole. A is how
-	// many packets of Flow are missing since the transfer before, 0 unless the fabric
-	// dropped some; B how many bytes of payload came since then.
-	TransferEnd
-	// Queue: the queue of Lane at egress Port has become longer or shorter. A is how much
-	// waits for the port in all lanes, B in this one, in bytes on the line.
-	Queue
-	// Notify: a congestion point sends a notification to the source of Flow, by Port. A is
-	// the quantised feedback; B is QOffset and QDelta, 16 bits each.
-	Notify
-	// Deadlock: what waits on Lane for Port waits in a cycle, which nothing ends. B is
-	// since when.
-	Deadlock
-	// Limit: the reaction point of Flow, one that has a target, changed its rate. A is the
-	// rate, B the target, in bits per second.
-	Limit
-	// Timeout: the ACK of the oldest packet of Flow that awaits one did not come in time;
-	// it is PSN, and A packets are sent again.
-	Timeout
-	// Violation: a promise of the fabric is broken. A is the Reason, B a figure that
-	// belongs to it.
-	Violation
-	// Message: a scheme sends a frame of its own: a congestion point by Port, or the reaction
-	// point of Flow, or what answers it at its destination. A is its Value.
-	Message
+	_             Kind = iota
+	Start              // a frame begins on the line of Port
+	Arrive             // a frame was handed to the machine by Port
+	Release            // a frame left the buffer of Port
+	Trigger            // congestion was detected on behalf of egress Port
+	Mark               // a data frame was marked as it left by Port
+	Deliver            // a data frame reached its destination whole
+	Feedback           // the source of Flow took in an ACK, or a notification
+	FlowStart          // the source of Flow became active
+	FlowStop           // it ended
+	Stall              // what keeps Flow at its source (not zero), or the frames that wait on Lane for the line of Port, changed
+	Control            // an event of the scenario was applied
+	Drop               // a frame was discarded by Port
+	TransferStart      // a transfer arrived at the source of Flow; PSN is that of its last packet, by which TransferEnd names it
+	TransferEnd        // the last packet of a transfer reached its destination whole
+	Queue              // the queue of Lane at egress Port became longer or shorter
+	Notify             // a congestion point sends a notification to the source of Flow, by Port
+	Deadlock           // what waits on Lane for Port waits in a cycle, which nothing ends
+	Limit              // the reaction point of Flow, one that has a target, changed its rate
+	Timeout            // the ACK of the oldest packet of Flow that awaits one, PSN, did not come in time
+	Violation          // a promise of the fabric is broken
+	Message            // a scheme sends a frame of its own, by Port or for Flow
 )
-
-var kindNames = [...]string{"", "start", "arrive", "release", "trigger", "mark", "deliver", "feedback", "flow-start", "flow-stop", "stall", "control", "drop", "transfer-start", "transfer-end", "queue", "notify", "deadlock", "limit", "timeout", "violation", "message"}
-
-func (k Kind) String() string {
-	if int(k) < len(kindNames) && k != 0 {
-		return kindNames[k]
-	}
-	return "unknown"
-}
 
 // Reason says why a frame was marked or dropped, or what was violated.
 type Reason int64
@@ -135,7 +82,7 @@ type Event struct {
 	Flow    uint32 // queue pair that names the flow; 0 where there is none
 	PSN     uint32
 	Bytes   uint32
-	A, B    int64 // what they mean depends on Kind
+	A, B    int64 // what they are depends on Kind: see Kind.Fields
 }
 
 // A Sink takes events. It must not keep the pointer: the event is overwritten by

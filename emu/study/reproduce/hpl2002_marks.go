@@ -112,7 +112,7 @@ func (c *census) Record(e *trace.Event) {
 // triggered says what a mark or a marking event comes from: 0 is a full buffer, 1 the
 // threshold.
 func triggered(e *trace.Event) int {
-	if trace.Reason(e.A) == trace.OverThreshold {
+	if e.Reason() == trace.OverThreshold {
 		return 1
 	}
 	return 0

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+)
+
+// eventsTable is what each kind of event tells, as Markdown.
+func eventsTable() string {
+	var b strings.Builder
+	b.WriteString("| Event | Field | Means |\n|---|---|---|\n")
+	for _, k := range trace.Kinds() {
+		fmt.Fprintf(&b, "| **`%v`** | | %s |\n", k, k.Doc())
+		for _, f := range k.Fields() {
+			keys := f.Key
+			if f.Form == trace.Occupancy {
+				keys += "_blocks`, on Ethernet `" + keys + "_bytes"
+			}
+			fmt.Fprintf(&b, "| | `%s` | %s |\n", keys, f.Doc)
+		}
+	}
+	return b.String()
+}
+
+// docs/events.md has what each kind of event tells.
+func TestEventsOfDocument(t *testing.T) {
+	const (
+		file  = "../../docs/events.md"
+		begin = "<!-- The table below is written by: go test ./emu/report -update -->\n"
+		end   = "<!-- end of the events -->\n"
+	)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	old, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s does not say where the events are", file)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+eventsTable()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(old, eventsTable()); diff != "" {
+		t.Errorf("%s is not up to date, run go test ./emu/report -update (-old +new):\n%s", file, diff)
+	}
+}
+
+// A line of the log has the fields that its kind says, and no others.
+func TestFieldsOfTheLog(t *testing.T) {
+	f, _ := sampleFabric()
+	l := NewEventLog(io.Discard, f)
+	all := &wire.Frame{Kind: wire.Data, FECN: true, BECN: true}
+	for _, k := range trace.Kinds() {
+		if k.Doc() == "" {
+			t.Errorf("%v is not explained", k)
+		}
+		want := map[string]bool{"time_ps": true, "machine": true, "seq": true, "event": true, "qp": true}
+		e := logged{Event: trace.Event{Kind: k, Flow: 77, A: trace.FrameWord(all), B: 1}}
+		if e.HasPort() {
+			want["port"] = true
+		}
+		for _, f := range k.Fields() {
+			if f.Doc == "" {
+				t.Errorf("%s of %v is not explained", f.Key, k)
+			}
+			if _, told := f.Of(&e.Event); told {
+				key := f.Key
+				if f.Form == trace.Occupancy {
+					key = strings.Trim(string(l.names.occupancy(&e.Event)), `,":`)
+				}
+				if want[key] {
+					t.Errorf("%v has %s twice", k, key)
+				}
+				want[key] = true
+			}
+		}
+		var got map[string]any
+		line := l.append(nil, &e)
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
+			t.Errorf("%v (-table +log):\n%s", k, d)
+		}
+	}
+}
