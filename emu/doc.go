@@ -1,5 +1,5 @@
-// Package emu runs a scenario: it lays the fabric out, makes the machines,
-// connects them, drives them to the end and says what came out.
+// Package emu runs a scenario to its end and says what came out. What does the work
+// stands in the packages below it: ARCHITECTURE.md is their map.
 //
 // Open reads a scenario by name or from a file; Run runs it:
 //

@@ -56,7 +56,7 @@ const (
 // Schemes are rate limiters and reaction points of the calling program.
 type Schemes = machines.Schemes
 
-// Capture says what of a run is captured, and where the capture goes.
+// Capture selects the frames of a run that are captured, and says where they go.
 type Capture = capture.Request
 
 // Verify says whether a wall run is compared with the virtual clock afterwards: by the
@@ -89,7 +89,7 @@ type Options struct {
 	ByHand  []string
 	Waiting func(parts []*proc.File)
 
-	// Schemes are what of the flows is not as the scenario says, but the program's own.
+	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes
 	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
 	// default they go through bytes, as on a socket.
@@ -133,7 +133,8 @@ func needsLinux(what, system string) error {
 	if system == "linux" {
 		return nil
 	}
-	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe", what, system)
+	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
+		what, system)
 }
 
 // Check returns a *Mistake where o asks for what there is not, or for what does not go
@@ -181,10 +182,12 @@ func (o Options) check() error {
 			return mistake.Errorf("placement %s needs links between processes: udp or veth", o.Placement)
 		}
 	default:
-		return mistake.Errorf("there is no placement %q; there are %s, %s and %s", o.Placement, InGoroutines, InProcesses, InDomains)
+		return mistake.Errorf("there is no placement %q; there are %s, %s and %s",
+			o.Placement, InGoroutines, InProcesses, InDomains)
 	}
 	if o.Schemes.Warning() != "" && o.Placement != InGoroutines {
-		return mistake.Errorf("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu", InGoroutines, o.Placement)
+		return mistake.Errorf("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu",
+			InGoroutines, o.Placement)
 	}
 	switch {
 	case len(o.ByHand) > 0 && o.Placement == InGoroutines:
@@ -195,11 +198,13 @@ func (o Options) check() error {
 	if c := o.Capture; c != nil {
 		switch {
 		case o.Placement != InGoroutines:
-			return mistake.Errorf("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump", InGoroutines, o.Placement)
+			return mistake.Errorf("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump",
+				InGoroutines, o.Placement)
 		case c.WallTime && o.Clock == VirtualClock:
 			return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
 		case c.Snap < 0:
-			return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
+			return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all",
+				c.Snap)
 		}
 	}
 	switch o.Verify {

@@ -49,7 +49,8 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, err
 	}
 	if s.Schemes != nil && o.Placement != InGoroutines {
-		return nil, mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them", InGoroutines, o.Placement)
+		return nil, mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",
+			InGoroutines, o.Placement)
 	}
 	r, err := prepare(s, o)
 	if err != nil {
@@ -87,7 +88,7 @@ type run struct {
 	record   *record.Recording
 	moments  []report.Moment
 	began    time.Time // model time 0 of a run on the wall clock
-	id       uint32    // tells what is of this run from others
+	id       uint32    // tells the datagrams of this run from others
 }
 
 // run runs the fabric and puts together what came out.
@@ -95,7 +96,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	o, wall := &r.options, r.options.Clock == WallClock
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink, Wall: wall, Actual: o.Timing == ActualTiming,
+		Events: o.Events, Capture: o.Capture, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink,
+		Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {
 		return nil, err
@@ -149,12 +151,11 @@ func (r *run) newID(salt uint64) uint32 {
 }
 
 // virtual runs the fabric on the virtual clock.
-func (r *run) virtual(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
-	figures := report.NoFigures()
-	figures.Virtual = true
-	f.Run = r.id
+func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
 	defer f.Progress.Follow(f.End, 0, r.options.Progress)()
-	var err error
+	f.Run = r.id
+	figures = report.NoFigures()
+	figures.Virtual = true
 	figures.Order.Frames, err = drive.Virtual{SkipCodec: r.options.SkipCodec}.Run(ctx, f)
 	return figures, err
 }
@@ -183,7 +184,8 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 func (r *run) plan() *proc.Plan {
 	o := &r.options
 	return &proc.Plan{
-		Fabric: r.fabric, Resolved: r.resolved, Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
+		Fabric: r.fabric, Resolved: r.resolved,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Hold:  o.Events != nil, // a log has its order
 		Hooks: o.test,
@@ -194,7 +196,8 @@ func (r *run) plan() *proc.Plan {
 func (r *run) comment() string {
 	text := fmt.Sprintf("%s, seed %d, virtual clock", r.scenario.Name, r.scenario.Model.Seed)
 	if r.options.Clock == WallClock {
-		text = fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", r.scenario.Name, r.scenario.Model.Seed, r.scenario.Wall.Dilation, r.options.Link, r.options.Timing)
+		text = fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s",
+			r.scenario.Name, r.scenario.Model.Seed, r.scenario.Wall.Dilation, r.options.Link, r.options.Timing)
 	}
 	return text
 }
@@ -266,13 +269,13 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if o.Placement == InGoroutines {
-		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
-	}
-	if o.Link != UDP {
+	switch {
+	case o.Placement == InGoroutines:
+		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted",
+			InProcesses, InDomains)
+	case o.Link != UDP:
 		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", o.Link)
-	}
-	if o.Directory == "" {
+	case o.Directory == "":
 		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
 	}
 	r, err := prepare(s, o)

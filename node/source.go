@@ -82,7 +82,7 @@ type transfer struct {
 	length unit.Size // of that packet on the line
 }
 
-// psnMask is what of a packet's number is its PSN.
+// psnMask selects the 24-bit PSN of a packet's number.
 const psnMask = 1<<24 - 1
 
 // newSource makes s the source of a flow on a port with this framing.

@@ -5,8 +5,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// memory is the account of a shared memory: who has how much of it, and which inputs
-// are to stop sending.
+// memory is the account of a shared memory: how much of it each input has, and which
+// inputs are to stop sending.
 //
 // It is divided into partitions, one for each input, or it is one pool for all. Each
 // input has watermarks on what it has taken itself: for all of it (PAUSE), or for

@@ -536,7 +536,7 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 // Deadline returns when Advance has something to do.
 func (s *OutputQueued) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }
 
-// Waits yields what waits in the switch, for who looks for deadlock (drive.Waiter).
+// Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).
 // What its inputs are still taking in, or its outputs are sending, waits for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
 	tell := func(id int32, waits bool) {

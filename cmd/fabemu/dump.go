@@ -52,7 +52,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 			}
 			err = errors.Join(err, out.Flush())
 			if errors.Is(err, syscall.EPIPE) {
-				return nil // who reads has seen enough
+				return nil // the reader has seen enough
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", strings.Join(args, " "), err)

@@ -107,7 +107,7 @@ func execute(args []string) int {
 	switch {
 	case err == nil && out.err == nil:
 		return status
-	case errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // who reads has seen enough
+	case errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // the reader has seen enough
 		return status
 	case err == nil:
 		err = out.err

@@ -67,7 +67,7 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 }
 
 // papersPlace stands in a help text for the papers and their figures. To know them takes
-// reading their scenarios, which nobody wants who asks for something else.
+// reading their scenarios: that is done for this text alone.
 const papersPlace = "{papers}\n"
 
 // longOf returns the help text of a command.

@@ -76,7 +76,7 @@ func (o Options) Smallest() unit.Size {
 const commentRoom = 1024
 
 // Capture writes a capture. Sent, Received and Record belong to the driver's
-// goroutine, Began to who starts the run.
+// goroutine, Began to the goroutine that starts the run.
 type Capture struct {
 	options Options
 	out     io.Writer

@@ -1,14 +1,14 @@
 // Package capture writes what crosses the links of a run into one pcapng file, for
 // Wireshark and for fabemu dump.
 //
-// A Capture is told by the driver what is sent and what is handed over, and by the
-// machines, whose events it takes as a trace.Sink, what no byte of a frame says:
-// why a frame was marked, how much credit was left, how full a buffer was, why a
-// frame was dropped. So it knows more than any tap on a link could. The calls only
-// copy: a goroutine of its own makes bytes of the copies and writes them. Between
-// them is a queue of fixed size. On the wall clock what finds it full is counted
-// and left out, because a loop that waits for a disk is late; on the virtual clock
-// the loop waits, and the file is the same on every machine, byte for byte.
+// Begin begins the Capture of a run, with what a Request selects. A Capture is told by the
+// driver what is sent and what is handed over, and by the machines, whose events it takes
+// as a trace.Sink, what no byte of a frame says: why a frame was marked, how much credit
+// was left, how full a buffer was, why a frame was dropped. So it knows more than any tap
+// on a link could. The calls only copy: a goroutine of its own makes bytes of the copies
+// and writes them. Between them is a queue of fixed size. On the wall clock what finds it
+// full is counted and left out, because a loop that waits for a disk is late; on the
+// virtual clock the loop waits, and the file is the same on every machine, byte for byte.
 //
 // Each port has an interface in the file, "B:3 <- A" for port 3 of B at whose other
 // end A is. A frame is recorded once for each link that it crosses: data, ACKs and

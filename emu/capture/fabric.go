@@ -12,13 +12,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Request says what of a run is captured, and where the capture goes.
+// Request selects the frames of a run that are captured, and says where they go.
 type Request struct {
 	To io.Writer // an io.WriterAt gets the verdict into its first block, too
 	// Filter holds names: of ports ("B:3"), machines, links and directions of links
 	// ("trunk", "trunk.A-B": the ports at their ends, or the one that sends), and of
-	// flows and their groups; a name that is both means the former. What is named is captured: at the ports, if any is named,
-	// the frames of the flows, if any is named. None is everything.
+	// flows and their groups; a name that is both means the former. What is named is
+	// captured: at the ports, if any is named, the frames of the flows, if any is named.
+	// None is everything.
 	Filter []string
 	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
 	// Frames of other kinds, and those with a body, are kept whole.
@@ -41,7 +42,10 @@ const DefaultSnap = 128
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, and
 // whose frames may have bodies or not; the comment says of which run it is.
 func Begin(f *fabric.Fabric, q *Request, wall, bodies bool, comment string) (*Capture, error) {
-	o := Options{Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Bodies: bodies, Both: q.Both, WallTime: q.WallTime, Wall: wall}
+	o := Options{
+		Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Bodies: bodies, Both: q.Both,
+		WallTime: q.WallTime, Wall: wall,
+	}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}
@@ -57,7 +61,8 @@ func Begin(f *fabric.Fabric, q *Request, wall, bodies bool, comment string) (*Ca
 		o.Comment = comment + ". Times are wall times"
 	}
 	if o.Rotate, o.Next = q.Rotate, q.Next; o.Rotate > 0 && o.Rotate < o.Smallest() {
-		return nil, mistake.Errorf("a capture in files of %v: what each begins and ends with, and a frame, take %v", o.Rotate, o.Smallest())
+		return nil, mistake.Errorf("a capture in files of %v: what each begins and ends with, and a frame, take %v",
+			o.Rotate, o.Smallest())
 	}
 	return New(q.To, o), nil
 }
@@ -110,7 +115,8 @@ func narrow(o *Options, f *fabric.Fabric, names []string) error {
 		}
 		if !found && !slices.ContainsFunc(f.Flows, func(w fabric.Flow) bool { return w.Name == name || w.Group == name }) {
 			port, _, _ := strings.Cut(o.Ports[0].Name, " ")
-			return mistake.Errorf("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s", name, port)
+			return mistake.Errorf("capture filter: %q is no port, machine, link or flow of this scenario; a port is named such as %s",
+				name, port)
 		}
 	}
 	return nil

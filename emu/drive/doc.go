@@ -1,12 +1,13 @@
 // Package drive makes machines run: it gives them the time and the frames, and
 // carries what they send.
 //
-// There are two drivers. Virtual goes from event to event as fast as it can. Wall
+// There are three drivers. Virtual goes from event to event as fast as it can. Wall
 // does the same events in the same order, but none before its time: wall time is
 // the epoch plus the dilation times model time, and each frame crosses a real
 // link as a datagram (package wire/link). A wall run in one process is therefore,
 // event for event, the run of the virtual clock; what varies is the pace, and
-// Timing says how.
+// Timing says how. Part is Wall for the machines of one process among several: frames
+// that come from the others can be overtaken, and Timing counts them.
 //
 // # The order of events
 //
@@ -23,8 +24,8 @@
 // may act on it. The driver knows which datagrams it has sent, and does no event
 // that comes after the due time of one that has not been seen. It reads the
 // receiving socket when it has nothing to send, at the latest when it needs the
-// datagram, which nearly always is there, but it does not rely on that. A datagram that has not come 50 ms of wall time
-// after it was needed is lost, which makes the run void.
+// datagram, which nearly always is there, but it does not rely on that. A datagram that
+// has not come 50 ms of wall time after it was needed is lost, which makes the run void.
 //
 // # Deadlock
 //
@@ -36,8 +37,8 @@
 //
 // # Limitations
 //
-// Nobody looks for deadlock where machines run in processes of their own.
+// Part does not look for deadlock: no process sees all machines.
 //
-// All machines of a run live in one process, on one thread; a loop that waits for
-// an instant spins.
+// Each driver is one loop on one thread; on the wall clock a loop that waits for an
+// instant spins, but for that of a Part, which sleeps where it has time.
 package drive

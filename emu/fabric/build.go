@@ -16,9 +16,8 @@ import (
 // there, when a flow has no path, or when the fabric is too large to address;
 // of a scenario from scenario.Load none of it is true.
 //
-// The start of flow
-// i is its Start and a part of its Jitter, drawn from stream i of the seed, so
-// that a flow more does not change when the others start.
+// The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
+// seed, so that a flow more does not change when the others start.
 func Build(s *scenario.Scenario) (*Fabric, error) {
 	if n := len(s.Switches) + len(s.Endpoints); n > int(wire.MaxLID) {
 		return nil, fmt.Errorf("fabric: %d machines are more than the %d addresses of a subnet", n, wire.MaxLID)

@@ -2,14 +2,16 @@
 // addresses, ports, wires between them, routes, and the way of each flow.
 //
 // Build turns a scenario.Scenario into a Fabric, which everything that runs,
-// measures or draws a fabric starts from. All of it is in slices in a fixed
+// measures or draws a fabric starts from: it also has the names of links (LinkName)
+// and the sizes of frames (Largest, Longest). All of it is in slices in a fixed
 // order: the index of a machine is its place in the total order of events, ports
 // are numbered in the order of the links, LIDs are indices plus one, and queue
 // pair numbers are indices of flows plus two.
 //
 // Routes are shortest paths (package paths says how ties are broken), or all that are
-// equally short, for links in each state in which the scenario has routes for them. The only thing drawn at random is the start of each flow within its
-// jitter, from a stream of the seed that is the flow's own.
+// equally short, for links in each state in which the scenario has routes for them. The
+// only thing drawn at random is the start of each flow within its jitter, from a stream of
+// the seed that is the flow's own.
 //
 // # Limitations
 //

@@ -114,7 +114,7 @@ func (c *Config) allocations(t *testing.T) {
 	}
 }
 
-// judge says what of the contract was broken, and whether the rate is right.
+// judge reports which clauses of the contract were broken, and whether the rate is right.
 func (c *Config) judge(t *testing.T, w *Watch) {
 	t.Helper()
 	if err := w.Err(); err != nil {

@@ -31,7 +31,7 @@ const (
 // Options say how links are opened.
 type Options struct {
 	Carrier Carrier
-	Run     uint32    // tells what is of this run from others
+	Run     uint32    // tells the links of this run from those of others
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
 	Stamp   bool      // UDP: the kernel stamps what it is given
 	// Wrap, if not nil, is put around each end of a link.
@@ -205,7 +205,8 @@ func (w *opener) files(err error) error {
 		if w.options.Carrier == Veth {
 			need += 2 * len(w.fabric.Machines)
 		}
-		return mistake.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)", err, len(w.fabric.Wires), need)
+		return mistake.Errorf("%w; this fabric has %d links and needs %d open files: raise the limit (ulimit -n)",
+			err, len(w.fabric.Wires), need)
 	}
 	return err
 }
@@ -213,7 +214,8 @@ func (w *opener) files(err error) error {
 // granted warns of receive buffers that are smaller than was asked for.
 func (w *opener) granted(a, b unit.Size) {
 	if got := min(a, b); got < w.options.Buffer {
-		w.warn("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, w.options.Buffer)
+		w.warn("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams",
+			got, w.options.Buffer)
 	}
 }
 

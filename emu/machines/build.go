@@ -50,7 +50,9 @@ type builder struct {
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
-	return &builder{scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events}
+	return &builder{
+		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
+	}
 }
 
 // build makes the machines.
@@ -76,7 +78,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 		out.Machines = append(out.Machines, m)
 	}
 	for _, w := range f.Wires {
-		out.Wires = append(out.Wires, [2]drive.End{{Machine: w.Ends[0].Machine, Port: w.Ends[0].Port}, {Machine: w.Ends[1].Machine, Port: w.Ends[1].Port}})
+		out.Wires = append(out.Wires, [2]drive.End{drive.End(w.Ends[0]), drive.End(w.Ends[1])})
 	}
 	out.Watch = b.watch()
 	out.Changes = b.reroutes
@@ -293,7 +295,9 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 
 func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
-	c := node.Config{Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0}
+	c := node.Config{
+		Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
+	}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service), Limiters: e.Limiters}
 	}
@@ -357,7 +361,8 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		pace = f.Rate
 	}
 	return node.Flow{
-		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID, Payload: uint32(f.Packet), Transport: b.transport(f),
+		Family: f.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
+		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0, Limiter: limiter, Controller: controller,
 	}, err
 }

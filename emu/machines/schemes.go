@@ -13,9 +13,9 @@ import (
 )
 
 // Schemes are rate limiters, reaction points and traffic of the program that runs a
-// scenario, in place of those that the scenario names. Each function is handed a flow, as the
-// scenario has it, and its highest rate, that of its sender's line or its rate-limit; where it returns nil the flow keeps
-// what it has. It is called once for each flow whenever machines are made, which a run
+// scenario, in place of those that the scenario names. Each function is handed a flow, as
+// the scenario has it, and its highest rate, that of its sender's line or its rate-limit;
+// where it returns nil the flow keeps what it has. It is called once for each flow whenever machines are made, which a run
 // that is compared with the virtual clock does twice: what it returns holds state, and
 // must be new each time. Flows that share a limiter (control.shared) keep the reaction
 // point that they share.
@@ -126,7 +126,8 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	if !ok {
 		return nil
 	}
-	return p.Maker(m.Switch.Marking.Params, cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))})
+	random := unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))
+	return p.Maker(m.Switch.Marking.Params, cp.Site{Address: m.LID, Random: random})
 }
 
 // group puts a flow into the group of the flows of its endpoint that share a limiter; it

@@ -1,13 +1,14 @@
-// Package proc places the machines of a fabric in processes of their own.
+// Package proc runs the machines of a fabric on the wall clock: in this process, or in
+// processes of their own. A Plan says which; Plan.Run opens the links and runs it.
 //
-// A run has one conductor, the process that the user started, and parts: a process
+// In processes a run has one conductor, the process that the user started, and parts: a process
 // for each machine, or for each switch with the endpoints at it. Each part has a
 // file that says what it is (File): which machines, which ends of which links,
 // which dilation. The conductor starts its own program again for each of them, so
 // that both sides are of one build, and hands it the sockets of its links and one
 // end of a socket pair. Over that they talk (message.go):
 //
-//  1. A part lays out the scenario, opens its links and says that it is ready.
+//  1. A part (Serve) lays out the scenario, opens its links and says that it is ready.
 //  2. When all are, the conductor names the epoch, an instant of CLOCK_MONOTONIC
 //     that is a little ahead, and the secret that their datagrams carry, which no
 //     file has, and all begin.

@@ -118,7 +118,10 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil {
 		return nil, err
 	}
-	c := &Conductor{Dilation: p.Fabric.Scenario.Wall.Dilation, Wires: len(p.Fabric.Wires), Control: filepath.Join(dir, "control.sock"), Waiting: p.Waiting, Started: p.Hooks.Started, Hold: p.Hold}
+	c := &Conductor{
+		Wires: len(p.Fabric.Wires), Dilation: p.Fabric.Scenario.Wall.Dilation, Hold: p.Hold,
+		Control: filepath.Join(dir, "control.sock"), Waiting: p.Waiting, Started: p.Hooks.Started,
+	}
 	for i := range p.Fabric.Machines {
 		c.Ports = append(c.Ports, len(p.Fabric.Machines[i].Ports))
 	}
@@ -178,7 +181,8 @@ func startedByHand(list []part, wanted []string) (map[string]bool, error) {
 	}
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return nil, mistake.Errorf("there is no part %q to be started by hand; there are %s", name, strings.Join(names, ", "))
+			return nil, mistake.Errorf("there is no part %q to be started by hand; there are %s",
+				name, strings.Join(names, ", "))
 		}
 		byHand[name] = true
 	}

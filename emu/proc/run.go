@@ -33,7 +33,8 @@ func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err erro
 	defer disconnect(l, &out)
 	f.Secret = newSecret()
 	w := drive.Wall{
-		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Longest: p.Fabric.Longest(), Actual: p.Timing == ActualTiming,
+		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Longest: p.Fabric.Longest(),
+		Actual:  p.Timing == ActualTiming,
 		Stamped: p.Hooks.Stamped, Clock: p.Hooks.Clock, Loop: p.Hooks.Loop,
 		Epoch: func() {
 			out.Began = time.Now()

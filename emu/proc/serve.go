@@ -81,8 +81,9 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	}
 	d := drive.Part{
 		RealTime: file.Priority,
-		Dilation: file.Dilation, Epoch: epoch, Links: ends.Ends, Longest: laidOut.Longest(), Actual: file.Timing == ActualTiming,
-		From: unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
+		Dilation: file.Dilation, Epoch: epoch, Links: ends.Ends, Longest: laidOut.Longest(),
+		Actual: file.Timing == ActualTiming,
+		From:   unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
 		Settle: func() error {
 			if err := p.Ended(); err != nil {
 				return err

@@ -111,7 +111,8 @@ func (r *Recording) End(at unit.Time) *report.Result {
 	}
 	if r.tap != nil {
 		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps", missed, written+missed))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the capture lacks %d of %d frames: they came faster than they could be written; a filter or a snap length helps",
+				missed, written+missed))
 		}
 	}
 	return out

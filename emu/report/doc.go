@@ -1,12 +1,12 @@
 // Package report says what came out of a run: as a Result, which is also
 // result.json, as text for a terminal, as curves (rates.svg) and tables
-// (series.csv), and as a log of events (events.jsonl). It judges as well whether
-// a run on the wall clock kept its time (Judge).
+// (series.csv), and as a log of events (events.jsonl). It judges each claim (JudgeClaim),
+// and whether a run on the wall clock kept its time (Judge).
 //
 // The way of a run's figures: the machines' events go through a trace.Batch to a
-// metrics.Collector, a Digest and, where asked for, an EventLog. At the end New
-// makes a Result of the collector; the driver's figures go through Judge into
-// its Verdict; WriteDir and WriteText, or WriteJSON, write it down.
+// metrics.Collector, a Digest and, where asked for, an EventLog (package record). At the
+// end New makes a Result of the collector; what the driver measured (FiguresOf) goes
+// through Judge into its Verdict; WriteDir and WriteText, or WriteJSON, write it down.
 //
 // ReadDir reads such a directory again, and WritePage makes of it report.html, one
 // file for browsers that opens offline. A Page can be made of anything else that has

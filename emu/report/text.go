@@ -111,7 +111,8 @@ func (t *page) rates(r *Result) {
 	}
 }
 
-// ratesTitle says what the means of the phases are, and what of a phase they leave out.
+// ratesTitle is the title of the phases' means, and says which part of a phase they leave
+// out.
 func ratesTitle(r *Result, what string) string {
 	if slices.ContainsFunc(r.Phases, func(p Phase) bool { return p.FromPs-p.BeginPs < r.WindowPs }) {
 		return what

@@ -34,7 +34,7 @@ func (r *resolver) resolveEvents() {
 		}
 		if sw := n.get("switch"); sw != nil && !sw.bad {
 			if m := r.machines[e.Switch]; (m == nil || !m.isSwitch) && !r.partial {
-				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, thereAre(e.Switch, r.allSwitches()))
+				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, listNames(e.Switch, r.allSwitches()))
 			}
 		}
 		r.checkChange(n)
@@ -53,7 +53,7 @@ func (r *resolver) knownLink(n *node, name string) bool {
 	for _, l := range r.s.Links {
 		names = append(names, l.Name)
 	}
-	r.add(n.at, n.path, "there is no link named %q%s", name, thereAre(name, names))
+	r.add(n.at, n.path, "there is no link named %q%s", name, listNames(name, names))
 	return false
 }
 
@@ -64,7 +64,7 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	switch {
 	case m == nil && r.partial:
 	case m == nil || m.isSwitch:
-		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, thereAre(e.Endpoint, r.allEndpoints()))
+		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
 	case r.broken || len(m.links) == 0:
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.at, n.path, "%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)

@@ -168,9 +168,9 @@ func pairs(a, b pattern) [][2]string {
 	return out
 }
 
-// thereAre says what there is in the place of a name that there is not, the nearest
+// listNames lists the names that there are in place of one that there is not, the nearest
 // first, and whether that was meant.
-func thereAre(name string, names []string) string {
+func listNames(name string, names []string) string {
 	switch len(names) {
 	case 0:
 		return ": there is none"

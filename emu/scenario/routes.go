@@ -21,7 +21,7 @@ func (r *resolver) resolveRoutes() {
 				for _, s := range r.s.Switches {
 					names = append(names, s.Name)
 				}
-				r.add(at.at, at.path, "there is no switch named %q%s", route.At, thereAre(route.At, names))
+				r.add(at.at, at.path, "there is no switch named %q%s", route.At, listNames(route.At, names))
 			}
 			ok = false
 		}

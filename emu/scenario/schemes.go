@@ -143,7 +143,7 @@ func (t *table) have(key string) (names []string, params []*param.Param) {
 func (t *table) parameter(key string) param.Param {
 	names, params := t.have(key)
 	f := *params[0]
-	told := map[string][]string{} // by meaning, who has it
+	told := map[string][]string{} // by meaning, the choices that have it
 	var docs, defaults []string
 	for i, p := range params {
 		if _, met := told[p.Doc]; !met {

@@ -9,8 +9,8 @@ func Short() Option {
 	return func(o *options) { o.short = true }
 }
 
-// shortRun is what a short run may change: when things happen, and what of the
-// claims comes out then. The fabric and the ranges of claims are those of the
+// shortRun is what a short run may change: when things happen, and which claims come
+// out then. The fabric and the ranges of claims are those of the
 // scenario.
 type shortRun struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time" doc:"model.duration of the short run."`
@@ -76,7 +76,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 		}
 		c := byID[id.text]
 		if c == nil {
-			r.add(id.at, id.path, "there is no check with the id %q%s", id.text, thereAre(id.text, ids))
+			r.add(id.at, id.path, "there is no check with the id %q%s", id.text, listNames(id.text, ids))
 			continue
 		}
 		for _, e := range s.entries {

@@ -72,7 +72,7 @@ func plain(v any, indent string) ([]byte, error) {
 
 // JSON returns a language as a JSON Schema.
 func JSON(language *param.Param) []byte {
-	s := of(language)
+	s := schemaOf(language)
 	s.Schema = "http://json-schema.org/draft-07/schema#"
 	s.Title = "fabemu scenario"
 	s.Description = "A fabric, the traffic that crosses it, and what is claimed of the outcome."
@@ -83,8 +83,8 @@ func JSON(language *param.Param) []byte {
 	return text
 }
 
-// of returns the schema of a parameter.
-func of(p *param.Param) *schema {
+// schemaOf returns the schema of a parameter.
+func schemaOf(p *param.Param) *schema {
 	s := &schema{Description: describe(p)}
 	switch p.Kind {
 	case param.Text:
@@ -98,7 +98,7 @@ func of(p *param.Param) *schema {
 	case param.Object:
 		object(s, p)
 	case param.Map:
-		s.Type, s.AdditionalProperties = []string{"object", "null"}, of(p.Item)
+		s.Type, s.AdditionalProperties = []string{"object", "null"}, schemaOf(p.Item)
 		s.PropertyNames = &schema{Pattern: p.Pattern()}
 	case param.List:
 		list(s, p)
@@ -116,7 +116,7 @@ func object(s *schema, p *param.Param) {
 	s.Type, s.AdditionalProperties = "object", false
 	for i := range p.Object.Params {
 		sub := &p.Object.Params[i]
-		key := of(sub)
+		key := schemaOf(sub)
 		if len(sub.Parts) > 0 {
 			key.AnyOf = []*schema{{Type: key.Type, Enum: key.Enum}, mapping(p.Object, sub)}
 			key.Type, key.Enum = nil, nil
@@ -132,7 +132,7 @@ func object(s *schema, p *param.Param) {
 	if p.Short != "" {
 		object := *s
 		object.Description = ""
-		*s = schema{Description: s.Description, AnyOf: []*schema{of(p.Object.Find(p.Short)), &object}}
+		*s = schema{Description: s.Description, AnyOf: []*schema{schemaOf(p.Object.Find(p.Short)), &object}}
 	}
 }
 
@@ -140,7 +140,7 @@ func object(s *schema, p *param.Param) {
 func mapping(around *param.Struct, p *param.Param) *schema {
 	s := &schema{Type: "object", AdditionalProperties: false}
 	for _, part := range p.Parts {
-		s.Properties = append(s.Properties, property{part.Key, of(around.Find(part.Field))})
+		s.Properties = append(s.Properties, property{part.Key, schemaOf(around.Find(part.Field))})
 	}
 	return s
 }
@@ -171,9 +171,9 @@ func list(s *schema, p *param.Param) {
 	if s.MinItems == 0 {
 		s.Type = []string{"array", "null"}
 	}
-	s.Items = of(p.Item)
+	s.Items = schemaOf(p.Item)
 	if p.Short != "" {
-		s.Items = &schema{AnyOf: []*schema{of(p.Item.Object.Find(p.Short)), s.Items}}
+		s.Items = &schema{AnyOf: []*schema{schemaOf(p.Item.Object.Find(p.Short)), s.Items}}
 	}
 }
 

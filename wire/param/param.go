@@ -407,8 +407,8 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 	return pointer.Elem().Interface()
 }
 
-// set gives a field a value that was read. One that does not fit it is left to who reads
-// the form.
+// set gives a field a value that was read. One that does not fit it is left to the
+// reader of the form.
 func (p *Param) set(f, v reflect.Value) {
 	switch {
 	case v.Type().AssignableTo(f.Type()):

@@ -22,7 +22,7 @@ const maxAdvertised = modulus / 2
 //	FCTBS  total blocks sent: what we have sent since the link came up
 //	limit  the last FCCL that the peer told: how far FCTBS may go
 //	ABR    adjusted blocks received: what we have received
-//	used   what of it is still in our buffer
+//	used   blocks of these that are still in our buffer
 //
 // FCTBS and ABR are absolute. A flow control packet carries our FCTBS, which the
 // peer takes for its ABR, and ABR plus our free room, which the peer takes for

@@ -265,7 +265,7 @@ func (p *Port) Control(now unit.Time) {
 	}
 }
 
-// Apply makes a change from outside. What is of no concern to a port is ignored.
+// Apply makes a change from outside. A change that concerns no port is ignored.
 func (p *Port) Apply(now unit.Time, e Event) {
 	var b int64
 	switch e.Kind {

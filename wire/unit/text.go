@@ -74,7 +74,7 @@ func parse(what, s, example string, words []suffix) (int64, error) {
 	}
 	value.Mul(value, new(big.Rat).SetInt64(base))
 	if !value.IsInt() {
-		return 0, fmt.Errorf("%q is too fine: a %s is a whole number of %s", s, what, words0(what))
+		return 0, fmt.Errorf("%q is too fine: a %s is a whole number of %s", s, what, baseUnit(what))
 	}
 	if !value.Num().IsInt64() {
 		return 0, fmt.Errorf("%q is too large for a %s", s, what)
@@ -82,8 +82,8 @@ func parse(what, s, example string, words []suffix) (int64, error) {
 	return value.Num().Int64(), nil
 }
 
-// words0 names the base unit of a kind of quantity.
-func words0(what string) string {
+// baseUnit names the base unit of a kind of quantity.
+func baseUnit(what string) string {
 	switch what {
 	case "duration":
 		return "picoseconds"

@@ -70,7 +70,7 @@ type Checker struct {
 	Gaps    map[Gap]int  // what is not proved
 
 	problems  []Problem
-	suspects  map[where][]Problem // by who told the limit: nothing that it told may be missing
+	suspects  map[where][]Problem // by the port that told the limit: nothing that it told may be missing
 	lanes     map[lane]*account
 	sequences map[sequence]uint32
 	pauses    map[where]*pause

@@ -62,7 +62,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	}
 	for _, c := range p.Comments {
 		if bytes.HasPrefix(c, []byte("machines ")) {
-			continue // who reads the names beside the records needs no others
+			continue // the table of names, which a decoder does not need: interfaces have theirs
 		}
 		if len(out.Comment) > 0 {
 			out.Comment += "; "

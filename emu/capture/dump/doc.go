@@ -20,7 +20,7 @@
 //
 // It says how much of each it has seen, too: a capture that shows nothing proves
 // nothing. What it cannot prove is a Gap: frames that were cut, FCTBS that no record of
-// its sender's frames can be held against, frames that are missing. Who has captured may
+// its sender's frames can be held against, frames that are missing. The capture may
 // have lost those, so what follows from them is in doubt, and no mistake: numbers of
 // trailers, marks of the capture itself, and statistics show that frames are missing.
 //

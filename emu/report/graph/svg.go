@@ -81,7 +81,7 @@ func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	return err
 }
 
-// dark is how the colours change for who reads on a dark ground.
+// dark changes the colours for a dark ground.
 const dark = `@media (prefers-color-scheme: dark) { .fabric rect[fill="#ffffff"] { fill: #1b1b1b; } .fabric rect[fill="#323f4b"] { fill: #46586a; } ` +
 	`.fabric [fill="#1f2933"], .fabric [fill="#3e4c59"] { fill: #ddd; } .fabric [fill="#7b8794"] { fill: #aaa; } ` +
 	`.fabric [stroke="#d9dfe5"] { stroke: #444; } .fabric [stroke="#ffffff"] { stroke: #1b1b1b; } }`

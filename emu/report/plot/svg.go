@@ -39,8 +39,8 @@ func (f *Figure) SVG(w io.Writer) error {
 // families are the fonts of text: those in which its width was measured, then any.
 const families = "Liberation Sans, Arial, Helvetica, sans-serif"
 
-// dark is how the colours of a figure change for who reads on a dark ground. What has no
-// colour of its own is black.
+// dark changes the colours of a figure for a dark ground. An element without a colour of
+// its own is black.
 const dark = `@media (prefers-color-scheme: dark) { .plot g { fill: #eee; } ` +
 	`.plot [style*="fill:#FFFFFF"] { fill: #161616 !important; } .plot [style*="fill:#222222"] { fill: #ddd !important; } .plot [style*="fill:#555555"] { fill: #aaa !important; } ` +
 	`.plot [style*="stroke:#000000"] { stroke: #eee !important; } .plot [style*="stroke:#E4E4E4"] { stroke: #3a3a3a !important; } ` +

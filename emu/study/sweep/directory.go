@@ -117,8 +117,8 @@ func (d *directory) before() (*layout, error) {
 	return before, nil
 }
 
-// flushed returns what of a file had come to the disk before a power cut: some file
-// systems fill the rest with zeros.
+// flushed returns the part of a file that had come to the disk before a power cut: some
+// file systems fill the rest with zeros.
 func flushed(b []byte) []byte { return bytes.TrimRight(b, "\x00") }
 
 // foreign names something in a directory without a plan that this sweep would not have
