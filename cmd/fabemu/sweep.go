@@ -20,7 +20,7 @@ func sweepCommand(status *int) *cobra.Command {
 	var sets, metrics []string
 	var during, out, clock, link string
 	var jobs int
-	var force, large bool
+	var force, large, short bool
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
 		Short: "Run a scenario over lists of values",
@@ -33,7 +33,7 @@ sweep is refused, unless --force says to begin anew there.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, args []string) error {
-			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Large: large}
+			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Large: large, Short: short}
 			if args[0] == "-" {
 				return errors.New("a sweep reads its scenario more than once: standard input will not do")
 			}
@@ -101,6 +101,7 @@ sweep is refused, unless --force says to begin anew there.`,
 	f.StringArrayVar(&sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
 	f.StringArrayVar(&metrics, "metric", nil, "what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	f.StringVar(&during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
+	f.BoolVar(&short, "short", false, "take the short run of the scenario, as its section short describes it")
 	f.StringVar(&clock, "clock", "virtual", "virtual, or wall: one run after another")
 	f.StringVar(&link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
 	f.IntVar(&jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")

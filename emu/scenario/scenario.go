@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -205,7 +206,7 @@ type Marking struct {
 }
 
 // NoScheme is the marking of a switch that marks nothing.
-const NoScheme = "none"
+const NoScheme = rp.NoPoint
 
 // String prints a marking as a mapping.
 func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Params) + "}" }

@@ -152,7 +152,8 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 
 // bcnLaw is the row of BCN.
 func bcnLaw() Law {
-	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications, Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet"},
+	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
+	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications, Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet", Trials: trials},
 		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }
 

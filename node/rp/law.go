@@ -14,6 +14,10 @@ type Law struct {
 	Doc   string   // what it does, as the rest of a sentence: "never changes the rate"
 	Hears Feedback // what makes it lower the rate
 
+	// Trials are how the law is tried beside others (fabemu reproduce compare-schemes); nil:
+	// once with its defaults, with the congestion points that Trial.Point has by default.
+	Trials []Trial
+
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
 	// It may have the methods of Grouper, Framer, Speaker, SiteChecker, SiteWarner, Assumer,
 	// param.Completer and param.Explainer.
@@ -24,6 +28,20 @@ type Law struct {
 	// Answer returns what answers a flow at its destination; nil: nothing does.
 	Answer func(params any, s Site) (Answerer, error)
 }
+
+// Trial is a variant in which a law is tried beside others.
+type Trial struct {
+	Name string // of the variant: "without timer"; empty: that of the law says it all
+	// Point is the scheme of the congestion points (cp.Points) that the law goes with;
+	// NoPoint: of none. Empty: of a law that hears notifications the one that has its name, of
+	// one that hears echoes every one that marks.
+	Point   string
+	Control []string // parameters that are not as by default: "timer=none"
+	Marking []string // those of the congestion points: "octets=14"
+}
+
+// NoPoint is the scheme of switches that say nothing of congestion.
+const NoPoint = "none"
 
 // Feedback says what a law listens to.
 type Feedback uint8

@@ -70,7 +70,9 @@ func (p QCNParams) CheckSite(s Site) (string, error) {
 
 // qcnLaw is the row of QCN.
 func qcnLaw() Law {
-	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is that of IEEE 802.1Qau, on Ethernet"},
+	named := []string{"octets=14"} // so that notifications name their flow
+	trials := []Trial{{Name: "with timer", Marking: named}, {Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
+	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is that of IEEE 802.1Qau, on Ethernet", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
 

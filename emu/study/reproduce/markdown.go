@@ -14,11 +14,19 @@ import (
 func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# %s: what the source says and what comes out", r.Source)
+	says := ": what the source says and what comes out"
+	if len(r.Tally()) == 0 {
+		says = ""
+	}
+	line("# %s%s", r.Source, says)
 	line("")
 	line("*%s.* This document is written by the program: `fabemu reproduce %s` makes the same figures and, beside them, the pictures and a page for browsers.", r.Title, r.Paper)
 	line("")
-	line("%s, on the %s clock. What is quoted has the words of the source, with ... for what is left out; what is derived says what it follows from; what the source does not say stands in tables of its own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", r.Tally(), r.Clock, r.Seeds)
+	if tally := r.Tally(); len(tally) == 0 {
+		line("On the %s clock.", r.Clock)
+	} else {
+		line("%s, on the %s clock. What is quoted has the words of the source, with ... for what is left out; what is derived says what it follows from; what the source does not say stands in tables of its own. Where a value has a deviation it is the mean and the standard deviation of %d seeds; other values are of one run. The ranges are those that the text supports, each with its reason, and are not fitted to what comes out: what is outside is marked DIFFERS, with the reason.", tally, r.Clock, r.Seeds)
+	}
 	if r.About != "" {
 		line("")
 		line("%s", strings.TrimSpace(r.About))
@@ -63,6 +71,9 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 	for _, x := range reasons {
 		line("")
 		line("%s", x)
+	}
+	if f.Matrix != nil {
+		f.Matrix.markdown(line)
 	}
 	if t := f.Table; t != nil {
 		line("")

@@ -31,6 +31,7 @@ type Figure struct {
 	Plots   []Plot
 	Claims  []Claim
 	Table   *Table
+	Matrix  *Matrix
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
@@ -99,7 +100,24 @@ const (
 	Points       Unit = "pt" // percentage points, of a difference of shares
 	Plain        Unit = ""   // a number
 	Milliseconds Unit = "ms" // of model time, of a value in seconds
+	Kilobytes    Unit = "KB" // of a value in bytes
 )
+
+// scale is what a value is multiplied by to be printed in the unit.
+func (u Unit) scale() float64 {
+	switch u {
+	case Percent, Points:
+		return 100
+	case Milliseconds:
+		return 1e3
+	case Kilobytes:
+		return 1e-3
+	}
+	return 1
+}
+
+// plain is what a value is in that is not multiplied; nothing for a number.
+func (u Unit) plain() string { return map[Unit]string{Milliseconds: "s", Kilobytes: "B"}[u] }
 
 // Table shows which statements hold under which choices.
 type Table struct {
@@ -116,7 +134,10 @@ type Row struct {
 }
 
 // Papers returns the papers whose figures can be had again.
-func Papers() []*Paper { return []*Paper{hpl2002(), qcn(), bcn()} }
+func Papers() []*Paper {
+	tables := scenario.BuiltIn()
+	return []*Paper{hpl2002(), qcn(), bcn(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
+}
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").
 // For another name the error, an *emu.Mistake, says which there are, the near ones

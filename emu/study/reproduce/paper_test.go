@@ -22,13 +22,17 @@ func TestFind(t *testing.T) {
 		{"qcn", 12, nil},
 		{"qcn/unit-step", 1, nil},
 		{"bcn/parking-lot", 1, nil},
+		{"compare-schemes", 6, nil},
+		{"compare-schemes-short/cut", 1, nil},
+		{"compare-schemes/cuts", 0, []string{`no figure named "cuts" (did you mean "cut"?)`}},
+		{"compare", 0, []string{`no paper named "compare"`, "compare-schemes, compare-schemes-short"}},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
 		{"hpl2002/", 0, []string{`no figure named ""`, "footnotes"}},
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
@@ -100,6 +104,13 @@ func TestPapersAreWhole(t *testing.T) {
 				}
 				if !(c.Low <= c.High) || math.IsInf(c.Low, -1) && math.IsInf(c.High, 1) {
 					t.Errorf("%s: the range %v to %v can hold nothing, or everything", c.ID, c.Low, c.High)
+				}
+			}
+			if f.Matrix != nil {
+				for _, row := range f.Matrix.Rows {
+					if len(row.Cells) != len(f.Matrix.Columns) {
+						t.Errorf("%s: %s has %d cells", f.Name, row.Name, len(row.Cells))
+					}
 				}
 			}
 			if f.Table == nil {

@@ -21,6 +21,9 @@ type Run struct {
 	Edits    [][2]string // what its text has, and what stands there instead; where --set does not reach
 	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
+	Short    bool        // its short run
+
+	Schemes *scenario.Schemes // what it chooses from; nil: the tables of the program
 }
 
 // With returns the run with further changes.
@@ -38,6 +41,9 @@ func (r Run) Once() Run {
 // String says what the run is, as on a command line.
 func (r Run) String() string {
 	words := []string{r.Scenario}
+	if r.Short {
+		words = append(words, "--short")
+	}
 	for _, e := range r.Edits {
 		words = append(words, e[0]+"=>"+e[1])
 	}
@@ -51,8 +57,16 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, _, _ := strings.Cut(string(src), "\nexpect:")
-	text += "\n"
+	text, options := string(src), []scenario.Option{}
+	if r.Schemes != nil {
+		options = append(options, scenario.WithSchemes(*r.Schemes))
+	}
+	if r.Short { // its checks are shortened with it
+		options = append(options, scenario.Short())
+	} else {
+		text, _, _ = strings.Cut(text, "\nexpect:")
+		text += "\n"
+	}
 	for _, e := range r.Edits {
 		if !strings.Contains(text, e[0]) {
 			return nil, fmt.Errorf("%s does not have %q", r.Scenario, e[0])
@@ -67,7 +81,7 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 		}
 		all = append(all, set)
 	}
-	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...))
+	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...), options...)
 }
 
 // Quantity is a number that is taken of runs.

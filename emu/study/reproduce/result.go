@@ -44,6 +44,7 @@ type FigureResult struct {
 	Caption  string        `json:"caption"`
 	Claims   []ClaimResult `json:"claims"`
 	Table    *TableResult  `json:"table,omitempty"`
+	Matrix   *MatrixResult `json:"matrix,omitempty"`
 	Pictures []Picture     `json:"pictures"`
 }
 
@@ -177,7 +178,7 @@ func (c *ClaimResult) basis() scenario.Basis { return c.Basis }
 func (c *ClaimResult) CameOut() string {
 	s := c.print(float64(c.Value), 3)
 	if c.Seeds > 1 && c.Value.Known() {
-		scale := map[Unit]float64{Percent: 100, Points: 100, Plain: 1, Milliseconds: 1e3}[c.Unit]
+		scale := c.Unit.scale()
 		deviation := scale * float64(c.Deviation)
 		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
 			deviation = 0
@@ -229,15 +230,7 @@ func (c *ClaimResult) print(v float64, count int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "undefined"
 	}
-	switch c.Unit {
-	case Percent:
-		return fmt.Sprintf("%s %%", digits(100*v, count))
-	case Points:
-		return fmt.Sprintf("%s pt", digits(100*v, count))
-	case Milliseconds:
-		return fmt.Sprintf("%s ms", digits(1e3*v, count))
-	}
-	return digits(v, count)
+	return strings.TrimSpace(digits(c.Unit.scale()*v, count) + " " + string(c.Unit))
 }
 
 // digits prints a figure to so many digits that count, and not more than one more after
@@ -261,12 +254,6 @@ func digits(v float64, count int) string {
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds", "low", "high", "outcome", "why", "reason", "verdict"}) // errors stay in out
-	number := func(n report.Number) string {
-		if !n.Known() {
-			return ""
-		}
-		return strconv.FormatFloat(float64(n), 'g', 10, 64)
-	}
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
@@ -275,6 +262,14 @@ func (r *Result) WriteCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// number prints a figure for programs; nothing where there is none.
+func number(n report.Number) string {
+	if !n.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', 10, 64)
 }
 
 // WriteJSON writes claims.json.

@@ -140,13 +140,21 @@ func (b *batch) collect(figures []*Figure) error {
 				return err
 			}
 		}
-		if f.Table == nil {
-			continue
+		if f.Table != nil {
+			for _, row := range f.Table.Rows {
+				for i := range row.Cells {
+					if err := quantity(&row.Cells[i]); err != nil {
+						return err
+					}
+				}
+			}
 		}
-		for _, row := range f.Table.Rows {
-			for i := range row.Cells {
-				if err := quantity(&row.Cells[i]); err != nil {
-					return err
+		if f.Matrix != nil {
+			for _, row := range f.Matrix.Rows {
+				for i := range row.Cells {
+					if err := quantity(&row.Cells[i].Value); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -327,7 +335,14 @@ func (b *batch) progress(j *job, share float64) {
 // value returns the mean of a quantity over its seeds, its standard deviation, and
 // over how many it is.
 func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
-	n = 1
+	values := b.bySeed(q)
+	mean, deviation = statistics(values)
+	return mean, deviation, len(values)
+}
+
+// bySeed returns a quantity for each of its seeds.
+func (b *batch) bySeed(q *Quantity) []float64 {
+	n := 1
 	for _, l := range q.leaves {
 		if l.run.Seeds {
 			n = b.seeds
@@ -345,15 +360,8 @@ func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
 			}
 			return v[i]
 		})
-		mean += values[i] / float64(n)
 	}
-	for _, v := range values {
-		deviation += (v - mean) * (v - mean)
-	}
-	if n > 1 {
-		deviation = math.Sqrt(deviation / float64(n-1))
-	}
-	return mean, deviation, n
+	return values
 }
 
 // result puts everything together.
@@ -388,6 +396,9 @@ func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result
 				t.Rows = append(t.Rows, x)
 			}
 			out.Table = t
+		}
+		if f.Matrix != nil {
+			out.Matrix = b.matrix(f.Name, f.Matrix)
 		}
 		for i := range f.Plots {
 			out.Pictures = append(out.Pictures, b.picture(p, f, &f.Plots[i], r))

@@ -54,11 +54,16 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 		if f.Table != nil {
 			f.Table.write(&p)
 		}
+		if f.Matrix != nil {
+			f.Matrix.write(&p)
+		}
 	}
 	p.Line("")
-	for _, l := range terminal.Wrap(fmt.Sprintf("Claims: %s. %d runs in %.0f s.", r.Tally(), len(r.Runs), r.WallSeconds), p.Columns()) {
-		p.Line("%s", l)
+	done := fmt.Sprintf("%d runs in %.0f s.", len(r.Runs), r.WallSeconds)
+	if tally := r.Tally(); len(tally) > 0 {
+		done = fmt.Sprintf("Claims: %s. %s", tally, done)
 	}
+	p.Paragraph(0, done)
 	for i, l := range terminal.Wrap("Verdict: "+string(r.Verdict.Level)+". "+r.Verdict.Sentence(), p.Columns()) {
 		if i == 0 {
 			l = strings.Replace(l, string(r.Verdict.Level), p.Paint(r.Verdict.Level.Color(), string(r.Verdict.Level)), 1)

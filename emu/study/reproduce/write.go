@@ -20,6 +20,7 @@ const (
 	TableFile    = "claims.csv"
 	DocumentFile = "claims.md"
 	PageFile     = report.PageFile
+	MatrixFile   = "matrix.csv" // where something is compared
 )
 
 // Files returns the names of all files that WriteDir writes for figures: ClaimsFile, which
@@ -27,6 +28,9 @@ const (
 func Files(figures []*Figure) []string {
 	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
 	for _, f := range figures {
+		if f.Matrix != nil && !slices.Contains(names, MatrixFile) {
+			names = append(names, MatrixFile)
+		}
 		for i := range f.Plots {
 			for _, format := range plot.Formats() {
 				names = append(names, f.pictureName(&f.Plots[i])+"."+format)
@@ -60,6 +64,11 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 	}
 	if err := write(TableFile, r.WriteCSV); err != nil {
 		return err
+	}
+	if r.matrices() != nil {
+		if err := write(MatrixFile, r.WriteMatrix); err != nil {
+			return err
+		}
 	}
 	pictures := func(name string) string {
 		if len(formats) == 0 {
@@ -95,8 +104,22 @@ func (r *Result) WritePage(w io.Writer) error {
 	if r.Partial {
 		p.Subtitle += "; ended before its time"
 	}
+	compared := r.matrices()
+	var commands template.HTML
+	if compared != nil {
+		var table template.HTML
+		table, commands = matrixHTML(compared)
+		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
+		if r.Seeds > 1 {
+			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals. ", r.Seeds) + text
+		}
+		p.Sections = append(p.Sections, report.Section{Title: "All schemes", Text: text, Parts: []template.HTML{table}})
+	}
 	for _, f := range r.Figures {
 		s := report.Section{Title: f.Source, Text: f.Title + ". " + f.Caption}
+		if i := slices.IndexFunc(compared, func(c *FigureResult) bool { return c.Name == f.Name }); i >= 0 {
+			s.Parts = append(s.Parts, f.Matrix.notesHTML(i))
+		}
 		for _, x := range f.Pictures {
 			var svg bytes.Buffer
 			if err := x.Figure.SVG(&svg); err != nil {
@@ -111,6 +134,9 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims))...)
 		}
 		p.Sections = append(p.Sections, s)
+	}
+	if compared != nil {
+		p.Sections = append(p.Sections, report.Section{Title: "Commands", Text: "Of each row, to which what is measured is added.", Parts: []template.HTML{commands}})
 	}
 	p.Sections = append(p.Sections, report.MachineSection(r.Machine), r.runsSection())
 	return p.Write(w)

@@ -54,15 +54,16 @@ func (a Axis) String() string { return a.Path + "=" + strings.Join(a.Values, ","
 
 // Plan says what a sweep does.
 type Plan struct {
-	Fabemu   string   `json:"fabemu"`         // version of the program
-	Scenario string   `json:"scenario"`       // name, or path of a file
-	Axes     []Axis   `json:"axes"`           // all that is set, single values too; each path once
-	Metrics  []string `json:"metrics"`        // expressions; none: the checks of the scenario
-	FromPs   int64    `json:"from_ps"`        // what the metrics are taken over; both 0: after the first fifth
-	ToPs     int64    `json:"to_ps"`          // in picoseconds of model time
-	Clock    string   `json:"clock"`          // "virtual" or "wall"
-	Link     string   `json:"link,omitempty"` // wall clock: "udp" (default) or "pipe"
-	Large    bool     `json:"-"`              // more than MaxCells are meant
+	Fabemu   string   `json:"fabemu"`          // version of the program
+	Scenario string   `json:"scenario"`        // name, or path of a file
+	Short    bool     `json:"short,omitempty"` // its short run
+	Axes     []Axis   `json:"axes"`            // all that is set, single values too; each path once
+	Metrics  []string `json:"metrics"`         // expressions; none: the checks of the scenario
+	FromPs   int64    `json:"from_ps"`         // what the metrics are taken over; both 0: after the first fifth
+	ToPs     int64    `json:"to_ps"`           // in picoseconds of model time
+	Clock    string   `json:"clock"`           // "virtual" or "wall"
+	Link     string   `json:"link,omitempty"`  // wall clock: "udp" (default) or "pipe"
+	Large    bool     `json:"-"`               // more than MaxCells are meant
 }
 
 // layout is a plan laid out. Without its cells it is what sweep.json has.
@@ -177,8 +178,12 @@ func (p *Plan) cell(i int) (*cell, error) {
 		rest /= len(values)
 		sets[k] = scenario.Set{Path: p.Axes[k].Path, Value: c.values[k]}
 	}
+	open := emu.Open
+	if p.Short {
+		open = emu.OpenShort
+	}
 	var err error
-	if c.scenario, err = emu.Open(p.Scenario, sets...); err != nil {
+	if c.scenario, err = open(p.Scenario, sets...); err != nil {
 		return nil, err
 	}
 	return c, p.check(c.scenario)
@@ -251,6 +256,9 @@ func (l *layout) same(o *layout) error {
 	}
 	if l.Scenario != o.Scenario {
 		parts = append(parts, "its scenario is "+o.Scenario)
+	}
+	if l.Short != o.Short {
+		parts = append(parts, "only one of them is of the short run")
 	}
 	equal := func(a, b Axis) bool { return a.Path == b.Path && slices.Equal(a.Values, b.Values) }
 	if !slices.EqualFunc(l.Axes, o.Axes, equal) {

@@ -1,0 +1,298 @@
+package reproduce
+
+import (
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/wire/unit"
+)
+
+// Matrix is what is measured of things that are compared: a row each.
+type Matrix struct {
+	Columns []Column
+	Rows    []MatrixRow
+}
+
+// Column is a figure that all rows have, or say why they do not.
+type Column struct {
+	Name  string `json:"name"`
+	Unit  Unit   `json:"unit"`
+	Says  string `json:"says"`  // what it is here
+	Never bool   `json:"never"` // without a value it was not reached
+}
+
+// MatrixRow is one of the things.
+type MatrixRow struct {
+	Kind  string // of the thing: "Ethernet"
+	Name  string
+	Cells []Cell // by column
+}
+
+// Cell is a figure of a row: a metric over an interval of a run, or a quantity, or nothing.
+type Cell struct {
+	Run    Run
+	Metric string
+	During [2]unit.Time
+	Value  Quantity
+	Absent string // why there is none
+}
+
+// measured is the cell of a metric of a run.
+func measured(r Run, metric string, during [2]unit.Time) Cell {
+	return Cell{Run: r, Metric: metric, During: during, Value: Mean(r, metric, during[0], during[1])}
+}
+
+// MatrixResult is what came out.
+type MatrixResult struct {
+	Columns []Column          `json:"columns"`
+	Rows    []MatrixRowResult `json:"rows"`
+}
+
+// MatrixRowResult is a row of it.
+type MatrixRowResult struct {
+	Kind    string       `json:"kind"`
+	Name    string       `json:"name"`
+	Command string       `json:"command"` // that repeats the row, but for what is measured; empty: it was not run
+	Cells   []CellResult `json:"cells"`
+}
+
+// CellResult is a mean over seeds.
+type CellResult struct {
+	Value    report.Number `json:"value"`              // shares 0 to 1, times in seconds, sizes in bytes; null: there is none
+	Interval report.Number `json:"interval"`           // half of the 95 % confidence interval of the mean; null: of a single value
+	Seeds    int           `json:"seeds"`              // that have a value
+	Missing  int           `json:"missing"`            // that have none
+	Reason   string        `json:"reason,omitempty"`   // why there is none
+	Measured string        `json:"measured,omitempty"` // by fabemu sweep: the rest of the command
+	column   *Column
+}
+
+// matrix puts a matrix together.
+func (b *batch) matrix(f string, m *Matrix) *MatrixResult {
+	out := &MatrixResult{Columns: m.Columns}
+	for _, row := range m.Rows {
+		r := MatrixRowResult{Kind: row.Kind, Name: row.Name}
+		for i := range row.Cells {
+			c := &row.Cells[i]
+			if c.Metric != "" && r.Command == "" {
+				r.Command = b.command(c.Run)
+			}
+			r.Cells = append(r.Cells, b.cell(c, &m.Columns[i], strings.Join([]string{f, row.Kind, row.Name, m.Columns[i].Name}, " ")))
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out
+}
+
+// cell takes the mean of the seeds that have a value.
+func (b *batch) cell(c *Cell, column *Column, name string) CellResult {
+	out := CellResult{Value: report.Missing(), Interval: report.Missing(), Reason: c.Absent, column: column}
+	if c.Absent != "" {
+		return out
+	}
+	var values []float64
+	for _, v := range b.bySeed(&c.Value) {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			out.Missing++
+		} else {
+			values = append(values, v)
+		}
+	}
+	out.Seeds = len(values)
+	if c.Metric != "" {
+		out.Measured = fmt.Sprintf("--metric %s --during %v,%v --out results/%s", quoted(c.Metric), unit.Duration(c.During[0]), unit.Duration(c.During[1]), fileOf(name))
+	}
+	switch {
+	case len(values) > 0:
+		mean, deviation := statistics(values)
+		out.Value = report.Number(mean)
+		if len(values) > 1 {
+			out.Interval = report.Number(student95(len(values)-1) * deviation / math.Sqrt(float64(len(values))))
+		}
+	case b.partial:
+		out.Reason = "it was not run to its end"
+	case column.Never:
+		out.Reason = fmt.Sprintf("not within the %v that were measured", c.During[1].Sub(c.During[0]))
+	default:
+		out.Reason = "nothing was there to measure"
+	}
+	return out
+}
+
+// command is that of fabemu which repeats a run with all its seeds.
+func (b *batch) command(r Run) string {
+	words := []string{"fabemu", "sweep", r.Scenario}
+	if r.Short {
+		words = append(words, "--short")
+	}
+	sets := r.Sets
+	if b.options.Clock == emu.WallClock {
+		words = append(words, "--clock", "wall")
+		if b.options.Dilation > 0 {
+			sets = append(sets[:len(sets):len(sets)], fmt.Sprint("wall.dilation=", b.options.Dilation))
+		}
+	}
+	seeds := make([]string, b.seeds)
+	for i := range seeds {
+		seeds[i] = strconv.Itoa(i + 1)
+	}
+	for _, s := range append(sets[:len(sets):len(sets)], "model.seed="+strings.Join(seeds, ",")) {
+		words = append(words, "--set", quoted(s))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted is a word of a command line.
+func quoted(s string) string {
+	if strings.ContainsAny(s, " '\"$<>|&;*?()") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// fileOf makes a file's name of words.
+func fileOf(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	return strings.Join(words, "-")
+}
+
+// statistics returns the mean of values and their standard deviation, 0 of one.
+func statistics(values []float64) (mean, deviation float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		deviation += (v - mean) * (v - mean)
+	}
+	if n := len(values); n > 1 {
+		deviation = math.Sqrt(deviation / float64(n-1))
+	}
+	return mean, deviation
+}
+
+// student95 is the 97.5 % quantile of Student's t distribution: a mean of n + 1 values lies
+// with 95 % so many of its standard errors to either side at the most. Beyond the table it
+// is the expansion of Cornish and Fisher, which is right to four digits there.
+func student95(n int) float64 {
+	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}
+	if n <= len(table) {
+		return table[n-1]
+	}
+	const z = 1.959964
+	v := float64(n)
+	z3, z5, z7 := z*z*z, math.Pow(z, 5), math.Pow(z, 7)
+	return z + (z3+z)/(4*v) + (5*z5+16*z3+3*z)/(96*v*v) + (3*z7+19*z5+17*z3-15*z)/(384*v*v*v)
+}
+
+// String prints a cell: the mean and half of its interval, in the unit of the column.
+func (c *CellResult) String() string {
+	switch {
+	case c.Value.Known():
+	case c.Seeds+c.Missing == 0:
+		return "—"
+	case c.column.Never && c.Missing > 0:
+		return "never"
+	default:
+		return "undefined"
+	}
+	scale := c.column.Unit.scale()
+	s := digits(scale*float64(c.Value), 3)
+	if c.Interval.Known() {
+		half := scale * float64(c.Interval)
+		if half < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+			half = 0
+		}
+		s += " ± " + digits(half, 2)
+	}
+	if c.Missing > 0 {
+		s += fmt.Sprintf(" (%d of %d)", c.Seeds, c.Seeds+c.Missing)
+	}
+	return s
+}
+
+// title is the name of a column with its unit.
+func (c *Column) title() string {
+	if c.Unit == Plain {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, c.Unit)
+}
+
+// notes are why cells have no value, each once, with the columns.
+func (m *MatrixResult) notes() []string {
+	var notes []string
+	for i := range m.Columns {
+		all := len(m.Rows) > 0
+		for _, row := range m.Rows {
+			all = all && row.Cells[i].String() == "—" && row.Cells[i].Reason == m.Rows[0].Cells[i].Reason
+		}
+		if all {
+			notes = append(notes, fmt.Sprintf("No %s: %s.", m.Columns[i].Name, m.Rows[0].Cells[i].Reason))
+		}
+	}
+	for _, row := range m.Rows {
+		if row.Command == "" {
+			notes = append(notes, fmt.Sprintf("The row %q: %s.", row.Name, row.reason()))
+		}
+	}
+	return notes
+}
+
+// reason is why a row that was not run has no values.
+func (r *MatrixRowResult) reason() string {
+	for i := range r.Cells {
+		if r.Cells[i].Reason != "" {
+			return r.Cells[i].Reason
+		}
+	}
+	return ""
+}
+
+// says are what the columns are here.
+func (m *MatrixResult) says() []string {
+	var list []string
+	for _, c := range m.Columns {
+		if c.Says != "" {
+			list = append(list, fmt.Sprintf("%s: %s", c.Name, c.Says))
+		}
+	}
+	return list
+}
+
+// matrices are the figures that have one.
+func (r *Result) matrices() []*FigureResult {
+	var all []*FigureResult
+	for i := range r.Figures {
+		if r.Figures[i].Matrix != nil {
+			all = append(all, &r.Figures[i])
+		}
+	}
+	return all
+}
+
+// WriteMatrix writes the cells of all figures that have a matrix as CSV, a row each.
+func (r *Result) WriteMatrix(w io.Writer) error {
+	out := csv.NewWriter(w)
+	out.Write([]string{"figure", "kind", "name", "quantity", "unit", "value", "interval", "seeds", "missing", "reason", "command"}) // errors stay in out
+	for _, f := range r.matrices() {
+		for i := range f.Matrix.Rows {
+			row := &f.Matrix.Rows[i]
+			for k := range row.Cells {
+				c, command := &row.Cells[k], ""
+				if c.Measured != "" {
+					command = row.Command + " " + c.Measured
+				}
+				out.Write([]string{f.Name, row.Kind, row.Name, f.Matrix.Columns[k].Name, cmp.Or(f.Matrix.Columns[k].Unit.plain(), "1"), number(c.Value), number(c.Interval), strconv.Itoa(c.Seeds), strconv.Itoa(c.Missing), c.Reason, command})
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

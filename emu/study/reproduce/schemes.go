@@ -1,0 +1,347 @@
+package reproduce
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu/report/plot"
+	"fabemu/emu/scenario"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/unit"
+)
+
+// aboutSchemes is the text before the figures; ~ stands for a backquote.
+const aboutSchemes = `
+Six situations under every scheme that the program has: each law of ~rp.Laws~ with the congestion points of ~cp.Points~ that it goes with, in the variants that its row names, and no control at all in both families. A scheme that is added to the tables is in these as well.
+
+## On equal terms
+
+The scenarios ~bench/...~ say what is the same for all: machines, ways, rates (10 Gb/s), lengths of lines (100 ns), the forwarding delay of switches (500 ns), packets (1500 B of payload), traffic and events. Each scheme has the parameters that it has by default. What a family is made of cannot be equal:
+
+| | InfiniBand | Ethernet |
+|---|---|---|
+| flow control | credit | PAUSE |
+| where frames wait | at the inputs of a switch, 4 packets each (HPL-2002-224, Table I) | at the outputs, in 300 KB for each port, above which PAUSE needs its headroom |
+| forwarding | cut-through | store-and-forward |
+| feedback | marks in ACKs, which are there anyway | frames of its own |
+| window | 16 packets: credit and rate hold a source back, not the window | none |
+| a packet on the line, by ~model.framing~ as in the paper | 1520 B | 1500 B |
+
+So a queue of 5 KB in one family and of 25 KB in the other are what their schemes aim at, and not a merit; what a bystander gets, how full a link is and how long it takes are comparable. ~none~ is what flow control does alone.
+
+## What is measured
+
+Means over five seeds, each with half of its 95 % confidence interval (Student's t). *Feedback* counts what the sources took in to each megabyte (10^6 bytes) that arrived: notifications and messages, and on InfiniBand the ACKs that carry a mark, which cost no frame. A scheme whose source sends probes has as many of those besides. *p99* is of means over 50 us. *never*: no seed reached it in the time that was measured; (3 of 5): the mean of those that did. A dash: the situation does not have it, for the reason below its table.
+
+~~~sh
+go run ./cmd/fabemu reproduce compare-schemes-short/transfers --seeds 1
+~~~
+
+~compare-schemes-short~ is the same in a fifth of the time and less: too short for the slow schemes to settle, and so other figures. It is what can be done over real sockets:
+
+~~~
+fabemu reproduce compare-schemes
+fabemu reproduce compare-schemes-short/incast --clock wall
+fabemu reproduce compare-schemes-short/cut --clock wall --dilation 400
+~~~
+
+In ~report.html~ the table sorts by each column, and each cell shows the command that repeats it; ~matrix.csv~ has them all.
+`
+
+// CompareSchemes is the bench on which all schemes of some tables are tried: those of the
+// program, or with others a program's own.
+func CompareSchemes(tables scenario.Schemes) *Paper { return compareSchemes(&tables, false) }
+
+// compareSchemes is the bench, or its short form.
+func compareSchemes(tables *scenario.Schemes, short bool) *Paper {
+	p := &Paper{Name: "compare-schemes", Title: "Six situations under every scheme", Source: "The bench of all schemes", About: strings.ReplaceAll(aboutSchemes, "~", "`")}
+	if short {
+		p.Name, p.Title = p.Name+"-short", p.Title+", in short"
+	}
+	tried := trials(tables)
+	for _, s := range situations() {
+		p.Figures = append(p.Figures, s.figure(tried, short))
+	}
+	return p
+}
+
+// trial is a scheme as it is tried.
+type trial struct {
+	kind, name string
+	sets       []string
+	schemes    *scenario.Schemes
+}
+
+// The families, and what makes a scenario of the bench one of theirs.
+const (
+	infiniBand = "InfiniBand"
+	ethernet   = "Ethernet"
+)
+
+var (
+	infiniBandSets = [...]string{"defaults.flow.window=16"}
+	ethernetSets   = [...]string{"defaults.link.flow-control=pause", "defaults.switch.kind=output-queued"}
+)
+
+// trials returns all schemes of the tables: those of InfiniBand, then those of Ethernet.
+func trials(tables *scenario.Schemes) []trial {
+	var of [2][]trial
+	add := func(l *rp.Law, v *rp.Trial, p *cp.Point) {
+		t := trial{schemes: tables}
+		if p != nil {
+			t.sets = append(t.sets, "defaults.switch.marking.scheme="+p.Name)
+			for _, s := range v.Marking {
+				t.sets = append(t.sets, "defaults.switch.marking."+s)
+			}
+		}
+		t.sets = append(t.sets, "defaults.flow.control.law="+l.Name)
+		for _, s := range v.Control {
+			t.sets = append(t.sets, "defaults.flow.control."+s)
+		}
+		switch {
+		case p == nil && v.Name == "" && l.Hears == rp.Nothing && l.Answer == nil:
+			t.name = "none"
+		case p == nil || p.Name == l.Name:
+			t.name = l.Name
+		default:
+			t.name = l.Name + ", " + p.Name
+		}
+		t.name = strings.TrimSpace(t.name + " " + v.Name)
+		if (p == nil || p.Sees == cp.Buffers) && l.Answer == nil && l.Hears != rp.Notifications {
+			of[0] = append(of[0], trial{infiniBand, t.name, append(infiniBandSets[:], t.sets...), tables})
+		}
+		if (p == nil || p.Sees == cp.Queues) && l.Hears != rp.Echoes {
+			of[1] = append(of[1], trial{ethernet, t.name, append(ethernetSets[:], t.sets...), tables})
+		}
+	}
+	for i := range tables.Laws {
+		l := &tables.Laws[i]
+		variants := l.Trials
+		if variants == nil {
+			variants = []rp.Trial{{}}
+		}
+		for k := range variants {
+			v := &variants[k]
+			if v.Point == rp.NoPoint {
+				add(l, v, nil)
+			}
+			for n := range tables.Points {
+				if p := &tables.Points[n]; goesWith(l, v, p) {
+					add(l, v, p)
+				}
+			}
+		}
+	}
+	return append(of[0], of[1]...)
+}
+
+// goesWith reports whether a law is tried with a congestion point.
+func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
+	switch {
+	case v.Point != "":
+		return p.Name == v.Point
+	case l.Hears == rp.Echoes:
+		return p.Marker != nil
+	}
+	return l.Hears == rp.Notifications && p.Name == l.Name
+}
+
+// The columns, in their order.
+const (
+	utilisation = iota
+	fairness
+	bystander
+	queueMean
+	queueP99
+	time95
+	stalled
+	drops
+	feedback
+	columns
+)
+
+// schemeColumns are what is measured of every scheme.
+func schemeColumns() []Column {
+	return []Column{
+		{Name: "utilisation", Unit: Percent}, {Name: "Jain's index"}, {Name: "bystander's share", Unit: Percent},
+		{Name: "queue", Unit: Kilobytes}, {Name: "queue p99", Unit: Kilobytes}, {Name: "time to 95 %", Unit: Milliseconds, Never: true},
+		{Name: "stalled", Unit: Percent}, {Name: "drops"}, {Name: "feedback per MB"},
+	}
+}
+
+// figureOf is a column in a situation.
+type figureOf struct {
+	metric string // over the time of the situation; time95 from its instant on, drops over all
+	says   string
+	absent string // why there is none
+}
+
+// situation is what all schemes are put into.
+type situation struct {
+	name, title, caption string
+	times                [2]times // the second of the short run
+	columns              [columns]figureOf
+	course               string // the metric that is drawn
+	label                string
+	scale                float64
+	computed             func(Run, [2]unit.Time) []MatrixRow // what equations say, beside it
+}
+
+// times are when a situation is measured.
+type times struct {
+	during [2]unit.Time // what figures are taken over
+	since  unit.Time    // from when on the time to 95 % counts
+	end    unit.Time
+}
+
+// situations returns the six.
+func situations() []situation {
+	const trunk = "share of the time in which PAUSE or credit holds the trunk back"
+	const sources = "share of the time in which PAUSE or credit holds a source back, the mean of all"
+	whole := func(link, group string) [columns]figureOf {
+		return [columns]figureOf{
+			utilisation: {metric: link + ".utilisation", says: "of " + link},
+			fairness:    {metric: group + ".fairness", says: "of the rates of " + group},
+			queueMean:   {metric: link + ".queue"}, queueP99: {metric: link + ".queue.p99"},
+			time95:  {metric: link + ".recovery.95"},
+			stalled: {metric: group + ".stalled.flow-control", says: sources},
+			drops:   {metric: group + ".drops"}, feedback: {metric: group + ".feedback"},
+		}
+	}
+	incast := situation{
+		name: "incast", title: "Incast with a bystander", caption: "Eight sources overload one receiver, four of them over a trunk that they share with a bystander. Fair is half of the trunk for it. Figures from 100 to 300 ms.",
+		times: [2]times{{[2]unit.Time{100 * ms, 300 * ms}, 0, 300 * ms}, {[2]unit.Time{10 * ms, 30 * ms}, 0, 30 * ms}}, columns: whole("hot.T-H", "incast"),
+		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
+	}
+	incast.columns[bystander] = figureOf{metric: "bystander.rate / bystander.max-min", says: "its rate over its max-min fair share"}
+	incast.columns[stalled] = figureOf{metric: "trunk.S-T.stalled.flow-control", says: trunk}
+	incast.columns[time95].says = "until the link is 95 % full, from the begin of all"
+
+	cut := situation{
+		name: "cut", title: "The bottleneck is cut to a twentieth, and comes back", caption: "Eight sources share a link of 10 Gb/s, which has 0.5 Gb/s from 50 to 100 ms. Figures from 10 to 300 ms.",
+		times: [2]times{{[2]unit.Time{10 * ms, 300 * ms}, 100 * ms, 300 * ms}, {[2]unit.Time{2 * ms, 60 * ms}, 20 * ms, 60 * ms}}, columns: whole("hot.S-H", "sources"),
+		course: "hot.S-H.utilisation", label: "utilisation of the link (% of its rate then)", scale: 100,
+	}
+	cut.columns[bystander].absent = "all flows are sources of the link"
+	cut.columns[utilisation].says = "of hot.S-H, of the rate that it has then"
+	cut.columns[time95].says = "until the link is 95 % full again, since it has its rate back"
+
+	lot := situation{
+		name: "parking-lot", title: "Parking lot", caption: "Four flows cross two links of 10 Gb/s, and one more is on each of them. Max-min fairness makes all six equal; proportional fairness, the greatest sum of the logarithms of the rates, gives a third of a link to those that cross one. Figures from 100 to 200 ms.",
+		times: [2]times{{[2]unit.Time{100 * ms, 200 * ms}, 0, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 0, 20 * ms}}, columns: whole("first.S-T", "all"),
+		course: "one.utilisation", label: "share of the first link that the flow has which crosses it alone (%)", scale: 100,
+		computed: fairShares,
+	}
+	lot.columns[bystander] = figureOf{metric: "one.rate / one.max-min", says: "here that of the flow which crosses the first link alone, over its max-min fair share"}
+	lot.columns[time95].says = "until the first link is 95 % full, from the begin of all"
+
+	unequal := situation{
+		name: "unequal", title: "Two flows from unequal starts", caption: "A flow has had a link of 1 Gb/s to itself. At 10 ms the link has 10 Gb/s, and a second flow begins at its whole rate. Figures from 110 to 210 ms.",
+		times: [2]times{{[2]unit.Time{110 * ms, 210 * ms}, 10 * ms, 210 * ms}, {[2]unit.Time{30 * ms, 40 * ms}, 10 * ms, 40 * ms}}, columns: whole("shared.S-H", "pair"),
+		course: "pair.fairness", label: "Jain's index (1/2 to 1)", scale: 1,
+	}
+	unequal.columns[bystander] = figureOf{metric: "early.rate / early.max-min", says: "here that of the flow that was slow, over its max-min fair share"}
+	unequal.columns[time95] = figureOf{metric: "pair.shared.95", says: "until Jain's index is 0.95, since the second begins"}
+
+	transfers := situation{
+		name: "transfers", title: "A hundred short transfers into a long flow", caption: "A flow has a link of 10 Gb/s to itself. From 20 ms on ten sources send ten transfers of 100 KB each, 4 Gb/s in the mean until they are done. Figures from 20 to 120 ms.",
+		times: [2]times{{[2]unit.Time{20 * ms, 120 * ms}, 20 * ms, 120 * ms}, {[2]unit.Time{20 * ms, 40 * ms}, 20 * ms, 40 * ms}}, columns: whole("shared.S-H", "transfers"),
+		course: "long.utilisation", label: "share of the link that the long flow has (%)", scale: 100,
+	}
+	transfers.columns[fairness] = figureOf{absent: "the flows are not alike"}
+	transfers.columns[bystander] = figureOf{metric: "long.utilisation", says: "here the share of the link that the long flow has; the transfers need 8 %"}
+	transfers.columns[time95] = figureOf{metric: "transfers.completion.p95", says: "what 95 % of the transfers take no longer than; alone one takes 0.08 ms"}
+
+	slow := situation{
+		name: "slow-receiver", title: "A slow receiver", caption: "A receiver takes in 1 Gb/s, and stops its switch by PAUSE or for want of credit. Two of its four sources share a trunk with a bystander, for which nine tenths and more are left. At 100 ms the receiver is as fast as its link. Figures from 50 to 100 ms.",
+		times: [2]times{{[2]unit.Time{50 * ms, 100 * ms}, 100 * ms, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 20 * ms, 40 * ms}}, columns: whole("slow.T-SLOW", "sources"),
+		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
+	}
+	slow.columns[utilisation].says = "of slow.T-SLOW: the receiver takes in 10 % of it"
+	slow.columns[bystander] = incast.columns[bystander]
+	slow.columns[stalled] = incast.columns[stalled]
+	slow.columns[time95].says = "until the link is 95 % full, since the receiver is fast"
+	return []situation{incast, cut, lot, unequal, transfers, slow}
+}
+
+// figure is a situation under all schemes.
+func (s *situation) figure(tried []trial, short bool) Figure {
+	t, in := s.times[0], ""
+	if short {
+		t, in = s.times[1], fmt.Sprintf(" In short: it ends at %v, and figures are from %v to %v.", unit.Duration(s.times[1].end), unit.Duration(s.times[1].during[0]), unit.Duration(s.times[1].during[1]))
+	}
+	f := Figure{Name: s.name, Source: "bench/" + s.name, Title: s.title, Caption: s.caption + in, Matrix: &Matrix{Columns: schemeColumns()}}
+	for i := range f.Matrix.Columns {
+		f.Matrix.Columns[i].Says = s.columns[i].says
+	}
+	plots := map[string]*Plot{}
+	kinds := []string{}
+	for _, x := range tried {
+		r := Run{Scenario: "bench/" + s.name, Sets: x.sets, Seeds: true, Short: short, Schemes: x.schemes}
+		row := MatrixRow{Kind: x.kind, Name: x.name}
+		for i := range s.columns {
+			c, during := &s.columns[i], t.during
+			switch i {
+			case time95:
+				during = [2]unit.Time{t.since, t.end}
+			case drops:
+				during = [2]unit.Time{0, t.end}
+			}
+			if c.absent != "" {
+				row.Cells = append(row.Cells, Cell{Absent: c.absent, Value: nothing()})
+				continue
+			}
+			row.Cells = append(row.Cells, measured(r, c.metric, during))
+		}
+		f.Matrix.Rows = append(f.Matrix.Rows, row)
+		p := plots[x.kind]
+		if p == nil {
+			kinds = append(kinds, x.kind)
+			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: modelTime, Y: plot.Axis{Label: s.label, High: s.scale}}
+			plots[x.kind] = p
+		}
+		if len(p.Curves) < plot.MaxCurves {
+			p.Curves = append(p.Curves, curve(x.name, r, s.course, s.scale))
+		}
+	}
+	for _, k := range kinds {
+		f.Plots = append(f.Plots, *plots[k])
+	}
+	if s.computed != nil && len(tried) > 0 {
+		f.Matrix.Rows = append(f.Matrix.Rows, s.computed(Run{Scenario: "bench/" + s.name, Sets: tried[0].sets, Short: short, Schemes: tried[0].schemes}, t.during)...)
+	}
+	return f
+}
+
+// nothing is a quantity of no run.
+func nothing() Quantity {
+	return Quantity{of: func(func(*leaf) float64) float64 { return 0 }}
+}
+
+// fairShares are the rows of max-min and of proportional fairness in the parking lot.
+func fairShares(r Run, during [2]unit.Time) []MatrixRow {
+	var rows []MatrixRow
+	for _, kind := range []string{"max-min", "proportional"} {
+		row := MatrixRow{Kind: "computed", Name: kind + " fairness", Cells: slices.Repeat([]Cell{{Absent: "it is computed, not run", Value: nothing()}}, columns)}
+		var rates []Quantity
+		for _, flow := range []string{"both.A1", "both.A2", "both.A3", "both.A4", "one", "other"} {
+			rates = append(rates, Mean(r, flow+"."+kind, during[0], during[1]))
+		}
+		row.Cells[fairness] = Cell{Value: Combine(jain, rates...)}
+		row.Cells[bystander] = Cell{Value: Mean(r, "one."+kind+" / one.max-min", during[0], during[1])}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// jain is Jain's index of rates.
+func jain(rates []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, v := range rates {
+		sum += v
+		squares += v * v
+	}
+	return sum * sum / (float64(len(rates)) * squares)
+}

@@ -1,0 +1,77 @@
+//go:build !race
+
+package reproduce
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+)
+
+// The bench in short: each cell has a value or says why not, nothing is lost, and what flow
+// control alone does to a bystander is worse than under any scheme.
+func TestFiguresOfBenchInShort(t *testing.T) {
+	p := compareSchemes(builtIn(), true)
+	var figures []*Figure
+	for i := range p.Figures {
+		figures = append(figures, &p.Figures[i])
+	}
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Figures {
+		for _, row := range f.Matrix.Rows {
+			for i := range row.Cells {
+				c := &row.Cells[i]
+				if c.Value.Known() == (c.Reason != "") || c.String() == "undefined" {
+					t.Errorf("%s, %s, %s: %v, %q", f.Name, row.Name, c.column.Name, c.Value, c.Reason)
+				}
+				if c.Value.Known() && row.Command != "" && c.Measured == "" {
+					t.Errorf("%s, %s: nothing repeats the %s", f.Name, row.Name, c.column.Name)
+				}
+			}
+			if row.Command != "" && row.Cells[drops].Value != 0 {
+				t.Errorf("%s, %s: %v frames were lost", f.Name, row.Name, row.Cells[drops].Value)
+			}
+		}
+	}
+	none := map[string]report.Number{}
+	incast := r.Figures[0].Matrix
+	for _, row := range incast.Rows {
+		switch share := row.Cells[bystander].Value; {
+		case row.Name == "none":
+			none[row.Kind] = share
+			if stalled := row.Cells[stalled].Value; stalled < 0.5 || row.Cells[feedback].Value != 0 {
+				t.Errorf("%s without control: the trunk is stalled for %v, feedback %v", row.Kind, stalled, row.Cells[feedback].Value)
+			}
+		case share < 2*none[row.Kind] || !(row.Cells[feedback].Value > 0):
+			t.Errorf("%s, %s: the bystander has %v, without control %v; feedback %v", row.Kind, row.Name, share, none[row.Kind], row.Cells[feedback].Value)
+		}
+	}
+	lot := r.Figures[2].Matrix
+	n := len(lot.Rows)
+	for i, want := range [][2]float64{{1, 1}, {8. / 9, 5. / 3}} { // (4 C/6 + 2 C/3)^2 / (6 (4 C^2/36 + 2 C^2/9)) and C/3 over C/5
+		if row := lot.Rows[n-2+i]; math.Abs(float64(row.Cells[fairness].Value)-want[0]) > 1e-6 || math.Abs(float64(row.Cells[bystander].Value)-want[1]) > 1e-6 {
+			t.Errorf("%s: %v and %v, want %v", row.Name, row.Cells[fairness].Value, row.Cells[bystander].Value, want)
+		}
+	}
+	checkPage(t, r)
+	var text, doc bytes.Buffer
+	if err := r.WriteText(&text, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteMarkdown(&doc, func(string) string { return "" }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"qcn without timer", "queue p99 (KB)", "No Jain's index: the flows are not alike."} {
+		if !strings.Contains(text.String(), want) || !strings.Contains(doc.String(), want) {
+			t.Errorf("the text or the document does not have %q", want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package reproduce
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/report"
+)
+
+// Every law and every congestion point of the tables is tried, and the schemes that the
+// bench is for are there by their names.
+func TestAllSchemesAreTried(t *testing.T) {
+	tables := builtIn()
+	var names []string
+	sets := ""
+	for _, x := range trials(tables) {
+		if name := x.kind + ": " + x.name; slices.Contains(names, name) {
+			t.Errorf("%s is tried twice", name)
+		} else {
+			names = append(names, name)
+		}
+		sets += strings.Join(x.sets, " ") + " "
+	}
+	for _, l := range tables.Laws {
+		if !strings.Contains(sets, "defaults.flow.control.law="+l.Name+" ") {
+			t.Errorf("the law %s is not tried: its row has no trial that goes with a congestion point", l.Name)
+		}
+	}
+	for _, p := range tables.Points {
+		if !strings.Contains(sets, "defaults.switch.marking.scheme="+p.Name+" ") {
+			t.Errorf("the congestion point %s is not tried: no law goes with it", p.Name)
+		}
+	}
+	for _, want := range []string{
+		"InfiniBand: none", "InfiniBand: lipd, naive", "InfiniBand: lipd, input", "InfiniBand: lipd, input-output",
+		"InfiniBand: aimd, naive", "InfiniBand: aimd, input", "InfiniBand: aimd, input-output",
+		"Ethernet: none", "Ethernet: qcn with timer", "Ethernet: qcn without timer", "Ethernet: bcn", "Ethernet: bcn with the enhancement",
+	} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is not there; there are %q", want, names)
+		}
+	}
+}
+
+// checkPage looks into the page: it needs nothing from elsewhere, it has all cells, and each
+// leads to a command that is there.
+func checkPage(t *testing.T, r *Result) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WritePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if found := regexp.MustCompile(`(?i)(src|href)="?(https?:)?//|@import|url\(`).FindString(page); found != "" {
+		t.Errorf("the page wants something from elsewhere: %s", found)
+	}
+	if n := strings.Count(page, "<tbody>"); n != len(r.Figures) {
+		t.Errorf("%d parts of the table, of %d situations", n, len(r.Figures))
+	}
+	links := regexp.MustCompile(`<a href="#(r\d+-\d+)" data-m="([^"]+)">`).FindAllStringSubmatch(page, -1)
+	cells := 0
+	for _, f := range r.Figures {
+		for _, row := range f.Matrix.Rows {
+			for i := range row.Cells {
+				if row.Cells[i].Measured != "" {
+					cells++
+				}
+			}
+		}
+	}
+	if len(links) != cells || cells < 6*len(r.Figures[0].Matrix.Rows) {
+		t.Errorf("%d cells lead to a command, of %d", len(links), cells)
+	}
+	for _, l := range links {
+		if !strings.Contains(page, `<p id="`+l[1]+`">`) {
+			t.Fatalf("%s leads nowhere", l[0])
+		}
+	}
+}
+
+// A mean has half of its interval behind it, and says how many seeds have a value.
+func TestCellsArePrinted(t *testing.T) {
+	share, time := &Column{Name: "share", Unit: Percent}, &Column{Name: "time", Unit: Milliseconds, Never: true}
+	for _, c := range []struct {
+		cell CellResult
+		want string
+	}{
+		{CellResult{Value: 0.1234, Interval: 0.00567, Seeds: 5, column: share}, "12.3 ± 0.57"},
+		{CellResult{Value: 0.5, Interval: 1e-12, Seeds: 5, column: share}, "50 ± 0"},
+		{CellResult{Value: 0.5, Interval: report.Missing(), Seeds: 1, column: share}, "50"},
+		{CellResult{Value: 0.012, Interval: 0.001, Seeds: 3, Missing: 2, column: time}, "12 ± 1 (3 of 5)"},
+		{CellResult{Value: report.Missing(), Missing: 5, column: time}, "never"},
+		{CellResult{Value: report.Missing(), Missing: 5, column: share}, "undefined"},
+		{CellResult{Value: report.Missing(), Reason: "so", column: share}, "—"},
+	} {
+		if got := c.cell.String(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Tables of Student's t have 12.706, 2.776, 2.228, 2.201, 2.042 and 1.962 for 1, 4, 10, 11, 30
+// and 1000 degrees of freedom.
+func TestStudent(t *testing.T) {
+	for n, want := range map[int]float64{1: 12.706, 4: 2.776, 10: 2.228, 11: 2.201, 30: 2.042, 1000: 1.962} {
+		if got := student95(n); math.Abs(got-want) > 6e-4 {
+			t.Errorf("of %d degrees of freedom %v, want %v", n, got, want)
+		}
+	}
+}
+
+// A command is what a shell takes for what it was.
+func TestQuoted(t *testing.T) {
+	got := []string{quoted("a=b"), quoted("x.rate / y.rate"), quoted("it's"), quoted(`"$x"`)}
+	if diff := cmp.Diff([]string{"a=b", "'x.rate / y.rate'", `'it'\''s'`, `'"$x"'`}, got); diff != "" {
+		t.Error(diff)
+	}
+}
