@@ -24,7 +24,8 @@ type halveParams struct {
 func halveLaw() rp.Law {
 	return rp.Law{
 		Name: "halve", Hears: rp.Notifications, Params: halveParams{},
-		Doc: "halves the rate with each message, and probes for more",
+		Trials: []rp.Trial{{Point: "every", Marking: []string{"each=50"}}},
+		Doc:    "halves the rate with each message, and probes for more",
 		New: func(params any, s rp.Site) (rp.Controller, error) {
 			p := params.(halveParams)
 			return &halve{halveParams: p, line: s.Line, rate: s.Line, next: unit.Time(p.Probe)}, nil

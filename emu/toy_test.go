@@ -6,14 +6,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
 	"fabemu/emu/scenario"
 	"fabemu/emu/schema"
+	"fabemu/emu/study/reproduce"
 	"fabemu/node/rp"
 )
 
@@ -148,5 +152,33 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.WithSchemes(tables))
 	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:50: flows.x.control.law: halve is answered by the receiver of a flow") {
 		t.Errorf("a law that is answered, on InfiniBand: %v", err)
+	}
+}
+
+// A scheme is on the bench by being in the tables.
+func TestTheBenchHasTheScheme(t *testing.T) {
+	tables := toyTables()
+	tables.Laws = slices.DeleteFunc(tables.Laws, func(l rp.Law) bool { return l.Name != "fixed" && l.Name != "halve" })
+	p := reproduce.CompareSchemes(tables)
+	i := slices.IndexFunc(p.Figures, func(f reproduce.Figure) bool { return f.Name == "transfers" })
+	r, err := reproduce.Do(context.Background(), p, []*reproduce.Figure{&p.Figures[i]}, reproduce.Options{Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, row := range r.Figures[0].Matrix.Rows {
+		names = append(names, row.Kind+": "+row.Name)
+		if row.Name != "halve, every" {
+			continue
+		}
+		if utilisation, feedback := row.Cells[0].Value, row.Cells[len(row.Cells)-1].Value; !(utilisation > 0.1) || !(feedback > 0.5) {
+			t.Errorf("under the toy the link is full to %v, and there are %v messages to a megabyte", utilisation, feedback)
+		}
+		if !strings.Contains(row.Command, "--set defaults.switch.marking.scheme=every --set defaults.switch.marking.each=50 --set defaults.flow.control.law=halve") {
+			t.Errorf("its command is %s", row.Command)
+		}
+	}
+	if diff := cmp.Diff([]string{"InfiniBand: none", "Ethernet: none", "Ethernet: halve, every"}, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

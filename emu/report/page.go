@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"html/template"
 	"io"
 	"strings"
@@ -22,6 +24,16 @@ type Page struct {
 	Claims   Tally // nil: there are none
 	Verdict  *Verdict
 	Sections []Section
+	Script   template.JS // of ours, without a string of a file; the only one that the page lets run
+}
+
+// Scripts is which scripts may run, for the page's policy: its own, by its hash, or none.
+func (p *Page) Scripts() string {
+	if p.Script == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.Script))
+	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // Section is a part of a page.
@@ -110,7 +122,7 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'{{.Scripts}}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{.Title}}</title>
 <style>
@@ -147,7 +159,8 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{end}}{{range $s.Parts}}{{.}}
 {{end}}</section>
 {{end}}</main>
-</body>
+{{with .Script}}<script>{{.}}</script>
+{{end}}</body>
 </html>
 {{define "claims"}}<div class="scroll" role="region" aria-label="Claims: {{.Says}}" tabindex="0"><table>
 <tr><th scope="col">id</th><th scope="col">{{.Says}}</th><th scope="col">came out</th><th scope="col">accepted</th><th scope="col">outcome</th></tr>

@@ -127,7 +127,7 @@ func (m *MatrixResult) notesHTML(number int) template.HTML {
 
 var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
 .matrix { overflow: auto; max-height: 85vh; margin: 1rem 0; border: 1px solid var(--line); }
-.matrix table { width: max-content; min-width: 100%; border-collapse: separate; border-spacing: 0; }
+.matrix table { width: max-content; min-width: 100%; font-size: .85rem; border-collapse: separate; border-spacing: 0; }
 .matrix thead th { position: sticky; top: 0; z-index: 2; background: var(--box); text-align: right; border-bottom: 2px solid #888; }
 .matrix thead th:first-child { left: 0; z-index: 3; text-align: left; }
 .matrix tbody th { position: sticky; left: 0; z-index: 1; background: var(--back); text-align: left; font-weight: normal; border: 0; border-top: 1px solid var(--line); max-width: 11rem; }
@@ -139,7 +139,7 @@ var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
 .matrix button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-align: right; max-width: 6.5rem; }
 .matrix [aria-sort=ascending] button::after { content: " \2191"; } .matrix [aria-sort=descending] button::after { content: " \2193"; }
 .kind { color: var(--soft); font-size: .8rem; display: block; }
-#command { position: sticky; bottom: 0; z-index: 4; background: var(--box); border: 1px solid var(--line); padding: .6rem .8rem; }
+#command { position: fixed; bottom: 0; left: 0; right: 0; z-index: 4; max-height: 50vh; overflow: auto; background: var(--box); border-top: 2px solid #888; padding: .6rem 1.5rem; }
 #command pre { margin: .3rem 0; padding: 0; white-space: pre-wrap; overflow-wrap: anywhere; } #command button { font: inherit; }
 @media (max-width: 40rem) { .matrix th, .matrix td { padding: .25rem .4rem; } .matrix tbody th { max-width: 7.5rem; } }
 </style>
@@ -150,7 +150,17 @@ var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
 {{end}}</tbody>
 {{end}}</table></div>
 <div id="command" role="status" hidden><b></b> <button type="button">copy</button> <button type="button">close</button><pre></pre></div>
-<script>
+{{define "commands"}}{{range $f := .}}<details id="c{{.Number}}"><summary>{{.Title}}</summary>
+<table><tr><th scope="col">what is measured</th><th scope="col">how</th></tr>
+{{$row := index .Matrix.Rows 0}}{{range $i, $c := $row.Cells}}{{if .Measured}}<tr><td>{{(index $f.Columns $i).Name}}</td><td><code>{{.Measured}}</code></td></tr>
+{{end}}{{end}}</table>
+{{range $r, $row := .Matrix.Rows}}{{if .Command}}<p id="r{{$f.Number}}-{{$r}}">{{.Kind}}: {{.Name}}</p><pre>{{.Command}}</pre>
+{{end}}{{end}}</details>
+{{end}}{{end}}
+`))
+
+// matrixScript sorts the table, and shows the command of a cell.
+const matrixScript template.JS = `
 (() => {
   const table = document.querySelector(".matrix table"), heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, i) => head.querySelector("button")?.addEventListener("click", () => {
@@ -183,12 +193,4 @@ var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
   });
   close.addEventListener("click", () => { panel.hidden = true; });
 })();
-</script>
-{{define "commands"}}{{range $f := .}}<details id="c{{.Number}}"><summary>{{.Title}}</summary>
-<table><tr><th scope="col">what is measured</th><th scope="col">how</th></tr>
-{{$row := index .Matrix.Rows 0}}{{range $i, $c := $row.Cells}}{{if .Measured}}<tr><td>{{(index $f.Columns $i).Name}}</td><td><code>{{.Measured}}</code></td></tr>
-{{end}}{{end}}</table>
-{{range $r, $row := .Matrix.Rows}}{{if .Command}}<p id="r{{$f.Number}}-{{$r}}">{{.Kind}}: {{.Name}}</p><pre>{{.Command}}</pre>
-{{end}}{{end}}</details>
-{{end}}{{end}}
-`))
+`

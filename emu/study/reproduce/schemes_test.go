@@ -2,6 +2,9 @@ package reproduce
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
 	"math"
 	"regexp"
 	"slices"
@@ -56,9 +59,16 @@ func checkPage(t *testing.T, r *Result) {
 	if err := r.WritePage(&b); err != nil {
 		t.Fatal(err)
 	}
-	page := b.String()
+	page := html.UnescapeString(b.String())
 	if found := regexp.MustCompile(`(?i)(src|href)="?(https?:)?//|@import|url\(`).FindString(page); found != "" {
 		t.Errorf("the page wants something from elsewhere: %s", found)
+	}
+	script := regexp.MustCompile(`(?s)<script>(.*)</script>`).FindStringSubmatch(page)
+	if script == nil {
+		t.Fatal("nothing sorts the table")
+	}
+	if sum := sha256.Sum256([]byte(script[1])); !strings.Contains(page, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+		t.Error("the policy of the page does not let its script run")
 	}
 	if n := strings.Count(page, "<tbody>"); n != len(r.Figures) {
 		t.Errorf("%d parts of the table, of %d situations", n, len(r.Figures))
