@@ -11,6 +11,9 @@
 // with and without flow control, a slow receiver, a pause storm, a ring that
 // deadlocks, and a link whose headroom is used to the last frame.
 //
+// bench is what all schemes are put into (fabemu reproduce compare-schemes): as it stands
+// each is without control, on InfiniBand.
+//
 // # Limitations
 //
 // Claims that compare two runs are not part of a scenario: they are checked by

@@ -17,6 +17,9 @@
 // name it in Papers. Claims that stand under expect in a scenario are taken over
 // with checksOf; only what compares runs is written here.
 //
+// CompareSchemes is a paper of ours: its figures are situations, each with a Matrix, which
+// has a row for every scheme of the tables (rp.Laws, cp.Points) and no claims.
+//
 // # Limitations
 //
 // A claim is about a number: what a paper shows and does not say can be seen on the

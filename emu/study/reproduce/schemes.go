@@ -35,6 +35,18 @@ So a queue of 5 KB in one family and of 25 KB in the other are what their scheme
 
 Means over five seeds, each with half of its 95 % confidence interval (Student's t). *Feedback* counts what the sources took in to each megabyte (10^6 bytes) that arrived: notifications and messages, and on InfiniBand the ACKs that carry a mark, which cost no frame. A scheme whose source sends probes has as many of those besides. *p99* is of means over 50 us. *never*: no seed reached it in the time that was measured; (3 of 5): the mean of those that did. A dash: the situation does not have it, for the reason below its table.
 
+## What looks odd, and why
+
+* *LIPD leaves links idle that few flows share, and keeps a bystander slow* (two flows from unequal starts, the slow receiver). A mark makes the delay between two packets longer by the time of one, an ACK without a mark shorter by its 256th part. In both runs 1.2 % of the frames are marked, which balances at a delay of three packets: a third of the line. FIMD and AIMD are likewise held by few marks; with more flows each needs less.
+* *input-output leaves more idle than input.* Its threshold of four frames is reached by eight sources with hardly a queue; that this is too low is the finding of Fig. 4(a) of HPL-2002-224 ([hpl2002.md](hpl2002.md)).
+* *AIMD is at 95 % soon, and less full in the mean*: it overshoots first. The time is that of the first millisecond with 95 %, not from when on it stays.
+* *QCN takes long to come back* (short transfers, unequal starts). Flows begin at the rate of their line, and the notifications hit the long flow too. It then has fast recovery, five cycles, and steps of 5 Mb/s. Its byte counter counts the slower the slower the flow is: without the timer a cut to a twentieth is not made good in 200 ms, and a slow flow stays behind a fast one.
+* *BCN lets the queue fill where the line is slow* (the cut, the slow receiver). It samples one frame of a hundred, so a source hears the less the slower the line is; until it has slowed down, PAUSE does, and spreads.
+* *BCN with the enhancement is as without* where all lines have 10 Gb/s: the values that messages tell it then are the defaults. The lines of the cut and of the unequal starts are slower at times.
+* *Intervals of 0* are those of runs in which all sources are alike: a seed moves their starts by less than a packet.
+
+## To run it
+
 ~~~sh
 go run ./cmd/fabemu reproduce compare-schemes-short/transfers --seeds 1
 ~~~
