@@ -94,7 +94,9 @@ const (
 
 // e2cmLaw is the row of E2CM.
 func e2cmLaw() Law {
-	l := row(Law{Name: "e2cm", Hears: Notifications, Doc: "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet"},
+	ecm := []string{"version=ecm"}
+	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm}, {Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
+	l := row(Law{Name: "e2cm", Hears: Notifications, Doc: "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet", Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
 	l.Answer = func(params any, _ Site) (Answerer, error) { return newReflector(params.(E2CMParams)), nil }
 	return l

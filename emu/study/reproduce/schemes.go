@@ -43,6 +43,7 @@ Means over five seeds, each with half of its 95 % confidence interval (Student's
 * *QCN takes long to come back* (short transfers, unequal starts). Flows begin at the rate of their line, and the notifications hit the long flow too. It then has fast recovery, five cycles, and steps of 5 Mb/s. Its byte counter counts the slower the slower the flow is: without the timer a cut to a twentieth is not made good in 200 ms, and a slow flow stays behind a fast one.
 * *BCN lets the queue fill where the line is slow* (the cut, the slow receiver). It samples one frame of a hundred, so a source hears the less the slower the line is; until it has slowed down, PAUSE does, and spreads.
 * *BCN with the enhancement is as without* where all lines have 10 Gb/s: the values that messages tell it then are the defaults. The lines of the cut and of the unequal starts are slower at times.
+* *E2CM has a bystander at a tenth of its share* in the slow receiver: it is on its way back. All begin at the rate of their line, three of them into the trunk, which PAUSE then holds for some milliseconds; the bystander is cut to a hundredth of its line and needs as long as the sources of the cut do, some 80 ms. Its time is that before 100 ms; at 150 ms it has three quarters of its line. Its feedback is half answers to probes, one for each 75 KB, and half messages, of one frame in fifty.
 * *Intervals of 0* are those of runs in which all sources are alike: a seed moves their starts by less than a packet.
 
 ## To run it
@@ -115,7 +116,7 @@ func trials(tables *scenario.Schemes) []trial {
 		switch {
 		case p == nil && v.Name == "" && l.Hears == rp.Nothing && l.Answer == nil:
 			t.name = "none"
-		case p == nil || p.Name == l.Name:
+		case p == nil || p.Name == l.Name || v.Point != "":
 			t.name = l.Name
 		default:
 			t.name = l.Name + ", " + p.Name
