@@ -46,6 +46,16 @@ type Part struct {
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
 	// have come to theirs: what has not arrived then is lost.
 	Settle func() error
+
+	// Clock and Poller are what simulations have in place of Monotonic and link.NewPoller;
+	// nil otherwise.
+	Clock  func() int64
+	Poller func(ends []link.File) Poller
+}
+
+// Poller waits for datagrams, as a link.Poller does.
+type Poller interface {
+	Wait(ns int64, came func(i int)) error
 }
 
 // Traffic is how many datagrams a path has carried, as one of its ends saw it. What a
@@ -63,7 +73,7 @@ type partRun struct {
 	part   *Part
 	told   []unit.Time // by machine: the last time that it was told
 	last   []int       // and the highest slot of the events that it has done then
-	poller *link.Poller
+	poller Poller
 	polled []int32 // the path that comes by each end of the poller
 	ends   []end   // by path
 	failed error
@@ -119,8 +129,11 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	}
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
 	r := &partRun{
-		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: Monotonic(), epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
+		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: p.Clock, epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
 		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
+	}
+	if r.clock == nil {
+		r.clock = Monotonic()
 	}
 	o.carry = r.carry
 	o.overtaken.packet, o.overtaken.told, o.overtaken.blind = p.Longest, r.told, make([]blind, len(o.paths))
@@ -180,6 +193,9 @@ func (r *partRun) join(f *Fabric) error {
 		files, r.polled = append(files, file), append(r.polled, int32(i))
 	}
 	r.poller = link.NewPoller(files)
+	if r.part.Poller != nil {
+		r.poller = r.part.Poller(files)
+	}
 	return nil
 }
 
@@ -254,6 +270,10 @@ func (r *partRun) loop() error {
 	}
 }
 
+// dozeMost is how long a part sleeps at the most, in ns. Where a datagram has woken it, a
+// stall is seen only as far as it is longer.
+const dozeMost = 10_000_000
+
 // wait sleeps until target or until something comes, and takes it in.
 func (r *partRun) wait(target int64, t unit.Time) error {
 	if err := r.read(t, target); err != nil {
@@ -267,7 +287,7 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 		r.look(t, 0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
-	came, most := false, max(0, min(left, sleepMost))
+	came, most := false, max(0, min(left, dozeMost))
 	err := r.poller.Wait(most, func(i int) {
 		came = true
 		if r.failed == nil {

@@ -44,6 +44,10 @@ type Conductor struct {
 	Progress *drive.Progress            // is told how far the run is
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
+
+	// What tests of simulated processes have in place of drive.Monotonic and spawnChild.
+	clock func() int64
+	spawn func(*conduct, *seat) (net.Conn, process, error)
 }
 
 // Restart kills the process of a part at an instant of model time and starts another
@@ -116,10 +120,9 @@ type conduct struct {
 	*Conductor
 	seats []*seat
 	news  chan news
-	clock func() int64 // drive.Monotonic
-	epoch int64        // model time 0, by the clock; 0: not yet
-	began time.Time    // the same as a time of day
-	next  int          // of Restarts
+	epoch int64     // model time 0, by the clock; 0: not yet
+	began time.Time // the same as a time of day
+	next  int       // of Restarts
 	quit  chan struct{}
 
 	secret wire.Secret
@@ -130,7 +133,10 @@ type conduct struct {
 // they report. When ctx is done, or a part dies, the others are told to end, and
 // what was reported until then stands. No process that it has started is left.
 func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), clock: drive.Monotonic(), cradle: newCradle(), secret: newSecret()}
+	if c.spawn == nil {
+		c.clock, c.spawn = drive.Monotonic(), spawnChild
+	}
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), cradle: newCradle(), secret: newSecret()}
 	defer r.cradle.close()
 	defer close(r.quit)
 	defer r.closeStatus()
@@ -240,7 +246,7 @@ func (r *conduct) restart(x Restart) error {
 	}
 	s.talk++ // what the one before still says is not heard any more
 	s.restarted, s.ready = true, false
-	if err := old.Process.Kill(); err != nil {
+	if err := old.Kill(); err != nil {
 		return fmt.Errorf("restart the process of %s: %w", s.File.Part, err)
 	}
 	s.conn.Close()
@@ -433,7 +439,7 @@ func (r *conduct) dismiss() error {
 			killed = true
 			for _, s := range r.seats {
 				if s.command != nil {
-					s.command.Process.Kill()
+					s.command.Kill()
 				}
 			}
 			limit = time.After(endTimeout)

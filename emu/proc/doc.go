@@ -26,6 +26,10 @@
 // that was started by hand sees the end of its socket and ends too. A part that dies, or
 // says what it may not, ends the run: the error names it, and has the end of what it wrote.
 //
+// TestSimulatedFaults runs the same code, conductor and parts, in simulated time over a
+// network that loses, delays and makes up datagrams, with parts that are stopped, killed
+// and restarted.
+//
 // # Limitations
 //
 // All parts run on one host: they share CLOCK_MONOTONIC. Frames can be overtaken (see

@@ -56,20 +56,26 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 	if err != nil {
 		return nil, err
 	}
-	p := &Part{
-		file: f, conn: conn, in: bufio.NewReader(conn), progress: progress,
-		out: make(chan []byte, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
-	}
-	p.say("waiting for the others")
-	p.fresh()
+	p := newPart(f, conn, progress)
 	if f.Status != "" {
 		if err := p.serveStatus(fd); err != nil {
 			conn.Close()
 			return nil, err
 		}
 	}
-	go p.write()
 	return p, nil
+}
+
+// newPart is the part at the other end of a conductor's connection.
+func newPart(f *File, conn net.Conn, progress *drive.Progress) *Part {
+	p := &Part{
+		file: f, conn: conn, in: bufio.NewReader(conn), progress: progress,
+		out: make(chan []byte, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
+	}
+	p.say("waiting for the others")
+	p.fresh()
+	go p.write()
+	return p
 }
 
 func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {

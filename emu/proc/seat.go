@@ -22,7 +22,7 @@ type seat struct {
 	*Seat
 	index   int
 	conn    net.Conn
-	command *exec.Cmd
+	command process // nil: none runs
 	log     string
 	status  *listener // its status socket
 
@@ -39,29 +39,57 @@ type seat struct {
 	talk      int              // tells the connection of this process from those of the ones before
 }
 
+// process is one that the conductor has started.
+type process interface {
+	Kill() error
+	Wait() error
+}
+
+// child is a process of this host.
+type child struct{ *exec.Cmd }
+
+// Kill kills the process, whatever it does.
+func (c child) Kill() error { return c.Process.Kill() }
+
 // start starts a part.
 func (r *conduct) start(s *seat) error {
+	conn, p, err := r.spawn(r, s)
+	if err != nil {
+		return err
+	}
+	s.command = p
+	r.listen(s, conn, bufio.NewReader(conn))
+	talk := s.talk
+	go func() {
+		err := p.Wait()
+		r.tell(news{seat: s.index, fate: exited, err: err, talk: talk})
+	}()
+	return nil
+}
+
+// spawnChild starts the process of a part on this host, and returns the talk with it.
+func spawnChild(r *conduct, s *seat) (net.Conn, process, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
-		return fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
+		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
 	}
 	defer theirs.Close()
 	status, err := s.statusSocket()
 	if err != nil {
 		ours.Close()
-		return fmt.Errorf("status socket: %w%s", err, inTheWay(err))
+		return nil, nil, fmt.Errorf("status socket: %w%s", err, inTheWay(err))
 	}
 	defer status.Close()
 	conn, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
 	log, err := openLog(s.log, s.restarted)
 	if err != nil {
 		conn.Close()
-		return err
+		return nil, nil, err
 	}
 	defer log.Close()
 	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
@@ -72,19 +100,12 @@ func (r *conduct) start(s *seat) error {
 	ownGroup(c)
 	if err := r.cradle.start(c); err != nil {
 		conn.Close()
-		return fmt.Errorf("start the process of %s: %w", s.File.Part, err)
+		return nil, nil, fmt.Errorf("start the process of %s: %w", s.File.Part, err)
 	}
-	s.command = c
-	r.listen(s, conn, bufio.NewReader(conn))
-	talk := s.talk
-	go func() {
-		err := c.Wait()
-		r.tell(news{seat: s.index, fate: exited, err: err, talk: talk})
-	}()
 	if r.Started != nil {
 		r.Started(s.File.Part, c.Process.Pid)
 	}
-	return nil
+	return conn, child{c}, nil
 }
 
 // openLog opens what a part writes into: a new file, or that of the processes before.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -49,25 +50,30 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 		return err
 	}
 	defer p.Close()
-	all, err := machines.New(laidOut, machines.Schemes{}, trace.NewBatch(1, p))
-	if err != nil {
-		return &mistake.Error{Err: err}
-	}
-	all.Run, all.Progress = file.Run, progress
-	for i := range laidOut.Machines {
-		here := false
-		for _, name := range file.Machines {
-			here = here || name == laidOut.Machines[i].Name
-		}
-		if !here {
-			all.Machines[i] = nil
-		}
-	}
 	ends, err := openEnds(file, laidOut)
 	if err != nil {
 		return err
 	}
 	defer ends.Close()
+	defer host.HoldGC()()
+	if file.Priority {
+		defer host.RaisePriority()()
+	}
+	return p.run(ctx, laidOut, drive.Part{RealTime: file.Priority, Links: ends.Ends})
+}
+
+// run runs the machines of the part, by d, to the end of the run.
+func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
+	all, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, p))
+	if err != nil {
+		return &mistake.Error{Err: err}
+	}
+	all.Run, all.Progress = p.file.Run, p.progress
+	for i := range f.Machines {
+		if !slices.Contains(p.file.Machines, f.Machines[i].Name) {
+			all.Machines[i] = nil
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	epoch, secret, settled, err := p.Begin(cancel)
@@ -75,26 +81,18 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 		return err
 	}
 	all.Secret = secret
-	defer host.HoldGC()()
-	if file.Priority {
-		defer host.RaisePriority()()
-	}
-	d := drive.Part{
-		RealTime: file.Priority,
-		Dilation: file.Dilation, Epoch: epoch, Links: ends.Ends, Longest: laidOut.Longest(),
-		Actual: file.Timing == ActualTiming,
-		From:   unit.Time(file.FromPs), Incarnation: file.Incarnation, Idle: p.Idle,
-		Settle: func() error {
-			if err := p.Ended(); err != nil {
-				return err
-			}
-			select {
-			case <-settled:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		},
+	d.Dilation, d.Epoch, d.Longest, d.Actual = p.file.Dilation, epoch, f.Longest(), p.file.Timing == ActualTiming
+	d.From, d.Incarnation, d.Idle = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle
+	d.Settle = func() error {
+		if err := p.Ended(); err != nil {
+			return err
+		}
+		select {
+		case <-settled:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	timing, traffic, err := d.Run(ctx, all)
 	out := Report{Timing: timing, Traffic: traffic}

@@ -1,0 +1,33 @@
+package proc
+
+import (
+	"context"
+	"net"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+)
+
+// What the simulation of runs in processes needs, which is in a package of its own: it
+// judges them, and package report is above this one.
+
+type Process = process
+
+// Simulate has a conductor keep to a clock, and start processes by a function.
+func (c *Conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process)) {
+	c.clock = clock
+	c.spawn = func(_ *conduct, s *seat) (net.Conn, process, error) {
+		conn, p := spawn(*s.File)
+		return conn, p, nil
+	}
+}
+
+// RunPart runs a part to its end.
+func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part) error {
+	p := newPart(file, conn, &drive.Progress{})
+	defer p.Close()
+	return p.run(ctx, f, d)
+}
+
+// RestartsOf is restarts.
+func (p *Plan) RestartsOf(f *drive.Fabric, c *Conductor) []Restart { return p.restarts(f, c) }

@@ -1,0 +1,388 @@
+package proc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/links"
+	"fabemu/emu/machines"
+	"fabemu/emu/metrics"
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/link"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The conductor and its parts, in simulated time and over a network with faults that a
+// seed draws: the code of a run in processes, but for the processes and the sockets.
+
+const simulatedScenario = `
+name: simulated
+model: {duration: 1ms, seed: 1}
+wall: {dilation: 500}
+defaults:
+  link: {rate: 1GB/s, propagation: 2us, buffer: 4 packets}
+  flow: {packet: 2048B, timeout: 200us}
+switches: {left: {}, right: {}}
+endpoints: ["sender[1-3]", receiver]
+links:
+  - "sender[1-3] - left"
+  - {name: trunk, between: left - right}
+  - {name: root, between: right - receiver}
+flows:
+  - {name: all, from: "sender[1-3]", to: receiver, start: 0us + 1us}
+`
+
+// calm is when the network, as a kernel does, begins to hand over at once, so that nothing
+// is under way when all parts have come to their end: 50 ms ahead of that.
+const calm = 500 * time.Millisecond
+
+// faults are what goes wrong in a simulated run.
+type faults struct {
+	delay  time.Duration // of datagrams, at most
+	lose   float64       // share of the datagrams that are lost,
+	from   time.Duration // from then on
+	stray  float64       // share of the datagrams before which one comes that is too long, and an ICMP message
+	stop   string        // part that is stopped
+	kill   string        // part that dies
+	at     time.Duration // when
+	away   time.Duration // for how long it is stopped
+	events string        // of the scenario
+}
+
+// simulation is a run and its network.
+type simulation struct {
+	faults
+	began time.Time
+
+	mu                    sync.Mutex
+	rand                  *rand.Rand
+	sent, lost, long, icm int64
+}
+
+func (s *simulation) clock() int64 { return int64(time.Since(s.began)) }
+
+// socket is an end of a simulated link.
+type socket struct {
+	*simulation
+	peer  *socket
+	wake  chan struct{} // of its part: something has come
+	under [][]byte      // under way to it, in the order in which it comes
+	last  time.Time     // when the last of that does
+	queue [][]byte      // what has come
+	strip bool          // the next Send reports an ICMP message
+}
+
+// Send sends b, or loses it.
+func (x *socket) Send(b []byte) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.strip {
+		x.strip = false
+		return link.ErrPeerClosed
+	}
+	if x.rand.Float64() < x.stray {
+		x.peer.comes(0, make([]byte, 40_000))
+		x.strip = true
+		x.long++
+		x.icm++
+	}
+	x.sent++
+	if x.lose > 0 && time.Since(x.began) >= x.from && x.rand.Float64() < x.lose {
+		x.lost++
+		return nil
+	}
+	delay := time.Duration(x.rand.Int64N(int64(x.delay) + 1))
+	if time.Since(x.began) > calm {
+		delay = 0
+	}
+	x.peer.comes(delay, slices.Clone(b))
+	return nil
+}
+
+// comes puts a datagram under way to x.
+func (x *socket) comes(delay time.Duration, b []byte) {
+	if at := time.Now().Add(delay); at.After(x.last) {
+		x.last = at
+	}
+	x.under = append(x.under, b)
+	time.AfterFunc(time.Until(x.last), func() {
+		x.mu.Lock()
+		x.queue, x.under = append(x.queue, x.under[0]), x.under[1:]
+		x.mu.Unlock()
+		select {
+		case x.wake <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// Recv reads what has come.
+func (x *socket) Recv(b []byte) (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.queue) == 0 {
+		return 0, nil
+	}
+	first := x.queue[0]
+	x.queue = x.queue[1:]
+	if len(first) > len(b) {
+		return 0, link.ErrTooLong
+	}
+	return copy(b, first), nil
+}
+
+func (x *socket) Close() error { return nil }
+func (x *socket) FD() int      { return -1 }
+
+// sockets waits for several.
+type sockets []*socket
+
+// Wait is that of link.Poller.
+func (p sockets) Wait(ns int64, came func(i int)) error {
+	looked := func() (found bool) {
+		for i, x := range p {
+			x.mu.Lock()
+			waits := len(x.queue) > 0
+			x.mu.Unlock()
+			if waits {
+				found = true
+				came(i)
+			}
+		}
+		return found
+	}
+	if looked() || ns <= 0 {
+		return nil
+	}
+	select {
+	case <-p[0].wake:
+		looked()
+	case <-time.After(time.Duration(ns)):
+	}
+	return nil
+}
+
+// actor is a simulated process.
+type actor struct {
+	end    func()
+	done   chan error
+	killed atomic.Bool
+}
+
+func (a *actor) Kill() error {
+	a.killed.Store(true)
+	a.end()
+	return nil
+}
+
+func (a *actor) Wait() error {
+	if err := <-a.done; !a.killed.Load() {
+		return err
+	}
+	return errors.New("signal: killed")
+}
+
+// outcome is what came of a simulated run.
+type outcome struct {
+	*simulation
+	verdict report.Verdict
+	digest  string
+	err     error
+}
+
+// simulate runs the scenario with faults, in a bubble of simulated time.
+func simulate(t *testing.T, seed uint64, f faults) outcome {
+	s := &simulation{faults: f, began: time.Now(), rand: rand.New(rand.NewPCG(seed, 0))}
+	layOut := func() *fabric.Fabric {
+		read, err := scenario.Load("simulated.yaml", []byte(simulatedScenario+f.events), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		laidOut, err := fabric.Build(read)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return laidOut
+	}
+	whole := layOut()
+	plan := &proc.Plan{Fabric: whole, Placement: proc.InProcesses, Carrier: links.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
+	c, err := plan.Write(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := report.NewDigest(len(whole.Machines))
+	collector, err := metrics.New(whole, whole.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := trace.NewBatch(1, collector, digest)
+	all, err := machines.New(whole, machines.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Sink, c.Hold, c.Restarts = events, true, plan.RestartsOf(all, c)
+
+	ends := make([][2]*socket, len(whole.Wires))
+	wakes := make([]chan struct{}, len(whole.Machines))
+	for m := range wakes {
+		wakes[m] = make(chan struct{}, 1)
+	}
+	for w := range ends {
+		for i := range 2 {
+			ends[w][i] = &socket{simulation: s, wake: wakes[whole.Wires[w].Ends[i].Machine]}
+		}
+		ends[w][0].peer, ends[w][1].peer = ends[w][1], ends[w][0]
+	}
+	c.Simulate(s.clock, func(file proc.File) (net.Conn, proc.Process) {
+		ours, theirs := net.Pipe()
+		ctx, cancel := context.WithCancel(context.Background())
+		a := &actor{end: func() { cancel(); theirs.Close() }, done: make(chan error, 1)}
+		d := drive.Part{
+			Links: make([][2]link.Link, len(whole.Wires)),
+			Poller: func(files []link.File) drive.Poller {
+				var p sockets
+				for _, f := range files {
+					p = append(p, f.(*socket))
+				}
+				return p
+			},
+		}
+		for _, e := range file.Links {
+			d.Links[e.Wire][e.End] = ends[e.Wire][e.End]
+		}
+		due := file.Part == s.stop || file.Part == s.kill
+		d.Clock = func() int64 {
+			if due && time.Since(s.began) >= s.at {
+				due = false
+				time.Sleep(s.away)
+				if file.Part == s.kill {
+					a.Kill()
+				}
+			}
+			return s.clock()
+		}
+		own := layOut()
+		go func() {
+			defer cancel()
+			a.done <- proc.RunPart(ctx, &file, theirs, own, d)
+		}()
+		return ours, a
+	})
+	out, err := c.Run(context.Background())
+	events.Flush()
+	o := outcome{simulation: s, err: err, digest: digest.Sum()}
+	if err != nil {
+		return o
+	}
+	end := unit.Time(whole.Scenario.Model.Duration)
+	collector.Close(end)
+	o.verdict.Figures = report.FiguresOf(whole, out.Timing)
+	o.verdict.Violations = report.New(collector).Verdict.Violations
+	o.verdict.Level, o.verdict.Reason = report.Judge(o.verdict.Figures)
+	return o
+}
+
+// onTheVirtualClock is the digest of the run that the simulated ones should be.
+func onTheVirtualClock(t *testing.T) string {
+	read, err := scenario.Load("simulated.yaml", []byte(simulatedScenario), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.Build(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := report.NewDigest(len(f.Machines))
+	events := trace.NewBatch(1, digest)
+	all, err := machines.New(f, machines.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (drive.Virtual{}).Run(context.Background(), all); err != nil {
+		t.Fatal(err)
+	}
+	events.Flush()
+	return digest.Sum()
+}
+
+// Whatever goes wrong, the run comes to an end, the counts are those of the network, and
+// the verdict is no better than what has happened.
+func TestSimulatedFaults(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	virtual := onTheVirtualClock(t)
+	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
+	for _, x := range []struct {
+		name   string
+		faults faults
+		want   []report.Level
+		check  func(o outcome) string
+	}{
+		{"none", faults{delay: 20 * us}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual || o.verdict.Order.Overtaken != 0 {
+				return "the log is not that of the virtual clock"
+			}
+			return ""
+		}},
+		{"strays", faults{delay: 20 * us, stray: 0.01}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual || o.long == 0 {
+				return "the log is not that of the virtual clock"
+			}
+			return ""
+		}},
+		{"lost", faults{delay: 20 * us, lose: 0.002}, []report.Level{report.Void}, nil},
+		{"delayed", faults{delay: 4 * ms}, []report.Level{report.Degraded}, nil},
+		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, []report.Level{report.Degraded}, func(o outcome) string {
+			if share := o.verdict.Pace.StalledShare; share < 0.08 || share > 0.11 {
+				return fmt.Sprintf("the share of stalls is %v, want 0.1", share)
+			}
+			return ""
+		}},
+		{"restarted", faults{delay: 20 * us, events: restart}, []report.Level{report.Exact, report.Faithful}, nil},
+		{"restarted, and lost afterwards", faults{delay: 20 * us, events: restart, lose: 0.01, from: 260 * ms}, []report.Level{report.Void}, nil},
+		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, nil, func(o outcome) string {
+			var died *proc.Died
+			if !errors.As(o.err, &died) || died.Part != "left" || !strings.Contains(died.State, "killed") {
+				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for seed := range uint64(3) {
+				synctest.Test(t, func(t *testing.T) {
+					o := simulate(t, seed, x.faults)
+					if x.want != nil {
+						if o.err != nil {
+							t.Fatalf("seed %d: %v", seed, o.err)
+						}
+						v := &o.verdict
+						if !slices.Contains(x.want, v.Level) || v.LostDatagrams != o.lost || v.Unreachable != o.icm || v.Refused != o.long {
+							t.Errorf("seed %d: %s: %s\n%d of %d datagrams are missing, %d were lost; %d refused, %d ICMP errors, of %d and %d",
+								seed, v.Level, v.Reason, v.LostDatagrams, o.sent, o.lost, v.Refused, v.Unreachable, o.long, o.icm)
+						}
+					}
+					if x.check != nil {
+						if wrong := x.check(o); wrong != "" {
+							t.Errorf("seed %d: %s: %s", seed, wrong, o.verdict.Reason)
+						}
+					}
+				})
+			}
+		})
+	}
+}
