@@ -123,7 +123,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	if s.answer != nil {
 		e.heard(now, s, &a.Frame)
 	}
-	e.out.Bodies.Free(&a.Frame)
+	e.over(now, &a.Frame)
 	if in.kind == port.Credits {
 		if delivered && s.acks {
 			e.push(s.ack(&a.Frame))

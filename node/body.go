@@ -14,10 +14,14 @@ import (
 // does then with those who write to it is its matter.
 //
 // Who cannot say when there will be a body says when to be asked again.
+//
+// A source and a sink at each end of two flows, there and back, are all that a protocol of
+// its own needs: what it acknowledges are bodies of the flow back.
 type BodySource interface {
 	// Ready returns the instant from which there is a body: now or before if there is one,
-	// unit.Never if there will be none. It is asked again when the flow does anything, and
-	// then.
+	// unit.Never if there will be none. It is asked again when the flow does anything, then,
+	// and whenever a BodySink of the same endpoint has had a body: what comes may be what it
+	// has waited for.
 	Ready(now unit.Time) unit.Time
 	// Take returns the next body, of at most room bytes, which the flow copies; false if
 	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.
@@ -96,10 +100,17 @@ func (e *Endpoint) unload(now unit.Time, i int) {
 
 // deliver hands the body of a packet that was delivered to its flow's sink.
 func (s *sink) deliver(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
-	if s.bodies == nil {
-		return
-	}
-	if b := bodies.Of(f); b.Type != 0 {
+	if b := bodies.Of(f); b.Type != 0 && s.bodies != nil {
 		s.bodies.Put(now, b)
+	}
+}
+
+// over ends the body of a packet that has come, and has the sources asked again.
+func (e *Endpoint) over(now unit.Time, f *wire.Frame) {
+	if f.HasBody() {
+		e.out.Bodies.Free(f)
+		for _, i := range e.bodied {
+			e.agenda.Set(flowSlot+i, now)
+		}
 	}
 }

@@ -50,6 +50,7 @@ type Endpoint struct {
 	sinks    []sink
 	spreads  []spread
 	groups   []*group // that flows share
+	bodied   []int    // sources whose packets have bodies
 	limiters int      // AdapterConfig.Limiters
 	answered []int    // sinks with what answers their flow
 	source   table    // from queue pair to source
@@ -142,6 +143,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		newSource(s, f, c.Port.Framing)
 		s.reorders, s.slot = c.Reorders, flowSlot+i
 		if f.Bodies != nil {
+			e.bodied = append(e.bodied, i)
 			s.body = &bodied{from: f.Bodies, store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
 		}
 		if f.Group != nil {
@@ -227,7 +229,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			e.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
-		e.out.Bodies.Free(f)
+		e.over(now, f)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
 		if !ok {

@@ -299,6 +299,94 @@ func TestBodiesOfDroppedFramesEnd(t *testing.T) {
 	source.inOrder(t, sink)
 }
 
+// pinger sends a body when the answer to the one before has come, and notes when.
+type pinger struct {
+	left, out int
+	at        []unit.Time
+}
+
+func (p *pinger) Ready(now unit.Time) unit.Time {
+	if p.left == 0 || p.out > 0 {
+		return unit.Never
+	}
+	return now
+}
+
+func (p *pinger) Take(now unit.Time, _ int) (wire.Body, bool) {
+	p.left, p.out, p.at = p.left-1, 1, append(p.at, now)
+	return wire.Body{Type: 0x0800, Bytes: make([]byte, 84)}, true
+}
+
+func (p *pinger) Put(unit.Time, wire.Body) { p.out-- }
+
+// answerer sends back what comes.
+type answerer struct{ inbox }
+
+func (a *answerer) Ready(now unit.Time) unit.Time {
+	if len(a.bodies) == 0 {
+		return unit.Never
+	}
+	return now
+}
+
+func (a *answerer) Take(unit.Time, int) (wire.Body, bool) {
+	b := wire.Body{Type: a.types[0], Bytes: a.bodies[0]}
+	a.bodies, a.types = a.bodies[1:], a.types[1:]
+	return b, true
+}
+
+// What comes to an endpoint may be what a source there has waited for: it leaves at once, so
+// that a round trip takes four times the length of a frame on its line, and the four flights.
+func TestBodiesAreAnswered(t *testing.T) {
+	const pings = 20
+	s := runtest.Load(t, `name: ping
+model: {duration: 1ms, framing: wire}
+wall: {dilation: 20}
+defaults: {link: {rate: 10Gb/s, propagation: 500ns, flow-control: pause}, flow: {packet: 1500B}}
+switches: {A: {kind: output-queued, memory: 60KB per port, forwarding: store-and-forward, forwarding-delay: 1ns}}
+endpoints: [s, guest]
+links: [s - A, A - guest]
+flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
+`)
+	const frame = wire.EthernetHeaderSize + wire.MinMSDU + 84 + wire.FCSSize + wire.LineOverhead
+	trip := 4*(10_000_000_000*unit.BitPerSecond).Serialise(frame) + 4*500*unit.Nanosecond + 2*unit.Nanosecond
+	var digest string
+	for _, o := range []emu.Options{{Clock: emu.VirtualClock}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {
+		p, a := &pinger{left: pings}, &answerer{}
+		o.Schemes = emu.Schemes{
+			BodySource: func(f *fabric.Flow) node.BodySource {
+				if f.Name == "there" {
+					return p
+				}
+				return a
+			},
+			BodySink: func(f *fabric.Flow) node.BodySink {
+				if f.Name == "there" {
+					return a
+				}
+				return p
+			},
+		}
+		r, err := emu.Run(context.Background(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.at) != pings || p.out != 0 {
+			t.Fatalf("%d of %d pings, %d without an answer", len(p.at), pings, p.out)
+		}
+		for i := 1; i < pings; i++ {
+			if got := p.at[i].Sub(p.at[i-1]); got != trip {
+				t.Errorf("round trip %d takes %v, want %v", i, got, trip)
+			}
+		}
+		if digest == "" {
+			digest = r.Digest
+		} else if r.Digest != digest {
+			t.Errorf("digest %s, want %s", r.Digest, digest)
+		}
+	}
+}
+
 // Bodies are in a capture whole, whatever its snap length, and Wireshark shows them as the
 // packets of IPv4 that they are; so does fabemu dump.
 func TestBodiesInACapture(t *testing.T) {
