@@ -276,7 +276,8 @@ func (k *kernel) htb(frames int) func(context.Context, time.Duration) (arrivals,
 
 // tbf paces by a token bucket filter with a burst of so many frames.
 func (k *kernel) tbf(frames int) func(context.Context, time.Duration) (arrivals, error) {
-	return k.through(fmt.Sprintf("qdisc add dev %s root tbf rate %dbit burst %d limit %d", fromDevice, rateBits, frames*frameBytes, 1000*frameBytes))
+	return k.through(fmt.Sprintf("qdisc add dev %s root tbf rate %dbit burst %d limit %d",
+		fromDevice, rateBits, frames*frameBytes, 1000*frameBytes))
 }
 
 // through makes a qdisc by commands of tc, sends through it for so long, and removes it.

@@ -45,8 +45,9 @@ func BenchmarkPlacement(b *testing.B) {
 					b.Skip("not root: network namespaces cannot be made")
 				}
 				for b.Loop() {
-					place(b, scenario, endpoints+2, dilation, program, "run", "--placement", placement, "--link", link, "--dilation", strconv.Itoa(dilation),
-						"--set", "model.duration=10ms", "--verify", "off", "--json", "--out", filepath.Join(b.TempDir(), "out"), "-")
+					place(b, scenario, endpoints+2, dilation, program, "run", "--placement", placement, "--link", link,
+						"--dilation", strconv.Itoa(dilation), "--set", "model.duration=10ms", "--verify", "off",
+						"--json", "--out", filepath.Join(b.TempDir(), "out"), "-")
 				}
 			})
 		}

@@ -163,10 +163,7 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 	}
 	f, body, err := wire.ParseBody(kind, whole)
 	if err == nil {
-		out.Frame = f
-		if body.Type != 0 {
-			out.Body = bodyWords(body)
-		}
+		out.is(f, body)
 		return
 	}
 	var refused *wire.ParseError
@@ -194,6 +191,14 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 	}
 }
 
+// is takes a frame that was read.
+func (p *Packet) is(f wire.Frame, body wire.Body) {
+	p.Frame = f
+	if body.Type != 0 {
+		p.Body = bodyWords(body)
+	}
+}
+
 // headers takes the headers of a packet that others wrote.
 func (d *Decoder) headers(out *Packet, h wire.Headers) {
 	out.Headers = &h
@@ -212,18 +217,18 @@ func (d *Decoder) headers(out *Packet, h wire.Headers) {
 // repaired reads a frame whose checksums are wrong as if they were right, and its
 // payload too, if it is there that the damage is.
 func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
-	f, err := wire.Parse(kind, d.sums(kind, append(d.buf[:0], b...)))
+	f, body, err := wire.ParseBody(kind, d.sums(kind, append(d.buf[:0], b...)))
 	for _, head := range payloads[kind] {
 		if err == nil {
 			break
 		}
 		if len(d.buf) > head {
 			clear(d.buf[head:])
-			f, err = wire.Parse(kind, d.sums(kind, d.buf))
+			f, body, err = wire.ParseBody(kind, d.sums(kind, d.buf))
 		}
 	}
 	if err == nil {
-		out.Frame = f
+		out.is(f, body)
 	}
 }
 
@@ -328,8 +333,9 @@ func (d *Decoder) mac(out *Packet, b []byte, size, fcs int) {
 	}
 	with := append(slices.Clone(b), make([]byte, max(0, wire.MinFrame-wire.FCSSize-len(b)))...)
 	with = binary.LittleEndian.AppendUint32(with, wire.FCS(with))
-	if f, err := wire.Parse(wire.StartOfFrame, with); err == nil {
-		out.Frame, out.Err, out.BadSum, out.Cut = f, nil, "", true
+	if f, body, err := wire.ParseBody(wire.StartOfFrame, with); err == nil {
+		out.is(f, body)
+		out.Err, out.BadSum, out.Cut = nil, "", true
 	} else if out.Err != nil || out.Frame.Kind == 0 {
 		out.Err, out.BadSum = err, ""
 	}

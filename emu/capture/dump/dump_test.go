@@ -748,3 +748,30 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// What a frame carries is said, also where it is damaged or cut.
+func TestBodiesOfFrames(t *testing.T) {
+	packet := append([]byte{
+		0x45, 0, 0, 92, 0, 1, 0, 0, 64, 17, 0x66, 0xcd, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+		0x13, 0x88, 0x17, 0x70, 0, 72, 0, 0, // UDP
+	}, bytes.Repeat([]byte("body"), 16)...)
+	const words = " body=92 ipv4 10.0.0.1->10.0.0.2 udp 5000->6000"
+	for p, f := range map[int]wire.Frame{0: onIB, 2: onEth} {
+		var store wire.Bodies
+		store.Put(&f, wire.Body{Type: 0x0800, Bytes: packet})
+		g := newTap()
+		g.Sent(p, &port.Transmission{Port: port.ID(p / 2), Frame: f, Note: port.Note{Credit: -1}}, store.Of(&f), 0, 0, 0)
+		b := g.bytes()
+		store.Free(&f)
+		if got := decode(t, b); got.Frame != f || got.Body != words || got.BadSum != "" || got.Cut {
+			t.Errorf("whole: %+v", got)
+		}
+		if got := decode(t, cut(t, b, 70)); got.Frame != f || got.Body != words || got.BadSum != "" || !got.Cut {
+			t.Errorf("cut: %+v", got)
+		}
+		b[bytes.Index(b, packet)+len(packet)-1] ^= 1
+		if got := decode(t, b); got.Frame != f || got.Body != words || got.BadSum == "" {
+			t.Errorf("damaged: %+v", got)
+		}
+	}
+}
