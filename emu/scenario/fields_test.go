@@ -8,149 +8,52 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fabemu/emu/scenario"
-	"fabemu/node/rp"
-	"fabemu/switchd/cp"
 	"fabemu/wire/param"
 )
-
-// keyOf says which key of the language sets a field of Scenario.
-var keyOf = map[string]string{
-	"Name": "name", "Source": "source", "Description": "description",
-	"Model.Duration": "model.duration", "Model.Seed": "model.seed", "Model.Framing": "model.framing",
-	"Wall.Dilation": "wall.dilation", "Wall.UDPPort": "wall.udp-port", "Wall.Lateness": "wall.lateness", "Wall.Buffer": "wall.socket-buffer",
-	"Routing.Paths": "routing.paths", "Routing.Recompute": "routing.recompute",
-	"Switches.Name": "switches", "Switches.Kind": "switches.*.kind", "Switches.ForwardingDelay": "switches.*.forwarding-delay",
-	"Switches.Crossbar": "switches.*.crossbar", "Switches.Bypass": "switches.*.bypass",
-	"Switches.Marking.Scheme": "switches.*.marking.scheme",
-	"Switches.Forwarding":     "switches.*.forwarding", "Switches.Memory.Bytes": "switches.*.memory", "Switches.Memory.PerPort": "switches.*.memory",
-	"Switches.Sharing": "switches.*.sharing", "Switches.OutputLimit": "switches.*.output-limit", "Switches.High": "switches.*.high", "Switches.Low": "switches.*.low",
-	"Switches.Headroom": "switches.*.headroom", "Switches.Lossless": "switches.*.lossless", "Switches.ETS": "switches.*.ets[].weight",
-	"Endpoints.Name": "endpoints[].name", "Endpoints.Egress": "endpoints[].egress", "Endpoints.Ingress": "endpoints[].ingress", "Endpoints.High": "endpoints[].high", "Endpoints.Low": "endpoints[].low",
-	"Endpoints.Service": "endpoints[].service", "Endpoints.Limiters": "endpoints[].limiters",
-	"Links.Name": "links[].name", "Links.A": "links[].between", "Links.B": "links[].between", "Links.Rate": "links[].rate",
-	"Links.Propagation": "links[].propagation", "Links.FlowControl": "links[].flow-control",
-	"Links.Buffer.Packets": "links[].buffer", "Links.Buffer.Bytes": "links[].buffer", "Links.Resend": "links[].resend", "Links.Quanta": "links[].quanta",
-	"Flows.Name": "flows[].name", "Flows.Group": "flows[].group", "Flows.From": "flows[].from", "Flows.To": "flows[].to",
-	"Flows.Start": "flows[].start", "Flows.Stop": "flows[].stop", "Flows.Jitter": "flows[].jitter", "Flows.Traffic": "flows[].traffic",
-	"Flows.Rate": "flows[].rate", "Flows.Packet": "flows[].packet", "Flows.Window": "flows[].window", "Flows.Limiter": "flows[].limiter",
-	"Flows.Control.Law": "flows[].control.law",
-	"Flows.Priority":    "flows[].priority", "Flows.Burst": "flows[].burst", "Flows.Shape": "flows[].shape", "Flows.Size": "flows[].size", "Flows.Count": "flows[].count",
-	"Flows.Timeout": "flows[].timeout", "Events.Switch": "events[].switch", "Events.Restart": "events[].restart",
-	"Flows.Spread": "flows[].spread", "Flows.Depth": "flows[].depth", "Flows.RateLimit": "flows[].rate-limit",
-	"Routes.At": "routes[].at", "Routes.To": "routes[].to", "Routes.Over": "routes[].over",
-	"Events.Endpoint": "events[].endpoint", "Events.State": "events[].state", "Events.Service": "events[].service", "Events.PauseStorm": "events[].pause-storm",
-	"Events.At": "events[].at", "Events.Link": "events[].link", "Events.Rate": "events[].rate",
-	"Measure.Window": "measure.window",
-	"Expect.ID":      "expect[].id", "Expect.Source": "expect[].source", "Expect.Claim": "expect[].claim", "Expect.Metric": "expect[].metric",
-	"Expect.During": "expect[].during", "Expect.Low": "expect[].low", "Expect.High": "expect[].high",
-	"Expect.Basis": "expect[].basis", "Expect.From": "expect[].from",
-	"Expect.Expected": "expect[].expected", "Expect.Reason": "expect[].reason", "Expect.Why": "expect[].why",
-}
-
-// paramsOf is where the parameters of the rows of a table are set.
-var paramsOf = map[string]string{"Switches.Marking.Params": "switches.*.marking.", "Flows.Control.Params": "flows[].control."}
-
-// parameters returns the paths of all parameters.
-func parameters() (paths []string) {
-	for _, l := range rp.Laws() {
-		for _, p := range param.Of(l.Params).Params {
-			paths = append(paths, paramsOf["Flows.Control.Params"]+p.Key)
-		}
-	}
-	for _, w := range cp.Points() {
-		for _, p := range param.Of(w.Params).Params {
-			paths = append(paths, paramsOf["Switches.Marking.Params"]+p.Key)
-		}
-	}
-	return paths
-}
 
 // TestEveryField: each field of Scenario is set by a key, which is documented
 // and has a bad file in which it is wrong.
 func TestEveryField(t *testing.T) {
-	fields := map[string]*param.Param{}
-	scenario.Language().Walk("", func(path string, p *param.Param) { fields[path] = p })
+	unset := keyless("", reflect.TypeFor[scenario.Scenario]())
+	want := []string{"Switches.Name", "Links.A", "Links.B", "HasShort", "Schemes", "Warnings"} // a key of a map, what a link joins, what Load says
+	if d := cmp.Diff(want, unset); d != "" {
+		t.Errorf("fields that no key sets (-want +got):\n%s", d)
+	}
 	wrong := wrongPaths(t)
-	leaves := map[string]bool{}
-	leavesOf("", reflect.TypeFor[scenario.Scenario](), leaves)
-	for leaf := range leaves {
-		if strings.HasPrefix(leaf, "Warnings.") || leaf == "HasShort" || leaf == "Schemes" || strings.HasPrefix(leaf, "loaded") {
-			delete(leaves, leaf) // what Load says is no part of a scenario
+	scenario.Language().Walk("", func(path string, p *param.Param) {
+		if len(p.Doc) < 10 || !strings.HasSuffix(p.Doc, ".") {
+			t.Errorf("%s has no proper documentation: %q", path, p.Doc)
 		}
-	}
-	used := map[string]bool{}
-	for _, key := range parameters() {
-		used[key] = true
-		if !matches(wrong, key) {
-			t.Errorf("no bad file has a wrong %s", key)
-		}
-	}
-	for leaf := range leaves {
-		if paramsOf[leaf] != "" {
-			continue
-		}
-		key, ok := keyOf[leaf]
-		if !ok {
-			t.Errorf("no key sets %s", leaf)
-			continue
-		}
-		used[key] = true
-		if _, ok := fields[key]; !ok {
-			t.Errorf("%s is set by %s, which the language does not have", leaf, key)
-		}
-		if !matches(wrong, key) {
-			t.Errorf("no bad file has a wrong %s", key)
-		}
-	}
-	for leaf := range keyOf {
-		if !leaves[leaf] {
-			t.Errorf("Scenario has no field %s", leaf)
-		}
-	}
-	for path, f := range fields {
-		if len(f.Doc) < 10 || !strings.HasSuffix(f.Doc, ".") {
-			t.Errorf("%s has no proper documentation: %q", path, f.Doc)
-		}
-		if f.Wanted() == "" {
+		if p.Wanted() == "" {
 			t.Errorf("%s does not say what is wanted", path)
 		}
-		if strings.HasPrefix(path, "defaults.") || strings.HasPrefix(path, "short.") || !strings.ContainsAny(path, ".[") || used[path] {
-			continue
+		holds := p.Object != nil || p.Item != nil && p.Item.Object != nil // fields
+		if holds || strings.HasPrefix(path, "defaults.") || strings.HasPrefix(path, "short.") {
+			return
 		}
-		if strings.HasSuffix(path, ".marking") || strings.HasSuffix(path, ".control") || strings.HasSuffix(path, "[]") {
-			continue // they hold fields
+		if !matches(wrong, path) {
+			t.Errorf("no bad file has a wrong %s", path)
 		}
-		if path == "switches.*.ets" || path == "switches.*.ets[].priority" {
-			continue // which of the weights it is
-		}
-		if path == "flows[].load" {
-			continue // it sets the rate
-		}
-		t.Errorf("the key %s sets nothing", path)
-	}
+	})
 }
 
-// leavesOf collects the fields that hold values.
-func leavesOf(path string, typ reflect.Type, out map[string]bool) {
-	switch {
-	case typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Struct:
-		leavesOf(path, typ.Elem(), out)
-	case typ.Kind() == reflect.Struct:
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if f.Name == "_" {
-				continue // a key that sets no field by itself
-			}
-			name := f.Name
-			if path != "" {
-				name = path + "." + f.Name
-			}
-			leavesOf(name, f.Type, out)
+// keyless returns the exported fields without a key of a struct, and of those in its lists.
+func keyless(path string, typ reflect.Type) (all []string) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		name := strings.TrimPrefix(path+"."+f.Name, ".")
+		_, keyed := f.Tag.Lookup("key")
+		switch {
+		case !keyed && f.IsExported():
+			all = append(all, name)
+		case keyed && f.Type.Kind() == reflect.Slice:
+			all = append(all, keyless(name, f.Type.Elem())...)
 		}
-	default:
-		out[path] = true
 	}
+	return all
 }
 
 // wrongPaths returns the paths of the mistakes in all bad files.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,32 +233,27 @@ func quote(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
-// differs names the first part in which two scenarios differ, or nothing.
+// differs names the first part in which two scenarios differ, by its key, or nothing.
 func differs(a, b *Scenario) string {
-	switch {
-	case a.Name != b.Name || a.Source != b.Source || a.Description != b.Description:
-		return "name, source or description"
-	case a.Model != b.Model:
-		return "model"
-	case a.Wall != b.Wall:
-		return "wall"
-	case a.Routing != b.Routing:
-		return "routing"
-	case a.Measure != b.Measure:
-		return "measure"
-	}
-	lists := []func() string{
-		func() string { return listDiffers("switch", a.Switches, b.Switches) },
-		func() string { return listDiffers("endpoint", a.Endpoints, b.Endpoints) },
-		func() string { return listDiffers("link", a.Links, b.Links) },
-		func() string { return listDiffers("route", a.Routes, b.Routes) },
-		func() string { return listDiffers("flow", a.Flows, b.Flows) },
-		func() string { return listDiffers("event", a.Events, b.Events) },
-		func() string { return listDiffers("check", based(a.Expect), based(b.Expect)) },
-	}
-	for _, differ := range lists {
-		if what := differ(); what != "" {
-			return what
+	c, d := *a, *b
+	c.Expect, d.Expect = based(a.Expect), based(b.Expect)
+	x, y := reflect.ValueOf(c), reflect.ValueOf(d)
+	for i := range x.NumField() {
+		key, v, w := x.Type().Field(i).Tag.Get("key"), x.Field(i), y.Field(i)
+		switch {
+		case key == "": // no part of a scenario
+		case v.Kind() != reflect.Slice:
+			if !v.Equal(w) {
+				return key
+			}
+		case v.Len() != w.Len():
+			return "number of " + key
+		default:
+			for k := range v.Len() {
+				if !v.Index(k).Equal(w.Index(k)) {
+					return fmt.Sprintf("%s, item %d,", key, k+1)
+				}
+			}
 		}
 	}
 	return ""
@@ -270,16 +266,4 @@ func based(checks []Check) []Check {
 		out[i].Basis = cmp.Or(out[i].Basis, Ours)
 	}
 	return out
-}
-
-func listDiffers[T comparable](what string, a, b []T) string {
-	if len(a) != len(b) {
-		return "number of " + what + " entries"
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return fmt.Sprintf("%s %d", what, i+1)
-		}
-	}
-	return ""
 }

@@ -121,6 +121,9 @@ type uses struct {
 func (u *uses) look(v view, name, other string, effect bool, with string) {
 	value, n := v.at(name)
 	if n == nil {
+		n = v.list(name)
+	}
+	if n == nil {
 		return
 	}
 	if _, by := v.at(other); by != nil && by.at.set != nil && n.at.set == nil {

@@ -92,9 +92,6 @@ func written(p *param.Param) string {
 // rangeOf says between which bounds a value lies.
 func rangeOf(p *param.Param) string {
 	var parts []string
-	if p.Step != "" {
-		parts = append(parts, "multiples of "+p.Step)
-	}
 	low, high, above := p.Range()
 	switch {
 	case above:

@@ -9,7 +9,6 @@
 //	computed  in words, how a default that follows from other values comes about
 //	need      "given": it must be; "inherited": it must be, here or under the defaults
 //	low, high its range, as a file writes it; "above 1" for a bound that is not in it
-//	step      the value is a multiple of this
 //	none      a word that stands for the zero value, or for the number in at
 //	words     the words that are allowed, with "|" between: of a string type, or of an
 //	          unsigned one, which then counts them; a type may have a method Words instead

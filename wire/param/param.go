@@ -44,7 +44,6 @@ type Param struct {
 	Inherits  bool // Required, here or under the defaults
 	Low, High string
 	Above     bool // Low itself is not in the range
-	Step      string
 	None      string
 	Words     []string
 	Means     map[string]string
@@ -157,7 +156,7 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 		wrong("a %v cannot be a parameter", f.Type)
 	}
 	for tag, to := range map[string]*string{
-		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "low": &p.Low, "high": &p.High, "step": &p.Step, "none": &p.None,
+		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "low": &p.Low, "high": &p.High, "none": &p.None,
 		"what": &p.What, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
 	} {
 		if text, ok := f.Tag.Lookup(tag); ok {
