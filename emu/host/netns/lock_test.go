@@ -116,7 +116,8 @@ func TestLockOnTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mine.Close()
-	if err := unix.Flock(int(other.Fd()), unix.LOCK_SH); err != nil {
+	fd := int(other.Fd())
+	if err := unix.Flock(fd, unix.LOCK_SH); err != nil {
 		t.Fatal(err)
 	}
 	lock := func() error { return unix.Flock(int(mine.Fd()), unix.LOCK_EX|unix.LOCK_NB) }
@@ -128,7 +129,7 @@ func TestLockOnTheFolder(t *testing.T) {
 	if err := await(ctx, mine, lock); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that is ended: %v", err)
 	}
-	time.AfterFunc(20*time.Millisecond, func() { unix.Flock(int(other.Fd()), unix.LOCK_UN) })
+	time.AfterFunc(20*time.Millisecond, func() { unix.Flock(fd, unix.LOCK_UN) })
 	if err := await(t.Context(), mine, lock); err != nil {
 		t.Errorf("a lock that goes: %v", err)
 	}
