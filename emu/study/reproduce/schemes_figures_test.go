@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 )
 
-// The bench in short: each cell has a value or says why not, nothing is lost, and what flow
-// control alone does to a bystander is worse than under any scheme.
+// The bench in short: each cell has a value or says why not, nothing is lost, and flow
+// control alone stalls the trunk that the incast shares, which no scheme does.
 func TestFiguresOfBenchInShort(t *testing.T) {
 	p := compareSchemes(builtIn(), true)
 	var figures []*Figure
@@ -41,17 +40,10 @@ func TestFiguresOfBenchInShort(t *testing.T) {
 			}
 		}
 	}
-	none := map[string]report.Number{}
-	incast := r.Figures[0].Matrix
-	for _, row := range incast.Rows {
-		switch share := row.Cells[bystander].Value; {
-		case row.Name == "none":
-			none[row.Kind] = share
-			if stalled := row.Cells[stalled].Value; stalled < 0.5 || row.Cells[feedback].Value != 0 {
-				t.Errorf("%s without control: the trunk is stalled for %v, feedback %v", row.Kind, stalled, row.Cells[feedback].Value)
-			}
-		case share < 2*none[row.Kind] || !(row.Cells[feedback].Value > 0):
-			t.Errorf("%s, %s: the bystander has %v, without control %v; feedback %v", row.Kind, row.Name, share, none[row.Kind], row.Cells[feedback].Value)
+	for _, row := range r.Figures[0].Matrix.Rows {
+		stalled, told := row.Cells[stalled].Value, row.Cells[feedback].Value
+		if row.Name == "none" && (stalled < 0.5 || told != 0) || row.Name != "none" && (stalled > 0.05 || !(told > 0)) {
+			t.Errorf("%s, %s: the trunk of the incast is stalled for %v, feedback %v", row.Kind, row.Name, stalled, told)
 		}
 	}
 	lot := r.Figures[2].Matrix
