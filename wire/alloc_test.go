@@ -36,3 +36,27 @@ func TestAllocsOfAppendToNothing(t *testing.T) {
 		t.Errorf("writing to nothing allocates %v times, want 1", n)
 	}
 }
+
+// The way of a body over a hop: out of the sender's memory, through bytes, into the receiver's.
+func TestAllocsOfABody(t *testing.T) {
+	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet} {
+		var store wire.Bodies
+		f := wire.Frame{Kind: wire.Data, Family: family, Src: 1, Dst: 2, QP: 7}
+		body := wire.Body{Type: 0x0800, Bytes: make([]byte, 1000)}
+		buf := make([]byte, 0, wire.MaxFrameSize)
+		hop := func() {
+			store.Put(&f, body)
+			b := f.AppendBody(buf, store.Of(&f))
+			store.Free(&f)
+			got, came, err := wire.ParseBody(f.Delimiter(), b)
+			if err != nil || len(came.Bytes) != len(body.Bytes) {
+				t.Fatalf("%d bytes, %v", len(came.Bytes), err)
+			}
+			store.Put(&got, came)
+			store.Free(&got)
+		}
+		if n := testing.AllocsPerRun(100, hop); n != 0 {
+			t.Errorf("%v: a hop allocates %v times", family, n)
+		}
+	}
+}
