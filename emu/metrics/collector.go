@@ -115,7 +115,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.look()
 	for i := range c.flows {
-		c.flows[i].block, c.flows[i].sent, c.flows[i].gone = port.Idle, 0xFFFFFF, 0xFFFFFF // before the first
+		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)
@@ -166,7 +166,10 @@ func (c *Collector) count(e *trace.Event) {
 			y.began, y.last = e.At, e.Bytes
 			y.frames++
 			if i := e.Flow - firstQP; e.Machine >= c.switches && i < uint32(len(c.flows)) {
-				c.flows[i].sent = e.PSN
+				f := &c.flows[i]
+				if f.sent++; f.again {
+					f.sent = e.PSN + 1
+				}
 			}
 			if c.ahead != nil {
 				c.leave(e)
@@ -200,7 +203,10 @@ func (c *Collector) count(e *trace.Event) {
 			if e.At.Sub(f.heard) >= c.patience {
 				c.hear(e.Flow-firstQP, e.At)
 			}
-			f.heard, f.gone = max(f.heard, e.At), newer(f.gone, e.PSN)
+			f.heard = max(f.heard, e.At)
+			if f.gone++; f.again {
+				f.gone = e.PSN + 1
+			}
 			c.now[at+flowBytes] += int64(e.Bytes)
 			c.now[at+flowFrames]++
 			c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
@@ -301,8 +307,9 @@ func (c *Collector) rare(e *trace.Event) {
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok && e.B == 0 {
 			c.now[at+flowDrops]++
-			if f := &c.flows[e.Flow-firstQP]; trace.Reason(e.A) != trace.EgressFull {
-				f.gone = newer(f.gone, e.PSN)
+			// On another lane it was an ACK, or a notification.
+			if f := &c.flows[e.Flow-firstQP]; !f.again && e.Lane == c.fabric.Flows[e.Flow-firstQP].Priority && trace.Reason(e.A) != trace.EgressFull {
+				f.gone++
 			}
 			c.lives[e.Flow-firstQP].lose(e.PSN)
 		}

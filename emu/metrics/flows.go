@@ -36,8 +36,9 @@ type flowState struct {
 	told    unit.Time  // flowAllowed and flowWanted are counted up to here
 	acks    int64
 	heard   unit.Time     // when it last delivered something, or had something to send again
-	sent    uint32        // PSN of the packet that it sent last
-	gone    uint32        // PSN of the newest packet that was delivered, or lost
+	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
+	sent    uint32        // packets, modulo 2^32
+	gone    uint32        // of them, those that were delivered, or lost
 	size    uint32        // of the last frame that came
 	span    unit.Duration // how long a frame of that size takes the slowest link of the flow
 }

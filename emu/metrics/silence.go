@@ -52,17 +52,15 @@ func (c *Collector) bear() unit.Duration {
 	return max(c.scenario.Model.Duration/silentShare, 2*longest)
 }
 
-// newer returns the packet of a flow that comes later, by their PSN.
-func newer(a, b uint32) uint32 {
-	if d := (b - a) & 0xFFFFFF; d < 1<<23 {
-		return b
-	}
-	return a
-}
-
 // waits reports whether a flow has something to send, or under way.
 func (f *flowState) waits() bool {
-	return f.block != port.Idle || newer(f.gone, f.sent) != f.gone
+	left := f.sent - f.gone
+	if f.again {
+		if left <<= 8; left >= 1<<31 { // modulo 2^24: one that was delivered is sent again
+			left = 0
+		}
+	}
+	return f.block != port.Idle || left != 0
 }
 
 // begins notes that a flow may have something to send from now on.

@@ -1,0 +1,117 @@
+package random_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/fabric"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// examine runs a scenario under a witness and returns what is wrong: a promise that was
+// not kept, and an end that nobody names. The error is that of a scenario that is refused.
+func examine(text string) (wrong []string, w *witness, err error) {
+	s, err := scenario.Load("random.yaml", []byte(text), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			wrong = append(wrong, fmt.Sprintf("panic: %v", r))
+		}
+	}()
+	f, err := fabric.Build(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	w = newWitness(f)
+	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: w})
+	if err != nil {
+		return []string{"error: " + err.Error()}, w, nil
+	}
+	wrong = w.wrong
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	if (out.Verdict.Level == report.Void) != (w.violations > 0) {
+		say("the verdict is %s", out.Verdict.Level)
+	}
+	for i := range f.Flows {
+		if f.Flows[i].Stop > unit.Time(s.Model.Duration)/2 {
+			return wrong, w, nil // there is no time to see what becomes of all frames
+		}
+	}
+	silent := map[string]bool{}
+	for _, s := range out.Silences {
+		silent[s.Flow] = s.Lasting
+	}
+	left, data, flows := w.left(unit.Time(s.Model.Duration - 2*unit.Duration(out.PatiencePs)))
+	for flow, n := range flows {
+		if !silent[flow] {
+			say("%d frames of %s are stuck, and it is not said to be silent", n, flow)
+		}
+	}
+	if w.started != w.delivered+w.dropped+w.again+data {
+		say("%d frames were sent, %d delivered, %d dropped, %d came again", w.started, w.delivered, w.dropped, w.again)
+	}
+	if left > 0 && len(out.Deadlocks) == 0 && !w.cut() {
+		say("%d frames are stuck, and there is no deadlock", left)
+	}
+	for _, d := range out.Deadlocks {
+		if left == 0 && unit.Time(d.AtPs) > unit.Time(unit.Millisecond) {
+			say("a deadlock is found at %v, when nothing changes any more, and nothing is on its way at the end", unit.Time(d.AtPs))
+		}
+	}
+	return wrong, w, nil
+}
+
+// compare runs a scenario in other ways, each of which must give the same log: with frames
+// as values, from its resolved text, and on the wall clock over links.
+func compare(text string) (wrong []string) {
+	s, err := scenario.Load("random.yaml", []byte(text), []scenario.Set{{Path: "wall.dilation", Value: "1"}})
+	if err != nil {
+		return nil
+	}
+	run := func(what string, s *scenario.Scenario, o emu.Options) *emu.Result {
+		out, err := emu.Run(context.Background(), s, o)
+		if err != nil {
+			wrong = append(wrong, what+": error: "+err.Error())
+			return nil
+		}
+		return out
+	}
+	out := run("bytes", s, emu.Options{Clock: emu.VirtualClock})
+	if out == nil {
+		return wrong
+	}
+	again, err := scenario.Load("resolved.yaml", out.Resolved, nil)
+	if err != nil {
+		return []string{"the resolved scenario: error: " + err.Error()}
+	}
+	for what, same := range map[string]*emu.Result{
+		"values":                run("values", s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true}),
+		"the resolved scenario": run("the resolved scenario", again, emu.Options{Clock: emu.VirtualClock}),
+	} {
+		if same != nil && same.Digest != out.Digest {
+			wrong = append(wrong, what+": the digest is another")
+		}
+	}
+	wall := run("links", s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn})
+	if wall != nil && (wall.Verdict.Verify != "equal" || wall.Verdict.Order.Overtaken != 0) {
+		wrong = append(wrong, fmt.Sprintf("links: the log is %q to that of the virtual clock, %d frames overtaken", wall.Verdict.Verify, wall.Verdict.Order.Overtaken))
+	}
+	return wrong
+}
+
+// refusal reports whether a scenario is one that may be refused, since it cannot keep its
+// promises.
+func refusal(err error) bool {
+	for _, why := range []string{"could lose a frame", "nobody would be", "every frame would be sampled", "never arrive"} {
+		if strings.Contains(err.Error(), why) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+//go:build soak
+
+package random_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestSoakFabrics examines so many random fabrics as FABEMU_FABRICS says, each in all ways
+// there are, from the seed FABEMU_SEED on, which is printed. A fabric that is at fault is
+// made as small as it can be and written beside the others that TestKeptFabrics runs:
+// commit it with the repair.
+func TestSoakFabrics(t *testing.T) {
+	number := func(name string, def uint64) uint64 {
+		text := os.Getenv(name)
+		if text == "" {
+			return def
+		}
+		n, err := strconv.ParseUint(text, 10, 63)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return n
+	}
+	fabrics, first := number("FABEMU_FABRICS", 500), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
+	fmt.Printf("%d random fabrics from FABEMU_SEED=%d on\n", fabrics, first)
+	refused, hops := 0, 0
+	for seed := first; seed < first+fabrics; seed++ {
+		text := randomFabric(seed)
+		wrong, w, err := examine(text)
+		if err != nil {
+			if refused++; !refusal(err) {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			continue
+		}
+		hops += w.moves
+		look := func(text string) []string {
+			wrong, _, _ := examine(text)
+			return wrong
+		}
+		if len(wrong) == 0 {
+			if wrong, look = compare(text), compare; len(wrong) == 0 {
+				continue
+			}
+		}
+		kind := kindOf(wrong[0])
+		small := reduce(text, func(text string) bool {
+			return slices.ContainsFunc(look(text), func(s string) bool { return kindOf(s) == kind })
+		})
+		file := filepath.Join("testdata", "fabrics", fmt.Sprintf("found-%d.yaml", seed))
+		note := "# " + wrong[0] + "\n"
+		if err := os.WriteFile(file, []byte(note+small), 0o666); err != nil {
+			t.Error(err)
+		}
+		t.Errorf("seed %d: %s\nmade small, in emu/runtest/random/%s:\n%s", seed, strings.Join(wrong, "\n"), file, small)
+	}
+	fmt.Printf("%d refused, %d frame-hops\n", refused, hops)
+}
+
+var digits = regexp.MustCompile(`[0-9.]+(us|ns|ms|s)?\b`)
+
+// kindOf returns what is wrong, whenever and wherever it is.
+func kindOf(wrong string) string {
+	_, what, _ := strings.Cut(wrong, ": ")
+	if what == "" {
+		what = wrong
+	}
+	return digits.ReplaceAllString(what, "N")
+}

@@ -1,0 +1,441 @@
+package random_test
+
+import (
+	"fmt"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// witness hears the events of a fabric and holds them against what must be so, with an
+// account of its own: where each frame is, how long each line is taken, until when each
+// port is paused, what is in each memory. It believes nothing that a machine says of
+// itself but what it sends, takes in and lets go.
+type witness struct {
+	fabric *fabric.Fabric
+	ports  [][]witnessed
+	frames map[sent][]*passing
+	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
+	next   map[uint32]uint32    // by flow, the PSN that it sends next
+	wrong  []string
+
+	started, delivered, dropped, again, pauses, feedback, violations, moves int
+}
+
+// witnessed is a port as the witness has it. Memory is in bytes, with credit in blocks.
+type witnessed struct {
+	rate  unit.Rate
+	kind  port.FlowControl
+	down  bool
+	free  unit.Time                  // from here on the line is idle
+	until [port.Priorities]unit.Time // when each class may be sent again
+	held  [port.Priorities]bool      // it was told to stop, and not yet to go on
+	said  []unit.Time                // when the PAUSE frames left that are on the way to it
+	old   unit.Rate                  // before it changed
+	since unit.Time                  // when that was
+	used  [port.Priorities]unit.Size // of the memory, by class
+	room  unit.Size                  // 0: no limit
+}
+
+// taken returns how much of the memory is used.
+func (p *witnessed) taken() (sum unit.Size) {
+	for _, n := range p.used {
+		sum += n
+	}
+	return sum
+}
+
+// class returns which of them a priority has.
+func (p *witnessed) class(lane uint8) uint8 {
+	if p.kind == port.PriorityPauseFrames || p.kind == port.Credits {
+		return lane
+	}
+	return 0
+}
+
+// sent names frames: data, its ACK, and what is said about it.
+type sent struct{ flow, psn uint32 }
+
+// passing is a frame on its way.
+type passing struct {
+	kind    wire.Kind
+	lane    uint8
+	at      fabric.End // it is in this machine, having come by this port; or on the way there; Machine -1: nowhere
+	under   bool       // it is on the way
+	settled bool       // it was delivered, or dropped
+	size    unit.Size
+	moved   unit.Time          // when it left a machine, or came to one
+	kept    map[fabric.End]int // whose memory has it: twice where it comes back while it is leaving
+}
+
+// release takes the frame out of a memory.
+func (f *passing) release(here fabric.End) {
+	if f.kept[here]--; f.kept[here] == 0 {
+		delete(f.kept, here)
+	}
+}
+
+func newWitness(f *fabric.Fabric) *witness {
+	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, next: map[uint32]uint32{}}
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		w.own[i] = map[sent]int{}
+		var all []witnessed
+		for _, p := range m.Ports {
+			l := f.Wires[p.Wire].Link
+			s := witnessed{rate: l.Rate, kind: l.FlowControl}
+			switch {
+			case l.FlowControl == port.Credits:
+				if s.room = l.Buffer.Bytes / wire.BlockSize; l.Buffer.Packets > 0 {
+					s.room = unit.Size(l.Buffer.Packets * f.Largest().Blocks)
+				}
+			case m.Switch != nil:
+				s.room = m.Switch.Memory.Total(len(m.Ports))
+				if m.Switch.Sharing != scenario.Pooled {
+					s.room /= unit.Size(len(m.Ports))
+				}
+			}
+			all = append(all, s)
+		}
+		w.ports = append(w.ports, all)
+	}
+	return w
+}
+
+func (w *witness) say(e *trace.Event, format string, args ...any) {
+	if len(w.wrong) < 10 {
+		w.wrong = append(w.wrong, fmt.Sprintf("%v %s.%d flow %d psn %d: ", e.At, w.fabric.Machines[e.Machine].Name, e.Port, e.Flow, e.PSN)+fmt.Sprintf(format, args...))
+	}
+}
+
+// find returns a frame of an event's name.
+func (w *witness) find(e *trace.Event, is func(*passing) bool) *passing {
+	all := w.frames[sent{e.Flow, e.PSN}]
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// over forgets a frame that is nowhere any more.
+func (w *witness) over(e *trace.Event, f *passing) {
+	if f.at.Machine >= 0 || len(f.kept) > 0 {
+		return
+	}
+	if f.kind == wire.Data && !f.settled {
+		w.again++
+	}
+	id := sent{e.Flow, e.PSN}
+	w.frames[id] = slices.DeleteFunc(w.frames[id], func(g *passing) bool { return g == f })
+}
+
+// forget takes all frames out of a memory.
+func (w *witness) forget(here fabric.End) {
+	for id, all := range w.frames {
+		for _, f := range slices.Clone(all) {
+			if delete(f.kept, here); f.settled {
+				f.at.Machine = -1
+			}
+			w.over(&trace.Event{Flow: id.flow, PSN: id.psn}, f)
+		}
+	}
+}
+
+// ends reports whether a machine is an endpoint.
+func (w *witness) ends(machine int) bool { return w.fabric.Machines[machine].Switch == nil }
+
+// Record hears an event.
+func (w *witness) Record(e *trace.Event) {
+	kind, _, _ := trace.FrameOf(e.A)
+	here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
+	p := &w.ports[e.Machine][e.Port]
+	coming := func(f *passing) bool { return f.under && f.at == here }
+	switch e.Kind {
+	case trace.Notify, trace.Message:
+		w.own[here.Machine][sent{e.Flow, e.PSN}]++
+	case trace.Start:
+		w.start(e, p, kind)
+		end := w.fabric.Machines[e.Machine].Ports[e.Port]
+		to := w.fabric.Wires[end.Wire].Ends[1-end.End]
+		if kind.Control() {
+			if p.kind != port.Credits {
+				peer := &w.ports[to.Machine][to.Port]
+				peer.said = append(peer.said, e.At)
+			}
+			return
+		}
+		f := w.find(e, func(f *passing) bool {
+			return f.kind == kind && !f.under && f.at.Machine == here.Machine && f.lane == e.Lane
+		})
+		if f == nil || w.ends(here.Machine) {
+			f = w.begin(e, kind, p)
+		}
+		if f != nil {
+			f.at, f.under, f.moved = to, true, e.At
+		}
+	case trace.Arrive:
+		switch {
+		case kind == wire.Pause || kind == wire.PriorityPause:
+			w.pauses++
+			w.paused(e, p, kind)
+			return
+		case kind.Control():
+			return
+		}
+		w.moves++
+		f := w.find(e, func(f *passing) bool { return f.kind == kind && coming(f) })
+		if f == nil {
+			w.say(e, "a %v arrives where it was not sent", kind)
+			return
+		}
+		f.under, f.moved = false, e.At
+		f.kept[here]++
+		p.used[p.class(e.Lane)] += f.size
+		w.within(e, p)
+	case trace.Release:
+		if e.Flow == 0 && p.kind == port.Credits { // a switch that begins anew
+			w.forget(here)
+			p.used[p.class(e.Lane)] = 0
+			return
+		}
+		size := p.used[p.class(e.Lane)] - unit.Size(e.B)
+		f := w.find(e, func(f *passing) bool { return f.kept[here] > 0 && f.lane == e.Lane && f.size == size })
+		if f == nil {
+			w.say(e, "is let go where it is not kept")
+			return
+		}
+		f.release(here)
+		p.used[p.class(e.Lane)] -= f.size
+		w.within(e, p)
+		if w.ends(here.Machine) || f.settled {
+			f.at.Machine = -1
+		}
+		w.over(e, f)
+	case trace.Deliver:
+		f := w.find(e, func(f *passing) bool {
+			return f.kind == wire.Data && !f.under && !f.settled && f.at.Machine == here.Machine
+		})
+		if f == nil {
+			w.say(e, "is delivered where it is not")
+			return
+		}
+		f.settled = true
+		w.delivered++
+	case trace.Drop:
+		w.drop(e, p, here)
+	case trace.Control:
+		w.change(e, p)
+	case trace.Violation:
+		w.violations++
+		w.say(e, "%v", trace.Reason(e.A))
+	}
+}
+
+// begin notes a frame that leaves the machine that has made it.
+func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
+	id := sent{e.Flow, e.PSN}
+	f := &passing{kind: kind, lane: e.Lane, size: unit.Size(e.Bytes), kept: map[fabric.End]int{}}
+	if p.kind == port.Credits {
+		f.size = w.blocks(e, kind)
+	}
+	own := w.own[int(e.Machine)]
+	switch {
+	case kind == wire.Data && w.ends(int(e.Machine)):
+		timeout := w.fabric.Flows[e.Flow-fabric.FirstQP].Timeout
+		if next := w.next[e.Flow]; e.PSN != next && (timeout == 0 || e.PSN > next) {
+			w.say(e, "is sent where %d is next", next)
+		}
+		w.next[e.Flow] = e.PSN + 1
+		w.started++
+	case kind == wire.Ack && w.ends(int(e.Machine)):
+		w.feedback++
+	case own[id] > 0:
+		own[id]--
+		w.feedback++
+	default:
+		w.say(e, "a %v leaves a machine that neither has it nor makes it", kind)
+		return nil
+	}
+	w.frames[id] = append(w.frames[id], f)
+	return f
+}
+
+// blocks returns how many blocks of credit a frame takes.
+func (w *witness) blocks(e *trace.Event, kind wire.Kind) unit.Size {
+	f := wire.Frame{Kind: kind}
+	if kind == wire.Data {
+		f.Payload = e.Bytes - wire.HeaderSize
+		if w.fabric.Framing() == wire.WireFraming {
+			f.Payload -= wire.ICRCSize + wire.VCRCSize
+		}
+	}
+	return unit.Size(f.Blocks())
+}
+
+// drop notes that a frame is gone.
+func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
+	why := trace.Reason(e.A)
+	if why == trace.EgressFull {
+		return // it was none yet
+	}
+	f := w.find(e, func(f *passing) bool { return !f.settled && f.lane == e.Lane && f.under && f.at == here })
+	if why == trace.Restarted || why == trace.NotInTurn || f == nil {
+		f = w.find(e, func(f *passing) bool { return !f.settled && !f.under && f.lane == e.Lane && f.kept[here] > 0 })
+	}
+	id := sent{e.Flow, e.PSN}
+	switch own := w.own[here.Machine]; {
+	case f != nil:
+	case own[id] > 0:
+		own[id]--
+		return
+	case e.Flow == 0:
+		return // flow control
+	default:
+		w.say(e, "is dropped where it is not")
+		return
+	}
+	f.settled = true
+	if p.kind != port.Credits && f.kept[here] > 0 { // with credit its release is told
+		f.release(here)
+		p.used[p.class(e.Lane)] -= f.size
+	}
+	if f.kept[here] == 0 {
+		f.at.Machine = -1
+	}
+	if f.kind == wire.Data {
+		w.dropped++
+	}
+	if why != trace.LinkWasDown && why != trace.Restarted && why != trace.NotInTurn && (p.kind == port.PauseFrames || p.kind == port.Credits) {
+		w.say(e, "is dropped: %v", why)
+	}
+	w.over(e, f)
+}
+
+// start checks that the line is free, the link up, and the class not paused.
+func (w *witness) start(e *trace.Event, p *witnessed, kind wire.Kind) {
+	if e.At < p.free {
+		w.say(e, "starts on a line that is busy until %v", p.free)
+	}
+	p.free = e.At.Add(p.rate.Serialise(unit.Size(e.Bytes)))
+	if p.down {
+		w.say(e, "starts on a link that is down")
+	}
+	if !kind.Control() && p.until[e.Lane] > e.At {
+		w.say(e, "starts although paused until %v", p.until[e.Lane])
+	}
+}
+
+// paused notes what a PAUSE or PFC frame says (IEEE 802.3, annexes 31B and 31D): quanta of
+// 512 bit times, from when it came.
+func (w *witness) paused(e *trace.Event, p *witnessed, kind wire.Kind) {
+	until := e.At.Add(p.rate.Serialise(unit.Size(e.B) * 64))
+	if left := p.said[0]; left < p.since { // of the rate that the quanta were meant at
+		until = max(until, e.At.Add(p.old.Serialise(unit.Size(e.B)*64)))
+	}
+	p.said = p.said[1:]
+	spoken, stopped := uint8(0xFF), uint8(0xFF)
+	if kind == wire.PriorityPause {
+		spoken, stopped = trace.ClassesOf(e.PSN)
+	} else if e.B == 0 {
+		stopped = 0
+	}
+	for c := range p.until {
+		switch bit := uint8(1) << c; {
+		case spoken&bit == 0:
+		case stopped&bit == 0:
+			p.until[c], p.held[c] = e.At, false
+		default:
+			if p.held[c] && p.until[c] < e.At {
+				w.say(e, "was stopped until %v, and is stopped again only now", p.until[c])
+			}
+			p.until[c], p.held[c] = until, true
+		}
+	}
+}
+
+// within checks that a memory holds what is in it, an input's part or all inputs of a
+// pool, and that the machine has the same account of it.
+func (w *witness) within(e *trace.Event, p *witnessed) {
+	if got := p.used[p.class(e.Lane)]; got != unit.Size(e.B) {
+		w.say(e, "%d bytes or blocks in the memory, and it says %d", got, e.B)
+	}
+	if p.kind == port.Credits && e.Lane == port.AckLane {
+		return
+	}
+	if p.room == 0 {
+		return
+	}
+	used := p.taken()
+	if p.kind == port.Credits {
+		used = p.used[port.DataLane]
+	} else if w.fabric.Machines[e.Machine].Switch.Sharing == scenario.Pooled {
+		used = 0
+		for i := range w.ports[e.Machine] {
+			used += w.ports[e.Machine][i].taken()
+		}
+	}
+	if used > p.room {
+		w.say(e, "%d bytes in a memory of %d", used, p.room)
+	}
+}
+
+// change notes a change from outside.
+func (w *witness) change(e *trace.Event, p *witnessed) {
+	switch port.EventKind(e.A) {
+	case port.RateChange:
+		p.old, p.rate, p.since = p.rate, unit.Rate(e.B), e.At
+		for c, until := range p.until {
+			if until > e.At && p.rate < p.old { // as many quanta as were left
+				p.until[c] = e.At + unit.Time(float64(until-e.At)*float64(p.old)/float64(p.rate))
+			}
+		}
+	case port.ServiceRate, port.StormStart, port.StormStop:
+		return
+	case port.LinkDown, port.Restart:
+		p.said = nil
+		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
+		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
+			here := fabric.End{Machine: int(e.Machine), Port: port.ID(e.Port)}
+			w.forget(here)
+			p.used = [port.Priorities]unit.Size{}
+		}
+	case port.LinkUp:
+		p.down = false
+	}
+}
+
+// left returns how many frames have been on their way, or in a memory, without a move since
+// an instant, how many frames of data are on their way at all, and of which flows are those
+// that have not moved. An endpoint of Ethernet takes in feedback without a word.
+func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) {
+	flows = map[string]int{}
+	for id, all := range w.frames {
+		for _, f := range all {
+			if f.kind != wire.Data && f.under && w.ends(f.at.Machine) && w.ports[f.at.Machine][f.at.Port].kind != port.Credits {
+				continue
+			}
+			if f.kind == wire.Data {
+				data++
+			}
+			if f.moved > since {
+				continue
+			}
+			if stuck++; f.kind == wire.Data {
+				flows[w.fabric.Flows[id.flow-fabric.FirstQP].Name]++
+			}
+		}
+	}
+	return stuck, data, flows
+}
+
+// cut reports whether a link is down.
+func (w *witness) cut() bool {
+	return slices.ContainsFunc(w.ports, func(ports []witnessed) bool {
+		return slices.ContainsFunc(ports, func(p witnessed) bool { return p.down })
+	})
+}
