@@ -259,12 +259,12 @@ func TestReportOfDrops(t *testing.T) {
 	if err := report.WriteHTML(&page, d); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"at S, from N1-S", "mean occupancy (KB)", "mean queue of an output (KB)"} {
+	for _, want := range []string{"at S, from N1-S", "mean occupancy (KB)", "mean queue of an output (MB)"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
-	if strings.Contains(page.String(), "limit of the rate limiter (MB/s)") {
+	if strings.Contains(page.String(), "limit of the rate limiter") {
 		t.Error("the page draws rate limits where no flow has one")
 	}
 	if want := fmt.Sprintf("%d  at S, from N1-S           buffer-full", r.Losses[0].Count); !strings.Contains(text.String(), want) {
