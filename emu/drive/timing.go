@@ -32,7 +32,7 @@ type Timing struct {
 	Stalls      []Stall // gaps of more than StallLimit between two looks at the clock; the first 1000
 	StallCount  int64
 	Stalled     int64 // their sum, of all parts
-	StalledMost int64 // their sum in the part where it is the most
+	StalledMost int64 // the sum of those longer than T, in the part where it is the most
 
 	Sent, Received int64 // datagrams
 	Lost           int64 // datagrams that the kernel lost

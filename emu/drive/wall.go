@@ -308,6 +308,9 @@ func (r *wallRun) look(t unit.Time, wake int64) {
 func (r *wallRun) stalled(t unit.Time, gap int64) {
 	r.StallCount++
 	r.Stalled += gap
+	if gap > 20*r.floor { // the shortest T
+		r.StalledMost += gap
+	}
 	r.moment.Stalled += gap
 	if len(r.Stalls) < maxStalls {
 		r.Stalls = append(r.Stalls, Stall{t, gap})
@@ -517,7 +520,6 @@ func (r *wallRun) close() {
 		}
 	}
 	r.Wall = r.now - r.epoch
-	r.StalledMost = r.Stalled
 	r.Reached = min(r.fabric.End, r.order.now)
 	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {
 		r.Reached = r.fabric.End

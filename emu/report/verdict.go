@@ -107,7 +107,7 @@ type Pace struct {
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
 	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
 	FloorShare          Number      `json:"floor_share"`           // what a loop that only waits would have had
-	StalledShare        Number      `json:"stalled_share"`         // of the wall time in which the driver did not run: of processes, the one where that is the most
+	StalledShare        Number      `json:"stalled_share"`         // of the wall time that stalls longer than T took: of processes, the one where that is the most
 	Early               int64       `json:"early"`                 // frames that left before their due wall time
 }
 
@@ -214,7 +214,7 @@ func LimitsTable() string {
 		}
 		return significant(100*float64(l.pace), 3) + " %"
 	})
-	row("wall time in which the driver stalls, at most", share(func(l *limits) Number { return l.stalled }))
+	row("wall time in stalls longer than T, at most", share(func(l *limits) Number { return l.stalled }))
 	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
 	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
 	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
