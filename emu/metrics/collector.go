@@ -217,6 +217,9 @@ func (c *Collector) count(e *trace.Event) {
 			if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
 				c.now[at+flowNotified]++
 				c.now[at+flowFb] += trace.FbOf(e.A)
+				if kind == wire.Probe {
+					c.now[at+flowAnswers]++
+				}
 				break
 			}
 			c.flows[e.Flow-firstQP].acks++
@@ -300,6 +303,10 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.TransferEnd:
 		if _, ok := c.flow(e); ok {
 			c.lives[e.Flow-firstQP].end(e)
+		}
+	case trace.Message:
+		if at, ok := c.flow(e); ok && int(e.Machine) == c.fabric.Flows[e.Flow-firstQP].Src {
+			c.now[at+flowProbes]++
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++

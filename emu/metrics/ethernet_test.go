@@ -92,6 +92,13 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	p.record(trace.Event{At: unit.Time(ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 0, A: int64(wire.Data), B: 3000})
 	p.record(trace.Event{At: unit.Time(2 * ms), Machine: in, Port: inPort, Kind: trace.Arrive, Lane: 3, A: int64(wire.Data), B: 1000})
 	p.record(trace.Event{At: unit.Time(3 * ms), Machine: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull)})
+	// Two probes of a flow, of which one is answered, and a message of a switch.
+	src := int32(f.Flows[2].Src)
+	p.record(trace.Event{At: unit.Time(2 * ms), Machine: src, Kind: trace.Message, Flow: f.Flows[2].QP})
+	p.record(trace.Event{At: unit.Time(2 * ms), Machine: src, Kind: trace.Message, Flow: f.Flows[2].QP, PSN: 1})
+	p.record(trace.Event{At: unit.Time(2 * ms), Machine: in, Kind: trace.Message, Flow: f.Flows[2].QP})
+	p.record(trace.Event{At: unit.Time(3 * ms), Machine: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.Probe)})
+	p.record(trace.Event{At: unit.Time(3 * ms), Machine: src, Kind: trace.Feedback, Flow: f.Flows[2].QP, A: int64(wire.BCN)})
 	// A message about a flow that is lost is none of its frames.
 	p.record(trace.Event{At: unit.Time(3 * ms), Machine: in, Port: inPort, Kind: trace.Drop, Lane: 3, Flow: f.Flows[2].QP, A: int64(trace.BufferFull), B: int64(wire.Message)})
 	p.record(trace.Event{At: unit.Time(4 * ms), Machine: in, Port: inPort, Kind: trace.Release, Lane: 0, B: 0})
@@ -99,7 +106,7 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	p.record(trace.Event{At: unit.Time(5 * ms), Machine: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
 	p.c.Close(unit.Time(100 * ms))
 	for expression, want := range map[string]float64{
-		"trunk.A-B.drops": 2, "trunk.B-A.drops": 0, "remote.drops": 1, "local.drops": 0, "trunk.A-B.deadlocks": 1, "trunk.B-A.deadlocks": 0,
+		"trunk.A-B.drops": 2, "trunk.B-A.drops": 0, "remote.drops": 1, "local.drops": 0, "remote.probes": 2, "remote.answers": 1, "remote.notifications": 2, "trunk.A-B.deadlocks": 1, "trunk.B-A.deadlocks": 0,
 		"trunk.A-B.occupancy": (3000 + 4000*2 + 1000*6) / 10.,
 	} {
 		if got := p.figure(t, expression, 0, 10*ms); got != want {

@@ -26,6 +26,8 @@ const (
 	flowTarget                                      // the rate that its reaction point wants back, as flowLimit
 	flowWanted                                      // the target over time, as flowAllowed
 	flowDrops                                       // data frames that were discarded on the way
+	flowProbes                                      // frames that its reaction point has sent of its own
+	flowAnswers                                     // answers to probes taken in by the source
 	flowColumns
 )
 

@@ -62,7 +62,7 @@ type E2CMParams struct {
 	FlowAlpha  float64        `key:"flow-alpha" def:"2.5" low:"above 0" high:"1e9" doc:"The factor of Gd at flow scope: Gd is flow-alpha / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gd = 2.5 / ((2*W+1)*Qeq)"`
 	FlowBeta   float64        `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9" doc:"The factor of Gi at flow scope: Gi ru is flow-beta capacity / ((2 w + 1) Qeq), by flow-gains." source:"the proposal: Gi = 0.025 * Gi0"`
 	FlowGains  E2CMGains      `key:"flow-gains" def:"ecm" words:"ecm|flow" doc:"Which Qeq is meant in the gains at flow scope. ecm: qeq, that of the congestion points; a probe changes the rate by no more than a message does. flow: flow-qeq, as the proposal prints it; a probe can take off 2.5 times the rate, which leaves min-rate."  source:"the proposal leaves it open; with qeq the largest steps are those of ECM"`
-	Lost       int            `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes are lost, at random."`
+	Lost       int            `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes that come are lost, at random."`
 }
 
 // E2CMAccounting says who counts the bytes between probes.
@@ -98,7 +98,7 @@ func e2cmLaw() Law {
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm}, {Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
 	l := row(Law{Name: "e2cm", Hears: Notifications, Doc: "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet", Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
-	l.Answer = func(params any, _ Site) (Answerer, error) { return newReflector(params.(E2CMParams)), nil }
+	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }
 	return l
 }
 
@@ -249,7 +249,7 @@ func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
 	e.number = (e.number + 1) & numbers
 	e.sent = now
 	e.interval()
-	return f, e.p.Lost == 0 || e.site.Random.Below(100) >= uint64(e.p.Lost)
+	return f, true
 }
 
 // numbers masks the numbers of probes.
@@ -345,12 +345,13 @@ func (e *E2CM) flowFeedback(queue float64) float64 {
 // which it came, and may count what comes.
 type reflector struct {
 	p       E2CMParams
+	random  *unit.Random
 	counted uint64 // bytes of payload
 	answers []wire.Frame
 	next    int // of answers
 }
 
-func newReflector(p E2CMParams) *reflector { return &reflector{p: p} }
+func newReflector(p E2CMParams, s Site) *reflector { return &reflector{p: p, random: s.Random} }
 
 // Refuses returns why a probe is not answered: it is an answer.
 func (r *reflector) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
@@ -366,6 +367,9 @@ func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 	case wire.Data:
 		r.counted += uint64(f.Payload)
 	case wire.Probe:
+		if r.p.Lost > 0 && r.random.Below(100) < uint64(r.p.Lost) {
+			return
+		}
 		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now, Flags: wire.ProbeAnswer}
 		if r.p.Accounting == AtDestination {
 			a.Value, a.Flags = r.counted, a.Flags|wire.ProbeCounted
