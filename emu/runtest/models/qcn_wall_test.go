@@ -5,6 +5,7 @@ package models_test
 import (
 	"context"
 	"fabemu/emu"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,12 +15,12 @@ import (
 	"fabemu/emu/scenarios"
 )
 
-// The claims of the scenarios of QCN and BCN in their short runs, on the virtual clock: those of the
+// The claims of the scenarios of QCN, BCN and E2CM in their short runs, on the virtual clock: those of the
 // whole runs are judged with the papers, by scripts/soak.sh. It says how long a run took; how
 // long that may be is not a matter of tests.
 func TestWallClaimsOfNotifications(t *testing.T) {
 	for _, e := range scenarios.List() {
-		if family, _, _ := strings.Cut(e.Name, "/"); family != "qcn" && family != "bcn" {
+		if family, _, _ := strings.Cut(e.Name, "/"); !slices.Contains([]string{"qcn", "bcn", "e2cm"}, family) {
 			continue
 		}
 		s, err := emu.OpenShort(e.Name)
@@ -40,7 +41,7 @@ func TestWallClaimsOfNotifications(t *testing.T) {
 
 // Short runs, on real sockets: the checks are those of the whole, with their ranges.
 func TestWallShortRuns(t *testing.T) {
-	for name, dilation := range map[string]string{"qcn/two-points": "20", "bcn/delay": "100"} {
+	for name, dilation := range map[string]string{"qcn/two-points": "20", "bcn/delay": "100", "e2cm/hotspot": "1500"} {
 		t.Run(name, func(t *testing.T) { shortRun(t, name, dilation) })
 	}
 }

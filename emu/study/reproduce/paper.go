@@ -136,7 +136,7 @@ type Row struct {
 // Papers returns the papers whose figures can be had again.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
-	return []*Paper{hpl2002(), qcn(), bcn(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
+	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
 }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").

@@ -118,16 +118,19 @@ func qcnChecks(name string) []Claim { return packetChecks(qcnRun(name)) }
 
 // packetChecks takes over the claims that stand in the scenario of a run of Ethernet: queues
 // in packets.
-func packetChecks(r Run) []Claim {
+func packetChecks(r Run) []Claim { return ethernetChecks(r, packets) }
+
+// ethernetChecks is packetChecks with queues in other units, of which a byte is so many.
+func ethernetChecks(r Run, queues float64) []Claim {
 	var claims []Claim
 	for _, c := range checks(r.Scenario) {
 		scale, unit := 1.0, Percent
 		switch {
 		case strings.Contains(c.Metric, ".queue"):
-			scale, unit = packets, Plain
+			scale, unit = queues, Plain
 		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
 			unit = Milliseconds
-		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"):
+		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"), strings.HasSuffix(c.Metric, ".drops"):
 			unit = Plain
 		case strings.HasSuffix(c.Metric, ".rate"):
 			scale, unit = 8e-9, Plain // Gb/s
