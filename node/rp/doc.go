@@ -15,7 +15,8 @@
 // counter and a timer.
 //
 // BCN hears of both congestion and room, by messages: the source computes the feedback, and
-// its frames carry a tag while it is limited.
+// its frames carry a tag while it is limited. E2CM adds probes: the source of a limited flow
+// finds out what the flow keeps in the fabric, and the law of BCN takes that in, too.
 //
 // # Limitations
 //

@@ -31,6 +31,7 @@ var documents = []struct {
 func builtIn() *scenario.Schemes {
 	tables := scenario.BuiltIn()
 	return &tables
+	{e2cm(), []string{"hotspot", "rtt", "probes"}, "limiters"},
 }
 
 // docs returns the path of a file of a paper in docs/.
