@@ -25,7 +25,7 @@ var documents = []struct {
 	{hpl2002(), []string{"fig2", "fig4b"}, "fig2"},
 	{qcn(), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
 	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
-	{e2cm(), []string{"hotspot", "rtt", "probes"}, ""},
+	{e2cm(), []string{"hotspot", "probes"}, ""},
 	{compareSchemes(builtIn(), false), []string{"cut-ethernet", "cut-infiniband"}, ""},
 }
 
