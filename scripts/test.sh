@@ -106,7 +106,7 @@ go build -o "$tmp/testsum" ./scripts/testsum
 # of each system. Tests are for Linux, so vet is shown a tree without them.
 cross() {
 	local flags='-gcflags=all=-N -l' packages failed=0 target # nobody runs what is built: it is built fast
-	packages=$(go list ./... | grep -v /scripts/)
+	packages=$(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /scripts/)
 	{
 		echo '{"Replace": {'
 		find "$PWD" -name '*_test.go' -printf '"%p": "",\n' | sed '$s/,$//'
