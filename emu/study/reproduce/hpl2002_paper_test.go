@@ -1,3 +1,5 @@
+//go:build !race
+
 package reproduce
 
 import (
@@ -17,7 +19,7 @@ import (
 
 // The figures and sentences of HPL-2002-224, each test named after the place that it
 // checks. What takes long is checked here by shorter runs, and whole by
-// hpl2002_soak_test.go.
+// papers_soak_test.go.
 
 // come checks that each claim of a figure comes out as it is expected to, and returns
 // them by id.
@@ -39,7 +41,7 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 }
 
 // Fig. 2 and 3, each a test of its own, of the same runs.
-func TestFig2AndFig3(t *testing.T) {
+func TestFigures2And3(t *testing.T) {
 	p := hpl2002()
 	var figures []*Figure
 	for i := range p.Figures[:5] {
@@ -123,7 +125,7 @@ func settled(r Run, metric string) Quantity { return Mean(r, metric, 20*ms, 60*m
 // Fig. 4(a), section IV.C: "the root link is underutilized with a low output threshold
 // (4) or small input buffer size"; "a slightly higher output threshold (6) enables
 // high root link utilization (> 90%), except at the smallest buffer sizes".
-func TestFig4aUtilisation(t *testing.T) {
+func TestFigures4aUtilisation(t *testing.T) {
 	tests := []struct {
 		buffer, threshold int
 		low, high         float64
@@ -144,7 +146,7 @@ func TestFig4aUtilisation(t *testing.T) {
 // Fig. 4(b), section IV.C: fairer with larger buffers while marking is
 // input-triggered; the same for all buffers above the threshold; from threshold 4 to 8
 // the local flows lose, at 16 they gain.
-func TestFig4bFairness(t *testing.T) {
+func TestFigures4bFairness(t *testing.T) {
 	ratio := func(buffer, threshold int) Quantity { return settled(short(buffer, threshold), remoteLocal) }
 	v := values(t, LeastStep(ratio(2, 0), ratio(4, 0), ratio(8, 0)), Spread(ratio(8, 4), ratio(12, 4), ratio(20, 4)), ratio(12, 4), ratio(12, 8), ratio(12, 16))
 	if v[0] <= 0 {
@@ -160,7 +162,7 @@ func TestFig4bFairness(t *testing.T) {
 
 // Section IV.C, after Fig. 4: "varying the number of remote and local flows from 5 to
 // 20".
-func TestFig4WithOtherNumbersOfFlows(t *testing.T) {
+func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 	for _, n := range []int{5, 20} {
 		run := func(buffer, threshold int) Run { return withFlows(n, short(buffer, threshold)) }
 		v := values(t, Minus(settled(run(12, 8), root), settled(run(12, 4), root)), Minus(settled(run(4, 0), remoteLocal), settled(run(2, 0), remoteLocal)))
@@ -175,7 +177,7 @@ func TestFig4WithOtherNumbersOfFlows(t *testing.T) {
 
 // Footnote 1: LIPD is "more efficient" than AIMD; and each law takes back a link as
 // fast as it says.
-func TestFootnote1Laws(t *testing.T) {
+func TestFiguresOfFootnote1Laws(t *testing.T) {
 	p, figures, err := Find("hpl2002/laws")
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +192,7 @@ func TestFootnote1Laws(t *testing.T) {
 
 // Footnote 3: a threshold below full costs small buffers utilisation, and large ones
 // none that matters.
-func TestFootnote3ThresholdBelowFull(t *testing.T) {
+func TestFiguresOfFootnote3ThresholdBelowFull(t *testing.T) {
 	full := func(buffer, at int) Quantity {
 		return settled(short(buffer, 0, fmt.Sprintf("defaults.switch.marking.full-at=%dpackets", at)), root)
 	}
@@ -224,7 +226,7 @@ func against(t *testing.T, set string, within float64, figures ...string) {
 
 // Footnote 4: not to mark what leaves by a blocked link gives "identical" results, where
 // it marks less.
-func TestFootnote4BlockedLinks(t *testing.T) {
+func TestFiguresOfFootnote4BlockedLinks(t *testing.T) {
 	plain, skip := short(4, 4), short(4, 4, "defaults.switch.marking.skip-blocked=true")
 	var list []Quantity
 	for _, m := range []string{root, trunk, local, remote, victim} {
@@ -246,13 +248,13 @@ func TestFootnote4BlockedLinks(t *testing.T) {
 // Section IV.B: "this counter implementation may mark a different set of packets than a
 // direct packet scanning approach, since packets can be transmitted out of order". In
 // this fabric no packet overtakes another one for the same output.
-func TestSectionIVBCountersAgainstAScan(t *testing.T) {
+func TestFiguresOfSectionIVBCountersAgainstAScan(t *testing.T) {
 	against(t, "defaults.switch.marking.selection=scan", 1e-9, "fig3d")
 }
 
 // Footnote 6: "the probability of having a victim packet in a full buffer is very small"
 // does not come out; that it does not wait there does.
-func TestFootnote6VictimInAFullBuffer(t *testing.T) {
+func TestFiguresOfFootnote6VictimInAFullBuffer(t *testing.T) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=60ms")
 	count := func(of func(*census) float64) Quantity { return counted(r, 42*ms, of) }
 	v := values(t, count(func(c *census) float64 { return c.fills }), count(func(c *census) float64 { return c.withVictim / c.fills }), Triggers(r, "B-BV", "full-buffer"))
@@ -282,7 +284,7 @@ func (a *auditor) Record(e *trace.Event) {
 	}
 }
 
-func TestCensus(t *testing.T) {
+func TestFiguresOfTheCensus(t *testing.T) {
 	r := Run{Scenario: "hpl2002/fig3d"}.With("model.duration=20ms", "flows.victim.start=1ms", "flows.victim.stop=20ms")
 	var a *auditor
 	v := values(t, Watch(r, func(f *fabric.Fabric) (trace.Sink, func() float64) {
@@ -305,7 +307,7 @@ func TestCensus(t *testing.T) {
 
 // Footnote 8: "For buffer sizes 12 and greater, all marking is output-triggered
 // regardless of output threshold, because the input buffer never becomes full".
-func TestFootnote8LargeBuffersNeverFill(t *testing.T) {
+func TestFiguresOfFootnote8LargeBuffersNeverFill(t *testing.T) {
 	full := func(buffer, threshold int) Quantity { return Triggers(short(buffer, threshold), "", "full-buffer") }
 	v := values(t, Sum(full(12, 0), full(12, 8), full(12, 16)), full(10, 0))
 	if v[0] != 0 || v[1] == 0 {
@@ -318,7 +320,7 @@ func TestFootnote8LargeBuffersNeverFill(t *testing.T) {
 // the first remote one is bypassed. With 186 ns between the victim's packets that is
 // three times; with 180 ns it is four, and then the root link idles for twelve of those
 // gaps.
-func TestTable1BypassAndThePhaseOfTheVictim(t *testing.T) {
+func TestFiguresOfTable1BypassAndThePhaseOfTheVictim(t *testing.T) {
 	run := func(delay string) Run {
 		return cell(12, 0, "defaults.switch.crossbar=single-output", "defaults.switch.forwarding-delay="+delay, "model.duration=60ms", "flows.victim.stop=60ms")
 	}
