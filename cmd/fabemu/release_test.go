@@ -13,6 +13,7 @@ import (
 // A release is the same in two folders; its Debian package can be installed, what was
 // installed runs the main job, and nothing of it stays when it is removed.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	for _, tool := range []string{"dpkg", "dpkg-deb", "gzip", "xz"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
