@@ -21,7 +21,8 @@
 // What becomes of packets on their way is the flow's Transport. On Ethernet, with Datagrams,
 // nothing is acknowledged and there is no window: the sink counts, and what comes back to
 // the reaction point is a notification of a switch on the way, or a message of what answers
-// the flow at its destination (rp.Answerer).
+// the flow at its destination (rp.Answerer): feedback.go says whom it is for, whether it is
+// wanted, and what a scheme sends of its own.
 //
 // The payload of a flow's packets is padding, unless the flow has a BodySource (body.go): then
 // each has the body that it gives, a packet of a kernel or of a program, and a BodySink at the

@@ -1,0 +1,115 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// What a scheme is told at an endpoint, and what it says there of its own.
+
+// refuses returns why a source does not take in a frame that has come back to it.
+func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason {
+	g := s.share
+	if g == nil {
+		g = &s.own
+	}
+	if why := refuses(now, g.controller, s.Dst, f); why != trace.NoReason {
+		return why
+	}
+	if e.limiters > 0 && !s.Limited && !g.limits() && e.limited() >= e.limiters {
+		return trace.NoLimiter
+	}
+	return trace.NoReason
+}
+
+// limited returns how many rate limiters are in use.
+func (e *Endpoint) limited() (n int) {
+	for i := range e.sources {
+		if s := &e.sources[i]; s.Limited || s.own.limits() {
+			n++
+		}
+	}
+	for _, g := range e.groups {
+		if g.limits() {
+			n++
+		}
+	}
+	return n
+}
+
+// refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
+// is the other one.
+func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame) trace.Reason {
+	if f.Kind.EndToEnd() && f.Src != peer {
+		return trace.Stranger
+	}
+	if j, ok := by.(rp.Judge); ok {
+		return j.Refuses(now, *f)
+	}
+	return trace.NoReason
+}
+
+// sampled takes in a notification that names no flow: the group of those that it is about
+// hears it once. It reports whether there is one.
+func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
+	var told *group
+	for i := range e.sources {
+		switch s := &e.sources[i]; {
+		case !s.concerns(f):
+		case s.share == told:
+			told.join(now, s, &e.rec)
+		default:
+			told = s.share
+			s.feedback(now, f, &e.rec)
+		}
+	}
+	return told != nil
+}
+
+// probe queues what the reaction point of a flow sends of its own.
+func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
+	if g.sender != nil && s != nil {
+		e.say(now, g.sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+	}
+}
+
+// heard hands a frame of a flow that ends here to what answers it.
+func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
+	s.answer.Receive(now, *f)
+	e.agenda.Set(s.slot, now)
+}
+
+// respond queues the answers to a flow.
+func (e *Endpoint) respond(now unit.Time, s *sink) {
+	e.say(now, s.answer, wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane})
+	e.agenda.Set(s.slot, s.answer.Deadline())
+}
+
+// atOnce is more frames than any scheme has to say about a flow at one instant.
+const atOnce = 1 << 10
+
+// say queues what a scheme sends of its own: the destination and the flow are those of to,
+// as is the priority unless the scheme gives a higher one.
+func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
+	for range atOnce {
+		f, ok := sender.Send(now)
+		if !ok {
+			return
+		}
+		f.Src, f.Dst, f.QP, f.Lane = e.lid, to.Dst, to.QP, max(f.Lane, to.Lane)
+		e.push(f)
+		e.agenda.Set(lineSlot, now)
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+	}
+	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))
+}
+
+// push queues a frame of the endpoint's own.
+func (e *Endpoint) push(f wire.Frame) {
+	e.own[f.Lane].push(f)
+	e.speaks |= 1 << f.Lane
+}
