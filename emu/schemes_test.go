@@ -10,7 +10,6 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/runtest"
-	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
@@ -113,18 +112,7 @@ expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0,
 		{"the caller's, and a rate in the scenario", []string{"flows.f.rate-limit=2Gb/s"}, bucket, 2 * gigabit, 2 * gigabit},
 		{"the caller's, and a law", []string{"flows.f.control.law=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
 	} {
-		var sets []scenario.Set
-		for _, s := range tc.sets {
-			set, err := scenario.ParseSet(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sets = append(sets, set)
-		}
-		s, err := scenario.Load("limits.yaml", []byte(text), sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := runtest.Load(t, text, runtest.Sets(t, tc.sets...)...)
 		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true, Schemes: tc.schemes})
 		if err != nil {
 			t.Fatal(err)

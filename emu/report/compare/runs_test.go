@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/report/compare"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
 
@@ -45,15 +46,7 @@ func run(ctx context.Context, t *testing.T, o emu.Options, sets ...string) strin
 	if err := os.WriteFile(path, []byte(scenarioText), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var list []scenario.Set
-	for _, text := range sets {
-		set, err := scenario.ParseSet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, set)
-	}
-	s, err := emu.Open(path, list...)
+	s, err := emu.Open(path, runtest.Sets(t, sets...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

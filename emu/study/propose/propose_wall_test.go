@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/host/doctor"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -22,15 +23,7 @@ func quiet() *doctor.Speed {
 
 func openWith(t *testing.T, name string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	var list []scenario.Set
-	for _, text := range sets {
-		set, err := scenario.ParseSet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, set)
-	}
-	s, err := emu.Open(name, list...)
+	s, err := emu.Open(name, runtest.Sets(t, sets...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
