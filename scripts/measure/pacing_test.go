@@ -227,7 +227,7 @@ func newKernel(ctx context.Context) (*kernel, error) {
 	}
 	prefix := fmt.Sprintf("fabemu-pacing-%d-", os.Getpid())
 	k := &kernel{from: prefix + "from", to: prefix + "to", self: self}
-	err = k.do(ctx,
+	err = do(ctx,
 		"ip netns add "+k.from,
 		"ip netns add "+k.to,
 		"ip link add "+fromDevice+" netns "+k.from+" type veth peer name "+toDevice+" netns "+k.to,
@@ -248,14 +248,14 @@ func (k *kernel) close() error {
 	var errs []error
 	for _, name := range []string{k.from, k.to} {
 		if _, err := os.Stat("/run/netns/" + name); err == nil {
-			errs = append(errs, k.do(context.Background(), "ip netns delete "+name))
+			errs = append(errs, do(context.Background(), "ip netns delete "+name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // do runs commands, one after another, up to the first that fails.
-func (k *kernel) do(ctx context.Context, commands ...string) error {
+func do(ctx context.Context, commands ...string) error {
 	for _, line := range commands {
 		words := strings.Fields(line)
 		if out, err := exec.CommandContext(ctx, words[0], words[1:]...).CombinedOutput(); err != nil {
@@ -284,12 +284,12 @@ func (k *kernel) tbf(frames int) func(context.Context, time.Duration) (arrivals,
 func (k *kernel) through(qdisc ...string) func(context.Context, time.Duration) (arrivals, error) {
 	return func(ctx context.Context, length time.Duration) (out arrivals, err error) {
 		for _, line := range qdisc {
-			if err := k.do(ctx, "tc -n "+k.from+" "+line); err != nil {
+			if err := do(ctx, "tc -n "+k.from+" "+line); err != nil {
 				return out, err
 			}
 		}
 		defer func() {
-			err = errors.Join(err, k.do(context.WithoutCancel(ctx), "tc -n "+k.from+" qdisc delete dev "+fromDevice+" root"))
+			err = errors.Join(err, do(context.WithoutCancel(ctx), "tc -n "+k.from+" qdisc delete dev "+fromDevice+" root"))
 		}()
 		// The receiver says that it is ready, and at the end what came.
 		to := exec.CommandContext(ctx, "ip", "netns", "exec", k.to, k.self, "receive")
@@ -328,6 +328,8 @@ func TestMain(m *testing.M) {
 		err = send(os.Args[2])
 	case len(os.Args) == 2 && os.Args[1] == "receive":
 		err = receive()
+	case len(os.Args) >= 2 && inNamespace[os.Args[1]] != nil:
+		err = inNamespace[os.Args[1]](os.Args[2:])
 	default:
 		os.Exit(m.Run())
 	}

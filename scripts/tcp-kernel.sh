@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+#
+# The kernel's own TCP over a bottleneck, as a measure for the fabric's: Reno of Linux in
+# three network namespaces, over veth pairs and a qdisc (tbf, with a queue of so many bytes),
+# segments as frames (no GSO, TSO, GRO), with TCP_INFO sampled each millisecond. It prints
+# throughput, segments sent again, the queue's drops and the period of the window's sawtooth.
+#
+# Usage: scripts/tcp-kernel.sh [-l LENGTH]
+#
+#   -l LENGTH  of each run (default 60s)
+#   -h         this text
+#
+# It needs root, and iproute2. What it makes is removed, whatever happens; after kill -9,
+# "fabemu cleanup" does it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+usage() {
+	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
+}
+
+length=60s
+while getopts 'l:h' option; do
+	case $option in
+	l) length=$OPTARG ;;
+	h)
+		usage
+		exit 0
+		;;
+	*)
+		usage >&2
+		exit 2
+		;;
+	esac
+done
+shift $((OPTIND - 1))
+if [ $# -gt 0 ]; then
+	usage >&2
+	exit 2
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "tcp-kernel: not root: network namespaces need it" >&2
+	exit 1
+fi
+if ! { command -v ip && command -v tc; } >/dev/null; then
+	echo "tcp-kernel: there is no ip or no tc command: install iproute2" >&2
+	exit 1
+fi
+exec go test -count=1 -timeout 2h -run '^TestWallTCPBesideTheKernel$' -v ./scripts/measure -args -tcp.length "$length"
