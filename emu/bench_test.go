@@ -10,7 +10,6 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
-	"fabemu/emu/report"
 	"fabemu/wire/trace"
 )
 
@@ -41,7 +40,7 @@ func BenchmarkVirtual(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					events = trace.NewBatch(record.Batch, c, report.NewDigest(len(fabric.Machines)))
+					events = trace.NewBatch(record.Batch, c)
 				}
 				machines, err := machines.New(fabric, Schemes{}, events)
 				if err != nil {

@@ -52,7 +52,7 @@ func ExampleRun_built() {
 
 	var digests []string
 	for _, clock := range []emu.Clock{emu.VirtualClock, emu.WallClock} {
-		result, err := emu.Run(context.Background(), s, emu.Options{Clock: clock})
+		result, err := emu.Run(context.Background(), s, emu.Options{Clock: clock, Digest: true})
 		if err != nil {
 			log.Fatal(err)
 		}

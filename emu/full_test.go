@@ -32,7 +32,7 @@ func TestAFullDiskDoesNotEndTheRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Clock = emu.VirtualClock
+		o.Clock, o.Digest = emu.VirtualClock, true
 		r, err := emu.Run(context.Background(), s, o)
 		if err != nil {
 			t.Fatal(err)

@@ -91,9 +91,12 @@ type Options struct {
 
 	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes
-	// SkipCodec hands frames over as values on the virtual clock, which is faster. By
-	// default they go through bytes, as on a socket.
-	SkipCodec bool
+	// Codec has frames go through their bytes on the virtual clock, as on a socket. By
+	// default they are handed over as values there, which is faster and gives the same log,
+	// unless there is a Capture: it shows what was read back.
+	Codec bool
+	// Digest has Result.Digest computed on the virtual clock; on the wall clock it always is.
+	Digest bool
 	// Priority raises the priority of this process while a wall run goes on, as far as
 	// the system allows: a loop that others push aside is late.
 	Priority bool
@@ -115,6 +118,12 @@ type Options struct {
 
 // Status is how far a run is.
 type Status = drive.Status
+
+// codec reports whether frames go through their bytes.
+func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
+
+// digest reports whether the event log is condensed. That of a wall run is compared.
+func (o *Options) digest() bool { return o.Digest || o.Clock == WallClock }
 
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)

@@ -97,7 +97,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
 		Events: o.Events, Capture: o.Capture, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink,
-		Wall: wall, Actual: o.Timing == ActualTiming,
+		Digest: o.digest(), Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figu
 	f.Run = r.id
 	figures = report.NoFigures()
 	figures.Virtual = true
-	figures.Order.Frames, err = drive.Virtual{SkipCodec: r.options.SkipCodec}.Run(ctx, f)
+	figures.Order.Frames, err = drive.Virtual{SkipCodec: !r.options.codec()}.Run(ctx, f)
 	return figures, err
 }
 
@@ -210,6 +210,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
+	out.Codec = o.codec()
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}

@@ -113,7 +113,7 @@ expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0,
 		{"the caller's, and a law", []string{"flows.f.control.law=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
 	} {
 		s := runtest.Load(t, text, runtest.Sets(t, tc.sets...)...)
-		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, SkipCodec: true, Schemes: tc.schemes})
+		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, Schemes: tc.schemes})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestFiguresStandWithAnotherTieRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Clock: VirtualClock, SkipCodec: true}
+			o := Options{Clock: VirtualClock, Digest: true}
 			if seed > 0 {
 				o.test.Ties = rand.New(rand.NewPCG(seed, 2)).Perm(len(s.Switches) + len(s.Endpoints))
 			}

@@ -73,7 +73,7 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 // A scheme is two files and two rows: what it has of its own runs from YAML on both
 // clocks, and is in the event log and in what compares two runs.
 func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
-	r, events, dir := runToy(t, emu.Options{Clock: emu.VirtualClock})
+	r, events, dir := runToy(t, emu.Options{Clock: emu.VirtualClock, Codec: true, Digest: true})
 	wall, _, _ := runToy(t, emu.Options{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn})
 	if wall.Digest != r.Digest || wall.Verdict.Verify == "differs" {
 		t.Errorf("on the wall clock the digest is %s, on the virtual clock %s", wall.Digest, r.Digest)

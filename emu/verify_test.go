@@ -12,7 +12,7 @@ import (
 // senders have a part in are others, and the furthest off is named.
 func TestSums(t *testing.T) {
 	run := func(sets ...string) *Result {
-		r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "8ms", sets...), Options{Clock: VirtualClock, SkipCodec: true})
+		r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "8ms", sets...), Options{Clock: VirtualClock})
 		if err != nil {
 			t.Fatal(err)
 		}

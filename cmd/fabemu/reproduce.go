@@ -24,6 +24,7 @@ type reproduceFlags struct {
 	clock, link, out, dilation string
 	seeds, workers             int
 	force, json, png, priority bool
+	codec, digest              bool
 }
 
 func reproduceCommand(status *int) *cobra.Command {
@@ -61,6 +62,8 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
 	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
+	codecFlag(flags, &f.codec)
+	digestFlag(flags, &f.digest)
 	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 	return c
@@ -106,7 +109,7 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 
 // options turns the flags into options.
 func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
-	o := reproduce.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Seeds: f.seeds, Workers: f.workers, Priority: f.priority, Version: version()}
+	o := reproduce.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Seeds: f.seeds, Workers: f.workers, Priority: f.priority, Version: version(), Codec: f.codec, Digest: f.digest}
 	switch {
 	case !slices.Contains([]string{string(emu.VirtualClock), string(emu.WallClock)}, f.clock):
 		return o, fmt.Errorf("there is no clock %q; there are virtual and wall", f.clock)

@@ -19,6 +19,7 @@ import (
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // runFlags are the flags of run.
@@ -29,6 +30,7 @@ type runFlags struct {
 	changes                     changes
 	force, json, strict, events bool
 	priority, dry               bool
+	codec, digest               bool
 	pcap, rotate                string
 	placement                   string
 	byHand                      []string
@@ -73,6 +75,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	f.capture.add(c)
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
+	codecFlag(flags, &f.codec)
+	digestFlag(flags, &f.digest)
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), or domain (one for each switch with its endpoints)")
@@ -85,6 +89,16 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	complete(c, "verify", string(emu.VerifyShort), string(emu.VerifyOn), string(emu.VerifyOff))
 	f.changes.add(c)
 	return c
+}
+
+// codecFlag adds the flag that has frames go through their bytes on the virtual clock.
+func codecFlag(flags *pflag.FlagSet, codec *bool) {
+	flags.BoolVar(codec, "codec", false, "virtual clock: have each frame go through its bytes, as on the wall clock; without, frames are handed over as values, which is faster and gives the same figures (with --pcap they always go through bytes)")
+}
+
+// digestFlag adds the flag that has the event log condensed.
+func digestFlag(flags *pflag.FlagSet, digest *bool) {
+	flags.BoolVar(digest, "digest", false, "virtual clock: condense the event log into 32 digits in the results, which are the same for two runs only if all machines did the same; a wall run has them always")
 }
 
 // showIdle tells of flags that were given and that nothing heeds.
@@ -117,7 +131,10 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err := f.autoDilation(ctx, s); err != nil {
 		return 0, err
 	}
-	options := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand}
+	options := emu.Options{
+		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
+		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Codec: f.codec, Digest: f.digest,
+	}
 	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}
 	if f.pcap != "" {
 		if options.Capture, err = f.capture.capture(nil); err != nil {

@@ -20,7 +20,7 @@ func sweepCommand(status *int) *cobra.Command {
 	var sets, metrics []string
 	var during, out, clock, link string
 	var jobs int
-	var force, large, short bool
+	var force, large, short, codec bool
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
 		Short: "Run a scenario over lists of values",
@@ -33,7 +33,7 @@ sweep is refused, unless --force says to begin anew there.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, args []string) error {
-			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Large: large, Short: short}
+			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Codec: codec, Large: large, Short: short}
 			if args[0] == "-" {
 				return errors.New("a sweep reads its scenario more than once: standard input will not do")
 			}
@@ -108,6 +108,7 @@ sweep is refused, unless --force says to begin anew there.`,
 	f.StringVar(&out, "out", "", "directory for the results (default: one under results/)")
 	f.BoolVar(&force, "force", false, "begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
 	f.BoolVar(&large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
+	codecFlag(f, &codec)
 	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 	return c

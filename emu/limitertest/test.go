@@ -49,7 +49,7 @@ func Test(t *testing.T, c Config) {
 	t.Run("allocations", c.allocations)
 	var virtual unit.Size
 	t.Run("virtual clock", func(t *testing.T) {
-		w, _ := c.run(t, emu.Options{Clock: emu.VirtualClock, SkipCodec: true}, 1)
+		w, _ := c.run(t, emu.Options{Clock: emu.VirtualClock}, 1)
 		c.judge(t, w)
 		virtual = w.SentBytes()
 	})

@@ -16,8 +16,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wanted says what is recorded beside the figures and the digest.
+// Wanted says what is recorded beside the figures.
 type Wanted struct {
+	Digest  bool             // the event log is condensed
 	Events  io.Writer        // takes the event log; may be nil
 	Capture *capture.Request // may be nil
 	Comment string           // says in the capture of which run it is
@@ -34,7 +35,7 @@ type Recording struct {
 
 	fabric *fabric.Fabric
 	wanted Wanted
-	digest *report.Digest
+	digest *report.Digest   // nil: none is wanted
 	log    *report.EventLog // nil: none is wanted
 	tap    *capture.Capture // nil: nothing is captured
 }
@@ -45,12 +46,16 @@ const Batch = 256
 
 // New begins the record of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
-	r := &Recording{fabric: f, wanted: w, digest: report.NewDigest(len(f.Machines))}
+	r := &Recording{fabric: f, wanted: w}
 	var err error
 	if r.Collector, err = metrics.New(f, f.Scenario); err != nil {
 		return nil, &mistake.Error{Err: err}
 	}
-	sinks := []trace.Sink{r.Collector, r.digest}
+	sinks := []trace.Sink{r.Collector}
+	if w.Digest {
+		r.digest = report.NewDigest(len(f.Machines))
+		sinks = append(sinks, r.digest)
+	}
 	if w.Events != nil {
 		r.log = report.NewEventLog(w.Events, f)
 		sinks = append(sinks, r.log)
@@ -103,7 +108,9 @@ func (r *Recording) End(at unit.Time) *report.Result {
 	r.Events.Flush()
 	r.Collector.Close(at)
 	out := report.New(r.Collector)
-	out.Digest = r.digest.Sum()
+	if r.digest != nil {
+		out.Digest = r.digest.Sum()
+	}
 	if r.log != nil {
 		if err := r.log.Close(); err != nil {
 			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the event log is not whole: %v", err))

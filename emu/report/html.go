@@ -120,6 +120,9 @@ func WritePNG(d *Dir) (string, error) {
 
 func clockOf(r *Result) string {
 	s := string(r.Clock) + " clock"
+	if r.Clock == VirtualClock && r.Codec {
+		s += ", " + throughBytes
+	}
 	if r.Clock != VirtualClock {
 		s += fmt.Sprintf(" over %s, dilation %d", r.Link, r.Dilation)
 	}
@@ -150,7 +153,9 @@ func timingTable(r *Result) template.HTML {
 		{"time in which the end of a link was blind, at the most", percent(v.Order.BlindShare)},
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
-		{"digest of the event log", r.Digest},
+	}
+	if r.Digest != "" {
+		rows = append(rows, []string{"digest of the event log", r.Digest})
 	}
 	if v.Verify != "" {
 		rows = append(rows, []string{"log against the virtual clock", string(v.Verify)})

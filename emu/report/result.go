@@ -64,6 +64,7 @@ type Result struct {
 	Timing      string         `json:"timing"` // "ideal" or "actual"
 	Placement   proc.Placement `json:"placement"`
 	Link        links.Carrier  `json:"link"`
+	Codec       bool           `json:"codec"`    // frames went through their bytes, and not as values
 	Dilation    int64          `json:"dilation"` // wall time per model time; 0 on the virtual clock
 	Seed        uint64         `json:"seed"`
 	Partial     bool           `json:"partial"`     // ended before its time
@@ -84,10 +85,10 @@ type Result struct {
 	PatiencePs  int64          `json:"patience_ps"`        // a tenth of the run, and twice what a packet takes on the longest way at the least
 	EndedPs     int64          `json:"ended_ps,omitempty"` // from here on nothing could happen any more, because of a deadlock, and nothing was run
 	Machine     host.Computer  `json:"machine"`
-	Began       time.Time      `json:"began,omitzero"` // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
-	WallSeconds Number         `json:"wall_seconds"`   // how long the run took
-	FrameHops   int64          `json:"frame_hops"`     // data and ACK frames put on a line
-	Digest      string         `json:"digest"`         // of the event log (Digest.Sum)
+	Began       time.Time      `json:"began,omitzero"`   // wall time of model time 0; what happens at model time t is due dilation x t later. Not of a virtual run
+	WallSeconds Number         `json:"wall_seconds"`     // how long the run took
+	FrameHops   int64          `json:"frame_hops"`       // data and ACK frames put on a line
+	Digest      string         `json:"digest,omitempty"` // of the event log (Digest.Sum); empty: none was asked for
 	Warnings    []string       `json:"warnings"`
 	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 

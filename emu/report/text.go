@@ -39,6 +39,9 @@ func (t *page) title(r *Result) {
 		t.Line("%s", r.Source)
 	}
 	how := []string{string(r.Clock) + " clock"}
+	if r.Clock == VirtualClock && r.Codec {
+		how = append(how, throughBytes)
+	}
 	if r.Clock != VirtualClock {
 		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link), placed(r.Placement))
 	}
@@ -53,6 +56,9 @@ func (t *page) title(r *Result) {
 		t.Line("%s", l)
 	}
 }
+
+// throughBytes says of a run on the virtual clock that its frames were no values.
+const throughBytes = "frames as bytes"
 
 // phaseColumn is how wide a column of a phase is.
 const phaseColumn = 13

@@ -233,7 +233,7 @@ func ExampleDirs() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -55,7 +55,7 @@ func TestBCNHoldsTheQueue(t *testing.T) {
 		"no messages": {[]string{"defaults.switch.marking.lost=100"}, [2]float64{200000, 2e6}, [2]float64{0.98, 1.001}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := emu.Run(context.Background(), bcnScenario(t, c.sets...), emu.Options{Clock: emu.VirtualClock})
+			r, err := emu.Run(context.Background(), bcnScenario(t, c.sets...), emu.Options{Clock: emu.VirtualClock, Codec: true})
 			if err != nil {
 				t.Fatal(err)
 			}

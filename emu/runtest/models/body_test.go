@@ -145,6 +145,7 @@ func carry(t *testing.T, s *scenario.Scenario, n, longest int, o emu.Options) (*
 	var source *script
 	var sink *inbox
 	wanted := func(f *fabric.Flow) bool { return f.Name == "bodies" }
+	o.Digest = true
 	o.Schemes = emu.Schemes{
 		BodySource: func(f *fabric.Flow) node.BodySource {
 			if !wanted(f) {
@@ -224,7 +225,7 @@ func TestBodiesComeThrough(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			s := runtest.Load(t, kind.yaml)
 			events := &starts{flow: fabric.FirstQP}
-			source, sink, want := carry(t, s, n, kind.longest, emu.Options{Clock: emu.VirtualClock, SkipCodec: true, Sink: events})
+			source, sink, want := carry(t, s, n, kind.longest, emu.Options{Clock: emu.VirtualClock, Sink: events})
 			source.same(t, sink)
 			if !slices.Equal(source.taken, events.at) {
 				t.Errorf("bodies were taken at %v,\nand packets left at %v", source.taken, events.at)
@@ -235,7 +236,7 @@ func TestBodiesComeThrough(t *testing.T) {
 			if want.Verdict.Violations > 0 || len(want.Losses) > 0 {
 				t.Errorf("%+v %+v", want.Violations, want.Losses)
 			}
-			ways := []emu.Options{{Clock: emu.VirtualClock}, {Link: emu.Pipe}, {}}
+			ways := []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe}, {}}
 			if netns.Missing() == nil {
 				ways = append(ways, emu.Options{Link: emu.Veth})
 			}
@@ -351,7 +352,7 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 	const frame = wire.EthernetHeaderSize + wire.MinMSDU + 84 + wire.FCSSize + wire.LineOverhead
 	trip := 4*(10_000_000_000*unit.BitPerSecond).Serialise(frame) + 4*500*unit.Nanosecond + 2*unit.Nanosecond
 	var digest string
-	for _, o := range []emu.Options{{Clock: emu.VirtualClock}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {
+	for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {
 		p, a := &pinger{left: pings}, &answerer{}
 		o.Schemes = emu.Schemes{
 			BodySource: func(f *fabric.Flow) node.BodySource {
@@ -367,6 +368,7 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 				return p
 			},
 		}
+		o.Digest = true
 		r, err := emu.Run(context.Background(), s, o)
 		if err != nil {
 			t.Fatal(err)

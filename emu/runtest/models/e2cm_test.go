@@ -43,7 +43,7 @@ func TestE2CMHoldsTheQueue(t *testing.T) {
 		"lost":        {"defaults.flow.control.lost-probes=20"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := emu.Run(context.Background(), e2cmScenario(t, sets...), emu.Options{Clock: emu.VirtualClock})
+			r, err := emu.Run(context.Background(), e2cmScenario(t, sets...), emu.Options{Clock: emu.VirtualClock, Codec: true})
 			if err != nil {
 				t.Fatal(err)
 			}

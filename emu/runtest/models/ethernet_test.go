@@ -49,7 +49,7 @@ func ofEthernet(t *testing.T, name string, sets ...string) *scenario.Scenario {
 func logOf(t testing.TB, s *scenario.Scenario, o emu.Options) (*emu.Result, string) {
 	t.Helper()
 	var log bytes.Buffer
-	o.Events = &log
+	o.Events, o.Digest = &log, true
 	r, err := emu.Run(context.Background(), s, o)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func logOf(t testing.TB, s *scenario.Scenario, o emu.Options) (*emu.Result, stri
 
 func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
 	t.Helper()
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expres
 				t.Error(err)
 				return
 			}
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 			if err != nil {
 				t.Error(err)
 				return

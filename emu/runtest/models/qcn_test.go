@@ -38,7 +38,7 @@ func TestNotificationsReachTheirSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := qcnScenario(t, "unit-step", append(sets, "model.duration=40ms", "measure.window=2ms")...)
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, law := range []string{"qcn", "fixed"} {
 		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+law)
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestWallClaimsOfNotifications(t *testing.T) {
 		}
 		t.Run(s.Name, func(t *testing.T) {
 			begin := time.Now()
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ import (
 // rate again.
 func TestRestart(t *testing.T) {
 	s := runtest.Restarting(t, "160ms", "80001us")
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestLinkDownIsRecoveredFrom(t *testing.T) {
 		{At: 80 * unit.Millisecond, Link: "trunk", State: "down"},
 		{At: 81 * unit.Millisecond, Link: "trunk", State: "up"},
 	}
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestLinkDownIsRecoveredFrom(t *testing.T) {
 func TestEachFlowRecoversFromARestart(t *testing.T) {
 	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.law=fixed",
 		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}

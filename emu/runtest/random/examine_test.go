@@ -75,6 +75,7 @@ func compare(text string) (wrong []string) {
 		return nil
 	}
 	run := func(what string, s *scenario.Scenario, o emu.Options) *emu.Result {
+		o.Digest = true
 		out, err := emu.Run(context.Background(), s, o)
 		if err != nil {
 			wrong = append(wrong, what+": error: "+err.Error())
@@ -82,7 +83,7 @@ func compare(text string) (wrong []string) {
 		}
 		return out
 	}
-	out := run("bytes", s, emu.Options{Clock: emu.VirtualClock})
+	out := run("bytes", s, emu.Options{Clock: emu.VirtualClock, Codec: true})
 	if out == nil {
 		return wrong
 	}
@@ -91,7 +92,7 @@ func compare(text string) (wrong []string) {
 		return []string{"the resolved scenario: error: " + err.Error()}
 	}
 	for what, same := range map[string]*emu.Result{
-		"values":                run("values", s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true}),
+		"values":                run("values", s, emu.Options{Clock: emu.VirtualClock}),
 		"the resolved scenario": run("the resolved scenario", again, emu.Options{Clock: emu.VirtualClock}),
 	} {
 		if same != nil && same.Digest != out.Digest {

@@ -67,7 +67,7 @@ func TestKinds(t *testing.T) {
 				if want := fmt.Sprintf("%s-%d", k.Name, n); o.Name == "" && s.Name != want || o.Name != "" && s.Name != o.Name {
 					t.Errorf("named %s", s.Name)
 				}
-				result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, SkipCodec: true})
+				result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 				if err != nil {
 					t.Fatal(err)
 				}

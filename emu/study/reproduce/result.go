@@ -105,7 +105,7 @@ type RunResult struct {
 	Dilation    int64          `json:"dilation"`
 	DurationPs  int64          `json:"duration_ps"`
 	Verdict     report.Verdict `json:"verdict"`
-	Digest      string         `json:"digest"` // of its event log
+	Digest      string         `json:"digest,omitempty"` // of its event log; empty: none was asked for
 	WallSeconds report.Number  `json:"wall_seconds"`
 
 	Resolved []byte `json:"-"`

@@ -30,6 +30,8 @@ type Options struct {
 	Priority bool         // wall clock: emu.Options.Priority
 	Progress func(Status) // called when something has changed, one call at a time
 	Version  string       // of this program
+	Codec    bool         // emu.Options.Codec
+	Digest   bool         // emu.Options.Digest
 }
 
 // Status is how far a reproduction is.
@@ -223,7 +225,8 @@ func (b *batch) do(ctx context.Context, j *job) error {
 		return err
 	}
 	r, err := emu.Run(ctx, j.sc, emu.Options{
-		Clock: b.options.Clock, Link: b.options.Link, SkipCodec: true, Priority: b.options.Priority, Version: b.options.Version,
+		Clock: b.options.Clock, Link: b.options.Link, Priority: b.options.Priority, Version: b.options.Version,
+		Codec: b.options.Codec, Digest: b.options.Digest,
 		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
 		Sink:     sinks,
 	})

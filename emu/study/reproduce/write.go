@@ -179,18 +179,26 @@ func (t *TableResult) cell(c *ClaimResult) string {
 
 // runsSection lists the runs, and shows each scenario as it was run first.
 func (r *Result) runsSection() report.Section {
-	var rows [][]string
+	heads, rows := []string{"scenario and changes", "seed", "verdict"}, [][]string(nil)
+	digests := slices.ContainsFunc(r.Runs, func(x RunResult) bool { return x.Digest != "" })
+	if digests {
+		heads = append(heads, "digest of the event log")
+	}
 	s := report.Section{Title: "Runs", Text: "Each run can be had alone: fabemu run --clock virtual SCENARIO, with --set before each change. What stands as OLD=>NEW is another text in the scenario's file."}
 	var shown []string
 	var resolved []template.HTML
 	for _, x := range r.Runs {
-		rows = append(rows, []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level), x.Digest})
+		row := []string{x.Run, fmt.Sprint(x.Seed), string(x.Verdict.Level)}
+		if digests {
+			row = append(row, x.Digest)
+		}
+		rows = append(rows, row)
 		name, _, _ := strings.Cut(x.Run, " ")
 		if !slices.Contains(shown, name) {
 			shown = append(shown, name)
 			resolved = append(resolved, report.Folded("Resolved scenario: "+x.Run, string(x.Resolved)))
 		}
 	}
-	s.Parts = append(resolved, report.Table("Runs", []string{"scenario and changes", "seed", "verdict", "digest of the event log"}, rows))
+	s.Parts = append(resolved, report.Table("Runs", heads, rows))
 	return s
 }

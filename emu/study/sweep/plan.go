@@ -63,6 +63,7 @@ type Plan struct {
 	ToPs     int64    `json:"to_ps"`           // in picoseconds of model time
 	Clock    string   `json:"clock"`           // "virtual" or "wall"
 	Link     string   `json:"link,omitempty"`  // wall clock: "udp" (default) or "pipe"
+	Codec    bool     `json:"codec,omitempty"` // virtual clock: frames go through their bytes
 	Large    bool     `json:"-"`               // more than MaxCells are meant
 }
 
@@ -165,7 +166,7 @@ func (p *Plan) size() (int, error) {
 
 // options returns how each cell is run.
 func (p *Plan) options() emu.Options {
-	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), SkipCodec: true, Verify: emu.VerifyOff, Version: p.Fabemu}
+	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu}
 }
 
 // cell returns the i-th combination, the last axis the fastest.

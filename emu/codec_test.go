@@ -1,0 +1,75 @@
+package emu
+
+import (
+	"context"
+	"testing"
+
+	"fabemu/emu/scenarios"
+	"fabemu/wire/trace"
+)
+
+// after ends a run when it has heard of so many events.
+type after struct {
+	left int
+	end  context.CancelFunc
+}
+
+func (a *after) Record(*trace.Event) {
+	if a.left--; a.left == 0 {
+		a.end()
+	}
+}
+
+// Frames that go through their bytes give the log of frames that are handed over as values,
+// in every scenario that comes with the program: a machine is told nothing that is not in
+// the bytes.
+func TestValuesAndBytesGiveTheSameLog(t *testing.T) {
+	const events = 40_000
+	for _, e := range scenarios.List() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			s, err := Open(e.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.HasShort {
+				if s, err = OpenShort(e.Name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var digests [2]string
+			for i := range digests {
+				ctx, end := context.WithCancel(t.Context())
+				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: &after{events, end}})
+				end()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Codec != (i == 1) {
+					t.Errorf("run %d: the result says codec %v", i, r.Codec)
+				}
+				digests[i] = r.Digest
+			}
+			if digests[0] == "" || digests[0] != digests[1] {
+				t.Errorf("values have the digest %q, bytes %q", digests[0], digests[1])
+			}
+		})
+	}
+}
+
+// A capture shows what was read back from bytes, so that a run with one goes through them.
+func TestACaptureGoesThroughBytes(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    bool
+	}{
+		{Options{Clock: VirtualClock}, false},
+		{Options{Clock: VirtualClock, Codec: true}, true},
+		{Options{Clock: VirtualClock, Capture: &Capture{}}, true},
+		{Options{Clock: WallClock}, true},
+	} {
+		if got := c.options.codec(); got != c.want {
+			t.Errorf("clock %s, codec %v, capture %v: through bytes %v", c.options.Clock, c.options.Codec, c.options.Capture != nil, got)
+		}
+	}
+}
