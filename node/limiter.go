@@ -24,7 +24,8 @@ import "fabemu/wire/unit"
 // gives an instant at which it then lets the packet start, unless its rate has changed.
 // Package emu/limitertest checks both sides. A limiter that has a method Rate() unit.Rate
 // tells by it what it lets through in the mean; that is then the limit of the flow in
-// results, in place of the rate that it was told.
+// results, in place of the rate that it was told. One that has a method Burst() unit.Size
+// promises by it how many bytes it lets start at once after a rest, beside its rate.
 type RateLimiter interface {
 	// Next returns the earliest instant at which n bytes may start: now, or later;
 	// unit.Never when only another rate would let them.

@@ -20,7 +20,8 @@ import (
 // picosecond does not overflow, so that the rate is exact even if the bucket holds one
 // packet only. A packet longer than the bucket is deep makes it that deep.
 type TokenBucket struct {
-	rate  uint64 // bits per second
+	rate  uint64    // bits per second
+	deep  unit.Size // as depth
 	depth tokens
 	level tokens    // at last
 	last  unit.Time // when level was brought up to date
@@ -30,7 +31,7 @@ type TokenBucket struct {
 // least 0.
 func NewTokenBucket(r unit.Rate, depth unit.Size) *TokenBucket {
 	full := tokensOf(depth)
-	return &TokenBucket{rate: uint64(max(r, 0)), depth: full, level: full}
+	return &TokenBucket{rate: uint64(max(r, 0)), deep: depth, depth: full, level: full}
 }
 
 // Next returns when the bucket holds n bytes: now, or later; unit.Never at no rate.
@@ -63,6 +64,9 @@ func (l *TokenBucket) Sent(now unit.Time, n unit.Size) {
 	}
 	l.level.sub(taken)
 }
+
+// Burst returns how deep the bucket is.
+func (l *TokenBucket) Burst() unit.Size { return l.deep }
 
 // Rate returns the rate at which bytes come in.
 func (l *TokenBucket) Rate() unit.Rate { return unit.Rate(l.rate) }

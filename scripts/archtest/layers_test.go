@@ -35,6 +35,7 @@ emu/metrics
 emu/report, emu/capture
 emu/report/compare, emu/runtest, emu/record
 emu, emu/study
+emu/study/bench
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu, docs/examples/limiter
 scripts/archtest, scripts/testsum, scripts/measure

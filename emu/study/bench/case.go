@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fabemu/wire/unit"
+)
+
+// Case is a situation that rate limiters are put into: what feedback sets, when there is a
+// packet, and how punctual their caller is.
+type Case struct {
+	Name string // such as "steady/1Gbps"
+	Doc  string // what it is there for, in one sentence
+
+	Line     unit.Rate     // of the line, with which limiters are made
+	Duration unit.Duration // of model time
+	Rates    []Step        // what is set, in the order of time; it may begin with one at 0
+	Sizes    []unit.Size   // of the packets, in turn; none: 1500 B
+	Unknown  bool          // a limiter is asked for the longest of Sizes, and told the real one when it starts
+	Idle     []Span        // when there is no packet; else there is always one
+	Held     []Span        // when the line lets nothing start, as when it is paused
+	Late     unit.Duration // the caller comes late by up to this; it then asks as of the instant that it was given
+	Limiters int           // how many of the kind share the line; 0: one
+	Seed     uint64        // of what is drawn: how late the caller comes
+}
+
+// Step is a rate that is set at an instant.
+type Step struct {
+	At   unit.Time
+	Rate unit.Rate
+}
+
+// Span is the time from one instant to another.
+type Span struct{ From, To unit.Time }
+
+// longest returns the length of the longest packet.
+func (c *Case) longest() unit.Size {
+	if c.Sizes == nil {
+		return defaultSize
+	}
+	return slices.Max(c.Sizes)
+}
+
+const defaultSize = 1500 * unit.Byte
+
+// instants are those that the cases below are written in.
+const (
+	us = unit.Time(unit.Microsecond)
+	ms = unit.Time(unit.Millisecond)
+	s  = unit.Time(unit.Second)
+)
+
+const (
+	mbps unit.Rate = 1e6
+	gbps unit.Rate = 1e9
+)
+
+// Cases returns the cases for rate limiters on the virtual clock.
+func Cases() []Case {
+	var all []Case
+	add := func(c Case) { all = append(all, c) }
+	for _, r := range []unit.Rate{mbps, 10 * mbps, 100 * mbps, gbps, 9 * gbps, 10 * gbps} {
+		add(Case{
+			Name: "steady/" + word(r), Doc: "a rate that stays, and always a packet",
+			Line: 10 * gbps, Duration: 40_000 * r.Serialise(defaultSize), Rates: []Step{{0, r}},
+		})
+	}
+	for _, sizes := range [][]unit.Size{{20}, {64}, {4096}, {20, 1500}, {1500, 20, 20, 700, 64, 9000}} {
+		add(Case{
+			Name: "sizes/" + join(sizes), Doc: "packets of these sizes in turn, in bytes on the line",
+			Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, 3 * gbps}}, Sizes: sizes,
+		})
+	}
+	add(Case{
+		Name: "sizes/unknown", Doc: "the limiter is asked for the longest packet, and a shorter one starts",
+		Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, 3 * gbps}}, Sizes: []unit.Size{1500, 300, 64}, Unknown: true,
+	})
+	add(Case{
+		Name: "step/up", Doc: "the rate rises while a packet waits for an instant of the lower one",
+		Line: gbps, Duration: 200 * unit.Millisecond, Rates: []Step{{0, 10 * mbps}, {20*ms + 500*us, 100 * mbps}, {60*ms + 70*us, gbps}},
+	})
+	add(Case{
+		Name: "step/up from almost nothing", Doc: "the rate rises from one packet in minutes",
+		Line: gbps, Duration: 2 * unit.Second, Rates: []Step{{0, gbps}, {10*ms + 5*us, 100}, {s + 3*us, gbps}},
+	})
+	add(Case{
+		Name: "step/down", Doc: "the rate falls while a packet waits",
+		Line: gbps, Duration: 400 * unit.Millisecond, Rates: []Step{{0, gbps}, {20*ms + 5*us, 100 * mbps}, {60*ms + 70*us, 10 * mbps}},
+	})
+	add(Case{
+		Name: "rate/zero", Doc: "the rate is 0 for a time: nothing starts, and then all goes on",
+		Line: gbps, Duration: 300 * unit.Millisecond, Rates: []Step{{0, 100 * mbps}, {50*ms + 55*us, 0}, {200*ms + 55*us, 100 * mbps}},
+	})
+	add(Case{
+		Name: "rate/tiny", Doc: "one bit per second for days, and then the line's rate",
+		Line: gbps, Duration: 3*86400*unit.Second + 20*unit.Millisecond, Rates: []Step{{0, 1}, {3 * 86400 * s, gbps}},
+	})
+	add(Case{
+		Name: "idle/then burst", Doc: "nothing to send for a time, and then always a packet: credit is what the limiter promises",
+		Line: gbps, Duration: 400 * unit.Millisecond, Rates: []Step{{0, 100 * mbps}},
+		Idle: []Span{{50*ms + 31*us, 150 * ms}, {200*ms + 47*us, 300 * ms}},
+	})
+	add(Case{
+		Name: "idle/for hours", Doc: "nothing to send for a day on a line of 400 Gb/s",
+		Line: 400 * gbps, Duration: 86400*unit.Second + 2*unit.Millisecond, Rates: []Step{{0, 400 * gbps}, {86400*s + ms, 100 * gbps}},
+		Idle: []Span{{ms, 86400 * s}},
+	})
+	for _, f := range []struct {
+		name, doc string
+		mangle    func([]Step) []Step
+	}{
+		{"storm", "the rate changes many times within each packet", func(s []Step) []Step { return s }},
+		{"repeated", "each feedback comes three times", func(s []Step) []Step {
+			var out []Step
+			for _, x := range s {
+				out = append(out, x, Step{x.At + 1, x.Rate}, Step{x.At + 2*us, x.Rate})
+			}
+			return out
+		}},
+		{"out of order", "feedback overtakes feedback", func(s []Step) []Step {
+			for i := 0; i+2 < len(s); i += 2 {
+				s[i].Rate, s[i+1].Rate = s[i+1].Rate, s[i].Rate
+			}
+			return s
+		}},
+		{"lost", "two of three feedbacks are lost", func(s []Step) []Step {
+			var out []Step
+			for i, x := range s {
+				if i%3 == 0 || i == len(s)-1 {
+					out = append(out, x)
+				}
+			}
+			return out
+		}},
+	} {
+		add(Case{
+			Name: "feedback/" + f.name, Doc: f.doc + "; then the last rate holds",
+			Line: gbps, Duration: 200 * unit.Millisecond, Rates: f.mangle(storm(3, 20000, 5*unit.Microsecond, gbps, 50*mbps)),
+		})
+	}
+	add(Case{
+		Name: "late/caller", Doc: "the caller comes late by up to 10 ms, and says so only with feedback",
+		Line: gbps, Duration: 2 * unit.Second, Rates: storm(4, 100, 10*unit.Millisecond, 100*mbps, 50*mbps), Late: 10 * unit.Millisecond, Seed: 5,
+	})
+	add(Case{
+		Name: "late/line", Doc: "the line is held for up to 10 ms when a packet may start",
+		Line: gbps, Duration: 2 * unit.Second, Rates: []Step{{0, 100 * mbps}}, Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
+	})
+	add(Case{
+		Name: "many/32", Doc: "32 of the kind share nine tenths of a line",
+		Line: gbps, Duration: 500 * unit.Millisecond, Rates: []Step{{0, 900 * mbps / 32}}, Limiters: 32,
+	})
+	add(Case{
+		Name: "hours/busy", Doc: "always a packet for four hours",
+		Line: gbps, Duration: 4 * 3600 * unit.Second, Rates: []Step{{0, 777_777}},
+	})
+	return all
+}
+
+// storm returns n random rates up to a highest, about so long apart, and one that stays.
+func storm(seed uint64, n int, apart unit.Duration, most, last unit.Rate) []Step {
+	random := unit.NewRandom(seed, 0)
+	steps := []Step{{0, most}}
+	at := unit.Time(0)
+	for range n {
+		at = at.Add(1 + unit.Duration(random.Uint64()%uint64(2*apart)))
+		steps = append(steps, Step{at, most/100 + unit.Rate(random.Uint64()%uint64(most-most/100))})
+	}
+	return append(steps, Step{at.Add(apart), last})
+}
+
+// holds returns spans of up to a longest, about so long apart, until an end.
+func holds(seed uint64, end unit.Time, apart, longest unit.Duration) []Span {
+	random := unit.NewRandom(seed, 0)
+	var spans []Span
+	for at := unit.Time(0); ; {
+		from := at.Add(1 + unit.Duration(random.Uint64()%uint64(2*apart)))
+		to := from.Add(1 + unit.Duration(random.Uint64()%uint64(longest)))
+		if at = to; to >= end {
+			return spans
+		}
+		spans = append(spans, Span{from, to})
+	}
+}
+
+// word returns a rate as names of cases have it.
+func word(r unit.Rate) string {
+	if r >= gbps {
+		return fmt.Sprintf("%dGbps", r/gbps)
+	}
+	return fmt.Sprintf("%dMbps", r/mbps)
+}
+
+// join returns sizes as names of cases have them.
+func join(sizes []unit.Size) string {
+	var name string
+	for i, n := range sizes {
+		name += fmt.Sprintf("%s%d", cmp.Or(map[bool]string{true: "+"}[i > 0], ""), n)
+	}
+	return name
+}

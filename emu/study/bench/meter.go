@@ -1,0 +1,297 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"fabemu/node"
+	"fabemu/wire/unit"
+)
+
+// slack is the share by which any limiter may be off, as good clocks are.
+const slack = 1e-4
+
+// meter is a limiter that passes all calls on to another, holds both sides to the contract
+// of node.RateLimiter, and measures what starts. All of it rests on the instants that the
+// limiter is told, so that nothing it finds is the fault of a caller that comes late.
+//
+// How much may start between two packets is a matter of the law: a limiter with a bucket
+// counts what comes in at each rate, one that keeps a delay between packets goes by the rate
+// that is set when the delay ends. So where the rate changes in between, the most that may
+// start is the greater of the two, and the least is what the lowest of the rates lets through.
+type meter struct {
+	limiter node.RateLimiter
+	each    func(Start) // takes each start; may be nil
+	longest unit.Size   // of the packets
+	burst   unit.Size   // what the limiter says that it may let go at once; 0: nothing
+
+	now    unit.Time // the latest instant that it was told
+	gave   unit.Time // by the last Next
+	size   unit.Size // for so many bytes
+	open   bool      // the last Next let a packet start
+	kept   bool      // it must let one start at gave: the rate has not changed since
+	broken bool      // the contract was broken
+
+	rate   unit.Rate
+	lowest unit.Rate // since there is a packet
+	set    unit.Time // when the rate was set, or the last start
+	came   float64   // bytes that came in at the rates that were set, from the last start until set
+	last   unit.Time // the last start, in the beginning when it was made
+	wants  unit.Time // there is a packet since then; unit.Never: none that was asked for
+	due    unit.Time // when it may start, as last answered; unit.Never: nobody knows
+	let    bool      // it may start
+	change unit.Time // the last change of the rate while it waits; unit.Never: none
+
+	level  float64 // of a bucket that takes in what starts, and empties at the rate
+	over   float64 // the same since the rate was lowered
+	lag    float64 // what the starts are behind the rate
+	credit float64 // what has started without waiting since there was a packet again
+	counts bool    // of credit
+
+	phase  phase
+	recent [around]Start
+
+	out Report
+}
+
+// around is how many starts are shown with what is found: those before it, and it.
+const around = 6
+
+// phase is a time in which the rate stays and there is always a packet. It holds the latest
+// starts: when each was, and the bytes that started before it.
+type phase struct {
+	starts int
+	at     [1024]unit.Time
+	bytes  [1024]float64
+}
+
+// windows are the lengths, in packets, over which rates are measured.
+var windows = [...]int{10, 100, 1000}
+
+// newMeter returns a meter of a limiter that was made with a rate, for packets of up to a
+// length.
+func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
+	m := &meter{limiter: l, longest: longest, rate: r, lowest: r, wants: unit.Never, change: unit.Never}
+	if b, ok := l.(interface{ Burst() unit.Size }); ok {
+		m.burst = b.Burst()
+	}
+	m.out = Report{Promised: m.promised(), Gaps: hdrhistogram.New(1, 100_000_000, 3)}
+	for _, n := range windows {
+		m.out.Windows = append(m.out.Windows, Window{Packets: n, Low: math.Inf(1), High: math.Inf(-1)})
+	}
+	return m
+}
+
+// promised returns how many bytes may start, or be kept back, beside the rate.
+func (m *meter) promised() unit.Size {
+	if m.burst > 0 {
+		return max(m.burst, m.longest)
+	}
+	return 2 * m.longest
+}
+
+// find notes a measure that is out of its limit, if it is the first or the worst of its kind.
+func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, args ...any) {
+	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
+	if i < 0 {
+		i = len(m.out.Faults)
+		m.out.Faults = append(m.out.Faults, Fault{Criterion: what})
+	} else if f := &m.out.Faults[i]; f.bad >= bad {
+		return
+	}
+	f := &m.out.Faults[i]
+	f.bad, f.At, f.Text = bad, at, fmt.Sprintf(format, args...)
+	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
+}
+
+// breaks notes a breach of the contract, if it is the first.
+func (m *meter) breaks(format string, args ...any) {
+	if !m.broken {
+		m.broken = true
+		m.find(Contract, 1, m.now, format, args...)
+	}
+}
+
+// told checks that time does not run backwards.
+func (m *meter) told(call string, now unit.Time) {
+	if now < m.now {
+		m.breaks("%s is called at %v, after a call at %v: time runs backwards", call, now, m.now)
+	}
+	m.now = max(m.now, now)
+}
+
+// Next asks the limiter.
+func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
+	m.told("Next", now)
+	if m.wants == unit.Never {
+		m.begins(now, n)
+	}
+	t := m.limiter.Next(now, n)
+	switch {
+	case t < now:
+		m.breaks("the limiter, asked at %v, gives %v, which is before", now, t)
+	case m.kept && n == m.size && now >= m.gave && t > now:
+		m.breaks("the limiter gave %v for %d bytes, and asked then, at %v, it gives %v", m.gave, n, now, t)
+	}
+	m.gave, m.size, m.open, m.kept = t, n, t <= now, true
+	switch {
+	case !m.open:
+		m.rested(now)
+		m.due = t
+	case !m.let:
+		m.lets(now, min(now, m.due))
+	}
+	return t
+}
+
+// begins notes that there is a packet of n bytes.
+func (m *meter) begins(now unit.Time, n unit.Size) {
+	m.wants, m.due, m.lowest, m.change, m.let = now, unit.Never, m.rate, unit.Never, false
+	idle := now.Sub(m.last)
+	if m.out.Starts == 0 || idle <= m.rate.Serialise(n)/2 {
+		return
+	}
+	m.phase.starts = 0
+	m.counts = m.set == m.last && idle >= m.rate.Serialise(4*m.promised())
+	m.credit = 0
+}
+
+// rested judges what has started without waiting since there was a packet again, now that
+// one waits.
+func (m *meter) rested(now unit.Time) {
+	if !m.counts {
+		return
+	}
+	m.counts = false
+	least := float64(max(m.burst-m.longest+1, 1))
+	if m.out.Rests++; m.out.Rests == 1 || unit.Size(m.credit) < m.out.Credit {
+		m.out.Credit = unit.Size(m.credit)
+	}
+	if m.credit < least {
+		m.find(Credit, least-m.credit, now, "after a rest %.0f bytes start at once, want %.0f at least", m.credit, least)
+	}
+}
+
+// lets notes that the packet which is asked for may start. It could have been asked for at
+// an instant before.
+func (m *meter) lets(now, due unit.Time) {
+	m.let = true
+	m.lag += m.lowest.BytesPerSecond() * max(0, due.Sub(max(m.wants, m.last)).Seconds()) * (1 - slack)
+	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
+	if most := m.promised(); m.lag > float64(most)+1 {
+		m.find(Withheld, m.lag, now, "%.0f bytes less have started than the rate lets through, want %d at most", m.lag, most)
+	}
+	if m.change == unit.Never || m.rate == 0 {
+		return
+	}
+	delay := now.Sub(m.change)
+	m.out.Reaction = max(m.out.Reaction, delay)
+	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
+		m.find(Reaction, delay.Seconds()/most.Seconds(), now,
+			"a packet that waits as the rate becomes %v may start %v later, want %v at most", m.rate, delay, most)
+	}
+}
+
+// Sent tells the limiter of a start.
+func (m *meter) Sent(now unit.Time, n unit.Size) {
+	m.told("Sent", now)
+	if !m.open {
+		m.breaks("%d bytes start at %v, and the limiter has not let them", n, now)
+	} else if now < m.gave {
+		m.breaks("%d bytes start at %v, and the limiter gave %v", n, now, m.gave)
+	}
+	m.starts(now, n)
+	m.open, m.kept = false, false
+	m.limiter.Sent(now, n)
+}
+
+// starts measures a start.
+func (m *meter) starts(now unit.Time, n unit.Size) {
+	size := float64(n)
+	copy(m.recent[:], m.recent[1:])
+	start := Start{At: now, Size: n, Rate: m.rate}
+	m.recent[around-1] = start
+	m.out.Starts++
+	m.out.Bytes += n
+	if m.each != nil {
+		m.each(start)
+	}
+	span := now.Sub(m.last)
+	came := max(m.came+m.rate.BytesPerSecond()*now.Sub(m.set).Seconds(), m.rate.BytesPerSecond()*span.Seconds()) * (1 + slack)
+	m.level = max(0, m.level-came) + size
+	m.over = max(0, m.over-came) + size
+	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
+	if most := m.promised(); m.level > float64(most)+1 {
+		m.find(Burst, m.level, now, "%.0f bytes more have started than the rate lets through, want %d at most", m.level, most)
+	}
+	if m.out.Lowered {
+		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
+	}
+	if now.Sub(m.gave) > m.rate.Serialise(m.longest) { // the line has kept it
+		m.phase.starts = 0
+	}
+	m.measure(now, size)
+	m.lag = max(0, m.lag-size)
+	m.credit += size
+	m.last, m.set, m.came = now, now, 0
+	m.wants, m.change = unit.Never, unit.Never
+}
+
+// measure takes a start into the phase.
+func (m *meter) measure(now unit.Time, size float64) {
+	p := &m.phase
+	bytes := 0.0
+	if p.starts > 0 {
+		i := (p.starts - 1) % len(p.at)
+		bytes = p.bytes[i] + float64(m.recent[around-2].Size)
+		ideal := m.rate.Serialise(m.recent[around-2].Size)
+		_ = m.out.Gaps.RecordValue(int64(1000 * now.Sub(p.at[i]).Seconds() / ideal.Seconds()))
+	}
+	i := p.starts % len(p.at)
+	p.at[i], p.bytes[i] = now, bytes
+	for k := range m.out.Windows {
+		w := &m.out.Windows[k]
+		if p.starts < w.Packets || m.rate == 0 {
+			break
+		}
+		from := (p.starts - w.Packets) % len(p.at)
+		through := bytes - p.bytes[from]
+		due := m.rate.BytesPerSecond() * now.Sub(p.at[from]).Seconds()
+		off := through/due - 1
+		w.Low, w.High = min(w.Low, off), max(w.High, off)
+		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
+			m.find(RateError, math.Abs(off)/most, now, "over %d packets the rate is %+.3g %% off, want %.3g %% at most", w.Packets, 100*off, 100*most)
+		}
+	}
+	p.starts++
+}
+
+// SetRate tells the limiter another rate.
+func (m *meter) SetRate(now unit.Time, r unit.Rate) {
+	m.told("SetRate", now)
+	m.came += m.rate.BytesPerSecond() * now.Sub(m.set).Seconds()
+	if r != m.rate {
+		m.phase.starts = 0
+		if m.wants != unit.Never && !m.let {
+			m.change = now
+		}
+		if r < m.rate {
+			m.over, m.out.Lowered = 0, true
+		}
+	}
+	m.rate, m.set, m.kept = r, now, false
+	if !m.let {
+		m.lowest = min(m.lowest, r)
+	}
+	m.limiter.SetRate(now, r)
+}
+
+// ends judges a packet that still waits.
+func (m *meter) ends(now unit.Time) {
+	if m.wants != unit.Never && !m.let && now >= m.wants {
+		m.lets(now, now)
+	}
+}

@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"fabemu/emu/report"
+	"fabemu/node"
+	"fabemu/wire/unit"
+)
+
+// New returns a new limiter at the rate of a line.
+type New func(line unit.Rate) node.RateLimiter
+
+// Measure puts limiters into a case on the virtual clock. Each, if not nil, is told of each
+// start. A limiter that panics has a fault for it.
+func Measure(new New, c Case, each func(Start)) (r *Report) {
+	p := play{c: &c, longest: c.longest(), random: unit.NewRandom(c.Seed, 1)}
+	defer func() {
+		if v := recover(); v != nil {
+			r = p.report()
+			r.add(Fault{Criterion: Panic, Text: fmt.Sprintf("%v\n%s", v, debug.Stack()), At: p.now})
+		}
+	}()
+	for range max(c.Limiters, 1) {
+		m := newMeter(new(c.Line), c.Line, p.longest)
+		m.each = each
+		p.sources = append(p.sources, source{meter: m})
+	}
+	p.run()
+	return p.report()
+}
+
+// play is a case at work: sources with a limiter each before one line.
+type play struct {
+	c       *Case
+	longest unit.Size
+	random  *unit.Random
+	now     unit.Time
+	sources []source
+	queue   []*source // those whose packet waits for the line
+	free    unit.Time // the line is, from then on
+	steps   int       // that were done
+	idle    int       // spans of Idle that are over
+	held    int       // spans of Held that are over
+}
+
+// source is what has packets for a limiter. What it asks and tells is what the source of
+// package node does that is told the measured time.
+type source struct {
+	*meter
+	wake    unit.Time // when it has to ask
+	limited unit.Time // until when its packet has to wait, as last answered; 0: none does
+	ready   unit.Time // in the queue: since when
+	queued  bool
+	told    unit.Time // the latest instant that the limiter was told
+	packets int       // that it has sent
+}
+
+// run plays the case to its end.
+func (p *play) run() {
+	end := unit.Time(p.c.Duration)
+	for {
+		next := unit.Never
+		if p.steps < len(p.c.Rates) {
+			next = p.c.Rates[p.steps].At
+		}
+		if len(p.queue) > 0 {
+			next = min(next, p.free)
+		}
+		for i := range p.sources {
+			if s := &p.sources[i]; !s.queued {
+				next = min(next, s.wake)
+			}
+		}
+		if next >= end {
+			for i := range p.sources {
+				p.sources[i].ends(end)
+			}
+			return
+		}
+		p.now = max(p.now, next).Add(p.lateness())
+		p.step()
+	}
+}
+
+// lateness returns by how much the caller comes late this time: most times by little.
+func (p *play) lateness() unit.Duration {
+	if p.c.Late == 0 {
+		return 0
+	}
+	if p.random.Below(32) == 0 {
+		return p.random.Span(p.c.Late)
+	}
+	return p.random.Span(p.c.Late / 1000)
+}
+
+// step does what is due.
+func (p *play) step() {
+	for ; p.steps < len(p.c.Rates) && p.c.Rates[p.steps].At <= p.now; p.steps++ {
+		for i := range p.sources {
+			s := &p.sources[i]
+			s.told, s.limited = max(s.told, p.now), 0
+			s.SetRate(s.told, p.c.Rates[p.steps].Rate)
+			s.wake = min(s.wake, p.now)
+			if !s.queued && s.wants != unit.Never {
+				s.wake = p.now
+			}
+		}
+	}
+	for i := range p.sources {
+		if s := &p.sources[i]; !s.queued && s.wake <= p.now {
+			p.ask(s)
+		}
+	}
+	for p.held < len(p.c.Held) && p.c.Held[p.held].From <= p.now {
+		p.free = max(p.free, p.c.Held[p.held].To)
+		p.held++
+	}
+	for len(p.queue) > 0 && p.free <= p.now {
+		s := p.queue[0]
+		p.queue = p.queue[:copy(p.queue, p.queue[1:])]
+		at := max(s.ready, p.free, s.told)
+		n := p.size(s)
+		s.told, s.queued = at, false
+		s.Sent(at, n)
+		s.packets++
+		p.free = at.Add(p.c.Line.Serialise(n))
+		p.ask(s)
+	}
+}
+
+// size returns the length of the next packet of a source.
+func (p *play) size(s *source) unit.Size {
+	if p.c.Sizes == nil {
+		return defaultSize
+	}
+	return p.c.Sizes[s.packets%len(p.c.Sizes)]
+}
+
+// ask asks the limiter of a source whether its packet may start, if it has one.
+func (p *play) ask(s *source) {
+	if s.wants == unit.Never { // a packet that it has waits for the limiter even so
+		for p.idle < len(p.c.Idle) && p.c.Idle[p.idle].To <= p.now {
+			p.idle++
+		}
+		if p.idle < len(p.c.Idle) && p.c.Idle[p.idle].From <= p.now {
+			s.wake = p.c.Idle[p.idle].To
+			return
+		}
+	}
+	n := p.size(s)
+	if p.c.Unknown {
+		n = p.longest
+	}
+	at := p.now
+	if s.limited > 0 {
+		at = min(at, s.limited) // due since then, however late this is
+	}
+	for {
+		s.told = max(s.told, at)
+		at = s.told
+		t := s.Next(at, n)
+		switch {
+		case t > p.now:
+			s.limited, s.wake = t, t
+			return
+		case t <= at:
+			s.limited, s.ready, s.queued = 0, at, true
+			p.queue = append(p.queue, s)
+			return
+		}
+		at = t
+	}
+}
+
+// report returns what has come out so far.
+func (p *play) report() *Report {
+	if len(p.sources) == 0 {
+		return &Report{Case: p.c.Name, Clock: report.VirtualClock}
+	}
+	r := p.sources[0].out
+	sum, squares := float64(r.Bytes), float64(r.Bytes)*float64(r.Bytes)
+	for i := range p.sources[1:] {
+		o := &p.sources[1+i].out
+		sum, squares = sum+float64(o.Bytes), squares+float64(o.Bytes)*float64(o.Bytes)
+		r.merge(o)
+	}
+	r.Case, r.Clock, r.Fairness = p.c.Name, report.VirtualClock, 1
+	if squares > 0 {
+		r.Fairness = sum * sum / (float64(len(p.sources)) * squares)
+	}
+	if r.Fairness < fair {
+		r.add(Fault{Criterion: Fairness, At: p.now, Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
+	}
+	return &r
+}
+
+// fair is the least index of limiters of one rate.
+const fair = 0.999
