@@ -331,7 +331,7 @@ func (b *bench) step(t unit.Time) {
 	for {
 		b.e.Advance(b.now)
 		for tr, ok := b.e.Poll(); ok; tr, ok = b.e.Poll() {
-			b.sent = append(b.sent, tr)
+			b.sent = append(b.sent, *tr)
 		}
 		next := b.e.Deadline()
 		if next <= b.now {
@@ -347,7 +347,7 @@ func (b *bench) step(t unit.Time) {
 
 // hand gives an Ethernet endpoint a frame now.
 func (b *bench) hand(f wire.Frame) {
-	b.e.Receive(b.now, 0, port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: wire.PaperFraming.Length(&f)})
+	b.e.Receive(b.now, 0, &port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: wire.PaperFraming.Length(&f)})
 }
 
 // "A slow receiver drains at this rate and pauses the switch by its watermarks": it

@@ -28,14 +28,14 @@ func TestAllocsOfAFrame(t *testing.T) {
 	carry := func(from, to *node.Endpoint) {
 		flying = flying[:0]
 		for tr, ok := from.Poll(); ok; tr, ok = from.Poll() {
-			flying = append(flying, tr)
+			flying = append(flying, *tr)
 		}
 		for _, tr := range flying {
 			now = max(now, tr.Due)
 			if tr.Frame.Kind == wire.Data {
 				delivered++
 			}
-			to.Receive(now, 0, port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
+			to.Receive(now, 0, &port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
 		}
 		to.Advance(now)
 	}
@@ -86,7 +86,7 @@ func TestAllocsOfTraffic(t *testing.T) {
 		}
 		if now == 0 || peer.Used() > 1000 {
 			peer.Freed(peer.Used())
-			e.Receive(now, 0, port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now})
+			e.Receive(now, 0, &port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now})
 			e.Advance(now)
 		}
 		now = max(now, e.Deadline())

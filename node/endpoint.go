@@ -204,9 +204,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 // Receive takes in a frame at its due time: data goes to its sink, an ACK to its
 // source. What follows from it is done by Advance, at the same instant, once all
 // frames of that instant are in.
-func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
+func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
-	if !e.port.Receive(now, &a) {
+	if !e.port.Receive(now, a) {
 		if e.waiting|e.speaks != 0 { // credit may have come for what waits
 			e.agenda.Set(lineSlot, now)
 		}
@@ -222,10 +222,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a port.Arrival) {
 			break
 		}
 		if e.ingress != nil && e.ingress.keeps() {
-			e.take(now, &a)
+			e.take(now, a)
 			break
 		}
-		if e.sinks[i].delivered(now, &e.port, &a, &e.rec, &e.out.Bodies) && e.sinks[i].acks {
+		if e.sinks[i].delivered(now, &e.port, a, &e.rec, &e.out.Bodies) && e.sinks[i].acks {
 			e.push(e.sinks[i].ack(f))
 		}
 		e.port.Free(now, f)
@@ -451,7 +451,7 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 }
 
 // Poll takes the next frame for the link.
-func (e *Endpoint) Poll() (port.Transmission, bool) { return e.out.Poll() }
+func (e *Endpoint) Poll() (*port.Transmission, bool) { return e.out.Poll() }
 
 // Deadline returns when Advance has something to do.
 func (e *Endpoint) Deadline() unit.Time {

@@ -130,7 +130,7 @@ func FuzzEndpoint(f *testing.F) {
 // fuzzReceive, fuzzAdvance and fuzzRun are those of the bench for a peer that lies:
 // what the endpoint may send is not checked against the peer's room.
 func (b *bench) fuzzReceive(f wire.Frame) {
-	b.e.Receive(b.now, 0, port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: wire.PaperFraming.Length(&f)})
+	b.e.Receive(b.now, 0, &port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: wire.PaperFraming.Length(&f)})
 	b.fuzzPoll()
 	if d := b.e.Deadline(); d > b.now && !b.ends() {
 		b.t.Fatalf("%v: after Receive the deadline is %v", b.now, d)

@@ -207,7 +207,7 @@ func (b *bench) receive(f wire.Frame) {
 	if !f.Kind.Control() && f.Lane < port.Lanes && b.credit[f.Lane].MaySend(f.Blocks()) {
 		b.credit[f.Lane].Sent(f.Blocks())
 	}
-	b.e.Receive(b.now, 0, port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: n})
+	b.e.Receive(b.now, 0, &port.Arrival{Frame: f, Head: b.now, Tail: b.now, Length: n})
 	b.poll()
 	if d := b.e.Deadline(); d > b.now && !b.ends() {
 		b.t.Errorf("%v: after Receive the deadline is %v, want now: Advance has to look at it", b.now, d)
@@ -244,7 +244,7 @@ func (b *bench) poll() {
 		if tr.Due <= tr.Start {
 			b.t.Errorf("%v: %v is due at %v: no latency is zero", tr.Start, tr.Frame.Kind, tr.Due)
 		}
-		b.sent = append(b.sent, tr)
+		b.sent = append(b.sent, *tr)
 		c := &b.credit[tr.Frame.Lane]
 		if tr.Frame.Kind == wire.FlowControl {
 			c.Told(&tr.Frame)

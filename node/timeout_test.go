@@ -42,7 +42,7 @@ func lossy(t *testing.T, transport node.Acknowledged, end unit.Time, lose func(n
 		}
 		for i := range way {
 			for len(way[i]) > 0 && way[i][0].due <= now {
-				ends[1-i].Receive(now, 0, way[i][0].a)
+				ends[1-i].Receive(now, 0, &way[i][0].a)
 				way[i] = way[i][1:]
 			}
 		}

@@ -267,12 +267,12 @@ func TestTransferCrossesALink(t *testing.T) {
 			if err != nil || frame != tr.Frame {
 				t.Fatalf("%+v came as %+v, %v", tr.Frame, frame, err)
 			}
-			b.Receive(now, 0, port.Arrival{Frame: frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
+			b.Receive(now, 0, &port.Arrival{Frame: frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
 		}
 		a.Advance(now)
 		b.Advance(now)
 		for tr, ok := a.Poll(); ok; tr, ok = a.Poll() {
-			flying = append(flying, tr)
+			flying = append(flying, *tr)
 		}
 		if tr, ok := b.Poll(); ok {
 			t.Fatalf("the sink sends %+v", tr.Frame)

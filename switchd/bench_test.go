@@ -81,12 +81,12 @@ func (p *pump) step() {
 		p.now = credit
 		a := &p.credit.items[p.credit.head%64]
 		p.credit.head++
-		p.sw.Receive(p.now, a.port, a.arrival)
+		p.sw.Receive(p.now, a.port, &a.arrival)
 	case data <= deadline:
 		p.now = data
 		a := &p.data.items[p.data.head%64]
 		p.data.head++
-		p.sw.Receive(p.now, a.port, a.arrival)
+		p.sw.Receive(p.now, a.port, &a.arrival)
 	default:
 		p.now = deadline
 		p.sw.Advance(p.now)

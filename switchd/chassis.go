@@ -138,4 +138,4 @@ func (p *points) reset() {
 }
 
 // Poll takes the next frame for a link.
-func (c *chassis) Poll() (port.Transmission, bool) { return c.out.Poll() }
+func (c *chassis) Poll() (*port.Transmission, bool) { return c.out.Poll() }

@@ -230,10 +230,10 @@ func (s *OutputQueued) restart(now unit.Time) {
 
 // Receive takes in a frame: its header, or all of it. What follows is done by
 // Advance, once all frames of that instant are in.
-func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
+func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
-	if !pt.Receive(now, &a) {
+	if !pt.Receive(now, a) {
 		if s.outputs[p].waiting > 0 && pt.Line().Free() <= now { // the peer may have let go
 			s.wake(now, p)
 		}
@@ -246,19 +246,19 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a port.Arrival) {
 	}
 	lane := a.Frame.Lane
 	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
-		pt.Refused(now, &a, s.memory.taken(p, lane), false)
+		pt.Refused(now, a, s.memory.taken(p, lane), false)
 		return
 	}
 	if !s.memory.store(p, lane, a.Length) {
-		pt.Refused(now, &a, s.memory.taken(p, lane), s.keeps(lane))
+		pt.Refused(now, a, s.memory.taken(p, lane), s.keeps(lane))
 		return
 	}
-	pt.Stored(now, &a, s.memory.taken(p, lane))
+	pt.Stored(now, a, s.memory.taken(p, lane))
 	if s.memory.stopped(p, lane) {
 		pt.Stop(now, s.memory.class(lane))
 		s.wake(now, p)
 	}
-	s.arrive(now, p, out, &a)
+	s.arrive(now, p, out, a)
 }
 
 // keeps reports whether flow control promises that no frame of a priority is lost.

@@ -49,7 +49,7 @@ func (p *etherPump) step() {
 		p.now = data
 		a := &p.data.items[p.data.head%64]
 		p.data.head++
-		p.sw.Receive(p.now, a.port, a.arrival)
+		p.sw.Receive(p.now, a.port, &a.arrival)
 	} else {
 		p.now = deadline
 		p.sw.Advance(p.now)

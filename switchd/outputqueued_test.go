@@ -262,7 +262,7 @@ func TestLateAfterAPause(t *testing.T) {
 		sw.Advance(0)
 		for i := range 2 {
 			f := ether(uint32(i+1), 2, 0)
-			sw.Receive(2*us, port.ID(i), port.Arrival{Frame: f, Head: 0, Tail: us, Length: mtu})
+			sw.Receive(2*us, port.ID(i), &port.Arrival{Frame: f, Head: 0, Tail: us, Length: mtu})
 		}
 		sw.Advance(2 * us) // the first begins
 		begun, ok := sw.Poll()
@@ -273,7 +273,7 @@ func TestLateAfterAPause(t *testing.T) {
 		want := free
 		if paused {
 			came := begun.Start.Add(600 * unit.Nanosecond)
-			sw.Receive(came, 2, port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Quanta: 100}, Length: 64})
+			sw.Receive(came, 2, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Quanta: 100}, Length: 64})
 			want = came.Add(5120 * unit.Nanosecond) // 100 quanta of 51.2 ns
 		}
 		sw.Advance(20 * us) // it should have been told at free

@@ -147,7 +147,7 @@ func (p *plant) serve(i int) (again unit.Time) {
 		if !ok {
 			return again
 		}
-		p.cross(i, true, &tr)
+		p.cross(i, true, tr)
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *plant) run(t unit.Time) {
 			p.coming = p.coming[1:]
 			s := p.stations[c.station]
 			if c.toSwitch {
-				p.sw.Receive(p.now, port.ID(c.station), c.arrival)
+				p.sw.Receive(p.now, port.ID(c.station), &c.arrival)
 			} else if c.arrival.Frame.Kind == wire.Pause {
 				s.told = append(s.told, c.arrival.Frame.Quanta)
 				s.port.Receive(p.now, &c.arrival)
@@ -204,7 +204,7 @@ func (p *plant) run(t unit.Time) {
 			if !ok {
 				break
 			}
-			p.cross(int(tr.Port), false, &tr)
+			p.cross(int(tr.Port), false, tr)
 		}
 	}
 }

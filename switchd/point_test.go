@@ -96,14 +96,14 @@ func (s *story) poll() {
 		if !ok {
 			return
 		}
-		s.sent = append(s.sent, tr)
+		s.sent = append(s.sent, *tr)
 	}
 }
 
 // credit gives an output credit for so many blocks in all.
 func (s *story) credit(t unit.Time, output, lane, blocks int) {
 	s.until(t)
-	s.sw.Receive(t, port.ID(output), port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane), FCCL: uint16(blocks)}, Head: t, Tail: t})
+	s.sw.Receive(t, port.ID(output), &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane), FCCL: uint16(blocks)}, Head: t, Tail: t})
 	s.until(t)
 }
 
@@ -112,7 +112,7 @@ func (s *story) comes(t unit.Time, input int, f wire.Frame) {
 	n := wire.PaperFraming.Length(&f)
 	s.until(t + 20*ns - 1)
 	s.now = t + 20*ns
-	s.sw.Receive(s.now, port.ID(input), port.Arrival{Frame: f, Head: t - ns, Tail: t - ns + unit.Time(n)*ns, Length: n})
+	s.sw.Receive(s.now, port.ID(input), &port.Arrival{Frame: f, Head: t - ns, Tail: t - ns + unit.Time(n)*ns, Length: n})
 }
 
 func packet(flow uint32, output int) wire.Frame {

@@ -166,7 +166,7 @@ func (r *rig) run(t unit.Time) {
 			} else if f.Lane < port.Lanes {
 				r.peers[c.port].handed[f.Lane] += f.Blocks()
 			}
-			r.sw.Receive(r.now, port.ID(c.port), c.arrival)
+			r.sw.Receive(r.now, port.ID(c.port), &c.arrival)
 			if tr, ok := r.sw.Poll(); ok {
 				r.tb.Fatalf("at %v: Receive has sent %+v: it only takes in", r.now, tr)
 			}
@@ -189,7 +189,7 @@ func (r *rig) advance() {
 		if !ok {
 			break
 		}
-		r.took(&tr)
+		r.took(tr)
 	}
 	deadline := r.sw.Deadline()
 	if deadline <= r.now {

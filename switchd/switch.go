@@ -150,9 +150,9 @@ func (s *Switch) restart(now unit.Time) {
 
 // Receive takes in a frame, of which the header has been read. What follows from
 // it is done by Advance, once all frames of that instant are in.
-func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
+func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
-	if !s.ports[p].Receive(now, &a) {
+	if !s.ports[p].Receive(now, a) {
 		if s.egress[p].waits() && s.ports[p].Line().Free() <= now { // credit may have come
 			s.wake(now, p)
 		}
@@ -164,7 +164,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a port.Arrival) {
 		s.wake(now, p) // it owes credit
 		return
 	}
-	s.enqueue(s.store(now, p, output, &a))
+	s.enqueue(s.store(now, p, output, a))
 }
 
 // Advance does what is due: it ends transmissions and lets idle outputs take the

@@ -39,7 +39,7 @@ func newCoroutine(m Machine) *coroutine {
 		for yield(struct{}{}) {
 			switch c.call.do {
 			case doReceive:
-				m.Receive(c.call.now, c.call.port, c.call.arrival)
+				m.Receive(c.call.now, c.call.port, &c.call.arrival)
 			case doAdvance:
 				m.Advance(c.call.now)
 			case doApply:
@@ -51,8 +51,8 @@ func newCoroutine(m Machine) *coroutine {
 	return c
 }
 
-func (c *coroutine) Receive(now unit.Time, p port.ID, a port.Arrival) {
-	c.call.do, c.call.now, c.call.port, c.call.arrival = doReceive, now, p, a
+func (c *coroutine) Receive(now unit.Time, p port.ID, a *port.Arrival) {
+	c.call.do, c.call.now, c.call.port, c.call.arrival = doReceive, now, p, *a
 	c.resume()
 }
 

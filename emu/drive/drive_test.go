@@ -30,7 +30,7 @@ func (p *player) tell(format string, args ...any) {
 	*p.story = append(*p.story, p.name+" "+fmt.Sprintf(format, args...))
 }
 
-func (p *player) Receive(now unit.Time, id port.ID, a port.Arrival) {
+func (p *player) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p.tell("%v: port %d: %d", now, id, a.Frame.PSN)
 }
 
@@ -49,11 +49,11 @@ func (p *player) Advance(now unit.Time) {
 
 func (p *player) Apply(now unit.Time, e port.Event) { p.tell("%v: rate %v", now, e.Rate) }
 
-func (p *player) Poll() (port.Transmission, bool) {
+func (p *player) Poll() (*port.Transmission, bool) {
 	if len(p.out) == 0 {
-		return port.Transmission{}, false
+		return nil, false
 	}
-	t := p.out[0]
+	t := &p.out[0]
 	p.out = p.out[1:]
 	return t, true
 }
@@ -254,9 +254,11 @@ func FuzzDecode(f *testing.F) {
 // distant is a player whose frames are long under way.
 type distant struct{ player }
 
-func (d *distant) Poll() (port.Transmission, bool) {
+func (d *distant) Poll() (*port.Transmission, bool) {
 	t, ok := d.player.Poll()
-	t.Due = t.Start.Add(100 * unit.Microsecond)
+	if ok {
+		t.Due = t.Start.Add(100 * unit.Microsecond)
+	}
 	return t, ok
 }
 

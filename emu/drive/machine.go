@@ -19,15 +19,15 @@ import (
 // a field that is overwritten; nothing is ever cancelled, and a call of Advance
 // that comes too early does nothing.
 type Machine interface {
-	// Receive hands over a frame that may be acted on now.
-	Receive(now unit.Time, p port.ID, a port.Arrival)
+	// Receive hands over a frame that may be acted on now. It is the driver's after the call.
+	Receive(now unit.Time, p port.ID, a *port.Arrival)
 	// Advance does what is due.
 	Advance(now unit.Time)
 	// Apply makes a change from outside.
 	Apply(now unit.Time, e port.Event)
 	// Poll takes the next frame for a link: it started at or before the instant of
-	// the last call.
-	Poll() (port.Transmission, bool)
+	// the last call. It is there until the machine is called again.
+	Poll() (*port.Transmission, bool)
 	// Deadline returns when Advance has something to do; unit.Never when only a frame
 	// can matter.
 	Deadline() unit.Time

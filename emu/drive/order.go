@@ -31,7 +31,6 @@ type order struct {
 	watcher  *watcher // nil: nobody looks for deadlock
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
-	sent  port.Transmission                       // the one that is being carried
 
 	// tell, if not nil, says which time the machines are told for an event of t; by
 	// default t itself.
@@ -256,7 +255,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		if o.fabric.Tap != nil {
 			o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 		}
-		o.machines[machine].Receive(now, in, f.arrival)
+		o.machines[machine].Receive(now, in, &f.arrival)
 		return machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
@@ -320,11 +319,11 @@ func (o *order) step(slot int, t unit.Time) error {
 func (o *order) drain(m int) (due unit.Time, err error) {
 	machine := o.machines[m]
 	for {
-		var ok bool
-		if o.sent, ok = machine.Poll(); !ok {
+		t, ok := machine.Poll()
+		if !ok {
 			return machine.Deadline(), nil
 		}
-		if err := o.carry(m, &o.sent); err != nil {
+		if err := o.carry(m, t); err != nil {
 			return 0, err
 		}
 	}

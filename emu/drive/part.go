@@ -212,11 +212,11 @@ func restarted(f *Fabric, p *path) (at unit.Time) {
 // elsewhere stands for a machine of another part.
 type elsewhere struct{}
 
-func (elsewhere) Receive(unit.Time, port.ID, port.Arrival) {}
-func (elsewhere) Advance(unit.Time)                        {}
-func (elsewhere) Apply(unit.Time, port.Event)              {}
-func (elsewhere) Poll() (t port.Transmission, ok bool)     { return t, false }
-func (elsewhere) Deadline() unit.Time                      { return unit.Never }
+func (elsewhere) Receive(unit.Time, port.ID, *port.Arrival) {}
+func (elsewhere) Advance(unit.Time)                         {}
+func (elsewhere) Apply(unit.Time, port.Event)               {}
+func (elsewhere) Poll() (*port.Transmission, bool)          { return nil, false }
+func (elsewhere) Deadline() unit.Time                       { return unit.Never }
 
 // loop does event after event, and sleeps between them.
 func (r *partRun) loop() error {

@@ -138,7 +138,7 @@ type echo struct {
 	bodies *wire.Bodies
 }
 
-func (e *echo) Receive(now unit.Time, _ port.ID, a port.Arrival) {
+func (e *echo) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	body := e.bodies.Of(&a.Frame)
 	f := wire.Frame{Kind: wire.Data, Src: 2, Dst: 1}
 	e.bodies.Put(&f, wire.Body{Type: body.Type, Bytes: append([]byte("echo of "), body.Bytes...)})

@@ -156,14 +156,14 @@ func (x *exchange) act() {
 		for tr, ok := e.out.Poll(); ok; tr, ok = e.out.Poll() {
 			copies := 1
 			if x.fate != nil {
-				copies = x.fate(e, &tr)
+				copies = x.fate(e, tr)
 			}
 			if tr.Frame.Kind == wire.FlowControl {
 				e.fcps[tr.Frame.Lane]++
 			}
 			x.logf("%s starts %s, due at %v%s", e.name, describe(&tr.Frame), tr.Due, [...]string{": LOST", "", ", twice"}[copies])
 			for range copies {
-				x.fly(e, tr)
+				x.fly(e, *tr)
 			}
 		}
 		x.check()

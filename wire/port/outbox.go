@@ -21,12 +21,12 @@ func (o *Outbox) push(t Transmission) {
 	o.queue = append(o.queue, t)
 }
 
-// Poll takes the next transmission.
-func (o *Outbox) Poll() (Transmission, bool) {
+// Poll takes the next transmission. It is there until a machine is called again.
+func (o *Outbox) Poll() (*Transmission, bool) {
 	if o.next == len(o.queue) {
-		return Transmission{}, false
+		return nil, false
 	}
-	t := o.queue[o.next]
+	t := &o.queue[o.next]
 	o.next++
 	return t, true
 }

@@ -83,8 +83,8 @@ func (p *pair) act() unit.Time {
 		}
 		next = min(next, pt.Resend())
 		for tr, ok := p.outs[i].Poll(); ok; tr, ok = p.outs[i].Poll() {
-			p.flying[i] = append(p.flying[i], tr)
-			p.seen[i] = append(p.seen[i], tr)
+			p.flying[i] = append(p.flying[i], *tr)
+			p.seen[i] = append(p.seen[i], *tr)
 		}
 	}
 	if p.back > 0 && p.now < p.quiet {

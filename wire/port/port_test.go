@@ -356,7 +356,7 @@ func TestStartIsReported(t *testing.T) {
 			Frame: f, Start: x.now, Duration: unit.Duration(tc.length) * ns, Due: x.now.Add(unit.Duration(tc.length)*ns + ns), Length: tc.length,
 			Note: Note{Reason: uint8(trace.FullBuffer), Waiting: 4, Credit: 99},
 		}
-		if diff := cmp.Diff(want, got); diff != "" || !ok {
+		if diff := cmp.Diff(&want, got); diff != "" || !ok {
 			t.Errorf("transmission (-want +got):\n%s", diff)
 		}
 		ev := x.a.events[len(x.a.events)-1]

@@ -157,10 +157,10 @@ type meter struct {
 	sent func(t *port.Transmission)
 }
 
-func (m meter) Poll() (port.Transmission, bool) {
+func (m meter) Poll() (*port.Transmission, bool) {
 	t, ok := m.Machine.Poll()
 	if ok {
-		m.sent(&t)
+		m.sent(t)
 	}
 	return t, ok
 }
@@ -194,7 +194,7 @@ type timed struct {
 	w *stopwatch
 }
 
-func (m timed) Receive(now unit.Time, p port.ID, a port.Arrival) {
+func (m timed) Receive(now unit.Time, p port.ID, a *port.Arrival) {
 	defer m.w.run()()
 	m.Machine.Receive(now, p, a)
 }
@@ -205,7 +205,7 @@ func (m timed) Advance(now unit.Time) {
 }
 
 // Poll is called again as soon as the frame that it returned is sent.
-func (m timed) Poll() (port.Transmission, bool) {
+func (m timed) Poll() (*port.Transmission, bool) {
 	w := m.w
 	if !w.sending.IsZero() {
 		w.front += time.Since(w.sending)
@@ -213,7 +213,7 @@ func (m timed) Poll() (port.Transmission, bool) {
 	}
 	t, ok := m.Machine.Poll()
 	if ok {
-		w.sent(&t)
+		w.sent(t)
 		if w.measures() {
 			w.sending = time.Now()
 		}
