@@ -102,6 +102,9 @@ type Options struct {
 	Priority bool
 	// Events, if not nil, takes the event log, a JSON object a line.
 	Events io.Writer
+	// Told takes what the sources of flows are told, by the name of the flow: recordings
+	// (package told).
+	Told map[string]io.Writer
 	// Sink, if not nil, is told of each event, of those of a machine in their order. On the
 	// virtual clock it hears of many at a time.
 	Sink trace.Sink
@@ -203,6 +206,10 @@ func (o Options) check() error {
 		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
 	case len(o.ByHand) > 0 && o.Link != UDP:
 		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", o.Link)
+	}
+	if (o.Schemes.Listen != nil || len(o.Told) > 0) && o.Placement != InGoroutines {
+		return mistake.Errorf("what flows are told is heard with placement %s: with %s it is told in other processes",
+			InGoroutines, o.Placement)
 	}
 	if c := o.Capture; c != nil {
 		switch {

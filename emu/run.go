@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/told"
 	"fabemu/wire/trace"
 )
 
@@ -75,7 +76,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if r.fabric, err = fabric.Build(s); err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	return r, nil
+	return r, r.listen()
 }
 
 // run is one run of a scenario.
@@ -86,6 +87,7 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
+	told     []*told.Writer // recordings of what flows are told
 	moments  []report.Moment
 	began    time.Time // model time 0 of a run on the wall clock
 	id       uint32    // tells the datagrams of this run from others
@@ -128,6 +130,11 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	took := time.Since(begin)
 	out := r.record.End(end)
+	for _, w := range r.told {
+		if err := w.Close(end); err != nil {
+			out.Unwritten = append(out.Unwritten, fmt.Sprintf("what a flow was told is not whole: %v", err))
+		}
+	}
 	r.complete(out, figures, took)
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	if err := r.verify(ctx, out); err != nil {
@@ -239,8 +246,9 @@ func (r *run) verify(ctx context.Context, result *report.Result) error {
 	if sameLog {
 		sink = digest
 	}
-	events := trace.NewBatch(record.Batch, sink)
-	f, err := machines.New(r.fabric, r.options.Schemes, events)
+	events, schemes := trace.NewBatch(record.Batch, sink), r.options.Schemes
+	schemes.Listen = nil // it has heard the run
+	f, err := machines.New(r.fabric, schemes, events)
 	if err != nil {
 		return err
 	}

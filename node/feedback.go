@@ -11,6 +11,16 @@ import (
 
 // What a scheme is told at an endpoint, and what it says there of its own.
 
+// Listener hears what the source of a flow is told, as it is told, where the flow has a
+// rate limiter of its own. It keeps nothing of a frame that it is handed.
+type Listener interface {
+	// Feedback tells of a frame that the reaction point takes in at now.
+	Feedback(now unit.Time, f *wire.Frame)
+	// Rate tells what the limiter is set to: the first rate at 0, then each change. Under
+	// actual timing its instant may be before that of the feedback that has made it.
+	Rate(now unit.Time, r unit.Rate)
+}
+
 // refuses returns why a source does not take in a frame that has come back to it.
 func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason {
 	g := s.share

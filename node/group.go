@@ -185,6 +185,9 @@ func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
 	if changed {
 		g.rate = r
 		g.limiter.SetRate(g.tell(at), r)
+		if g.flow != nil && g.flow.Listener != nil {
+			g.flow.Listener.Rate(g.told, r)
+		}
 	}
 	if g.flow != nil {
 		if changed && g.target != nil {

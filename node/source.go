@@ -26,6 +26,7 @@ type Flow struct {
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
 	Limited    bool              // it has a rate limiter at all times, whatever it is told
+	Listener   Listener          // hears what the source is told; nil: nobody does
 	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none
 }
 
@@ -93,6 +94,9 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 	s.next.At, s.paced = unit.Never, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
+	}
+	if f.Listener != nil {
+		f.Listener.Rate(0, s.own.rate)
 	}
 }
 
@@ -303,6 +307,9 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 // feedback hands what the fabric says about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s.limited = 0 // the window, or another rate, is what it has waited for
+	if s.Listener != nil {
+		s.Listener.Feedback(now, f)
+	}
 	if g := s.share; g != nil {
 		g.feedback(now, s, f, rec)
 		g.join(now, s, rec)

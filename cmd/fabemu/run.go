@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +36,7 @@ type runFlags struct {
 	placement                   string
 	byHand                      []string
 	capture                     captureFlags
+	record                      []string
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -73,6 +75,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
 	f.capture.add(c)
+	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.codec)
@@ -177,7 +180,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
 	}
-	if err := hold.Retire(append(report.Files(), report.EventsFile, report.PageFile, report.PNGFile)...); err != nil {
+	old := append(report.Files(), report.EventsFile, report.PageFile, report.PNGFile)
+	for _, flow := range f.record {
+		old = append(old, toldFile(flow))
+	}
+	if err := hold.Retire(old...); err != nil {
 		return 0, failure{err}
 	}
 	var log *os.File
@@ -199,17 +206,36 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			}
 		}()
 	}
+	var recordings []*os.File
+	for _, flow := range f.record {
+		file, failed := files.Create(filepath.Join(dir, toldFile(flow)))
+		if failed != nil {
+			return 0, failure{failed}
+		}
+		defer file.Close()
+		recordings = append(recordings, file)
+		if options.Told == nil {
+			options.Told = map[string]io.Writer{}
+		}
+		options.Told[flow] = file
+	}
 	p := newProgress(os.Stderr, s, options.Clock)
 	options.Progress = p.show
 	result, err := emu.Run(ctx, s, options)
 	p.end()
 	if result == nil {
+		for _, file := range recordings {
+			os.Remove(file.Name()) // nothing is in it
+		}
 		return 0, failure{err}
 	}
 	// What was computed is printed even where it cannot be written.
 	var failed error
 	if log != nil {
 		failed = result.Record(log.Name())
+	}
+	for _, file := range recordings {
+		failed = errors.Join(failed, result.Record(file.Name()))
 	}
 	if failed = errors.Join(failed, result.Write(dir)); failed != nil {
 		result.Unwritten = append(result.Unwritten, failed.Error())
@@ -225,6 +251,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	return f.status(result.Result), nil
 }
+
+// toldFile returns the name of the file of what a flow was told.
+func toldFile(flow string) string { return "told-" + fileName(flow) + ".txt" }
 
 // status returns the exit status that a result deserves.
 func (f *runFlags) status(r *report.Result) int {

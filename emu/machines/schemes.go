@@ -34,6 +34,18 @@ type Schemes struct {
 	// whose other end is a machine in another process.
 	BodySource func(f *fabric.Flow) node.BodySource
 	BodySink   func(f *fabric.Flow) node.BodySink
+
+	// Listen returns who hears what a flow is told, nil for nobody. It replaces nothing, and
+	// is not called where a run is repeated to be compared.
+	Listen func(f *fabric.Flow) node.Listener
+}
+
+// listener returns who hears what a flow is told.
+func (s Schemes) listener(f *fabric.Flow) node.Listener {
+	if s.Listen == nil {
+		return nil
+	}
+	return s.Listen(f)
 }
 
 // Warning says which part of a scenario is overridden; it is empty where none is.

@@ -1,0 +1,91 @@
+package emu_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/told"
+	"fabemu/node/rp"
+	"fabemu/wire/unit"
+)
+
+// What a reaction point that changes with ACKs alone was told makes another of its kind set
+// the same rates at the same instants; and on both clocks it is told the same.
+func TestToldMakesTheSameRates(t *testing.T) {
+	text := map[emu.Clock]string{}
+	for _, o := range []emu.Options{
+		{Clock: emu.VirtualClock},
+		{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn},
+	} {
+		s, err := emu.Open("../docs/examples/incast.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Wall.Dilation = 20
+		var b bytes.Buffer
+		o.Told = map[string]io.Writer{"incast.sender3": &b}
+		if _, err := emu.Run(context.Background(), s, o); err != nil {
+			t.Fatal(err)
+		}
+		text[o.Clock] = b.String()
+		r, err := told.Parse("told.txt", b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Law != "lipd" || r.Line != 1e10 || r.Packet != 2068 || r.End != unit.Time(s.Model.Duration) {
+			t.Errorf("%+v", r.Head)
+		}
+		law := s.Law(&s.Flows[2])
+		c, err := law.New(s.Flows[2].Control.Params, rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rates := 0
+		for _, e := range r.Entries {
+			if e.Frame.Kind != 0 {
+				c.Feedback(e.At, e.Frame)
+				continue
+			}
+			if want := c.Rate(); e.Rate != want {
+				t.Fatalf("at %v the rate is %v, and another law of the kind has %v", e.At, e.Rate, want)
+			}
+			rates++
+		}
+		if rates < 50 {
+			t.Errorf("%d rates", rates)
+		}
+	}
+	if text[emu.WallClock] != text[emu.VirtualClock] {
+		t.Error("on the wall clock the flow was told something else")
+	}
+}
+
+// Which flow is not there, or is not told by itself, is said.
+func TestToldMistakes(t *testing.T) {
+	for _, tc := range []struct{ scenario, flow, want string }{
+		{"../docs/examples/incast.yaml", "incast.sender33", `there is no flow "incast.sender33" (did you mean "incast.sender3"?): there are incast.sender1, `},
+		{"qcn/single-limiter", "", "has no rate limiter of its own (control.shared)"},
+	} {
+		s, err := emu.Open(tc.scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.flow == "" {
+			tc.flow = s.Flows[0].Name
+		}
+		_, err = emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Told: map[string]io.Writer{tc.flow: io.Discard}})
+		var m *emu.Mistake
+		if !errors.As(err, &m) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v, want %q", err, tc.want)
+		}
+	}
+	o := emu.Options{Told: map[string]io.Writer{"x": io.Discard}, Placement: emu.InProcesses}
+	if err := o.Check(); err == nil || !strings.Contains(err.Error(), "placement goroutine") {
+		t.Errorf("%v", err)
+	}
+}
