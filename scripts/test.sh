@@ -6,7 +6,7 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, and
-#      strace, for those of files
+#      strace, for those of files, python3, for examples in it
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on ./...
 #   4. tests of papers' figures (TestFigures...), without the race detector: long
@@ -92,6 +92,10 @@ fi
 
 if ! command -v strace >/dev/null; then
 	install strace || echo "test: what needs strace will be skipped"
+fi
+
+if ! command -v python3 >/dev/null; then
+	install python3 || echo "test: the examples in Python will be skipped"
 fi
 
 scripts/check.sh || status=1

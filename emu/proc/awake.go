@@ -19,7 +19,7 @@ const AwakeCommand = "awake"
 // is what to start; where that fails, nothing is kept awake.
 func KeepAwake(program string) (stop func()) {
 	var ends []func()
-	cradle := newCradle()
+	cradle := NewCradle()
 	for range runtime.NumCPU() {
 		c := exec.Command(program, AwakeCommand)
 		c.Args[0] = os.Args[0]
@@ -27,7 +27,7 @@ func KeepAwake(program string) (stop func()) {
 		if err != nil {
 			break
 		}
-		if cradle.start(c) != nil {
+		if cradle.Start(c) != nil {
 			in.Close()
 			break
 		}
@@ -37,7 +37,7 @@ func KeepAwake(program string) (stop func()) {
 		for _, end := range ends {
 			end()
 		}
-		cradle.close()
+		cradle.Close()
 	}
 }
 

@@ -126,7 +126,7 @@ type conduct struct {
 	quit  chan struct{}
 
 	secret wire.Secret
-	cradle
+	cradle Cradle
 }
 
 // Run starts the parts, conducts them to the end of the run and puts together what
@@ -136,8 +136,8 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	if c.spawn == nil {
 		c.clock, c.spawn = drive.Monotonic(), spawnChild
 	}
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), cradle: newCradle(), secret: newSecret()}
-	defer r.cradle.close()
+	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), cradle: NewCradle(), secret: newSecret()}
+	defer r.cradle.Close()
 	defer close(r.quit)
 	defer r.closeStatus()
 	for i := range c.Seats {

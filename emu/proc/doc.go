@@ -22,7 +22,7 @@
 // outlives it takes no name away from the next run; what a dead run has left is removed
 // when a run begins (Tidy).
 //
-// The kernel kills a part whose conductor has died, even one that is stopped (cradle); one
+// The kernel kills a part whose conductor has died, even one that is stopped (Cradle); one
 // that was started by hand sees the end of its socket and ends too. A part that dies, or
 // says what it may not, ends the run: the error names it, and has the end of what it wrote.
 //

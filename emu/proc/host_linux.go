@@ -17,9 +17,9 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
 }
 
-// ownGroup has a process begin in a process group of its own: an interrupt from the
+// OwnGroup has a process begin in a process group of its own: an interrupt from the
 // terminal is for the conductor, which tells the parts to end.
-func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // tieToParent has the kernel kill a process when the thread that starts it ends.
 func tieToParent(c *exec.Cmd) {

@@ -13,7 +13,8 @@ var errSystem = errors.New("machines in processes need Linux")
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
 
-func ownGroup(*exec.Cmd) {}
+// OwnGroup does nothing on this system.
+func OwnGroup(*exec.Cmd) {}
 
 func tieToParent(*exec.Cmd) {}
 

@@ -97,8 +97,8 @@ func spawnChild(r *conduct, s *seat) (net.Conn, process, error) {
 	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
 	c.ExtraFiles = append([]*os.File{theirs, status}, s.Sockets...)
-	ownGroup(c)
-	if err := r.cradle.start(c); err != nil {
+	OwnGroup(c)
+	if err := r.cradle.Start(c); err != nil {
 		conn.Close()
 		return nil, nil, fmt.Errorf("start the process of %s: %w", s.File.Part, err)
 	}

@@ -32,6 +32,7 @@ emu/machines
 emu/host, emu/host/doctor, emu/host/netns
 emu/links
 emu/proc
+emu/foreign
 emu/metrics
 emu/report, emu/capture
 emu/report/compare, emu/runtest, emu/record

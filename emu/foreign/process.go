@@ -1,0 +1,118 @@
+package foreign
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"fabemu/emu/proc"
+)
+
+// process is a program that was started for a talk.
+type process struct {
+	command *exec.Cmd
+	cradle  proc.Cradle
+	in      *os.File // its output, our end
+	exited  chan struct{}
+
+	mu     sync.Mutex // of what follows: who is impatient kills from another goroutine
+	gone   bool
+	how    string
+	inTime bool
+}
+
+// start starts a program. Its standard input is what is written to in, its standard
+// output what is read from out.
+func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, out io.Reader, err error) {
+	inRead, inWrite, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		inRead.Close()
+		inWrite.Close()
+		return nil, nil, nil, err
+	}
+	c := exec.Command(command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = inRead, outWrite, stderr
+	c.WaitDelay = time.Second // what it has started may hold its standard error
+	proc.OwnGroup(c)
+	p = &process{command: c, cradle: proc.NewCradle(), in: outRead, exited: make(chan struct{})}
+	err = p.cradle.Start(c)
+	inRead.Close()
+	outWrite.Close()
+	if err != nil {
+		p.cradle.Close()
+		inWrite.Close()
+		outRead.Close()
+		return nil, nil, nil, err
+	}
+	go func() {
+		awaitExit(c.Process.Pid)
+		close(p.exited)
+	}()
+	return p, inWrite, outRead, nil
+}
+
+// pending reports whether the program has written something, or has ended.
+func (p *process) pending() bool { return readable(p.in) }
+
+// cut kills the program and all that is in its group. It is called before the program is
+// reaped, so that the number of the group is its own.
+func (p *process) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.gone {
+		killGroup(p.command.Process)
+	}
+}
+
+// end waits for the program, kills what is left of its group and reaps it.
+func (p *process) end(patience time.Duration, _ <-chan struct{}) (how string, inTime bool) {
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-p.exited:
+		p.inTime = true
+	case <-limit.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone {
+		return p.how, p.inTime
+	}
+	killGroup(p.command.Process)
+	err := p.command.Wait()
+	p.gone = true
+	p.in.Close()
+	p.cradle.Close()
+	if !errors.Is(err, exec.ErrWaitDelay) && err != nil {
+		p.how = err.Error()
+	}
+	return p.how, p.inTime
+}
+
+// socket is a program at a Unix socket: it is not ours to end.
+type socket struct{ *net.UnixConn }
+
+func (s socket) pending() bool { return readable(s.UnixConn) }
+
+func (s socket) cut() { s.UnixConn.Close() }
+
+// Close says that no more will be asked.
+func (s socket) Close() error { return s.CloseWrite() }
+
+// end gives the program time to say what it still has to say.
+func (s socket) end(patience time.Duration, said <-chan struct{}) (string, bool) {
+	select {
+	case <-said:
+	case <-time.After(patience):
+	}
+	s.UnixConn.Close()
+	return "", true
+}

@@ -1,0 +1,89 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"fabemu/emu/mistake"
+	"fabemu/wire/unit"
+)
+
+// Program says how a program is reached, and holds the talks with it.
+type Program struct {
+	// Command is what to start, and its arguments; its folder is that of this process.
+	Command []string
+	// Socket is the path of a Unix socket at which the program listens, in place of
+	// Command. It is connected to once for each talk.
+	Socket string
+	// Patience is how long an answer may take, and the end of a process, in wall time.
+	// Default: 5 s.
+	Patience time.Duration
+	// Fail, if not nil, is called when a program has done what it may not: a run with it
+	// need not go on. It may be called from another goroutine.
+	Fail func(*Fault)
+
+	talks []*Talk
+}
+
+// defaultPatience is how long an answer may take. An interpreter on a busy computer needs
+// a second to begin.
+const defaultPatience = 5 * time.Second
+
+// Begin begins a talk: about a limiter at rate r, or a reaction point at a line of rate r,
+// for packets of a length on the line. An error that is not a *Fault is the user's to
+// mend: there is no such program.
+//
+// When ctx is done the talk is cut.
+func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Talk, error) {
+	if p.Patience <= 0 {
+		p.Patience = defaultPatience
+	}
+	t := &Talk{patience: p.Patience, failed: p.Fail, line: make([]byte, 0, maxLine)}
+	if err := p.connect(t); err != nil {
+		return nil, mistake.Errorf("%w", err)
+	}
+	t.release = context.AfterFunc(ctx, t.peer.cut)
+	p.talks = append(p.talks, t)
+	if err := t.hello(r, packet); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// connect opens the way to the program.
+func (p *Program) connect(t *Talk) error {
+	if p.Socket != "" {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Net: "unix", Name: p.Socket})
+		if err != nil {
+			return fmt.Errorf("nobody listens at the socket %s: %w", p.Socket, err)
+		}
+		t.open(conn, socket{conn}, socket{conn})
+		return nil
+	}
+	if len(p.Command) == 0 {
+		return errors.New("a program, or the path of a socket, is wanted")
+	}
+	c, in, out, err := start(p.Command, &t.stderr)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.Command[0], err)
+	}
+	t.open(out, in, c)
+	return nil
+}
+
+// End ends all talks that go on and returns the first fault of any talk since the last
+// End, nil if there is none.
+func (p *Program) End() error {
+	var first error
+	for _, t := range slices.Backward(p.talks) {
+		if err := t.Close(); err != nil {
+			first = err
+		}
+	}
+	p.talks = nil
+	return first
+}
