@@ -117,13 +117,16 @@ func (c *chassis) restart(now unit.Time) {
 type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier
+	dropper  cp.Dropper
 }
 
 // make makes the points.
-func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) (err error) {
-	if maker != nil {
-		p.marker, p.notifier, err = maker(ports, rec)
+func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
+	if maker == nil {
+		return nil
 	}
+	all, err := maker(ports, rec)
+	*p = points{all.Marker, all.Notifier, all.Dropper}
 	return err
 }
 
@@ -134,6 +137,9 @@ func (p *points) reset() {
 	}
 	if p.notifier != nil {
 		p.notifier.Reset()
+	}
+	if p.dropper != nil {
+		p.dropper.Reset()
 	}
 }
 

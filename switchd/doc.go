@@ -48,8 +48,9 @@
 //
 //  1. Receive: the frame is whole, or its header is in; memory.go has room for it, or
 //     it is lost; when its input has taken too much the sender there is told PAUSE;
-//  2. admit: the delay has passed, it joins the queue of its output and priority, and
-//     the congestion point sees the queue: it may send a notification to the source;
+//  2. admit: the delay has passed, it joins the queue of its output and priority, unless
+//     a congestion point discards it before, and the congestion point sees the queue: it
+//     may send a notification to the source;
 //  3. serve: an idle line takes the oldest frame of the highest priority that the peer
 //     has not stopped;
 //  4. complete: its tail has left, its memory is free, and the sender at its input may

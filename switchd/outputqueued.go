@@ -72,6 +72,7 @@ type queued struct {
 	output   int32
 	tail     unit.Time // when all of it is in
 	eligible unit.Time // when it may be forwarded at the earliest
+	marked   bool      // a dropper has marked it
 	next     int32     // in the queue that it is in, or in the list of free slots
 }
 
@@ -82,6 +83,7 @@ type input struct{ arriving fifo }
 type output struct {
 	queue   [port.Priorities]fifo // in the order in which frames became eligible
 	bytes   [port.Priorities]unit.Size
+	frames  [port.Priorities]int32
 	total   unit.Size // of all priorities
 	coming  unit.Size // for it, but not in its queue yet
 	waiting int       // frames
@@ -196,6 +198,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 		sl.eligible = max(sl.eligible, now) // until then it was not for that output
 		o.bytes[lane] -= sl.length
 		o.total -= sl.length
+		o.frames[lane]--
 		o.waiting--
 		sl.output = int32(to)
 		s.enqueue(now, id)
@@ -341,8 +344,8 @@ func (s *OutputQueued) Advance(now unit.Time) {
 	}
 }
 
-// admit queues the next frame of an input at its output. The congestion point sees the
-// queue with it.
+// admit queues the next frame of an input at its output, unless a dropper discards it. The
+// other congestion points see the queue with it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id := s.pop(q)
@@ -352,13 +355,24 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	}
 	s.headers.Set(p, next)
 	sl := &s.slots[id]
-	s.outputs[sl.output].coming -= sl.length
+	out := int(sl.output)
+	s.outputs[out].coming -= sl.length
+	looks := sl.frame.Kind == wire.Data && s.points != (points{})
+	if looks && s.dropper != nil {
+		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
+		case cp.Marked:
+			sl.marked = true
+		case cp.Drop:
+			s.ports[p].Lost(now, &sl.frame, trace.EarlyDrop)
+			s.release(now, id)
+			return
+		}
+	}
 	s.enqueue(now, id)
-	if sl.frame.Kind != wire.Data {
+	if !looks {
 		return
 	}
-	out := int(sl.output)
-	queue := cp.Queue{Input: p, Output: out, Bytes: s.outputs[out].bytes[sl.frame.Lane], Rate: s.ports[out].Line().Rate()}
+	queue := s.queueOf(sl)
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
 	}
@@ -366,6 +380,15 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
 			s.send(now, &feedback)
 		}
+	}
+}
+
+// queueOf is what a congestion point sees of the queue that a frame is for.
+func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
+	o, lane := &s.outputs[sl.output], sl.frame.Lane
+	return cp.Queue{
+		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]),
+		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
 
@@ -377,6 +400,7 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32) {
 	s.push(&o.queue[lane], id)
 	o.bytes[lane] += sl.length
 	o.total += sl.length
+	o.frames[lane]++
 	o.waiting++
 	s.report(now, int(sl.output), lane)
 	s.touch(int(sl.output))
@@ -489,17 +513,26 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
 	o.bytes[lane] -= sl.length
 	o.total -= sl.length
+	o.frames[lane]--
 	o.waiting--
-	if sl.frame.Kind == wire.Data {
-		queue := cp.Queue{Input: int(sl.input), Output: p, Leaving: true, Bytes: o.bytes[lane], Rate: s.ports[p].Line().Rate()}
+	if sl.frame.Kind == wire.Data && s.points != (points{}) {
+		queue, why := s.queueOf(sl), trace.NoReason
+		queue.Leaving = true
 		if s.marker != nil {
-			if why := s.marker.Dequeue(now, &sl.frame, queue); why != trace.NoReason {
-				note.Reason = uint8(why)
-				s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
-			}
+			why = s.marker.Dequeue(now, &sl.frame, queue)
 		}
 		if s.notifier != nil {
 			s.notifier.Dequeue(now, &sl.frame, queue)
+		}
+		if s.dropper != nil {
+			s.dropper.Dequeue(now, &sl.frame, queue)
+		}
+		if sl.marked {
+			why = trace.EarlyMark
+		}
+		if why != trace.NoReason {
+			note.Reason = uint8(why)
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
 		}
 	}
 	at := now
@@ -519,6 +552,11 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	o := &s.outputs[p]
 	id := o.sending
 	o.sending = none
+	s.release(now, id)
+}
+
+// release frees the memory of a frame, and its slot.
+func (s *OutputQueued) release(now unit.Time, id int32) {
 	sl := &s.slots[id]
 	if in := int(sl.input); sl.input != none {
 		lane := sl.frame.Lane

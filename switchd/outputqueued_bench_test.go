@@ -91,6 +91,11 @@ var etherPumped = []struct {
 		p.Qeq, p.Pm, p.Rate = 3000, 0.1, true
 		c.Points = points(p)
 	}},
+	{"red", 10, func(c *switchd.OutputQueuedConfig) {
+		p := param.Defaults(cp.REDParams{})
+		p.Min, p.Max, p.Weight, p.ECN = unit.Room{Packets: 1}, unit.Room{Packets: 20}, 0.1, true
+		c.Points = points(p)
+	}},
 }
 
 // BenchmarkOutputQueued is what a data frame of 1500 bytes costs in a switch: its

@@ -381,7 +381,7 @@ func (*teller) Reset() {}
 func TestNotificationsGoToTheSource(t *testing.T) {
 	c := outputQueued(3)
 	point := &teller{n: make(map[uint32]int)}
-	c.Points = func(int, *trace.Recorder) (cp.Marker, cp.Notifier, error) { return nil, point, nil }
+	c.Points = func(int, *trace.Recorder) (cp.Made, error) { return cp.Made{Notifier: point}, nil }
 	p := newPlant(t, c)
 	p.offer(0, ether(1, 2, 0), 100)
 	p.offer(2, ether(2, 0, 0), 100) // the way back is busy
@@ -404,6 +404,68 @@ func TestNotificationsGoToTheSource(t *testing.T) {
 		}
 	}
 	p.whole()
+}
+
+// sieve is a congestion point that drops each third frame, and marks each of the next.
+type sieve struct {
+	n     int
+	found []cp.Queue
+	left  []cp.Queue
+}
+
+func (c *sieve) Admit(_ unit.Time, f *wire.Frame, q cp.Queue) cp.Verdict {
+	c.found = append(c.found, q)
+	c.n++
+	switch c.n % 3 {
+	case 0:
+		return cp.Drop
+	case 1:
+		f.FECN = true
+		return cp.Marked
+	}
+	return cp.Pass
+}
+
+func (c *sieve) Dequeue(_ unit.Time, _ *wire.Frame, q cp.Queue) { c.left = append(c.left, q) }
+
+func (*sieve) Reset() {}
+
+// What a congestion point drops is reported as its own, and its memory is free: with PAUSE
+// the sender goes on. What it marks is reported as it leaves. The point sees the queue
+// without the frame.
+func TestFramesThatAreKeptFromAQueue(t *testing.T) {
+	c := outputQueued(3)
+	point := &sieve{}
+	c.Points = func(int, *trace.Recorder) (cp.Made, error) { return cp.Made{Dropper: point}, nil }
+	p := newPlant(t, c)
+	p.offer(0, ether(1, 2, 0), 300)
+	p.offer(1, ether(2, 2, 5), 300)
+	p.run(900 * t1500)
+	p.conserved(&c)
+	came, marked := p.inOrder(2), 0
+	for _, a := range p.stations[2].came {
+		if a.frame.FECN {
+			marked++
+		}
+	}
+	if came[1]+came[2] != 400 || p.count(trace.Drop) != 200 || p.count(trace.Drop, trace.EarlyDrop) != 200 {
+		t.Errorf("%v came, %d were dropped, %d of them early; want 400, 200, 200", came, p.count(trace.Drop), p.count(trace.Drop, trace.EarlyDrop))
+	}
+	if marked != 200 || p.count(trace.Mark, trace.EarlyMark) != 200 || p.count(trace.Mark) != 200 {
+		t.Errorf("%d came marked, %d marks were reported; want 200", marked, p.count(trace.Mark, trace.EarlyMark))
+	}
+	if len(p.stations[0].told) == 0 {
+		t.Error("the first sender was never stopped")
+	}
+	longest := 0
+	for i, q := range append(point.found, point.left...) {
+		if longest = max(longest, q.Frames); q.Bytes != unit.Size(q.Frames)*mtu || q.Length != mtu || !q.Lossless || q.Leaving != (i >= len(point.found)) {
+			t.Fatalf("look %d is at %+v", i, q)
+		}
+	}
+	if point.found[0].Frames != 0 || longest < 5 {
+		t.Errorf("the first queue had %d frames, the longest %d", point.found[0].Frames, longest)
+	}
 }
 
 // What the queue event says is what waits.

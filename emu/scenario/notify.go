@@ -1,11 +1,14 @@
 package scenario
 
 import (
+	"fmt"
+
 	"fabemu/emu/fabric/paths"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -128,6 +131,34 @@ func (r *resolver) checkPoints() {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
 				r.toldAt(v, wrong.Key, "scheme", m.at, m.path, "switch %s: %v", s.Name, wrong.Why)
 			}
+		}
+		if spare, ok := s.Marking.Params.(cp.Sparer); p.Dropper != nil && !(ok && spare.Spares()) {
+			r.checkDropper(s, p.Name, v)
+		}
+	}
+}
+
+// checkDropper refuses a switch whose congestion points would drop what its flow control
+// keeps from loss.
+func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
+	control := r.control(s)
+	if !control.Pauses() || !s.stops(control) {
+		return
+	}
+	m := r.machines[s.Name]
+	for i := range r.s.Flows {
+		f := &r.s.Flows[i]
+		crosses := false
+		r.ways.Visit(r.key(i), func(_ int, step paths.Step) {
+			crosses = crosses || step.To == r.ways.Index[s.Name]
+		})
+		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
+			instead := "lossless: [], with which it stops nobody"
+			if control == port.PriorityPauseFrames {
+				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
+			}
+			r.toldAt(marking, "ecn", "scheme", m.at, m.path, "%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s", scheme, f.Name, control, s.Name, instead)
+			return
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"
+	"fabemu/wire/unit"
 )
 
 // Schemes are the tables that a scenario chooses from by name: laws of reaction points,
@@ -192,8 +193,8 @@ func marking(v view, t tables) Marking {
 	out := Marking{Scheme: get[string](m, t.points.by)}
 	if of := t.points.find(out.Scheme); of != nil {
 		out.Params = params(m, of, func(pointer any, given func(key string) bool) {
-			if c, ok := pointer.(cp.CrossbarFitter); ok {
-				c.FitCrossbar(Crossbar(get[string](v, "crossbar")) == SingleOutput, given)
+			if c, ok := pointer.(cp.SwitchFitter); ok {
+				c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput, get[unit.Size](v, "output-limit"), given)
 			}
 		})
 	}

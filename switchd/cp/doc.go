@@ -4,7 +4,8 @@
 // A Point is asked at two moments of a data frame's stay. Enqueue comes when the
 // frame can be forwarded and the switch has tried to: it either has begun to
 // leave (it cut through) or it waits. Dequeue comes when it begins to leave. The
-// Point marks frames, or gives back a notification to send to the source.
+// Point marks frames, or gives back a notification to send to the source. A Dropper
+// is asked before the frame joins a queue, and may keep it out.
 //
 // The three marking schemes of HPL-2002-224, section IV, are one Point,
 // InputMarking, with two questions: what triggers a marking event, and which
@@ -18,7 +19,8 @@
 //	               threshold packets wait              output
 //
 // They see input buffers. QCN and BCN see the length of an output's queue, and send
-// notifications: they are for switches that queue at their outputs. A scheme on a switch
+// notifications; RED sees it too, and drops frames or marks them: these are for switches
+// that queue at their outputs. A scheme on a switch
 // of the other kind is an error of who builds it (New, switchd.NewOutputQueued).
 //
 // # Limitations

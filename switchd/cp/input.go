@@ -16,8 +16,8 @@ type Full struct {
 	IdleExempt  bool      `key:"idle-exempt" computed:"false with multi-output, true with single-output" doc:"An output that is idle is not congested: what waits for it is not marked. The model M2 needs it, or the victim is marked while it waits for the crossbar."`
 }
 
-// FitCrossbar exempts idle outputs where an input feeds one output at a time.
-func (p *Full) FitCrossbar(single bool, given func(key string) bool) {
+// FitSwitch exempts idle outputs where an input feeds one output at a time.
+func (p *Full) FitSwitch(single bool, _ unit.Size, given func(key string) bool) {
 	if !given("idle-exempt") {
 		p.IdleExempt = single
 	}

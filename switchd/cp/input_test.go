@@ -212,14 +212,20 @@ func (m marks) maker() cp.Maker {
 	panic("no scheme " + m.scheme)
 }
 
-// Each row of the table makes one half of what there is, from its defaults; its
+// Each row of the table makes one kind of what there is, from its defaults; its
 // parameters are documented and readable.
 func TestPoints(t *testing.T) {
 	rec := trace.NewRecorder(0, nil)
 	for _, p := range cp.Points() {
-		m, n, err := p.Maker(param.Defaults(p.Params), cp.Site{Random: unit.NewRandom(1, 1)})(4, &rec)
-		if err != nil || (m == nil) == (n == nil) {
-			t.Errorf("%s: %v, %v, %v", p.Name, m, n, err)
+		made, err := p.Maker(param.Defaults(p.Params), cp.Site{Random: unit.NewRandom(1, 1)})(4, &rec)
+		kinds := 0
+		for _, is := range []bool{made.Marker != nil, made.Notifier != nil, made.Dropper != nil} {
+			if is {
+				kinds++
+			}
+		}
+		if err != nil || kinds != 1 {
+			t.Errorf("%s: %+v, %v", p.Name, made, err)
 		}
 		for _, q := range param.Of(p.Params).Params {
 			if len(q.Doc) < 10 || !strings.HasSuffix(q.Doc, ".") || q.Default+q.Computed == "" {
@@ -227,7 +233,7 @@ func TestPoints(t *testing.T) {
 			}
 		}
 	}
-	if _, _, err := inputOutput(-1).maker()(4, &rec); err == nil || !strings.Contains(err.Error(), "the threshold is -1") {
+	if _, err := inputOutput(-1).maker()(4, &rec); err == nil || !strings.Contains(err.Error(), "the threshold is -1") {
 		t.Errorf("a negative threshold: %v", err)
 	}
 }
@@ -235,10 +241,11 @@ func TestPoints(t *testing.T) {
 // Whatever cnt1 is, cnt2 becomes: more or less than it was.
 func TestAssigned(t *testing.T) {
 	rec := trace.NewRecorder(0, nil)
-	point, _, err := inputOutput(1).maker()(10, &rec)
+	made, err := inputOutput(1).maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	point := made.Marker
 	for _, cnt1 := range []int{5, 2, 7, 1} {
 		q := cp.Queue{Output: 9, Switch: counted{n: cnt1}}
 		point.Enqueue(0, &wire.Frame{}, q)
@@ -271,11 +278,11 @@ func (c counted) Waiting(int) int { return c.n }
 func TestMarkedElsewhere(t *testing.T) {
 	s := &story{t: t, room: 2, input: map[int][]*packet{}, line: map[int]*packet{}, closed: map[int]bool{}, names: map[bool]rune{false: 'A'}, states: map[*packet]status{}}
 	rec := trace.NewRecorder(0, s)
-	point, _, err := input.maker()(10, &rec)
+	made, err := input.maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.point = point
+	s.point = made.Marker
 	for i := range 3 {
 		s.comes(0, i/2, 9, false, false)
 	}
@@ -288,7 +295,7 @@ func TestMarkedElsewhere(t *testing.T) {
 		t.Errorf("left %s, want A* B* C", got)
 	}
 	f := wire.Frame{Kind: wire.Data, FECN: true}
-	if why := point.Dequeue(0, &f, cp.Queue{Output: 9, Switch: s}); why != trace.NoReason || !f.FECN {
+	if why := made.Marker.Dequeue(0, &f, cp.Queue{Output: 9, Switch: s}); why != trace.NoReason || !f.FECN {
 		t.Errorf("it is marked %v for the reason %v", f.FECN, why)
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Point is a row of the table of congestion points: all that is said about one anywhere,
-// its code apart. It is a marker or a notifier: one of Marker and Notifier is nil.
+// its code apart. It is a marker, a notifier or a dropper: of Marker, Notifier and Dropper
+// two are nil.
 type Point struct {
 	Name string   // the scheme, in scenarios
 	Also []string // what others call it
@@ -15,14 +16,15 @@ type Point struct {
 	Sees Sight
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Counting, Namer, Noticer, RoomChecker, CrossbarFitter,
+	// It may have the methods of Counting, Namer, Noticer, RoomChecker, SwitchFitter, Sparer,
 	// param.Completer, and String, which tells in brief what matters of it.
 	Params any
 
-	// Marker and Notifier return the points of a switch. The parameters are a struct of the
-	// type of Params.
+	// Marker, Notifier and Dropper return the points of a switch. The parameters are a struct
+	// of the type of Params.
 	Marker   func(params any, s Site) (Marker, error)
 	Notifier func(params any, s Site) (Notifier, error)
+	Dropper  func(params any, s Site) (Dropper, error)
 }
 
 // Sight says what a congestion point looks at, and so at which kind of switch it can be.
@@ -44,7 +46,7 @@ type Site struct {
 
 // Points returns the table of congestion points.
 func Points() []Point {
-	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints()}
+	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints()}
 }
 
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
@@ -71,20 +73,52 @@ type Notifier interface {
 	Reset()
 }
 
+// Dropper decides whether a frame joins a queue at all. There is one for a switch that
+// queues at its outputs. Time is handed to it and never goes back.
+type Dropper interface {
+	// Admit is asked before f joins the queue that q shows, which f is no part of yet. It
+	// may mark f.
+	Admit(now unit.Time, f *wire.Frame, q Queue) Verdict
+	// Dequeue tells that f begins to leave by q.Output.
+	Dequeue(now unit.Time, f *wire.Frame, q Queue)
+	// Reset is that of Marker.
+	Reset()
+}
+
+// Verdict is what a Dropper says of a frame.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Pass   Verdict = iota // it joins the queue
+	Marked                // it has been marked, and joins
+	Drop                  // it is discarded
+)
+
+// Made is the congestion points of a switch: one of these, the others are nil.
+type Made struct {
+	Marker   Marker
+	Notifier Notifier
+	Dropper  Dropper
+}
+
 // Maker makes the congestion points of a switch, which is the first to know its
-// recorder. What is not wanted is nil.
-type Maker func(ports int, rec *trace.Recorder) (Marker, Notifier, error)
+// recorder.
+type Maker func(ports int, rec *trace.Recorder) (Made, error)
 
 // Maker returns what makes points of the row, with parameters of its type.
 func (p Point) Maker(params any, s Site) Maker {
-	return func(ports int, rec *trace.Recorder) (m Marker, n Notifier, err error) {
+	return func(ports int, rec *trace.Recorder) (all Made, err error) {
 		s.Ports, s.Recorder = ports, rec
-		if p.Marker != nil {
-			m, err = p.Marker(params, s)
-		} else {
-			n, err = p.Notifier(params, s)
+		switch {
+		case p.Marker != nil:
+			all.Marker, err = p.Marker(params, s)
+		case p.Notifier != nil:
+			all.Notifier, err = p.Notifier(params, s)
+		default:
+			all.Dropper, err = p.Dropper(params, s)
 		}
-		return m, n, err
+		return all, err
 	}
 }
 
@@ -107,12 +141,16 @@ type RoomChecker interface {
 	CheckRoom(room, longest unit.Size) []Misfit
 }
 
-// CrossbarFitter is a struct of parameters, by its pointer, of which some have defaults
-// that follow from whether an input of the switch feeds one output at a time. FitCrossbar
-// fills in those that were not given.
-type CrossbarFitter interface {
-	FitCrossbar(single bool, given func(key string) bool)
+// SwitchFitter is a struct of parameters, by its pointer, of which some have defaults that
+// follow from the switch: whether an input feeds one output at a time, and the limit of what
+// may wait for an output, 0 where there is none. FitSwitch fills in those that were not given.
+type SwitchFitter interface {
+	FitSwitch(single bool, limit unit.Size, given func(key string) bool)
 }
+
+// Sparer is a struct of parameters of a dropper. Spares reports whether it drops nothing of
+// what flow control keeps from loss; without it the dropper cannot stand there.
+type Sparer interface{ Spares() bool }
 
 // Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
 // it sends about data frames like f, with its priority. A notifier without one sends a
@@ -133,8 +171,11 @@ type Queue struct {
 
 	// Bytes is how much waits for Output in the class of the frame, the frame itself
 	// included while it waits: of a switch that queues at its outputs.
-	Bytes unit.Size
-	Rate  unit.Rate // of the line of Output, of such a switch
+	Bytes    unit.Size
+	Rate     unit.Rate // of the line of Output, of such a switch
+	Frames   int       // as Bytes, in frames
+	Length   unit.Size // of the frame, on the line
+	Lossless bool      // flow control promises that the frame is not lost
 }
 
 // Switch is what a congestion point sees of its switch, at the moment of the call.

@@ -65,11 +65,11 @@ func tell(t *testing.T, c marks, room int, counts bool, words string) (left, tri
 		names: map[bool]rune{false: 'A', true: 'a'}, states: map[*packet]status{},
 	}
 	rec := trace.NewRecorder(0, s)
-	point, _, err := c.maker()(10, &rec)
+	made, err := c.maker()(10, &rec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.point = point
+	s.point = made.Marker
 	for i, w := range strings.Fields(words) {
 		s.word(unit.Time(i), w)
 	}

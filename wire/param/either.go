@@ -1,6 +1,10 @@
 package param
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Either returns what may be one parameter or another, as two schemes have one of a key.
 // Which, is found when it is known what has been chosen.
@@ -33,6 +37,9 @@ func Either(a, b Param) Param {
 		v, err := a.Read(s)
 		if err != nil {
 			v, err = b.Read(s)
+		}
+		if err != nil && out.Kind == Word {
+			return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(out.Words, ", "))
 		}
 		return v, err
 	}

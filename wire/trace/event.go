@@ -60,9 +60,11 @@ const (
 	Stranger              // dropped: a frame from one end of a flow to the other, and its sender is neither
 	NotAwaited            // dropped: an answer that is late, or of another time, or comes again
 	NoLimiter             // dropped: congestion was to be answered, and all rate limiters were in use
+	EarlyDrop             // dropped: a congestion point discarded it to keep a queue short
+	EarlyMark             // marked: a congestion point would have discarded it
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter", "early-drop", "early-mark"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

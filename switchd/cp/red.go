@@ -1,0 +1,289 @@
+package cp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// REDParams are the parameters of random early detection. "The paper" is S. Floyd, V.
+// Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (IEEE/ACM
+// Transactions on Networking 1(4), 1993). The same parameters are in ns-2 and in Linux:
+//
+//	here         the paper  ns-2 (Queue/RED)       Linux (tc red)
+//	min          min_th 5   thresh_ 5 packets      min: max/3
+//	max          max_th 15  maxthresh_ 15 packets  max: limit/4
+//	max-p        max_p 1/50 1/linterm_ 1/10        probability 0.02
+//	q-weight     w_q 0.002  q_weight_ 0.002        by burst, see there
+//	gentle       -          gentle_ true           false
+//	gaps         uniform    wait_ true             uniform
+//	by-size      an option  bytes_ false           false
+//	mean-packet  -          mean_pktsize_ 500      avpkt, 1000 as a rule
+//	ecn          "marks"    setbit_ false          ecn: false
+//	hard-drop    -          true                   harddrop: false
+//
+// Those of ns-2 are the ones it had until October 2004. Since then it computes thresh_,
+// maxthresh_ and q_weight_ from the line unless they are given, and counts bytes.
+type REDParams struct {
+	Version    REDVersion `key:"version" def:"paper" words:"paper|ns-2|tc" doc:"Whose defaults hold: those of Floyd and Jacobson 1993, of ns-2 (before it had automatic ones), or of tc red in Linux (tc), which takes max from the output-limit."`
+	Min        unit.Room  `key:"min" computed:"5 packets, with version: tc a third of max" also:"min-th|thresh" doc:"The average of the queue from which on frames are dropped or marked at random; in packets, or in bytes, as max is." source:"Floyd and Jacobson 1993: min_th"`
+	Max        unit.Room  `key:"max" computed:"15 packets, with version: tc a quarter of the output-limit" also:"max-th|maxthresh" doc:"The average from which on every frame is dropped or marked; above min, at least twice of it as a rule. The queue is measured in packets where min and max are, else in bytes." source:"Floyd and Jacobson 1993: max_th"`
+	MaxP       float64    `key:"max-p" computed:"0.02, with version: ns-2 0.1" low:"above 0" high:"1" also:"probability" doc:"The probability with which a frame is dropped or marked just below max; from min it rises in a line." source:"Floyd and Jacobson 1993: max_p"`
+	Weight     float64    `key:"q-weight" computed:"0.002, with version: tc by min and burst" low:"above 0" high:"1" also:"wq" doc:"The weight of the queue that a frame finds in the average." source:"Floyd and Jacobson 1993: w_q"`
+	Burst      int        `key:"burst" computed:"with version: tc (2 min + max)/(3 mean-packet), else it does not count" low:"0" high:"1048576" omit:"usual" doc:"With version: tc and no q-weight, how many packets may come at once to an empty queue before the average is at min: the weight is the largest power of 1/2 that lets them." source:"tc red; Floyd and Jacobson 1993, section 6.1"`
+	Gentle     bool       `key:"gentle" computed:"false, with version: ns-2 true" doc:"Between max and twice max the probability rises in a line from max-p to 1, and only from there on every frame is dropped or marked." source:"S. Floyd, recommendation on using the gentle variant of RED, 2000"`
+	Gaps       REDGaps    `key:"gaps" computed:"uniform, with version: ns-2 wait" words:"uniform|wait|geometric" doc:"How many frames it is from one that is dropped or marked to the next, at a constant probability p. uniform: any number from 1 to 1/p; wait: from 1/p to 2/p; geometric: each frame has p, whatever was before." source:"Floyd and Jacobson 1993, section 7: method 2 and method 1; ns-2: wait_"`
+	BySize     bool       `key:"by-size" def:"false" also:"bytes" doc:"The probability is in proportion to the length of the frame: that of a frame of mean-packet is p." source:"Floyd and Jacobson 1993, section 4"`
+	MeanPacket unit.Size  `key:"mean-packet" computed:"1000B, with version: ns-2 500B" low:"1B" also:"avpkt|mean-pktsize" doc:"Length of a typical frame: while the line is idle the average falls as if so long ones came to an empty queue at the rate of the line."`
+	ECN        bool       `key:"ecn" def:"false" also:"setbit" doc:"Frames are marked in place of being dropped. Where flow control keeps a class from loss RED has to mark." source:"RFC 3168, section 5"`
+	HardDrop   bool       `key:"hard-drop" computed:"false, with version: ns-2 true" also:"harddrop" doc:"With ecn: true, frames that find an average of max or more, with gentle of twice max or more, are dropped all the same, unless flow control keeps them from loss." source:"tc red: harddrop; ns-2 does so"`
+}
+
+// REDVersion says whose defaults hold.
+type REDVersion string
+
+// The versions.
+const (
+	REDPaper REDVersion = "paper"
+	REDns2   REDVersion = "ns-2"
+	REDtc    REDVersion = "tc"
+)
+
+// REDGaps says how many frames there are from one that is picked to the next.
+type REDGaps string
+
+// The ways of picking frames.
+const (
+	UniformGaps   REDGaps = "uniform"   // method 2 of the paper
+	WaitGaps      REDGaps = "wait"      // uniform, and twice as long at the least and at the most but one
+	GeometricGaps REDGaps = "geometric" // method 1
+)
+
+// Complete fills in the defaults that do not follow from the switch.
+func (p *REDParams) Complete(given func(key string) bool) {
+	usual := REDParams{Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.02, Weight: 0.002, Gaps: UniformGaps, MeanPacket: 1000}
+	switch p.Version {
+	case REDns2:
+		usual.MaxP, usual.Gaps, usual.MeanPacket, usual.Gentle, usual.HardDrop = 0.1, WaitGaps, 500, true, true
+	case REDtc:
+		usual.Min, usual.Max = unit.Room{}, unit.Room{} // FitSwitch knows them
+	}
+	fill(&p.Min, usual.Min, given("min"))
+	fill(&p.Max, usual.Max, given("max"))
+	fill(&p.MaxP, usual.MaxP, given("max-p"))
+	fill(&p.Weight, usual.Weight, given("q-weight"))
+	fill(&p.Gentle, usual.Gentle, given("gentle"))
+	fill(&p.Gaps, usual.Gaps, given("gaps"))
+	fill(&p.MeanPacket, usual.MeanPacket, given("mean-packet"))
+	fill(&p.HardDrop, usual.HardDrop, given("hard-drop"))
+}
+
+// fill sets a value that was not given.
+func fill[T any](value *T, usual T, given bool) {
+	if !given {
+		*value = usual
+	}
+}
+
+// FitSwitch fills in what tc red takes from the limit of the queue.
+func (p *REDParams) FitSwitch(_ bool, limit unit.Size, given func(key string) bool) {
+	if p.Version != REDtc {
+		return
+	}
+	fill(&p.Max, unit.Room{Bytes: limit / 4}, given("max"))
+	fill(&p.Min, unit.Room{Bytes: p.Max.Bytes / 3, Packets: p.Max.Packets / 3}, given("min"))
+	fill(&p.Burst, int((2*p.packets(p.Min)+p.packets(p.Max))/3), given("burst"))
+	fill(&p.Weight, tcWeight(p.packets(p.Min), float64(p.Burst)), given("q-weight"))
+}
+
+// packets returns a length in packets.
+func (p *REDParams) packets(r unit.Room) float64 {
+	if r.Packets > 0 {
+		return float64(r.Packets)
+	}
+	return float64(r.Bytes) / float64(p.MeanPacket)
+}
+
+// tcWeight is how tc finds a weight: the largest power of 1/2 for which the average does
+// not pass min when a burst comes to an empty queue, which is the inequality of section 6.1,
+// L + 1 + ((1-w)^(L+1) - 1)/w < min_th, with one packet less.
+func tcWeight(min, burst float64) float64 {
+	w := 0.5
+	for burst+1-min > (1-math.Pow(1-w, burst))/w && w > math.Ldexp(1, -31) {
+		w /= 2
+	}
+	return w
+}
+
+// CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
+func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
+	refuse := func(key, format string, args ...any) {
+		wrong = append(wrong, Misfit{key, fmt.Sprintf(format, args...)})
+	}
+	reached := p.Min.Bytes
+	if p.Min.Packets > 0 {
+		reached = unit.Size(p.Min.Packets) * longest
+	}
+	switch {
+	case p.Max == (unit.Room{}):
+		refuse("version", "with version: tc RED takes max from the output-limit, and there is none: give the switch an output-limit, or max and min")
+	case (p.Min.Packets > 0) != (p.Max.Packets > 0):
+		refuse("max", "min is %v and max is %v: give both in packets, or both in bytes", p.Min, p.Max)
+	case p.Min.Packets >= p.Max.Packets && p.Min.Bytes >= p.Max.Bytes:
+		refuse("max", "max is %v, and must be above min, %v", p.Max, p.Min)
+	case reached >= room:
+		refuse("min", "min is %v, and no queue can be longer than %v: RED would drop and mark nothing", p.Min, room)
+	}
+	return wrong
+}
+
+// Spares reports whether what flow control keeps from loss is not dropped: RED marks it.
+func (p REDParams) Spares() bool { return p.ECN }
+
+func redPoints() Point {
+	return Point{
+		Name: "red", Sees: Queues, Params: REDParams{},
+		Doc:     "drops frames before they join a queue, or marks them, at random and the more the longer the queue has been in the mean, on Ethernet",
+		Dropper: func(params any, s Site) (Dropper, error) { return NewRED(params.(REDParams), s) },
+	}
+}
+
+// RED is random early detection at one switch, for each priority of each output by itself
+// (Floyd and Jacobson 1993, Fig. 2). A frame that comes to a queue of length q makes the
+// average
+//
+//	avg = (1 - w)^m avg          where the line has been idle for the time of m frames
+//	avg = (1 - w) avg + w q      else
+//
+// q is without the frame itself and without the one on the line. With min <= avg < max it is
+// dropped, or marked, with a probability that grows with the number of those that were not
+// since the last one (spread), from max on always.
+//
+// Two details are choices. The count of the paper's Fig. 2 is already 1 for the first frame
+// behind one that was dropped, with which gaps are from 1 to 1/p - 1; here it is 0, as in
+// section 7, with which they are from 1 to 1/p. And m is a whole number, as in ns-2, which
+// counts one sample more when the frame comes.
+type RED struct {
+	c        REDParams
+	site     Site
+	min, max float64 // in packets or bytes
+	points   []redPoint
+}
+
+// redPoint is the state of one congestion point.
+type redPoint struct {
+	average float64
+	count   int       // frames since the last one that was dropped or marked
+	idle    unit.Time // since when the queue is empty and the line free of its frames
+}
+
+// NewRED returns the congestion points of a switch with so many ports.
+func NewRED(c REDParams, s Site) (*RED, error) {
+	switch {
+	case len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
+		return nil, fmt.Errorf("marking: %s", c.CheckRoom(unit.MaxRoom, 1)[0].Why)
+	case !(c.MaxP > 0 && c.MaxP <= 1) || !(c.Weight > 0 && c.Weight <= 1):
+		return nil, fmt.Errorf("marking: max-p is %v and q-weight %v; above 0 to 1 is possible", c.MaxP, c.Weight)
+	case c.MeanPacket < 1:
+		return nil, fmt.Errorf("marking: a mean packet of %v; at least 1B is wanted", c.MeanPacket)
+	case s.Random == nil:
+		return nil, fmt.Errorf("marking: RED wants a generator of random numbers")
+	}
+	r := &RED{c: c, site: s, min: float64(c.Min.Bytes), max: float64(c.Max.Bytes), points: make([]redPoint, s.Ports*8)}
+	if c.Min.Packets > 0 {
+		r.min, r.max = float64(c.Min.Packets), float64(c.Max.Packets)
+	}
+	return r, nil
+}
+
+// Reset begins anew with empty queues.
+func (r *RED) Reset() { clear(r.points) }
+
+// point returns the state of the queue that a frame is for.
+func (r *RED) point(f *wire.Frame, q *Queue) *redPoint { return &r.points[q.Output*8+int(f.Lane&7)] }
+
+// Admit drops or marks f, or neither.
+func (r *RED) Admit(now unit.Time, f *wire.Frame, q Queue) Verdict {
+	p := r.point(f, &q)
+	r.sample(p, now, &q)
+	likely := r.likely(p.average)
+	if likely < 1 && !r.picks(p, likely, &q) {
+		return Pass
+	}
+	p.count = 0
+	switch {
+	case r.c.ECN && (q.Lossless || likely < 1 || !r.c.HardDrop):
+		f.FECN = true
+		return Marked
+	case q.Lossless:
+		return Pass
+	}
+	return Drop
+}
+
+// picks draws whether a frame is the one to be dropped or marked, and counts it if not.
+func (r *RED) picks(p *redPoint, likely float64, q *Queue) bool {
+	if likely == 0 {
+		p.count = 0
+		return false
+	}
+	if r.c.BySize {
+		likely *= float64(q.Length) / float64(r.c.MeanPacket)
+	}
+	p.count++
+	return float64(r.site.Random.Below(1<<32)) < r.spread(likely, p.count)*(1<<32)
+}
+
+// sample takes the queue that a frame finds into the average.
+func (r *RED) sample(p *redPoint, now unit.Time, q *Queue) {
+	length := float64(q.Bytes)
+	if r.c.Min.Packets > 0 {
+		length = float64(q.Frames)
+	}
+	keep := 1 - r.c.Weight
+	if frame := q.Rate.Serialise(r.c.MeanPacket); q.Frames == 0 && now > p.idle && frame > 0 {
+		p.average *= math.Pow(keep, float64(now.Sub(p.idle)/frame))
+		return
+	}
+	p.average = float64(keep*p.average) + float64(r.c.Weight*length) // rounded apart on every processor
+}
+
+// likely returns the probability p_b that goes with an average.
+func (r *RED) likely(average float64) float64 {
+	switch {
+	case average < r.min:
+		return 0
+	case average < r.max:
+		return r.c.MaxP * ((average - r.min) / (r.max - r.min))
+	case r.c.Gentle && average < 2*r.max:
+		return r.c.MaxP + float64((1-r.c.MaxP)*((average-r.max)/r.max))
+	}
+	return 1
+}
+
+// spread makes the gaps between frames that are picked what they should be: it returns the
+// probability p_a for the so-manieth frame behind the last one.
+func (r *RED) spread(likely float64, nth int) float64 {
+	left := 1 - float64(likely*float64(nth-1))
+	switch {
+	case r.c.Gaps == GeometricGaps:
+		return likely
+	case r.c.Gaps == WaitGaps && likely*float64(nth) < 1:
+		return 0
+	case r.c.Gaps == WaitGaps:
+		left = 2 - float64(likely*float64(nth))
+	}
+	if left <= likely {
+		return 1
+	}
+	return likely / left
+}
+
+// Dequeue notes when the line will have sent the last frame of a queue.
+func (r *RED) Dequeue(now unit.Time, f *wire.Frame, q Queue) {
+	if q.Frames == 0 {
+		r.point(f, &q).idle = now.Add(q.Rate.Serialise(q.Length))
+	}
+}
