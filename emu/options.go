@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
+	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/wire/trace"
@@ -58,6 +59,9 @@ type Schemes = machines.Schemes
 
 // Capture selects the frames of a run that are captured, and says where they go.
 type Capture = capture.Request
+
+// Trace says what of a run is traced for Perfetto, and where to.
+type Trace = perfetto.Request
 
 // Verify says whether a wall run is compared with the virtual clock afterwards: by the
 // event log in one process with ideal timing, by sums over flows otherwise.
@@ -110,6 +114,8 @@ type Options struct {
 	Sink trace.Sink
 	// Capture, if not nil, is where the frames go for Wireshark to show.
 	Capture *Capture
+	// Trace, if not nil, is where the trace for Perfetto goes.
+	Trace *Trace
 	// Progress, if not nil, is called from time to time while the run goes on, from
 	// another goroutine.
 	Progress func(Status)
@@ -222,6 +228,9 @@ func (o Options) check() error {
 			return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all",
 				c.Snap)
 		}
+	}
+	if o.Trace != nil && o.Placement != InGoroutines {
+		return mistake.Errorf("a trace goes with placement %s: the processes of placement %s report when they have ended", InGoroutines, o.Placement)
 	}
 	switch o.Verify {
 	case VerifyShort, VerifyOn, VerifyOff:

@@ -98,7 +98,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	o, wall := &r.options, r.options.Clock == WallClock
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink,
+		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink,
 		Digest: o.digest(), Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {

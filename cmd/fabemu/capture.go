@@ -18,6 +18,7 @@ import (
 
 	"fabemu/emu/capture"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // captureFlags say what is captured.
@@ -37,14 +38,16 @@ func (f *captureFlags) add(c *cobra.Command) {
 	complete(c, "pcap-time", "model", "wall")
 }
 
-// needPcap refuses flags that say how a run is captured where no capture is asked for.
-func needPcap(c *cobra.Command) error {
-	for _, name := range []string{"pcap-filter", "pcap-snap", "pcap-both", "pcap-time", "pcap-rotate"} {
-		if c.Flags().Changed(name) && !c.Flags().Changed("pcap") {
-			return fmt.Errorf("--%s goes with --pcap", name)
+// belong refuses flags that say how a run is captured or traced where that is not asked for.
+func belong(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(flag *pflag.Flag) {
+		for _, of := range []string{"pcap", "perfetto"} {
+			if strings.HasPrefix(flag.Name, of+"-") && !c.Flags().Changed(of) && err == nil {
+				err = fmt.Errorf("--%s goes with --%s", flag.Name, of)
+			}
 		}
-	}
-	return nil
+	})
+	return err
 }
 
 // capture returns the capture to w that the flags say.

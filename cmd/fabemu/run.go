@@ -37,6 +37,7 @@ type runFlags struct {
 	byHand                      []string
 	capture                     captureFlags
 	record                      []string
+	trace                       traceFlags
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -52,7 +53,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 ` + callText,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) (err error) {
-			if err := needPcap(c); err != nil {
+			if err := belong(c); err != nil {
 				return err
 			}
 			if len(names) == 0 {
@@ -76,6 +77,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
 	f.capture.add(c)
 	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
+	f.trace.add(c)
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.codec)
@@ -154,6 +156,9 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 		options.Capture.Next = file.next
 	}
+	if options.Trace, err = f.trace.request(); err != nil {
+		return 0, err
+	}
 	if err := options.Check(); err != nil {
 		return 0, err
 	}
@@ -180,7 +185,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
 	}
-	old := append(report.Files(), report.EventsFile, report.PageFile, report.PNGFile)
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.PNGFile)
 	for _, flow := range f.record {
 		old = append(old, toldFile(flow))
 	}
@@ -194,6 +199,21 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 		defer log.Close()
 		options.Events = log
+	}
+	if options.Trace != nil {
+		traced, failed := files.Create(filepath.Join(dir, report.TraceFile))
+		if failed != nil {
+			return 0, failure{failed}
+		}
+		defer func() {
+			if info, e := traced.Stat(); e == nil && info.Size() == 0 {
+				os.Remove(traced.Name()) // the run has not begun
+			}
+			if e := traced.Close(); err == nil && e != nil {
+				status, err = exitFailed, failure{e}
+			}
+		}()
+		options.Trace.To = traced
 	}
 	if options.Capture != nil {
 		var failed error

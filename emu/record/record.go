@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
+	"fabemu/emu/perfetto"
 	"fabemu/emu/report"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -18,14 +19,15 @@ import (
 
 // Wanted says what is recorded beside the figures.
 type Wanted struct {
-	Digest  bool             // the event log is condensed
-	Events  io.Writer        // takes the event log; may be nil
-	Capture *capture.Request // may be nil
-	Comment string           // says in the capture of which run it is
-	Bodies  bool             // data frames may have bodies
-	Sink    trace.Sink       // is told of each event; may be nil
-	Wall    bool             // the run keeps to the wall clock
-	Actual  bool             // machines are told the measured time
+	Digest  bool              // the event log is condensed
+	Events  io.Writer         // takes the event log; may be nil
+	Capture *capture.Request  // may be nil
+	Trace   *perfetto.Request // the trace for Perfetto; may be nil
+	Comment string            // says in the capture of which run it is
+	Bodies  bool              // data frames may have bodies
+	Sink    trace.Sink        // is told of each event; may be nil
+	Wall    bool              // the run keeps to the wall clock
+	Actual  bool              // machines are told the measured time
 }
 
 // Recording is the record of a run. It belongs to the goroutine of the run.
@@ -38,6 +40,7 @@ type Recording struct {
 	digest *report.Digest   // nil: none is wanted
 	log    *report.EventLog // nil: none is wanted
 	tap    *capture.Capture // nil: nothing is captured
+	trace  *perfetto.Trace  // nil: none is wanted
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -66,6 +69,12 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		}
 		sinks = append(sinks, r.tap)
 	}
+	if w.Trace != nil {
+		if r.trace, err = perfetto.New(f, *w.Trace); err != nil {
+			return nil, err
+		}
+		sinks = append(sinks, r.trace)
+	}
 	if w.Sink != nil {
 		sinks = append(sinks, w.Sink)
 	}
@@ -93,6 +102,9 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	if r.log != nil && r.wanted.Wall && r.wanted.Actual {
 		f.Tap = r.log.Departures(r.fabric, f.Tap)
 	}
+	if r.trace != nil && r.wanted.Wall {
+		f.Tap = r.trace.Tap(f.Tap)
+	}
 }
 
 // Began says when model time 0 was, on the wall clock.
@@ -114,6 +126,11 @@ func (r *Recording) End(at unit.Time) *report.Result {
 	if r.log != nil {
 		if err := r.log.Close(); err != nil {
 			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the event log is not whole: %v", err))
+		}
+	}
+	if r.trace != nil {
+		if err := r.trace.Close(at); err != nil {
+			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the trace is not whole: %v", err))
 		}
 	}
 	if r.tap != nil {

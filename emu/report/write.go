@@ -28,6 +28,7 @@ const (
 	PNGFile      = "rates.png" // written by WritePNG
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
+	TraceFile    = "fabric.pftrace"
 )
 
 // Files returns the names of the files that WriteDir writes: ResultFile, which says that

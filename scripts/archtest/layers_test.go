@@ -34,7 +34,7 @@ emu/links
 emu/proc
 emu/foreign
 emu/metrics
-emu/report, emu/capture
+emu/report, emu/capture, emu/perfetto
 emu/report/compare, emu/runtest, emu/record
 emu, emu/study
 emu/study/bench

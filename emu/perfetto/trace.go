@@ -1,0 +1,475 @@
+package perfetto
+
+import (
+	"fmt"
+	"io"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/mistake"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Request says what of a run is traced, and where to.
+type Request struct {
+	To io.Writer
+	// From and Until are the part of the run that is traced, in model time; Until 0 is its
+	// end. Frames that begin there are.
+	From, Until unit.Time
+	// Counters leaves everything but counters out.
+	Counters bool
+	// Follow names a flow whose frames have arrows from hop to hop; empty: none.
+	Follow string
+}
+
+// lanes is how many virtual lanes or priorities a port has at most.
+const lanes = 16
+
+// Trace writes the trace of a run: it is a trace.Sink for what machines report, and a
+// drive.Tap for when frames really left. It belongs to the goroutine of the run.
+type Trace struct {
+	out    *packets
+	fabric *fabric.Fabric
+	q      Request
+
+	tracks uint64 // how many there are
+	ports  [][]portState
+	flows  map[uint32]*flowState
+	others map[int32]uint64 // tracks for what is of no port and no flow, by machine
+	follow uint32           // the flow that is followed, or 0
+
+	opened, closed bool      // the traced part of the run
+	last           unit.Time // of the latest event: measured, it may be after the end of the run
+	next           drive.Tap
+	notes          []note // of the event being written
+}
+
+// portState is what is known of a port. A track that is 0 has not been declared.
+type portState struct {
+	name  string // the direction of the link that leaves there
+	unit  string // of what is in its buffer
+	rate  unit.Rate
+	ends  unit.Time // of the last slice on its line
+	line  uint64
+	pace  uint64
+	lanes [lanes]laneState
+}
+
+type laneState struct {
+	waits                 wait
+	queue, buffer, credit counter
+}
+
+type flowState struct {
+	name, ack    string // what its data and ACKs are called
+	machine      int32  // of its source
+	track        uint64
+	waits        wait
+	rate, target counter
+}
+
+// counter is a counter and its value, which is written when it changes.
+type counter struct {
+	track uint64
+	value int64
+	known bool
+}
+
+// wait is a track that says what something waits for.
+type wait struct {
+	track uint64
+	cause port.Block // what holds now
+	open  bool       // a slice of it has begun
+}
+
+// New begins the trace of a run of f. An error is the user's to mend.
+func New(f *fabric.Fabric, q Request) (*Trace, error) {
+	t := &Trace{out: newPackets(q.To), fabric: f, q: q, flows: map[uint32]*flowState{}, others: map[int32]uint64{}}
+	if q.Until == 0 {
+		t.q.Until = unit.Never
+	}
+	if end := unit.Time(f.Scenario.Model.Duration); t.q.From >= min(t.q.Until, end) {
+		return nil, mistake.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v", q.From, t.q.Until, end)
+	}
+	for i := range f.Flows {
+		w := &f.Flows[i]
+		t.flows[w.QP] = &flowState{name: w.Name, ack: wire.Ack.String() + " " + w.Name, machine: int32(w.Src)}
+		if w.Name == q.Follow {
+			t.follow = w.QP
+		}
+	}
+	if q.Follow != "" && t.follow == 0 {
+		return nil, mistake.Errorf("trace: %q is no flow of this scenario; it has %s and others", q.Follow, f.Flows[0].Name)
+	}
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		t.tracks++
+		t.out.Process(t.tracks, m.Name)
+		ports := make([]portState, len(m.Ports))
+		for k, p := range m.Ports {
+			w := &f.Wires[p.Wire]
+			ports[k] = portState{name: f.LinkName(fabric.Hop{Wire: p.Wire, From: p.End}), unit: "blocks", rate: w.Link.Rate}
+			if w.Link.Family() == wire.Ethernet {
+				ports[k].unit = "bytes"
+			}
+		}
+		t.ports = append(t.ports, ports)
+	}
+	return t, nil
+}
+
+// process is the track of a machine.
+func process(machine int32) uint64 { return uint64(machine) + 1 }
+
+// Record takes an event in.
+func (t *Trace) Record(e *trace.Event) {
+	if t.closed || t.out.err != nil {
+		return
+	}
+	if !t.opened && e.At >= t.q.From {
+		t.open()
+	}
+	if e.At >= t.q.Until {
+		t.close(t.q.Until)
+		return
+	}
+	t.last = max(t.last, e.At)
+	t.learn(e)
+	if t.opened && !t.q.Counters {
+		t.tell(e)
+	}
+}
+
+// Close ends the trace of a run that ended at an instant.
+func (t *Trace) Close(at unit.Time) error {
+	if !t.opened && at >= t.q.From {
+		t.open()
+	}
+	t.close(min(max(at, t.last), t.q.Until))
+	return t.out.Close()
+}
+
+// open begins the traced part with the state that was learned before it.
+func (t *Trace) open() {
+	t.opened = true
+	t.states(func(w *wait) { t.begin(t.q.From, w) }, func(c *counter) {
+		if c.known {
+			t.out.Event(&event{At: stamp(t.q.From), Kind: count, Track: c.track, Value: c.value})
+		}
+	})
+}
+
+// close ends what has not ended.
+func (t *Trace) close(at unit.Time) {
+	if t.opened && !t.closed {
+		t.states(func(w *wait) { t.end(at, w) }, func(*counter) {})
+	}
+	t.closed = true
+}
+
+// states calls functions for all that has a state, in a fixed order.
+func (t *Trace) states(waits func(*wait), counts func(*counter)) {
+	for m := range t.ports {
+		for i := range t.ports[m] {
+			for l := range t.ports[m][i].lanes {
+				s := &t.ports[m][i].lanes[l]
+				waits(&s.waits)
+				counts(&s.queue)
+				counts(&s.buffer)
+				counts(&s.credit)
+			}
+		}
+	}
+	for i := range t.fabric.Flows {
+		s := t.flows[t.fabric.Flows[i].QP]
+		waits(&s.waits)
+		counts(&s.rate)
+		counts(&s.target)
+	}
+}
+
+// learn keeps the state that an event tells, and writes what of it has changed.
+func (t *Trace) learn(e *trace.Event) {
+	p, flow := t.port(e), t.flows[e.Flow]
+	var lane *laneState
+	if p != nil && e.Lane < lanes {
+		lane = &p.lanes[e.Lane]
+	}
+	switch e.Kind {
+	case trace.Queue:
+		if lane != nil {
+			t.count(e, &lane.queue, e.B, p, "queue", "bytes")
+		}
+	case trace.Arrive:
+		if kind, _, _ := trace.FrameOf(e.A); lane != nil && !kind.Control() {
+			t.count(e, &lane.buffer, e.Occupancy(), p, "buffer", p.unit)
+		}
+	case trace.Release:
+		if lane != nil {
+			t.count(e, &lane.buffer, e.Occupancy(), p, "buffer", p.unit)
+		}
+	case trace.Start:
+		if lane != nil && e.B >= 0 && p.unit == "blocks" {
+			t.count(e, &lane.credit, e.B, p, "credit", "blocks")
+		}
+	case trace.Feedback:
+		if flow != nil && e.B > 0 {
+			t.flowCount(e, &flow.rate, e.B, flow, "rate")
+		}
+	case trace.Limit:
+		if flow != nil {
+			t.flowCount(e, &flow.rate, e.A, flow, "rate")
+			t.flowCount(e, &flow.target, e.B, flow, "target")
+		}
+	case trace.Control:
+		if p != nil && port.EventKind(e.A) == port.RateChange {
+			p.rate = unit.Rate(e.B)
+		}
+	case trace.Stall:
+		switch {
+		case t.q.Counters:
+		case flow != nil:
+			t.change(e, &flow.waits, func() uint64 { return t.flowTrack(flow) })
+		case lane != nil:
+			t.change(e, &lane.waits, func() uint64 {
+				return t.track(e.Machine, fmt.Sprintf("%s waits, lane %d", p.name, e.Lane))
+			})
+		}
+	}
+}
+
+// tell writes the slice or the instant that an event is.
+func (t *Trace) tell(e *trace.Event) {
+	switch e.Kind {
+	case trace.Start:
+		t.frame(e)
+		return
+	case trace.Stall, trace.Arrive, trace.Release, trace.Queue, trace.Limit:
+		return // states
+	case trace.Deliver:
+		if t.follow == 0 || e.Flow != t.follow {
+			return
+		}
+	case trace.Feedback:
+		if kind, _, becn := trace.FrameOf(e.A); kind == wire.Ack && !becn {
+			return // it says nothing that its frame does not
+		}
+	}
+	x := event{At: stamp(e.At), Kind: instant, Name: e.Kind.String(), Notes: t.notesOf(e)}
+	switch flow := t.flows[e.Flow]; {
+	case e.Kind == trace.Deliver:
+		x.Track, x.LastFlow = t.other(e.Machine), arrow(e)
+	case e.HasPort() && t.port(e) != nil:
+		x.Track = t.lineTrack(e.Machine, t.port(e))
+	case flow != nil:
+		x.Track = t.flowTrack(flow)
+	default:
+		x.Track = t.other(e.Machine)
+	}
+	t.out.Event(&x)
+}
+
+// frame writes a frame that begins on a line.
+func (t *Trace) frame(e *trace.Event) {
+	p := t.port(e)
+	if p == nil {
+		return
+	}
+	kind, _, _ := trace.FrameOf(e.A)
+	x := event{Kind: sliceBegin, Track: t.lineTrack(e.Machine, p), Name: kind.String(), Notes: t.notesOf(e)}
+	if flow := t.flows[e.Flow]; flow != nil {
+		switch kind {
+		case wire.Data:
+			x.Name = flow.name
+			if e.Flow == t.follow {
+				x.Flow = arrow(e)
+			}
+		case wire.Ack:
+			x.Name = flow.ack
+		}
+	}
+	// Where machines are told the measured time, one may hear of a free line sooner after
+	// its last frame than the line was really free.
+	begin := max(e.At, p.ends)
+	p.ends = begin.Add(p.rate.Serialise(unit.Size(e.Bytes)))
+	x.At = stamp(begin)
+	if stamp(p.ends) == x.At {
+		x.Kind = instant
+		t.out.Event(&x)
+		return
+	}
+	t.out.Event(&x)
+	t.out.Event(&event{At: stamp(p.ends), Kind: sliceEnd, Track: x.Track})
+}
+
+// arrow numbers the arrows of a packet.
+func arrow(e *trace.Event) uint64 { return uint64(e.Flow)<<32 | uint64(e.PSN) }
+
+// notesOf returns what an event tells.
+func (t *Trace) notesOf(e *trace.Event) []note {
+	t.notes = t.notes[:0]
+	fields := e.Kind.Fields()
+	for i := range fields {
+		f := &fields[i]
+		v, told := f.Of(e)
+		if !told {
+			continue
+		}
+		n := note{Key: f.Key, Value: v}
+		switch f.Form {
+		case trace.FrameKind:
+			n.Text = wire.Kind(v).String()
+		case trace.Why:
+			n.Text = trace.Reason(v).String()
+		case trace.Cause:
+			n.Text = port.Block(v).String()
+		case trace.Rate:
+			n.Text = unit.Rate(v).String()
+		}
+		t.notes = append(t.notes, n)
+	}
+	return t.notes
+}
+
+// count writes a counter of a port whose value has changed.
+func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, name, unit string) {
+	if c.known && c.value == v {
+		return
+	}
+	if c.track == 0 {
+		t.tracks++
+		c.track = t.tracks
+		t.out.Counter(c.track, process(e.Machine), fmt.Sprintf("%s %s, lane %d", p.name, name, e.Lane), unit)
+	}
+	t.set(e, c, v)
+}
+
+// flowCount writes a counter of a flow whose value has changed.
+func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, name string) {
+	if c.known && c.value == v {
+		return
+	}
+	if c.track == 0 {
+		t.tracks++
+		c.track = t.tracks
+		t.out.Counter(c.track, process(f.machine), "flow "+f.name+" "+name, "bit/s")
+	}
+	t.set(e, c, v)
+}
+
+func (t *Trace) set(e *trace.Event, c *counter, v int64) {
+	c.value, c.known = v, true
+	if t.opened {
+		t.out.Event(&event{At: stamp(e.At), Kind: count, Track: c.track, Value: v})
+	}
+}
+
+// change takes in that something else is waited for; declare declares the track.
+func (t *Trace) change(e *trace.Event, w *wait, declare func() uint64) {
+	if t.opened {
+		t.end(e.At, w)
+	}
+	switch w.cause = port.Block(e.A); w.cause {
+	case port.Open, port.Idle, port.LineBusy: // the line itself shows it
+		w.cause = port.Open
+		return
+	}
+	if w.track == 0 {
+		w.track = declare()
+	}
+	if t.opened {
+		t.begin(e.At, w)
+	}
+}
+
+// begin begins a slice for what is waited for, if anything is.
+func (t *Trace) begin(at unit.Time, w *wait) {
+	if w.cause != port.Open && w.track != 0 {
+		t.out.Event(&event{At: stamp(at), Kind: sliceBegin, Track: w.track, Name: w.cause.String()})
+		w.open = true
+	}
+}
+
+// end ends the slice, if there is one.
+func (t *Trace) end(at unit.Time, w *wait) {
+	if w.open {
+		t.out.Event(&event{At: stamp(at), Kind: sliceEnd, Track: w.track})
+		w.open = false
+	}
+}
+
+// port returns what is known of the port of an event, or nil.
+func (t *Trace) port(e *trace.Event) *portState {
+	if e.Machine < 0 || int(e.Machine) >= len(t.ports) || int(e.Port) >= len(t.ports[e.Machine]) {
+		return nil
+	}
+	return &t.ports[e.Machine][e.Port]
+}
+
+func (t *Trace) lineTrack(machine int32, p *portState) uint64 {
+	if p.line == 0 {
+		p.line = t.track(machine, p.name)
+	}
+	return p.line
+}
+
+func (t *Trace) flowTrack(f *flowState) uint64 {
+	if f.track == 0 {
+		f.track = t.track(f.machine, "flow "+f.name)
+		f.waits.track = f.track
+	}
+	return f.track
+}
+
+// other returns the track of a machine for what is of no port and no flow of its own.
+func (t *Trace) other(machine int32) uint64 {
+	if t.others[machine] == 0 {
+		t.others[machine] = t.track(machine, "machine")
+	}
+	return t.others[machine]
+}
+
+// track declares a track of a machine.
+func (t *Trace) track(machine int32, name string) uint64 {
+	t.tracks++
+	t.out.Track(t.tracks, process(machine), name)
+	return t.tracks
+}
+
+// stamp is an instant in nanoseconds, rounded down.
+func stamp(t unit.Time) uint64 { return uint64(max(t, 0)) / uint64(unit.Nanosecond) }
+
+// Tap returns a tap that traces the data frames that leave late, and hands everything on to
+// next, which may be nil.
+func (t *Trace) Tap(next drive.Tap) drive.Tap {
+	t.next = next
+	return t
+}
+
+// Sent takes in a frame that has left.
+func (t *Trace) Sent(path int, x *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
+	if t.next != nil {
+		t.next.Sent(path, x, body, now, wall, late)
+	}
+	const tolerated = 20 // a part of the frame's duration
+	taken := unit.Duration(x.Duration).Scale(t.fabric.Scenario.Wall.Dilation, int64(unit.Nanosecond))
+	if x.Frame.Kind != wire.Data || late*tolerated <= int64(taken) || !t.opened || t.closed || t.q.Counters {
+		return
+	}
+	end := t.fabric.Wires[path/2].Ends[path%2]
+	p := &t.ports[end.Machine][end.Port]
+	if p.pace == 0 {
+		p.pace = t.track(int32(end.Machine), p.name+" pace")
+	}
+	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: p.pace, Name: "late", Notes: []note{{Key: "late_ns", Value: late}}})
+}
+
+// Received hands a frame that has come on.
+func (t *Trace) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
+	if t.next != nil {
+		t.next.Received(path, a, body, now, wall)
+	}
+}
