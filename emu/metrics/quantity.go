@@ -105,6 +105,11 @@ var table = []Quantity{
 		link: ofQueue(func(c *Collector, out int, from, to unit.Time) float64 {
 			return c.deviation(out+outQueue, from, to) * (1 << queueShift)
 		})},
+	{Name: "queue.period", Unit: seconds,
+		Links: "after how long what waits repeats itself: the lag with the highest autocorrelation of its means over twentieths of `measure.window`; undefined where it does not oscillate",
+		link: ofQueue(func(c *Collector, out int, from, to unit.Time) float64 {
+			return c.period(out+outQueue, from, to)
+		})},
 	{Name: "queue.p99", Unit: sizes,
 		Links: "the most that waits in 99 % of the time, of the same means",
 		link: ofQueue(func(c *Collector, out int, from, to unit.Time) float64 {

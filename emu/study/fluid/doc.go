@@ -63,6 +63,24 @@
 // size, and the slides' assumption that size and sign are independent is not needed. The
 // sampling interval is Frame/(Pm r), r being what comes to the link.
 //
+// TCP is the loop of TCP Reno and RED, with the equations of V. Misra, W. Gong, D. Towsley
+// ("Fluid-based analysis of a network of AQM routers supporting TCP flows with an application
+// to RED", SIGCOMM 2000), which the talk on QCN shows. With
+//
+//	W        window of a source, in packets; N sources, C the capacity in packets per second
+//	q, x     the queue and its average; R = RTT + q/C
+//	p        the share of the packets that RED drops or marks at an average
+//
+// they are, with an ACK for each b packets,
+//
+//	W' = 1/(b R) - W/2 W(t-R)/R(t-R) p(x(t-R))
+//	q' = N W/R - C, between 0 and the memory
+//	x' = - C ln(1 - w) (q - x)
+//
+// p is the number of packets over the mean gap that RED makes of its p_b: that itself where
+// gaps are geometric, 2 p_b/(1 + p_b) where they are uniform, 2 p_b/(3 - p_b) with ns-2's
+// wait. [TCP.Margin] has the loop linearised about its rest.
+//
 // # Limitations
 //
 // Of QCN: all sources are alike and have the mean rate; how the shares of different sources
@@ -83,4 +101,10 @@
 // means, the fixed point of several links is not that of the run: messages come in proportion
 // to a rate and a decrease is a share of it, so that what is taken off goes with its square. The [Ascent] has one E{|e|} for all sources and all
 // times, the mean of chance alone: far from its fixed point it is slower than a run.
+//
+// Of TCP: windows are means. There are no timeouts, no slow start, no fast recovery, in which
+// a source that has halved its window waits for half an RTT, and several losses within an RTT
+// halve as often. What is dropped still takes its place in the queue. The queue has no noise
+// of single packets: a loop that would rest swings in a run all the same, by some tens of
+// packets. At the corner of p in min the linear loop says nothing of how far it swings.
 package fluid

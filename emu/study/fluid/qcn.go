@@ -42,7 +42,7 @@ func Standard(sources int, rtt unit.Duration) QCN {
 
 // Course is how a loop goes, at equal steps of time.
 type Course struct {
-	Step   unit.Duration
+	times
 	Queue  []float64 // bytes
 	Rate   []float64 // of a source, bits per second
 	Target []float64 // of its reaction point, bits per second
@@ -63,7 +63,7 @@ func (c QCN) Solve(during, step unit.Duration) (*Course, error) {
 		return nil, fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the RTT, %v, are possible", step, during, c.RTT)
 	}
 	s := newLoop(c, int(during/step)+1, step.Seconds())
-	out := &Course{Step: step, Queue: make([]float64, s.n), Rate: make([]float64, s.n), Target: make([]float64, s.n)}
+	out := &Course{times: times{step}, Queue: make([]float64, s.n), Rate: make([]float64, s.n), Target: make([]float64, s.n)}
 	for i := range s.n {
 		s.step(i)
 		out.Queue[i], out.Rate[i], out.Target[i] = s.q[i], s.sent[i]*8, s.target*8
@@ -259,8 +259,11 @@ func (s *loop) increase(share float64, stage [2]int) {
 	s.rate = min(s.rate+share*(s.target-s.rate)/2, line)
 }
 
+// times are the instants of a course.
+type times struct{ Step unit.Duration }
+
 // Mean returns the mean of a function over a part of a course.
-func (c *Course) Mean(of []float64, from, to unit.Duration) float64 {
+func (c times) Mean(of []float64, from, to unit.Duration) float64 {
 	part := c.part(of, from, to)
 	sum := 0.0
 	for _, v := range part {
@@ -270,7 +273,7 @@ func (c *Course) Mean(of []float64, from, to unit.Duration) float64 {
 }
 
 // Deviation returns the standard deviation.
-func (c *Course) Deviation(of []float64, from, to unit.Duration) float64 {
+func (c times) Deviation(of []float64, from, to unit.Duration) float64 {
 	mean, sum := c.Mean(of, from, to), 0.0
 	part := c.part(of, from, to)
 	for _, v := range part {
@@ -279,7 +282,7 @@ func (c *Course) Deviation(of []float64, from, to unit.Duration) float64 {
 	return math.Sqrt(sum / float64(len(part)))
 }
 
-func (c *Course) part(of []float64, from, to unit.Duration) []float64 {
+func (c times) part(of []float64, from, to unit.Duration) []float64 {
 	a, b := int(from/c.Step), int(to/c.Step)
 	return of[min(a, len(of)):min(b, len(of))]
 }
