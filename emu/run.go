@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/guests"
 	"fabemu/emu/host"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
@@ -53,11 +54,27 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",
 			InGoroutines, o.Placement)
 	}
+	if err := o.checkGuests(s); err != nil {
+		return nil, err
+	}
 	r, err := prepare(s, o)
 	if err != nil {
 		return nil, err
 	}
 	return r.run(ctx)
+}
+
+// checkGuests refuses a run in which real hosts cannot be.
+func (o Options) checkGuests(s *scenario.Scenario) error {
+	switch {
+	case s.Guests() == 0:
+		return nil
+	case o.Clock == VirtualClock:
+		return mistake.Errorf("scenario %s has guests, which are real hosts and live in real time: it runs with --clock wall only", s.Name)
+	case o.Placement != InGoroutines:
+		return mistake.Errorf("scenario %s has guests: it runs with placement %s", s.Name, InGoroutines)
+	}
+	return NeedsLinux("a scenario with guests")
 }
 
 // prepare lays a run out.
@@ -89,27 +106,38 @@ type run struct {
 	record   *record.Recording
 	told     []*told.Writer // recordings of what flows are told
 	moments  []report.Moment
-	began    time.Time // model time 0 of a run on the wall clock
-	id       uint32    // tells the datagrams of this run from others
+	guests   *guests.Guests // nil: there are none
+	began    time.Time      // model time 0 of a run on the wall clock
+	id       uint32         // tells the datagrams of this run from others
 }
 
 // run runs the fabric and puts together what came out.
 func (r *run) run(ctx context.Context) (*Result, error) {
-	o, wall := &r.options, r.options.Clock == WallClock
+	o, wall, open := &r.options, r.options.Clock == WallClock, r.scenario.Guests() > 0
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Bodies: o.Schemes.BodySource != nil, Comment: r.comment(), Sink: o.Sink,
-		Digest: o.digest(), Wall: wall, Actual: o.Timing == ActualTiming,
+		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Comment: r.comment(), Sink: o.Sink,
+		Bodies: o.Schemes.BodySource != nil || open, Digest: o.digest() && !open,
+		Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer r.record.Abandon()
+	if open {
+		if err := r.openGuests(ctx); err != nil {
+			return nil, err
+		}
+		defer r.closeGuests()
+	}
 	f, err := machines.New(r.fabric, o.Schemes, r.record.Events)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
 	r.record.Attach(f)
+	if r.guests != nil {
+		f.Outside = r.guests
+	}
 	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
 	begin := time.Now()
 	var figures report.Figures
@@ -136,6 +164,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		}
 	}
 	r.complete(out, figures, took)
+	if r.guests != nil {
+		r.tellGuests(out)
+	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	if err := r.verify(ctx, out); err != nil {
 		return nil, err
@@ -233,7 +264,7 @@ const shortHops = 5_000_000
 // where they should be the same, and otherwise sums over flows.
 func (r *run) verify(ctx context.Context, result *report.Result) error {
 	v, o := r.options.Verify, &result.Verdict.Order
-	if r.options.Clock == VirtualClock || v == VerifyOff || result.Partial || v == VerifyShort && o.Frames > shortHops {
+	if r.options.Clock == VirtualClock || r.guests != nil || v == VerifyOff || result.Partial || v == VerifyShort && o.Frames > shortHops {
 		return nil
 	}
 	sameLog := r.options.Timing == IdealTiming && r.options.Placement == InGoroutines

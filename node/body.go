@@ -20,8 +20,8 @@ import (
 type BodySource interface {
 	// Ready returns the instant from which there is a body: now or before if there is one,
 	// unit.Never if there will be none. It is asked again when the flow does anything, then,
-	// and whenever a BodySink of the same endpoint has had a body: what comes may be what it
-	// has waited for.
+	// whenever a BodySink of the same endpoint has had a body, as what comes may be what it
+	// has waited for, and whenever the endpoint is told to (port.Offer).
 	Ready(now unit.Time) unit.Time
 	// Take returns the next body, of at most room bytes, which the flow copies; false if
 	// there is none after all. Then Ready is asked again, a nanosecond later at the earliest.
@@ -109,8 +109,13 @@ func (s *sink) deliver(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
 func (e *Endpoint) over(now unit.Time, f *wire.Frame) {
 	if f.HasBody() {
 		e.out.Bodies.Free(f)
-		for _, i := range e.bodied {
-			e.agenda.Set(flowSlot+i, now)
-		}
+		e.askBodies(now)
+	}
+}
+
+// askBodies has the sources asked for bodies again.
+func (e *Endpoint) askBodies(now unit.Time) {
+	for _, i := range e.bodied {
+		e.agenda.Set(flowSlot+i, now)
 	}
 }

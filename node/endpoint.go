@@ -439,6 +439,10 @@ func (e *Endpoint) keep(now unit.Time, q *ready, b port.Block) {
 
 // Apply makes a change from outside.
 func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
+	if ev.Kind == port.Offer {
+		e.askBodies(now)
+		return
+	}
 	if ev.Kind == port.ServiceRate {
 		if e.ingress == nil {
 			e.ingress = newIngress(AdapterConfig{}, port.Credits)

@@ -16,10 +16,9 @@ func cleanupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove the namespaces that killed runs have left",
-		Long: `Remove the network namespaces, with their veth pairs, that runs with --link veth have
-left because they were killed. It lists them first. What belongs to a run that still
-lives, or has no label of ours, is left alone. Every run with --link veth does the
-same before it begins.`,
+		Long: `Remove the network namespaces that runs with --link veth, or with guests, have left
+because they were killed. It lists them first. What belongs to a run that still lives, or
+has no label of ours, is left alone. Every such run does the same before it begins.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := emu.NeedsLinux("cleanup"); err != nil {

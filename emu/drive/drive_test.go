@@ -47,7 +47,13 @@ func (p *player) Advance(now unit.Time) {
 	}
 }
 
-func (p *player) Apply(now unit.Time, e port.Event) { p.tell("%v: rate %v", now, e.Rate) }
+func (p *player) Apply(now unit.Time, e port.Event) {
+	if e.Kind == port.Offer {
+		p.tell("%v: offer", now)
+		return
+	}
+	p.tell("%v: rate %v", now, e.Rate)
+}
 
 func (p *player) Poll() (*port.Transmission, bool) {
 	if len(p.out) == 0 {

@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"time"
+
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -66,9 +68,25 @@ type Fabric struct {
 	Progress *Progress
 	// Tap is told of each frame. It may be nil.
 	Tap Tap
+	// Outside is where packets come from by themselves, on the wall clock in one process. It
+	// may be nil.
+	Outside Outside
 	// Bodies holds those of the frames that the machines have in hand: that of their
 	// port.Outbox. Nil: a frame that comes with a body has padding from then on.
 	Bodies *wire.Bodies
+}
+
+// Outside is what comes into a fabric on the wall clock by itself: packets of real hosts. The
+// driver's loop calls it, while it waits and from time to time when it lags behind. Its
+// machines are told of what has come at once, as by a change from outside (port.Offer): at
+// the model time that the wall clock shows, or, where the loop lags behind, at that of the
+// event that it comes to.
+type Outside interface {
+	// Look takes in what has come, without waiting, and names the machines that have
+	// something to send by it.
+	Look(offer func(machine int)) error
+	// Wait returns when something has come, or when so much wall time has passed.
+	Wait(most time.Duration)
 }
 
 // A Tap watches the links, for captures. The driver's loop calls it: it must not

@@ -23,6 +23,7 @@ type order struct {
 	byRank   []int32 // the machine that has the i-th deadline slot
 	rank     []int32 // the deadline slot of each machine, from 0
 	change   int     // the next of fabric.Changes
+	offers   []offer // that came from outside, before that
 	agenda   *agenda.Agenda
 	now      unit.Time
 	elapsed  int64    // wall time of the event, ns since the begin
@@ -75,6 +76,12 @@ func (l *overtaken) note(m, slot, wire int, t, now unit.Time) {
 		l.overT++
 	}
 	l.worst = max(l.worst, float64(by)/float64(packet))
+}
+
+// offer is that a machine may have something to send, from outside.
+type offer struct {
+	machine int
+	at      unit.Time
 }
 
 // path is one direction of a wire. A large fabric has many, and touches another one
@@ -257,14 +264,16 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		}
 		o.machines[machine].Receive(now, in, &f.arrival)
 		return machine
+	case slot == n && len(o.offers) > 0:
+		machine := o.offers[0].machine
+		o.offers = slices.Delete(o.offers, 0, 1)
+		o.agenda.Set(slot, o.nextChange())
+		o.machines[machine].Apply(now, port.Event{Kind: port.Offer})
+		return machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
 		o.change++
-		next := unit.Never
-		if o.change < len(o.fabric.Changes) {
-			next = o.fabric.Changes[o.change].At
-		}
-		o.agenda.Set(slot, next)
+		o.agenda.Set(slot, o.nextChange())
 		o.machines[c.Machine].Apply(now, c.Event)
 		return c.Machine
 	default:
@@ -272,6 +281,24 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		o.machines[m].Advance(now)
 		return m
 	}
+}
+
+// nextChange returns when the next change from outside is.
+func (o *order) nextChange() unit.Time {
+	switch {
+	case len(o.offers) > 0:
+		return o.offers[0].at
+	case o.change < len(o.fabric.Changes):
+		return o.fabric.Changes[o.change].At
+	}
+	return unit.Never
+}
+
+// offer notes that a machine may have something to send, from outside, at an instant that is
+// neither before that of the last event nor after that of the next.
+func (o *order) offer(machine int, at unit.Time) {
+	o.offers = append(o.offers, offer{machine, at})
+	o.agenda.Set(o.changeSlot(), o.nextChange())
 }
 
 // errDeadlocked ends a run in which nothing else can happen.

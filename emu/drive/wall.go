@@ -101,6 +101,7 @@ type wallRun struct {
 	clock   func() int64
 	now     int64 // the last reading of clock
 	yielded int64 // when the loop last gave way
+	looked  int64 // when it last looked outside
 	epoch   int64 // wall time of model time 0
 	stop    atomic.Bool
 	routes  []route // by path
@@ -200,7 +201,10 @@ func (r *wallRun) turn(t unit.Time) {
 	r.moment = &r.Moments[len(r.Moments)-1]
 }
 
-var errStopped = errors.New("drive: stopped")
+var (
+	errStopped = errors.New("drive: stopped")
+	errOffered = errors.New("drive: something has come from outside")
+)
 
 // loop does event after event.
 func (r *wallRun) loop() error {
@@ -214,13 +218,21 @@ func (r *wallRun) loop() error {
 	for {
 		slot, t := r.agenda.First()
 		if t >= end {
-			if err := r.until(end); err != nil {
+			switch err := r.until(end); err {
+			case errOffered:
+				continue
+			case nil:
+				r.fabric.Progress.at(end)
+				return nil
+			default:
 				return err
 			}
-			r.fabric.Progress.at(end)
-			return nil
 		}
-		if err := r.until(t); err != nil {
+		switch err := r.until(t); err {
+		case errOffered:
+			continue
+		case nil:
+		default:
 			return err
 		}
 		r.fabric.Progress.at(t)
@@ -259,8 +271,8 @@ func (r *wallRun) until(t unit.Time) error {
 	}
 	target := r.epoch + dilate(t, r.wall.Dilation)
 	r.look(t, 0)
-	if r.now >= target {
-		return nil
+	if err := r.outside(t); err != nil || r.now >= target {
+		return err
 	}
 	if err := r.read(t, target); err != nil {
 		return err
@@ -268,9 +280,13 @@ func (r *wallRun) until(t unit.Time) error {
 	began := r.now
 	for target-r.now > sleepRoom && !r.wall.Loop.NeverSleep && !r.stop.Load() {
 		sleep := min(target-r.now-sleepShort, sleepMost)
-		time.Sleep(time.Duration(sleep))
+		r.sleep(time.Duration(sleep))
 		r.look(t, r.now+sleep)
 		r.yielded = r.now
+		if err := r.outside(t); err != nil {
+			r.Slept += r.now - began
+			return err
+		}
 	}
 	if target-r.now > yieldRoom && r.now-r.yielded > yieldEvery && !r.wall.Loop.NeverYield {
 		runtime.Gosched()
@@ -290,9 +306,45 @@ func (r *wallRun) until(t unit.Time) error {
 		if r.stop.Load() {
 			return errStopped
 		}
+		if err := r.outside(t); err != nil {
+			r.Spun += r.now - began
+			return err
+		}
 	}
 	r.Spun += r.now - began
 	return nil
+}
+
+// sleep sleeps, until something comes from outside.
+func (r *wallRun) sleep(d time.Duration) {
+	if r.fabric.Outside == nil {
+		time.Sleep(d)
+		return
+	}
+	r.fabric.Outside.Wait(d)
+}
+
+// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a
+// system call for each device.
+const lookEvery = 5_000
+
+// outside looks for what has come from outside before an event of t, from time to time. The
+// error is errOffered where something has.
+func (r *wallRun) outside(t unit.Time) error {
+	if r.fabric.Outside == nil || r.now-r.looked < lookEvery {
+		return nil
+	}
+	r.looked = r.now
+	at := max(r.order.now, min(t, r.measured(0)))
+	offered := false
+	err := r.fabric.Outside.Look(func(machine int) {
+		offered = true
+		r.offer(machine, at)
+	})
+	if err == nil && offered {
+		err = errOffered
+	}
+	return err
 }
 
 // look reads the clock. Between two looks, or from wake on where the loop slept until

@@ -7,7 +7,6 @@ import (
 	"io"
 	"sync"
 	"syscall"
-	"time"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -141,7 +140,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 	if w.fabric.Scenario.Wall.UDPPort != 0 {
 		w.warn("wall.udp-port has no effect: there is no UDP on veth pairs")
 	}
-	removeDead(ctx)
+	netns.RemoveDead(ctx)
 	topology, err := netns.Build(ctx, w.plan())
 	switch {
 	case errors.Is(err, netns.ErrPrivilege):
@@ -221,25 +220,6 @@ func (w *opener) granted(a, b unit.Size) {
 
 func (w *opener) warn(format string, args ...any) {
 	w.Warnings = append(w.Warnings, fmt.Sprintf(format, args...))
-}
-
-// cleaning is how long a run may wait for those who have locks of dead ones.
-const cleaning = time.Second
-
-// removeDead removes what dead runs have left. What cannot be removed is no reason
-// not to run: fabemu cleanup says what it is.
-func removeDead(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, cleaning)
-	defer stop()
-	runs, err := netns.Find()
-	if err != nil {
-		return
-	}
-	for _, run := range runs {
-		if !run.Lives {
-			_ = run.Remove(ctx)
-		}
-	}
 }
 
 // add adds the two ends of a wire.

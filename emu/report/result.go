@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/guests"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
 	"fabemu/emu/metrics"
@@ -91,6 +92,9 @@ type Result struct {
 	Digest      string         `json:"digest,omitempty"` // of the event log (Digest.Sum); empty: none was asked for
 	Warnings    []string       `json:"warnings"`
 	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
+
+	// Guests are the real hosts: no two runs with them are the same, and there is no digest.
+	Guests []guests.Report `json:"guests,omitempty"`
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.

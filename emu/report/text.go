@@ -343,6 +343,9 @@ func (t *page) verdict(r *Result) {
 		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
 	t.Line("  losses  %s lost, %s, %s", terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
+	if n := len(r.Guests); n > 0 {
+		t.Line("  guests  %d, not reproducible: there is no log to compare this one with, and no digest", n)
+	}
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
@@ -404,6 +407,15 @@ func (t *page) end(r *Result) {
 		}
 		if left > 0 {
 			t.Line("  %10d  elsewhere", left)
+		}
+	}
+	if len(r.Guests) > 0 {
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Bold, "Packets of guests"))
+		t.Line("  %-16s  %-15s  %10s  %10s  %s", "guest", "address", "sent", "received", "dropped by its kernel, and without a flow")
+		for i := range r.Guests {
+			g := &r.Guests[i]
+			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
 		}
 	}
 	for _, d := range r.Deadlocks {

@@ -22,6 +22,7 @@ func (r *resolver) check(top view) {
 	r.checkWeights()
 	r.checkQuanta()
 	r.checkEndpoints()
+	r.checkGuests()
 	r.checkSwitches()
 	r.checkPaths()
 	r.checkWindow(top)

@@ -15,7 +15,7 @@ func (r *resolver) adaptEndpoints() {
 		e := &r.s.Endpoints[i]
 		if r.family(e.Name) == wire.InfiniBand {
 			limited := *e
-			if *e = (Endpoint{Name: e.Name}); limited.Service != Unlimited {
+			if *e = (Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != Unlimited {
 				e.Service = limited.Service
 			}
 		}

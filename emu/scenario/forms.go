@@ -42,11 +42,14 @@ func ownForms() param.Forms {
 		"packet":   form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
 		"text":     form(param.Text, "a text", "", readText),
 		"metric":   form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "", readMetric),
+		"address":  form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`), func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
+		"word":     form(param.Text, "a word such as reno", "", readWord),
 		"natural":  form(param.Whole, "a whole number such as 1", "", readNatural),
 		"shape":    {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape), High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map, What: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", Form: &param.Form{Pattern: `^` + namePattern + `$`}},
 		"short":    {Kind: param.Object},
 
+		"dscp":       list("a list such as [{dscp: 46, priority: 5}]", param.Param{Kind: param.Object, Object: param.Of(dscp{})}),
 		"priorities": list("a list of priorities such as [3, 4]", param.Param{Kind: param.Whole, Low: "0", High: "7"}),
 		"weights":    list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]", param.Param{Kind: param.Object, Object: param.Of(weight{})}),
 	}

@@ -66,6 +66,7 @@ func (r *resolver) resolveEndpoints() {
 		}
 		v := r.itemView("endpoints", n)
 		p, e := name.value.(pattern), build[Endpoint](v)
+		e.Guest = guestOf(v)
 		for _, each := range p.names() {
 			if !r.declare(each, &machine{index: len(r.s.Endpoints), at: name.at, path: n.path, view: v}) {
 				r.partial = r.partial || p.ranged
@@ -73,6 +74,9 @@ func (r *resolver) resolveEndpoints() {
 			}
 			e.Name = each
 			r.s.Endpoints = append(r.s.Endpoints, e)
+			if e.Guest.Address != (Address{}) {
+				e.Guest.Address = e.Guest.Address.next()
+			}
 		}
 	}
 }

@@ -52,6 +52,7 @@ func (r *resolver) resolve() *Scenario {
 	r.broken = r.partial
 	r.resolveLinks()
 	r.adaptEndpoints()
+	r.addressGuests()
 	r.resolveRoutes()
 	r.resolveFlows()
 	r.resolveEvents()

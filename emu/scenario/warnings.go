@@ -24,6 +24,7 @@ func (r *resolver) lint() {
 	r.lintLaws()
 	r.lintLosses()
 	r.lintIdle()
+	r.lintGuests()
 }
 
 // lintLosses warns of flows that await ACKs which may never come: a link goes down on the

@@ -108,6 +108,18 @@ const (
 // Words returns the changes.
 func (Storm) Words() []string { return words(StormOn, StormOff) }
 
+// GuestKind is what leads from a guest into the fabric.
+type GuestKind string
+
+// The kinds of guests.
+const (
+	Tun GuestKind = "tun" // a device of IP in a network namespace
+	Tap GuestKind = "tap" // one of Ethernet
+)
+
+// Words returns the kinds.
+func (GuestKind) Words() []string { return words(Tun, Tap) }
+
 // Basis is what a claim rests on.
 type Basis string
 

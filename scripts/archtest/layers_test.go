@@ -30,7 +30,7 @@ emu/schema, emu/fabric
 emu/drive, emu/report/graph
 emu/machines
 emu/host, emu/host/doctor, emu/host/netns
-emu/links
+emu/links, emu/guests
 emu/proc
 emu/foreign
 emu/metrics

@@ -62,6 +62,7 @@ const (
 	Restart                // of a switch: all that was in it is lost, and its links are down until LinkUp
 	Deadlock               // the port was found in a cycle of waiting: its driver says so, and it reports it
 	RoutesChange           // of a switch: from now on Event.Table counts
+	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver says so
 )
 
 func (k EventKind) String() string {
@@ -84,6 +85,8 @@ func (k EventKind) String() string {
 		return "deadlock"
 	case RoutesChange:
 		return "routes-change"
+	case Offer:
+		return "offer"
 	default:
 		return "unknown"
 	}

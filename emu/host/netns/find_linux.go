@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Run is what there is of a run in namespaces, by this process or another.
@@ -179,4 +180,23 @@ func (r *Run) Remove(ctx context.Context) error {
 		return errors.Join(append(wrong, held.release())...)
 	}
 	return held.remove()
+}
+
+// cleaning is how long a run may wait for those who have locks of dead ones.
+const cleaning = time.Second
+
+// RemoveDead removes what dead runs have left. What cannot be removed is no reason not to
+// run: Find and Run.Remove say what it is.
+func RemoveDead(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, cleaning)
+	defer stop()
+	runs, err := Find()
+	if err != nil {
+		return
+	}
+	for _, run := range runs {
+		if !run.Lives {
+			_ = run.Remove(ctx)
+		}
+	}
 }

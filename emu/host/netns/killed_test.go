@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,7 +117,10 @@ func (a another) be() error {
 		}
 		n++
 	}
-	top, err := build(context.Background(), line(a.Run), stage)
+	plan := line(a.Run)
+	plan.Machines = append(plan.Machines, "host")
+	plan.Guests = []Guest{{Machine: 3, Address: netip.MustParsePrefix("10.0.0.1/16"), MTU: 1500, Queue: 100}}
+	top, err := build(context.Background(), plan, stage)
 	if err != nil {
 		left, lerr := names(namespaceDir)
 		if a.Namespaces > 0 && (len(left) > 0 || lerr != nil) {

@@ -224,8 +224,10 @@ func settled(list func() ([]netlink.Link, error)) (all []netlink.Link, err error
 // label.
 func unlabelled(i netlink.Link) bool {
 	a := i.Attrs()
-	return i.Type() == "veth" && a.Alias == "" && strings.HasPrefix(a.Name, interfacePrefix) &&
-		len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
+	if a.Alias != "" || !strings.HasPrefix(a.Name, interfacePrefix) {
+		return false
+	}
+	return i.Type() == deviceType || i.Type() == "veth" && len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
 }
 
 // removeNamespace removes a namespace of a run, if it is one and holds nothing but

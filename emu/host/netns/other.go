@@ -5,6 +5,7 @@ package netns
 import (
 	"context"
 	"errors"
+	"time"
 
 	"fabemu/wire/link"
 )
@@ -34,8 +35,29 @@ func (*Run) Remove(context.Context) error { return ErrPrivilege }
 // Find finds nothing.
 func Find() ([]*Run, error) { return nil, ErrPrivilege }
 
+// RemoveDead removes nothing.
+func RemoveDead(context.Context) {}
+
 // Topology is what Build would build.
-type Topology struct{ Ends [][2]Port }
+type Topology struct {
+	Ends    [][2]Port
+	Devices []*Device
+}
+
+// Device is one that cannot be made.
+type Device struct{ Name string }
+
+// Read fails.
+func (*Device) Read([]byte) (int, error) { return 0, ErrPrivilege }
+
+// Write fails.
+func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
+
+// Dropped fails.
+func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
+
+// Wait returns at once.
+func Wait([]*Device, time.Duration) {}
 
 // Close closes nothing.
 func (*Topology) Close() error { return nil }

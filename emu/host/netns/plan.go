@@ -3,6 +3,7 @@ package netns
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"fabemu/wire/link"
@@ -13,8 +14,25 @@ type Plan struct {
 	Run      uint32   // the id of the run; it is in every name
 	Machines []string // a namespace for each; names of letters, digits, "-", "_" and ".", each once
 	Links    []Link   // a veth pair for each
-	Largest  int      // the longest datagram that links must carry, in bytes
+	Largest  int      // the longest datagram that links must carry, in bytes; without links any
+	Guests   []Guest  // devices that lead to this process
 }
+
+// Guest makes the namespace of a machine that of a guest: programs in it reach all others by
+// a device that this process reads and writes (Device).
+type Guest struct {
+	Machine    int            // index in Plan.Machines
+	Ethernet   bool           // a TAP device, with frames of Ethernet; otherwise a TUN device, with packets of IP
+	Address    netip.Prefix   // IPv4, of the device; all of the prefix is behind it
+	Hardware   [6]byte        // TAP: address on Ethernet
+	Others     []netip.Prefix // that are behind the device too
+	MTU        int
+	Queue      int               // how many packets the kernel keeps for this process: what comes to a full queue is dropped
+	Parameters map[string]string // of the kernel (sysctl), in the namespace: "net.ipv4.tcp_congestion_control" and the like
+}
+
+// GuestInterface is the name of the device in the namespace of a guest.
+const GuestInterface = interfacePrefix + "0"
 
 // Link is a link between two machines.
 type Link struct {
@@ -30,7 +48,7 @@ type End struct {
 
 // check refuses what cannot be built.
 func (p *Plan) check() error {
-	if p.Largest < 1 || p.Largest > link.MaxDatagram {
+	if len(p.Links) > 0 && (p.Largest < 1 || p.Largest > link.MaxDatagram) {
 		return fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", p.Largest, link.MaxDatagram)
 	}
 	var wrong []error

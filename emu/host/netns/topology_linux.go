@@ -17,6 +17,8 @@ import (
 type Topology struct {
 	// Ends are the two ports of each link, in the order of the plan.
 	Ends [][2]Port
+	// Devices are those of the guests, in the order of the plan.
+	Devices []*Device
 
 	run        uint32
 	lock       *lock
@@ -130,6 +132,18 @@ func (b *builder) build(ctx context.Context, t *Topology) error {
 		}
 		t.Ends = append(t.Ends, ends)
 	}
+	for i := range b.plan.Guests {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		g := &b.plan.Guests[i]
+		b.stage("make the device of " + b.plan.Machines[g.Machine])
+		d, err := b.device(g)
+		if err != nil {
+			return fmt.Errorf("guest %s: %w", b.plan.Machines[g.Machine], err)
+		}
+		t.Devices = append(t.Devices, d)
+	}
 	return b.await(ctx)
 }
 
@@ -221,6 +235,12 @@ func (t *Topology) close(stage func(string)) error {
 		return nil
 	}
 	var wrong []error
+	for _, d := range t.Devices {
+		if err := d.close(); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	t.Devices = nil
 	for _, name := range t.namespaces {
 		stage("remove " + name)
 		if err := removeNamespace(t.run, name, true); err != nil {

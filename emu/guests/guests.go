@@ -1,0 +1,413 @@
+package guests
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/host/netns"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Guests are those of a run.
+type Guests struct {
+	topology *netns.Topology
+	fabric   *fabric.Fabric
+	all      []*guest       // in the order of the endpoints
+	of       map[int]*guest // by machine
+	queues   map[*fabric.Flow]*queue
+	sinks    map[*fabric.Flow]*sink
+	failed   error           // of a device, in the middle of a call that returns none
+	told     map[string]bool // what there is a warning of
+	warnings []string
+	waiting  []*netns.Device // for Wait
+}
+
+// guest is one host.
+type guest struct {
+	device  port
+	scene   scenario.Guest
+	name    string
+	machine int
+	mac     wire.MAC
+	flows   map[way]*queue
+	first   map[int]*queue // by machine, the first flow there
+	others  []*queue       // the first flow to each other guest, in the order of the flows
+	byIP    map[netip.Addr]int
+	buf     []byte
+	hand    wire.Body // the packet that was read last, until it has found room; type 0: none
+	to      []*queue  // where it still has to go
+	offers  bool      // a flow has a packet, and its endpoint does not know yet
+	count   Counts
+}
+
+// port is a netns.Device, or what a test has in its place.
+type port interface {
+	Read(b []byte) (int, error)
+	Write(b []byte) (bool, error)
+	Dropped() (sent, received uint64, err error)
+}
+
+// way is a flow of a guest: where it goes, and with which priority.
+type way struct {
+	machine  int
+	priority uint8
+}
+
+// Counts is what became of the packets of a guest.
+type Counts struct {
+	Sent        int64 `json:"sent"`                  // read from its device
+	Received    int64 `json:"received"`              // written to it
+	NoFlow      int64 `json:"no_flow,omitempty"`     // sent to where no flow leads; answered by ICMP, or dropped
+	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
+	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
+	NotTaken    int64 `json:"not_taken,omitempty"`   // its kernel would not receive them
+	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
+	LostInside  int64 `json:"lost_inside,omitempty"` // its kernel has dropped on the way in
+}
+
+// Open makes the namespaces of the guests of a fabric, whose run has an id. It returns nil
+// where there are none. A *mistake.Error is the user's to mend.
+func Open(ctx context.Context, f *fabric.Fabric, run uint32) (*Guests, error) {
+	if f.Scenario.Guests() == 0 {
+		return nil, nil
+	}
+	g := layOut(f)
+	plan := netns.Plan{Run: run}
+	for i, x := range g.all {
+		plan.Machines = append(plan.Machines, x.name)
+		n := netns.Guest{
+			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MTU: int(x.scene.MTU), Queue: x.scene.Queue,
+		}
+		for k := range n.Hardware {
+			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
+		}
+		if x.scene.TCP != "" {
+			n.Parameters = map[string]string{"net.ipv4.tcp_congestion_control": x.scene.TCP}
+		}
+		for _, other := range g.all {
+			if a := other.scene.Address.Addr(); !x.scene.Address.Prefix().Contains(a) {
+				n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
+			}
+		}
+		plan.Guests = append(plan.Guests, n)
+	}
+	netns.RemoveDead(ctx)
+	var err error
+	if g.topology, err = netns.Build(ctx, plan); err != nil {
+		return nil, mistake.Errorf("the scenario has guests, which are real hosts: %w", err)
+	}
+	for i, d := range g.topology.Devices {
+		g.all[i].device = d
+	}
+	return g, nil
+}
+
+// layOut returns the guests of a fabric, without devices.
+func layOut(f *fabric.Fabric) *Guests {
+	g := &Guests{fabric: f, of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{}, told: map[string]bool{}}
+	byIP := map[netip.Addr]int{}
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
+			continue
+		}
+		x := &guest{
+			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), flows: map[way]*queue{}, first: map[int]*queue{},
+			byIP: byIP, buf: make([]byte, wire.MaxFrameSize),
+		}
+		byIP[x.scene.Address.Addr()] = i
+		g.all = append(g.all, x)
+		g.of[i] = x
+	}
+	for i := range f.Flows {
+		flow := &f.Flows[i]
+		from, to := g.of[flow.Src], g.of[flow.Dst]
+		if from == nil || to == nil {
+			continue
+		}
+		q := &queue{guest: from, name: flow.Name, room: flow.Family.BodyRoom(uint32(flow.Packet))}
+		g.queues[flow] = q
+		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac}
+		from.flows[way{flow.Dst, flow.Priority}] = q
+		if from.first[flow.Dst] == nil {
+			from.first[flow.Dst] = q
+			from.others = append(from.others, q)
+		}
+	}
+	return g
+}
+
+// Source returns where the packets of a flow have their bodies from; nil for one that is not
+// between guests.
+func (g *Guests) Source(f *fabric.Flow) node.BodySource {
+	if q := g.queues[f]; q != nil {
+		return q
+	}
+	return nil
+}
+
+// Sink returns where the bodies of its packets go.
+func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
+	if s := g.sinks[f]; s != nil {
+		return s
+	}
+	return nil
+}
+
+// Look reads the devices, as far as the flows have room.
+func (g *Guests) Look(offer func(machine int)) error {
+	for _, x := range g.all {
+		if err := g.read(x); err != nil {
+			return err
+		}
+		if x.offers {
+			x.offers = false
+			offer(x.machine)
+		}
+	}
+	err := g.failed
+	g.failed = nil
+	return err
+}
+
+// read reads a device.
+func (g *Guests) read(x *guest) error {
+	for x.hand.Type == 0 {
+		n, err := x.device.Read(x.buf)
+		if n == 0 || err != nil {
+			return err
+		}
+		x.count.Sent++
+		g.sort(x, x.buf[:n])
+		x.place()
+	}
+	return nil
+}
+
+// sort takes a packet in hand and finds the flows that it goes by. One that goes nowhere is
+// counted, and there is none in hand then.
+func (g *Guests) sort(x *guest, packet []byte) {
+	var dst int
+	var code uint8
+	known, all := false, false
+	x.to = x.to[:0]
+	if x.scene.Kind == scenario.Tap {
+		if len(packet) < etherHeader {
+			x.count.NotIP++
+			return
+		}
+		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
+		code = dscpOf(kind, packet[etherHeader:])
+		lid, ours := to.LID()
+		dst, all = int(lid)-1, to>>40&1 == 1
+		known = ours && g.of[dst] != nil
+		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
+		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
+			x.hand = wire.Body{Type: kind, Bytes: packet[etherHeader:]}
+		}
+	} else {
+		kind, addr, ok := destination(packet)
+		if !ok {
+			x.count.NotIP++
+			return
+		}
+		code = dscpOf(kind, packet)
+		dst, known = x.byIP[addr]
+		x.hand = wire.Body{Type: kind, Bytes: packet}
+	}
+	switch {
+	case all:
+		x.to = append(x.to, x.others...)
+	case known:
+		if priority, listed := x.scene.DSCP.Priority(code); listed {
+			if q := x.flows[way{dst, priority}]; q != nil {
+				x.to = append(x.to, q)
+			}
+		} else if q := x.first[dst]; q != nil {
+			x.to = append(x.to, q)
+		}
+	}
+	if len(x.to) == 0 {
+		x.hand.Type = 0
+		g.noFlow(x, packet, all)
+		return
+	}
+	for _, q := range x.to {
+		if len(x.hand.Bytes) > q.room {
+			x.hand.Type = 0
+			x.count.TooLong++
+			g.warnOnce("too-long."+x.name, "guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped", x.name, len(packet), q.name, q.room)
+			return
+		}
+	}
+}
+
+// noFlow counts a packet that goes nowhere, and answers it.
+func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
+	if all && len(x.others) == 0 {
+		return // a broadcast where nobody is
+	}
+	x.count.NoFlow++
+	g.warnOnce("no-flow."+x.name, "guest %s has sent packets that no flow of the scenario takes, the first to %s: they are dropped%s",
+		x.name, whither(x, packet), map[bool]string{true: ", and answered by ICMP, destination unreachable"}[x.scene.Kind == scenario.Tun])
+	if x.scene.Kind == scenario.Tun {
+		if answer := unreachable(packet); answer != nil {
+			g.write(x, answer)
+		}
+	}
+}
+
+// place puts the packet in hand, if there is one, into the queues that it goes to, as far as
+// they have room.
+func (x *guest) place() {
+	if x.hand.Type == 0 {
+		return
+	}
+	rest := x.to[:0]
+	for _, q := range x.to {
+		if q.count == queueRoom {
+			rest = append(rest, q)
+			continue
+		}
+		x.offers = x.offers || q.count == 0
+		q.push(x.hand)
+	}
+	if x.to = rest; len(rest) == 0 {
+		x.hand.Type = 0
+	}
+}
+
+// Wait returns when a device can be read that is to be, or after so much wall time.
+func (g *Guests) Wait(most time.Duration) {
+	g.waiting = g.waiting[:0]
+	for i, x := range g.all {
+		if x.hand.Type == 0 {
+			g.waiting = append(g.waiting, g.topology.Devices[i])
+		}
+	}
+	netns.Wait(g.waiting, most)
+}
+
+// write has a guest receive a packet. An error is kept for the next Look.
+func (g *Guests) write(x *guest, packet []byte) {
+	taken, err := x.device.Write(packet)
+	switch {
+	case err != nil:
+		g.failed = errors.Join(g.failed, err)
+	case taken:
+		x.count.Received++
+	default:
+		x.count.NotTaken++
+	}
+}
+
+// warnOnce warns of something the first time.
+func (g *Guests) warnOnce(what, format string, args ...any) {
+	if !g.told[what] {
+		g.told[what] = true
+		g.warnings = append(g.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// Close takes the namespaces away. What does not go is in the error.
+func (g *Guests) Close() error { return g.topology.Close() }
+
+// queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind
+// it, so that a line does not stand still for as long as the loop needs to read a device.
+const queueRoom = 2
+
+// queue is the packets of a guest that a flow is to take. It is the flow's node.BodySource.
+type queue struct {
+	guest *guest
+	name  string                   // of the flow
+	room  int                      // for the bytes of a body
+	slots [queueRoom + 1]wire.Body // one is that which was taken last
+	head  int
+	count int
+}
+
+func (q *queue) push(b wire.Body) {
+	s := &q.slots[(q.head+q.count)%len(q.slots)]
+	s.Type, s.Bytes = b.Type, append(s.Bytes[:0], b.Bytes...)
+	q.count++
+}
+
+// Ready returns when there is a packet: at once, or nobody knows when.
+func (q *queue) Ready(now unit.Time) unit.Time {
+	if q.count > 0 {
+		return now
+	}
+	return unit.Never
+}
+
+// Take returns the first packet. That in hand may have room then.
+func (q *queue) Take(_ unit.Time, room int) (wire.Body, bool) {
+	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
+		return wire.Body{}, false
+	}
+	b := q.slots[q.head]
+	q.head = (q.head + 1) % len(q.slots)
+	q.count--
+	q.guest.place()
+	return b, true
+}
+
+// sink takes what arrives for a guest by one flow.
+type sink struct {
+	guests *Guests
+	to     *guest
+	from   wire.MAC // of the guest at its other end
+	buf    []byte
+}
+
+// Put hands the guest a packet.
+func (s *sink) Put(_ unit.Time, b wire.Body) {
+	packet := b.Bytes
+	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
+		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
+		s.buf = append(binary.BigEndian.AppendUint16(s.buf, b.Type), b.Bytes...)
+		packet = s.buf
+	}
+	s.guests.write(s.to, packet)
+}
+
+// Report is what there is to say of a guest after a run.
+type Report struct {
+	Name      string     `json:"name"`
+	Namespace string     `json:"namespace"`
+	Address   netip.Addr `json:"address"`
+	MTU       int64      `json:"mtu"`
+	Counts
+}
+
+// Report returns what became of the packets of each guest, and what to warn of. It is to be
+// called before Close.
+func (g *Guests) Report() ([]Report, []string) {
+	var all []Report
+	for i, x := range g.all {
+		sent, received, err := x.device.Dropped()
+		if err != nil {
+			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
+		}
+		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
+		if sent > 0 {
+			g.warnOnce("drops."+x.name, "the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
+				x.name, sent, x.scene.Queue)
+		}
+		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Counts: x.count}
+		if g.topology != nil {
+			r.Namespace = g.topology.Devices[i].Namespace
+		}
+		all = append(all, r)
+	}
+	return all, g.warnings
+}

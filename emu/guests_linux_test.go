@@ -1,0 +1,181 @@
+package emu
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"fabemu/emu/host/netns"
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+	"fabemu/emu/terminal"
+	vnetns "github.com/vishvananda/netns"
+)
+
+// twoGuests is a fabric of two real hosts at a switch.
+const twoGuests = `
+name: two-guests
+model: {duration: 1.5s}
+wall: {dilation: 1}
+defaults: {link: {rate: 100Mb/s}}
+switches: {S: {forwarding-delay: 2us}}
+endpoints: [{name: "h[1-2]", guest: tun}]
+links: ["h[1-2] - S"]
+flows: [{name: there, from: h1, to: h2}, {name: back, from: h2, to: h1}]
+`
+
+// inGuest runs f in the namespace of a guest of a run of this process.
+func inGuest(name string, f func() error) error {
+	runs, err := netns.Find()
+	for _, r := range runs {
+		for _, n := range r.Namespaces {
+			if r.PID == os.Getpid() && strings.HasSuffix(n, "-"+name) {
+				return inNamespace(n, f)
+			}
+		}
+	}
+	return errors.Join(err, errors.New("there is no namespace of guest "+name))
+}
+
+func inNamespace(name string, f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and the thread ends with the goroutine
+		ns, err := vnetns.GetFromName(name)
+		if err == nil {
+			defer ns.Close()
+			err = vnetns.Set(ns)
+		}
+		if err == nil {
+			err = f()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+// The kernel's TCP carries a megabyte from guest to guest, over Ethernet with PFC, by devices
+// of IP and of Ethernet, and over InfiniBand: nothing is lost, nothing is sent again, and the
+// run says that it cannot be repeated.
+func TestGuestsSpeakTCP(t *testing.T) {
+	needNamespaces(t)
+	ethernet := []string{"defaults.link.flow-control=pfc", "switches.S.kind=output-queued"}
+	for name, sets := range map[string][]string{"tun": ethernet, "tap": append([]string{"endpoints.h[1-2].guest.kind=tap"}, ethernet...), "infiniband": {"flows.there.window=4"}} {
+		t.Run(name, func(t *testing.T) {
+			s := runtest.Load(t, twoGuests, runtest.Sets(t, sets...)...)
+			began, ready, sent := make(chan bool), make(chan error, 1), make(chan error, 1)
+			sum := make(chan [32]byte, 1)
+			data := make([]byte, 1<<20)
+			for i := range data {
+				data[i] = byte(i * i >> 8)
+			}
+			go func() {
+				<-began
+				var l net.Listener
+				err := inGuest("h2", func() (err error) { l, err = net.Listen("tcp4", ":9"); return err })
+				ready <- err
+				if err != nil {
+					return
+				}
+				defer l.Close()
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer c.Close()
+				h := sha256.New()
+				_, _ = io.Copy(h, c)
+				sum <- [32]byte(h.Sum(nil))
+			}()
+			go func() {
+				if err := <-ready; err != nil {
+					sent <- err
+					return
+				}
+				var c net.Conn
+				err := inGuest("h1", func() (err error) { c, err = net.Dial("tcp4", "10.0.0.2:9"); return err })
+				if err == nil {
+					_, err = c.Write(data)
+					_ = c.(*net.TCPConn).CloseWrite()
+					time.Sleep(500 * time.Millisecond)
+					_ = c.Close()
+					err = errors.Join(err, inGuest("h1", func() error { return lossesSeen() }))
+				}
+				sent <- err
+			}()
+			r, err := Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-sent; err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-sum:
+				if got != sha256.Sum256(data) {
+					t.Error("what was received is not what was sent")
+				}
+			case <-time.After(time.Second):
+				t.Error("not all of it was received")
+			}
+			if len(r.Guests) != 2 || r.Guests[0].Sent < 700 || r.Guests[1].Received != r.Guests[0].Sent || r.Guests[0].KernelDrops != 0 {
+				t.Errorf("guests: %+v", r.Guests)
+			}
+			if r.Verdict.Level == report.Void || r.Verdict.Verify != "" || r.Digest != "" || len(r.Drops) > 0 || len(r.Warnings) > 0 {
+				t.Errorf("verdict %+v, digest %q, drops %v, warnings %q", r.Verdict.Reason, r.Digest, r.Drops, r.Warnings)
+			}
+			var text strings.Builder
+			if err := report.WriteText(&text, r.Result, terminal.Look{}); err != nil || !strings.Contains(text.String(), "guests  2, not reproducible") {
+				t.Errorf("the report does not say it, %v:\n%s", err, text.String())
+			}
+		})
+	}
+}
+
+// lossesSeen says whether TCP, in the namespace of the calling thread, has taken a segment for
+// lost by what was acknowledged behind it. What it sends again because an ACK is late is none:
+// the computer may be busy.
+func lossesSeen() error {
+	b, err := os.ReadFile("/proc/thread-self/net/netstat")
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(b), "\n")
+	names, values := strings.Fields(lines[0]), strings.Fields(lines[1])
+	seen := 0
+	for i, name := range names {
+		switch name {
+		case "TCPFastRetrans", "TCPSackRecovery", "TCPRenoRecovery", "TCPLostRetransmit":
+			if seen++; values[i] != "0" {
+				return fmt.Errorf("%s is %s", name, values[i])
+			}
+		}
+	}
+	if seen != 4 {
+		return fmt.Errorf("%d of 4 counters are in /proc/net/netstat", seen)
+	}
+	return nil
+}
+
+// A run with guests goes on the wall clock, in one process.
+func TestGuestsAreRefused(t *testing.T) {
+	s := runtest.Load(t, twoGuests)
+	for want, o := range map[string]Options{
+		"--clock wall": {Clock: VirtualClock}, "placement goroutine": {Placement: InProcesses},
+	} {
+		_, err := Run(context.Background(), s, o)
+		var m *Mistake
+		if !errors.As(err, &m) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want a mistake with %q", err, want)
+		}
+	}
+}

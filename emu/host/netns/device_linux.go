@@ -1,0 +1,209 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// Device is the end of a guest's device that this process has: what the guest sends is read
+// from it, and what is written to it the guest receives. It goes with its namespace, or when
+// this process ends. One goroutine at a time uses it.
+type Device struct {
+	Name      string // of the guest's machine
+	Namespace string // the path of the network namespace
+
+	fd int
+}
+
+// deviceType is what netlink calls TUN and TAP devices.
+const deviceType = "tuntap"
+
+// tunPath is what they are opened by.
+const tunPath = "/dev/net/tun"
+
+// device makes the device of a guest.
+func (b *builder) device(g *Guest) (d *Device, err error) {
+	n := b.namespaces[g.Machine]
+	d = &Device{Name: b.plan.Machines[g.Machine], Namespace: n.path(), fd: -1}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.close())
+		}
+	}()
+	if err := within(d.Namespace, func() error { return d.open(g) }); err != nil {
+		return d, err
+	}
+	if err := b.prepare(n, g); err != nil {
+		return d, fmt.Errorf("set up %s in %s: %w", GuestInterface, n.name, explain(err))
+	}
+	return d, nil
+}
+
+// open makes the device in the network namespace of the calling thread.
+func (d *Device) open(g *Guest) (err error) {
+	if d.fd, err = unix.Open(tunPath, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+			return fmt.Errorf("open %s: %w: the kernel has no TUN devices here: load the module (modprobe tun); in a container, hand it the device (--device %s)", tunPath, err, tunPath)
+		}
+		return fmt.Errorf("open %s: %w", tunPath, explain(err))
+	}
+	request, err := unix.NewIfreq(GuestInterface)
+	if err != nil {
+		return err
+	}
+	flags := uint16(unix.IFF_NO_PI | unix.IFF_TUN)
+	if g.Ethernet {
+		flags = unix.IFF_NO_PI | unix.IFF_TAP
+	}
+	request.SetUint16(flags)
+	if err := unix.IoctlIfreq(d.fd, unix.TUNSETIFF, request); err != nil {
+		return fmt.Errorf("make the device: %w", explain(err))
+	}
+	for name, value := range g.Parameters {
+		path := filepath.Join("/proc/sys", strings.ReplaceAll(name, ".", "/"))
+		if err := os.WriteFile(path, []byte(value+"\n"), 0o644); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("set %s to %s: this kernel does not have it", name, value)
+			}
+			return fmt.Errorf("set %s to %s: %w", name, value, explain(err))
+		}
+	}
+	return nil
+}
+
+// prepare labels the device, gives it its addresses and routes, and lets it up.
+func (b *builder) prepare(n *namespace, g *Guest) error {
+	loopback, err := n.link.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	dev, err := n.link.LinkByName(GuestInterface)
+	if err != nil {
+		return err
+	}
+	steps := []func() error{
+		func() error {
+			return n.link.LinkSetAlias(dev, b.label.of(guestPart(b.plan.Machines[g.Machine], g.Address.Addr())))
+		},
+		func() error { return n.link.LinkSetUp(loopback) },
+		func() error { return n.link.LinkSetMTU(dev, g.MTU) },
+		func() error { return n.link.LinkSetTxQLen(dev, g.Queue) },
+		func() error {
+			if !g.Ethernet {
+				return nil
+			}
+			return n.link.LinkSetHardwareAddr(dev, g.Hardware[:])
+		},
+		func() error { return n.link.AddrAdd(dev, &netlink.Addr{IPNet: network(g.Address)}) },
+		func() error { return n.link.LinkSetUp(dev) },
+	}
+	for _, other := range g.Others {
+		steps = append(steps, func() error { return n.link.RouteAdd(route(dev, network(other))) })
+	}
+	steps = append(steps, func() error {
+		return n.link.RouteAdd(route(dev, network(netip.PrefixFrom(netip.IPv4Unspecified(), 0))))
+	})
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// route returns a route to what is behind a device.
+func route(dev netlink.Link, to *net.IPNet) *netlink.Route {
+	return &netlink.Route{LinkIndex: dev.Attrs().Index, Dst: to, Scope: netlink.SCOPE_LINK}
+}
+
+func network(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+// guestPart is what the label of a guest's device says of it.
+func guestPart(name string, address netip.Addr) string {
+	return "guest " + name + " " + address.String()
+}
+
+// Read reads the next packet that the guest has sent; n is 0 where there is none.
+func (d *Device) Read(b []byte) (n int, err error) {
+	for {
+		n, err = unix.Read(d.fd, b)
+		switch err {
+		case nil:
+			return n, nil
+		case unix.EAGAIN:
+			return 0, nil
+		case unix.EINTR:
+		default:
+			return 0, fmt.Errorf("guest %s: read its device: %w", d.Name, err)
+		}
+	}
+}
+
+// Write has the guest receive a packet; false where its kernel did not take it.
+func (d *Device) Write(b []byte) (bool, error) {
+	for {
+		_, err := unix.Write(d.fd, b)
+		switch err {
+		case nil:
+			return true, nil
+		case unix.EINTR:
+		case unix.EAGAIN, unix.ENOBUFS, unix.ENOMEM, unix.EIO, unix.EINVAL: // full, or down: somebody has set it so
+			return false, nil
+		default:
+			return false, fmt.Errorf("guest %s: write to its device: %w", d.Name, err)
+		}
+	}
+}
+
+// Dropped returns how many packets the guest's kernel has dropped before they could be read
+// here, and how many it did not take.
+func (d *Device) Dropped() (sent, received uint64, err error) {
+	ns, err := netns.GetFromPath(d.Namespace)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer ns.Close()
+	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer h.Close()
+	dev, err := h.LinkByName(GuestInterface)
+	if err != nil {
+		return 0, 0, err
+	}
+	s := dev.Attrs().Statistics
+	return s.TxDropped, s.RxDropped, nil
+}
+
+func (d *Device) close() error {
+	if d.fd < 0 {
+		return nil
+	}
+	fd := d.fd
+	d.fd = -1
+	return unix.Close(fd)
+}
+
+// Wait returns when one of the devices can be read, or after so much time.
+func Wait(devices []*Device, most time.Duration) {
+	fds := make([]unix.PollFd, len(devices))
+	for i, d := range devices {
+		fds[i] = unix.PollFd{Fd: int32(d.fd), Events: unix.POLLIN}
+	}
+	timeout := unix.NsecToTimespec(int64(most))
+	_, _ = unix.Ppoll(fds, &timeout, nil) // a signal is as good a reason to look
+}

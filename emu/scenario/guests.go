@@ -1,0 +1,323 @@
+package scenario
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"fabemu/node/traffic"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Guest makes an endpoint a real host: a network namespace whose device leads into the
+// fabric. Without a kind it is none.
+type Guest struct {
+	Kind    GuestKind `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet."`
+	Address Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
+	MTU     unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
+	Queue   int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
+	TCP     string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP in the namespace, one that the kernel has: reno, cubic."`
+	DSCP    DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
+}
+
+// String prints a guest as a mapping.
+func (g Guest) String() string {
+	return "{" + strings.Join(fieldsOf(guestFields(), g), ", ") + "}"
+}
+
+func guestFields() *param.Struct { return param.Of(Guest{}, ownForms()) }
+
+// Address is an IPv4 address of a device, and how many of its bits are those of the network
+// behind it. The zero value is none.
+type Address struct {
+	Host [4]byte
+	Bits uint8
+}
+
+// Prefix returns the address as package netip has it.
+func (a Address) Prefix() netip.Prefix { return netip.PrefixFrom(a.Addr(), int(a.Bits)) }
+
+// Addr returns it without the network.
+func (a Address) Addr() netip.Addr { return netip.AddrFrom4(a.Host) }
+
+func (a Address) String() string { return a.Prefix().String() }
+
+// next returns the address after a, in a network of the same length.
+func (a Address) next() Address { return Address{a.Addr().Next().As4(), a.Bits} }
+
+// DSCP has the priority of packets by the six bits of their DSCP, plus 1; 0: it is not listed.
+type DSCP [64]uint8
+
+// Priority returns the priority for a DSCP, if it is listed.
+func (d *DSCP) Priority(dscp uint8) (priority uint8, listed bool) {
+	p := d[dscp&63]
+	return p - 1, p > 0
+}
+
+// String prints the table as a list.
+func (d DSCP) String() string {
+	var all []string
+	for dscp, p := range d {
+		if p > 0 {
+			all = append(all, fmt.Sprintf("{dscp: %d, priority: %d}", dscp, p-1))
+		}
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// dscp is the priority of one.
+type dscp struct {
+	DSCP     uint8 `key:"dscp" need:"given" low:"0" high:"63" doc:"Value of the DSCP." source:"RFC 2474"`
+	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Priority of the flow that its packets take."`
+}
+
+// readAddress reads the address of a device.
+func readAddress(s string) (any, error) {
+	p, err := netip.ParsePrefix(s)
+	if err != nil || !p.Addr().Is4() {
+		return nil, fmt.Errorf("%q is not an IPv4 address with the length of its network, such as 10.0.0.1/16", s)
+	}
+	if a := p.Addr(); !a.IsGlobalUnicast() {
+		return nil, fmt.Errorf("%s cannot be the address of a host", a)
+	}
+	return Address{p.Addr().As4(), uint8(p.Bits())}, nil
+}
+
+// readWord reads the name of something that the kernel has.
+func readWord(s string) (any, error) {
+	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return nil, fmt.Errorf("%q is not a word such as reno", s)
+	}
+	return s, nil
+}
+
+// guestOf returns the guest that an endpoint is, if it is one. Its address is that of the
+// first member of a range.
+func guestOf(v view) (g Guest) {
+	sub := v.sub("guest")
+	given := false
+	for _, n := range sub.chain {
+		given = given || n != nil && !n.bad
+	}
+	if !given {
+		return Guest{}
+	}
+	g = build[Guest](sub)
+	if table := sub.list("dscp"); table != nil {
+		item := sub.of.Find("dscp").Item.Object
+		for _, n := range table.items {
+			d := build[dscp](view{of: item, chain: []*node{n}})
+			g.DSCP[d.DSCP&63] = d.Priority + 1
+		}
+	}
+	return g
+}
+
+// Guests returns how many endpoints of s are guests. A run of a scenario that has some is
+// open: it goes on the wall clock only, needs the rights to make network namespaces, and no
+// two of its runs are the same.
+func (s *Scenario) Guests() (n int) {
+	for i := range s.Endpoints {
+		if s.Endpoints[i].Guest.Kind != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Guest returns the guest that an endpoint is; without a kind it is none.
+func (s *Scenario) Guest(endpoint string) Guest {
+	for i := range s.Endpoints {
+		if s.Endpoints[i].Name == endpoint {
+			return s.Endpoints[i].Guest
+		}
+	}
+	return Guest{}
+}
+
+// addressGuests gives the guests that say nothing of it their addresses, and refuses
+// addresses that clash.
+func (r *resolver) addressGuests() {
+	given := map[netip.Addr]string{}
+	for i := range r.s.Endpoints {
+		e := &r.s.Endpoints[i]
+		if e.Guest.Address == (Address{}) {
+			continue
+		}
+		at, path := r.guestPlace(e.Name, "address")
+		a := e.Guest.Address.Addr()
+		if other, taken := given[a]; taken {
+			r.add(at, path, "%s has the address %v, and %s has it already", e.Name, a, other)
+		}
+		if !a.IsGlobalUnicast() {
+			r.add(at, path, "%s would have the address %v, which cannot be that of a host", e.Name, a)
+		}
+		given[a] = e.Name
+	}
+	next := Address{[4]byte{10, 0, 0, 1}, 16}
+	for i := range r.s.Endpoints {
+		if g := &r.s.Endpoints[i].Guest; g.Kind != "" && g.Address == (Address{}) {
+			for given[next.Addr()] != "" {
+				next = next.next()
+			}
+			g.Address = next
+			next = next.next()
+		}
+	}
+}
+
+// guestPlace returns where a key of a guest stands, or the guest.
+func (r *resolver) guestPlace(endpoint, key string) (place, string) {
+	m := r.machines[endpoint]
+	sub := m.view.sub("guest")
+	if _, n := sub.at(key); n != nil {
+		return n.at, n.path
+	}
+	if n := sub.list(key); n != nil {
+		return n.at, n.path
+	}
+	for _, n := range sub.chain {
+		if n != nil {
+			return n.at, n.path
+		}
+	}
+	return m.at, m.path
+}
+
+// guestRoom returns how long a packet of IP can be that a packet of a flow carries.
+func guestRoom(f *Flow, family wire.Family, kind GuestKind) unit.Size {
+	room := unit.Size(family.BodyRoom(uint32(f.Packet)))
+	if kind == Tap {
+		room -= tapOverhead
+	}
+	return room
+}
+
+// tapOverhead is what a frame of a TAP device has beside its packet of IP at the most: both
+// addresses, the EtherType, and a tag (IEEE 802.1Q).
+const tapOverhead = 18
+
+// The MTU that a guest has by default: that of Ethernet (IEEE 802.3, 3.2.7); and the least
+// that there is (RFC 791).
+const (
+	usualMTU unit.Size = 1500
+	leastMTU unit.Size = 68
+)
+
+// checkGuests finds out which MTU guests have, and refuses flows between them that could not
+// be told apart, or have traffic of their own.
+func (r *resolver) checkGuests() {
+	guests := map[string]*Guest{}
+	for i := range r.s.Endpoints {
+		if e := &r.s.Endpoints[i]; e.Guest.Kind != "" {
+			guests[e.Name] = &e.Guest
+		}
+	}
+	if len(guests) == 0 {
+		return
+	}
+	type way struct {
+		from, to string
+		priority uint8
+	}
+	first := map[way]int{}
+	told := map[*node]bool{}
+	fits, by := map[string]unit.Size{}, map[string]*Flow{} // by guest
+	kinds := map[GuestKind]string{}
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		from, to := guests[f.From], guests[f.To]
+		if from == nil || to == nil {
+			continue
+		}
+		kinds[from.Kind], kinds[to.Kind] = f.Name, f.Name
+		family := r.family(f.From)
+		for _, name := range []string{f.From, f.To} {
+			if room := guestRoom(f, family, guests[name].Kind); by[name] == nil || room < fits[name] {
+				fits[name], by[name] = room, f
+			}
+		}
+		if told[of.node] {
+			continue
+		}
+		at, path := of.node.at, of.node.path
+		if _, n := r.flowView(i).at("traffic"); n != nil && f.Traffic != traffic.Greedy {
+			told[of.node] = true
+			r.add(n.at, n.path, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own", f.Name, f.From)
+		}
+		w := way{f.From, f.To, f.Priority}
+		if k, twice := first[w]; twice {
+			told[of.node] = true
+			r.add(at, path, "flows %s and %s both take packets of guest %s to %s with priority %d, which could not be told apart: give them different priorities", r.s.Flows[k].Name, f.Name, f.From, f.To, f.Priority)
+		}
+		first[w] = i
+	}
+	if len(kinds) > 1 {
+		at, path := r.guestPlace(r.firstGuest(Tap), "kind")
+		r.add(at, path, "guest %s has a TAP device and guest %s a TUN device: all that send to one another have devices of one kind", r.firstGuest(Tap), r.firstGuest(Tun))
+	}
+	for i := range r.s.Endpoints {
+		e := &r.s.Endpoints[i]
+		if e.Guest.Kind == "" {
+			continue
+		}
+		f := by[e.Name]
+		at, path := r.guestPlace(e.Name, "mtu")
+		switch room := fits[e.Name]; {
+		case f == nil && e.Guest.MTU == 0:
+			e.Guest.MTU = usualMTU
+		case f == nil:
+		case room < leastMTU:
+			at, path := r.flows[r.indexOf(f)].node.at, r.flows[r.indexOf(f)].node.path
+			if !told[r.flows[r.indexOf(f)].node] {
+				told[r.flows[r.indexOf(f)].node] = true
+				r.add(at, path, "packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v", f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
+			}
+		case e.Guest.MTU == 0:
+			e.Guest.MTU = min(usualMTU, room)
+		case e.Guest.MTU > room:
+			r.add(at, path, "packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v", f.Name, f.Packet, room, e.Name, room, f.Packet+e.Guest.MTU-room)
+		}
+	}
+}
+
+// firstGuest returns the first guest of a kind.
+func (r *resolver) firstGuest(k GuestKind) string {
+	for i := range r.s.Endpoints {
+		if r.s.Endpoints[i].Guest.Kind == k {
+			return r.s.Endpoints[i].Name
+		}
+	}
+	return ""
+}
+
+func (r *resolver) indexOf(f *Flow) int {
+	for i := range r.s.Flows {
+		if &r.s.Flows[i] == f {
+			return i
+		}
+	}
+	panic("scenario: flow " + strconv.Quote(f.Name) + " is not one of the scenario's")
+}
+
+// lintGuests warns of guests that can only send, or only receive.
+func (r *resolver) lintGuests() {
+	if r.s.Guests() == 0 {
+		return
+	}
+	pairs := map[[2]string]bool{}
+	for i := range r.s.Flows {
+		pairs[[2]string{r.s.Flows[i].From, r.s.Flows[i].To}] = true
+	}
+	told := map[*node]bool{}
+	for i := range r.s.Flows {
+		f, of := &r.s.Flows[i], r.flows[i]
+		if r.s.Guest(f.From).Kind != "" && r.s.Guest(f.To).Kind != "" && !pairs[[2]string{f.To, f.From}] && !told[of.node] {
+			told[of.node] = true
+			r.warn(of.node.at, of.node.path, "there is no flow from guest %s back to %s: what wants an answer, as TCP and ping do, gets none", f.To, f.From)
+		}
+	}
+}
