@@ -71,7 +71,7 @@ func checkCommand(status *int) *cobra.Command {
 				v := all[len(all)-1]
 				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %s of wall time\n", name,
 					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
-					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, durationText(wallTime(s)))
+					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
 			}
 			if asJSON {
 				return writing(printJSON(c.OutOrStdout(), all))
@@ -104,7 +104,7 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 		v.Warnings = append(v.Warnings, said{w.File, w.Line, w.Column, w.Path, w.Message})
 	}
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows), len(s.Expect)
-	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s).Seconds()
+	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s.Model.Duration, s.Wall.Dilation).Seconds()
 	return v
 }
 

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
-	"fabemu/emu"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
 )
@@ -41,10 +43,7 @@ func listCommand() *cobra.Command {
 				}
 				format = "json"
 			}
-			t, err := listTable()
-			if err != nil {
-				return failure{err}
-			}
+			t := listTable()
 			if format == "table" {
 				for _, row := range t.rows {
 					if row[0] == scenarios.Default {
@@ -64,30 +63,25 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-func listTable() (*table, error) {
+func listTable() *table {
 	items := []listed{}
 	t := &table{heads: []string{"NAME", "SOURCE", "WALL TIME", "WHAT IT SHOWS"}}
+	usual := param.Defaults(scenario.Wall{}).Dilation
 	for _, e := range scenarios.List() {
-		s, err := emu.Open(e.Name)
-		if err != nil {
-			return nil, err
-		}
-		took := wallTime(s)
-		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(s.Model.Duration), s.Wall.Dilation, took.Seconds(), 0}
+		e.Whole.Dilation, e.Short.Dilation = cmp.Or(e.Whole.Dilation, usual), cmp.Or(e.Short.Dilation, usual)
+		took := wallTime(e.Whole.Duration, e.Whole.Dilation)
+		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration), e.Whole.Dilation, took.Seconds(), 0}
 		time := durationText(took)
-		if s.HasShort {
-			short, err := emu.OpenShort(e.Name)
-			if err != nil {
-				return nil, err
-			}
-			item.ShortWallSeconds = wallTime(short).Seconds()
-			time += fmt.Sprintf(" (--short %s)", durationText(wallTime(short)))
+		if e.Short.Duration > 0 {
+			short := wallTime(e.Short.Duration, e.Short.Dilation)
+			item.ShortWallSeconds = short.Seconds()
+			time += fmt.Sprintf(" (--short %s)", durationText(short))
 		}
 		items = append(items, item)
 		t.rows = append(t.rows, []string{e.Name, e.Source, time, e.Description})
 	}
 	t.items = items
-	return t, nil
+	return t
 }
 
 // listPage is the table for a terminal: what a scenario shows and where it comes from
@@ -107,8 +101,8 @@ func listPage(rows [][]string, look terminal.Look) string {
 
 // wallTime returns how long a run on the wall clock takes at the dilation of the
 // scenario.
-func wallTime(s *scenario.Scenario) time.Duration {
-	took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
+func wallTime(model unit.Duration, dilation int64) time.Duration {
+	took := time.Duration(model.Seconds() * float64(dilation) * 1e9)
 	if took > time.Second {
 		return took.Round(100 * time.Millisecond)
 	}

@@ -20,8 +20,8 @@ func New(name string, duration unit.Duration) *Scenario {
 
 // NewSwitch returns a switch with the built-in defaults.
 func NewSwitch(name string) Switch {
-	t := BuiltIn().tables()
-	return newSwitch(name, view{of: t.switchFields()}, t)
+	t := builtIn()
+	return newSwitch(name, view{of: t.section("switches")}, t)
 }
 
 // NewEndpoints returns endpoints on InfiniBand, which have nothing but names.
@@ -35,7 +35,7 @@ func NewEndpoints(names ...string) []Endpoint {
 
 // NewLink returns a link without a name of its own, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
-	l := build[Link](view{of: linkFields()})
+	l := build[Link](view{of: builtIn().section("links")})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
@@ -43,8 +43,8 @@ func NewLink(a, b string, rate unit.Rate) Link {
 // NewFlow returns a flow that is a group of its own, with the built-in defaults
 // but without jitter: it starts at its Start, to the picosecond.
 func NewFlow(name, from, to string) Flow {
-	t := BuiltIn().tables()
-	f := newFlow(name, view{of: t.flowFields()}, t)
+	t := builtIn()
+	f := newFlow(name, view{of: t.section("flows")}, t)
 	f.From, f.To = from, to
 	return f
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -34,7 +33,7 @@ func (s *Scenario) Changes() []Change {
 		case e.PauseStorm != "":
 			add(e.At, "endpoint %s: pause storm %s", e.Endpoint, e.PauseStorm)
 		case e.Service != 0:
-			add(e.At, "endpoint %s: service %s", e.Endpoint, param.Of(*e, ownForms()).Find("service").Text(*e))
+			add(e.At, "endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e))
 		default:
 			add(e.At, "link %s at %v", e.Link, e.Rate)
 		}

@@ -7,15 +7,13 @@ import (
 
 // Language returns the scenario language: what Load follows. It is that of the tags of
 // Scenario and of the types within it, and of the parameters of schemes.
-func Language() *param.Param { return LanguageOf(BuiltIn()) }
+func Language() *param.Param { return builtIn().whole() }
 
 // LanguageOf returns the language of scenarios that choose from other tables.
-func LanguageOf(t Schemes) *param.Param { return language(t.tables()) }
+func LanguageOf(t Schemes) *param.Param { return t.tables().whole() }
 
-// language returns that of a scenario that chooses from tables.
-func language(t tables) *param.Param {
-	return &param.Param{Kind: param.Object, Object: param.Of(Scenario{}, t.forms())}
-}
+// whole is the language as that of one value.
+func (t tables) whole() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
 // shared returns the parameters of a type that may stand under defaults: all but those
 // that belong to an item.
@@ -50,11 +48,6 @@ func (t tables) forms() param.Forms {
 	}))
 	return forms
 }
-
-// linkFields, endpointFields, switchFields and flowFields are what an item of a list has.
-func linkFields() *param.Struct              { return param.Of(Link{}, ownForms()) }
-func (t tables) switchFields() *param.Struct { return param.Of(Switch{}, t.forms()) }
-func (t tables) flowFields() *param.Struct   { return param.Of(Flow{}, t.forms()) }
 
 // keys lists the keys of an object, the nearest to a misspelt one first.
 func keys(of *param.Struct, word string) string {

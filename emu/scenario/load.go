@@ -48,10 +48,26 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if root == nil {
 		return nil, r.err()
 	}
+	var short *node
+	if root.get("short") != nil && !o.short && len(sets) == 0 {
+		short = root.clone()
+	}
+	s, err := r.load(root, sets, o)
+	if err != nil || short == nil {
+		return s, err
+	}
+	o.short = true
+	if _, err := newReports(r.file, text).load(short, nil, o); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// load makes a scenario of a tree that was parsed, which it changes.
+func (r *reports) load(root *node, sets []Set, o options) (*Scenario, error) {
 	empty := Scenario{Schemes: o.schemes}
-	rows := empty.choices()
-	t := rows.tables()
-	top := language(t)
+	rows, t := empty.choices(), empty.tables()
+	top := t.whole()
 	if root.kind != mapping {
 		root.want(r, mapping, top)
 		return nil, r.err()
@@ -79,13 +95,6 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
 	s.loaded = newLoaded(s, res.ways)
-	if root.get("short") != nil && !o.short {
-		if len(sets) == 0 {
-			if _, err := Load(name, src, nil, append(opts, Short())...); err != nil {
-				return nil, err
-			}
-		}
-		s.HasShort = true
-	}
+	s.HasShort = root.get("short") != nil && !o.short
 	return s, nil
 }

@@ -59,6 +59,19 @@ type entry struct {
 	value *node
 }
 
+// clone returns a copy that shares nothing with n.
+func (n *node) clone() *node {
+	c := *n
+	c.entries, c.items = slices.Clone(n.entries), slices.Clone(n.items)
+	for i, e := range c.entries {
+		c.entries[i] = entry{e.key.clone(), e.value.clone()}
+	}
+	for i, item := range c.items {
+		c.items[i] = item.clone()
+	}
+	return &c
+}
+
 // get returns the value of a key, or nil.
 func (n *node) get(key string) *node {
 	if n == nil {
@@ -119,12 +132,12 @@ func (r *reports) parse(src string) *node {
 		r.add(badUTF8(src), "", "the file is not UTF-8 text")
 		return nil
 	}
-	for i, line := range strings.Split(src, "\n") {
-		for j, c := range []rune(strings.TrimSuffix(line, "\r")) {
-			if c < ' ' && c != '\t' || c == 0x7f {
-				r.add(place{line: i + 1, column: j + 1}, "", "the file holds the control character U+%04X", c)
-				return nil
-			}
+	control := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+	for i, line := range r.lines {
+		line = strings.TrimSuffix(line, "\r")
+		if at := strings.IndexFunc(line, control); at >= 0 {
+			r.add(place{line: i + 1, column: utf8.RuneCountInString(line[:at]) + 1}, "", "the file holds the control character U+%04X", line[at])
+			return nil
 		}
 	}
 	docs, err := parseYAML(src)
@@ -371,12 +384,18 @@ func (r *reports) spell(n *node) {
 	if n.at.line < 1 || n.at.line > len(r.lines) {
 		return
 	}
-	line := []rune(r.lines[n.at.line-1])
-	for skip := range 2 { // with and without a quote
-		from := n.at.column - 1 + skip
-		if from >= 0 && from <= len(line) && strings.HasPrefix(string(line[from:]), n.text) {
-			n.verbose, n.inner = true, from+1
+	rest := r.lines[n.at.line-1]
+	for range n.at.column - 1 {
+		if rest == "" {
 			return
 		}
+		_, size := utf8.DecodeRuneInString(rest)
+		rest = rest[size:]
+	}
+	switch {
+	case strings.HasPrefix(rest, n.text):
+		n.verbose, n.inner = true, n.at.column
+	case rest != "" && strings.HasPrefix(rest[1:], n.text): // behind a quote, which is one byte
+		n.verbose, n.inner = true, n.at.column+1
 	}
 }

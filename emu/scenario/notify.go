@@ -278,7 +278,8 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, for
 		}
 		s := &r.s.Switches[step.To]
 		for _, key := range keys {
-			here, there := textOf(f.Control.Params, key), textOf(s.Marking.Params, key)
+			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
+			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
 				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too", f.Name, key, here, s.Name, there)
 			}
@@ -287,8 +288,8 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, for
 }
 
 // textOf returns a parameter as a scenario writes it; nothing if there is none of the key.
-func textOf(params any, key string) string {
-	if p := param.Of(params).Find(key); p != nil {
+func textOf(of *param.Struct, params any, key string) string {
+	if p := of.Find(key); p != nil {
 		return p.Text(params)
 	}
 	return ""

@@ -19,40 +19,41 @@ import (
 // it does not, which is so only for a Scenario that Load would not have
 // returned: one that was built in Go, or changed, and is not right, or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
-	p := &printer{tables: s.choices().tables()}
+	p := &printer{tables: s.tables()}
+	of := p.tables.section
 	p.line("name: %s", quote(s.Name))
 	p.line("source: %s", quote(s.Source))
 	p.line("description: %s", quote(s.Description))
-	p.inline("model", param.Of(Model{}, ownForms()), s.Model)
-	p.inline("wall", param.Of(Wall{}), s.Wall)
-	if routing := param.Of(Routing{}); s.Routing != param.Defaults(Routing{}) {
+	p.inline("model", of("model"), s.Model)
+	p.inline("wall", of("wall"), s.Wall)
+	if routing := of("routing"); s.Routing != param.Defaults(Routing{}) {
 		p.inline("routing", routing, s.Routing)
 	}
 	p.switches(s.Switches)
 	p.endpoints(s)
 	p.section("links", len(s.Links))
-	for of, i := linkFields(), 0; i < len(s.Links); i++ {
-		p.link(of, s.Links[i])
+	for _, l := range s.Links {
+		p.link(of("links"), l)
 	}
 	if len(s.Routes) > 0 {
 		p.section("routes", len(s.Routes))
 	}
 	for _, t := range s.Routes {
-		p.item(fieldsOf(param.Of(t, ownForms()), t))
+		p.item(fieldsOf(of("routes"), t))
 	}
 	p.section("flows", len(s.Flows))
-	for of, i := p.tables.flowFields(), 0; i < len(s.Flows); i++ {
-		p.explain("  ", s.Flows[i].Control.Params)
-		p.item(fieldsOf(of, s.Flows[i]))
+	for _, f := range s.Flows {
+		p.explain("  ", f.Control.Params)
+		p.item(fieldsOf(of("flows"), f))
 	}
 	p.section("events", len(s.Events))
 	for _, e := range s.Events {
-		p.item(fieldsOf(param.Of(e, ownForms()), e))
+		p.item(fieldsOf(of("events"), e))
 	}
-	p.inline("measure", param.Of(Measure{}), s.Measure)
+	p.inline("measure", of("measure"), s.Measure)
 	p.section("expect", len(s.Expect))
 	for _, c := range based(s.Expect) {
-		p.line("  - %s", strings.Join(fieldsOf(param.Of(c, ownForms()), c), "\n    "))
+		p.line("  - %s", strings.Join(fieldsOf(of("expect"), c), "\n    "))
 	}
 	out := p.Bytes()
 	if s.loaded.is(s) {
@@ -131,7 +132,7 @@ func (p *printer) switches(switches []Switch) {
 		return
 	}
 	p.line("switches:")
-	of := p.tables.switchFields()
+	of := p.tables.section("switches")
 	for _, s := range switches {
 		p.line("  %s:", quote(s.Name))
 		s.Low = lowOf(s.High, s.Low)
@@ -193,7 +194,7 @@ func (p *printer) endpoint(e Endpoint, credit bool) {
 		without = []string{"egress", "ingress", "high", "low", "limiters"}
 	}
 	e.Low = lowOf(e.High, e.Low)
-	p.item(fieldsOf(param.Of(e, ownForms()), e, without...))
+	p.item(fieldsOf(p.tables.section("endpoints"), e, without...))
 }
 
 // lowOf returns a low watermark as it is printed; without a high one there is none.

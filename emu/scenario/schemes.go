@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -97,8 +98,32 @@ func (t *table) find(name string) *param.Struct {
 	return nil
 }
 
-// tables are what a scenario chooses from, as the language has it.
-type tables struct{ laws, points *table }
+// tables are what a scenario chooses from, as the language has it, and the language that
+// follows.
+type tables struct {
+	laws, points *table
+	language     *param.Struct
+}
+
+// builtIn returns those of BuiltIn, which are read once.
+var builtIn = sync.OnceValue(func() tables { return BuiltIn().tables() })
+
+// tables returns what s chooses from.
+func (s *Scenario) tables() tables {
+	if s.Schemes == nil {
+		return builtIn()
+	}
+	return s.Schemes.tables()
+}
+
+// section returns what a section of a scenario holds, or each of its items.
+func (t tables) section(key string) *param.Struct {
+	p := t.language.Find(key)
+	if p.Item != nil {
+		p = p.Item
+	}
+	return p.Object
+}
 
 func (s Schemes) tables() tables {
 	laws, points := []choice(nil), []choice{{NoScheme, []string{"off"}, "marks nothing", param.Of(nil)}}
@@ -108,7 +133,9 @@ func (s Schemes) tables() tables {
 	for _, p := range s.Points {
 		points = append(points, choice{p.Name, p.Also, p.Doc, param.Of(p.Params)})
 	}
-	return tables{newTable("law", laws), newTable("scheme", points)}
+	t := tables{laws: newTable("law", laws), points: newTable("scheme", points)}
+	t.language = param.Of(Scenario{}, t.forms())
+	return t
 }
 
 // fields are the one that names the choice, then the parameters of all of them.

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"fabemu/emu/spelling"
+	"fabemu/wire/unit"
 
 	"github.com/goccy/go-yaml"
 )
@@ -20,19 +22,27 @@ const Default = "hpl2002/fig3b"
 
 // Entry is a scenario in the list.
 type Entry struct {
-	Name        string `yaml:"name"`        // "hpl2002/fig3b"
-	Source      string `yaml:"source"`      // document and figure
-	Description string `yaml:"description"` // one line
+	Name        string // "hpl2002/fig3b"
+	Source      string // document and figure
+	Description string // one line
+	Whole       Extent
+	Short       Extent // of its short run; zero: it has none
 }
 
-// List returns the scenarios, sorted by name.
+// Extent is how long a run takes.
+type Extent struct {
+	Duration unit.Duration // model time
+	Dilation int64         // wall time per model time; 0: that of a scenario that does not say it
+}
+
+// List returns the scenarios, sorted by name. Of their files it reads the heads alone.
 func List() []Entry {
 	var entries []Entry
 	for _, name := range names() {
 		src, err := files.ReadFile(name + ext)
 		var e Entry
 		if err == nil {
-			err = yaml.Unmarshal(src, &e)
+			e, err = entryOf(string(src))
 		}
 		if err != nil {
 			panic("scenarios: " + name + ": " + err.Error()) // a file of ours, read by the tests
@@ -40,6 +50,49 @@ func List() []Entry {
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// entryOf reads the entry of a scenario from its text.
+func entryOf(src string) (Entry, error) {
+	type extent struct {
+		Duration string
+		Dilation int64
+	}
+	var h struct {
+		Name, Source, Description string
+		Model, Wall, Short        extent
+	}
+	if err := yaml.Unmarshal([]byte(head(src)), &h); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}}
+	var err error
+	if e.Whole.Duration, err = unit.ParseDuration(h.Model.Duration); err != nil || h.Short == (extent{}) {
+		return e, err
+	}
+	e.Short.Dilation = cmp.Or(h.Short.Dilation, h.Wall.Dilation)
+	e.Short.Duration, err = unit.ParseDuration(h.Short.Duration)
+	return e, err
+}
+
+// head returns the lines of a scenario that its entry is made of: some keys, and of what
+// stands indented below them how long a run takes.
+func head(src string) string {
+	var b strings.Builder
+	wanted := false
+	for line := range strings.Lines(src) {
+		key, _, _ := strings.Cut(strings.TrimLeft(line, " "), ":")
+		switch indented := strings.HasPrefix(line, " "); {
+		case indented && !(wanted && (key == "duration" || key == "dilation")):
+			continue
+		case !indented:
+			wanted = slices.Contains([]string{"name", "source", "description", "model", "wall", "short"}, key)
+		}
+		if wanted {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 const ext = ".yaml"

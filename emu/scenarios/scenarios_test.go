@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	gocmp "cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -37,6 +39,23 @@ func TestList(t *testing.T) {
 		s := load(t, e.Name)
 		if s.Name != e.Name || s.Source != e.Source || s.Description != e.Description {
 			t.Errorf("%s: listed as %+v", e.Name, e)
+		}
+		whole, short := scenarios.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, scenarios.Extent{}
+		if s.HasShort {
+			src, _ := scenarios.Read(e.Name)
+			brief, err := scenario.Load(e.Name+".yaml", src, nil, scenario.Short())
+			if err != nil {
+				t.Fatal(err)
+			}
+			short = scenarios.Extent{Duration: brief.Model.Duration, Dilation: brief.Wall.Dilation}
+		}
+		usual := param.Defaults(scenario.Wall{}).Dilation
+		e.Whole.Dilation = gocmp.Or(e.Whole.Dilation, usual)
+		if e.Short.Duration > 0 {
+			e.Short.Dilation = gocmp.Or(e.Short.Dilation, usual)
+		}
+		if e.Whole != whole || e.Short != short {
+			t.Errorf("%s: it takes %+v, and %+v in short, and is listed with %+v and %+v", e.Name, whole, short, e.Whole, e.Short)
 		}
 		if e.Source == "" || e.Description == "" || strings.Contains(e.Description, "\n") {
 			t.Errorf("%s: what is it? %+v", e.Name, e)

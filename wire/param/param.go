@@ -145,8 +145,9 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	wrong := func(format string, args ...any) {
 		panic(fmt.Sprintf("param: %v.%s: ", typ, f.Name) + fmt.Sprintf(format, args...))
 	}
+	said := tagsOf(f.Tag)
 	var p Param
-	if name := f.Tag.Get("form"); name != "" {
+	if name := said.of("form"); name != "" {
 		form, ok := forms[name]
 		if !ok {
 			wrong("there is no form %s", name)
@@ -155,28 +156,13 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	} else if p.Kind = kindOf(f); p.Kind == Own {
 		wrong("a %v cannot be a parameter", f.Type)
 	}
-	for tag, to := range map[string]*string{
-		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "low": &p.Low, "high": &p.High, "none": &p.None,
-		"what": &p.What, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
-	} {
-		if text, ok := f.Tag.Lookup(tag); ok {
-			*to = text
-		}
-	}
-	if low, ok := strings.CutPrefix(p.Low, "above "); ok {
-		p.Low, p.Above = low, true
-	}
-	need := f.Tag.Get("need")
-	p.Required, p.Inherits = need != "", need == "inherited"
-	p.Omit, p.Own = f.Tag.Get("omit") != "", f.Tag.Get("own") != ""
-	p.With, p.Counts = condition(f.Tag.Get("with")), condition(f.Tag.Get("counts"))
-	p.Also = split(f.Tag.Get("also"))
-	for _, pair := range split(f.Tag.Get("parts")) {
-		key, field, _ := strings.Cut(pair, "=")
-		p.Parts = append(p.Parts, Part{key, field})
+	p.Required, p.Inherits, p.Omit, p.Own = false, false, false, false
+	p.With, p.Counts, p.Also = Condition{}, Condition{}, nil
+	for _, tag := range said {
+		p.say(tag.key, tag.text, wrong)
 	}
 	p.nest(f, forms)
-	p.word(f, wrong)
+	p.word(f, split(said.of("words")), wrong)
 	if f.IsExported() {
 		p.field = f.Index
 	}
@@ -189,9 +175,104 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	return p
 }
 
-// word reads what a tag says of words and of numbers.
-func (p *Param) word(f reflect.StructField, wrong func(format string, args ...any)) {
-	if words := split(f.Tag.Get("words")); len(words) > 0 {
+// tags are those of a field, in their order.
+type tags []struct{ key, text string }
+
+// tagsOf takes a tag apart, as reflect.StructTag.Lookup does for one key.
+func tagsOf(tag reflect.StructTag) (all tags) {
+	rest := string(tag)
+	for {
+		key, behind, found := strings.Cut(strings.TrimLeft(rest, " "), ":")
+		if !found {
+			return all
+		}
+		quoted, err := strconv.QuotedPrefix(behind)
+		if err != nil {
+			return all
+		}
+		text, _ := strconv.Unquote(quoted) // a prefix that is quoted has an end
+		all = append(all, struct{ key, text string }{key, text})
+		rest = behind[len(quoted):]
+	}
+}
+
+// of returns the text of a key; none is as good as an empty one.
+func (t tags) of(key string) string {
+	for _, tag := range t {
+		if tag.key == key {
+			return tag.text
+		}
+	}
+	return ""
+}
+
+// say takes in what one tag says.
+func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
+	number := func() int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			wrong("%s is not a number", key)
+		}
+		return n
+	}
+	switch key {
+	case "key":
+		p.Key = text
+	case "def":
+		p.Default = text
+	case "computed":
+		p.Computed = text
+	case "low":
+		p.Low, p.Above = strings.CutPrefix(text, "above ")
+	case "high":
+		p.High = text
+	case "none":
+		p.None = text
+	case "what":
+		p.What = text
+	case "doc":
+		p.Doc = text
+	case "source":
+		p.Source = text
+	case "named":
+		p.Named = text
+	case "short":
+		p.Short = text
+	case "need":
+		p.Required, p.Inherits = text != "", text == "inherited"
+	case "omit":
+		p.Omit = text != ""
+	case "own":
+		p.Own = text != ""
+	case "with":
+		p.With = condition(text)
+	case "counts":
+		p.Counts = condition(text)
+	case "also":
+		p.Also = split(text)
+	case "parts":
+		for _, pair := range split(text) {
+			part, field, _ := strings.Cut(pair, "=")
+			p.Parts = append(p.Parts, Part{part, field})
+		}
+	case "means":
+		for _, pair := range split(text) {
+			word, meant, _ := strings.Cut(pair, "=")
+			if p.Means == nil {
+				p.Means = map[string]string{}
+			}
+			p.Means[word] = meant
+		}
+	case "at":
+		p.at = number()
+	case "least":
+		p.Least = int(number())
+	}
+}
+
+// word reads what a tag, or the type of the field, says of words.
+func (p *Param) word(f reflect.StructField, words []string, wrong func(format string, args ...any)) {
+	if len(words) > 0 {
 		p.Words = words
 		if k := f.Type.Kind(); p.Kind == Whole && k >= reflect.Uint && k <= reflect.Uint64 {
 			p.Kind = Word
@@ -201,22 +282,6 @@ func (p *Param) word(f reflect.StructField, wrong func(format string, args ...an
 	}
 	if (p.Kind == Word) != (len(p.Words) > 0) {
 		wrong("words are for string types, and those have some")
-	}
-	for _, pair := range split(f.Tag.Get("means")) {
-		word, meant, _ := strings.Cut(pair, "=")
-		if p.Means == nil {
-			p.Means = map[string]string{}
-		}
-		p.Means[word] = meant
-	}
-	for tag, to := range map[string]func(n int64){"at": func(n int64) { p.at = n }, "least": func(n int64) { p.Least = int(n) }} {
-		if text := f.Tag.Get(tag); text != "" {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				wrong("%s is not a number", tag)
-			}
-			to(n)
-		}
 	}
 }
 

@@ -58,19 +58,17 @@ func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms
 
 // checksOf takes over the claims that stand in a scenario.
 func checksOf(name string) []Claim {
-	var claims []Claim
-	for _, c := range checks(name) {
+	return claimsOf(name, func(c *scenario.Check) Claim {
 		unit := Percent
 		if c.Metric == remoteLocal {
 			unit = Plain
 		}
-		claims = append(claims, Claim{
+		return Claim{
 			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
 			Value: Mean(Run{Scenario: name, Seeds: true}, c.Metric, at(c.During[0]), at(c.During[1])),
 			Low:   c.Low, High: c.High, Why: c.Why, Differs: c.Reason,
-		})
-	}
-	return claims
+		}
+	})
 }
 
 func at(d unit.Duration) unit.Time { return unit.Time(0).Add(d) }

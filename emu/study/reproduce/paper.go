@@ -89,6 +89,23 @@ type Claim struct {
 	High     float64
 	Why      string // why it is that range
 	Differs  string // why the statement is known not to come out; empty when it should
+
+	// taken, if not nil, returns the claims that stand in the place of this one: those of a
+	// scenario, which is read only where they are wanted.
+	taken func() []Claim
+}
+
+// takeClaims reads the claims that stand in scenarios.
+func (f *Figure) takeClaims() {
+	var all []Claim
+	for _, c := range f.Claims {
+		if c.taken == nil {
+			all = append(all, c)
+		} else {
+			all = append(all, c.taken()...)
+		}
+	}
+	f.Claims = all
 }
 
 // Unit says how a value is printed.
@@ -133,7 +150,8 @@ type Row struct {
 	Cells []Quantity // by column
 }
 
-// Papers returns the papers whose figures can be had again.
+// Papers returns the papers whose figures can be had again. Claims that stand in scenarios
+// are not read: that is done where figures are found, or run.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
@@ -164,6 +182,7 @@ func Find(name string) (*Paper, []*Figure, error) {
 	for k := range p.Figures {
 		names = append(names, p.Figures[k].Name)
 		if !one || p.Figures[k].Name == rest {
+			p.Figures[k].takeClaims()
 			figures = append(figures, &p.Figures[k])
 		}
 	}
@@ -173,13 +192,18 @@ func Find(name string) (*Paper, []*Figure, error) {
 	return p, figures, nil
 }
 
-// checks returns the checks of a scenario that comes with the program.
-func checks(name string) []scenario.Check {
-	s, err := emu.Open(name)
-	if err != nil {
-		panic("reproduce: " + err.Error()) // a scenario of ours
-	}
-	return s.Expect
+// claimsOf takes over the claims that stand in a scenario that comes with the program.
+func claimsOf(name string, claim func(c *scenario.Check) Claim) []Claim {
+	return []Claim{{taken: func() (all []Claim) {
+		s, err := emu.Open(name)
+		if err != nil {
+			panic("reproduce: " + err.Error()) // a scenario of ours
+		}
+		for i := range s.Expect {
+			all = append(all, claim(&s.Expect[i]))
+		}
+		return all
+	}}}
 }
 
 const ms = unit.Time(unit.Millisecond)

@@ -68,6 +68,7 @@ func TestPapersAreWhole(t *testing.T) {
 		var figures []*Figure
 		for i := range p.Figures {
 			f := &p.Figures[i]
+			f.takeClaims()
 			figures = append(figures, f)
 			once(&names, "figure", f.Name)
 			if f.Source == "" || f.Title == "" || f.Caption == "" {
@@ -139,6 +140,7 @@ func TestClaimsOfHPL2002(t *testing.T) {
 	var ids []string
 	versions := 0
 	for _, f := range hpl2002().Figures {
+		f.takeClaims()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)
 			if f.Name == "fig3d" && strings.Contains(c.Source, "version") {

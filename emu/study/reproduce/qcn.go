@@ -122,8 +122,7 @@ func packetChecks(r Run) []Claim { return ethernetChecks(r, packets) }
 
 // ethernetChecks is packetChecks with queues in other units, of which a byte is so many.
 func ethernetChecks(r Run, queues float64) []Claim {
-	var claims []Claim
-	for _, c := range checks(r.Scenario) {
+	return claimsOf(r.Scenario, func(c *scenario.Check) Claim {
 		scale, unit := 1.0, Percent
 		switch {
 		case strings.Contains(c.Metric, ".queue"):
@@ -135,13 +134,12 @@ func ethernetChecks(r Run, queues float64) []Claim {
 		case strings.HasSuffix(c.Metric, ".rate"):
 			scale, unit = 8e-9, Plain // Gb/s
 		}
-		claims = append(claims, Claim{
+		return Claim{
 			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
 			Value: scaled(Mean(r.seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale),
 			Low:   c.Low * scale, High: c.High * scale, Why: c.Why, Differs: c.Reason,
-		})
-	}
-	return claims
+		}
+	})
 }
 
 func qcnRun(name string) Run { return Run{Scenario: "qcn/" + name} }

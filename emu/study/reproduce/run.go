@@ -82,6 +82,9 @@ func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, e
 	if o.Seeds <= 0 {
 		o.Seeds = 5
 	}
+	for _, f := range figures {
+		f.takeClaims()
+	}
 	o.Workers = max(o.Workers, 0) // 0: as many as there are processors
 	b := &batch{
 		options: o, seeds: o.Seeds, byKey: map[string]*job{},
