@@ -215,29 +215,21 @@ func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
 		}
 		return n
 	}
+	for _, tag := range [...]struct {
+		key string
+		to  *string
+	}{
+		{"key", &p.Key}, {"def", &p.Default}, {"computed", &p.Computed}, {"high", &p.High}, {"none", &p.None},
+		{"what", &p.What}, {"doc", &p.Doc}, {"source", &p.Source}, {"named", &p.Named}, {"short", &p.Short},
+	} {
+		if tag.key == key {
+			*tag.to = text
+			return
+		}
+	}
 	switch key {
-	case "key":
-		p.Key = text
-	case "def":
-		p.Default = text
-	case "computed":
-		p.Computed = text
 	case "low":
 		p.Low, p.Above = strings.CutPrefix(text, "above ")
-	case "high":
-		p.High = text
-	case "none":
-		p.None = text
-	case "what":
-		p.What = text
-	case "doc":
-		p.Doc = text
-	case "source":
-		p.Source = text
-	case "named":
-		p.Named = text
-	case "short":
-		p.Short = text
 	case "need":
 		p.Required, p.Inherits = text != "", text == "inherited"
 	case "omit":
