@@ -1,18 +1,24 @@
-// Package limitertest checks rate limiters, and the calls that are made to them, against
-// the contract of node.RateLimiter:
+// Package limitertest tests any rate limiter, on the virtual clock and in real time:
 //
 //	func TestMyLimiter(t *testing.T) {
-//		limitertest.Test(t, limitertest.Config{
-//			New: func(r unit.Rate) node.RateLimiter { return mine.New(r) },
-//		})
+//		limitertest.Run(t, func(line unit.Rate) node.RateLimiter { return mine.New(line) })
 //	}
 //
-// Test calls the limiter by itself, lets it pace a flow on the virtual clock, and then on
-// the wall clock over sockets with actual timing, where the machines are told the measured
-// time. Watch is what holds the calls of any run to the contract.
+// Each case of package emu/study/bench is a subtest: steady rates, steps, storms of
+// feedback, rest and burst, callers that are late, sizes, hours of model time. What is wrong
+// fails it, with the packets around: that a limiter keeps to the contract of
+// node.RateLimiter, to the rate that is set, and to the burst that it promises by a
+// method Burst() unit.Size, two packets if it has none.
+//
+// The cases in real time pace a source over sockets, in turns with an ideal limiter, which
+// shows what the computer is worth now: a limiter that waits for an instant in place of
+// giving it is found, and none is blamed for a computer that is busy. They take some seconds;
+// go test -short leaves them out.
+//
+// RunController does the same for reaction points.
 //
 // # Limitations
 //
-// On the wall clock no more than the rate is checked whatever the computer does; no less
-// than it only where the verdict of the run is faithful or exact.
+// In real time the burst is measured as the limiter is told it; how punctual packets leave
+// is a matter of the computer.
 package limitertest

@@ -1,3 +1,5 @@
+//go:build !race
+
 package bench_test
 
 import (
@@ -9,7 +11,7 @@ import (
 )
 
 // No limiter of the product is found at fault.
-func TestOurLimiters(t *testing.T) {
+func TestFiguresOfOurLimiters(t *testing.T) {
 	for name, new := range map[string]bench.New{
 		"inter-packet delay": func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) },
 		"token bucket":       func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 4500) },

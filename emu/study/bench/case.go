@@ -107,6 +107,11 @@ func Cases() []Case {
 		Line: 400 * gbps, Duration: 86400*unit.Second + 2*unit.Millisecond, Rates: []Step{{0, 400 * gbps}, {86400*s + ms, 100 * gbps}},
 		Idle: []Span{{ms, 86400 * s}},
 	})
+	rests, end := longer(10*us, unit.Millisecond, 20*86400*unit.Second)
+	add(Case{
+		Name: "idle/longer and longer", Doc: "nothing to send for a millisecond, and then for longer and longer, up to 20 days",
+		Line: 400 * gbps, Duration: end.Sub(0), Idle: rests,
+	})
 	for _, f := range []struct {
 		name, doc string
 		mangle    func([]Step) []Step
@@ -149,6 +154,10 @@ func Cases() []Case {
 		Line: gbps, Duration: 2 * unit.Second, Rates: []Step{{0, 100 * mbps}}, Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
 	})
 	add(Case{
+		Name: "late/line and feedback", Doc: "the rate changes while the line is held, between what lets a packet start and its start",
+		Line: gbps, Duration: 2 * unit.Second, Rates: storm(8, 2000, 800*unit.Microsecond, 100*mbps, 50*mbps), Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
+	})
+	add(Case{
 		Name: "many/32", Doc: "32 of the kind share nine tenths of a line",
 		Line: gbps, Duration: 500 * unit.Millisecond, Rates: []Step{{0, 900 * mbps / 32}}, Limiters: 32,
 	})
@@ -183,6 +192,17 @@ func holds(seed uint64, end unit.Time, apart, longest unit.Duration) []Span {
 		}
 		spans = append(spans, Span{from, to})
 	}
+}
+
+// longer returns spans with so much time between them that become longer, and the end of what
+// follows them.
+func longer(between unit.Time, shortest, longest unit.Duration) (spans []Span, end unit.Time) {
+	at := between
+	for d := shortest; d < longest; d += d / 3 {
+		spans = append(spans, Span{at, at.Add(d)})
+		at = at.Add(d) + between
+	}
+	return spans, at
 }
 
 // word returns a rate as names of cases have it.

@@ -51,7 +51,10 @@ type meter struct {
 	credit float64 // what has started without waiting since there was a packet again
 	counts bool    // of credit
 
+	wall *watch // what it measures on the wall clock; nil: nothing
+
 	phase  phase
+	gap    unit.Duration // in a phase: what the time since the start before should be; else 0
 	recent [around]Start
 
 	out Report
@@ -93,8 +96,8 @@ func (m *meter) promised() unit.Size {
 	return 2 * m.longest
 }
 
-// find notes a measure that is out of its limit, if it is the first or the worst of its kind.
-func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, args ...any) {
+// find notes what is out of its limit, if it is the first or the worst of its kind.
+func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() string) {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
 		i = len(m.out.Faults)
@@ -103,15 +106,28 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, a
 		return
 	}
 	f := &m.out.Faults[i]
-	f.bad, f.At, f.Text = bad, at, fmt.Sprintf(format, args...)
+	f.bad, f.At, f.say = bad, at, say
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
+}
+
+// says returns what formats two numbers.
+func says(format string, is, want float64) func() string {
+	return func() string { return fmt.Sprintf(format, is, want) }
+}
+
+// report returns what was measured so far.
+func (m *meter) report() *Report {
+	for i := range m.out.Faults {
+		m.out.Faults[i].Text = m.out.Faults[i].say()
+	}
+	return &m.out
 }
 
 // breaks notes a breach of the contract, if it is the first.
 func (m *meter) breaks(format string, args ...any) {
 	if !m.broken {
 		m.broken = true
-		m.find(Contract, 1, m.now, format, args...)
+		m.find(Contract, 1, m.now, func() string { return fmt.Sprintf(format, args...) })
 	}
 }
 
@@ -126,10 +142,12 @@ func (m *meter) told(call string, now unit.Time) {
 // Next asks the limiter.
 func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 	m.told("Next", now)
-	if m.wants == unit.Never {
+	if m.wants == unit.Never || m.let && now > m.gave { // of a packet that it has let nothing came
 		m.begins(now, n)
 	}
+	began := m.wall.now()
 	t := m.limiter.Next(now, n)
+	m.wall.call(began)
 	switch {
 	case t < now:
 		m.breaks("the limiter, asked at %v, gives %v, which is before", now, t)
@@ -171,7 +189,7 @@ func (m *meter) rested(now unit.Time) {
 		m.out.Credit = unit.Size(m.credit)
 	}
 	if m.credit < least {
-		m.find(Credit, least-m.credit, now, "after a rest %.0f bytes start at once, want %.0f at least", m.credit, least)
+		m.find(Credit, least-m.credit, now, says("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
 	}
 }
 
@@ -179,10 +197,13 @@ func (m *meter) rested(now unit.Time) {
 // an instant before.
 func (m *meter) lets(now, due unit.Time) {
 	m.let = true
+	if now.Sub(due) > m.rate.Serialise(m.longest) { // there was none for a time
+		m.phase.starts = 0
+	}
 	m.lag += m.lowest.BytesPerSecond() * max(0, due.Sub(max(m.wants, m.last)).Seconds()) * (1 - slack)
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
-		m.find(Withheld, m.lag, now, "%.0f bytes less have started than the rate lets through, want %d at most", m.lag, most)
+		m.find(Withheld, m.lag, now, says("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -190,8 +211,10 @@ func (m *meter) lets(now, due unit.Time) {
 	delay := now.Sub(m.change)
 	m.out.Reaction = max(m.out.Reaction, delay)
 	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
-		m.find(Reaction, delay.Seconds()/most.Seconds(), now,
-			"a packet that waits as the rate becomes %v may start %v later, want %v at most", m.rate, delay, most)
+		rate := m.rate
+		m.find(Reaction, delay.Seconds()/most.Seconds(), now, func() string {
+			return fmt.Sprintf("a packet that waits as the rate becomes %v may start %v later, want %v at most", rate, delay, most)
+		})
 	}
 }
 
@@ -203,9 +226,13 @@ func (m *meter) Sent(now unit.Time, n unit.Size) {
 	} else if now < m.gave {
 		m.breaks("%d bytes start at %v, and the limiter gave %v", n, now, m.gave)
 	}
+	m.gap = 0
 	m.starts(now, n)
 	m.open, m.kept = false, false
+	began := m.wall.now()
 	m.limiter.Sent(now, n)
+	m.wall.call(began)
+	m.wall.start(now, began, m.gap)
 }
 
 // starts measures a start.
@@ -225,7 +252,7 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.over = max(0, m.over-came) + size
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
-		m.find(Burst, m.level, now, "%.0f bytes more have started than the rate lets through, want %d at most", m.level, most)
+		m.find(Burst, m.level, now, says("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
@@ -249,6 +276,7 @@ func (m *meter) measure(now unit.Time, size float64) {
 		bytes = p.bytes[i] + float64(m.recent[around-2].Size)
 		ideal := m.rate.Serialise(m.recent[around-2].Size)
 		_ = m.out.Gaps.RecordValue(int64(1000 * now.Sub(p.at[i]).Seconds() / ideal.Seconds()))
+		m.gap = ideal
 	}
 	i := p.starts % len(p.at)
 	p.at[i], p.bytes[i] = now, bytes
@@ -263,7 +291,10 @@ func (m *meter) measure(now unit.Time, size float64) {
 		off := through/due - 1
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
-			m.find(RateError, math.Abs(off)/most, now, "over %d packets the rate is %+.3g %% off, want %.3g %% at most", w.Packets, 100*off, 100*most)
+			packets := w.Packets
+			m.find(RateError, math.Abs(off)/most, now, func() string {
+				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most", packets, 100*off, 100*most)
+			})
 		}
 	}
 	p.starts++

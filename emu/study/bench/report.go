@@ -48,6 +48,8 @@ type Report struct {
 	// Fairness is Jain's index of what started under each limiter: 1 where all are equal.
 	Fairness float64
 
+	Wall *Wall // how it kept to the wall clock; nil on the virtual clock
+
 	Faults []Fault // the measures that are out of their limits; a right limiter has none
 }
 
@@ -76,6 +78,8 @@ const (
 	Credit    Criterion = "credit"     // Report.Credit
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
+	RealTime  Criterion = "real time"  // Report.Wall: less starts in real time than under an ideal limiter
+	Blocks    Criterion = "blocks"     // Report.Wall: its calls take long
 	Panic     Criterion = "panic"      // the limiter has panicked
 )
 
@@ -84,8 +88,9 @@ type Fault struct {
 	Criterion Criterion
 	Text      string // what was measured, and what is wanted
 	At        unit.Time
-	Starts    []Start // the packets before it
-	bad       float64 // how bad it is, among faults of the measure
+	Starts    []Start // the last packets until then
+	bad       float64 // how bad it is, among faults of the criterion
+	say       func() string
 }
 
 // String returns the fault and the packets before it, a line each.
@@ -102,6 +107,31 @@ func (f Fault) String() string {
 			ideal = p.Rate.Serialise(f.Starts[i-1].Size).String()
 		}
 		fmt.Fprintf(&b, "\n%20v %7d %14v %16s %16s", p.At, p.Size, p.Rate, gap, ideal)
+	}
+	return b.String()
+}
+
+// String returns the figures on a line.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d starts, burst %v of %v, withheld %v", r.Starts, r.Burst, r.Promised, r.Withheld)
+	for _, w := range r.Windows {
+		if w.Low <= w.High {
+			fmt.Fprintf(&b, ", rate over %d packets %+.3g to %+.3g %%", w.Packets, 100*w.Low, 100*w.High)
+		}
+	}
+	if r.Rests > 0 {
+		fmt.Fprintf(&b, ", after a rest %v at once", r.Credit)
+	}
+	if r.Reaction > 0 {
+		fmt.Fprintf(&b, ", reaction %v", r.Reaction)
+	}
+	if r.Lowered {
+		fmt.Fprintf(&b, ", overshoot %v", r.Overshoot)
+	}
+	if w := r.Wall; w != nil {
+		fmt.Fprintf(&b, "; on the wall clock, dilation %d, gaps %.3g times those of the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
+			w.Dilation, w.Limiter.Gap, w.Ideal.Gap, w.Limiter.Late, w.Ideal.Late, w.Limiter.Calls, w.Ideal.Calls)
 	}
 	return b.String()
 }

@@ -73,15 +73,27 @@ func (p *play) run() {
 				next = min(next, s.wake)
 			}
 		}
-		if next >= end {
+		if next >= end || p.hopeless() {
 			for i := range p.sources {
-				p.sources[i].ends(end)
+				p.sources[i].ends(min(end, max(p.now, next)))
 			}
 			return
 		}
 		p.now = max(p.now, next).Add(p.lateness())
 		p.step()
 	}
+}
+
+// hopeless reports whether a limiter has broken the contract, so that nothing after that can
+// be relied on, not even that time gets on; or lets go so much that the case would take
+// forever.
+func (p *play) hopeless() bool {
+	for i := range p.sources {
+		if s := &p.sources[i]; s.broken || s.level > 1000*float64(s.promised()) {
+			return true
+		}
+	}
+	return false
 }
 
 // lateness returns by how much the caller comes late this time: most times by little.
@@ -179,10 +191,10 @@ func (p *play) report() *Report {
 	if len(p.sources) == 0 {
 		return &Report{Case: p.c.Name, Clock: report.VirtualClock}
 	}
-	r := p.sources[0].out
+	r := p.sources[0].report()
 	sum, squares := float64(r.Bytes), float64(r.Bytes)*float64(r.Bytes)
 	for i := range p.sources[1:] {
-		o := &p.sources[1+i].out
+		o := p.sources[1+i].report()
 		sum, squares = sum+float64(o.Bytes), squares+float64(o.Bytes)*float64(o.Bytes)
 		r.merge(o)
 	}
@@ -193,7 +205,7 @@ func (p *play) report() *Report {
 	if r.Fairness < fair {
 		r.add(Fault{Criterion: Fairness, At: p.now, Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
 	}
-	return &r
+	return r
 }
 
 // fair is the least index of limiters of one rate.

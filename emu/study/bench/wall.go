@@ -1,0 +1,311 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// WallCases returns the cases for the wall clock, some tenths of a second of it each. The
+// limiter paces a real source, over sockets.
+func WallCases() []Case {
+	const line, packet = gbps, 12 * us // that a packet takes
+	duration := unit.Duration(150 * packet)
+	return []Case{
+		{Name: "wall/steady", Doc: "a rate that stays, and always a packet", Line: line, Duration: duration, Rates: []Step{{0, line}}},
+		{
+			Name: "wall/steps", Doc: "the rate falls and rises while packets wait", Line: line, Duration: duration,
+			Rates: []Step{{0, line}, {30*packet + 5*us, line / 4}, {90*packet + 7*us, line / 2}, {120*packet + 3*us, line}},
+		},
+		{
+			Name: "wall/storm", Doc: "the rate changes many times within each packet; then the last one holds", Line: line, Duration: duration,
+			Rates: storm(7, 200, 4*unit.Microsecond, line, line/2),
+		},
+		{
+			Name: "wall/idle", Doc: "nothing to send for a time, and then always a packet", Line: line, Duration: duration, Rates: []Step{{0, line / 2}},
+			Idle: []Span{{40 * packet, 80 * packet}},
+		},
+	}
+}
+
+// Wall is what is measured on the wall clock: of an ideal limiter, one that keeps a delay
+// between packets, which shows what this computer is worth now; and of the limiter, in turns
+// with it. Each was measured several times, and has the best of each figure: what is beside
+// this program on the computer makes all of them worse and none of them better.
+type Wall struct {
+	Dilation       int64
+	Ideal, Limiter Pace
+}
+
+// Pace is how a source kept to the wall clock.
+type Pace struct {
+	Share float64       // what has started, of what the rates that were set let through
+	Gap   float64       // the times between starts while a rate stays, over what they are at it: the mean of the middle half; 0: there were too few
+	Late  time.Duration // by how much later than the limiter gave a packet started, the median
+	Calls time.Duration // how long the calls for a packet took, the median
+}
+
+// improve takes the better of each figure.
+func (p *Pace) improve(by Pace, first bool) {
+	if first {
+		*p = by
+		return
+	}
+	p.Share, p.Late, p.Calls = max(p.Share, by.Share), min(p.Late, by.Late), min(p.Calls, by.Calls)
+	if p.Gap == 0 || by.Gap > 0 && by.Gap < p.Gap {
+		p.Gap = by.Gap
+	}
+}
+
+// A right limiter has by no more than this a worse pace than an ideal one.
+const (
+	mostGap   = 1.25 // of the gap of the ideal one
+	mostCalls = 0.1  // of the time that a packet takes
+)
+
+const (
+	wallPacket = 300 * time.Microsecond // that a packet takes at the rate of the line
+	wallTurns  = 3
+)
+
+// MeasureWall puts a limiter into a case on the wall clock. New is called for each turn.
+func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Report, error) {
+	dilation := max(1, int64(wallPacket)*1000/int64(c.Line.Serialise(c.longest())))
+	ideal := func(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
+	var r *Report
+	var of [2]Pace
+	for turn := range wallTurns {
+		for who, new := range []New{ideal, new} {
+			m, pace, err := c.turn(ctx, new, dilation, each)
+			if err != nil {
+				return nil, err
+			}
+			of[who].improve(pace, turn == 0)
+			switch {
+			case who == 0:
+			case r == nil:
+				r = m.report()
+			default:
+				r.merge(m.report())
+			}
+		}
+	}
+	r.Case, r.Clock, r.Fairness = c.Name, emu.WallClock, 1
+	r.Wall = &Wall{Dilation: dilation, Ideal: of[0], Limiter: of[1]}
+	r.judgeWall()
+	return r, nil
+}
+
+// judgeWall judges the pace of the limiter by that of the ideal one.
+func (r *Report) judgeWall() {
+	ideal, of := r.Wall.Ideal, r.Wall.Limiter
+	if most := mostGap * ideal.Gap; ideal.Gap > 0 && of.Gap > most {
+		r.add(Fault{Criterion: RealTime, Text: fmt.Sprintf("in real time packets start %.3g times as far apart as at the rate, want %.3g at most: it is %.3g with an ideal limiter on this computer now",
+			of.Gap, most, ideal.Gap)})
+	}
+	if most := time.Duration(mostCalls * float64(wallPacket)); of.Calls > most+ideal.Calls {
+		r.add(Fault{Criterion: Blocks, Text: fmt.Sprintf("the calls for a packet take %v, want %v at most: it is %v with an ideal limiter on this computer now; a limiter gives an instant and does not wait for it",
+			of.Calls, most+ideal.Calls, ideal.Calls)})
+	}
+}
+
+// turn runs the case once.
+func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Start)) (*meter, Pace, error) {
+	s, err := scenario.Load(c.Name+".yaml", []byte(fmt.Sprintf(`
+name: %s
+model: {duration: %v}
+wall: {dilation: %d}
+defaults:
+  link: {rate: %v, flow-control: none}
+endpoints: [a, b]
+links: [a - b]
+flows:
+  - {name: paced, from: a, to: b, packet: %v, jitter: 0s}
+`, c.Name, c.Duration, dilation, 4*c.Line, c.longest()-overhead())), nil)
+	if err != nil {
+		return nil, Pace{}, err
+	}
+	var m *meter
+	w := &watch{epoch: time.Now()}
+	o := emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Verify: emu.VerifyOff, Schemes: emu.Schemes{
+		Limiter: func(*fabric.Flow, unit.Rate) node.RateLimiter {
+			m = newMeter(new(c.Line), c.Line, c.longest())
+			m.wall, m.each = w, each
+			return m
+		},
+		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return &script{rates: c.Rates, rate: c.Line} },
+	}}
+	if c.Idle != nil {
+		o.Schemes.BodySource = func(*fabric.Flow) node.BodySource { return &bodies{c: c} }
+	}
+	result, err := emu.Run(ctx, s, o)
+	if err != nil {
+		return nil, Pace{}, err
+	}
+	end := unit.Time(c.Duration)
+	m.ends(max(m.now, end))
+	return m, Pace{
+		Share: float64(m.out.Bytes) / c.through(end),
+		Gap:   w.gap(dilation),
+		Late:  w.lateness(result.Began, dilation),
+		Calls: median(w.calls),
+	}, nil
+}
+
+// overhead returns what a packet is longer by on the line than its payload.
+func overhead() unit.Size {
+	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1000}
+	return wire.PaperFraming.Length(&f) - 1000
+}
+
+// through returns how many bytes the rates let through while there are packets.
+func (c *Case) through(end unit.Time) float64 {
+	bytes := 0.0
+	for i, s := range c.Rates {
+		to := end
+		if i+1 < len(c.Rates) {
+			to = min(end, c.Rates[i+1].At)
+		}
+		span := to.Sub(s.At)
+		for _, idle := range c.Idle {
+			span -= max(0, min(to, idle.To).Sub(max(s.At, idle.From)))
+		}
+		bytes += s.Rate.BytesPerSecond() * max(0, span).Seconds()
+	}
+	return bytes
+}
+
+// watch is what a meter measures of the wall clock. It may be nil.
+type watch struct {
+	epoch  time.Time
+	spent  time.Duration // in calls for the packet that is next
+	calls  []time.Duration
+	starts []departure
+}
+
+// departure is a start on the wall clock.
+type departure struct {
+	at   unit.Time // as the limiter was told
+	wall time.Duration
+	gap  unit.Duration // by which the start before it should be away; 0: by any
+}
+
+// now returns the wall time.
+func (w *watch) now() time.Duration {
+	if w == nil {
+		return 0
+	}
+	return time.Since(w.epoch)
+}
+
+// call notes a call that has ended.
+func (w *watch) call(began time.Duration) {
+	if w != nil {
+		w.spent += w.now() - began
+	}
+}
+
+// start notes a start.
+func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
+	if w == nil {
+		return
+	}
+	w.calls = append(w.calls, w.spent)
+	w.spent = 0
+	w.starts = append(w.starts, departure{at, wall, gap})
+}
+
+// gap returns Pace.Gap.
+func (w *watch) gap(dilation int64) float64 {
+	var gaps []float64
+	for i, s := range w.starts {
+		if s.gap > 0 && i > 0 {
+			gaps = append(gaps, (s.wall-w.starts[i-1].wall).Seconds()/(s.gap.Seconds()*float64(dilation)))
+		}
+	}
+	if len(gaps) < 4 {
+		return 0
+	}
+	slices.Sort(gaps)
+	half := gaps[len(gaps)/4 : len(gaps)-len(gaps)/4]
+	sum := 0.0
+	for _, g := range half {
+		sum += g
+	}
+	return sum / float64(len(half))
+}
+
+// lateness returns by how much the starts were later than the limiter was told.
+func (w *watch) lateness(began time.Time, dilation int64) time.Duration {
+	var late []time.Duration
+	offset := began.Sub(w.epoch)
+	for _, s := range w.starts {
+		late = append(late, s.wall-offset-time.Duration(int64(s.at)/1000*dilation))
+	}
+	return median(late)
+}
+
+// median returns the middle of some spans, 0 of none.
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// script is a reaction point that sets the rates of a case at their instants.
+type script struct {
+	rates []Step
+	rate  unit.Rate
+}
+
+func (*script) Sent(unit.Time, unit.Size)      {}
+func (*script) Feedback(unit.Time, wire.Frame) {}
+
+// Advance sets the next rate that is due.
+func (s *script) Advance(now unit.Time) {
+	for len(s.rates) > 0 && s.rates[0].At <= now {
+		s.rate, s.rates = s.rates[0].Rate, s.rates[1:]
+	}
+}
+
+// Rate returns the rate.
+func (s *script) Rate() unit.Rate { return s.rate }
+
+// Deadline returns when the next rate is due.
+func (s *script) Deadline() unit.Time {
+	if len(s.rates) == 0 {
+		return unit.Never
+	}
+	return s.rates[0].At
+}
+
+// bodies is a source that has a packet whenever the case has one.
+type bodies struct {
+	c *Case
+}
+
+// Ready returns when there is a packet.
+func (b *bodies) Ready(now unit.Time) unit.Time {
+	for _, s := range b.c.Idle {
+		if s.From <= now && now < s.To {
+			return s.To
+		}
+	}
+	return now
+}
+
+// Take returns a packet.
+func (b *bodies) Take(_ unit.Time, room int) (wire.Body, bool) {
+	return wire.Body{Type: 0x88b5, Bytes: make([]byte, room)}, true
+}
