@@ -35,7 +35,8 @@ type ingress struct {
 	service unit.Rate
 	buffers [port.Priorities]port.Buffer
 	frames  queue[port.Arrival] // in the order in which they came
-	busy    bool                // the first of them is being taken out
+	busy    bool                // the first of them is being taken out,
+	over    bool                // and that ends now
 }
 
 func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
@@ -102,24 +103,23 @@ func (e *Endpoint) hold(now unit.Time, a *port.Arrival) {
 func (e *Endpoint) begin(now unit.Time) {
 	in := e.ingress
 	in.busy = true
-	end := now
 	if in.service > 0 {
-		end = now.Add(in.service.Serialise(in.frames.front().Length))
+		e.agenda.Set(serviceSlot, now.Add(in.service.Serialise(in.frames.front().Length)))
+		return
 	}
-	e.agenda.Set(serviceSlot, end)
+	in.over, e.soon = true, now
 }
 
 // drain ends the taking out of a frame: it is delivered, and the switch may go on if
 // that reaches the low watermark, or has credit again.
 func (e *Endpoint) drain(now unit.Time) {
 	in := e.ingress
-	e.agenda.Set(serviceSlot, unit.Never)
-	a := *in.frames.front()
+	a := in.frames.front() // it stays there until another one comes
 	in.frames.pop()
-	in.busy = false
+	in.busy, in.over = false, false
 	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
 	s := &e.sinks[i]
-	delivered := s.delivered(now, &e.port, &a, &e.rec, &e.out.Bodies)
+	delivered := s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies)
 	if s.answer != nil {
 		e.heard(now, s, &a.Frame)
 	}
@@ -141,7 +141,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	if !in.frames.empty() {
 		e.begin(now)
 	}
-	e.agenda.Set(lineSlot, now) // the switch may have to be told
+	e.soon = now // the switch may have to be told
 }
 
 // egress is the account of the sending side.

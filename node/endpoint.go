@@ -62,7 +62,8 @@ type Endpoint struct {
 	waiting uint8                              // the lanes of ready that are not empty, a bit each
 	ingress *ingress                           // what has come and has not been taken yet; nil where all is at once, on InfiniBand
 
-	agenda agenda.Agenda // the slots below, then one for each source, spread, shared group and answered flow
+	agenda agenda.Part // the slots below, then one for each source, spread, shared group and answered flow
+	soon   unit.Time   // there is something to do that has no slot; unit.Never: there is not
 }
 
 // ready is the sources whose packet waits for the line on one lane.
@@ -113,7 +114,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		spreads: make([]spread, len(c.Spreads)),
 
 		limiters: c.Adapter.Limiters,
-		agenda:   *agenda.New(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
+		agenda:   agenda.NewPart(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
+		soon:     unit.Never,
 	}
 	if e.out == nil {
 		e.out = new(port.Outbox)
@@ -208,7 +210,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
 		if e.waiting|e.speaks != 0 { // credit may have come for what waits
-			e.agenda.Set(lineSlot, now)
+			e.soon = now
 		}
 		return
 	}
@@ -263,17 +265,25 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 		}
 	}
-	e.agenda.Set(lineSlot, now)
+	e.soon = now
 }
 
 // Advance does what is due: it lets sources queue their packets, and fills the
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
-	for e.agenda.Next() <= now {
-		for e.agenda.Next() <= now {
-			slot, _ := e.agenda.First()
+	for e.soon <= now || e.agenda.Next() <= now {
+		for {
+			if e.ingress != nil && e.ingress.over {
+				e.drain(now)
+				continue
+			}
+			slot, due := e.agenda.First()
+			if due > now {
+				break
+			}
 			switch k := slot - flowSlot; {
 			case slot == serviceSlot:
+				e.agenda.Set(slot, unit.Never)
 				e.drain(now)
 			case k < 0:
 				e.agenda.Set(slot, unit.Never)
@@ -354,9 +364,14 @@ func (e *Endpoint) serve(now unit.Time) {
 	if free := e.port.Line().Free(); free > now && (e.port.Owes() || e.waiting|e.speaks != 0) {
 		wake = min(wake, free)
 	}
-	e.agenda.Set(lineSlot, wake)
+	e.soon = unit.Never
+	if wake != e.agenda.Due(lineSlot) {
+		e.agenda.Set(lineSlot, wake)
+	}
 	if e.agenda.Due(resendSlot) == unit.Never {
-		e.agenda.Set(resendSlot, e.port.Resend()) // only when it has come: each packet puts it off
+		if at := e.port.Resend(); at != unit.Never {
+			e.agenda.Set(resendSlot, at) // only when it has come: each packet puts it off
+		}
 	}
 }
 
@@ -450,7 +465,7 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 		e.ingress.setRate(now, ev.Rate, &e.rec)
 	}
 	e.port.Apply(now, ev)
-	e.agenda.Set(lineSlot, now)
+	e.soon = now
 	e.agenda.Set(resendSlot, now) // at a higher rate a PAUSE is over sooner
 }
 
@@ -458,9 +473,13 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 func (e *Endpoint) Poll() (*port.Transmission, bool) { return e.out.Poll() }
 
 // Deadline returns when Advance has something to do.
-func (e *Endpoint) Deadline() unit.Time {
-	return e.agenda.Next()
-}
+func (e *Endpoint) Deadline() unit.Time { return min(e.soon, e.agenda.Deadline()) }
+
+// Slots returns how many slots the endpoint has in an agenda (drive.Sharer).
+func (e *Endpoint) Slots() int { return e.agenda.Len() }
+
+// Share gives the endpoint's slots places in another agenda (drive.Sharer).
+func (e *Endpoint) Share(a *agenda.Agenda, base int) { e.agenda.Move(a, base) }
 
 // Limits tells the limit of each flow that begins here: what its limiter lets through now,
 // 0 where nobody knows.

@@ -112,7 +112,7 @@ func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 		}
 		f.Src, f.Dst, f.QP, f.Lane = e.lid, to.Dst, to.QP, max(f.Lane, to.Lane)
 		e.push(f)
-		e.agenda.Set(lineSlot, now)
+		e.soon = now
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
 	}
 	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))

@@ -49,7 +49,7 @@ type shared struct {
 	turns   queue[*source] // those under it that have a packet, in the order of their turns
 	out     *source        // whose packet may go and has not yet gone
 	last    *source        // the one that the controller was last told of
-	agenda  *agenda.Agenda // of the endpoint
+	agenda  *agenda.Part   // of the endpoint
 	slot    int            // of the group there
 }
 
@@ -75,7 +75,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 }
 
 // newShared returns a group that flows share, and its place in an agenda.
-func newShared(c *Group, a *agenda.Agenda, slot int) *group {
+func newShared(c *Group, a *agenda.Part, slot int) *group {
 	g := newGroup(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
 	a.Set(slot, g.controller.Deadline())

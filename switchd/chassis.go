@@ -12,7 +12,7 @@ import (
 )
 
 // chassis is what all kinds of switches have: ports, a table of routes, and what
-// falls due at their lines.
+// falls due at their lines and with the frames that come.
 type chassis struct {
 	ports  []port.Port
 	routes routes
@@ -21,8 +21,12 @@ type chassis struct {
 	out    *port.Outbox
 	rec    trace.Recorder
 
-	lines   agenda.Agenda // when a line becomes idle, or has to look: see lineSlot
-	dirty   []int         // outputs to serve in this Advance, in order
+	agenda agenda.Part // see lineSlot
+	soon   unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	woken  agenda.Now  // outputs to look at then
+	read   agenda.Now  // inputs whose next frame may be forwarded since then
+
+	dirty   []int // outputs to serve in this Advance, in order
 	isDirty []bool
 }
 
@@ -34,11 +38,12 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	}
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
-		lines: *agenda.New(2 * n), dirty: make([]int, 0, n), isDirty: make([]bool, n),
+		agenda: agenda.NewPart(3 * n), soon: unit.Never, woken: agenda.NewNow(n), read: agenda.NewNow(n),
+		dirty: make([]int, 0, n), isDirty: make([]bool, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
-		c.lines.Set(c.resendSlot(i), 0)
+		c.agenda.Set(c.resendSlot(i), 0)
 	}
 	if len(tables) == 0 {
 		return errors.New("a table of routes is wanted")
@@ -53,15 +58,81 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	return nil
 }
 
-// The slots of lines: of what is due at the same instant, lines that become idle
-// come first, then flow control packets that are only repeated; each by port.
+// The slots of the agenda: of what is due at the same instant, lines that become idle
+// come first, then flow control packets that are only repeated, then frames that may be
+// forwarded; each by port.
 func (c *chassis) lineSlot(p int) int   { return p }
 func (c *chassis) resendSlot(p int) int { return len(c.ports) + p }
+func (c *chassis) headerSlot(p int) int { return 2*len(c.ports) + p }
 
 // wake makes the next Advance serve an output.
 func (c *chassis) wake(now unit.Time, p int) {
-	c.lines.Set(c.lineSlot(p), now)
+	c.woken.Add(p)
+	c.soon = now
 }
+
+// expect says when the next frame of an input may be forwarded.
+func (c *chassis) expect(now unit.Time, p int, eligible unit.Time) {
+	if eligible == now {
+		c.read.Add(p)
+		c.soon = now
+		return
+	}
+	c.agenda.Set(c.headerSlot(p), eligible)
+}
+
+// nextLine takes the next output that is to be looked at, and whether its line was due.
+func (c *chassis) nextLine(now unit.Time) (p int, line, ok bool) {
+	slot, due := c.agenda.First()
+	if c.woken.Any() {
+		p = c.woken.First()
+		if due > now || due == now && slot >= p {
+			c.woken.Remove(p)
+			if due == now && slot == p {
+				c.agenda.Set(slot, unit.Never)
+			}
+			return p, true, true
+		}
+	}
+	n := len(c.ports)
+	if due > now || slot >= 2*n {
+		return 0, false, false
+	}
+	c.agenda.Set(slot, unit.Never)
+	if slot >= n {
+		return slot - n, false, true
+	}
+	return slot, true, true
+}
+
+// nextRead takes the next input of which a frame may be forwarded.
+func (c *chassis) nextRead(now unit.Time) (p int, ok bool) {
+	slot, due := c.agenda.First()
+	if c.read.Any() {
+		p = c.read.First()
+		if due > now || due == now && slot > c.headerSlot(p) {
+			c.read.Remove(p)
+			return p, true
+		}
+	}
+	if due > now || slot < c.headerSlot(0) {
+		return 0, false
+	}
+	c.agenda.Set(slot, unit.Never)
+	return slot - c.headerSlot(0), true
+}
+
+// due reports whether there is something to do.
+func (c *chassis) due(now unit.Time) bool { return c.soon <= now || c.agenda.Next() <= now }
+
+// Deadline returns when Advance has something to do.
+func (c *chassis) Deadline() unit.Time { return min(c.soon, c.agenda.Deadline()) }
+
+// Slots returns how many slots the switch has in an agenda (drive.Sharer).
+func (c *chassis) Slots() int { return c.agenda.Len() }
+
+// Share gives the switch's slots places in another agenda (drive.Sharer).
+func (c *chassis) Share(a *agenda.Agenda, base int) { c.agenda.Move(a, base) }
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
@@ -105,7 +176,10 @@ func (c *chassis) Apply(now unit.Time, e port.Event) {
 
 // restart begins anew after the machine has lost what was in it: all links are down.
 func (c *chassis) restart(now unit.Time) {
-	c.lines = *agenda.New(2 * len(c.ports))
+	c.agenda.Clear()
+	c.soon = unit.Never
+	c.woken.Clear()
+	c.read.Clear()
 	c.dirty = c.dirty[:0]
 	for p := range c.ports {
 		c.isDirty[p] = false

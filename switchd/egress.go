@@ -88,11 +88,11 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if out.sending != none || pt.Owes() {
 		wake = min(wake, pt.Line().Free())
 	}
-	s.lines.Set(s.lineSlot(p), wake)
-	if s.lines.Due(s.resendSlot(p)) == unit.Never {
+	s.agenda.Set(s.lineSlot(p), wake)
+	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
 		// Set anew only when it has come: each packet puts it off, and to look once too
 		// often costs less than to write it down each time.
-		s.lines.Set(s.resendSlot(p), pt.Resend())
+		s.agenda.Set(s.resendSlot(p), pt.Resend())
 	}
 }
 

@@ -56,6 +56,16 @@ func newScheduler(w Weights) (s scheduler, err error) {
 	return s, nil
 }
 
+// first returns the first of some priorities, a bit each, in an order, and whether it has
+// a weight. There is one.
+func (s *scheduler) first(order *[port.Priorities]uint8, some uint8) (lane int, weighted bool) {
+	i := 0
+	for some>>order[i]&1 == 0 {
+		i++
+	}
+	return int(order[i]), i >= s.strict
+}
+
 // rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair
 // Queueing Using Deficit Round Robin", 1996): a priority whose turn it is may send its
 // quantum and what it has left from before; one that has nothing to send loses it. One

@@ -57,11 +57,14 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	// The forwarding delay counts from the first bit. To have come late moves nothing.
 	read := now.Add(-a.Late)
 	eligible := max(read, head.Add(s.delay), s.ready(output, tail, a.Length))
-	s.slots[id] = slot{frame: a.Frame, length: a.Length, input: p, output: output, tail: tail, eligible: eligible, next: none}
+	sl := &s.slots[id] // field by field: a literal would be cleared and copied
+	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, p, output
+	sl.tail, sl.eligible, sl.next = tail, eligible, none
+	sl.state, sl.reason, sl.bypassed = arriving, trace.NoReason, 0
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
-		s.headers.Set(p, eligible)
+		s.expect(now, p, eligible)
 	}
 	return id
 }

@@ -2,10 +2,10 @@ package switchd
 
 import (
 	"fmt"
+	"math/bits"
 
 	"fabemu/switchd/cp"
 	"fabemu/wire"
-	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -61,7 +61,6 @@ type OutputQueued struct {
 	cut         bool
 	lossless    bool // PAUSE, and watermarks: every frame has flow control
 	outputLimit unit.Size
-	headers     agenda.Agenda // by input: when its next frame may be forwarded
 }
 
 // queued is a frame in the memory.
@@ -87,6 +86,8 @@ type output struct {
 	total   unit.Size // of all priorities
 	coming  unit.Size // for it, but not in its queue yet
 	waiting int       // frames
+	waits   uint8     // the priorities whose queue is not empty, a bit each
+	kept    uint8     // those that something keeps: block
 	block   [port.Priorities]port.Block
 	sending int32  // the slot whose frame is on the line, or none
 	rounds  rounds // ETS
@@ -139,7 +140,6 @@ func (s *OutputQueued) empty() {
 		s.outputs[i] = o
 	}
 	s.slots, s.free = s.slots[:0], none
-	s.headers = *agenda.New(len(s.ports))
 }
 
 // Apply makes a change from outside.
@@ -186,12 +186,14 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	o := &s.outputs[p]
 	all, moved := o.queue[lane], false
 	o.queue[lane] = fifo{none, none}
+	o.waits &^= 1 << lane
 	for all.head != none {
 		id := s.pop(&all)
 		sl := &s.slots[id]
 		to := s.detour(&sl.frame, p)
 		if to == p {
 			s.push(&o.queue[lane], id)
+			o.waits |= 1 << lane
 			continue
 		}
 		moved = true
@@ -279,11 +281,14 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 		eligible = max(head.Add(s.delay), s.ready(out, tail, a.Length))
 	}
 	s.outputs[out].coming += a.Length
+	eligible = max(now.Add(-a.Late), eligible)
 	id := s.take()
-	s.slots[id] = queued{frame: a.Frame, length: a.Length, input: int32(p), output: int32(out), tail: tail, eligible: max(now.Add(-a.Late), eligible), next: none}
+	sl := &s.slots[id] // field by field: a literal would be cleared and copied
+	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, int32(p), int32(out)
+	sl.tail, sl.eligible, sl.next = tail, eligible, none
 	q := &s.inputs[p].arriving
 	if s.push(q, id); q.head == id {
-		s.headers.Set(p, s.slots[id].eligible)
+		s.expect(now, p, eligible)
 	}
 }
 
@@ -322,20 +327,17 @@ func (s *OutputQueued) pop(q *fifo) int32 {
 // Advance does what is due: it ends transmissions, queues the frames that may be
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
-	for s.lines.Next() <= now || s.headers.Next() <= now {
-		for s.lines.Next() <= now {
-			slot, _ := s.lines.First()
-			s.lines.Set(slot, unit.Never)
-			p := slot % len(s.ports)
+	for s.due(now) {
+		for p, line, ok := s.nextLine(now); ok; p, line, ok = s.nextLine(now) {
 			s.touch(p)
-			if slot < len(s.ports) && s.outputs[p].sending != none && s.ports[p].Line().Free() <= now {
+			if line && s.outputs[p].sending != none && s.ports[p].Line().Free() <= now {
 				s.complete(now, p)
 			}
 		}
-		for s.headers.Next() <= now {
-			p, _ := s.headers.First()
+		for p, ok := s.nextRead(now); ok; p, ok = s.nextRead(now) {
 			s.admit(now, p)
 		}
+		s.soon = unit.Never
 		for _, p := range s.dirty {
 			s.isDirty[p] = false
 			s.serve(now, p)
@@ -349,11 +351,9 @@ func (s *OutputQueued) Advance(now unit.Time) {
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id := s.pop(q)
-	next := unit.Never
 	if q.head != none {
-		next = s.slots[q.head].eligible
+		s.expect(now, p, s.slots[q.head].eligible)
 	}
-	s.headers.Set(p, next)
 	sl := &s.slots[id]
 	out := int(sl.output)
 	s.outputs[out].coming -= sl.length
@@ -398,6 +398,7 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32) {
 	o := &s.outputs[sl.output]
 	lane := sl.frame.Lane
 	s.push(&o.queue[lane], id)
+	o.waits |= 1 << lane
 	o.bytes[lane] += sl.length
 	o.total += sl.length
 	o.frames[lane]++
@@ -434,38 +435,65 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
 	pt.Control(now)
-	wake := unit.Never
-	order := s.order.order
-	for i := range order {
-		if i == s.order.strict && o.waiting > 0 && pt.Line().Free() <= now {
-			s.takeTurns(now, p, &order)
+	wake, started := unit.Never, false
+	order, turned := s.order.order, s.order.strict == port.Priorities
+	for left := o.waits | o.kept; left != 0; {
+		lane := bits.Len8(left) - 1
+		if s.order.strict < port.Priorities {
+			var weighted bool
+			if lane, weighted = s.order.first(&order, left); weighted && !turned {
+				turned = true
+				if o.waiting > 0 && pt.Line().Free() <= now {
+					s.takeTurns(now, p, &order)
+					lane, _ = s.order.first(&order, left)
+				}
+			}
 		}
-		lane := int(order[i])
+		left &^= 1 << lane
 		block := port.Open
 		if head := o.queue[lane].head; head != none {
 			a := s.answer(now, p, head)
-			wake = min(wake, a.Until)
-			switch a.Block {
-			case port.Open:
+			if block = a.Block; block == port.Open {
+				started = true
 				s.start(now, p, lane)
-				wake = min(wake, pt.Line().Free())
 				if o.queue[lane].head != none {
 					block = port.LineBusy
 				}
-			default:
-				block = a.Block
+			} else {
+				wake = min(wake, a.Until)
 			}
 		}
 		if block != o.block[lane] {
 			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), Lane: uint8(lane), A: int64(block), B: int64(o.block[lane])})
 			o.block[lane] = block
+			o.kept &^= 1 << lane
+			if block != port.Open {
+				o.kept |= 1 << lane
+			}
 		}
+	}
+	if started && o.idle() {
+		s.wake(now, p) // what keeps those of higher priority is the line now
 	}
 	if free := pt.Line().Free(); free > now && (o.sending != none || pt.Owes()) {
 		wake = min(wake, free)
 	}
-	s.lines.Set(s.lineSlot(p), wake)
-	s.lines.Set(s.resendSlot(p), pt.Resend())
+	if slot := s.lineSlot(p); wake != s.agenda.Due(slot) {
+		s.agenda.Set(slot, wake)
+	}
+	if slot, at := s.resendSlot(p), pt.Resend(); at != s.agenda.Due(slot) {
+		s.agenda.Set(slot, at)
+	}
+}
+
+// idle reports whether a priority waits for something else than the line.
+func (o *output) idle() bool {
+	for left := o.waits; left != 0; left &= left - 1 {
+		if o.block[bits.TrailingZeros8(left)] != port.LineBusy {
+			return true
+		}
+	}
+	return false
 }
 
 // answer says whether a frame may leave by an output now.
@@ -509,6 +537,9 @@ func (s *OutputQueued) takeTurns(now unit.Time, p int, order *[port.Priorities]u
 func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o := &s.outputs[p]
 	id := s.pop(&o.queue[lane])
+	if o.queue[lane].head == none {
+		o.waits &^= 1 << lane
+	}
 	sl := &s.slots[id]
 	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
 	o.bytes[lane] -= sl.length
@@ -570,9 +601,6 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	}
 	sl.next, s.free = s.free, id
 }
-
-// Deadline returns when Advance has something to do.
-func (s *OutputQueued) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }
 
 // Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).
 // What its inputs are still taking in, or its outputs are sending, waits for nothing.

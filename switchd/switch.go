@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"fabemu/switchd/cp"
-	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -50,8 +49,6 @@ type Switch struct {
 	bypass       int
 	packet       int
 	countSending bool
-
-	headers agenda.Agenda // by input: when its next frame may be forwarded
 }
 
 // New returns a switch that reports to sink.
@@ -88,7 +85,6 @@ func (s *Switch) empty() {
 		s.egress[i] = out
 	}
 	s.slots, s.free = s.slots[:0], none
-	s.headers = *agenda.New(len(s.ports))
 }
 
 // Apply makes a change from outside.
@@ -171,31 +167,24 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 // oldest frames; and then, frame by frame, it tries those that may now be
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
-	for {
-		if s.lines.Next() <= now {
-			s.settle(now)
-			continue
+	for s.due(now) {
+		s.soon = unit.Never
+		s.settle(now)
+		if p, ok := s.nextRead(now); ok {
+			if s.read.Any() {
+				s.soon = now
+			}
+			s.admit(now, p)
 		}
-		if s.headers.Next() > now {
-			return
-		}
-		p, _ := s.headers.First()
-		s.admit(now, p)
 	}
 }
 
 // settle looks after the lines that are due, and then serves the outputs.
 func (s *Switch) settle(now unit.Time) {
-	for s.lines.Next() <= now {
-		slot, _ := s.lines.First()
-		s.lines.Set(slot, unit.Never)
-		if slot >= len(s.ports) {
-			s.touch(slot - len(s.ports))
-			continue
-		}
-		s.touch(slot)
-		if s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
-			s.complete(now, slot)
+	for p, line, ok := s.nextLine(now); ok; p, line, ok = s.nextLine(now) {
+		s.touch(p)
+		if line && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
+			s.complete(now, p)
 		}
 	}
 	s.flush(now)
@@ -242,11 +231,9 @@ func (s *Switch) admit(now unit.Time, p int) {
 	in := &s.ingress[p]
 	id := in.slots[len(in.slots)-in.arriving]
 	in.arriving--
-	next := unit.Never
 	if in.arriving > 0 {
-		next = s.slots[in.slots[len(in.slots)-in.arriving]].eligible
+		s.expect(now, p, s.slots[in.slots[len(in.slots)-in.arriving]].eligible)
 	}
-	s.headers.Set(p, next)
 	sl := &s.slots[id]
 	sl.state = waiting
 	s.serve(now, sl.output)
@@ -254,6 +241,3 @@ func (s *Switch) admit(now unit.Time, p int) {
 		s.marker.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
 	}
 }
-
-// Deadline returns when Advance has something to do.
-func (s *Switch) Deadline() unit.Time { return min(s.lines.Next(), s.headers.Next()) }

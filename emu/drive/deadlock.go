@@ -261,7 +261,7 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 			if err != nil {
 				return false, err
 			}
-			o.agenda.Set(o.machineSlot(m), max(due, t))
+			o.note(m, due, t)
 		}
 	}
 	if o.carried != w.carried || o.change < len(o.fabric.Changes) {

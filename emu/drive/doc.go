@@ -16,7 +16,8 @@
 // changes from outside, then deadlines; then by the index of the machine; then by
 // port; then by the order on the link. It is kept by numbering: each direction of
 // a link, and each machine, has a slot of an agenda (package wire/agenda), and of
-// the slots that are due at one instant the lowest comes first.
+// the slots that are due at one instant the lowest comes first. On the virtual clock a
+// machine has as many slots as it has things that fall due (Sharer).
 //
 // # The on-time rule
 //

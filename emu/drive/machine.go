@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fabemu/wire"
+	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -33,6 +34,17 @@ type Machine interface {
 	// Deadline returns when Advance has something to do; unit.Never when only a frame
 	// can matter.
 	Deadline() unit.Time
+}
+
+// A Sharer is a machine that can have its slots in the agenda of a driver, which then
+// calls Advance when one of them is due. Its Deadline tells no more than whether something
+// that has no slot is to be done now, and after Advance there is nothing.
+type Sharer interface {
+	Machine
+	// Slots returns how many slots it has.
+	Slots() int
+	// Share gives them places in a, from base on, before anything is called.
+	Share(a *agenda.Agenda, base int)
 }
 
 // End is a port of a machine.

@@ -20,11 +20,14 @@ type order struct {
 	flights  flights // the frames under way, of all paths
 	leaving  []int32 // by port, those of one machine after those of another: the path of what leaves by it
 	first    []int32 // by machine: where its ports are in leaving
-	byRank   []int32 // the machine that has the i-th deadline slot
-	rank     []int32 // the deadline slot of each machine, from 0
+	rank     []int32 // by machine: its place in the order of machines
+	slots    []int32 // by that place: the first slot of the machine
+	owner    []int32 // by slot from changeSlot on: its machine
+	shares   []bool  // by machine: whether its slots are its own, as Sharer
 	change   int     // the next of fabric.Changes
 	offers   []offer // that came from outside, before that
 	agenda   *agenda.Agenda
+	soon     agenda.Now // by place in their order: the machines that share the agenda and have something to do now
 	now      unit.Time
 	elapsed  int64    // wall time of the event, ns since the begin
 	hops     int64    // frames handed over
@@ -99,18 +102,20 @@ type path struct {
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
-// newOrder numbers paths and machines, and reads the first deadlines.
-func newOrder(f *Fabric, machines []Machine) (*order, error) {
-	o := &order{fabric: f, machines: machines, rank: make([]int32, len(machines)), byRank: make([]int32, len(machines))}
+// newOrder numbers paths and machines, and reads the first deadlines. Machines that can
+// share the agenda do, if they may.
+func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
+	o := &order{fabric: f, machines: machines, rank: make([]int32, len(machines)), soon: agenda.NewNow(len(machines))}
+	byRank := make([]int32, len(machines))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
 		tie = func(m int) int { return f.Ties[m] }
 	}
 	for i := range machines {
-		o.byRank[i] = int32(i)
+		byRank[i] = int32(i)
 	}
-	slices.SortFunc(o.byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
-	for r, m := range o.byRank {
+	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
+	for r, m := range byRank {
 		o.rank[m] = int32(r)
 	}
 	for w, ends := range f.Wires {
@@ -132,8 +137,22 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 		return nil, err
 	}
 	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
-	o.agenda = agenda.New(len(o.paths) + 1 + len(machines) + 1)
-	if last := o.agenda.Last(); f.End > last {
+	o.slots, o.shares = make([]int32, len(machines)), make([]bool, len(machines))
+	o.owner = []int32{none}
+	for r, m := range byRank {
+		n := 1
+		if s, ok := machines[m].(Sharer); ok && share {
+			n, o.shares[m] = s.Slots(), true
+		}
+		o.slots[r] = int32(len(o.paths) + len(o.owner))
+		for range n {
+			o.owner = append(o.owner, m)
+		}
+	}
+	o.agenda = agenda.New(o.watchSlot() + 1)
+	if last := o.agenda.Last(); f.End > last && share {
+		return newOrder(f, machines, false) // which takes fewer slots
+	} else if f.End > last {
 		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
 	}
 	if o.watcher = newWatcher(f); o.watcher != nil {
@@ -143,6 +162,10 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 		o.agenda.Set(o.changeSlot(), f.Changes[0].At)
 	}
 	for m := range machines {
+		if o.shares[m] {
+			machines[m].(Sharer).Share(o.agenda, o.machineSlot(m))
+			continue
+		}
 		o.agenda.Set(o.machineSlot(m), max(0, machines[m].Deadline()))
 	}
 	return o, nil
@@ -151,8 +174,8 @@ func newOrder(f *Fabric, machines []Machine) (*order, error) {
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of machines; last of all, the look for deadlock.
 func (o *order) changeSlot() int       { return len(o.paths) }
-func (o *order) machineSlot(m int) int { return len(o.paths) + 1 + int(o.rank[m]) }
-func (o *order) watchSlot() int        { return len(o.paths) + 1 + len(o.machines) }
+func (o *order) machineSlot(m int) int { return int(o.slots[o.rank[m]]) }
+func (o *order) watchSlot() int        { return len(o.paths) + len(o.owner) }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
@@ -277,7 +300,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		o.machines[c.Machine].Apply(now, c.Event)
 		return c.Machine
 	default:
-		m := int(o.byRank[slot-n-1])
+		m := int(o.owner[slot-n])
 		o.machines[m].Advance(now)
 		return m
 	}
@@ -304,6 +327,17 @@ func (o *order) offer(machine int, at unit.Time) {
 // errDeadlocked ends a run in which nothing else can happen.
 var errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
 
+// next returns the slot of what comes next, and when that is.
+func (o *order) next() (slot int, t unit.Time) {
+	slot, t = o.agenda.First()
+	if o.soon.Any() {
+		if s := int(o.slots[o.soon.First()]); t > o.now || slot >= s {
+			return s, o.now
+		}
+	}
+	return slot, t
+}
+
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
@@ -323,7 +357,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		return err
 	}
 	advanced := slot > o.changeSlot()
-	if due <= t && !advanced && o.agenda.Next() > t {
+	if due <= t && !advanced && o.agenda.Next() > t && !o.soon.Any() {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
 		o.machines[m].Advance(now)
@@ -335,11 +369,36 @@ func (o *order) step(slot int, t unit.Time) error {
 	if o.tell != nil {
 		o.overtaken.told[m] = now
 	}
-	if due <= now && advanced {
-		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+	if advanced {
+		if o.shares[m] {
+			o.soon.Remove(int(o.rank[m]))
+			due = min(due, o.dueOf(m))
+		}
+		if due <= now {
+			return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+		}
 	}
-	o.agenda.Set(o.machineSlot(m), max(due, t))
+	o.note(m, due, t)
 	return nil
+}
+
+// note notes when a machine has something to do, which may be at once.
+func (o *order) note(m int, due, t unit.Time) {
+	switch {
+	case !o.shares[m]:
+		o.agenda.Set(o.machineSlot(m), max(due, t))
+	case due <= t:
+		o.soon.Add(int(o.rank[m]))
+	}
+}
+
+// dueOf returns when a machine that shares the agenda is due, if nothing comes before.
+func (o *order) dueOf(m int) unit.Time {
+	slot, due := o.agenda.First()
+	if k := slot - len(o.paths); k < 0 || k >= len(o.owner) || int(o.owner[k]) != m {
+		return unit.Never
+	}
+	return due
 }
 
 // drain carries what a machine has sent, and reads its deadline.

@@ -123,7 +123,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	}
 	fabric := *f
 	fabric.Changes, fabric.Watch = changes, nil
-	o, err := newOrder(&fabric, machines)
+	o, err := newOrder(&fabric, machines, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -374,7 +374,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	case slot == n:
 		m = r.fabric.Changes[r.change].Machine
 	default:
-		m = int(r.byRank[slot-n-1])
+		m = int(r.owner[slot-n])
 	}
 	now := max(t, r.told[m])
 	if r.part.Actual {

@@ -18,7 +18,7 @@ type Virtual struct {
 // Run runs f to its end, or until ctx is done. It returns how many frames were
 // handed over, hop by hop.
 func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
-	o, err := newOrder(f, f.Machines)
+	o, err := newOrder(f, f.Machines, true)
 	if err != nil {
 		return 0, err
 	}
@@ -29,7 +29,7 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	}
 	done := ctx.Done()
 	for n := 0; ; n++ {
-		slot, t := o.agenda.First()
+		slot, t := o.next()
 		if t >= f.End {
 			f.Progress.at(f.End)
 			return o.hops, nil
@@ -56,7 +56,8 @@ func (o *order) handOver(m int, t *port.Transmission) error {
 	p, flight := o.send(m, t)
 	flight.arrived = true
 	o.tapped(p, t)
-	flight.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length}
+	a := &flight.arrival
+	a.Frame, a.Head, a.Tail, a.Length, a.Late = t.Frame, t.Start, t.Start.Add(t.Duration), t.Length, 0
 	return nil
 }
 

@@ -145,7 +145,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 		defer c.stop()
 		machines[i] = c
 	}
-	o, err := newOrder(f, machines)
+	o, err := newOrder(f, machines, false)
 	if err != nil {
 		return nil, err
 	}

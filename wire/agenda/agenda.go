@@ -90,9 +90,7 @@ func (l *line) earliest() int64 {
 	return min(min(min(l[0], l[1]), min(l[2], l[3])), min(min(l[4], l[5]), min(l[6], l[7])))
 }
 
-// Set makes a slot due at t. What is above it is worked out up to the root, even where
-// nothing changes: when that is so no processor can guess in a large fabric, and to guess
-// wrong costs more than a few levels. So would a call: both ways up are written out here.
+// Set makes a slot due at t. What is above it is worked out as far up as something changes.
 func (a *Agenda) Set(slot int, t unit.Time) {
 	key := a.key(slot, t)
 	n := uint(int(a.base) + slot)
@@ -102,31 +100,34 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 	if key == was {
 		return
 	}
-	if key < was { // above, it is the least or changes nothing
-		for {
-			l[n%fan] = min(l[n%fan], key)
-			if at == 0 {
-				break
-			}
+	l[n%fan] = key
+	if key < was {
+		for at != 0 {
 			n = at - 1
 			at = n / fan
 			l = &a.tree[at]
+			if l[n%fan] <= key {
+				return
+			}
+			l[n%fan] = key
 		}
-		a.first = min(a.first, key)
-		a.due = a.instant(a.first)
+		if key < a.first {
+			a.first, a.due = key, a.instant(key)
+		}
 		return
 	}
-	for { // any of its line may be the least now
-		l[n%fan] = never
-		others := l.earliest() // does not wait for what is below: a processor works it out ahead
-		l[n%fan] = key
-		key = min(key, others)
+	for {
+		key = l.earliest()
 		if at == 0 {
 			break
 		}
 		n = at - 1
 		at = n / fan
 		l = &a.tree[at]
+		if l[n%fan] == key {
+			return
+		}
+		l[n%fan] = key
 	}
 	a.first, a.due = key, a.instant(key)
 }

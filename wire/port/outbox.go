@@ -14,11 +14,18 @@ type Outbox struct {
 	media media
 }
 
-func (o *Outbox) push(t Transmission) {
-	if o.next == len(o.queue) { // all taken: begin again, in the same memory
-		o.queue, o.next = o.queue[:0], 0
+// place returns where the next transmission is written; what was there before still is.
+func (o *Outbox) place() *Transmission {
+	n := len(o.queue)
+	if o.next == n { // all taken: begin again, in the same memory
+		n, o.next = 0, 0
 	}
-	o.queue = append(o.queue, t)
+	if n == cap(o.queue) {
+		o.queue = append(o.queue[:n], Transmission{})
+	} else {
+		o.queue = o.queue[:n+1]
+	}
+	return &o.queue[n]
 }
 
 // Poll takes the next transmission. It is there until a machine is called again.

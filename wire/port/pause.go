@@ -122,6 +122,9 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
+// silent reports whether nothing is to be said and nothing was said that still holds.
+func (s *pausing) silent() bool { return s.stopped|s.told == 0 && !s.storm }
+
 // owes reports whether the peer is to be told something at once.
 func (s *pausing) owes() bool {
 	w := s.wanted()
@@ -277,7 +280,7 @@ func (p *Port) quantaTime(quanta uint16) unit.Duration {
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
-	if s.told == 0 || p.down() || s.owes() {
+	if s.silent() || s.told == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.medium.rate.Serialise(s.longest) + p.line.medium.rate.Serialise(s.pause) + p.line.medium.propagation
@@ -287,6 +290,9 @@ func (p *Port) refresh() unit.Time {
 // controlEthernet says PAUSE, if it is owed or due again and the line is idle.
 func (p *Port) controlEthernet(now unit.Time) {
 	s := p.pause
+	if s.silent() {
+		return
+	}
 	if p.refresh() <= now {
 		s.again = true
 	}

@@ -205,7 +205,8 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	n := p.line.medium.framing.Length(f)
 	duration, due := p.line.start(at, n, f.Kind.Control())
 	note.Credit = int32(left)
-	p.out.push(Transmission{Port: p.id, Frame: *f, Start: at, Duration: duration, Due: due, Length: n, Note: note})
+	t := p.out.place()
+	t.Port, t.Frame, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, *f, at, duration, due, n, note
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
 }
 

@@ -557,7 +557,7 @@ func TestOutboxKeepsTheOrder(t *testing.T) {
 	in, out := unit.Size(0), unit.Size(0)
 	for range 10_000 {
 		if random.Below(2) == 0 {
-			o.push(Transmission{Length: in})
+			*o.place() = Transmission{Length: in}
 			in++
 		} else if tr, ok := o.Poll(); ok {
 			if tr.Length != out {

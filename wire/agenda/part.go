@@ -1,0 +1,64 @@
+package agenda
+
+import "fabemu/wire/unit"
+
+// Part is some slots of an agenda, in a row: those of one of several users. In the
+// beginning it is an agenda of its own; Move has it share another.
+type Part struct {
+	all    *Agenda
+	base   int
+	n      int
+	shared bool
+}
+
+// NewPart returns a part of n slots, all Never.
+func NewPart(n int) Part { return Part{all: New(n), n: n} }
+
+// Len returns how many slots there are.
+func (p *Part) Len() int { return p.n }
+
+// Move gives the slots places in another agenda, from base on, with their instants.
+func (p *Part) Move(to *Agenda, base int) {
+	for slot := range p.n {
+		to.Set(base+slot, p.Due(slot))
+	}
+	p.all, p.base, p.shared = to, base, true
+}
+
+// Clear sets all slots to Never.
+func (p *Part) Clear() {
+	for slot := range p.n {
+		p.all.Set(p.base+slot, unit.Never)
+	}
+}
+
+// Set makes a slot due at t.
+func (p *Part) Set(slot int, t unit.Time) { p.all.Set(p.base+slot, t) }
+
+// Due returns the instant of a slot.
+func (p *Part) Due(slot int) unit.Time { return p.all.Due(p.base + slot) }
+
+// First returns the slot that is due first and its instant. Where another user of the
+// agenda has a slot that comes before, that is unit.Never.
+func (p *Part) First() (slot int, due unit.Time) {
+	slot, due = p.all.First()
+	if slot -= p.base; uint(slot) >= uint(p.n) {
+		return 0, unit.Never
+	}
+	return slot, due
+}
+
+// Next returns the instant of First.
+func (p *Part) Next() unit.Time {
+	_, due := p.First()
+	return due
+}
+
+// Deadline returns the instant of the slot that is due first, and unit.Never where the
+// agenda is shared: who has it knows.
+func (p *Part) Deadline() unit.Time {
+	if p.shared {
+		return unit.Never
+	}
+	return p.all.Next()
+}
