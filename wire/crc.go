@@ -5,9 +5,36 @@ import (
 	"encoding/binary"
 )
 
-// zeroLevels is how many run lengths of zero bytes have a map of their own: the
-// powers of two from 1 to 8192, so that no payload takes more than one of each.
-const zeroLevels = 14
+// The run lengths of zero bytes that have an operator of their own: each below zeroStep, and
+// each multiple of it up to zeroStep*zeroSteps, so that no payload takes more than two.
+const (
+	zeroStep  = 96
+	zeroSteps = 95 // to 9120 bytes: MaxMSDU and what pads a frame
+)
+
+// operator takes the state of a CRC to the one after a run of zero bytes. A CRC is linear, so
+// that it is a matrix over bits; it is kept as one table for each of the eight nibbles of the
+// state, whose images add up.
+type operator [8][16]uint32
+
+// apply returns the image of a state.
+func (m *operator) apply(s uint32) uint32 {
+	return m[0][s&15] ^ m[1][s>>4&15] ^ m[2][s>>8&15] ^ m[3][s>>12&15] ^
+		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
+}
+
+// operatorOf returns the operator of a linear function.
+func operatorOf(image func(s uint32) uint32) (m operator) {
+	for nibble := range m {
+		for bit := range 4 {
+			at := image(1 << (4*nibble + bit))
+			for v := range 1 << bit {
+				m[nibble][1<<bit|v] = m[nibble][v] ^ at
+			}
+		}
+	}
+	return m
+}
 
 // crcTable holds what it takes to compute one reflected CRC of at most 32 bits.
 // The state is that of the shift register: the caller sets the initial value and
@@ -16,10 +43,8 @@ type crcTable struct {
 	// slice[k][v] is the state after byte v and k zero bytes, from state 0: with
 	// sixteen tables sixteen bytes are taken at a step.
 	slice [16][256]uint32
-	// zeros[k] takes a state to the one after 2^k zero bytes. A CRC is linear, so
-	// the map is a matrix over bits; it is kept as one table for each of the eight
-	// nibbles of the state, whose images add up.
-	zeros [zeroLevels][8][16]uint32
+	few   [zeroStep]operator      // few[n] is that of n zero bytes
+	many  [zeroSteps + 1]operator // many[n] is that of n*zeroStep zero bytes
 }
 
 // newCRC computes the tables of a reflected polynomial.
@@ -42,18 +67,15 @@ func newCRC(poly uint32) *crcTable {
 			t.slice[k][v] = s>>8 ^ t.slice[0][byte(s)]
 		}
 	}
-	for k := range t.zeros {
-		for nibble := range t.zeros[k] {
-			for v := range uint32(16) {
-				s := v << (4 * nibble)
-				if k == 0 {
-					s = s>>8 ^ t.slice[0][byte(s)]
-				} else {
-					s = t.zero(k-1, t.zero(k-1, s))
-				}
-				t.zeros[k][nibble][v] = s
-			}
-		}
+	t.few[0] = operatorOf(func(s uint32) uint32 { return s })
+	t.many[0] = t.few[0]
+	one := operatorOf(func(s uint32) uint32 { return s>>8 ^ t.slice[0][byte(s)] })
+	for n := 1; n < zeroStep; n++ {
+		t.few[n] = operatorOf(func(s uint32) uint32 { return one.apply(t.few[n-1].apply(s)) })
+	}
+	step := operatorOf(func(s uint32) uint32 { return one.apply(t.few[zeroStep-1].apply(s)) })
+	for n := 1; n <= zeroSteps; n++ {
+		t.many[n] = operatorOf(func(s uint32) uint32 { return step.apply(t.many[n-1].apply(s)) })
 	}
 	return t
 }
@@ -96,28 +118,13 @@ func (t *crcTable) step4(s, x uint32) uint32 {
 	return t.slice[3][byte(x)] ^ t.slice[2][byte(x>>8)] ^ t.slice[1][byte(x>>16)] ^ t.slice[0][byte(x>>24)]
 }
 
-// padding returns the state after n zero bytes, in a time that does not depend
-// on n as long as n is at most MaxMSDU: the payload of every data packet is such a
-// run.
+// padding returns the state after n zero bytes, in a time that does not depend on n as long
+// as n is at most zeroStep*zeroSteps: the payload of every data packet is such a run.
 func (t *crcTable) padding(s uint32, n int) uint32 {
-	const top = zeroLevels - 1
-	for ; n >= 1<<(top+1); n -= 1 << top {
-		s = t.zero(top, s)
+	for ; n > zeroStep*zeroSteps; n -= zeroStep * zeroSteps {
+		s = t.many[zeroSteps].apply(s)
 	}
-	for k := 0; n != 0; k++ {
-		if n&1 != 0 {
-			s = t.zero(min(k, top), s)
-		}
-		n >>= 1
-	}
-	return s
-}
-
-// zero returns the state after 2^k zero bytes.
-func (t *crcTable) zero(k int, s uint32) uint32 {
-	m := &t.zeros[k]
-	return m[0][s&15] ^ m[1][s>>4&15] ^ m[2][s>>8&15] ^ m[3][s>>12&15] ^
-		m[4][s>>16&15] ^ m[5][s>>20&15] ^ m[6][s>>24&15] ^ m[7][s>>28]
+	return t.few[n%zeroStep].apply(t.many[n/zeroStep].apply(s))
 }
 
 // allZero reports whether p has no byte but zeros: the first is zero and each is

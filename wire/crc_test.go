@@ -59,7 +59,7 @@ func TestVCRCTable(t *testing.T) {
 
 func TestRunOfZerosIsTheSameAsItsBytes(t *testing.T) {
 	zeros := make([]byte, 40000)
-	lengths := []int{MaxPayload - 1, MaxPayload, MaxPayload + 1, 2*MaxPayload - 1, 2 * MaxPayload, 2*MaxPayload + 1, 12345, 32768, 40000}
+	lengths := []int{MaxPayload - 1, MaxPayload, MaxPayload + 1, 2*MaxPayload - 1, 2 * MaxPayload, 2*MaxPayload + 1, MaxMSDU, zeroStep*zeroSteps - 1, zeroStep * zeroSteps, zeroStep*zeroSteps + 1, 12345, 32768, 40000}
 	for n := range 1100 {
 		lengths = append(lengths, n)
 	}
