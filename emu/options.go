@@ -101,6 +101,9 @@ type Options struct {
 	Codec bool
 	// Digest has Result.Digest computed on the virtual clock; on the wall clock it always is.
 	Digest bool
+	// AllPoints has series.csv hold every point that was measured. By default it holds those
+	// that a picture shows.
+	AllPoints bool
 	// Priority raises the priority of this process while a wall run goes on, as far as
 	// the system allows: a loop that others push aside is late.
 	Priority bool

@@ -248,7 +248,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
-	out.Codec = o.codec()
+	out.Codec, out.AllPoints = o.codec(), o.AllPoints
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}

@@ -31,7 +31,7 @@ type runFlags struct {
 	changes                     changes
 	force, json, strict, events bool
 	priority, dry               bool
-	codec, digest               bool
+	codec, digest, points       bool
 	pcap, rotate                string
 	placement                   string
 	byHand                      []string
@@ -82,6 +82,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.codec)
 	digestFlag(flags, &f.digest)
+	flags.BoolVar(&f.points, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), or domain (one for each switch with its endpoints)")
@@ -139,6 +140,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	options := emu.Options{
 		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
 		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Codec: f.codec, Digest: f.digest,
+		AllPoints: f.points,
 	}
 	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}
 	if f.pcap != "" {

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"math"
+
 	"fabemu/emu/fabric"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -32,21 +34,43 @@ const (
 	FlowStalled      = "flow.stalled." // and the cause
 )
 
-// Series returns how the figures went. Rates and utilisations are means over
+// Series returns how the figures went, with all points that were measured. Rates and
+// utilisations are means over
 // the scenario's window, centred on each point, and cut where it would leave the
 // run; a point stands at each regular edge. Occupancies (by the link that fills
-// the buffer) and stalls are means over each bin, stamped with its begin; only
+// the buffer) and stalls are means from each point to the next, stamped with the first; only
 // causes that occurred are there. The limit of a flow is what its source's
 // limiter allows at the instant, in bytes per second; its target the rate that its
 // reaction point wants back. Queues, targets and feedback are there where there were
 // any.
 //
 // Links are those that some flow crosses, in the direction of its data.
-func (c *Collector) Series() []Series {
+func (c *Collector) Series() []Series { return c.series(1) }
+
+// Outline is Series with fewer points: as many as a picture shows, OutlinePoints at the
+// least and two in each window, where there are more.
+func (c *Collector) Outline() []Series {
+	windows := float64(c.End()) / float64(c.scenario.Measure.Window)
+	wanted := max(int64(math.Ceil(OutlinePoints/max(windows, 1))), 2)
+	step := int64(1)
+	for _, s := range [...]int64{2, 4, 5, 10} { // a window is a whole number of steps
+		if c.perWindow%s == 0 && c.perWindow/s >= wanted {
+			step = s
+		}
+	}
+	return c.series(step)
+}
+
+// OutlinePoints is how many points a curve has that looks smooth in a picture: one for each
+// three pixels of its width.
+const OutlinePoints = 250
+
+// series returns all series with each point that is a multiple of step.
+func (c *Collector) series(step int64) []Series {
 	var all []Series
-	points := c.points()
+	points, edges := c.points(), c.every(step)
 	windowed := func(kind string, x object, of formula) {
-		all = append(all, c.windowed(kind, points, &figure{object: x, formula: of}))
+		all = append(all, c.windowed(kind, points, step, &figure{object: x, formula: of}))
 	}
 	last := c.row(c.cur)
 	used := DataLinks(c.fabric)
@@ -63,17 +87,17 @@ func (c *Collector) Series() []Series {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
 		windowed(FlowRate, x, flowRate)
 		windowed(FlowUtilisation, x, flowUtilisation)
-		all = append(all, c.state(FlowLimit, i, flowLimit))
+		all = append(all, c.state(FlowLimit, i, flowLimit, edges))
 		if at := c.ofFlows + i*flowColumns; last[at+flowTarget] > 0 {
-			all = append(all, c.state(FlowTarget, i, flowTarget))
+			all = append(all, c.state(FlowTarget, i, flowTarget, edges))
 			windowed(FlowFb, x, meanFeedback)
 		}
 	}
 	for _, h := range used {
 		name := c.fabric.LinkName(h)
-		all = append(all, c.binned(BufferOccupancy, name, c.in(h)+inOccupancy))
+		all = append(all, c.binned(BufferOccupancy, name, c.in(h)+inOccupancy, edges))
 		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && last[column] > 0 {
-			s := c.binned(LinkQueue, name, column)
+			s := c.binned(LinkQueue, name, column, edges)
 			for k := range s.Values {
 				s.Values[k] *= 1 << queueShift
 			}
@@ -81,14 +105,14 @@ func (c *Collector) Series() []Series {
 		}
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := c.out(h) + outStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(LinkStalled+b.String(), name, column))
+				all = append(all, c.binned(LinkStalled+b.String(), name, column, edges))
 			}
 		}
 	}
 	for i := range c.fabric.Flows {
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, column))
+				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, column, edges))
 			}
 		}
 	}
@@ -117,11 +141,16 @@ func DataLinks(f *fabric.Fabric) []fabric.Hop {
 	return hops
 }
 
+// regular returns the i-th regular edge.
+func (c *Collector) regular(i int64) unit.Time {
+	return unit.Time(unit.Duration(i).Scale(int64(c.scenario.Measure.Window), c.perWindow))
+}
+
 // points returns the regular edges that the run has reached.
 func (c *Collector) points() []unit.Time {
 	var times []unit.Time
 	for i := int64(0); ; i++ {
-		t := unit.Time(unit.Duration(i).Scale(int64(c.scenario.Measure.Window), c.perWindow))
+		t := c.regular(i)
 		if t > c.End() {
 			return times
 		}
@@ -129,35 +158,52 @@ func (c *Collector) points() []unit.Time {
 	}
 }
 
-// windowed takes a figure over the window around each point.
-func (c *Collector) windowed(kind string, points []unit.Time, g *figure) Series {
-	s := Series{Kind: kind, Name: g.object.name, Times: points, Values: make([]float64, len(points))}
+// every returns the numbers of the edges between which series are taken: all of them with a
+// step of 1, else each regular edge that is a multiple of it, and the end.
+func (c *Collector) every(step int64) (edges []int) {
+	next := unit.Time(0)
+	for k := 0; k <= c.cur; k++ {
+		if step > 1 && k < c.cur && c.edges[k] != next {
+			continue
+		}
+		edges = append(edges, k)
+		next = c.regular(int64(len(edges)) * step)
+	}
+	return edges
+}
+
+// windowed takes a figure over the window around each point that is a multiple of step.
+func (c *Collector) windowed(kind string, points []unit.Time, step int64, g *figure) Series {
+	s := Series{Kind: kind, Name: g.object.name}
 	half := c.perWindow / 2
-	for i := range points {
-		from := points[max(0, int64(i)-half)]
+	for i := int64(0); i < int64(len(points)); i += step {
 		to := c.End()
-		if k := int64(i) + half; k < int64(len(points)) {
+		if k := i + half; k < int64(len(points)) {
 			to = points[k]
 		}
-		s.Values[i] = c.figure(g, from, to)
+		s.Times = append(s.Times, points[i])
+		s.Values = append(s.Values, c.figure(g, points[max(0, i-half)], to))
 	}
 	return s
 }
 
-// binned takes the mean of a counter of time over each bin.
-func (c *Collector) binned(kind, name string, column int) Series {
-	s := Series{Kind: kind, Name: name, Times: c.edges[:c.cur], Values: make([]float64, c.cur)}
-	for k := range c.cur {
-		s.Values[k] = float64(c.row(k + 1)[column]-c.row(k)[column]) / float64(c.edges[k+1]-c.edges[k])
+// binned takes the mean of a counter of time from each of some edges to the next.
+func (c *Collector) binned(kind, name string, column int, edges []int) Series {
+	s := Series{Kind: kind, Name: name}
+	for i, k := range edges[1:] {
+		from := edges[i]
+		s.Times = append(s.Times, c.edges[from])
+		s.Values = append(s.Values, float64(c.row(k)[column]-c.row(from)[column])/float64(c.edges[k]-c.edges[from]))
 	}
 	return s
 }
 
-// state reads a rate of a flow's reaction point at each edge.
-func (c *Collector) state(kind string, flow, column int) Series {
-	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name, Times: c.edges[:c.cur+1], Values: make([]float64, c.cur+1)}
-	for k := range s.Values {
-		s.Values[k] = unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+column]).BytesPerSecond()
+// state reads a rate of a flow's reaction point at each of some edges.
+func (c *Collector) state(kind string, flow, column int, edges []int) Series {
+	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name}
+	for _, k := range edges {
+		s.Times = append(s.Times, c.edges[k])
+		s.Values = append(s.Values, unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+column]).BytesPerSecond())
 	}
 	return s
 }

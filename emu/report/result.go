@@ -101,6 +101,7 @@ type Result struct {
 	Files map[string]string `json:"files,omitempty"`
 
 	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
+	AllPoints bool     `json:"-"` // series.csv has every point that was measured
 	Directory string   `json:"-"` // where the results lie; empty when they were not written
 }
 

@@ -43,7 +43,10 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
-	series := c.Series()
+	series := c.Outline()
+	if r.AllPoints {
+		series = c.Series()
+	}
 	all := []struct {
 		name  string
 		write func(io.Writer) error

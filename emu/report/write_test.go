@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -94,6 +96,48 @@ func TestRatesOfNothing(t *testing.T) {
 	})
 	if !bytes.Contains(got, []byte("<svg")) {
 		t.Error("no figure")
+	}
+}
+
+// An outline has the points of all series that a picture needs: rates and limits are those
+// of the instant, and what is a mean over bins is one over more of them.
+func TestOutline(t *testing.T) {
+	_, c := sample(t)
+	whole := map[string]map[unit.Time]float64{}
+	points := 0
+	for _, s := range c.Series() {
+		values := map[unit.Time]float64{}
+		for i, at := range s.Times {
+			values[at] = s.Values[i]
+		}
+		whole[s.Kind+" "+s.Name] = values
+		points = max(points, len(values))
+	}
+	for _, s := range c.Outline() {
+		values := whole[s.Kind+" "+s.Name]
+		if len(s.Times) < metrics.OutlinePoints || len(s.Times) > points/2 {
+			t.Fatalf("%s of %s has %d points of %d", s.Kind, s.Name, len(s.Times), points)
+		}
+		mean := strings.Contains(s.Kind, "stalled") || s.Kind == metrics.BufferOccupancy || s.Kind == metrics.LinkQueue
+		sum, n := 0.0, 0
+		for i, at := range s.Times {
+			want, ok := values[at]
+			if !ok || !mean && want != s.Values[i] && !(math.IsNaN(want) && math.IsNaN(s.Values[i])) {
+				t.Fatalf("%s of %s is %v at %v, want %v", s.Kind, s.Name, s.Values[i], at, want)
+			}
+			sum += s.Values[i] / float64(len(s.Times))
+		}
+		if !mean {
+			continue
+		}
+		all := 0.0
+		for _, v := range values {
+			all += v
+			n++
+		}
+		if all /= float64(n); math.Abs(all-sum) > 0.02*max(all, sum) {
+			t.Errorf("the mean of %s of %s is %v, and of all points %v", s.Kind, s.Name, sum, all)
+		}
 	}
 }
 
