@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
@@ -56,6 +57,9 @@ const (
 
 // Schemes are rate limiters and reaction points of the calling program.
 type Schemes = machines.Schemes
+
+// Flow is what the functions of Schemes are handed: a flow of the scenario, as it is laid out.
+type Flow = fabric.Flow
 
 // Capture selects the frames of a run that are captured, and says where they go.
 type Capture = capture.Request

@@ -153,7 +153,7 @@ func TestProductIsFreeOfTestCode(t *testing.T) {
 
 func TestOnlyCommandsExit(t *testing.T) {
 	for _, p := range packages(t) {
-		if p.isMain() && p.under("cmd", "scripts", "docs/examples") {
+		if p.isMain() && p.under("cmd", "scripts") {
 			continue
 		}
 		for _, f := range p.product() {

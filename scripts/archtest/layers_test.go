@@ -39,7 +39,7 @@ emu/report/compare, emu/runtest, emu/record
 emu, emu/study
 emu/study/bench
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
-cmd/fabemu, docs/examples/limiter
+cmd/fabemu
 scripts/archtest, scripts/testsum, scripts/measure
 `
 

@@ -1,0 +1,81 @@
+//go:build !race
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The examples are modules of their own, which import this one: they are built, their tests
+// pass, they run, and what their programs print on the virtual clock is as it was.
+func TestWallExamples(t *testing.T) {
+	modules, err := filepath.Glob("../../docs/examples/*/go.mod")
+	if err != nil || len(modules) < 2 {
+		t.Fatalf("%v, %v: want two examples at least", modules, err)
+	}
+	prints := map[string][]string{
+		"limiter": {"packets in pairs  virtual clock  bystander 60.8 %  virtual\n", "x/time/rate       virtual clock  bystander 57.9 %  virtual\n"},
+		"aimd":    {"aimd  virtual clock  bystander 57.7 %  virtual\n"},
+	}
+	for _, m := range modules {
+		dir := filepath.Dir(m)
+		name := filepath.Base(dir)
+		t.Run(name, func(t *testing.T) {
+			in := func(args ...string) (string, error) {
+				c := exec.Command("go", args...)
+				c.Dir = dir
+				c.Env = append(os.Environ(), "GOPROXY=off") // what they need is what this module needs
+				out, err := c.CombinedOutput()
+				return string(out), err
+			}
+			if out, err := in("mod", "tidy", "-diff"); err != nil {
+				t.Errorf("go mod tidy in %s is due: %v\n%s", dir, err, out)
+			}
+			if out, err := in("vet", "."); err != nil {
+				t.Errorf("go vet: %v\n%s", err, out)
+			}
+			if out, err := in("test", "."); err != nil {
+				t.Errorf("go test: %v\n%s", err, out)
+			}
+			out, err := in("run", ".")
+			if err != nil && !strings.Contains(out, "do not trust this line: ") { // this computer was too late
+				t.Errorf("go run: %v\n%s", err, out)
+			}
+			if prints[name] == nil {
+				t.Errorf("this test does not know what %s prints", name)
+			}
+			for _, want := range prints[name] {
+				if !strings.Contains(out, want) {
+					t.Errorf("it prints\n%s\nwithout\n%s", out, want)
+				}
+			}
+			sources, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+			for _, f := range sources {
+				if n := lines(t, f); n > 30 {
+					t.Errorf("%s has %d lines without comments and imports, want 30 at most", f, n)
+				}
+			}
+		})
+	}
+}
+
+// lines counts the lines of a Go file below its imports that are neither empty nor comments.
+func lines(t *testing.T, name string) int {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "\n)\n")
+	n := 0
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// aimd adds a thousandth of the line's rate for each ACK without a mark, and halves its rate
+// for each that has one.
+type aimd struct{ rate, line unit.Rate }
+
+func newAIMD(line unit.Rate) rp.Controller { return &aimd{rate: line, line: line} }
+
+func (c *aimd) Feedback(_ unit.Time, f wire.Frame) {
+	switch {
+	case f.Kind != wire.Ack:
+	case f.BECN:
+		c.rate = max(c.rate/2, c.line/256)
+	default:
+		c.rate = min(c.rate+c.line/1000, c.line)
+	}
+}
+
+func (c *aimd) Rate() unit.Rate { return c.rate }
+
+// It listens to nothing but ACKs: neither time nor what is sent changes its rate.
+func (c *aimd) Sent(unit.Time, unit.Size) {}
+func (c *aimd) Advance(unit.Time)         {}
+func (c *aimd) Deadline() unit.Time       { return unit.Never }
