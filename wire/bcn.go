@@ -153,13 +153,13 @@ func ParseBCN(b []byte) (m BCNMessage, rest []byte, err error) {
 	return m, b[BCNSize:], nil
 }
 
-// sampledByBCN returns the begin of the data frame that f, a BCN message, is about; zeros
-// follow up to BCNSampled bytes.
-func sampledByBCN(f *Frame) (head [EthernetHeaderSize + MinMSDU]byte) {
-	b := f.Dst.MAC().appendTo(f.SampledDst.MAC().appendTo(head[:0]))
-	b = VLANTag{Priority: f.SampledLane}.Append(binary.BigEndian.AppendUint16(b, typeVLAN))
-	appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
-	return head
+// sampledByBCN returns the begin of the frame that f, a BCN message, is about; zeros follow
+// up to BCNSampled bytes.
+func sampledByBCN(f *Frame) (b [EthernetHeaderSize - 2 + sampledHead]byte) {
+	tags := VLANTag{Priority: f.SampledLane}.Append(binary.BigEndian.AppendUint16(f.Dst.MAC().appendTo(f.SampledDst.MAC().appendTo(b[:0])), typeVLAN))
+	head := headOf(f)
+	copy(b[len(tags):], head[:])
+	return b
 }
 
 // cpidOf returns the CPID of a congestion point at a port of the machine that sends f.
@@ -175,8 +175,8 @@ func appendBCN(b []byte, f *Frame) []byte {
 }
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
-// congestion point must be of the machine that has sent the message; the sampled frame must be a data frame from where the message goes, and of the flow that the
-// CN-TAG names if there is one.
+// congestion point must be of the machine that has sent the message; the sampled frame must be a data frame, or a TCP segment, from where the message
+// goes, and of the flow that the CN-TAG names if there is one.
 func parseBCN(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseBCN(b[at:])
 	if err != nil {
@@ -192,20 +192,16 @@ func parseBCN(f *Frame, b []byte, at int) error {
 		return err
 	}
 	f.SampledLane = rest[14] >> 5
-	header := rest[EthernetHeaderSize:]
-	tag := CNTag(f.QP)
-	w := binary.BigEndian.Uint32(header)
-	f.QP = w & 0xFFFFFF
-	if f.Tagged && tag != CNTag(w) {
+	qp := f.readHead(rest[EthernetHeaderSize-2:])
+	if f.Tagged && CNTag(f.QP) != CNTag(qp) {
 		return refuse("CN-TAG.FlowID", EthernetHeaderSize, ErrUnsupported)
 	}
-	w = binary.BigEndian.Uint32(header[4:])
-	f.FECN, f.Last, f.PSN = w&dataMark != 0, w&dataLast != 0, w&0xFFFFFF
-	f.Payload = uint32(binary.BigEndian.Uint16(header[8:]))
-	if want := sampledByBCN(f); !bytes.HasPrefix(rest, want[:]) {
+	f.QP = qp
+	n := EthernetHeaderSize - 2 + f.SampledOctets()
+	if want := sampledByBCN(f); !bytes.HasPrefix(rest, want[:n]) {
 		return refuse("BCN.Frame", at, ErrUnsupported)
 	}
-	if n := EthernetHeaderSize + MinMSDU; !allZero(rest[n:BCNSampled]) {
+	if !allZero(rest[n:BCNSampled]) {
 		return refuse("BCN.Frame", at+n, ErrPayload)
 	}
 	return wantSize(f, b)

@@ -90,15 +90,11 @@ func ParseCNM(b []byte) (m CNM, rest []byte, err error) {
 	return m, rest, nil
 }
 
-// sampledHead is how much of a sampled frame's MSDU is not zero: its EtherType and
-// the header of its payload.
-const sampledHead = 2 + MinMSDU
-
 // sampled returns the first bytes of the MSDU that f, a Notification, carries; those
 // behind them are zeros.
 func sampled(f *Frame) (head [sampledHead]byte) {
-	appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f, 0)
-	if n := int(min(f.Octets, MaxOctets)); n < len(head) {
+	head = headOf(f)
+	if n := f.octets(); n < len(head) {
 		clear(head[n:])
 	}
 	return head
@@ -109,7 +105,7 @@ func sampled(f *Frame) (head [sampledHead]byte) {
 func appendNotification(b []byte, f *Frame) []byte {
 	m := CNM{
 		Fb: f.Fb, CPID: f.CPID, QOffset: f.QOffset, QDelta: f.QDelta,
-		Priority: f.SampledLane, Dst: f.SampledDst.MAC(), Octets: uint16(min(f.Octets, MaxOctets)),
+		Priority: f.SampledLane, Dst: f.SampledDst.MAC(), Octets: uint16(f.octets()),
 	}
 	b = m.Append(binary.BigEndian.AppendUint16(b, typeNotification))
 	head := sampled(f)
@@ -117,7 +113,7 @@ func appendNotification(b []byte, f *Frame) []byte {
 }
 
 // parseNotification completes f with a CNM, which starts at b[at]; b is all but the
-// FCS. What a CNM carries of the sampled frame must be a Data frame's, and of the
+// FCS. What a CNM carries of the sampled frame must be a Data frame's, or a TCP segment's, and of the
 // flow that the CN-TAG names if there is one.
 func parseNotification(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseCNM(b[at:])
@@ -139,18 +135,16 @@ func parseNotification(f *Frame, b []byte, at int) error {
 
 	var head [sampledHead]byte
 	copy(head[:], rest[:m.Octets])
-	w := binary.BigEndian.Uint32(head[2:]) & 0xFFFFFF
+	qp := f.readHead(head[:])
 	if f.Tagged {
-		w = w&0xFF0000 | f.QP // the tag has the low bits, also where the MSDU is cut in front of them
+		qp = qp&0xFF0000 | f.QP // the tag has the low bits, also where the MSDU is cut in front of them
 	}
-	f.QP = w
-	w = binary.BigEndian.Uint32(head[6:])
-	f.FECN, f.Last, f.PSN = w&dataMark != 0, w&dataLast != 0, w&0xFFFFFF
-	f.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
-	if want := sampled(f); !bytes.Equal(want[:], head[:]) {
+	f.QP = qp
+	n := min(f.SampledOctets(), int(m.Octets))
+	if want := sampled(f); !bytes.Equal(want[:n], head[:n]) {
 		return refuse("CNM.MSDU", at, ErrUnsupported)
 	}
-	if n := min(len(head), int(m.Octets)); !allZero(rest[n:]) {
+	if !allZero(rest[n:]) {
 		return refuse("CNM.MSDU", at+n, ErrPayload)
 	}
 	return wantSize(f, b)

@@ -99,7 +99,58 @@ var ethernetGolden = []struct {
 	}, {
 		"BCN", backward,
 		"020000000001 0200000000aa 8100 c000 88b5 02 40 00190200000000aa ff10 0020 00000000 03e8 020000000002 020000000001 8100 6000 88b5 01561234 80000007 05dc0000", 106, "FE1125E6",
+	}, {
+		"TCP, SYN with all options", segment(3, 5, 0, 0x12, wire.Segment{Seq: 0xFFFFFFFE, Flags: wire.SYN, Window: 65535, MSS: 1460, SACKPermitted: true, Scales: true, Scale: 7}),
+		"020000000005 020000000003 810000000800 4500003400004000400626bd0a0000030a000005c0128400fffffffe000000008002ffff16f80000020405b40101040201030307", 74, "86AA4E0C",
+	}, {
+		"TCP, SYN and ACK of an ECN setup, without SACK", segment(5, 3, 0, 0x12, wire.Segment{Back: true, Seq: 1000, Ack: 0xFFFFFFFF, Flags: wire.SYN | wire.ACK | wire.ECE, Window: 8192, MSS: 1460}),
+		"020000000003 020000000005 810000000800 4500002c00004000400626c50a0000050a0000038400c012000003e8ffffffff605220001bd40000020405b4", 66, "1F42AAB5",
+	}, {
+		"TCP, 1460 bytes, CE and PSH", segment(3, 5, 3, 0xAB0012, wire.Segment{Seq: 7, Ack: 1001, Flags: wire.ACK | wire.PSH, Window: 501, Length: 1460, CE: true}),
+		"020000000005 020000000003 810060000800 450305dc00004000400621120a0000030a000005c01286ac00000007000003e9501801f5496d0000", 1522, "DEA1903C",
+	}, {
+		"TCP, 1 byte with both tags, ECT", tagged,
+		"020000000005 020000000003 8100600022e900128904000000190200000000aa00120800 4502002900004000400626c60a0000030a000005c01286ac0102030405060708501001f543040000", 81, "CC9211D0",
+	}, {
+		"TCP, ACK with two blocks and an echo", selective,
+		"020000000003 020000000005 8100c0000800 4500003c00004000400626b50a0000050a0000038400c012000003e9000005bba05001f5a5c500000101051200000b6f00001123000016d700001c8b", 82, "4D82A128",
+	}, {
+		"TCP, FIN and ACK", segment(3, 5, 0, 0x12, wire.Segment{Seq: 100, Ack: 1001, Flags: wire.FIN | wire.ACK, Window: 501}),
+		"020000000005 020000000003 810000000800 4500002800004000400626c90a0000030a000005c012840000000064000003e9501101f551770000", 64, "C3349705",
+	}, {
+		"CNM of a TCP segment", notice(notified),
+		"020000000001 0200000000aa 8100c00022e9123422e7 00210200000000aa0001fff600056000020000000002002a0800450305dc00004000400621170a0000010a000002d234855800000007000003e9501801f538a40000", 92, "6972742C",
+	}, {
+		"BCN of a TCP segment", notice(backward),
+		"020000000001 0200000000aa 8100c00088b5 024000190200000000aaff1000200000000003e8020000000002020000000001810060000800450305dc00004000400621170a0000010a000002d234855800000007000003e9501801f538a40000000000000000", 106, "5B978361",
 	},
+}
+
+// segment returns a frame with a TCP segment.
+func segment(src, dst wire.LID, lane uint8, qp uint32, s wire.Segment) wire.Frame {
+	f := wire.Frame{Src: src, Dst: dst, Lane: lane, QP: qp}
+	f.SetSegment(&s)
+	return f
+}
+
+// tagged is a segment of one byte with both tags, selective an ACK with two SACK blocks, and
+// sampled the segment that notice makes a notification about.
+var (
+	tagged = func() wire.Frame {
+		f := segment(3, 5, 3, 0xAB0012, wire.Segment{Seq: 0x01020304, Ack: 0x05060708, Flags: wire.ACK, Window: 501, Length: 1, ECT: true})
+		f.Tagged, f.CPID = true, 0x00190200000000AA
+		return f
+	}()
+	selective = segment(5, 3, 6, 0x12, wire.Segment{
+		Back: true, Seq: 1001, Ack: 1467, Flags: wire.ACK | wire.ECE, Window: 501, SACK: [wire.MaxSACK]wire.SACKBlock{{2927, 4387}, {5847, 7307}},
+	})
+	sampled = segment(1, 2, 3, 0x561234, wire.Segment{Seq: 7, Ack: 1001, Flags: wire.ACK | wire.PSH, Window: 501, Length: 1460, CE: true})
+)
+
+func notice(f wire.Frame) wire.Frame {
+	f.Octets = f.Octets / 20 * 42
+	f.Sample(&sampled)
+	return f
 }
 
 func TestEthernetGolden(t *testing.T) {
@@ -159,7 +210,7 @@ func TestForeignCNM(t *testing.T) {
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
 func randomEthernet(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
-	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe}[n(7)], Src: wire.LID(n(1 << 16))}
+	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP}[n(8)], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
 		f.Quanta = uint16(n(1 << 16))
@@ -183,6 +234,15 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		}
 		return f
 	}
+	if f.Kind == wire.TCP {
+		f.QP = uint32(n(1 << 24))
+		s := randomSegment(r)
+		f.SetSegment(&s)
+		if s.Length > 0 {
+			f.CPID = n(2) * r.Uint64()
+		}
+		return f
+	}
 	f.QP, f.PSN, f.FECN, f.Last = uint32(n(1<<24)), uint32(n(1<<24)), n(2) == 1, n(2) == 1
 	if f.Kind == wire.Data {
 		f.Family, f.Payload, f.CPID = wire.Ethernet, wire.MinMSDU+uint32(n(wire.MaxMSDU-wire.MinMSDU+1)), n(2)*r.Uint64()
@@ -199,6 +259,43 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		f.CPID = f.CPID>>48<<48 | uint64(f.Src.MAC())
 	}
 	return f
+}
+
+// randomSegment returns a segment with any values in its ranges.
+func randomSegment(r *unit.Random) wire.Segment {
+	n := func(below uint64) uint64 { return r.Below(below) }
+	s := wire.Segment{
+		Back: n(2) == 1, Seq: uint32(n(1 << 32)), Ack: uint32(n(1 << 32)), Flags: uint8(n(256)), Window: uint16(n(1 << 16)),
+		Length: uint32(n(2) * n(wire.MaxMSDU-wire.TCPOverhead-12)), ECT: n(2) == 1,
+	}
+	s.CE = s.ECT && n(2) == 1
+	switch {
+	case s.Flags&wire.SYN != 0:
+		s.MSS, s.Scales, s.SACKPermitted = uint16(n(1<<16)), n(2) == 1, n(2) == 1
+		if s.Scales {
+			s.Scale = uint8(n(15))
+		}
+	case s.Length == 0:
+		for i := range n(wire.MaxSACK + 1) {
+			s.SACK[i] = wire.SACKBlock{Left: uint32(n(1 << 32)), Right: 1 + uint32(n(1<<32-1))}
+		}
+	}
+	return s
+}
+
+// A segment is what it was after SetSegment.
+func TestSegmentsComeBack(t *testing.T) {
+	r := unit.NewRandom(5, 1)
+	for range 20000 {
+		s := randomSegment(r)
+		f := segment(1, 2, 3, 4, s)
+		if diff := cmp.Diff(s, f.Segment()); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		if f.ECT() != s.ECT || f.Back() != s.Back {
+			t.Fatalf("%+v: ECT %v, back %v", s, f.ECT(), f.Back())
+		}
+	}
 }
 
 func TestEthernetFramesComeBack(t *testing.T) {
@@ -391,6 +488,18 @@ func TestEthernetRefusals(t *testing.T) {
 		{"message version", said, 18, 5, "data.Version", 18, wire.ErrUnsupported},
 		{"message reserved", said, 22, 1, "message.Reserved", 22, wire.ErrReserved},
 		{"behind a message", said, 59, 1, "padding", 34, wire.ErrPayload},
+		{"TCP of another IP", tagged, 36, 0x46, "IPv4.Version", 36, wire.ErrUnsupported},
+		{"TCP, ECT(1)", selective, 19, 1, "IPv4.TOS", 19, wire.ErrUnsupported},
+		{"TCP, IPv4 longer than the frame", selective, 21, 65, "IPv4.Length", 20, wire.ErrTruncated},
+		{"TCP, IPv4 longer than jumbo", selective, 20, 0x24, "IPv4.Length", 20, wire.ErrTruncated},
+		{"TCP, IPv4 checksum", selective, 28, 0x27, "IPv4.Checksum", 28, wire.ErrChecksum},
+		{"TCP, checksum", selective, 54, 0, "TCP.Checksum", 54, wire.ErrChecksum},
+		{"TCP, another sequence number", selective, 45, 0, "TCP.Checksum", 54, wire.ErrChecksum},
+		{"TCP, header too short", selective, 50, 0x40, "TCP.Offset", 50, wire.ErrRange},
+		{"TCP, header longer than the packet", selective, 50, 0xF0, "TCP.Offset", 50, wire.ErrRange},
+		{"TCP, payload is not padding", sampled, 70, 1, "payload", 58, wire.ErrPayload},
+		{"CNM of a segment of another flow", notice(notified), 70, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"BCN about a segment of another", notice(backward), 73, 9, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -405,6 +514,70 @@ func TestEthernetRefusals(t *testing.T) {
 	if _, err := wire.Parse(wire.StartOfFrame, make([]byte, wire.MaxFrameSize+1)); !errors.Is(err, wire.ErrTrailing) {
 		t.Errorf("a frame that is too long: %v", err)
 	}
+}
+
+// What is wrong with a segment whose checksums are right.
+func TestTCPRefusals(t *testing.T) {
+	const ip, tcp = 18, 38
+	for _, c := range []struct {
+		name   string
+		frame  wire.Frame
+		at     int
+		value  byte
+		field  string
+		offset int
+	}{
+		{"UDP", sampled, ip + 9, 17, "IPv4.Protocol", ip + 9},
+		{"from another machine", sampled, ip + 15, 9, "IPv4.Source", ip + 12},
+		{"to another machine", sampled, ip + 19, 9, "IPv4.Destination", ip + 16},
+		{"a fragment", sampled, ip + 6, 0x20, "TCP", ip + 6},
+		{"time to live", sampled, ip + 8, 1, "TCP", ip + 8},
+		{"a port of nobody", sampled, tcp, 0x10, "TCP.Port", tcp},
+		{"the other port of nobody", sampled, tcp + 2, 0x10, "TCP.Port", tcp},
+		{"reserved bits", sampled, tcp + 12, 0x51, "TCP", tcp + 12},
+		{"urgent data", sampled, tcp + 19, 1, "TCP", tcp + 19},
+		{"another option", selective, tcp + 22, 8, "TCP.Options", tcp + 20},
+		{"SACK of another length", selective, tcp + 23, 10, "TCP", tcp + 23},
+		{"a flow that is not that of the tags", tagged, 36 + 21, 0x13, "TCP.Port", 36 + 20},
+	} {
+		b := c.frame.Append(nil)
+		b[c.at] = c.value
+		at := ip
+		if c.at > 0 && c.frame.Tagged {
+			at = 36
+		}
+		resum(b, at)
+		want := wire.ParseError{Field: c.field, Offset: c.offset, Reason: wire.ErrUnsupported}
+		if f, err := wire.Parse(wire.StartOfFrame, refit(b)); !refusedFor(err, want) {
+			t.Errorf("%s: got %+v, %v, want %v", c.name, f, err, &want)
+		}
+	}
+}
+
+// resum makes the checksums of the packet that starts at b[at] right.
+func resum(b []byte, at int) {
+	sum := func(sum uint32, p []byte) uint16 {
+		for i := range p {
+			sum += uint32(p[i]) << (8 * (1 - i%2))
+		}
+		for sum > 0xFFFF {
+			sum = sum>>16 + sum&0xFFFF
+		}
+		return ^uint16(sum)
+	}
+	p := b[at:]
+	n := int(binary.BigEndian.Uint16(p[2:]))
+	if n < 40 || n > len(p) {
+		return
+	}
+	clear(p[10:12])
+	binary.BigEndian.PutUint16(p[10:], sum(0, p[:20]))
+	clear(p[36:38])
+	pseudo := uint32(6 + n - 20)
+	for i := 12; i < 20; i += 2 {
+		pseudo += uint32(binary.BigEndian.Uint16(p[i:]))
+	}
+	binary.BigEndian.PutUint16(p[36:], sum(pseudo, p[20:n]))
 }
 
 func TestPartsOfEthernetRefuseTruncation(t *testing.T) {
@@ -497,6 +670,9 @@ func TestEthernetLengths(t *testing.T) {
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
 		{"probe", probed, 64, 64, 84},
+		{"TCP of 1460 bytes", sampled, 1500, 1522, 1542},
+		{"TCP of 1 byte with both tags", tagged, 41, 81, 101},
+		{"an ACK with two blocks", selective, 60, 82, 102},
 		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Octets: 64, Tagged: true}, 114, 114, 134},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
@@ -546,6 +722,8 @@ func FuzzEthernet(f *testing.F) {
 		rewrites(t, wire.StartOfFrame, b)
 		if len(b) >= wire.MinFrame {
 			rewrites(t, wire.StartOfFrame, refit(bytes.Clone(b)))
+			resum(b, wire.EthernetHeaderSize)
+			rewrites(t, wire.StartOfFrame, refit(bytes.Clone(b)))
 		}
 	})
 }
@@ -556,7 +734,7 @@ func FuzzEthernetFrame(f *testing.F) {
 	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
 	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
 		s := wire.Frame{
-			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe}[kind%7], Lane: a, Tagged: x, FECN: y, Last: x != y,
+			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP}[kind%8], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
 		}
@@ -568,6 +746,12 @@ func FuzzEthernetFrame(f *testing.F) {
 			if x {
 				s.Flags, s.CameAt = wire.ProbeAnswer|a, unit.Time(w)
 			}
+		case wire.TCP:
+			g := wire.Segment{
+				Back: y, Seq: psn, Ack: w, Flags: a, Window: uint16(w), Length: uint32(b&1) * (psn % 8900), ECT: x, CE: x != y,
+				MSS: uint16(psn), Scales: x, Scale: b, SACKPermitted: y, SACK: [wire.MaxSACK]wire.SACKBlock{{Left: qp, Right: w | 1}},
+			}
+			s.SetSegment(&g)
 		}
 		bytes := s.Append(dirty(int(s.WireSize())))
 		if _, err := wire.Parse(s.Delimiter(), bytes); err != nil {

@@ -21,6 +21,7 @@ const (
 	BCN                           // a message of Backward Congestion Notification
 	Message                       // on Ethernet, what a scheme of congestion control says by a frame of its own
 	Probe                         // a probe of E2CM, or the answer to one
+	TCP                           // on Ethernet, an IPv4 packet with a TCP segment
 )
 
 func (k Kind) String() string {
@@ -43,6 +44,8 @@ func (k Kind) String() string {
 		return "message"
 	case Probe:
 		return "probe"
+	case TCP:
+		return "tcp"
 	default:
 		return "none"
 	}
@@ -51,8 +54,11 @@ func (k Kind) String() string {
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return k == FlowControl || k == Pause || k == PriorityPause }
 
+// Traffic reports whether k is what flows consist of: congestion points look at it.
+func (k Kind) Traffic() bool { return k == Data || k == TCP }
+
 // EndToEnd reports whether k goes from one end of a flow to the other.
-func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe }
+func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe || k == TCP }
 
 // Family is the kind of fabric that a frame belongs to.
 type Family uint8
@@ -97,7 +103,8 @@ const (
 )
 
 // Frame is a frame as a value. Which fields count depends on Kind; the others
-// are zero, so that two frames are the same when == says so.
+// are zero, so that two frames are the same when == says so. What those of a TCP segment
+// mean says Segment.
 type Frame struct {
 	Kind   Kind
 	Family Family // of Data; zero for all other kinds: each belongs to one family only
@@ -165,7 +172,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= Probe || f.Kind == Data && f.Family == Ethernet
+	return f.Kind >= Pause && f.Kind <= TCP || f.Kind == Data && f.Family == Ethernet
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -201,8 +208,9 @@ type Framing uint8
 const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
-	// data frame is its payload, as papers that speak of 1500-byte frames count; PAUSE,
-	// PFC, CNM, BCN, messages and probes are their bytes, FCS included.
+	// data frame is its payload, as papers that speak of 1500-byte frames count, and one
+	// with a TCP segment its IPv4 packet; PAUSE, PFC, CNM, BCN, messages and probes are
+	// their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
 	// line needs for a frame: LineOverhead.
@@ -244,6 +252,8 @@ func (g Framing) ethernetLength(f *Frame) unit.Size {
 		return ethernetSize(f) + LineOverhead
 	case f.Kind == Data:
 		return unit.Size(f.Payload)
+	case f.Kind == TCP:
+		return unit.Size(f.ofSegment())
 	default:
 		return ethernetSize(f)
 	}
@@ -254,12 +264,7 @@ func (g Framing) ethernetLength(f *Frame) unit.Size {
 func (f *Frame) AppendWords(b []byte) []byte {
 	switch f.Kind {
 	case Data, Ack:
-		if f.Tagged {
-			b = fmt.Appendf(b, " cn-tag=%d", CNTag(f.QP))
-		}
-		if f.limited() {
-			b = fmt.Appendf(b, " rlt=%#x", f.CPID)
-		}
+		b = appendTagWords(b, f)
 		if f.FECN {
 			b = append(b, " fecn"...)
 		}
@@ -283,6 +288,19 @@ func (f *Frame) AppendWords(b []byte) []byte {
 		b = appendBCNWords(b, f)
 	case Probe:
 		b = appendProbeWords(b, f)
+	case TCP:
+		b = appendTCPWords(appendTagWords(b, f), f)
+	}
+	return b
+}
+
+// appendTagWords appends which tags a frame of a flow has.
+func appendTagWords(b []byte, f *Frame) []byte {
+	if f.Tagged {
+		b = fmt.Appendf(b, " cn-tag=%d", CNTag(f.QP))
+	}
+	if f.limited() {
+		b = fmt.Appendf(b, " rlt=%#x", f.CPID)
 	}
 	return b
 }
@@ -294,6 +312,7 @@ const (
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
+	typeIPv4         = 0x0800 // an IPv4 packet: of TCP
 	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages, probes
 )
 
@@ -301,7 +320,7 @@ const (
 // their addresses and their 802.1Q tag.
 func EtherType(t uint16) bool {
 	switch t {
-	case typeControl, typeCNTag, typeNotification, typeRLTag, typeData:
+	case typeControl, typeCNTag, typeNotification, typeRLTag, typeIPv4, typeData:
 		return true
 	}
 	return false
@@ -328,6 +347,8 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 		b = appendMessage(appendTags(b, f), f)
 	case Probe:
 		b = appendProbe(appendTags(b, f), f)
+	case TCP:
+		b = appendTCP(appendTags(b, f), f, f.Src, f.Dst)
 	case Data:
 		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
 		b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
@@ -340,7 +361,9 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 }
 
 // limited reports whether f has a rate-limited tag.
-func (f *Frame) limited() bool { return f.Kind == Data && f.CPID != 0 }
+func (f *Frame) limited() bool {
+	return f.CPID != 0 && (f.Kind == Data || f.Kind == TCP && f.Payload > 0)
+}
 
 // appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG and
 // its rate-limited tag if it has them.
@@ -373,7 +396,11 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
 		head += RLTagSize
 	}
-	head += MinMSDU
+	if binary.BigEndian.Uint16(b[head-2:]) == typeIPv4 {
+		head += tcpHead(b[head:end])
+	} else {
+		head += MinMSDU
+	}
 	padding := allZero(b[head:end])
 	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
 		return Body{}, refuse("FCS", end, ErrChecksum)
@@ -427,6 +454,8 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		f.QP = uint32(t.Flow)
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
+	case kind == typeIPv4:
+		return Body{}, parseTCP(f, b[:end], at, padding)
 	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):
 		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case kind == typeData && rest[2] == BCNVersion:
@@ -451,13 +480,15 @@ func ethernetSize(f *Frame) unit.Size {
 	case Data:
 		n = EthernetHeaderSize + unit.Size(f.Payload) + FCSSize
 	case Notification:
-		n = EthernetHeaderSize + CNMSize + unit.Size(min(f.Octets, MaxOctets)) + FCSSize
+		n = EthernetHeaderSize + CNMSize + unit.Size(f.octets()) + FCSSize
 	case BCN:
 		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
 	case Message:
 		n = EthernetHeaderSize + MessageSize + FCSSize
 	case Probe:
 		n = EthernetHeaderSize + ProbeSize + FCSSize
+	case TCP:
+		n = EthernetHeaderSize + unit.Size(f.ofSegment()) + FCSSize
 	}
 	if f.Tagged {
 		n += CNTagSize

@@ -134,7 +134,7 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 func (p *Port) drop(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
 	e := trace.Event{At: now, Kind: trace.Drop, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(why)}
-	if f.Kind > wire.Ack {
+	if f.Kind > wire.Ack && !trace.IsData(trace.FrameWord(f)) {
 		e.B = int64(f.Kind)
 	}
 	p.rec.Emit(e)

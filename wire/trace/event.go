@@ -33,6 +33,10 @@ const (
 	Timeout            // the ACK of the oldest packet of Flow that awaits one, PSN, did not come in time
 	Violation          // a promise of the fabric is broken
 	Message            // a scheme sends a frame of its own, by Port or for Flow
+	Window             // the congestion window of Flow, or its slow start threshold, changed
+	RoundTrip          // the source of Flow measured a round trip
+	Retransmit         // the source of Flow sends a TCP segment again, or a window probe
+	Refuse             // an end of Flow has not taken in a TCP segment
 )
 
 // Reason says why a frame was marked or dropped, or what was violated.
@@ -62,9 +66,18 @@ const (
 	NoLimiter             // dropped: congestion was to be answered, and all rate limiters were in use
 	EarlyDrop             // dropped: a congestion point discarded it to keep a queue short
 	EarlyMark             // marked: a congestion point would have discarded it
+	TimerExpired          // sent again: the retransmission timer has run out
+	DuplicateACKs         // sent again: three duplicate ACKs, or what the receiver has, show that it is lost
+	PartialACK            // sent again: an ACK in a recovery shows the next loss
+	WindowProbe           // sent again and again: the window of the receiver is closed
+	NotAcceptable         // refused: a segment that does not fit the state of its connection, or its window
+	NeverSent             // refused: an ACK, or a SACK block, of what was never sent, or very old
+	Duplicate             // refused: all of the segment had come before
+	WasReset              // refused: the segment has reset the connection
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter", "early-drop", "early-mark"}
+var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter", "early-drop", "early-mark",
+	"timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable", "never-sent", "duplicate", "reset"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {
@@ -122,9 +135,12 @@ func (r *Recorder) Emit(e Event) {
 }
 
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
-// and the feedback of a notification.
+// the feedback of a notification, and whether a TCP segment carries data.
 func FrameWord(f *wire.Frame) int64 {
 	w := int64(f.Kind) | int64(f.Fb)<<16
+	if f.Kind == wire.TCP && f.Payload > 0 {
+		w |= loaded
+	}
 	if f.FECN {
 		w |= 1 << 8
 	}
@@ -132,6 +148,15 @@ func FrameWord(f *wire.Frame) int64 {
 		w |= 1 << 9
 	}
 	return w
+}
+
+// loaded is the bit of a FrameWord that says that a TCP segment carries data.
+const loaded = 1 << 10
+
+// IsData reports whether a FrameWord is that of a frame with data of a flow.
+func IsData(word int64) bool {
+	k := wire.Kind(word & 0xff)
+	return k == wire.Data || k == wire.TCP && word&loaded != 0
 }
 
 // FbOf returns the quantised feedback in a FrameWord, 0 to 63.

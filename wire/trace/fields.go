@@ -75,6 +75,8 @@ var (
 		{Key: "fecn", Form: Flag, of: (*Event).fecn, told: (*Event).hasFECN, Doc: "it is marked; absent if not"},
 		{Key: "becn", Form: Flag, of: (*Event).becn, told: (*Event).hasBECN, Doc: "it carries a mark back; absent if not"},
 	}
+	sequence = psn.said("the sequence number of its first byte")
+	payload  = bytes.said("its payload")
 )
 
 // with returns fields and further ones.
@@ -100,7 +102,8 @@ var kinds = [...]about{
 	Release: {"release", "a frame has left the buffer of the port", always, []Field{lane, occupancy.said("what is left in it")}},
 	Trigger: {"trigger", "congestion was detected on behalf of the port", always, []Field{why, waiting.said("how many frames wait for the port (cnt1), which is copied to cnt2")}},
 	Mark:    {"mark", "a data frame was marked as it left by the port", always, []Field{why, waiting, psn}},
-	Deliver: {"deliver", "a data frame has reached its destination whole", always, frame},
+	Deliver: {"deliver", "a data frame has reached its destination whole; of TCP a segment of which something was missing", always, with(frame,
+		Field{Key: "in_order", of: (*Event).b, told: func(e *Event) bool { return e.is(wire.TCP) }, Doc: "of TCP: how many bytes of payload are complete and in order with it that were not before"})},
 	Feedback: {"feedback", "the source of the flow took in an ACK, or a notification", never, []Field{psn,
 		{Key: "fecn", Form: Flag, of: (*Event).fecn, told: (*Event).hasFECN, Doc: "it is marked itself; absent if not"},
 		{Key: "becn", Form: Flag, of: (*Event).becn, Doc: "it carries a mark back"},
@@ -133,11 +136,18 @@ var kinds = [...]about{
 		{Key: "rate", Form: Rate, of: (*Event).a, Doc: "the rate"}, {Key: "target", Form: Rate, of: (*Event).b, Doc: "the target"}}},
 	Timeout: {"timeout", "the ACK of the oldest packet of the flow that awaits one did not come in time", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "how many packets are sent again"},
-		{Key: "b", of: (*Event).b, Doc: "0"}}},
+		{Key: "b", of: (*Event).b, Doc: "of TCP the timeout, doubled, in ps; of others 0"}}},
 	Violation: {"violation", "a promise of the fabric is broken", always, []Field{why.said("which"), lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "a figure that belongs to it, such as the occupancy of the buffer in blocks"}}},
 	Message: {"message", "a scheme sends a frame of its own: a congestion point by the port, or the source or the destination of the flow", always, []Field{psn,
 		{Key: "value", Form: Unsigned, of: (*Event).a, Doc: "its 64 bits, which mean what the scheme says"}}},
+	Window: {"window", "the congestion window of the flow, or its slow start threshold, has changed (TCP)", never, []Field{psn.said("the oldest sequence number that is not acknowledged"),
+		{Key: "cwnd", of: (*Event).a, Doc: "the congestion window in bytes"},
+		{Key: "ssthresh", of: (*Event).b, told: func(e *Event) bool { return e.B >= 0 }, Doc: "the slow start threshold in bytes; absent where there is none yet"}}},
+	RoundTrip: {"round-trip", "the source of the flow has measured a round trip (TCP)", never, []Field{psn.said("the sequence number that was acknowledged"),
+		{Key: "rtt_ps", of: (*Event).a, Doc: "the round trip in ps"}, {Key: "rto_ps", of: (*Event).b, Doc: "the retransmission timeout from now on in ps"}}},
+	Retransmit: {"retransmit", "the source of the flow sends a segment again, or a byte into a window that is closed (TCP)", never, []Field{why.said("why"), sequence, payload}},
+	Refuse:     {"refuse", "an end of the flow has not taken in a segment, or a SACK block of it (TCP)", never, []Field{why, sequence, payload}},
 }
 
 // known reports whether the table has a kind.
