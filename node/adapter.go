@@ -117,17 +117,20 @@ func (e *Endpoint) drain(now unit.Time) {
 	a := in.frames.front() // it stays there until another one comes
 	in.frames.pop()
 	in.busy, in.over = false, false
-	i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
-	s := &e.sinks[i]
-	delivered := s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies)
-	if s.answer != nil {
-		e.heard(now, s, &a.Frame)
-	}
-	e.over(now, &a.Frame)
-	if in.kind == port.Credits {
-		if delivered && s.acks {
+	if a.Frame.Kind == wire.TCP {
+		e.segment(now, a)
+	} else {
+		i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
+		s := &e.sinks[i]
+		if s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies) && s.acks {
 			e.push(s.ack(&a.Frame))
 		}
+		if s.answer != nil {
+			e.heard(now, s, &a.Frame)
+		}
+		e.over(now, &a.Frame)
+	}
+	if in.kind == port.Credits {
 		e.port.Free(now, &a.Frame)
 	} else {
 		class := in.class(a.Frame.Lane)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fabemu/node/rp"
+	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
@@ -52,7 +53,7 @@ type Endpoint struct {
 	groups   []*group // that flows share
 	bodied   []int    // sources whose packets have bodies
 	limiters int      // AdapterConfig.Limiters
-	answered []int    // sinks with what answers their flow
+	answered []int    // sinks with what answers their flow, and those of streams
 	source   table    // from queue pair to source
 	sink     table    // from queue pair to sink
 
@@ -101,7 +102,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	answered := 0
 	for i := range c.Sinks {
-		if c.Sinks[i].Answer != nil {
+		if _, stream := c.Sinks[i].Transport.(TCP); stream || c.Sinks[i].Answer != nil {
 			answered++
 		}
 	}
@@ -144,6 +145,11 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		s := &e.sources[i]
 		newSource(s, f, c.Port.Framing)
 		s.reorders, s.slot = c.Reorders, flowSlot+i
+		if t, ok := f.Transport.(TCP); ok {
+			if err := newStream(s, t, c.LID, &e.rec); err != nil {
+				return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
+			}
+		}
 		if f.Bodies != nil {
 			e.bodied = append(e.bodied, i)
 			s.body = &bodied{from: f.Bodies, store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
@@ -191,10 +197,14 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 		e.sinks[i] = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
 		ends = append(ends, k.QP)
-		if k.Answer != nil {
+		t, stream := k.Transport.(TCP)
+		if stream {
+			e.sinks[i].stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
+		}
+		if stream || k.Answer != nil {
 			e.sinks[i].slot = e.answerSlot() + len(e.answered)
 			e.answered = append(e.answered, i)
-			e.agenda.Set(e.sinks[i].slot, k.Answer.Deadline())
+			e.agenda.Set(e.sinks[i].slot, e.sinks[i].deadline())
 		}
 	}
 	e.source = newTable(pairs)
@@ -232,6 +242,12 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		}
 		e.port.Free(now, f)
 		e.over(now, f)
+	case f.Kind == wire.TCP:
+		if why := e.strange(f); why != trace.NoReason {
+			e.port.Discard(now, f, why)
+			break
+		}
+		e.take(now, a)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
 		if !ok {
@@ -424,7 +440,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			e.waiting &^= 1 << lane
 		}
 		s.queued = false
-		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) {
+		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) || s.stream != nil && !s.load(now, &f) {
 			e.unload(now, i)
 			left = e.waiting
 			continue

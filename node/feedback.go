@@ -93,10 +93,27 @@ func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
 	e.agenda.Set(s.slot, now)
 }
 
-// respond queues the answers to a flow.
+// respond queues the answers to a flow, and the ACKs of a stream.
 func (e *Endpoint) respond(now unit.Time, s *sink) {
-	e.say(now, s.answer, wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane})
-	e.agenda.Set(s.slot, s.answer.Deadline())
+	if s.stream != nil {
+		e.reply(now, s)
+	}
+	if s.answer != nil {
+		e.say(now, s.answer, wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane})
+	}
+	e.agenda.Set(s.slot, s.deadline())
+}
+
+// deadline returns when something answers the flow of its own accord.
+func (s *sink) deadline() unit.Time {
+	t := unit.Never
+	if s.answer != nil {
+		t = s.answer.Deadline()
+	}
+	if s.stream != nil {
+		t = min(t, s.stream.Deadline())
+	}
+	return t
 }
 
 // atOnce is more frames than any scheme has to say about a flow at one instant.

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fabemu/node/rp"
+	"fabemu/node/tcp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -18,8 +19,10 @@ type sink struct {
 
 	bodies BodySink // where those of the packets go; nil: nowhere
 
+	stream *tcp.Receiver // nil: its transport is about packets
+
 	answer rp.Answerer // nil: nothing answers the flow
-	slot   int         // answer: in the agenda of the endpoint
+	slot   int         // answer, stream: in the agenda of the endpoint
 	source wire.LID    // where the flow comes from
 	lane   uint8       // its priority
 

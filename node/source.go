@@ -73,6 +73,7 @@ type source struct {
 	inTurns  bool      // it waits for its turn in group
 	own      group
 	body     *bodied    // nil: its packets have padding
+	stream   *stream    // nil: its transport is about packets
 	block    port.Block // what keeps it, as last reported
 }
 
@@ -126,7 +127,10 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
 	s.own.advance(now, rec)
-	if s.sending.deadline() <= now {
+	switch {
+	case s.stream != nil:
+		s.run(now)
+	case s.sending.deadline() <= now:
 		s.again(now, rec)
 	}
 }
@@ -145,6 +149,10 @@ func (s *source) again(now unit.Time, rec *trace.Recorder) {
 // take takes in an arrival: a packet, or a transfer, which is packets of full size and
 // one with the rest.
 func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
+	if s.stream != nil {
+		s.write(now, a.Size, a.At, rec)
+		return
+	}
 	if a.Size <= 0 {
 		if e := s.egress; e != nil {
 			if e.used+s.full > e.room {
@@ -181,6 +189,9 @@ func (s *source) lengthOf(n uint32) unit.Size {
 
 // length returns the length on the line of the next packet.
 func (s *source) length() unit.Size {
+	if s.stream != nil {
+		return s.stream.length
+	}
 	if t := s.ending(); t != nil {
 		return t.length
 	}
@@ -197,12 +208,19 @@ func (s *source) answer(now unit.Time) port.Answer {
 		since = s.body.ready(now, s.sending.inFlight(), s.active)
 		has = since <= now
 	}
+	fresh := true
+	if s.stream != nil {
+		has = s.look(now)
+		fresh = s.stream.fresh
+	}
 	switch {
+	case !has && s.stream != nil && s.stream.Waits():
+		idle = port.Window
 	case !has:
 		idle, until = port.Idle, since
 	case !s.sending.open():
 		idle = port.Window
-	case s.paced > now:
+	case s.paced > now && fresh:
 		idle, until = port.Idle, s.paced
 	}
 	g := s.group
@@ -254,10 +272,12 @@ func (s *source) deadline(a port.Answer) unit.Time {
 // packet returns the frame to send next.
 func (s *source) packet(src wire.LID) wire.Frame {
 	f := wire.Frame{Kind: wire.Data, Family: s.Family, Lane: s.Lane, Tagged: s.Tagged, Src: src, Dst: s.Dst, QP: s.QP, PSN: uint32(s.count) & psnMask, Payload: s.Payload}
-	if t := s.ending(); t != nil {
+	if s.stream != nil {
+		f = s.stream.segment()
+	} else if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
 	}
-	if t := s.group.tagger; t != nil {
+	if t := s.group.tagger; t != nil && f.Payload > 0 {
 		f = t.Tag(f)
 	}
 	return f
@@ -281,7 +301,10 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	if s.offered > 0 {
 		s.offered--
 	}
-	if s.Pace > 0 {
+	if s.stream != nil {
+		s.stream.Sent(now, at, &s.stream.next)
+	}
+	if s.Pace > 0 && (s.stream == nil || s.stream.fresh) {
 		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), at)
 	}
 	s.by.sent(now, at, s, n, rec)

@@ -357,7 +357,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	sl := &s.slots[id]
 	out := int(sl.output)
 	s.outputs[out].coming -= sl.length
-	looks := sl.frame.Kind == wire.Data && s.points != (points{})
+	looks := sl.frame.Kind.Traffic() && s.points != (points{})
 	if looks && s.dropper != nil {
 		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
 		case cp.Marked:
@@ -376,7 +376,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
 	}
-	if s.notifier != nil {
+	if s.notifier != nil && sl.frame.Payload > 0 { // who sends an ACK of TCP is not who can slow it down
 		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
 			s.send(now, &feedback)
 		}
@@ -546,13 +546,13 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o.total -= sl.length
 	o.frames[lane]--
 	o.waiting--
-	if sl.frame.Kind == wire.Data && s.points != (points{}) {
+	if sl.frame.Kind.Traffic() && s.points != (points{}) {
 		queue, why := s.queueOf(sl), trace.NoReason
 		queue.Leaving = true
 		if s.marker != nil {
 			why = s.marker.Dequeue(now, &sl.frame, queue)
 		}
-		if s.notifier != nil {
+		if s.notifier != nil && sl.frame.Payload > 0 {
 			s.notifier.Dequeue(now, &sl.frame, queue)
 		}
 		if s.dropper != nil {

@@ -19,7 +19,7 @@ wire/agenda, wire/param, wire/link
 wire
 wire/trace
 wire/port
-node/rp, node/traffic, switchd/cp
+node/rp, node/tcp, node/traffic, switchd/cp
 node, switchd
 
 emu/mistake, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng

@@ -162,8 +162,8 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	m := wire.Frame{
 		Kind: wire.BCN, Lane: b.c.Priority, Tagged: f.Tagged, Src: b.site.Address, Dst: f.Src,
 		CPID: b.id(q.Output, f.Lane), SampledLane: f.Lane, SampledDst: f.Dst,
-		QP: f.QP, PSN: f.PSN, Payload: f.Payload, FECN: f.FECN, Last: f.Last,
 	}
+	m.Sample(f)
 	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old
 	p.old = q.Bytes
 	mine := f.CPID == m.CPID && !b.loses(b.c.LostTags)

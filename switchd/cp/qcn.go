@@ -175,7 +175,8 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	// The source knows of the sampled frame what the notification has room for.
 	switch {
 	case m.c.Octets > 0:
-		n.QP, n.PSN, n.Payload, n.FECN, n.Last = f.QP, f.PSN, f.Payload, f.FECN, f.Last
+		n.Sample(f)
+		n.Octets = uint8(max(m.c.Octets, f.SampledOctets()))
 	case f.Tagged:
 		n.QP = f.QP & 0xFFFF
 	}

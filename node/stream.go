@@ -1,0 +1,170 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/node/tcp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): what is lost is
+// sent again, and a window goes by what is lost. The packets of a flow, their IPv4 and TCP headers
+// included, have its Payload at the most; packets that arrive at it are written to the
+// stream, and may leave as parts of others. A flow that nothing more arrives at, or that stops, ends with FIN.
+type TCP struct{ tcp.Params }
+
+func (t TCP) check(f wire.Family) error {
+	if f != wire.Ethernet {
+		return fmt.Errorf("TCP is for Ethernet: InfiniBand has a transport of its own")
+	}
+	_, err := t.Params.Check()
+	return err
+}
+
+func (TCP) sending() sending     { return Datagrams{} }
+func (TCP) receiving() receiving { return receiving{loses: true} }
+
+// isn returns the initial sequence number of an end of a flow: any will do.
+func isn(qp uint32, end uint32) uint32 { return (2*qp + end) * 2654435761 }
+
+// stream is what a source has whose transport is TCP.
+type stream struct {
+	Datagrams // what stream does not say about packets
+	*tcp.Sender
+	framing wire.Framing
+	frame   wire.Frame   // as the flow's packets are, but for the segment
+	next    wire.Segment // to be sent
+	length  unit.Size    // of its frame on the line
+	fresh   bool         // it carries what was never sent
+}
+
+// newStream gives a flow its stream.
+func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
+	if s.Bodies != nil {
+		return fmt.Errorf("its packets have bodies, and those of a stream have none")
+	}
+	if s.Payload < tcp.MinPacket {
+		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", s.Payload, tcp.MinPacket)
+	}
+	s.stream = &stream{
+		Sender:  tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, rec),
+		framing: s.framing, frame: wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: lid, Dst: s.Dst, QP: s.QP},
+	}
+	s.sending = s.stream
+	return nil
+}
+
+func (st *stream) deadline() unit.Time { return st.Sender.Deadline() }
+
+// write takes in an arrival.
+func (s *source) write(now unit.Time, size unit.Size, at unit.Time, rec *trace.Recorder) {
+	if size <= 0 {
+		s.stream.Write(uint64(s.Payload-wire.TCPOverhead), false)
+		return
+	}
+	seq := s.stream.Write(uint64(size), true)
+	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: seq, A: int64(at), B: int64(size)})
+}
+
+// run does what is due.
+func (s *source) run(now unit.Time) {
+	s.stream.Greedy(s.greedy && s.active)
+	if s.stopped || s.active && s.Traffic != nil && s.next.At == unit.Never {
+		s.stream.Close()
+	}
+	s.stream.Advance(now)
+}
+
+// look finds the next segment and reports whether there is one.
+func (s *source) look(now unit.Time) (ok bool) {
+	st := s.stream
+	if st.next, st.fresh, ok = st.Next(now); ok {
+		f := s.packet(s.stream.frame.Src)
+		st.length = st.framing.Length(&f)
+	}
+	return ok
+}
+
+// load completes the packet of a flow that leaves now: an ACK may have come since it was
+// offered. It reports whether there still is one, no longer than that which was offered.
+func (s *source) load(now unit.Time, f *wire.Frame) bool {
+	n := s.stream.length
+	if !s.look(now) || s.stream.length > n {
+		return false
+	}
+	*f = s.packet(f.Src)
+	return true
+}
+
+// segment returns the frame of the next segment.
+func (st *stream) segment() wire.Frame {
+	f := st.frame
+	f.SetSegment(&st.next)
+	return f
+}
+
+// segment takes in a segment of a flow, which has come whole.
+func (e *Endpoint) segment(now unit.Time, a *port.Arrival) {
+	g := a.Frame.Segment()
+	if i, ok := e.source.find(a.Frame.QP); ok {
+		s := &e.sources[i]
+		s.stream.Receive(now, &g)
+		s.limited = 0
+		e.agenda.Set(flowSlot+i, now)
+		return
+	}
+	i, _ := e.sink.find(a.Frame.QP) // there is one: else strange had refused it
+	s := &e.sinks[i]
+	s.stretch(now, a, &g, &e.rec)
+	if s.answer != nil {
+		s.answer.Receive(now, a.Frame)
+	}
+	e.agenda.Set(s.slot, now)
+}
+
+// strange returns why a segment is not one of a flow of the endpoint.
+func (e *Endpoint) strange(f *wire.Frame) trace.Reason {
+	peer, known := wire.LID(0), false
+	if i, ok := e.source.find(f.QP); ok {
+		peer, known = e.sources[i].Dst, e.sources[i].stream != nil && f.Back()
+	} else if i, ok := e.sink.find(f.QP); ok {
+		peer, known = e.sinks[i].source, e.sinks[i].stream != nil && !f.Back()
+	}
+	switch {
+	case !known:
+		return trace.UnknownFlow
+	case f.Src != peer:
+		return trace.Stranger
+	}
+	return trace.NoReason
+}
+
+// stretch takes in a segment at the destination of its flow.
+func (s *sink) stretch(now unit.Time, a *port.Arrival, g *wire.Segment, rec *trace.Recorder) {
+	t := s.stream.Receive(now, g)
+	if t.Fresh {
+		f := &a.Frame
+		rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(t.InOrder)})
+	}
+	for seq, size, ok := s.stream.Ended(); ok; seq, size, ok = s.stream.Ended() {
+		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: s.lane, Flow: s.qp, PSN: seq, B: int64(size)})
+	}
+}
+
+// reply queues the ACKs of a stream.
+func (e *Endpoint) reply(now unit.Time, s *sink) {
+	s.stream.Advance(now)
+	for {
+		g, ok := s.stream.Next(now)
+		if !ok {
+			return
+		}
+		f := wire.Frame{Src: e.lid, Dst: s.source, QP: s.qp, Lane: s.lane}
+		f.SetSegment(&g)
+		e.push(f)
+		e.soon = now
+	}
+}

@@ -1,0 +1,81 @@
+package tcp
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Recovery says what follows a fast retransmit.
+type Recovery uint8
+
+// The ways to recover.
+const (
+	SACK    Recovery = iota // by what the receiver says that it has (RFC 6675)
+	NewReno                 // a partial ACK shows the next loss (RFC 6582)
+	Reno                    // the first ACK of anything new ends the recovery (RFC 5681, section 3.2)
+)
+
+// Words returns the words for the ways to recover.
+func (Recovery) Words() []string { return []string{"sack", "newreno", "reno"} }
+
+// Params are what a flow with TCP may choose.
+type Params struct {
+	Recovery      Recovery      `key:"recovery" def:"newreno" doc:"What follows a fast retransmit. sack: the receiver tells what it has, and the gaps are sent again (RFC 2018, RFC 6675); newreno: a partial ACK shows the next loss (RFC 6582); reno: the first new ACK ends it."`
+	ECN           bool          `key:"ecn" def:"false" doc:"Segments may be marked in place of being dropped, and a mark halves the window once in a round trip (RFC 3168)."`
+	InitialWindow int           `key:"initial-window" none:"auto" def:"auto" low:"1" high:"1000" also:"iw" doc:"Segments that leave before the first ACK, and after an idle time; auto is 2 to 4, by their size." source:"RFC 5681, section 3.1"`
+	Threshold     unit.Size     `key:"ssthresh" none:"unlimited" def:"unlimited" low:"1B" doc:"Where slow start ends at first: the slow start threshold." source:"RFC 5681, section 3.1: \"arbitrarily high\""`
+	ReceiveWindow unit.Size     `key:"receive-window" def:"1MB" low:"1B" also:"window|rwnd" doc:"The buffer of the receiver, and so the most that may be on the way; at most 1048560KiB."`
+	Read          unit.Rate     `key:"read" none:"unlimited" def:"unlimited" doc:"How fast the application takes bytes out of that buffer; unlimited takes all as they come."`
+	DelayedACK    unit.Duration `key:"delayed-ack" none:"none" def:"40ms" doc:"For how long the receiver waits for a second full segment before it acknowledges one; none acknowledges each; at most 500ms." source:"RFC 5681, section 4.2: within 500 ms; Linux: 40 ms"`
+	InitialRTO    unit.Duration `key:"initial-rto" def:"1s" low:"1us" doc:"The retransmission timeout before the first measurement of the round trip." source:"RFC 6298, (2.1)"`
+	MinRTO        unit.Duration `key:"min-rto" def:"1s" low:"1us" doc:"The least retransmission timeout. Linux and ns-2 have 200ms; for the short ways of a data centre it is far less." source:"RFC 6298, (2.4)"`
+	MaxRTO        unit.Duration `key:"max-rto" def:"60s" low:"1us" doc:"The greatest, however often it was doubled." source:"RFC 6298, (2.5)"`
+}
+
+// Check refuses parameters that do not fit one another, by the key of one of them.
+func (p Params) Check() (key string, err error) {
+	switch {
+	case p.ReceiveWindow < 1 || p.ReceiveWindow > maxWindow:
+		return "receive-window", fmt.Errorf("a receive window of %v: 1B to %v are possible", p.ReceiveWindow, maxWindow)
+	case p.MinRTO < 1 || p.InitialRTO < 1 || p.MinRTO > p.MaxRTO || p.InitialRTO > p.MaxRTO:
+		return "max-rto", fmt.Errorf("the greatest retransmission timeout, %v, is below the initial one, %v, or the least, %v", p.MaxRTO, p.InitialRTO, p.MinRTO)
+	case p.DelayedACK > 500*unit.Millisecond:
+		return "delayed-ack", fmt.Errorf("an ACK that waits for %v: an ACK must come within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
+	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
+		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")
+	}
+	return "", nil
+}
+
+// maxWindow is the largest window: 65535 shifted by 14 (RFC 7323, section 2.3).
+const maxWindow unit.Size = 65535 << 14
+
+// segments returns the largest payload of segments in packets of this size.
+func segments(packet uint32) uint32 { return packet - wire.TCPOverhead }
+
+// initialWindow returns the initial window in bytes.
+func (p *Params) initialWindow(mss uint32) uint64 {
+	if p.InitialWindow > 0 {
+		return uint64(p.InitialWindow) * uint64(mss)
+	}
+	switch { // RFC 5681, section 3.1
+	case mss > 2190:
+		return 2 * uint64(mss)
+	case mss > 1095:
+		return 3 * uint64(mss)
+	}
+	return 4 * uint64(mss)
+}
+
+// MinPacket is the smallest packet that a flow with TCP may have: segments of 8 bytes.
+const MinPacket = wire.TCPOverhead + 8
+
+// scale returns the shift with which a window fits 16 bits.
+func scale(window unit.Size) (shift uint8) {
+	for window>>shift > 65535 {
+		shift++
+	}
+	return shift
+}

@@ -1,0 +1,424 @@
+package tcp
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Sender is TCP at the source of a flow.
+//
+// Next shows the segment that it would send, Sent tells that it has left, Receive takes in
+// what has come back, and Advance does what is due at Deadline. Instants never decrease.
+type Sender struct {
+	p    Params
+	mss  uint64 // SMSS of RFC 5681
+	iss  uint32 // sequence number of SYN
+	who  trace.Event
+	rec  *trace.Recorder
+	more marks // where transfers end, beyond what is acknowledged
+
+	state     state
+	greedy    bool
+	closed    bool   // nothing more is written
+	written   uint64 // position behind what the application has written
+	una       uint64 // SND.UNA: all below is acknowledged
+	nxt       uint64 // SND.NXT: the next position to send
+	top       uint64 // the highest that nxt has been
+	window    uint64 // SND.WND, scaled
+	largest   uint64 // the largest of those
+	wl2       uint64 // SND.WL2: the ACK that has told the window
+	peerScale uint8
+	peerSACK  bool
+	mark      bool // both ends know of marks
+	answer    bool // an ACK is owed
+	fin       bool // the receiver's FIN has come
+	irs       uint32
+	rcv       uint32 // RCV.NXT: the next sequence number of the receiver
+
+	congestion
+	timer
+	idle  unit.Time // when the last segment with data left
+	probe bool      // the timer is that of a window that is closed
+	due   bool      // a probe is to be sent
+	board board     // what the receiver has
+}
+
+// state is how far the connection has come.
+type state uint8
+
+const (
+	closed      state = iota // SYN has not left
+	opening                  // it has
+	established              // SYN and ACK have come
+	reset                    // the receiver has reset the connection, and nothing is sent any more
+)
+
+// timer is the retransmission timer and what it is reckoned from (RFC 6298).
+type timer struct {
+	srtt, rttvar unit.Duration // 0: nothing is measured yet
+	rto          unit.Duration // as it is, doubled or not
+	expires      unit.Time     // unit.Never: the timer is off
+	timed        uint64        // the position whose ACK is waited for; 0: none is
+	timedAt      unit.Time
+	lostSYN      bool
+}
+
+// NewSender returns the source of a connection whose packets, headers included, have so many
+// bytes. Events name the flow and the lane of who.
+func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
+	s := &Sender{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec, written: 1}
+	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}
+	s.threshold = endless
+	if p.Threshold > 0 {
+		s.threshold = uint64(p.Threshold)
+	}
+	s.idle = unit.Never
+	return s
+}
+
+// Greedy has the application write without end, or no more.
+func (s *Sender) Greedy(on bool) {
+	if s.greedy && !on {
+		s.written = max(s.written, s.top)
+	}
+	s.greedy = on
+}
+
+// Write has the application write n bytes, with which a transfer ends if last says so. It
+// returns the sequence number behind them.
+func (s *Sender) Write(n uint64, last bool) uint32 {
+	s.written += n
+	if last {
+		s.more.push(s.written)
+	}
+	return s.sequence(s.written)
+}
+
+// Close says that nothing more is written: FIN follows.
+func (s *Sender) Close() { s.closed = true }
+
+// Waits reports whether there is data that was never sent: a window keeps it if Next has
+// nothing.
+func (s *Sender) Waits() bool {
+	data, _ := s.end()
+	return s.nxt < data && (s.written > 1 || s.greedy)
+}
+
+// sequence returns the sequence number of a position.
+func (s *Sender) sequence(at uint64) uint32 { return s.iss + uint32(at) }
+
+// end returns the position behind the data that is there, and behind FIN if that may follow.
+func (s *Sender) end() (data, fin uint64) {
+	switch {
+	case s.greedy:
+		return endless - 1, endless - 1
+	case s.closed:
+		return s.written, s.written + 1
+	}
+	return s.written, s.written
+}
+
+// Next returns the segment to be sent now, as far as windows allow; ok is false if there is
+// none. It may be asked any number of times before Sent. fresh reports whether it carries
+// data that was never sent.
+func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
+	g = wire.Segment{Flags: wire.ACK, Ack: s.rcv, Seq: s.sequence(s.nxt)}
+	switch s.state {
+	case reset:
+		return g, false, false
+	case closed, opening:
+		if s.nxt > 0 || s.written == 1 && !s.greedy {
+			return g, false, false
+		}
+		g = wire.Segment{Seq: s.iss, Flags: wire.SYN, Window: 65535, MSS: uint16(min(s.mss, 65535)), SACKPermitted: s.p.Recovery == SACK, Scales: true}
+		if s.p.ECN {
+			g.Flags |= wire.ECE | wire.CWR
+		}
+		return g, false, true
+	}
+	g.Window = 65535
+	if at, ok := s.again(); ok {
+		return s.segment(g, at.left, min(at.right, at.left+s.mss)), false, true
+	}
+	data, fin := s.end()
+	right := s.una + min(s.window, s.allowed(now))
+	if s.due {
+		g = s.segment(g, s.nxt, s.nxt+1)
+		return g, false, true
+	}
+	if s.nxt >= fin || s.nxt >= right && s.nxt < data {
+		return g, false, s.answer
+	}
+	last := min(s.nxt+s.mss, data, s.more.next(s.nxt), s.board.gapEnd(s.nxt))
+	if last > right {
+		// Sender's silly window avoidance (RFC 9293, section 3.8.6.2.1): a part of what there
+		// is goes only if the window of the receiver will never be larger.
+		if right < s.una+s.window || right-s.nxt < max(1, s.largest/2) || right <= s.nxt {
+			return g, false, s.answer
+		}
+		last = right
+	}
+	g = s.segment(g, s.nxt, last)
+	return g, s.nxt >= s.top && g.Length > 0, true
+}
+
+// segment completes a segment with what is between two positions.
+func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
+	g.Seq = s.sequence(from)
+	data, fin := s.end()
+	if end := min(to, data, s.more.next(from)); end > from {
+		g.Length = uint32(end - from)
+	}
+	end := from + uint64(g.Length)
+	if g.Length > 0 && end == s.more.next(from) {
+		g.Flags |= wire.PSH
+	}
+	if end == data && fin > data && !s.due && (from == s.nxt || s.top > data) {
+		g.Flags |= wire.FIN
+	}
+	if s.mark && g.Length > 0 && from >= s.top && !s.due {
+		// "ECN-capable TCP implementations MUST NOT set either ECT codepoint in the IP header
+		// for retransmitted data packets", nor for window probes (RFC 3168, 6.1.5, 6.1.6).
+		g.ECT = true
+		if s.reduced {
+			g.Flags |= wire.CWR
+		}
+	}
+	return g
+}
+
+// Sent tells that the segment that Next shows has left, at an instant that may have passed.
+func (s *Sender) Sent(now, at unit.Time, g *wire.Segment) {
+	s.answer = false
+	if g.Flags&wire.SYN != 0 {
+		if s.top > 0 {
+			s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, A: int64(trace.TimerExpired)})
+		} else {
+			s.timed, s.timedAt = 1, at
+		}
+		s.state, s.nxt, s.top = opening, 1, 1
+		s.arm(at)
+		return
+	}
+	from := s.una + uint64(g.Seq-s.sequence(s.una))
+	length := uint64(g.Length)
+	if g.Flags&wire.FIN != 0 {
+		length++
+	}
+	if length == 0 {
+		return
+	}
+	s.idle = at
+	to := from + length
+	if s.due { // a probe leaves nxt where it is: what it carries may not be taken
+		s.due = false
+		s.top = max(s.top, to)
+		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(trace.WindowProbe)})
+		return
+	}
+	if g.Flags&wire.CWR != 0 {
+		s.reduced = false
+	}
+	if from < s.top {
+		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(s.why)})
+		if s.timed > from { // Karn: nothing is measured of what is sent again
+			s.timed = 0
+		}
+		s.lost = s.lost && from != s.una
+		s.board.highest = max(s.board.highest, to)
+	} else if s.timed == 0 {
+		s.timed, s.timedAt = to, at
+	}
+	if from == s.nxt {
+		s.nxt = s.board.skip(to)
+	}
+	s.top = max(s.top, to, s.nxt)
+	if s.expires == unit.Never || s.probe { // RFC 6298, (5.1)
+		s.arm(at)
+	}
+}
+
+// report tells an event of the flow.
+func (s *Sender) report(now unit.Time, e trace.Event) {
+	e.At, e.Flow, e.Lane = now, s.who.Flow, s.who.Lane
+	s.rec.Emit(e)
+}
+
+// refuse tells that a segment was not taken in.
+func (s *Sender) refuse(now unit.Time, g *wire.Segment, why trace.Reason) {
+	s.report(now, trace.Event{Kind: trace.Refuse, PSN: g.Seq, Bytes: g.Length, A: int64(why)})
+}
+
+// arm starts the retransmission timer.
+func (s *Sender) arm(at unit.Time) { s.expires, s.probe = at.Add(s.rto), false }
+
+// Receive takes in a segment.
+func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
+	switch s.state {
+	case closed, reset:
+		s.refuse(now, g, trace.NotAwaited)
+		return
+	case opening:
+		s.open(now, g)
+		return
+	}
+	if g.Flags&wire.RST != 0 {
+		// RFC 5961, section 3.2: only the sequence number that is waited for resets, one
+		// within the window is challenged.
+		if g.Seq != s.rcv {
+			s.answer = true
+			s.refuse(now, g, trace.NotAcceptable)
+			return
+		}
+		s.state, s.expires = reset, unit.Never
+		s.refuse(now, g, trace.WasReset)
+		return
+	}
+	ahead := int32(g.Ack - s.sequence(s.una))
+	ack := s.una + uint64(int64(ahead))
+	switch {
+	case g.Flags&wire.SYN != 0, g.Length > 0:
+		// A SYN that comes again, or out of place, is answered (RFC 5961, section 4); data
+		// has no place here.
+		s.answer = true
+		s.refuse(now, g, trace.NotAcceptable)
+		return
+	case g.Flags&wire.ACK == 0:
+		s.refuse(now, g, trace.NotAcceptable)
+		return
+	case ahead > 0 && ack > s.top, ahead < 0 && uint64(-int64(ahead)) > max(s.largest, 1):
+		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of what was never sent,
+		// and one that is older than a window, are answered and dropped.
+		s.answer = true
+		s.refuse(now, g, trace.NeverSent)
+		return
+	}
+	if g.Flags&wire.FIN != 0 {
+		if g.Seq == s.rcv && !s.fin {
+			s.fin = true
+			s.rcv++
+		}
+		s.answer = true
+	}
+	if ahead < 0 {
+		return
+	}
+	before := s.window
+	if ack >= s.wl2 {
+		s.window, s.wl2 = uint64(g.Window)<<s.peerScale, ack
+		s.largest = max(s.largest, s.window)
+	}
+	if s.peerSACK {
+		s.sacked(now, g)
+	}
+	s.acknowledge(now, g, ack, s.window != before)
+	s.persist(now)
+}
+
+// open takes in the answer to SYN.
+func (s *Sender) open(now unit.Time, g *wire.Segment) {
+	switch ok := g.Ack == s.iss+1; {
+	case g.Flags&wire.RST != 0 && g.Flags&wire.ACK != 0 && ok:
+		s.state, s.expires = reset, unit.Never
+		s.refuse(now, g, trace.WasReset)
+		return
+	case g.Flags&(wire.SYN|wire.ACK) != wire.SYN|wire.ACK || !ok || g.Flags&wire.RST != 0:
+		s.refuse(now, g, trace.NotAcceptable)
+		return
+	}
+	s.state, s.una, s.answer = established, 1, true
+	s.irs, s.rcv = g.Seq, g.Seq+1
+	if g.MSS > 0 {
+		s.mss = min(s.mss, uint64(g.MSS))
+	}
+	s.mss = max(s.mss, 1)
+	if g.Scales {
+		s.peerScale = min(g.Scale, 14)
+	}
+	s.peerSACK = g.SACKPermitted && s.p.Recovery == SACK
+	s.mark = s.p.ECN && g.Flags&(wire.ECE|wire.CWR) == wire.ECE
+	s.window, s.wl2 = uint64(g.Window), 1
+	s.largest = s.window
+	s.measure(now, 1)
+	s.expires = unit.Never
+	s.cwnd = s.p.initialWindow(uint32(s.mss))
+	if s.lostSYN { // RFC 5681, section 3.1; RFC 6298, (5.7)
+		s.cwnd, s.rto = s.mss, max(s.rto, min(3*unit.Second, s.p.MaxRTO))
+	}
+	s.changed(now)
+	s.persist(now)
+}
+
+// persist starts the timer of a window that is closed, and stops it when that opens.
+func (s *Sender) persist(now unit.Time) {
+	data, _ := s.end()
+	shut := s.nxt == s.una && s.nxt < data && s.window < min(s.mss, data-s.nxt) && s.window < max(1, s.largest/2)
+	switch {
+	case shut && s.expires == unit.Never: // RFC 9293, section 3.8.6.1
+		s.arm(now)
+		s.probe = true
+	case !shut && s.probe:
+		s.expires, s.probe, s.due = unit.Never, false, false
+		s.unback()
+	}
+}
+
+// unback takes the doubling of the timeout back.
+func (s *Sender) unback() {
+	if s.srtt > 0 {
+		s.rto = s.bound(s.srtt + max(granularity, 4*s.rttvar))
+	}
+}
+
+// granularity is G of RFC 6298: model time has no other.
+const granularity = unit.Nanosecond
+
+func (s *Sender) bound(d unit.Duration) unit.Duration {
+	return min(max(d, s.p.MinRTO), s.p.MaxRTO)
+}
+
+// measure takes in that all up to a position is acknowledged: a round trip, if it is that of
+// what is timed (RFC 6298, section 2).
+func (s *Sender) measure(now unit.Time, ack uint64) {
+	if s.timed == 0 || ack < s.timed {
+		return
+	}
+	r := now.Sub(s.timedAt)
+	s.timed = 0
+	if s.srtt == 0 {
+		s.srtt, s.rttvar = r, r/2
+	} else {
+		s.rttvar = (3*s.rttvar + max(s.srtt-r, r-s.srtt)) / 4
+		s.srtt = (7*s.srtt + r) / 8
+	}
+	s.srtt = max(s.srtt, 1)
+	s.unback()
+	s.report(now, trace.Event{Kind: trace.RoundTrip, PSN: s.sequence(ack), A: int64(r), B: int64(s.rto)})
+}
+
+// Deadline returns when Advance has something to do.
+func (s *Sender) Deadline() unit.Time { return s.expires }
+
+// Advance does what is due: nothing if it is called early.
+func (s *Sender) Advance(now unit.Time) {
+	if now < s.expires {
+		s.persist(now)
+		return
+	}
+	at := s.expires
+	s.rto = min(2*s.rto, s.p.MaxRTO) // RFC 6298, (5.5)
+	if s.probe {
+		s.due = true
+		s.arm(at)
+		s.probe = true
+		return
+	}
+	s.report(now, trace.Event{Kind: trace.Timeout, PSN: s.sequence(s.una), A: int64((s.nxt - s.una + s.mss - 1) / s.mss), B: int64(s.rto)})
+	s.expires, s.timed = unit.Never, 0
+	if s.state == opening {
+		s.nxt, s.lostSYN = 0, true
+		return
+	}
+	s.timeout(now)
+}

@@ -1,0 +1,42 @@
+package node
+
+import (
+	"fabemu/node/tcp"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// TransportRow is a row of the table of transports: all that is said about one anywhere, its
+// code apart.
+type TransportRow struct {
+	Name   string      // in scenarios
+	Also   []string    // what others call it
+	Doc    string      // what it does, as the rest of a sentence
+	Family wire.Family // that has it
+	Usual  bool        // it is that of flows of the family that choose none
+	Params any         // a struct of parameters (package param), the zero value; nil: it has none
+	// New returns the transport of a flow. The parameters are a struct of the type of Params.
+	New func(params any, w Way) Transport
+}
+
+// Way is what a flow, and its way, have that a transport may need.
+type Way struct {
+	Window  int           // packets that may await their ACK
+	Timeout unit.Duration // without an ACK, 0: never
+	Loses   bool          // links may go down and lose packets
+}
+
+// Transports returns the table of transports.
+func Transports() []TransportRow {
+	return []TransportRow{
+		{Name: "acknowledged", Also: []string{"rc", "reliable", "infiniband"}, Family: wire.InfiniBand, Usual: true,
+			Doc: "has a window of packets, each with an ACK of its own, on InfiniBand",
+			New: func(_ any, w Way) Transport { return Acknowledged(w) }},
+		{Name: "datagrams", Also: []string{"udp", "datagram", "none"}, Family: wire.Ethernet, Usual: true,
+			Doc: "acknowledges nothing, and what is lost is lost, on Ethernet",
+			New: func(any, Way) Transport { return Datagrams{} }},
+		{Name: "tcp", Family: wire.Ethernet, Params: tcp.Params{},
+			Doc: "is a connection of TCP, on Ethernet: what is lost is sent again, and a congestion window goes by what is lost; a packet is an IPv4 packet, of 48B at the least",
+			New: func(params any, _ Way) Transport { return TCP{params.(tcp.Params)} }},
+	}
+}
