@@ -369,10 +369,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 
 // transport returns that of a flow.
 func (b *builder) transport(f *fabric.Flow) node.Transport {
-	if f.Family == wire.Ethernet {
-		return node.Datagrams{}
-	}
-	return node.Acknowledged{Window: f.Window, Timeout: f.Timeout, Loses: b.scenario.Loses()}
+	return b.scenario.NewTransport(f.Flow, f.Family)
 }
 
 // traffic returns what a flow offers, or several that share it; nil for greedy and

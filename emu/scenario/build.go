@@ -75,7 +75,7 @@ func newSwitch(name string, v view, t tables) Switch {
 // newFlow returns a flow without ends, start and jitter.
 func newFlow(name string, v view, t tables) Flow {
 	f := build[Flow](v)
-	f.Name, f.Control = name, control(v, t)
+	f.Name, f.Control, f.Transport = name, control(v, t), transportOf(v, t)
 	if f.Group == "" {
 		f.Group = name
 	}

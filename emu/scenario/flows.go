@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	nodes "fabemu/node"
+	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -195,12 +197,15 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	if err := payload(f.Packet, family); err != nil && of.packet != nil && !v.refused("packet") {
 		r.add(of.packet.at, of.packet.path, "%v", err)
 	}
+	r.adaptTransport(f, v, family)
 	switch {
 	case family == wire.InfiniBand:
 		f.Priority = 0
 		if f.Window == 0 && of.window != nil {
 			r.add(of.window.at, of.window.path, "on InfiniBand every packet is acknowledged: a window is a number of packets")
 		}
+	case f.Window != 0 && of.window != nil && f.Transport.Kind != "":
+		r.add(of.window.at, of.window.path, "a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
 	case f.Window != 0 && of.window != nil:
 		r.add(of.window.at, of.window.path, "on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
 	default:
@@ -209,6 +214,8 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	if _, n := v.at("timeout"); f.Timeout != 0 && !v.refused("timeout") {
 		at := r.place(n, nil)
 		switch {
+		case f.Transport.Kind != "":
+			r.add(at, n.path, "this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
 		case family == wire.Ethernet:
 			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 		case f.Traffic == traffic.Transfers:
@@ -217,6 +224,49 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	}
 	f.Jitter = r.jitter(*f, v, line)
 	r.checkTraffic(f, v, of, line)
+}
+
+// adaptTransport refuses a transport that the family of a flow does not have, and parameters
+// that do not fit. What is usual on the family is as if nothing was said.
+func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
+	t := v.sub("transport")
+	_, kind := t.at(r.tables.transports.by)
+	if kind == nil {
+		f.Transport = Transport{}
+		return
+	}
+	row := transport(f.Transport.Kind, family)
+	r.checkParams(t, r.tables.transports.find(row.Name))
+	refuse := func(key, format string, args ...any) {
+		r.toldAt(t, key, r.tables.transports.by, kind.at, kind.path, format, args...)
+	}
+	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
+	case row.Family != family:
+		refuse(r.tables.transports.by, "flow %s is on %v, and %s is a transport of %v: there is %s", f.Name, family, row.Name, row.Family, r.transportsOf(family))
+		f.Transport = Transport{}
+	case row.Usual:
+		f.Transport = Transport{}
+	case f.Packet < tcp.MinPacket:
+		if _, n := v.at("packet"); n != nil {
+			kind = n
+		}
+		r.add(kind.at, kind.path, "flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted", f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
+	case ok:
+		if key, err := checker.Check(); err != nil {
+			refuse(key, "flow %s: %v", f.Name, err)
+		}
+	}
+}
+
+// transportsOf lists the transports of a family.
+func (r *resolver) transportsOf(family wire.Family) string {
+	var all []string
+	for _, t := range nodes.Transports() {
+		if t.Family == family {
+			all = append(all, t.Name)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // line returns the rate of the link of a flow's sender.

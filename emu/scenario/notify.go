@@ -71,6 +71,11 @@ func (r *resolver) checkFeedback() {
 			cross(k, probe)
 			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, answer)
 		}
+		if f.Transport.Kind != "" { // an ACK with all that it may have
+			ack := wire.Frame{Lane: data.Lane}
+			ack.SetSegment(&wire.Segment{Flags: wire.ACK, SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
+			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, ack)
+		}
 		r.ways.Visit(k, func(_ int, step paths.Step) {
 			at := step.To
 			if at >= len(r.s.Switches) {

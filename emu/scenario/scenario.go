@@ -255,6 +255,7 @@ type Flow struct {
 	Packet    unit.Size     `key:"packet" form:"packet" def:"2048B" also:"payload|mtu" doc:"Payload of a packet; a multiple of 4 bytes from 4B to 4096B, on Ethernet any size from 12B to 9000B." source:"HPL-2002-224, Table I"`
 	Window    int           `key:"window" none:"none" low:"1" high:"8388608" what:"a number of packets such as 1" computed:"1, on Ethernet none" doc:"Packets that may await their ACK; at least 1, and at most half of the 24-bit sequence numbers. On Ethernet there are no ACKs and no window." source:"HPL-2002-224, section IV: a window of one packet"`
 	Timeout   unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto" doc:"After so long without an ACK the oldest packet that awaits one is sent again, and all behind it; what comes out of turn is not taken. For fabrics that lose packets: a link goes down, a switch is restarted. With never what is lost there is missing, and a flow whose whole window is lost stands still. On InfiniBand only."`
+	Transport Transport     `key:"transport" form:"transport" omit:"usual" doc:"What becomes of packets on their way; transport: tcp is short for transport: {kind: tcp}."`
 	Limiter   Limiter       `key:"limiter" def:"ipd" parts:"kind=limiter|rate=rate-limit|depth=depth" doc:"The rate limiter: ipd holds an inter-packet delay from start to start; token-bucket lets through what has come together at the rate, up to its depth. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} says limiter, rate-limit and depth at once."`
 	Depth     unit.Size     `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket" also:"bucket" doc:"token-bucket: what may leave at once after a silence, on the line; it holds a packet at the least."`
 	RateLimit unit.Rate     `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate" doc:"The highest rate of the rate limiter, on the line: with law: fixed its rate; under another law the one at which the flow starts and to which it recovers. unlimited is that of the sender's link."`
@@ -267,6 +268,15 @@ func (f *Flow) Complete(given func(key string) bool) {
 		f.Window = 1
 	}
 }
+
+// Transport is what both ends of a flow do about packets on their way.
+type Transport struct {
+	Kind   string // empty: what is usual on the family of the flow; or the name of another row of node.Transports
+	Params any    // of the type of that row's
+}
+
+// String prints a transport as a mapping.
+func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Params) + "}" }
 
 // Control is the law by which a source changes its rate.
 type Control struct {

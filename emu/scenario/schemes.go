@@ -6,8 +6,10 @@ import (
 	"strings"
 	"sync"
 
+	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
+	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -48,6 +50,21 @@ func (s Schemes) point(w *Switch) (p cp.Point, ok bool) {
 		}
 	}
 	return cp.Point{}, false
+}
+
+// transport returns the row of a flow's transport, given the family of its frames.
+func transport(kind string, family wire.Family) (row nodes.TransportRow) {
+	for _, t := range nodes.Transports() {
+		if t.Name == kind || kind == "" && t.Usual && t.Family == family {
+			return t
+		}
+	}
+	return row
+}
+
+// NewTransport returns the transport of a flow, given the family of its frames.
+func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
+	return transport(f.Transport.Kind, family).New(f.Transport.Params, nodes.Way{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses()})
 }
 
 // choices returns what the scenario chooses from.
@@ -101,8 +118,8 @@ func (t *table) find(name string) *param.Struct {
 // tables are what a scenario chooses from, as the language has it, and the language that
 // follows.
 type tables struct {
-	laws, points *table
-	language     *param.Struct
+	laws, points, transports *table
+	language                 *param.Struct
 }
 
 // builtIn returns those of BuiltIn, which are read once.
@@ -133,7 +150,11 @@ func (s Schemes) tables() tables {
 	for _, p := range s.Points {
 		points = append(points, choice{p.Name, p.Also, p.Doc, param.Of(p.Params)})
 	}
-	t := tables{laws: newTable("law", laws), points: newTable("scheme", points)}
+	var transports []choice
+	for _, t := range nodes.Transports() {
+		transports = append(transports, choice{t.Name, t.Also, t.Doc, param.Of(t.Params)})
+	}
+	t := tables{laws: newTable("law", laws), points: newTable("scheme", points), transports: newTable("kind", transports)}
 	t.language = param.Of(Scenario{}, t.forms())
 	return t
 }
@@ -233,6 +254,16 @@ func control(v view, t tables) Control {
 	c := v.sub("control")
 	out := Control{Law: get[string](c, t.laws.by)}
 	if of := t.laws.find(out.Law); of != nil {
+		out.Params = params(c, of, nil)
+	}
+	return out
+}
+
+// transportOf returns the transport of a flow with these fields, as far as they say.
+func transportOf(v view, t tables) Transport {
+	c := v.sub("transport")
+	out := Transport{Kind: get[string](c, t.transports.by)}
+	if of := t.transports.find(out.Kind); of != nil {
 		out.Params = params(c, of, nil)
 	}
 	return out

@@ -184,6 +184,7 @@ func (r *resolver) lintIgnored() {
 		f := &r.s.Flows[i]
 		v := r.flowView(i)
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
+		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
 		u.lookAll(v, *f)
 		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below that of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
