@@ -41,8 +41,12 @@ func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, ns int64) (_ [
 		size = linkSize
 		kept = append(kept, zeros[:linkSize-len(kept)]...)
 	}
-	if c.options.Snap > 0 && f.Kind == wire.Data && body.Type == 0 {
-		kept = kept[:min(len(kept), c.options.Snap)]
+	if c.options.Snap > 0 && f.Kind.Traffic() && body.Type == 0 && f.Payload > 0 {
+		snap := c.options.Snap
+		if f.Kind == wire.TCP { // all of its headers
+			snap = max(snap, size-int(f.Payload)-wire.FCSSize)
+		}
+		kept = kept[:min(len(kept), snap)]
 	}
 	switch f.Delimiter() {
 	case wire.DataPacket:

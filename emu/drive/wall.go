@@ -409,7 +409,7 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire
 	if late < 0 {
 		r.Early++
 	}
-	if tr.Frame.Kind == wire.Data {
+	if tr.Frame.Kind.Traffic() {
 		r.Data++
 		r.moment.Data++
 		r.moment.Worst = max(r.moment.Worst, late)

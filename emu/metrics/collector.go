@@ -27,25 +27,26 @@ type Collector struct {
 	scenario *scenario.Scenario
 	checks   []Metric // of scenario.Expect, in its order
 
-	lo, next unit.Time // the bin that is being counted: lo <= At < next
-	now      []int64   // the counters: ports, then flows
-	ofFlows  int       // where the counters of the first flow begin, in now
-	first    []int32   // index of each machine's first port in ports
-	wires    []int32   // by port: the wire that it sends into
-	tallies  []tally   // by port
-	ports    []portState
-	ethernet bool      // some of them are pausing
-	causes   []causes  // by port
-	ahead    [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
-	inputs   []bool    // by port: that of such a switch
-	lost     bool      // what waits for outputs of such switches cannot be told
-	flows    []flowState
-	lives    []life // by flow
-	switches int32  // machines from here on are endpoints
-	patience unit.Duration
-	silences []Silence // that are over
-	drops    [reasons]int64
-	losses   map[loss]int64 // the same by place
+	lo, next  unit.Time // the bin that is being counted: lo <= At < next
+	now       []int64   // the counters: ports, then flows
+	ofFlows   int       // where the counters of the first flow begin, in now
+	ofStreams int       // where those of TCP begin; 0: no flow has it
+	first     []int32   // index of each machine's first port in ports
+	wires     []int32   // by port: the wire that it sends into
+	tallies   []tally   // by port
+	ports     []portState
+	ethernet  bool      // some of them are pausing
+	causes    []causes  // by port
+	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
+	inputs    []bool    // by port: that of such a switch
+	lost      bool      // what waits for outputs of such switches cannot be told
+	flows     []flowState
+	lives     []life // by flow
+	switches  int32  // machines from here on are endpoints
+	patience  unit.Duration
+	silences  []Silence // that are over
+	drops     [reasons]int64
+	losses    map[loss]int64 // the same by place
 
 	edges     []unit.Time
 	cur       int     // edges[cur] is lo
@@ -89,7 +90,14 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		}
 	}
 	c.ofFlows = ports * portColumns
-	c.now = make([]int64, c.ofFlows+len(f.Flows)*flowColumns)
+	columns := c.ofFlows + len(f.Flows)*flowColumns
+	for i := range f.Flows {
+		if c.ofStreams == 0 && c.isStream(uint32(i)) {
+			c.ofStreams = columns
+			columns += len(f.Flows) * tcpColumns
+		}
+	}
+	c.now = make([]int64, columns)
 	c.tallies, c.ports, c.causes = make([]tally, ports), make([]portState, ports), make([]causes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
@@ -160,7 +168,14 @@ func (c *Collector) count(e *trace.Event) {
 	switch e.Kind {
 	case trace.Start:
 		y := &c.tallies[c.number(e)]
-		switch kind, _, _ := trace.FrameOf(e.A); kind {
+		kind, _, _ := trace.FrameOf(e.A)
+		if kind == wire.TCP {
+			kind = wire.Ack
+			if trace.IsData(e.A) {
+				kind = wire.Data
+			}
+		}
+		switch kind {
 		case wire.Data:
 			y.bytes += int64(e.Bytes)
 			y.began, y.last = e.At, e.Bytes
@@ -181,7 +196,7 @@ func (c *Collector) count(e *trace.Event) {
 		}
 	case trace.Arrive:
 		switch kind, _, _ := trace.FrameOf(e.A); kind {
-		case wire.Data:
+		case wire.Data, wire.TCP:
 			c.occupy(e)
 			if c.ahead != nil {
 				c.join(e)
@@ -210,6 +225,9 @@ func (c *Collector) count(e *trace.Event) {
 			c.now[at+flowBytes] += int64(e.Bytes)
 			c.now[at+flowFrames]++
 			c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
+			if c.ofStreams > 0 {
+				c.now[c.ofStreams+int(e.Flow-firstQP)*tcpColumns+tcpInOrder] += e.B
+			}
 		}
 	case trace.Feedback:
 		if at, ok := c.flow(e); ok {
@@ -318,8 +336,12 @@ func (c *Collector) rare(e *trace.Event) {
 			if f := &c.flows[e.Flow-firstQP]; !f.again && e.Lane == c.fabric.Flows[e.Flow-firstQP].Priority && trace.Reason(e.A) != trace.EgressFull {
 				f.gone++
 			}
-			c.lives[e.Flow-firstQP].lose(e.PSN)
+			if !c.isStream(e.Flow - firstQP) {
+				c.lives[e.Flow-firstQP].lose(e.PSN)
+			}
 		}
+	case trace.Window, trace.RoundTrip, trace.Retransmit, trace.Timeout, trace.Refuse:
+		c.tcp(e)
 	case trace.Deadlock:
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
@@ -389,6 +411,9 @@ func (c *Collector) settle(t unit.Time) {
 		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
 		f.blocked = t
 		c.hold(at, f, t)
+		if c.ofStreams > 0 {
+			c.holdWindow(c.ofStreams+i*tcpColumns, i, t)
+		}
 	}
 }
 
@@ -428,7 +453,7 @@ func (c *Collector) late(e *trace.Event) {
 		longest = int(p)*portColumns + outLongest
 	}
 	switch data, _, _ := trace.FrameOf(e.A); {
-	case e.Kind == trace.Release, e.Kind == trace.Arrive && data == wire.Data:
+	case e.Kind == trace.Release, e.Kind == trace.Arrive && data.Traffic():
 		if holds, ok := c.holds(e); ok {
 			column := c.port(e) + inOccupancy
 			states = append(states, held{column, column, c.tallies[c.number(e)].occupancy, holds, 0})
@@ -445,6 +470,11 @@ func (c *Collector) late(e *trace.Event) {
 			}
 			states = append(states, held{at + flowAllowed, at + flowAllowed, before[at+flowLimit], limit, rateShift},
 				held{at + flowWanted, at + flowWanted, before[at+flowTarget], target, rateShift})
+		}
+	case e.Kind == trace.Window:
+		if at, ok := c.stream(e); ok {
+			states = append(states, held{at + tcpWindowHeld, at + tcpWindowHeld, before[at+tcpWindow], e.A, rateShift},
+				held{at + tcpThresholdHeld, at + tcpThresholdHeld, before[at+tcpThreshold], max(e.B, 0), rateShift})
 		}
 	case e.Kind == trace.Stall && uint64(e.A) < port.Blocks:
 		at, ok := c.flow(e)

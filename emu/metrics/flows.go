@@ -52,6 +52,7 @@ type life struct {
 	ended  []Transfer
 
 	limited, targeted unit.Time // when the first limit and the first target were told
+	windowed          unit.Time // tcpWindowHeld is counted up to here
 }
 
 // Interval is a span of model time: From <= t < To.

@@ -47,10 +47,13 @@ func (q Quantity) on(x *object) formula {
 // Quantities returns all quantities, in the order in which they are told.
 func Quantities() []Quantity { return slices.Clone(table) }
 
-// table is all quantities. A frame that is on the line at the beginning or the end of an
+// table is all quantities.
+var table = slices.Concat(quantities, tcpQuantities)
+
+// quantities are those of any transport. A frame that is on the line at the beginning or the end of an
 // interval counts for its part there: on a link for the bytes that have left, of a flow for
 // those that had come, where it takes as long as the slowest link on its way does.
-var table = []Quantity{
+var quantities = []Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
 		Links: "data on the line over what it can carry",
 		Flows: "rate over the capacity of the slowest link that all of them cross; where they share none, over the sum of each one's slowest"},

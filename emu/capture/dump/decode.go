@@ -235,10 +235,14 @@ func (d *Decoder) repaired(out *Packet, kind wire.Delimiter, b []byte) {
 // behindHeader is where the padding of data on Ethernet begins that has no tag but 802.1Q's.
 const behindHeader = wire.EthernetHeaderSize + wire.MinMSDU
 
+// behindSegment is where the payload of a TCP segment begins in such a frame.
+const behindSegment = wire.EthernetHeaderSize + wire.TCPOverhead
+
 // payloads says where the padding of a frame begins, by what it is: the later first.
 var payloads = map[wire.Delimiter][]int{
 	wire.DataPacket: {wire.HeaderSize},
 	wire.StartOfFrame: {
+		behindSegment + wire.CNTagSize + wire.RLTagSize, behindSegment + wire.RLTagSize, behindSegment + wire.CNTagSize, behindSegment,
 		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize, behindHeader,
 	},
 }
@@ -310,7 +314,7 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 		}
 		at += 4
 	}
-	if wire.EtherType(uint16(kind)) {
+	if wire.EtherType(uint16(kind)) && (kind != typeIPv4 || ofStream(b, at+2)) {
 		if !d.datagram(out, b) {
 			d.mac(out, b, size, fcs)
 		}
@@ -322,6 +326,18 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 		size = end
 	}
 	d.payload(out, kind, b[at+2:end], size-at-2)
+}
+
+// ofStream reports whether a frame with an IPv4 packet, which starts at b[at], is of a flow with
+// TCP: its sender is a machine of a fabric.
+func ofStream(b []byte, at int) bool {
+	const protocol, tcp = 9, 6
+	var sender wire.MAC
+	for _, octet := range b[6:12] {
+		sender = sender<<8 | wire.MAC(octet)
+	}
+	_, ours := sender.LID()
+	return ours && len(b) > at+protocol && b[at+protocol] == tcp
 }
 
 // mac reads a frame of an Ethernet fabric. Where nobody knows whether it ends with

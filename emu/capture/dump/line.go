@@ -87,9 +87,11 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 		} else {
 			number("qp", int64(f.QP))
 		}
+	}
+	if !f.Kind.Control() && f.Kind != wire.TCP { // which says seq
 		number("psn", int64(f.PSN))
 	}
-	if f.Kind == wire.Data || f.Kind == wire.Ack {
+	if f.Kind.Traffic() || f.Kind == wire.Ack {
 		number("lane", int64(f.Lane))
 		machine("src", f.Src)
 		machine("dst", f.Dst)

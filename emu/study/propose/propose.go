@@ -18,7 +18,6 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -306,7 +305,7 @@ func (p *proposer) cost(ctx context.Context) error {
 
 // weigh returns the weight of a frame.
 func (p *proposer) weigh(t *port.Transmission) float64 {
-	if t.Frame.Kind == wire.Data {
+	if t.Frame.Kind.Traffic() {
 		return p.weight
 	}
 	return 1
@@ -370,7 +369,7 @@ func (p *proposer) work(ctx context.Context) error {
 		driven.Machines[i] = meter{driven.Machines[i], func(t *port.Transmission) {
 			k := int(unit.Duration(t.Start) / p.length)
 			p.frames[k]++
-			isData := t.Frame.Kind == wire.Data
+			isData := t.Frame.Kind.Traffic()
 			if isData {
 				p.data[k]++
 				p.allData++

@@ -1,0 +1,121 @@
+package metrics
+
+import (
+	"math"
+
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The counters of a flow with TCP. They stand behind those of all flows, in fabrics that have
+// such flows.
+const (
+	tcpInOrder     = iota // bytes of payload that were delivered in order
+	tcpRetransmits        // segments that were sent again
+	tcpTimeouts           // how often the retransmission timer ran out
+	tcpRefused            // segments that an end did not take in
+	tcpTrips              // round trips that were measured
+	tcpTripTime           // their sum in picoseconds
+	tcpWindow             // not a counter but a state: the congestion window in bytes
+	tcpWindowHeld         // the window over time: bytes times 2^rateShift picoseconds
+	tcpThreshold          // a state: the slow start threshold in bytes; 0: there is none yet
+	tcpThresholdHeld
+	tcpColumns
+)
+
+// isStream reports whether a flow has TCP.
+func (c *Collector) isStream(flow uint32) bool { return c.fabric.Flows[flow].Transport.Kind != "" }
+
+// stream returns where the counters begin that a flow has for TCP.
+func (c *Collector) stream(e *trace.Event) (at int, ok bool) {
+	i := e.Flow - firstQP
+	return c.ofStreams + int(i)*tcpColumns, c.ofStreams > 0 && i < uint32(len(c.flows))
+}
+
+// tcp counts what the ends of a flow with TCP tell.
+func (c *Collector) tcp(e *trace.Event) {
+	at, ok := c.stream(e)
+	if !ok {
+		return
+	}
+	switch e.Kind {
+	case trace.Window:
+		c.holdWindow(at, int(e.Flow-firstQP), e.At)
+		c.now[at+tcpWindow], c.now[at+tcpThreshold] = e.A, max(e.B, 0)
+	case trace.RoundTrip:
+		c.now[at+tcpTrips]++
+		c.now[at+tcpTripTime] += e.A
+	case trace.Retransmit:
+		if trace.Reason(e.A) != trace.WindowProbe {
+			c.now[at+tcpRetransmits]++
+		}
+	case trace.Timeout:
+		c.now[at+tcpTimeouts]++
+	case trace.Refuse:
+		c.now[at+tcpRefused]++
+		if f := e.Flow - firstQP; e.Bytes > 0 && int(e.Machine) == c.fabric.Flows[f].Dst {
+			c.flows[f].gone++
+		}
+	}
+}
+
+// holdWindow counts the window and the threshold of a flow up to t.
+func (c *Collector) holdWindow(at, flow int, t unit.Time) {
+	x := &c.lives[flow]
+	c.now[at+tcpWindowHeld] += product(c.now[at+tcpWindow], t.Sub(x.windowed), rateShift)
+	c.now[at+tcpThresholdHeld] += product(c.now[at+tcpThreshold], t.Sub(x.windowed), rateShift)
+	x.windowed = t
+}
+
+// streamed is the sum of what a counter of the flows with TCP grew by; not a number where
+// there are none.
+func (c *Collector) streamed(g *figure, column int, from, to unit.Time) float64 {
+	v, any := 0.0, false
+	for _, i := range g.object.flows {
+		if c.isStream(uint32(i)) {
+			any = true
+			v += c.grown(c.ofStreams+i*tcpColumns+column, from, to)
+		}
+	}
+	if !any {
+		return math.NaN()
+	}
+	return v
+}
+
+// ofStreams counts something of the flows with TCP.
+func ofStreams(column int) formula {
+	return func(c *Collector, g *figure, from, to unit.Time) float64 { return c.streamed(g, column, from, to) }
+}
+
+// windowOf is the mean of a state of those flows over the time.
+func windowOf(column int) formula {
+	return func(c *Collector, g *figure, from, to unit.Time) float64 {
+		n := 0
+		for _, i := range g.object.flows {
+			if c.isStream(uint32(i)) {
+				n++
+			}
+		}
+		return ratio(c.streamed(g, column, from, to)*(1<<rateShift), float64(n)*float64(to-from))
+	}
+}
+
+// tcpQuantities are what a figure can be taken of where flows have TCP.
+var tcpQuantities = []Quantity{
+	{Name: "goodput", Unit: rates,
+		Flows: "payload that TCP delivered to its receivers, in order and once; undefined where no flow has TCP, as are those below",
+		flow: func(c *Collector, g *figure, from, to unit.Time) float64 {
+			return c.streamed(g, tcpInOrder, from, to) / to.Sub(from).Seconds()
+		}},
+	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, as the mean of the flows over the time", flow: windowOf(tcpWindowHeld)},
+	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld)},
+	{Name: "rtt", Unit: seconds,
+		Flows: "the mean of the round trips that TCP measured",
+		flow: func(c *Collector, g *figure, from, to unit.Time) float64 {
+			return ratio(c.streamed(g, tcpTripTime, from, to)/float64(unit.Second), c.streamed(g, tcpTrips, from, to))
+		}},
+	{Name: "retransmissions", Unit: count("segments"), Flows: "segments that TCP sent again", flow: ofStreams(tcpRetransmits)},
+	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often TCP's retransmission timer ran out", flow: ofStreams(tcpTimeouts)},
+	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP did not take in: duplicates, and what fits no state or window", flow: ofStreams(tcpRefused)},
+}
