@@ -13,8 +13,6 @@ type board struct {
 	highest uint64 // HighRxt: what was sent again in this recovery lies below
 }
 
-func (b *board) any() bool { return len(b.has) > 0 }
-
 // forget forgets everything.
 func (b *board) forget() { b.has, b.highest = b.has[:0], 0 }
 
