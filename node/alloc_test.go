@@ -23,6 +23,7 @@ func TestAllocsOfAFrame(t *testing.T) {
 		t.Fatal(errA, errB)
 	}
 	var flying []port.Transmission // at most a handful
+	arrival := new(port.Arrival)
 	delivered := 0
 	now := unit.Time(0)
 	carry := func(from, to *node.Endpoint) {
@@ -35,7 +36,8 @@ func TestAllocsOfAFrame(t *testing.T) {
 			if tr.Frame.Kind == wire.Data {
 				delivered++
 			}
-			to.Receive(now, 0, &port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length})
+			*arrival = port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}
+			to.Receive(now, 0, arrival)
 		}
 		to.Advance(now)
 	}
@@ -76,6 +78,7 @@ func TestAllocsOfTraffic(t *testing.T) {
 	}
 	peer := port.NewCredit(2048, 1)
 	now, sent := unit.Time(0), 0
+	arrival := new(port.Arrival)
 	round := func() {
 		e.Advance(now)
 		for tr, ok := e.Poll(); ok; tr, ok = e.Poll() {
@@ -86,7 +89,8 @@ func TestAllocsOfTraffic(t *testing.T) {
 		}
 		if now == 0 || peer.Used() > 1000 {
 			peer.Freed(peer.Used())
-			e.Receive(now, 0, &port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now})
+			*arrival = port.Arrival{Frame: peer.Tell(port.DataLane), Head: now, Tail: now}
+			e.Receive(now, 0, arrival)
 			e.Advance(now)
 		}
 		now = max(now, e.Deadline())

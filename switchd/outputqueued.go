@@ -285,7 +285,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	id := s.take()
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
 	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, int32(p), int32(out)
-	sl.tail, sl.eligible, sl.next = tail, eligible, none
+	sl.tail, sl.eligible, sl.marked, sl.next = tail, eligible, false, none
 	q := &s.inputs[p].arriving
 	if s.push(q, id); q.head == id {
 		s.expect(now, p, eligible)
