@@ -5,6 +5,7 @@
 //	fabemu reproduce PAPER        reproduce the figures of a paper, and judge its claims
 //	fabemu report DIR             make a page for browsers of the results of a run
 //	fabemu sweep SCENARIO         run a scenario over lists of values
+//	fabemu bench limiter          measure rate limiters, of this program or of others
 //	fabemu compare DIR DIR        put the results of two runs side by side
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
@@ -86,7 +87,7 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand())
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
 	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"time"
@@ -22,6 +23,8 @@ type Program struct {
 	// Patience is how long an answer may take, and the end of a process, in wall time.
 	// Default: 5 s.
 	Patience time.Duration
+	// Stderr takes what a program that is started writes to its standard error; nil: nobody.
+	Stderr io.Writer
 	// Fail, if not nil, is called when a program has done what it may not: a run with it
 	// need not go on. It may be called from another goroutine.
 	Fail func(*Fault)
@@ -67,7 +70,11 @@ func (p *Program) connect(t *Talk) error {
 	if len(p.Command) == 0 {
 		return errors.New("a program, or the path of a socket, is wanted")
 	}
-	c, in, out, err := start(p.Command, &t.stderr)
+	var stderr io.Writer = &t.stderr
+	if p.Stderr != nil {
+		stderr = io.MultiWriter(p.Stderr, &t.stderr)
+	}
+	c, in, out, err := start(p.Command, stderr)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.Command[0], err)
 	}

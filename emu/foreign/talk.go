@@ -286,6 +286,10 @@ func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
 // Limiter is a node.RateLimiter in another program.
 type Limiter struct{ talk *Talk }
 
+// Burst returns how much the program says that it may let go beside its rate, 0 if it does
+// not say.
+func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
+
 // Next asks the program.
 func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	t := l.talk

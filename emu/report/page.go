@@ -21,8 +21,10 @@ const PageFile = "report.html"
 type Page struct {
 	Title    string
 	Subtitle string
-	Claims   Tally // nil: there are none
-	Verdict  *Verdict
+	Claims   Tally    // nil: there are none
+	Verdict  *Verdict // of a run; nil: Says and Bad are what is said in its place
+	Says     string
+	Bad      bool
 	Sections []Section
 	Script   template.JS // of ours, without a string of a file; the only one that the page lets run
 }
@@ -70,6 +72,13 @@ func Claims(rows []Row) []template.HTML {
 // Bar is how good the outcome is, as the colour at the top of the page has it: "good",
 // "fair" or "bad". The worst of the verdict and the claims counts.
 func (p *Page) Bar() string {
+	switch {
+	case p.Verdict != nil:
+	case p.Bad:
+		return "bad"
+	default:
+		return "good"
+	}
 	level := p.Verdict.Level
 	switch {
 	case level == Degraded, level == Void, p.Claims.Of(Fail) > 0:
@@ -151,7 +160,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 <h1>{{.Title}}</h1>
 <p class="sub">{{.Subtitle}}</p>
 <main>
-<p class="verdict {{.Bar}}"><b>Verdict: {{.Verdict.Level}}.</b> {{.Verdict.Sentence}}{{with .Claims}}<br>{{.}}.{{end}}</p>
+<p class="verdict {{.Bar}}">{{with .Verdict}}<b>Verdict: {{.Level}}.</b> {{.Sentence}}{{else}}<b>{{.Says}}</b>{{end}}{{with .Claims}}<br>{{.}}.{{end}}</p>
 <nav aria-label="Parts of the report">{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
 {{range $i, $s := .Sections}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
 <h2 id="h{{$i}}">{{$s.Title}}</h2>

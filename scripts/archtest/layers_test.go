@@ -38,6 +38,7 @@ emu/report, emu/capture, emu/perfetto
 emu/report/compare, emu/runtest, emu/record
 emu, emu/study
 emu/study/bench
+emu/study/limiters
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu
 scripts/archtest, scripts/testsum, scripts/measure

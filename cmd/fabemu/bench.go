@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/files"
+	"fabemu/emu/foreign"
+	"fabemu/emu/report"
+	"fabemu/emu/study/limiters"
+	"fabemu/emu/terminal"
+
+	"github.com/spf13/cobra"
+)
+
+// benchCommand measures what is not a fabric.
+func benchCommand(status *int) *cobra.Command {
+	c := &cobra.Command{Use: "bench", Short: "Measure rate limiters, of this program or of others"}
+	c.AddCommand(benchLimiterCommand(status))
+	return c
+}
+
+// benchFlags are the flags of bench limiter.
+type benchFlags struct {
+	exec, socket string
+	patience     time.Duration
+	cases        []string
+	packets      int
+	clock        string
+	out          string
+	force, json  bool
+}
+
+func benchLimiterCommand(status *int) *cobra.Command {
+	var f benchFlags
+	c := &cobra.Command{
+		Use:   "limiter [NAME...]",
+		Short: "Put rate limiters into situations that limiters get wrong, and report what comes out",
+		Long: `Put rate limiters into situations that limiters get wrong, and report what comes out:
+the error of the rate, bursts, gaps, the delay from a change of the rate to the reaction,
+fairness; what is out of its limits, with the packets around it.
+
+Without a NAME these are the limiters of this program. --exec starts a program in whatever
+language and talks to it over its standard input and output, --socket talks to one that
+listens there; docs/limiter-protocol.md is the protocol. With --exec the arguments are
+those of the program: fabemu bench limiter --exec python3 -- limiter.py
+
+The tables go to standard output; limiter.json and report.html, one file with the charts,
+into a new directory under results/, or --out.
+
+Exit status: 0 when all cases pass, 1 when one fails, or the program does what it may not,
+2 for a mistake in the call, 3 when the bench was ended early or could not be written.`,
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			*status, err = f.run(c, args)
+			return err
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.exec, "exec", "", "start this program, one process for each limiter; words after the first are arguments")
+	flags.StringVar(&f.socket, "socket", "", "talk to the program that listens at this Unix socket, one connection for each limiter")
+	flags.DurationVar(&f.patience, "patience", 5*time.Second, "how long an answer of the program, and its end, may take")
+	flags.StringSliceVar(&f.cases, "case", nil, "the cases, by name, pattern or the part before the slash (default: all)")
+	flags.IntVar(&f.packets, "packets", 0, "how many packets a case has at most, about (default: all; of a program's limiter 2000)")
+	flags.StringVar(&f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both")
+	complete(c, "clock", string(report.VirtualClock), string(report.WallClock), bothClocks)
+	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
+	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	flags.BoolVar(&f.json, "json", false, "print "+benchFile+" instead of the tables; of several limiters, one after another")
+	return c
+}
+
+// bothClocks is the value of --clock that stands for both.
+const bothClocks = "both"
+
+// benchFile has the figures of a limiter.
+const benchFile = "limiter.json"
+
+// subjects returns the limiters that are meant.
+func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.Subject, error) {
+	p := &foreign.Program{Socket: f.socket, Patience: f.patience, Stderr: os.Stderr}
+	switch {
+	case f.patience <= 0:
+		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.patience)
+	case !slices.Contains([]string{string(report.VirtualClock), string(report.WallClock), bothClocks}, f.clock):
+		return nil, fmt.Errorf("there is no clock %q; there are virtual, wall and both", f.clock)
+	case f.packets < 0:
+		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.packets)
+	case f.exec != "" && f.socket != "":
+		return nil, errors.New("--exec and --socket: one program is wanted")
+	case f.exec != "":
+		p.Command = append(strings.Fields(f.exec), args...)
+		if len(p.Command) == 0 {
+			return nil, errors.New("--exec: a program is wanted")
+		}
+	case f.socket != "" && len(args) > 0:
+		return nil, fmt.Errorf("--socket goes without %q", args[0])
+	case f.socket == "":
+		return limiters.Named(args)
+	}
+	return []*limiters.Subject{limiters.InProgram(ctx, p)}, nil
+}
+
+// run measures limiters and returns the exit status.
+func (f *benchFlags) run(c *cobra.Command, args []string) (status int, err error) {
+	ctx, stop := untilEnded(c)
+	defer stop()
+	all, err := f.subjects(ctx, args)
+	if err != nil {
+		return 0, err
+	}
+	for i := range all {
+		if i > 0 && !f.json {
+			fmt.Fprintln(c.OutOrStdout())
+		}
+		s, err := f.measure(ctx, c, all[i], len(all) > 1)
+		if err != nil {
+			return 0, err
+		}
+		if status = max(status, s); ctx.Err() != nil {
+			break
+		}
+	}
+	return status, nil
+}
+
+// measure measures one limiter.
+func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, s *limiters.Subject, several bool) (status int, err error) {
+	clock := report.Clock(f.clock)
+	if f.clock == bothClocks {
+		clock = ""
+	}
+	r, err := limiters.Run(ctx, s, limiters.Options{Cases: f.cases, Packets: f.packets, Clock: clock, Fabemu: version(), Done: func(o *limiters.Outcome) {
+		if terminal.Is(os.Stderr) {
+			fmt.Fprintf(os.Stderr, "\r\x1b[K%s", o.Case)
+		}
+	}})
+	if terminal.Is(os.Stderr) {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+	if err != nil {
+		return 0, err
+	}
+	out := f.out
+	if out != "" && several {
+		out = filepath.Join(out, fileName(r.Limiter))
+	}
+	dir, hold, err := resultsDirectory(out, "limiter-"+fileName(r.Limiter), f.force, []string{benchFile, report.PageFile})
+	if err != nil {
+		return 0, err
+	}
+	defer hold.Release()
+	defer os.Remove(dir) // it stays if something is in it
+	if err := hold.Retire(benchFile, report.PageFile); err != nil {
+		return 0, failure{err}
+	}
+	failed := errors.Join(files.Write(filepath.Join(dir, report.PageFile), r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
+	if f.json {
+		err = writing(r.WriteJSON(c.OutOrStdout()))
+	} else {
+		err = writing(r.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout)))
+		if failed == nil {
+			fmt.Fprintf(os.Stderr, "bench: the charts are in %s\n", filepath.Join(dir, report.PageFile))
+		}
+	}
+	switch err = errors.Join(err, failed); {
+	case err != nil:
+		return 0, failure{err}
+	case r.Partial:
+		return exitFailed, nil
+	case !r.Good():
+		return exitCheck, nil
+	}
+	return exitOK, nil
+}

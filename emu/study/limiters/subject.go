@@ -1,0 +1,101 @@
+package limiters
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"fabemu/emu/foreign"
+	"fabemu/emu/mistake"
+	"fabemu/emu/spelling"
+	"fabemu/emu/study/bench"
+	"fabemu/node"
+	"fabemu/wire/unit"
+)
+
+// Subject is a rate limiter that is put on the bench.
+type Subject struct {
+	Name string
+	Note string // what is to be known of how it is called; may be empty
+	New  bench.New
+
+	program *foreign.Program // that it is in; nil: it is in this one
+	talks   int              // that have begun
+	began   error            // why none has
+}
+
+// Ours returns the limiters of this program.
+func Ours() []*Subject {
+	return []*Subject{
+		{Name: "inter-packet-delay", New: func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) }},
+		{Name: "token-bucket", Note: "3000 bytes deep", New: func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }},
+	}
+}
+
+// Named returns the limiters of this program that have these names; all without any.
+func Named(names []string) ([]*Subject, error) {
+	all := Ours()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+	}
+	var out []*Subject
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, mistake.Errorf("there is no limiter %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// InProgram returns the limiter of another program. Its name is what the program says.
+func InProgram(ctx context.Context, p *foreign.Program) *Subject {
+	s := &Subject{program: p}
+	s.New = func(r unit.Rate) node.RateLimiter {
+		t, err := p.Begin(ctx, r, 1500)
+		switch {
+		case err != nil:
+		case t.Law:
+			err = mistake.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
+		default:
+			s.talks++
+			s.Name = t.Name
+			return t.Limiter()
+		}
+		if s.began == nil {
+			s.began = err
+		}
+		return silent{}
+	}
+	return s
+}
+
+// ended ends the talks of a case. A mistake of the user's is an error, what the program has
+// done wrong its fault.
+func (s *Subject) ended() (fault *foreign.Fault, err error) {
+	if s.program == nil {
+		return nil, nil
+	}
+	end := s.program.End()
+	for _, e := range []error{s.began, end} {
+		if e != nil && !errors.As(e, &fault) {
+			return nil, e
+		}
+		if fault != nil {
+			return fault, nil
+		}
+	}
+	return nil, nil
+}
+
+// silent is a limiter that lets nothing start.
+type silent struct{}
+
+func (silent) Next(unit.Time, unit.Size) unit.Time { return unit.Never }
+func (silent) Sent(unit.Time, unit.Size)           {}
+func (silent) SetRate(unit.Time, unit.Rate)        {}

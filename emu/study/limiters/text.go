@@ -1,0 +1,190 @@
+package limiters
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+)
+
+// heads are those of the table of cases.
+var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised", "withheld", "reaction", "fairness", "outcome"}
+
+// headsDoc says what they are.
+const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where that is all there is. Gaps: from start to start over what they are at the rate, 1 % and 99 %. " +
+	"Burst: the most bytes that started beside the rate; promised: those that may. Withheld: the most that the rate let through and that did not start. " +
+	"Reaction: the longest wait of a packet after a change of the rate."
+
+// row returns the cells of a case.
+func (o *Outcome) row() []string {
+	return []string{
+		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes), bytesText(o.WithheldBytes),
+		durationText(o.ReactionPs), number(o.Fairness, 3), o.outcome(),
+	}
+}
+
+// outcome says how the case came out.
+func (o *Outcome) outcome() string {
+	if len(o.Faults) == 0 {
+		return "pass"
+	}
+	words := ""
+	for i, f := range o.Faults {
+		if i > 0 {
+			words += ", "
+		}
+		words += string(f.Criterion)
+	}
+	return words
+}
+
+// rateError returns the error of the rate over windows of 100 packets, else of others.
+func (o *Outcome) rateError() string {
+	for _, n := range []int{100, 1000, 10} {
+		i := slices.IndexFunc(o.Windows, func(w Window) bool { return w.Packets == n })
+		if i >= 0 && o.Windows[i].Low.Known() {
+			return fmt.Sprintf("%s..%s %%", signed(o.Windows[i].Low), signed(o.Windows[i].High))
+		}
+	}
+	return "-"
+}
+
+// gaps returns the range of the gaps.
+func (o *Outcome) gaps() string {
+	if o.Gaps.Count == 0 {
+		return "-"
+	}
+	return number(o.Gaps.P1, 3) + ".." + number(o.Gaps.P99, 3)
+}
+
+// signed prints a share in percent.
+func signed(n report.Number) string {
+	v := 100 * float64(n)
+	if math.Abs(v) < 0.005 {
+		return "0"
+	}
+	return fmt.Sprintf("%+.2g", v)
+}
+
+// number prints a figure.
+func number(n report.Number, digits int) string {
+	if !n.Known() {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(n), 'g', digits, 64)
+}
+
+// bytesText prints a number of bytes.
+func bytesText(n int64) string { return strconv.FormatInt(n, 10) + " B" }
+
+// durationText prints a span to three digits.
+func durationText(ps int64) string {
+	if ps == 0 {
+		return "-"
+	}
+	d := unit.Duration(ps)
+	for _, digit := range []unit.Duration{1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12} {
+		if d < 1000*digit {
+			return (d / digit * digit).String()
+		}
+	}
+	return d.String()
+}
+
+// String says how a limiter kept to the wall clock.
+func (w *Wall) String() string {
+	return fmt.Sprintf("dilation %d, gaps %s of the ideal (%s under an ideal limiter), %v late, %v for the calls of a packet",
+		w.Dilation, number(w.Gap, 3), number(w.GapIdeal, 3), time.Duration(w.LateNs), time.Duration(w.CallsNs))
+}
+
+// says is the result in a sentence.
+func (r *Result) says() string {
+	failed := 0
+	for i := range r.Cases {
+		if len(r.Cases[i].Faults) > 0 {
+			failed++
+		}
+	}
+	switch n := terminal.Count(len(r.Cases), "case"); {
+	case r.Verdict != "":
+		return "Ended: " + r.Verdict + "."
+	case r.Partial:
+		return fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
+	case failed > 0:
+		return fmt.Sprintf("%d of %s failed.", failed, n)
+	default:
+		return n + ", all passed."
+	}
+}
+
+// WriteText writes a result for people.
+func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
+	p := terminal.Page{Look: look}
+	title := r.Limiter
+	if r.Note != "" {
+		title += " (" + r.Note + ")"
+	}
+	p.Title(title)
+	wide := make([]int, len(heads))
+	rows := [][]string{heads}
+	for i := range r.Cases {
+		rows = append(rows, r.Cases[i].row())
+	}
+	for _, row := range rows {
+		for k, cell := range row {
+			wide[k] = max(wide[k], terminal.Columns(cell))
+		}
+	}
+	for i, row := range rows {
+		line := ""
+		for k, cell := range row {
+			switch {
+			case k == 0:
+				line += terminal.Left(cell, wide[k])
+			case k == len(row)-1:
+				if i > 0 {
+					cell = p.Paint(map[bool]terminal.Color{true: terminal.Green, false: terminal.Red}[len(r.Cases[i-1].Faults) == 0], cell)
+				}
+				line += "  " + cell
+			default:
+				line += "  " + terminal.Right(cell, wide[k])
+			}
+		}
+		p.Line("  %s", line)
+	}
+	for i := range r.Cases {
+		o := &r.Cases[i]
+		for _, f := range o.Faults {
+			p.Line("")
+			p.Line("%s: %s", o.Case, f.Around)
+		}
+	}
+	for i := range r.Cases {
+		if w := r.Cases[i].Wall; w != nil {
+			p.Line("  %s: %s", r.Cases[i].Case, w)
+		}
+	}
+	p.Line("")
+	p.Paragraph(0, r.says())
+	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
+		p.Paragraph(0, "Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
+	}
+	p.Paragraph(0, headsDoc)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// WriteJSON writes a result for programs.
+func (r *Result) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}

@@ -1,0 +1,87 @@
+package limiters
+
+import (
+	"fabemu/emu/study/bench"
+	"fabemu/wire/unit"
+)
+
+// bins is in how many parts the time of a case is drawn.
+const bins = 250
+
+// trace is what is drawn of a case: it takes each start.
+type trace struct {
+	c     *bench.Case
+	bytes [bins]float64 // that started
+	level [bins]float64 // the most that a bucket held that empties at the rate that is set, after a start
+	fill  float64       // of that bucket
+	last  unit.Time
+	step  int     // the first of the case's rates that is still to come
+	heard []delay // of the rates that have had a start since
+}
+
+// delay is how long after a rate was set the first packet started.
+type delay struct {
+	at    unit.Time
+	took  unit.Duration
+	ideal unit.Duration // that a packet takes at the rate
+}
+
+func newTrace(c *bench.Case) *trace { return &trace{c: c} }
+
+// bin returns the part that holds an instant.
+func (t *trace) bin(at unit.Time) int {
+	return min(int(float64(at)/float64(t.c.Duration)*bins), bins-1)
+}
+
+// take takes a start. Where time goes back, the case begins anew.
+func (t *trace) take(s bench.Start) {
+	if s.At < t.last {
+		*t = trace{c: t.c}
+	}
+	i := t.bin(s.At)
+	t.bytes[i] += float64(s.Size)
+	t.fill = max(0, t.fill-t.through(t.last, s.At)) + float64(s.Size)
+	t.level[i] = max(t.level[i], t.fill)
+	for ; t.step < len(t.c.Rates) && t.c.Rates[t.step].At <= s.At; t.step++ {
+		r := t.c.Rates[t.step]
+		if next := t.step + 1; r.Rate == 0 || r.At == 0 || next < len(t.c.Rates) && t.c.Rates[next].At <= s.At {
+			continue // before another rate nothing has started
+		}
+		t.heard = append(t.heard, delay{r.At, s.At.Sub(r.At), r.Rate.Serialise(s.Size)})
+	}
+	t.last = s.At
+}
+
+// through returns how many bytes the rates that are set let through in a time.
+func (t *trace) through(from, to unit.Time) float64 {
+	bytes := 0.0
+	for k := max(0, t.step-1); k < len(t.c.Rates); k++ {
+		begin, end := max(from, t.c.Rates[k].At), to
+		if k+1 < len(t.c.Rates) {
+			end = min(to, t.c.Rates[k+1].At)
+		}
+		if t.c.Rates[k].At >= to {
+			break
+		}
+		bytes += t.c.Rates[k].Rate.BytesPerSecond() * max(0, end.Sub(begin)).Seconds()
+	}
+	return bytes
+}
+
+// rates returns the rate that started and the one that was set, in bits per second, for
+// the middle of each part of the time.
+func (t *trace) rates() (at, started, set []float64) {
+	part := float64(t.c.Duration) / bins
+	whole := trace{c: t.c} // through, from the begin
+	for i := range bins {
+		from, to := unit.Time(float64(i)*part), unit.Time(float64(i+1)*part)
+		for whole.step < len(t.c.Rates) && t.c.Rates[whole.step].At <= from {
+			whole.step++
+		}
+		seconds := to.Sub(from).Seconds()
+		at = append(at, (float64(i)+0.5)*part)
+		started = append(started, 8*t.bytes[i]/seconds)
+		set = append(set, 8*whole.through(from, to)/seconds*float64(max(t.c.Limiters, 1)))
+	}
+	return at, started, set
+}
