@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/terminal"
+	"fabemu/emu/told"
 
 	"github.com/spf13/cobra"
 )
@@ -33,6 +36,8 @@ type benchFlags struct {
 	cases        []string
 	packets      int
 	clock        string
+	replay       string
+	speed        string
 	out          string
 	force, json  bool
 }
@@ -69,6 +74,8 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 	flags.IntVar(&f.packets, "packets", 0, "how many packets a case has at most, about (default: all; of a program's limiter 2000)")
 	flags.StringVar(&f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both")
 	complete(c, "clock", string(report.VirtualClock), string(report.WallClock), bothClocks)
+	flags.StringVar(&f.replay, "replay", "", "hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
+	flags.StringVar(&f.speed, "speed", speedMost, "with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
 	flags.BoolVar(&f.json, "json", false, "print "+benchFile+" instead of the tables; of several limiters, one after another")
@@ -100,6 +107,8 @@ func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.S
 		}
 	case f.socket != "" && len(args) > 0:
 		return nil, fmt.Errorf("--socket goes without %q", args[0])
+	case f.socket == "" && f.replay != "":
+		return limiters.NamedForReplay(args)
 	case f.socket == "":
 		return limiters.Named(args)
 	}
@@ -114,11 +123,15 @@ func (f *benchFlags) run(c *cobra.Command, args []string) (status int, err error
 	if err != nil {
 		return 0, err
 	}
+	measure, err := f.measuring(c)
+	if err != nil {
+		return 0, err
+	}
 	for i := range all {
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		s, err := f.measure(ctx, c, all[i], len(all) > 1)
+		s, err := f.measure(ctx, c, measure, all[i], len(all) > 1)
 		if err != nil {
 			return 0, err
 		}
@@ -129,17 +142,66 @@ func (f *benchFlags) run(c *cobra.Command, args []string) (status int, err error
 	return status, nil
 }
 
-// measure measures one limiter.
-func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, s *limiters.Subject, several bool) (status int, err error) {
-	clock := report.Clock(f.clock)
-	if f.clock == bothClocks {
-		clock = ""
-	}
-	r, err := limiters.Run(ctx, s, limiters.Options{Cases: f.cases, Packets: f.packets, Clock: clock, Fabemu: version(), Done: func(o *limiters.Outcome) {
+// measuring returns what is done with each limiter.
+func (f *benchFlags) measuring(c *cobra.Command) (func(context.Context, *limiters.Subject) (*limiters.Result, error), error) {
+	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: report.Clock(f.clock), Fabemu: version(), Done: func(o *limiters.Outcome) {
 		if terminal.Is(os.Stderr) {
 			fmt.Fprintf(os.Stderr, "\r\x1b[K%s", o.Case)
 		}
-	}})
+	}}
+	if f.clock == bothClocks {
+		o.Clock = ""
+	}
+	if f.replay == "" {
+		if c.Flags().Changed("speed") {
+			return nil, errors.New("--speed goes with --replay")
+		}
+		return func(ctx context.Context, s *limiters.Subject) (*limiters.Result, error) {
+			return limiters.Run(ctx, s, o)
+		}, nil
+	}
+	for _, name := range []string{"case", "packets", "clock"} {
+		if c.Flags().Changed(name) {
+			return nil, fmt.Errorf("--%s goes without --replay", name)
+		}
+	}
+	dilation, err := dilationOf(f.speed)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(f.replay)
+	if err != nil {
+		return nil, err
+	}
+	recording, err := told.Parse(f.replay, text)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, s *limiters.Subject) (*limiters.Result, error) {
+		return limiters.Replay(ctx, recording, s, dilation, o)
+	}, nil
+}
+
+// speedMost is the value of --speed that stands for the virtual clock.
+const speedMost = "max"
+
+// dilationOf returns how many times slower than real time a speed is; 0 for the virtual
+// clock.
+func dilationOf(speed string) (int64, error) {
+	if speed == speedMost {
+		return 0, nil
+	}
+	text, slower := strings.CutPrefix(speed, "1/")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt32 || !slower && n != 1 {
+		return 0, fmt.Errorf("--speed %s: 1 is real time, 1/N is so many times slower, and max the virtual clock, which is as fast as this computer", speed)
+	}
+	return n, nil
+}
+
+// measure measures one limiter.
+func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, measure func(context.Context, *limiters.Subject) (*limiters.Result, error), s *limiters.Subject, several bool) (status int, err error) {
+	r, err := measure(ctx, s)
 	if terminal.Is(os.Stderr) {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}

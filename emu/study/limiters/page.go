@@ -40,6 +40,9 @@ func (o *Outcome) section() (report.Section, error) {
 	if o.Smaller != "" {
 		s.Text += " It has " + o.Smaller + " that it has for limiters in this program."
 	}
+	if o.Said != "" {
+		s.Text += " In this one " + o.Said + "."
+	}
 	if o.Wall != nil {
 		s.Text += " In real time: " + o.Wall.String() + "."
 	}
@@ -111,6 +114,9 @@ func (o *Outcome) ratesFigure() *plot.Figure {
 	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.word))
 	at = scaled(at, s)
 	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)}, {Name: "what started", X: at, Y: scaled(started, speed)}}
+	if o.trace.recorded != nil {
+		f.Curves = append(f.Curves, plot.Curve{Name: "set in the recorded run", X: at, Y: scaled(o.trace.ratesOf(o.trace.recorded), speed)})
+	}
 	return f
 }
 

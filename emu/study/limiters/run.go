@@ -63,7 +63,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	for _, c := range cases {
 		c, smaller := c.brief(most)
-		trace := newTrace(&c.Case)
+		trace := draw(&c.Case)
 		measured, failed := c.measure(ctx, s, trace.take)
 		fault, err := s.ended()
 		if ctx.Err() != nil {
@@ -240,10 +240,11 @@ type Outcome struct {
 	ReactionPs    int64         `json:"reaction_ps"`
 	Overshoot     *int64        `json:"overshoot_bytes,omitempty"` // where the rate fell
 	Fairness      report.Number `json:"fairness"`
+	Said          string        `json:"said,omitempty"` // what else is to be known
 	Wall          *Wall         `json:"wall,omitempty"`
 	Faults        []Fault       `json:"faults,omitempty"`
 
-	trace *trace
+	trace *drawing
 }
 
 // Wall is how the limiter kept to the wall clock, beside an ideal one at the same time: how
@@ -291,7 +292,7 @@ type Fault struct {
 }
 
 // outcomeOf reads a report of the bench.
-func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *trace) Outcome {
+func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes), PromisedBytes: int64(r.Promised),
 		BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld), ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,

@@ -3,13 +3,12 @@ package limiters
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"fabemu/emu/foreign"
 	"fabemu/emu/mistake"
-	"fabemu/emu/spelling"
 	"fabemu/emu/study/bench"
 	"fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
 
@@ -19,9 +18,9 @@ type Subject struct {
 	Note string // what is to be known of how it is called; may be empty
 	New  bench.New
 
-	program *foreign.Program // that it is in; nil: it is in this one
-	talks   int              // that have begun
-	began   error            // why none has
+	law     func(line unit.Rate, packet unit.Size) (rp.Controller, error) // it is a reaction point; nil: it is none
+	program *foreign.Program                                              // that it is in; nil: it is in this one
+	began   error                                                         // why none has
 }
 
 // Ours returns the limiters of this program.
@@ -34,23 +33,10 @@ func Ours() []*Subject {
 
 // Named returns the limiters of this program that have these names; all without any.
 func Named(names []string) ([]*Subject, error) {
-	all := Ours()
 	if len(names) == 0 {
-		return all, nil
+		return Ours(), nil
 	}
-	var known []string
-	for _, s := range all {
-		known = append(known, s.Name)
-	}
-	var out []*Subject
-	for _, name := range names {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return nil, mistake.Errorf("there is no limiter %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
-		}
-		out = append(out, all[i])
-	}
-	return out, nil
+	return named(names, Ours())
 }
 
 // InProgram returns the limiter of another program. Its name is what the program says.
@@ -63,7 +49,6 @@ func InProgram(ctx context.Context, p *foreign.Program) *Subject {
 		case t.Law:
 			err = mistake.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
 		default:
-			s.talks++
 			s.Name = t.Name
 			return t.Limiter()
 		}

@@ -167,6 +167,10 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 		}
 	}
 	for i := range r.Cases {
+		if said := r.Cases[i].Said; said != "" {
+			p.Line("")
+			p.Paragraph(0, r.Cases[i].Case+": "+said+".")
+		}
 		if w := r.Cases[i].Wall; w != nil {
 			p.Line("  %s: %s", r.Cases[i].Case, w)
 		}

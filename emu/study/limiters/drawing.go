@@ -8,15 +8,16 @@ import (
 // bins is in how many parts the time of a case is drawn.
 const bins = 250
 
-// trace is what is drawn of a case: it takes each start.
-type trace struct {
-	c     *bench.Case
-	bytes [bins]float64 // that started
-	level [bins]float64 // the most that a bucket held that empties at the rate that is set, after a start
-	fill  float64       // of that bucket
-	last  unit.Time
-	step  int     // the first of the case's rates that is still to come
-	heard []delay // of the rates that have had a start since
+// drawing is what is drawn of a case: it takes each start.
+type drawing struct {
+	c        *bench.Case
+	bytes    [bins]float64 // that started
+	level    [bins]float64 // the most that a bucket held that empties at the rate that is set, after a start
+	fill     float64       // of that bucket
+	last     unit.Time
+	step     int          // the first of the case's rates that is still to come
+	recorded []bench.Step // what was set in the run that is replayed; nil: nothing is
+	heard    []delay      // of the rates that have had a start since
 }
 
 // delay is how long after a rate was set the first packet started.
@@ -26,17 +27,17 @@ type delay struct {
 	ideal unit.Duration // that a packet takes at the rate
 }
 
-func newTrace(c *bench.Case) *trace { return &trace{c: c} }
+func draw(c *bench.Case) *drawing { return &drawing{c: c} }
 
 // bin returns the part that holds an instant.
-func (t *trace) bin(at unit.Time) int {
+func (t *drawing) bin(at unit.Time) int {
 	return min(int(float64(at)/float64(t.c.Duration)*bins), bins-1)
 }
 
 // take takes a start. Where time goes back, the case begins anew.
-func (t *trace) take(s bench.Start) {
+func (t *drawing) take(s bench.Start) {
 	if s.At < t.last {
-		*t = trace{c: t.c}
+		*t = drawing{c: t.c, recorded: t.recorded}
 	}
 	i := t.bin(s.At)
 	t.bytes[i] += float64(s.Size)
@@ -53,7 +54,7 @@ func (t *trace) take(s bench.Start) {
 }
 
 // through returns how many bytes the rates that are set let through in a time.
-func (t *trace) through(from, to unit.Time) float64 {
+func (t *drawing) through(from, to unit.Time) float64 {
 	bytes := 0.0
 	for k := max(0, t.step-1); k < len(t.c.Rates); k++ {
 		begin, end := max(from, t.c.Rates[k].At), to
@@ -70,18 +71,26 @@ func (t *trace) through(from, to unit.Time) float64 {
 
 // rates returns the rate that started and the one that was set, in bits per second, for
 // the middle of each part of the time.
-func (t *trace) rates() (at, started, set []float64) {
+func (t *drawing) rates() (at, started, set []float64) {
 	part := float64(t.c.Duration) / bins
-	whole := trace{c: t.c} // through, from the begin
+	for i := range bins {
+		at = append(at, (float64(i)+0.5)*part)
+		started = append(started, 8*t.bytes[i]/(part/float64(unit.Second)))
+	}
+	return at, started, t.ratesOf(t.c.Rates)
+}
+
+// ratesOf returns the means of rates that were set, in bits per second, for each part of
+// the time.
+func (t *drawing) ratesOf(rates []bench.Step) (set []float64) {
+	part := float64(t.c.Duration) / bins
+	whole := drawing{c: &bench.Case{Rates: rates}} // for through
 	for i := range bins {
 		from, to := unit.Time(float64(i)*part), unit.Time(float64(i+1)*part)
-		for whole.step < len(t.c.Rates) && t.c.Rates[whole.step].At <= from {
+		for whole.step < len(rates) && rates[whole.step].At <= from {
 			whole.step++
 		}
-		seconds := to.Sub(from).Seconds()
-		at = append(at, (float64(i)+0.5)*part)
-		started = append(started, 8*t.bytes[i]/seconds)
-		set = append(set, 8*whole.through(from, to)/seconds*float64(max(t.c.Limiters, 1)))
+		set = append(set, 8*whole.through(from, to)/to.Sub(from).Seconds()*float64(max(t.c.Limiters, 1)))
 	}
-	return at, started, set
+	return set
 }

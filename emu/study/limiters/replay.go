@@ -1,0 +1,302 @@
+package limiters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"fabemu/emu"
+	"fabemu/emu/fabric"
+	"fabemu/emu/foreign"
+	"fabemu/emu/host"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+	"fabemu/emu/spelling"
+	"fabemu/emu/study/bench"
+	"fabemu/emu/told"
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// NamedForReplay returns the limiters and the reaction points of this program that have
+// these names; without any, the limiters. A reaction point has its usual parameters.
+func NamedForReplay(names []string) ([]*Subject, error) {
+	if len(names) == 0 {
+		return Ours(), nil
+	}
+	all := Ours()
+	for _, l := range rp.Laws() {
+		all = append(all, &Subject{Name: l.Name, Note: l.Doc, law: func(line unit.Rate, packet unit.Size) (rp.Controller, error) {
+			return l.New(param.Defaults(l.Params), rp.Site{Line: line, Length: packet, Random: unit.NewRandom(1, 1)})
+		}})
+	}
+	return named(names, all)
+}
+
+// named returns those of some subjects that have these names.
+func named(names []string, all []*Subject) (out []*Subject, err error) {
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, mistake.Errorf("there is no limiter %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// Replay hands what a flow was told to a limiter, or to a reaction point, whose source
+// always has a packet: a limiter is told the rates, a reaction point the feedback, at their
+// instants. With dilation 0 that is on the virtual clock, else on the wall clock over
+// sockets, where it takes so many times the time of the recording.
+//
+// A limiter on the virtual clock is judged as in any case of the bench. Otherwise what
+// comes out is reported, and judged is only what another program may not do.
+func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
+	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
+	c := bench.Case{
+		Name: "replay/" + r.Flow, Doc: fmt.Sprintf("what flow %s of %s was told, by law %s", r.Flow, r.Scenario, r.Law),
+		Line: r.Line, Duration: unit.Duration(r.End), Sizes: []unit.Size{r.Packet},
+	}
+	if r.Begin > 0 {
+		c.Idle = []bench.Span{{From: 0, To: r.Begin}}
+	}
+	for _, e := range r.Entries {
+		if e.Frame.Kind == 0 {
+			c.Rates = append(c.Rates, bench.Step{At: e.At, Rate: e.Rate})
+		}
+	}
+	law, err := s.isLaw(ctx, r)
+	var outcome Outcome
+	switch {
+	case err != nil || s.began != nil:
+	case !law && dilation == 0:
+		t := draw(&c)
+		outcome = outcomeOf(&c, "", bench.Measure(s.New, c, t.take), t)
+	default:
+		outcome, err = s.replay(ctx, r, c, dilation, law)
+	}
+	fault, ended := s.ended()
+	out.Limiter, out.Partial = s.Name, ctx.Err() != nil
+	switch {
+	case out.Partial:
+		return out, nil
+	case fault != nil:
+		out.Verdict = fault.Error()
+		return out, nil
+	case ended != nil:
+		return nil, ended
+	case err != nil:
+		return nil, err
+	}
+	out.Cases = append(out.Cases, outcome)
+	return out, nil
+}
+
+// isLaw reports whether the subject is a reaction point. A program is asked.
+func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
+	if s.program == nil {
+		return s.law != nil, nil
+	}
+	t, err := s.program.Begin(ctx, r.Line, r.Packet)
+	if err != nil {
+		s.began = err
+		return false, nil
+	}
+	s.Name = t.Name
+	s.law = func(line unit.Rate, packet unit.Size) (rp.Controller, error) {
+		t, err := s.program.Begin(ctx, line, packet)
+		if err != nil {
+			return nil, err
+		}
+		return t.Controller(), nil
+	}
+	if err := t.Close(); err != nil {
+		s.began = err
+	}
+	return t.Law, nil
+}
+
+// replay lets the subject pace a real source.
+func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, dilation int64, law bool) (out Outcome, err error) {
+	if r.Packet < wire.MinMSDU || r.Packet > wire.MaxMSDU {
+		return out, mistake.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes", r.Packet, wire.MinMSDU, wire.MaxMSDU)
+	}
+	text := fmt.Sprintf(`
+name: replay
+model: {duration: %v}
+wall: {dilation: %d}
+defaults:
+  link: {rate: %v, flow-control: none}
+endpoints: [a, b]
+links: [a - b]
+flows:
+  - {name: replay, from: a, to: b, packet: %v, start: %v, jitter: 0s}
+`, c.Duration, max(dilation, 1), r.Line, r.Packet, unit.Duration(r.Begin))
+	fabricOf, err := scenario.Load("replay.yaml", []byte(text), nil)
+	if err != nil {
+		return out, err
+	}
+	recorded := c.Rates
+	c.Rates = nil // those that are set now
+	f := &feeder{entries: r.Entries, rate: r.Line}
+	t := &tape{c: &c, gaps: hdrhistogram.New(1, 100_000_000, 3)}
+	t.limiter, t.trace = node.NewInterPacketDelay(r.Line), draw(&c)
+	if law {
+		if f.law, err = s.law(r.Line, r.Packet); err != nil {
+			return out, err
+		}
+	} else {
+		t.limiter = s.New(r.Line)
+	}
+	o := emu.Options{Clock: emu.VirtualClock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
+		Limiter:    func(*fabric.Flow, unit.Rate) node.RateLimiter { return t },
+		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return f },
+	}}
+	if dilation > 0 {
+		o.Clock, o.Timing = emu.WallClock, emu.ActualTiming
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.program != nil {
+		s.program.Fail = func(*foreign.Fault) { cancel() }
+	}
+	result, err := emu.Run(ctx, fabricOf, o)
+	if err != nil {
+		return out, err
+	}
+	t.trace.recorded = recorded
+	promised := 2 * r.Packet
+	if b, ok := t.limiter.(interface{ Burst() unit.Size }); ok && b.Burst() > 0 {
+		promised = max(b.Burst(), r.Packet)
+	}
+	measured := bench.Report{Clock: o.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps, Burst: t.burst, Fairness: 1}
+	for _, d := range t.trace.heard {
+		measured.Reaction = max(measured.Reaction, d.took)
+	}
+	out = outcomeOf(&c, "", &measured, t.trace)
+	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
+	out.Said = fmt.Sprintf("%d of %d frames of feedback were taken in; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
+		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, mean(recorded, r)/1e6, o.Clock, result.Verdict.Level)
+	return out, nil
+}
+
+// mean returns the mean of rates from the begin of a recording to its end, in bits per
+// second.
+func mean(rates []bench.Step, r *told.Recording) float64 {
+	bits := 0.0
+	for i, s := range rates {
+		to := r.End
+		if i+1 < len(rates) {
+			to = rates[i+1].At
+		}
+		bits += float64(s.Rate) * max(0, to.Sub(max(s.At, r.Begin))).Seconds()
+	}
+	return bits / r.End.Sub(r.Begin).Seconds()
+}
+
+// feeder is a reaction point that hands the feedback of a recording to another; without
+// one, it has the rates of the recording itself.
+type feeder struct {
+	law            rp.Controller
+	entries        []told.Entry
+	rate           unit.Rate
+	heard, refused int
+}
+
+// Sent tells the reaction point.
+func (f *feeder) Sent(now unit.Time, n unit.Size) {
+	if f.law != nil {
+		f.law.Sent(now, n)
+	}
+}
+
+// Feedback of the fabric there is none.
+func (*feeder) Feedback(unit.Time, wire.Frame) {}
+
+// Advance tells what is due.
+func (f *feeder) Advance(now unit.Time) {
+	for ; len(f.entries) > 0 && f.entries[0].At <= now; f.entries = f.entries[1:] {
+		e := &f.entries[0]
+		switch {
+		case e.Frame.Kind == 0:
+			f.rate = e.Rate
+		case f.law == nil:
+		default:
+			if j, ok := f.law.(rp.Judge); ok && j.Refuses(now, e.Frame) != trace.NoReason {
+				f.refused++
+				continue
+			}
+			f.heard++
+			f.law.Feedback(now, e.Frame)
+		}
+	}
+	if f.law != nil {
+		f.law.Advance(now)
+	}
+}
+
+// Rate returns that of the reaction point.
+func (f *feeder) Rate() unit.Rate {
+	if f.law != nil {
+		return f.law.Rate()
+	}
+	return f.rate
+}
+
+// Deadline returns when something is to be told.
+func (f *feeder) Deadline() unit.Time {
+	t := unit.Never
+	if f.law != nil {
+		t = f.law.Deadline()
+	}
+	if len(f.entries) > 0 {
+		t = min(t, f.entries[0].At)
+	}
+	return t
+}
+
+// tape is a limiter that passes all calls on, and draws what starts.
+type tape struct {
+	limiter node.RateLimiter
+	c       *bench.Case
+	trace   *drawing
+	gaps    *hdrhistogram.Histogram
+	rate    unit.Rate
+	starts  int
+	bytes   unit.Size
+	burst   unit.Size
+	last    unit.Time // the last start
+	size    unit.Size // its length; 0: the rate has changed since
+}
+
+// Next asks the limiter.
+func (t *tape) Next(now unit.Time, n unit.Size) unit.Time { return t.limiter.Next(now, n) }
+
+// Sent tells the limiter.
+func (t *tape) Sent(now unit.Time, n unit.Size) {
+	if t.size > 0 && t.rate > 0 {
+		_ = t.gaps.RecordValue(int64(1000 * now.Sub(t.last).Seconds() / t.rate.Serialise(t.size).Seconds()))
+	}
+	t.starts, t.bytes, t.last, t.size = t.starts+1, t.bytes+n, now, n
+	t.trace.take(bench.Start{At: now, Size: n, Rate: t.rate})
+	t.burst = max(t.burst, unit.Size(t.trace.fill))
+	t.limiter.Sent(now, n)
+}
+
+// SetRate tells the limiter.
+func (t *tape) SetRate(now unit.Time, r unit.Rate) {
+	t.rate, t.size = r, 0
+	t.c.Rates = append(t.c.Rates, bench.Step{At: now, Rate: r})
+	t.limiter.SetRate(now, r)
+}
