@@ -200,7 +200,13 @@ func (s *Sender) echoed(now unit.Time, flight uint64) {
 // 3.2, (4)).
 func (s *Sender) timeout(now unit.Time) {
 	if s.timeouts != s.una+1 { // "the value of ssthresh is held constant" for the same segment
-		s.threshold = s.half(s.nxt - s.una)
+		// "No more than" half of the flight: in a recovery, much of that has arrived, and the
+		// threshold was halved when it began.
+		threshold := s.half(s.nxt - s.una)
+		if s.recovery {
+			threshold = min(threshold, s.threshold)
+		}
+		s.threshold = threshold
 	}
 	s.timeouts = s.una + 1
 	s.cwnd, s.grown = s.mss, 0
