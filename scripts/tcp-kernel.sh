@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 #
-# The kernel's own TCP over a bottleneck, as a measure for the fabric's: Reno of Linux in
-# three network namespaces, over veth pairs and a qdisc (tbf, with a queue of so many bytes),
-# segments as frames (no GSO, TSO, GRO), with TCP_INFO sampled each millisecond. It prints
-# throughput, segments sent again, the queue's drops and the period of the window's sawtooth.
+# Our TCP beside the kernel's over the same bottleneck. The kernel's is Reno of Linux in
+# three network namespaces, over veth pairs and a qdisc (tbf, with bfifo or RED), segments as
+# frames (no GSO, TSO, GRO), with TCP_INFO sampled each millisecond; ours is a flow of a
+# fabric on the wall clock at dilation 1. It prints throughput, the period of the window's
+# sawtooth, segments sent again and what the queue dropped, and fails where they are too far
+# apart. docs/tcp-kernel.md says what came out.
 #
 # Usage: scripts/tcp-kernel.sh [-l LENGTH]
 #

@@ -144,7 +144,7 @@ func (l *lab) samples(ctx context.Context, p path, length time.Duration) (sample
 		"ip -n "+l.sender+" route replace default via 192.0.2.2"+quick,
 		"ip -n "+l.receiver+" route replace default "+back+quick,
 		// Two packets of burst: with one the qdisc loses what its timer is late by.
-		fmt.Sprintf("tc -n %s qdisc replace dev fab1 root tbf rate %dbit burst %d limit %d",
+		fmt.Sprintf("tc -n %s qdisc replace dev fab1 root handle 1: tbf rate %dbit burst %d limit %d",
 			l.router, bottleneck, 2*onQueue, p.room*onQueue),
 	); err != nil {
 		return nil, 0, err
@@ -152,6 +152,11 @@ func (l *lab) samples(ctx context.Context, p path, length time.Duration) (sample
 	defer func() {
 		err = errors.Join(err, do(context.WithoutCancel(ctx), "tc -n "+l.router+" qdisc delete dev fab1 root"))
 	}()
+	if p.early {
+		if err := do(ctx, "tc -n "+l.router+" qdisc add dev fab1 "+p.red()); err != nil {
+			return nil, 0, err
+		}
+	}
 	to, _, err := l.start(ctx, l.receiver, "tcp-receive")
 	if err != nil {
 		return nil, 0, err
@@ -355,14 +360,20 @@ func openTUN(name string) (fd int, err error) {
 	return fd, unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
 }
 
-// red says whether the kernel has RED, by trying it at the router.
-func (l *lab) red(ctx context.Context) string {
-	err := do(ctx, fmt.Sprintf("tc -n %s qdisc add dev fab1 root red limit 60000 min 15000 max 30000 avpkt %d bandwidth 12mbit", l.router, onQueue))
-	if err != nil {
-		return "this kernel has no RED (sch_red): the queue before the bottleneck is a bfifo"
-	}
-	if err := do(ctx, "tc -n "+l.router+" qdisc delete dev fab1 root"); err != nil {
-		return err.Error()
-	}
-	return "this kernel has RED"
+// red is RED behind tbf, in place of the queue that tbf has: thresholds of 5 and 15 packets, as in
+// Floyd and Jacobson 1993.
+func (p path) red() string {
+	return fmt.Sprintf("parent 1:1 handle 10: red limit %d min %d max %d avpkt %d burst %d probability 0.02 bandwidth %dbit",
+		p.room*onQueue, redMin*onQueue, redMax*onQueue, onQueue, redBurst, bottleneck)
+}
+
+// The thresholds of RED and its burst, in packets. The burst is that of tc's manual page: (min + min + max)/(3 avpkt).
+const redMin, redMax, redBurst = 5, 15, (2*redMin + redMax + 2) / 3
+
+// hasRED reports whether the kernel has RED, by trying it.
+func (l *lab) hasRED(ctx context.Context) bool {
+	const probe = "qdisc %s dev fab1 root handle 1:"
+	tc := "tc -n " + l.router + " "
+	err := do(ctx, tc+fmt.Sprintf(probe, "add")+" tbf rate 1mbit burst 2000 limit 2000", tc+"qdisc add dev fab1 "+path{room: 20}.red())
+	return errors.Join(err, do(ctx, tc+fmt.Sprintf(probe, "delete"))) == nil
 }
