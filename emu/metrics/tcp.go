@@ -109,6 +109,8 @@ var tcpQuantities = []Quantity{
 			return c.streamed(g, tcpInOrder, from, to) / to.Sub(from).Seconds()
 		}},
 	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, as the mean of the flows over the time", flow: windowOf(tcpWindowHeld)},
+	{Name: "synchrony", Unit: plain("1/n to 1"), flow: synchrony,
+		Flows: "how far those windows move as one, by their means over twentieths of `measure.window`: the variance of the mean of the flows over the mean of their variances. It is 1 where all move alike, 1/n where each of n moves by itself, and undefined where none moves"},
 	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld)},
 	{Name: "rtt", Unit: seconds,
 		Flows: "the mean of the round trips that TCP measured",
@@ -118,4 +120,47 @@ var tcpQuantities = []Quantity{
 	{Name: "retransmissions", Unit: count("segments"), Flows: "segments that TCP sent again", flow: ofStreams(tcpRetransmits)},
 	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often TCP's retransmission timer ran out", flow: ofStreams(tcpTimeouts)},
 	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP did not take in: duplicates, and what fits no state or window", flow: ofStreams(tcpRefused)},
+}
+
+// synchrony is how far the congestion windows of the flows with TCP move as one.
+func synchrony(c *Collector, g *figure, from, to unit.Time) float64 {
+	var windows [][]float64 // of each flow, by bin
+	var spans []float64
+	for _, i := range g.object.flows {
+		if !c.isStream(uint32(i)) {
+			continue
+		}
+		var of []float64
+		spans = spans[:0]
+		for v, span := range c.means(c.ofStreams+i*tcpColumns+tcpWindowHeld, from, to) {
+			of, spans = append(of, v), append(spans, float64(span))
+		}
+		windows = append(windows, of)
+	}
+	return together(windows, spans)
+}
+
+// together returns the variance of the mean of some courses over the mean of their variances;
+// their values each hold for a time.
+func together(courses [][]float64, spans []float64) float64 {
+	mean, each, n := make([]float64, len(spans)), 0.0, float64(len(courses))
+	for _, of := range courses {
+		for bin, v := range of {
+			mean[bin] += v / n
+		}
+		each += variance(of, spans) / n
+	}
+	return ratio(variance(mean, spans), each)
+}
+
+// variance is that of values that each hold for a time.
+func variance(values, spans []float64) float64 {
+	sum, squares, time := 0.0, 0.0, 0.0
+	for i, v := range values {
+		sum, time = sum+v*spans[i], time+spans[i]
+	}
+	for i, v := range values {
+		squares += (v - sum/time) * (v - sum/time) * spans[i]
+	}
+	return squares / time
 }

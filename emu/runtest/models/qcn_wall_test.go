@@ -15,12 +15,12 @@ import (
 	"fabemu/emu/scenarios"
 )
 
-// The claims of the scenarios of QCN, BCN and E2CM in their short runs, on the virtual clock: those of the
+// The claims of the scenarios of QCN, BCN, E2CM and TCP in their short runs, on the virtual clock: those of the
 // whole runs are judged with the papers, by scripts/soak.sh. It says how long a run took; how
 // long that may be is not a matter of tests.
 func TestWallClaimsOfNotifications(t *testing.T) {
 	for _, e := range scenarios.List() {
-		if family, _, _ := strings.Cut(e.Name, "/"); !slices.Contains([]string{"qcn", "bcn", "e2cm"}, family) {
+		if family, _, _ := strings.Cut(e.Name, "/"); !slices.Contains([]string{"qcn", "bcn", "e2cm", "tcp"}, family) {
 			continue
 		}
 		s, err := emu.OpenShort(e.Name)
