@@ -1,4 +1,5 @@
-// Package limitertest tests any rate limiter, on the virtual clock and in real time:
+// Package limitertest tests any rate limiter, on the virtual clock and in real time, and any
+// reaction point:
 //
 //	func TestMyLimiter(t *testing.T) {
 //		limitertest.Run(t, func(line unit.Rate) node.RateLimiter { return mine.New(line) })
@@ -15,10 +16,15 @@
 // giving it is found, and none is blamed for a computer that is busy. They take some seconds;
 // go test -short leaves them out.
 //
-// RunController does the same for reaction points.
+// RunController puts reaction points into loops with a bottleneck: storms of congestion, a
+// link that is cut, feedback lost, repeated and out of order, hours of rest, several that share.
+//
+//	func TestMyLaw(t *testing.T) {
+//		limitertest.RunController(t, func(s rp.Site) rp.Controller { return mine.New(s.Line) }, nil)
+//	}
 //
 // # Limitations
 //
 // In real time the burst is measured as the limiter is told it; how punctual packets leave
-// is a matter of the computer.
+// is a matter of the computer. Reaction points are tested on the virtual clock.
 package limitertest

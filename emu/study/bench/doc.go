@@ -9,10 +9,13 @@
 //		}
 //	}
 //
+// Cases are for rate limiters on the virtual clock, WallCases, with MeasureWall, in real time,
+// and Loops, with MeasureController, for reaction points.
+//
 // Package emu/limitertest is the same as tests of package testing.
 //
 // # Limitations
 //
-// What a limiter does in real time, and how long its calls take, is not measured on the
-// virtual clock.
+// Reaction points are measured on the virtual clock only, each with a limiter of its own:
+// groups of flows, and answers to probes, are what scenarios are for.
 package bench

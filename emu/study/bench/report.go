@@ -80,6 +80,8 @@ const (
 	Fairness  Criterion = "fairness"   // Report.Fairness
 	RealTime  Criterion = "real time"  // Report.Wall: less starts in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Wall: its calls take long
+	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
+	Overshoot Criterion = "overshoot"  // LoopReport.Held: more is sent than there is room for
 	Panic     Criterion = "panic"      // the limiter has panicked
 )
 

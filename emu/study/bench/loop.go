@@ -1,0 +1,455 @@
+package bench
+
+import (
+	"container/heap"
+	"fmt"
+	"runtime/debug"
+
+	"fabemu/node"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Loop is a situation that reaction points are put into: sources with packets of 1500 bytes,
+// each under a reaction point of its own, share a bottleneck behind a queue, from which their
+// feedback comes. Where the queue is full it holds the sources, as PAUSE does; no packet is
+// lost. What reaction points send of their own is: nobody answers probes.
+type Loop struct {
+	Name string
+	Doc  string // what it is there for, in one sentence
+
+	Sources    int
+	Bottleneck []Step        // its rate, from 0 on; that of each source's line is loopLine
+	Duration   unit.Duration // of model time
+	Storm      []Span        // when congestion is reported whatever the queue is
+	Idle       []Span        // when there is no packet; else there is always one
+	Copies     int           // each feedback comes so many times more
+	Lost       uint64        // so many per cent of the feedback are lost
+	Shuffle    unit.Duration // feedback takes up to this longer, so that it overtakes
+	Late       unit.Duration // deadlines are told late by up to this
+	Seed       uint64
+	Use        float64 // how much of the bottleneck is used in the end, at the least, under any law that is right
+}
+
+const (
+	loopLine      = 10 * gbps
+	loopDelay     = 10 * unit.Microsecond // of feedback
+	loopRoom      = 300 * unit.KB         // of the queue
+	loopThreshold = 15 * unit.KB          // above which packets are marked
+)
+
+// Loops returns the situations for reaction points.
+func Loops() []Loop {
+	const long = 200 * unit.Millisecond
+	const some, most = 0.05, 0.9 // with marks for a queue that is too long, some laws use no more than a quarter
+	whole, half := []Step{{0, loopLine}}, []Step{{0, loopLine / 2}}
+	storm := []Span{{20 * ms, 25 * ms}}
+	return []Loop{
+		{Name: "loop/free", Doc: "there is no congestion", Sources: 1, Bottleneck: whole, Duration: long / 4, Use: most},
+		{Name: "loop/half", Doc: "the bottleneck has half the rate of the line", Sources: 1, Bottleneck: half, Duration: long, Use: some},
+		{Name: "loop/many", Doc: "eight sources share the bottleneck", Sources: 8, Bottleneck: whole, Duration: 2 * long, Use: some},
+		{Name: "loop/cut", Doc: "the bottleneck falls to a tenth and comes back", Sources: 2, Bottleneck: []Step{{0, loopLine}, {50 * ms, gbps}, {80 * ms, loopLine}}, Duration: long, Use: some},
+		{Name: "loop/storm", Doc: "congestion is reported all the time for 5 ms, and then there is none", Sources: 1, Bottleneck: whole, Duration: 2 * long, Storm: storm, Use: most},
+		{Name: "loop/repeated", Doc: "each feedback comes three times", Sources: 2, Bottleneck: whole, Duration: long, Copies: 2, Use: some},
+		{Name: "loop/lost", Doc: "two of three feedbacks are lost", Sources: 2, Bottleneck: whole, Duration: long, Lost: 66, Use: some},
+		{Name: "loop/out of order", Doc: "feedback overtakes feedback", Sources: 2, Bottleneck: whole, Duration: long, Shuffle: 10 * loopDelay, Use: some},
+		{Name: "loop/late", Doc: "deadlines are told up to 10 ms late", Sources: 1, Bottleneck: whole, Duration: 2 * long, Late: 10 * unit.Millisecond, Storm: storm, Use: most},
+		{
+			Name: "loop/hours", Doc: "a storm, then two hours without a packet", Sources: 1, Bottleneck: whole, Storm: storm,
+			Idle: []Span{{30 * ms, 2 * 3600 * s}}, Duration: 2*3600*unit.Second + 2*long, Use: most,
+		},
+	}
+}
+
+// NewController returns a new reaction point where it is told.
+type NewController func(site rp.Site) rp.Controller
+
+// LoopReport is what a loop yields. Shares are those of the end: the last
+// quarter of the time, or 50 ms.
+type LoopReport struct {
+	Loop        string
+	Starts      int     // of packets
+	Feedback    int     // that was handed over
+	Utilisation float64 // what of the bottleneck was used
+	Held        float64 // in which share of the time the queue was full, so that it held the sources
+	Fairness    float64 // Jain's index of what the sources sent
+	// Reaction is the time from the first feedback of a storm until the rate falls, and
+	// Recovery that from the end of the storm until it is nine tenths of the line's; negative
+	// where there was none.
+	Reaction, Recovery unit.Duration
+	Lowest             unit.Rate // of any source at any time
+
+	Faults []Fault // what is out of its limit; a right reaction point has none
+}
+
+// String returns the figures on a line.
+func (r *LoopReport) String() string {
+	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v", r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)
+	if r.Reaction >= 0 {
+		s += fmt.Sprintf(", reaction %v", r.Reaction)
+	}
+	if r.Recovery >= 0 {
+		s += fmt.Sprintf(", recovery %v", r.Recovery)
+	}
+	return s
+}
+
+// The limits of a reaction point: one that is right keeps them by far.
+const (
+	mostHeld  = 0.5 // of the time
+	leastFair = 0.5 // of more than two sources
+	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
+)
+
+// MeasureController puts reaction points into a loop on the virtual clock. Points makes the
+// congestion points whose notifications they hear; nil: they hear ACKs, which echo the marks
+// of a queue that is too long.
+func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport, err error) {
+	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2), out: LoopReport{Loop: l.Name, Lowest: loopLine, Reaction: -1, Recovery: -1}}
+	if points != nil {
+		site := cp.Site{Ports: 2, Address: 1, Random: unit.NewRandom(l.Seed, 1), Recorder: &trace.Recorder{}}
+		if p.notifier, err = points(site); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			p.fault(Panic, nil, "%v\n%s", v, debug.Stack())
+			r = &p.out
+		}
+	}()
+	p.sources = make([]looped, l.Sources)
+	for i := range p.sources {
+		s := &p.sources[i]
+		s.number, s.wake, s.due = i, unit.Never, unit.Never
+		s.controller = new(rp.Site{Line: loopLine, Length: defaultSize, Random: unit.NewRandom(l.Seed, uint64(3+i))})
+		s.tagger, _ = s.controller.(rp.Tagger)
+		s.sender, _ = s.controller.(rp.Sender)
+		s.rate = s.controller.Rate()
+		s.limiter = node.NewInterPacketDelay(s.rate)
+		p.settle(s)
+		p.ask(s)
+	}
+	for _, step := range l.Bottleneck {
+		p.at(event{at: step.At, rate: step.Rate, do: (*loop).step})
+	}
+	p.run()
+	p.judge()
+	return &p.out, nil
+}
+
+// loop is a Loop at work.
+type loop struct {
+	l        *Loop
+	notifier cp.Notifier
+	random   *unit.Random
+	now      unit.Time
+	events   events
+	over     []*event // that have happened, to be used again
+	count    int      // of events, which keeps their order
+	sources  []looped
+	rate     unit.Rate // of the bottleneck
+	free     unit.Time // when its queue is empty
+	used     float64   // bytes that went into it in the end
+	held     unit.Duration
+	stormed  int       // feedbacks of the storm
+	began    unit.Time // the first of them
+	before   unit.Rate // the rate then
+	out      LoopReport
+}
+
+// looped is a source in a loop.
+type looped struct {
+	number     int
+	controller rp.Controller
+	tagger     rp.Tagger
+	sender     rp.Sender
+	limiter    node.RateLimiter
+	rate       unit.Rate
+	wake, due  unit.Time // when it asks its limiter, and tells its controller the time
+	packets    uint32
+	bytes      float64 // in the end
+	recent     [around]Start
+}
+
+// event is what happens at an instant.
+type event struct {
+	at     unit.Time
+	number int
+	source *looped
+	rate   unit.Rate
+	frame  *wire.Frame // feedback; nil: an ACK
+	packet uint32      // that the ACK is for
+	marked bool        // it was
+	do     func(*loop, *event)
+}
+
+// events is a heap of them by time, and by the order in which they were made.
+type events []*event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(*event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// at adds an event.
+func (p *loop) at(e event) {
+	p.count++
+	e.number = p.count
+	over := new(event)
+	if n := len(p.over); n > 0 {
+		over, p.over = p.over[n-1], p.over[:n-1]
+	}
+	*over = e
+	heap.Push(&p.events, over)
+}
+
+// run plays the loop to its end.
+func (p *loop) run() {
+	for len(p.events) > 0 && len(p.out.Faults) == 0 {
+		e := heap.Pop(&p.events).(*event)
+		if e.at >= unit.Time(p.l.Duration) {
+			return
+		}
+		p.now = e.at
+		e.do(p, e)
+		p.over = append(p.over, e)
+	}
+}
+
+// measured is how long the end is, over which shares are taken.
+func (l *Loop) measured() unit.Duration { return min(l.Duration/4, 50*unit.Millisecond) }
+
+// last reports whether the end has begun.
+func (p *loop) last() bool { return p.now >= unit.Time(p.l.Duration-p.l.measured()) }
+
+// storms reports whether congestion is reported whatever the queue is.
+func (p *loop) storms() bool {
+	for _, s := range p.l.Storm {
+		if s.From <= p.now && p.now < s.To {
+			return true
+		}
+	}
+	return false
+}
+
+// queue returns how long the queue is.
+func (p *loop) queue() unit.Size {
+	return unit.Size(p.rate.BytesPerSecond() * max(0, p.free.Sub(p.now).Seconds()))
+}
+
+// step changes the rate of the bottleneck; what waits takes as much longer.
+func (p *loop) step(e *event) {
+	n := p.queue()
+	p.rate = e.rate
+	p.free = p.now.Add(p.rate.Serialise(n))
+}
+
+// ask asks the limiter of a source when its next packet may start.
+func (p *loop) ask(s *looped) {
+	if s.wake = s.limiter.Next(p.now, defaultSize); s.wake != unit.Never {
+		p.at(event{at: s.wake, source: s, do: (*loop).start})
+	}
+}
+
+// start lets a packet of a source go, if the queue has room.
+func (p *loop) start(e *event) {
+	s := e.source
+	if s.wake != e.at { // the rate has changed
+		return
+	}
+	for _, idle := range p.l.Idle {
+		if idle.From <= p.now && p.now < idle.To {
+			s.wake = idle.To
+			p.at(event{at: s.wake, source: s, do: (*loop).start})
+			return
+		}
+	}
+	queue := p.queue()
+	if room := loopRoom - defaultSize; queue > room {
+		wait := max(p.rate.Serialise(queue-room), 1)
+		if p.last() {
+			p.held += min(wait, unit.Time(p.l.Duration).Sub(p.now)) / unit.Duration(len(p.sources))
+		}
+		s.wake = p.now.Add(wait)
+		p.at(event{at: s.wake, source: s, do: (*loop).start})
+		return
+	}
+	if t := s.limiter.Next(p.now, defaultSize); t > p.now { // the rate has changed while it was held
+		p.ask(s)
+		return
+	}
+	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: wire.LID(s.number + 2), Dst: 1, QP: uint32(s.number + 1), PSN: s.packets, Payload: uint32(defaultSize - overhead())}
+	if p.notifier == nil {
+		f.Family = wire.InfiniBand
+	}
+	if s.tagger != nil {
+		f = s.tagger.Tag(f)
+	}
+	s.packets++
+	p.out.Starts++
+	copy(s.recent[:], s.recent[1:])
+	s.recent[around-1] = Start{At: p.now, Size: defaultSize, Rate: s.rate}
+	s.limiter.Sent(p.now, defaultSize)
+	s.controller.Sent(p.now, defaultSize)
+	p.free = max(p.free, p.now).Add(p.rate.Serialise(defaultSize))
+	if p.last() {
+		s.bytes += float64(defaultSize)
+		p.used += float64(defaultSize)
+	}
+	p.answer(s, f, queue+defaultSize)
+	p.settle(s)
+	p.ask(s)
+}
+
+// answer makes the feedback about a packet that has joined the queue.
+func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
+	if p.notifier == nil {
+		marked := queue > loopThreshold || p.storms()
+		p.tell(event{at: p.free.Add(loopDelay), source: s, packet: f.PSN, marked: marked})
+		return
+	}
+	if p.storms() {
+		queue = loopRoom
+	}
+	q := cp.Queue{Input: 1, Bytes: queue, Rate: p.rate}
+	if feedback, ok := p.notifier.Enqueue(p.now, &f, q); ok {
+		p.tell(event{at: p.now.Add(loopDelay), source: s, frame: &feedback})
+	}
+	p.notifier.Dequeue(p.now, &f, q)
+}
+
+// tell sends feedback to a source.
+func (p *loop) tell(e event) {
+	if p.random.Below(100) < p.l.Lost {
+		return
+	}
+	e.do = (*loop).feedback
+	begin := e.at
+	for range 1 + p.l.Copies {
+		e.at = begin.Add(p.random.Span(p.l.Shuffle))
+		p.at(e)
+	}
+}
+
+// feedback hands a source its feedback.
+func (p *loop) feedback(e *event) {
+	s := e.source
+	f := e.frame
+	if f == nil {
+		f = &wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: uint32(s.number + 1), PSN: e.packet, BECN: e.marked}
+	}
+	p.out.Feedback++
+	if p.storms() && (p.notifier != nil || f.BECN) {
+		if p.stormed++; p.stormed == 1 {
+			p.began, p.before = p.now, s.controller.Rate()
+		}
+	}
+	s.controller.Feedback(p.now, *f)
+	p.settle(s)
+	if p.out.Reaction < 0 && p.stormed >= mostDeaf {
+		p.fault(Reaction, s, "the rate is still %v after %d reports of congestion", s.rate, p.stormed)
+	}
+}
+
+// advance tells a controller the time.
+func (p *loop) advance(e *event) {
+	if s := e.source; s.due <= p.now {
+		for n := 0; s.controller.Deadline() <= p.now; n++ {
+			if n == 1000 {
+				p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v", p.now, s.controller.Deadline())
+				return
+			}
+			s.controller.Advance(p.now)
+			p.send(s)
+		}
+		s.due = unit.Never
+		p.settle(s)
+	}
+}
+
+// send takes what a controller sends of its own. It is lost.
+func (p *loop) send(s *looped) {
+	for ok := s.sender != nil; ok; {
+		_, ok = s.sender.Send(p.now)
+	}
+}
+
+// settle takes in what the controller of a source says now.
+func (p *loop) settle(s *looped) {
+	p.send(s)
+	if d := s.controller.Deadline(); d > p.now && p.random.Below(16) == 0 {
+		before := s.controller.Rate()
+		if s.controller.Advance(p.now); s.controller.Rate() != before {
+			p.fault(Contract, s, "Advance is called at %v, before its Deadline %v, and changes the rate from %v to %v", p.now, d, before, s.controller.Rate())
+		}
+	}
+	if d := s.controller.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
+		s.due = max(d, p.now)
+		p.at(event{at: s.due.Add(p.random.Span(p.l.Late)), source: s, do: (*loop).advance})
+	}
+	r := s.controller.Rate()
+	switch {
+	case r < 0 || r > loopLine:
+		p.fault(Contract, s, "the rate is %v, on a line of %v", r, loopLine)
+	case r == s.rate:
+		return
+	}
+	if p.out.Reaction < 0 && p.stormed > 0 && r < p.before {
+		p.out.Reaction = p.now.Sub(p.began)
+	}
+	if n := len(p.l.Storm); n > 0 && p.out.Recovery < 0 && p.now >= p.l.Storm[n-1].To && r >= loopLine/10*9 {
+		p.out.Recovery = p.now.Sub(p.l.Storm[n-1].To)
+	}
+	s.rate = r
+	p.out.Lowest = min(p.out.Lowest, r)
+	s.limiter.SetRate(p.now, r)
+	p.ask(s)
+}
+
+// fault notes what is wrong, and the packets of the source before it.
+func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
+	f := Fault{Criterion: what, At: p.now, Text: fmt.Sprintf(format, args...)}
+	if s != nil {
+		f.Starts = s.recent[max(0, around-int(s.packets)):]
+	}
+	p.out.Faults = append(p.out.Faults, f)
+}
+
+// judge judges the end.
+func (p *loop) judge() {
+	if p.out.Faults != nil {
+		return
+	}
+	sum, squares := 0.0, 0.0
+	for i := range p.sources {
+		sum += p.sources[i].bytes
+		squares += p.sources[i].bytes * p.sources[i].bytes
+	}
+	p.out.Fairness = 1
+	if squares > 0 {
+		p.out.Fairness = sum * sum / (float64(len(p.sources)) * squares)
+	}
+	end := p.l.measured().Seconds()
+	p.out.Utilisation, p.out.Held = p.used/(p.rate.BytesPerSecond()*end), p.held.Seconds()/end
+	s := &p.sources[0]
+	if u := p.out.Utilisation; u < p.l.Use {
+		p.fault(Recovery, s, "in the end %.3f of the bottleneck is used, want %v at least", u, p.l.Use)
+	}
+	if h := p.out.Held; h > mostHeld {
+		p.fault(Overshoot, s, "in %.3f of the end the queue is full and holds the sources, want %v at most", h, mostHeld)
+	}
+	if f := p.out.Fairness; len(p.sources) > 2 && f < leastFair {
+		p.fault(Fairness, s, "Jain's index of the sources is %.3f, want %v at least", f, leastFair)
+	}
+}
