@@ -56,7 +56,7 @@ func (s *Sender) allowed(now unit.Time) uint64 {
 // again returns what is to be sent once more before anything else.
 func (s *Sender) again() (span, bool) {
 	if s.lost {
-		return span{left: s.una, right: s.una + s.mss}, true
+		return span{left: s.una, right: min(s.una+s.mss, s.top)}, true
 	}
 	if s.recovers() && s.cwnd >= s.pipe()+s.mss {
 		return s.board.lostAfter(s.una, s.mss)
@@ -111,7 +111,9 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 	switch {
 	case !s.recovery:
 		s.copies = 0
-		if 2*flight > s.cwnd { // not while something else than cwnd limits
+		// Not while something else than cwnd limits, nor by an echo of a mark (RFC 3168, section
+		// 6.1.2).
+		if 2*flight > s.cwnd && !(s.mark && g.Flags&wire.ECE != 0) {
 			s.grow(news)
 		}
 	case ack >= s.recover || s.p.Recovery == Reno:
@@ -131,7 +133,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 		s.cwnd = max(s.cwnd, s.mss)
 	}
 	switch {
-	case s.nxt == s.una && s.top == s.una: // RFC 6298, (5.2)
+	case s.nxt == s.una: // RFC 6298, (5.2)
 		s.expires = unit.Never
 	case !s.recovery || first || s.peerSACK: // (5.3); in recovery the impatient variant of RFC 6582
 		s.arm(now)

@@ -79,11 +79,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 		return t
 	}
 	ahead := int64(int32(g.Seq - (r.irs + uint32(r.nxt))))
-	left := r.nxt + uint64(ahead)
-	if ahead < 0 && uint64(-ahead) > r.nxt {
-		left = 0
-	}
-	right := left + uint64(g.Length)
+	behind := ahead + int64(g.Length)
 	if g.Flags&wire.SYN != 0 {
 		// The same SYN again: ours was lost. Any other is answered and dropped (RFC 5961, section 4).
 		if g.Seq == r.irs && !r.acked {
@@ -94,13 +90,10 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 		r.refuse(now, g, trace.NotAcceptable)
 		return t
 	}
-	if !r.acceptable(left, right, ahead) {
+	if !r.acceptable(ahead, behind) {
 		r.answer = g.Flags&wire.RST == 0 || r.answer
 		why := trace.NotAcceptable
-		if ahead < 0 && right <= r.nxt {
-			why = trace.Duplicate
-		}
-		if r.fin > 0 && right == r.nxt-1 && g.Flags&wire.FIN != 0 { // the FIN again
+		if ahead < 0 && behind <= 0 && uint64(-ahead) < r.nxt { // it lies in what has come
 			why = trace.Duplicate
 		}
 		r.take(g)
@@ -127,6 +120,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	case g.Length == 0 && g.Flags&wire.FIN == 0:
 		return t
 	}
+	left, right := r.nxt+uint64(max(ahead, 0)), r.nxt+uint64(max(behind, 0))
 	if r.mark {
 		r.echo = (r.echo && g.Flags&wire.CWR == 0) || g.CE
 	}
@@ -137,7 +131,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	if g.Length > 0 && g.Flags&wire.PSH != 0 && right > r.nxt {
 		r.ends.insert(right)
 	}
-	r.place(now, g, max(left, r.nxt), right, &t)
+	r.place(now, g, left, right, &t)
 	return t
 }
 
@@ -179,17 +173,14 @@ func (r *Receiver) place(now unit.Time, g *wire.Segment, left, right uint64, t *
 	}
 }
 
-// acceptable is the test of RFC 9293, section 3.10.7.4.
-func (r *Receiver) acceptable(left, right uint64, ahead int64) bool {
-	switch {
-	case left == right && r.edge == r.nxt:
-		return ahead == 0
-	case left == right:
-		return ahead >= 0 && left < r.edge || ahead == 0
-	case r.edge == r.nxt:
-		return false
+// acceptable is the test of RFC 9293, section 3.10.7.4, for a segment that begins so far ahead
+// of what is waited for, and ends in front of behind.
+func (r *Receiver) acceptable(ahead, behind int64) bool {
+	window := int64(r.edge) - int64(r.nxt)
+	if ahead == behind {
+		return ahead == 0 || ahead > 0 && ahead < window
 	}
-	return left >= r.nxt && left < r.edge || right > r.nxt && right <= r.edge || left < r.nxt && right > r.nxt
+	return ahead >= 0 && ahead < window || behind > 0 && behind <= window
 }
 
 // take takes in the ACK of a segment. It reports whether that is of something that was sent.

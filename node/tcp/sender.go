@@ -421,4 +421,5 @@ func (s *Sender) Advance(now unit.Time) {
 		return
 	}
 	s.timeout(now)
+	s.persist(now)
 }
