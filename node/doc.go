@@ -18,7 +18,10 @@
 //  6. source.go, back at the source, hands the ACK to the reaction point of the flow's
 //     group (package node/rp), which may change the rate, and the window opens again.
 //
-// What becomes of packets on their way is the flow's Transport. On Ethernet, with Datagrams,
+// What becomes of packets on their way is the flow's Transport (transports.go has the table).
+// With TCP the source of a flow has a stream (stream.go) in place of packets: package node/tcp
+// says which segment is next, the limiter and the line when it leaves, and the ACKs of the sink
+// are frames of the endpoint's own. On Ethernet, with Datagrams,
 // nothing is acknowledged and there is no window: the sink counts, and what comes back to
 // the reaction point is a notification of a switch on the way, or a message of what answers
 // the flow at its destination (rp.Answerer): feedback.go says whom it is for, whether it is
@@ -36,6 +39,6 @@
 // # Limitations
 //
 // An endpoint has one port. Packets that are lost are sent again only where the transport is
-// Acknowledged with a Timeout. Without one a loss on InfiniBand, which is lossless, is a
+// TCP, or Acknowledged with a Timeout. Without one a loss on InfiniBand, which is lossless, is a
 // violation; on Ethernet a transfer that misses packets says how many.
 package node

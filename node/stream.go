@@ -11,9 +11,10 @@ import (
 )
 
 // TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): what is lost is
-// sent again, and a window goes by what is lost. The packets of a flow, their IPv4 and TCP headers
-// included, have its Payload at the most; packets that arrive at it are written to the
-// stream, and may leave as parts of others. A flow that nothing more arrives at, or that stops, ends with FIN.
+// sent again, and a window goes by what is lost. The packets of a flow, their IPv4 and TCP
+// headers included, have its Payload at the most. Packets that arrive at it are written to the
+// stream, and may leave as parts of others. A flow at which nothing more arrives, or that
+// stops, ends with FIN.
 type TCP struct{ tcp.Params }
 
 func (t TCP) check(f wire.Family) error {

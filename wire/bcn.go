@@ -175,8 +175,8 @@ func appendBCN(b []byte, f *Frame) []byte {
 }
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
-// congestion point must be of the machine that has sent the message; the sampled frame must be a data frame, or a TCP segment, from where the message
-// goes, and of the flow that the CN-TAG names if there is one.
+// congestion point must be of the machine that has sent the message; the sampled frame must be
+// a data frame, or a TCP segment, from where the message goes, and of the flow that the CN-TAG names if there is one.
 func parseBCN(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseBCN(b[at:])
 	if err != nil {

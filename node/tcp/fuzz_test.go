@@ -112,6 +112,7 @@ func FuzzConnection(f *testing.F) {
 		if forged { // it may have reset the connection, told a window that is none, or acknowledged what is lost
 			return
 		}
+		pump()
 		for k := 0; k < 3000 && (len(there)+len(back) > 0 || min(c.s.Deadline(), c.r.Deadline()) < unit.Never); k++ {
 			for len(there) > 0 || len(back) > 0 {
 				if len(there) > 0 {

@@ -1,0 +1,109 @@
+//go:build !race
+
+package models_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
+	"fabemu/emu/metrics"
+	"fabemu/emu/record"
+	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
+	"fabemu/wire/trace"
+)
+
+// cost runs a scenario on the virtual clock, and returns how many frames were handed to
+// machines, how long that took and how many allocations.
+func cost(t *testing.T, s *scenario.Scenario) (hops int64, took time.Duration, allocations int64) {
+	t.Helper()
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := metrics.New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := trace.NewBatch(record.Batch, c)
+	m, err := machines.New(f, machines.Schemes{}, events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	hops, err = drive.Virtual{SkipCodec: true}.Run(context.Background(), m)
+	took = time.Since(begin)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hops, took, int64(after.Mallocs - before.Mallocs)
+}
+
+// crossing is eight flows over two switches, whatever their transport, of which each offers a
+// rate: the trunk between carries 125 Mb/s of each.
+func crossing(t *testing.T, transport, rate, duration string) *scenario.Scenario {
+	return runtest.Load(t, `name: crossing
+model: {duration: `+duration+`, seed: 3}
+defaults:
+  link: {rate: 1Gb/s, propagation: 10us, flow-control: none}
+  endpoint: {ingress: unlimited}
+  flow: {packet: 1500B, transport: `+transport+`}
+switches: {S: {kind: output-queued, memory: 1MB, sharing: pooled, output-limit: 60KB, lossless: []}, T: {kind: output-queued, memory: 1MB, sharing: pooled, output-limit: 60KB, lossless: []}}
+endpoints: ["a[1-8]", "b[1-8]"]
+links:
+  - "a[1-8] - S"
+  - {name: trunk, between: S - T}
+  - "b[1-8] - T"
+flows:
+  - {name: f, from: "a[1-8]", to: "b[1-8]", traffic: paced, rate: `+rate+`}
+`)
+}
+
+// A segment over a hop allocates nothing, once the ends have the memory that they need: eight
+// times as many take no more.
+func TestAllocsOfTCP(t *testing.T) {
+	for _, recovery := range []string{"reno", "newreno", "sack"} {
+		transport := "{kind: tcp, recovery: " + recovery + ", min-rto: 1ms, initial-rto: 1ms}"
+		few, _, base := cost(t, crossing(t, transport, "300Mb/s", "100ms"))
+		many, _, grown := cost(t, crossing(t, transport, "300Mb/s", "800ms"))
+		if many < 6*few {
+			t.Errorf("%s: %d hops, and %d: the test does not test", recovery, few, many)
+		}
+		if more := grown - base; more > 200 {
+			t.Errorf("%s: %d more frame-hops took %d more allocations", recovery, many-few, more)
+		}
+	}
+}
+
+// "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow": both in one run of
+// the test, each the least of several; TCP with a trunk that drops, datagrams with one that
+// does not.
+func TestWallCostOfTCP(t *testing.T) {
+	least := func(transport, rate string) float64 {
+		best := 0.
+		for range 5 {
+			hops, took, _ := cost(t, crossing(t, transport, rate, "200ms"))
+			if ns := float64(took.Nanoseconds()) / float64(hops); best == 0 || ns < best {
+				best = ns
+			}
+		}
+		return best
+	}
+	udp := least("datagrams", "120Mb/s")
+	for _, recovery := range []string{"newreno", "sack"} {
+		tcp := least("{kind: tcp, recovery: "+recovery+", min-rto: 1ms, initial-rto: 1ms}", "300Mb/s")
+		t.Logf("%s: %.0f ns a hop, of datagrams %.0f: %.2f times", recovery, tcp, udp, tcp/udp)
+		if tcp > 2*udp {
+			t.Errorf("%s: a hop of a segment takes %.0f ns, one of a datagram %.0f", recovery, tcp, udp)
+		}
+	}
+}
