@@ -2,6 +2,7 @@ package emu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -32,17 +33,43 @@ func (r *run) openGuests(ctx context.Context) (err error) {
 		}
 		return sink(f)
 	}
-	return nil
+	dir := r.options.Directory
+	if dir == "" {
+		if r.scratch, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return errors.Join(err, r.guests.Close())
+		}
+		dir = r.scratch
+	}
+	if r.programs, err = r.guests.OpenPrograms(dir); err != nil {
+		r.closeGuests()
+	}
+	return err
+}
+
+// beginPrograms starts the programs of the scenario at their times, from now on.
+func (r *run) beginPrograms() {
+	if r.programs != nil {
+		r.programs.Begin()
+	}
 }
 
 // closeGuests takes them away, at the end of a run or where it has failed.
 func (r *run) closeGuests() {
+	if r.programs != nil {
+		r.programs.Stop()
+	}
+	if r.scratch != "" {
+		_ = os.RemoveAll(r.scratch) // made here, for this run
+	}
 	_ = r.guests.Close() // after tellGuests there is nothing left to do
 }
 
 // tellGuests says in a result what became of the guests, and that there is nothing to compare
 // the run with.
 func (r *run) tellGuests(out *report.Result) {
+	r.programs.Stop()
+	out.Programs = r.programs.Report()
+	out.JudgePrograms(r.scenario, r.programs.Value)
 	all, warnings := r.guests.Report()
 	out.Guests = all
 	out.Warnings = append(out.Warnings, warnings...)

@@ -107,8 +107,10 @@ type run struct {
 	told     []*told.Writer // recordings of what flows are told
 	moments  []report.Moment
 	guests   *guests.Guests // nil: there are none
-	began    time.Time      // model time 0 of a run on the wall clock
-	id       uint32         // tells the datagrams of this run from others
+	programs *guests.Programs
+	scratch  string    // a directory for what they print, where the caller has none; empty: there is none
+	began    time.Time // model time 0 of a run on the wall clock
+	id       uint32    // tells the datagrams of this run from others
 }
 
 // run runs the fabric and puts together what came out.
@@ -202,7 +204,10 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figu
 func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
 	defer f.Progress.Follow(f.End, r.scenario.Wall.Dilation, r.options.Progress)()
 	p := r.plan()
-	p.Epoch = r.record.Began
+	p.Epoch = func(began time.Time) {
+		r.record.Began(began)
+		r.beginPrograms()
+	}
 	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began
 	r.warnings = append(r.warnings, out.Warnings...)

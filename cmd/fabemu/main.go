@@ -9,6 +9,8 @@
 //	fabemu compare DIR DIR        put the results of two runs side by side
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
+//	fabemu exec GUEST -- COMMAND  run a command in a guest of a run that goes on
+//	fabemu shell GUEST            open a shell there
 //	fabemu cleanup                remove the namespaces that killed runs have left
 //	fabemu capture SCENARIO       run a scenario and write what crosses its links, for Wireshark
 //	fabemu dump FILE              print a capture, and check what it shows
@@ -88,6 +90,7 @@ func execute(args []string) int {
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
 	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
+	root.AddCommand(execCommand(), shellCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
 	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())

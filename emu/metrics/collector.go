@@ -68,7 +68,10 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
 	var wrong []error
 	for i := range s.Expect {
-		m, err := c.objects.compile(s.Expect[i].Metric)
+		m, err := Metric{}, error(nil)
+		if _, ofProgram := s.ProgramMetric(s.Expect[i].Metric); !ofProgram {
+			m, err = c.objects.compile(s.Expect[i].Metric)
+		}
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("check %s: %w", s.Expect[i].ID, err))
 		}

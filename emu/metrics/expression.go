@@ -150,6 +150,9 @@ func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
 // its interval.
 func (c *Collector) Check(i int) float64 {
 	during := c.scenario.Expect[i].During
+	if during[1] == 0 { // of a program: it is not measured here
+		return math.NaN()
+	}
 	return c.checks[i].Over(c, unit.Time(during[0]), unit.Time(during[1]))
 }
 

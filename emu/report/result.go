@@ -94,7 +94,8 @@ type Result struct {
 	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
 	// Guests are the real hosts: no two runs with them are the same, and there is no digest.
-	Guests []guests.Report `json:"guests,omitempty"`
+	Guests   []guests.Report        `json:"guests,omitempty"`
+	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
@@ -351,13 +352,37 @@ func checksOf(c *metrics.Collector) []Check {
 		if want.Expected == scenario.Differs {
 			differs = cmp.Or(want.Reason, "it is expected to, for no reason that is given")
 		}
-		if unit.Time(want.During[1]) > c.End() {
+		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
+		case ofProgram:
+			unmeasured = "its program has not been heard of" // JudgePrograms does
+		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}
 		k.Outcome, k.Reason = JudgeClaim(got, want.Low, want.High, differs, unmeasured)
 		checks = append(checks, k)
 	}
 	return checks
+}
+
+// JudgePrograms judges the checks of what programs have done; value returns what is measured
+// of one, or says why there is nothing.
+func (r *Result) JudgePrograms(s *scenario.Scenario, value func(scenario.ProgramMetric) (float64, string)) {
+	for i := range r.Checks {
+		k, want := &r.Checks[i], &s.Expect[i]
+		m, ofProgram := s.ProgramMetric(want.Metric)
+		if !ofProgram {
+			continue
+		}
+		got, why := value(m)
+		differs := ""
+		if want.Expected == scenario.Differs {
+			differs = want.Reason
+		}
+		k.Value = Number(got)
+		if k.Outcome, k.Reason = JudgeClaim(got, want.Low, want.High, differs, ""); why != "" {
+			k.Reason = why
+		}
+	}
 }
 
 func eventsOf(c *metrics.Collector) []Event {

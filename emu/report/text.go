@@ -418,6 +418,14 @@ func (t *page) end(r *Result) {
 			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
 		}
 	}
+	if len(r.Programs) > 0 {
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Bold, "Programs"))
+		for i := range r.Programs {
+			x := &r.Programs[i]
+			t.Line("  %-16s  %-16s  %9v  %s", x.Name, x.On, unit.Time(x.AtPs), x.Ended)
+		}
+	}
 	for _, d := range r.Deadlocks {
 		t.Line("")
 		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))

@@ -334,6 +334,10 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 		if metric == nil || metric.bad {
 			continue // refused already
 		}
+		if _, ofProgram := s.ProgramMetric(c.Metric); ofProgram {
+			kept = append(kept, c)
+			continue
+		}
 		err := check(c.Metric, s)
 		if err != nil && len(r.left.flows) > 0 {
 			whole := *s

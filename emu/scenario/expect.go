@@ -21,7 +21,12 @@ func (r *resolver) resolveExpect() {
 			ids[c.ID] = id.at
 		}
 		late := false
-		if during := n.get("during"); during != nil && !during.bad {
+		_, ofProgram := r.s.ProgramMetric(c.Metric)
+		during := n.get("during")
+		if during == nil && !ofProgram && !n.bad {
+			r.add(n.at, n.path, "this is missing: during (%s)", r.language.Find("expect").Item.Object.Find("during").Wanted())
+		}
+		if during != nil && !during.bad {
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
 		}

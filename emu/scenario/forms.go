@@ -43,6 +43,7 @@ func ownForms() param.Forms {
 		"text":     form(param.Text, "a text", "", readText),
 		"metric":   form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "", readMetric),
 		"address":  form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`), func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
+		"command":  form(param.Text, "a command such as iperf3 -c h2", "", readCommand),
 		"word":     form(param.Text, "a word such as reno", "", readWord),
 		"natural":  form(param.Whole, "a whole number such as 1", "", readNatural),
 		"shape":    {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape), High: float(traffic.MaxShape)},

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -84,6 +85,16 @@ func readAddress(s string) (any, error) {
 		return nil, fmt.Errorf("%s cannot be the address of a host", a)
 	}
 	return Address{p.Addr().As4(), uint8(p.Bits())}, nil
+}
+
+// readCommand reads a command of a shell, which may have several lines.
+func readCommand(s string) (any, error) {
+	for _, c := range s {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return nil, fmt.Errorf("the command holds the control character U+%04X", c)
+		}
+	}
+	return strings.TrimSpace(s), nil
 }
 
 // readWord reads the name of something that the kernel has.

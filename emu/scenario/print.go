@@ -50,6 +50,12 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	for _, e := range s.Events {
 		p.item(fieldsOf(of("events"), e))
 	}
+	if len(s.Programs) > 0 {
+		p.section("programs", len(s.Programs))
+	}
+	for _, x := range s.Programs {
+		p.item(fieldsOf(of("programs"), x))
+	}
 	p.inline("measure", of("measure"), s.Measure)
 	p.section("expect", len(s.Expect))
 	for _, c := range based(s.Expect) {

@@ -56,6 +56,7 @@ func (r *resolver) resolve() *Scenario {
 	r.resolveRoutes()
 	r.resolveFlows()
 	r.resolveEvents()
+	r.resolvePrograms()
 	r.resolveExpect()
 	r.check(top)
 	r.reportLeft()

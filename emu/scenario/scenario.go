@@ -31,6 +31,7 @@ type Scenario struct {
 	Routing     Routing    `key:"routing" short:"paths" what:"shortest, ecmp, or a mapping with paths and recompute" doc:"Which of the shortest paths frames take, and whether they find others when a link goes down; routing: ecmp is short for routing: {paths: ecmp}."`
 	Routes      []Route    `key:"routes" what:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}" doc:"Where frames do not take the shortest path: at a switch, over which link to which endpoints."`
 	Events      []Event    `key:"events" what:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}" doc:"Changes of the fabric at given times: of a link its rate or state, of an endpoint its service rate or a pause storm."`
+	Programs    []Program  `key:"programs" named:"name" what:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands" doc:"Commands that are run in guests."`
 	Measure     Measure    `key:"measure" doc:"How results are taken."`
 	Expect      []Check    `key:"expect" named:"id" what:"a list of checks, such as {id: C1, metric: victim.utilisation, during: [42ms, 60ms], low: 0.7, high: 1}" also:"checks|assert|claims" doc:"Claims and the ranges in which they hold."`
 	_           struct{}   `key:"short" form:"short" also:"quick" doc:"How a short run of the scenario (fabemu run --short) differs from it: for the wall clock, on which all of it would take too long."`
@@ -61,6 +62,7 @@ func newLoaded(s *Scenario, w *Ways) *loaded {
 	c := &l.scenario
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints), slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
+	c.Programs = slices.Clone(s.Programs)
 	return l
 }
 
@@ -325,8 +327,8 @@ type Check struct {
 	ID       string           `key:"id" form:"name" what:"a name such as IB-5a" need:"given" doc:"Name of the check."`
 	Source   string           `key:"source" form:"text" computed:"the scenario's source, of a claim that is quoted or derived" doc:"Where the claim is made: section, figure or footnote."`
 	Claim    string           `key:"claim" form:"text" also:"description" doc:"What is claimed, in words."`
-	Metric   string           `key:"metric" form:"metric" need:"given" doc:"What is measured: <object>.<quantity>, or a quotient of two. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."`
-	During   [2]unit.Duration `key:"during" need:"given" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured: from and to, within the run."`
+	Metric   string           `key:"metric" form:"metric" need:"given" doc:"What is measured: <object>.<quantity>, or a quotient of two. Of a program it is <program>.status, its exit status, or <program>.json.<keys>, a number in its output. Objects are a direction of a link, trunk.A-B, a flow or a group of flows; quantities are utilisation and rate."`
+	During   [2]unit.Duration `key:"during" omit:"usual" what:"the begin and the end, such as [42ms, 60ms]" doc:"When it is measured: from and to, within the run; required, but for what is measured of a program."`
 	Low      float64          `key:"low" need:"given" what:"a number such as 0.9" also:"min|minimum" doc:"The least value that agrees with the claim."`
 	High     float64          `key:"high" need:"given" what:"a number such as 1.0" also:"max|maximum" doc:"The greatest value that agrees with the claim."`
 	Basis    Basis            `key:"basis" def:"ours" doc:"What the claim rests on: quoted, it has the words of its source, with \"...\" for what is left out; derived, it follows from what the source says, and from tells how; ours, it is an expectation of yours."` // empty: Ours

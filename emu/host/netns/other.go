@@ -5,6 +5,8 @@ package netns
 import (
 	"context"
 	"errors"
+	"net/netip"
+	"os/exec"
 	"time"
 
 	"fabemu/wire/link"
@@ -35,6 +37,38 @@ func (*Run) Remove(context.Context) error { return ErrPrivilege }
 // Find finds nothing.
 func Find() ([]*Run, error) { return nil, ErrPrivilege }
 
+// Inside is a thread that cannot be where it should.
+type Inside struct{}
+
+// Host is a name in /etc/hosts.
+type Host struct {
+	Name    string
+	Address netip.Addr
+}
+
+// Enter fails.
+func Enter(string, []Host) (*Inside, error) { return nil, ErrPrivilege }
+
+// Start fails.
+func (*Inside) Start(*exec.Cmd) error { return ErrPrivilege }
+
+// Exec fails.
+func (*Inside) Exec(string, []string) error { return ErrPrivilege }
+
+// Close ends nothing.
+func (*Inside) Close() {}
+
+// LiveGuest is a guest of a run that goes on.
+type LiveGuest struct {
+	Name      string
+	Run       *Run
+	Namespace string
+	Hosts     []Host
+}
+
+// LiveGuests finds none.
+func LiveGuests() ([]LiveGuest, error) { return nil, ErrPrivilege }
+
 // RemoveDead removes nothing.
 func RemoveDead(context.Context) {}
 
@@ -45,7 +79,7 @@ type Topology struct {
 }
 
 // Device is one that cannot be made.
-type Device struct{ Name string }
+type Device struct{ Name, Namespace string }
 
 // Read fails.
 func (*Device) Read([]byte) (int, error) { return 0, ErrPrivilege }

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"fabemu/emu"
+	"fabemu/emu/host/netns"
+
+	"github.com/spf13/cobra"
+)
+
+func execCommand() *cobra.Command {
+	run := ""
+	c := &cobra.Command{
+		Use:   "exec GUEST -- COMMAND...",
+		Short: "Run a command in a guest of a run that goes on",
+		Long: `Run a command in a guest, a real host of a run that goes on: in its network namespace, with
+the names of the run's guests in /etc/hosts. The exit status is that of the command. What is
+started so is yours: it does not end with the run, but its network does.`,
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error { return inGuest(args[0], run, args[1:]) },
+	}
+	c.Flags().StringVar(&run, "run", "", "the id of the run, where several have a guest of that name")
+	return c
+}
+
+func shellCommand() *cobra.Command {
+	run := ""
+	c := &cobra.Command{
+		Use:   "shell GUEST",
+		Short: "Open a shell in a guest of a run that goes on",
+		Long:  `Open a shell ($SHELL) in a guest, as fabemu exec GUEST -- SHELL does.`,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return inGuest(args[0], run, []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")})
+		},
+	}
+	c.Flags().StringVar(&run, "run", "", "the id of the run, where several have a guest of that name")
+	return c
+}
+
+// inGuest makes this process a command in a guest.
+func inGuest(name, run string, command []string) error {
+	if err := emu.NeedsLinux("a guest"); err != nil {
+		return err
+	}
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return fmt.Errorf("there is no command %s: %w", command[0], err)
+	}
+	all, err := netns.LiveGuests()
+	if err != nil && len(all) == 0 {
+		return failure{err}
+	}
+	g, err := oneGuest(all, name, run)
+	if err != nil {
+		return err
+	}
+	in, err := netns.Enter(g.Namespace, g.Hosts)
+	if err != nil {
+		return failure{err}
+	}
+	return failure{in.Exec(path, command)}
+}
+
+// oneGuest returns the guest of a name, of a run if that is given.
+func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) {
+	var names, runs []string
+	var found []netns.LiveGuest
+	for _, g := range all {
+		if run != "" && g.Run.String() != run {
+			continue
+		}
+		if g.Name == name {
+			found = append(found, g)
+			runs = append(runs, g.Run.String())
+		}
+		names = append(names, g.Name)
+	}
+	slices.Sort(names)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return found[0], fmt.Errorf("several runs have a guest %s: say which with --run, one of %s", name, strings.Join(runs, ", "))
+	case len(names) == 0:
+		return netns.LiveGuest{}, errors.New("no run with guests goes on on this computer, or none that this user may see")
+	}
+	return netns.LiveGuest{}, fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
+}

@@ -1,0 +1,235 @@
+package guests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"fabemu/emu/files"
+	"fabemu/emu/host/netns"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+)
+
+// ProgramsDir is where the output of programs is kept, in the directory of a run: NAME.out is
+// what it has printed, NAME.err what it has said of errors.
+const ProgramsDir = "programs"
+
+// Programs are those of a scenario, which run in its guests.
+type Programs struct {
+	guests *Guests
+	dir    string
+	all    []*program
+	inside map[string]*netns.Inside // by guest
+	stop   chan struct{}
+	wait   sync.WaitGroup
+}
+
+// program is one command. Its goroutine has it until it ends.
+type program struct {
+	scenario.Program
+	cmd      *exec.Cmd
+	out, err *os.File
+	report   ProgramReport
+}
+
+// ProgramReport is what became of a program.
+type ProgramReport struct {
+	Name   string `json:"name"`
+	On     string `json:"on"`
+	Run    string `json:"run"`
+	AtPs   int64  `json:"at_ps"`
+	Status int    `json:"status"` // its exit status; -1: it has none
+	Ended  string `json:"ended"`  // how it has ended, in words
+	Output string `json:"output"` // the file, within the directory of the results
+}
+
+// OpenPrograms prepares the programs of the scenario; their output goes into a folder of a
+// directory. Nothing is started yet. It refuses a command that there is not.
+func (g *Guests) OpenPrograms(directory string) (p *Programs, err error) {
+	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, stop: make(chan struct{})}
+	var wrong []error
+	for _, x := range g.fabric.Scenario.Programs {
+		word, _, _ := strings.Cut(x.Run, " ")
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" && exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
+			wrong = append(wrong, fmt.Errorf("program %s: there is no command %s on this computer (run: %s)", x.Name, word, x.Run))
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, &mistake.Error{Err: errors.Join(wrong...)}
+	}
+	if len(g.fabric.Scenario.Programs) == 0 {
+		return p, nil
+	}
+	if err := files.MakeAll(p.dir); err != nil {
+		return nil, err
+	}
+	var hosts []netns.Host
+	for _, x := range g.all {
+		hosts = append(hosts, netns.Host{Name: x.name, Address: x.scene.Address.Addr()})
+	}
+	defer func() {
+		if err != nil {
+			p.Stop()
+			p = nil
+		}
+	}()
+	for _, x := range g.fabric.Scenario.Programs {
+		if p.inside[x.On] == nil {
+			if p.inside[x.On], err = netns.Enter(g.namespace(x.On), hosts); err != nil {
+				delete(p.inside, x.On)
+				return p, err
+			}
+		}
+		prog := &program{Program: x, cmd: exec.Command("/bin/sh", "-c", x.Run)}
+		prog.report = ProgramReport{
+			Name: x.Name, On: x.On, Run: x.Run, AtPs: int64(x.At), Status: -1, Ended: "never started", Output: filepath.Join(ProgramsDir, x.Name+".out"),
+		}
+		p.all = append(p.all, prog)
+		if prog.out, err = files.Create(filepath.Join(p.dir, x.Name+".out")); err != nil {
+			return p, err
+		}
+		if prog.err, err = files.Create(filepath.Join(p.dir, x.Name+".err")); err != nil {
+			return p, err
+		}
+		prog.cmd.Stdout, prog.cmd.Stderr = prog.out, prog.err
+	}
+	return p, nil
+}
+
+// namespace returns the path of a guest's.
+func (g *Guests) namespace(name string) string {
+	for i, x := range g.all {
+		if x.name == name {
+			return g.topology.Devices[i].Namespace
+		}
+	}
+	return ""
+}
+
+// Begin starts each program at its time: model time 0 is now.
+func (p *Programs) Begin() {
+	began, dilation := time.Now(), p.guests.fabric.Scenario.Wall.Dilation
+	for _, x := range p.all {
+		p.wait.Go(func() {
+			select {
+			case <-time.After(time.Until(began.Add(time.Duration(int64(x.At) / 1000 * dilation)))):
+				x.run(p)
+			case <-p.stop:
+			}
+		})
+	}
+}
+
+// run runs a program to its end, or until all are stopped.
+func (x *program) run(p *Programs) {
+	if err := p.inside[x.On].Start(x.cmd); err != nil {
+		x.report.Ended = fmt.Sprintf("could not be started: %v", err)
+		return
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- x.cmd.Wait() }()
+	killed := false
+	select {
+	case <-ended:
+	case <-p.stop:
+		killed = x.cmd.Process.Kill() == nil // and with it goes its PID namespace
+		<-ended
+	}
+	status, _ := x.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Exited():
+		x.report.Status = status.ExitStatus()
+		x.report.Ended = fmt.Sprintf("ended with status %d", x.report.Status)
+	case killed:
+		x.report.Ended = "killed at the end of the run"
+	default:
+		x.report.Ended = fmt.Sprintf("killed by a signal: %v", status.Signal())
+	}
+}
+
+// Stop kills what still runs.
+func (p *Programs) Stop() {
+	select {
+	case <-p.stop:
+		return
+	default:
+	}
+	close(p.stop)
+	p.wait.Wait()
+	for _, in := range p.inside {
+		in.Close()
+	}
+	for _, x := range p.all {
+		for _, f := range []*os.File{x.out, x.err} {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+// Report returns what became of the programs; after Stop.
+func (p *Programs) Report() (all []ProgramReport) {
+	for _, x := range p.all {
+		all = append(all, x.report)
+	}
+	return all
+}
+
+// Value returns what is measured of a program; not a number, and why, where it has no such.
+func (p *Programs) Value(m scenario.ProgramMetric) (value float64, why string) {
+	x := p.all[m.Program]
+	if m.Path == nil {
+		if x.report.Status < 0 {
+			return math.NaN(), "it has no exit status: it was " + x.report.Ended
+		}
+		return float64(x.report.Status), ""
+	}
+	text, err := os.ReadFile(filepath.Join(p.dir, x.Name+".out"))
+	if err != nil {
+		return math.NaN(), err.Error()
+	}
+	return number(text, m.Path)
+}
+
+// number returns a number in a text of JSON.
+func number(text []byte, path []string) (float64, string) {
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		return math.NaN(), fmt.Sprintf("its output is no JSON: %v", err)
+	}
+	for i, key := range path {
+		at := strings.Join(path[:i+1], ".")
+		switch x := v.(type) {
+		case map[string]any:
+			sub, ok := x[key]
+			if !ok {
+				return math.NaN(), "its output has no " + at
+			}
+			v = sub
+		case []any:
+			k, err := strconv.Atoi(key)
+			if err != nil || k < 0 || k >= len(x) {
+				return math.NaN(), fmt.Sprintf("its output has no %s: the list there has %d items", at, len(x))
+			}
+			v = x[k]
+		default:
+			return math.NaN(), "its output has nothing within " + strings.Join(path[:i], ".")
+		}
+	}
+	n, ok := v.(float64)
+	if !ok {
+		return math.NaN(), strings.Join(path, ".") + " is no number in its output"
+	}
+	return n, ""
+}

@@ -1,0 +1,201 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+)
+
+// Inside is a thread in the network namespace of a guest, with a mount namespace of its own,
+// in which the names of the run's guests are in /etc/hosts and /sys shows the guest's devices.
+// What is started by it is there too, and ends when the thread does: at Close, or when this
+// process ends, however it does.
+type Inside struct {
+	calls chan func()
+	ended chan struct{}
+}
+
+// Host is a name in /etc/hosts.
+type Host struct {
+	Name    string
+	Address netip.Addr
+}
+
+// Enter makes a thread in the namespace of a path.
+func Enter(namespace string, hosts []Host) (*Inside, error) {
+	in := &Inside{calls: make(chan func()), ended: make(chan struct{})}
+	ready := make(chan error)
+	go func() {
+		defer close(in.ended)
+		runtime.LockOSThread() // and it ends with the goroutine
+		err := enter(namespace, hosts)
+		ready <- err
+		if err != nil {
+			return
+		}
+		for call := range in.calls {
+			call()
+		}
+	}()
+	if err := <-ready; err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", filepath.Base(namespace), err)
+	}
+	return in, nil
+}
+
+// enter brings the calling thread, which nobody else will have, into a namespace.
+func enter(namespace string, hosts []Host) error {
+	ns, err := netns.GetFromPath(namespace)
+	if err != nil {
+		return fmt.Errorf("open it: %w", explain(err))
+	}
+	defer ns.Close()
+	if err := netns.Set(ns); err != nil {
+		return fmt.Errorf("enter it: %w", explain(err))
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("make a mount namespace: %w", explain(err))
+	}
+	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("keep its mounts apart: %w", explain(err))
+	}
+	// Where it cannot be mounted, as in some containers, /sys shows the devices of the host.
+	_ = unix.Mount("sysfs", "/sys", "sysfs", 0, "")
+	return mountHosts(hosts)
+}
+
+// hostsFile has the names of hosts.
+const hostsFile = "/etc/hosts"
+
+// mountHosts puts names before those of /etc/hosts, for the mount namespace of the calling
+// thread. The file is in a file system of its own, which goes with the mount.
+func mountHosts(hosts []Host) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	old, err := os.ReadFile(hostsFile)
+	if err != nil {
+		return fmt.Errorf("names of guests: %w", err)
+	}
+	if err := unix.Mount("tmpfs", runDir, "tmpfs", 0, "mode=755"); err != nil {
+		return fmt.Errorf("names of guests: mount a file system at %s: %w", runDir, explain(err))
+	}
+	var b strings.Builder
+	for _, h := range hosts {
+		fmt.Fprintf(&b, "%v\t%s\n", h.Address, h.Name)
+	}
+	b.Write(old)
+	file := filepath.Join(runDir, "hosts")
+	err = os.WriteFile(file, []byte(b.String()), 0o644)
+	if err == nil {
+		err = os.Chmod(file, 0o644) // whatever the umask is: programs may be of other users
+	}
+	if err == nil {
+		err = unix.Mount(file, hostsFile, "", unix.MS_BIND, "")
+	}
+	if err = errors.Join(err, unix.Unmount(runDir, unix.MNT_DETACH)); err != nil {
+		return fmt.Errorf("names of guests: %w", explain(err))
+	}
+	return nil
+}
+
+// Start starts a command in the guest, in a PID namespace of its own: all that it starts ends
+// with it, and it ends with the thread.
+func (in *Inside) Start(c *exec.Cmd) error {
+	done := make(chan error)
+	in.calls <- func() {
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID, Pdeathsig: unix.SIGKILL, Setpgid: true}
+		done <- c.Start()
+	}
+	return <-done
+}
+
+// Exec makes this process a command in the guest; it returns only if that fails.
+func (in *Inside) Exec(path string, args []string) error {
+	done := make(chan error)
+	in.calls <- func() { done <- unix.Exec(path, args, os.Environ()) }
+	return <-done
+}
+
+// Close ends the thread, and with it what was started.
+func (in *Inside) Close() {
+	close(in.calls)
+	<-in.ended
+}
+
+// LiveGuest is a guest of a run that goes on.
+type LiveGuest struct {
+	Name      string
+	Run       *Run
+	Namespace string // its path
+	Hosts     []Host // all guests of the run
+}
+
+// LiveGuests returns the guests of the runs that live, by run and name.
+func LiveGuests() ([]LiveGuest, error) {
+	runs, err := Find()
+	var all []LiveGuest
+	for _, r := range runs {
+		if !r.Lives {
+			continue
+		}
+		var of []LiveGuest
+		var hosts []Host
+		for _, name := range r.Namespaces {
+			path := filepath.Join(namespaceDir, name)
+			h, ok, e := guestIn(path, r.ID)
+			if e != nil {
+				err = errors.Join(err, e)
+			}
+			if ok {
+				hosts = append(hosts, h)
+				of = append(of, LiveGuest{Name: h.Name, Run: r, Namespace: path})
+			}
+		}
+		for i := range of {
+			of[i].Hosts = hosts
+		}
+		all = append(all, of...)
+	}
+	slices.SortStableFunc(all, func(a, b LiveGuest) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// guestIn returns the guest that a namespace of a run is, if it is one: the label of its
+// device says it.
+func guestIn(path string, run uint32) (Host, bool, error) {
+	ns, err := netns.GetFromPath(path)
+	if err != nil {
+		return Host{}, false, nil // it has gone
+	}
+	defer ns.Close()
+	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return Host{}, false, fmt.Errorf("%s: open a netlink socket: %w", path, explain(err))
+	}
+	defer h.Close()
+	dev, err := h.LinkByName(GuestInterface)
+	if err != nil || dev.Type() != deviceType {
+		return Host{}, false, nil
+	}
+	alias := dev.Attrs().Alias
+	l, ours := parseLabel(alias)
+	_, part, _ := strings.Cut(alias, ": ")
+	f := strings.Fields(part)
+	if !ours || l.run != run || len(f) != 3 || f[0] != "guest" {
+		return Host{}, false, nil
+	}
+	a, err := netip.ParseAddr(f[2])
+	return Host{f[1], a}, err == nil, nil
+}

@@ -1,0 +1,91 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+
+	"fabemu/wire/unit"
+)
+
+// Program is a command that is run in a guest, from an instant on.
+type Program struct {
+	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. That of a range of guests becomes one program for each, with the guest's name behind a dash."`
+	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
+	On   string        `key:"on" form:"names" need:"given" what:"the name of a guest or a range of them such as h[1-8]" also:"guest|host" doc:"The guest in which it runs, or a range of them: in each."`
+	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed."`
+}
+
+// resolvePrograms makes a program for each guest of an item.
+func (r *resolver) resolvePrograms() {
+	names := map[string]place{}
+	count := map[string]int{}
+	for _, n := range r.items("programs") {
+		v := r.itemView("programs", n)
+		p := build[Program](v)
+		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && p.At >= r.s.Model.Duration {
+			if r.cut.set != nil {
+				r.left.events = append(r.left.events, fmt.Sprintf("program %s at %v", p.Name, p.At))
+				continue
+			}
+			r.add(at.at, at.path, "the program starts at %v, but %s", p.At, r.runEnds())
+		}
+		if run := n.get("run"); run != nil && !run.bad && strings.TrimSpace(p.Run) == "" {
+			r.add(run.at, run.path, "the command is empty")
+		}
+		on := n.get("on")
+		if n.bad || on == nil || on.bad {
+			continue
+		}
+		guests := on.value.(pattern)
+		if !r.known(on, on.at, guests, r.allEndpoints, "endpoint") {
+			continue
+		}
+		for _, guest := range guests.names() {
+			each := p
+			each.On = guest
+			if m := r.machines[guest]; m == nil || m.isSwitch || r.s.Endpoints[m.index].Guest.Kind == "" {
+				r.add(on.at, on.path, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
+				break
+			}
+			count[guest]++
+			switch {
+			case each.Name == "":
+				each.Name = fmt.Sprintf("%s-%d", guest, count[guest])
+			case guests.ranged:
+				each.Name += "-" + guest
+			}
+			if first, twice := names[each.Name]; twice {
+				r.add(n.at, n.path, "the name %q is used twice: a program has it already%s", each.Name, inLine(first))
+				break
+			}
+			names[each.Name] = n.at
+			r.s.Programs = append(r.s.Programs, each)
+		}
+	}
+}
+
+// ProgramMetric is what can be measured of a program: "client.status", its exit status, and
+// "client.json.end.sum_received.bits_per_second", a number in its output, which is JSON:
+// keys, and places in lists, with dots between.
+type ProgramMetric struct {
+	Program int      // in Scenario.Programs
+	Path    []string // nil: the exit status
+}
+
+// ProgramMetric reads a metric, and reports whether it is one of a program of s.
+func (s *Scenario) ProgramMetric(metric string) (m ProgramMetric, ok bool) {
+	name, rest, _ := strings.Cut(strings.TrimSpace(metric), ".")
+	for i := range s.Programs {
+		if s.Programs[i].Name != name {
+			continue
+		}
+		path, json := strings.CutPrefix(rest, "json.")
+		switch {
+		case rest == "status":
+			return ProgramMetric{i, nil}, true
+		case json && path != "":
+			return ProgramMetric{i, strings.Split(path, ".")}, true
+		}
+	}
+	return ProgramMetric{}, false
+}
