@@ -1,13 +1,16 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,6 +21,9 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 	"fabemu/emu/terminal"
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+	"github.com/google/gopacket/pcapgo"
 	vnetns "github.com/vishvananda/netns"
 )
 
@@ -176,6 +182,72 @@ func TestGuestsAreRefused(t *testing.T) {
 		var m *Mistake
 		if !errors.As(err, &m) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want a mistake with %q", err, want)
+		}
+	}
+}
+
+// The scenario that comes with the program has the round trip of the model, and its capture has
+// the guests' packets of ICMP, whole.
+func TestGuestsPing(t *testing.T) {
+	needNamespaces(t)
+	if _, err := exec.LookPath("ping"); err != nil {
+		t.Skip("there is no ping; Debian has it in iputils-ping")
+	}
+	s, err := Open("guest/ping", runtest.Sets(t, "model.duration=2s", "programs.ping.run=ping -c 10 -i 0.05 h2 | sed -n 's|^rtt [^=]*= \\([0-9.]*\\)/\\([0-9.]*\\)/.*|{\"least\": \\1}|p'")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	r, err := Run(context.Background(), s, Options{Link: Pipe, Capture: &Capture{To: &file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not how much longer it took: that is a matter of what else the computer does.
+	if k := r.Checks[0]; !(k.Value >= 10.03) {
+		t.Errorf("%s: %v", k.ID, k.Value)
+	}
+	// Each packet crosses two links, and stands in the capture once for each. What gopacket's
+	// layers make of it is what the guest has sent.
+	requests, replies := 0, 0
+	for frame := range framesOf(t, &file) {
+		at := bytes.Index(frame, []byte{0x08, 0x00, 0x45}) // the type of the body, and the packet
+		if at < 0 {
+			continue
+		}
+		p := gopacket.NewPacket(frame[at+2:], layers.LayerTypeIPv4, gopacket.Default)
+		icmp, ok := p.Layer(layers.LayerTypeICMPv4).(*layers.ICMPv4)
+		switch {
+		case !ok:
+			t.Errorf("a packet that is no ICMP: %v", p)
+		case icmp.TypeCode.Type() == layers.ICMPv4TypeEchoRequest:
+			requests++
+		case icmp.TypeCode.Type() == layers.ICMPv4TypeEchoReply:
+			replies++
+		}
+	}
+	if requests != 20 || replies != 20 {
+		t.Errorf("%d requests and %d replies; want 20 of each", requests, replies)
+	}
+}
+
+// framesOf yields the frames of a capture.
+func framesOf(t *testing.T, file io.Reader) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		r, err := pcapgo.NewNgReader(file, pcapgo.NgReaderOptions{WantMixedLinkType: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			data, _, err := r.ReadPacketData()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(data) {
+				return
+			}
 		}
 	}
 }

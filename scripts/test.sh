@@ -5,7 +5,7 @@
 #   1. a C compiler for the race detector: installed with apt-get when there is
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
-#      the tests in network namespaces, tshark and tcpdump, for those of captures, and
+#      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
 #      strace, for those of files, python3, for examples in it
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on ./...
@@ -88,6 +88,10 @@ fi
 
 if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
 	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"
+fi
+
+if ! command -v ping >/dev/null; then
+	install iputils-ping || echo "test: what needs ping will be skipped"
 fi
 
 if ! command -v strace >/dev/null; then

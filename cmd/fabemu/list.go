@@ -27,6 +27,8 @@ type listed struct {
 	WallSeconds float64 `json:"wall_seconds"` // of a run at that dilation
 	// ShortWallSeconds is that of the short run; 0: there is none.
 	ShortWallSeconds float64 `json:"short_wall_seconds,omitempty"`
+	// Guests says that it has real hosts: it needs root, and has no virtual clock.
+	Guests bool `json:"guests,omitempty"`
 }
 
 func listCommand() *cobra.Command {
@@ -70,12 +72,15 @@ func listTable() *table {
 	for _, e := range scenarios.List() {
 		e.Whole.Dilation, e.Short.Dilation = cmp.Or(e.Whole.Dilation, usual), cmp.Or(e.Short.Dilation, usual)
 		took := wallTime(e.Whole.Duration, e.Whole.Dilation)
-		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration), e.Whole.Dilation, took.Seconds(), 0}
+		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration), e.Whole.Dilation, took.Seconds(), 0, e.Guests}
 		time := durationText(took)
 		if e.Short.Duration > 0 {
 			short := wallTime(e.Short.Duration, e.Short.Dilation)
 			item.ShortWallSeconds = short.Seconds()
 			time += fmt.Sprintf(" (--short %s)", durationText(short))
+		}
+		if e.Guests {
+			time += " (root)"
 		}
 		items = append(items, item)
 		t.rows = append(t.rows, []string{e.Name, e.Source, time, e.Description})

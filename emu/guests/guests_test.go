@@ -189,6 +189,9 @@ func TestPacketsWithoutAFlow(t *testing.T) {
 	}
 	p := gopacket.NewPacket(fakes["a"].received[0], layers.LayerTypeIPv4, gopacket.Default)
 	ip, icmp := p.NetworkLayer().(*layers.IPv4), p.Layer(layers.LayerTypeICMPv4).(*layers.ICMPv4)
+	if p.ErrorLayer() != nil || checksum(fakes["a"].received[0][:20]) != 0 || checksum(fakes["a"].received[0][20:]) != 0 {
+		t.Errorf("what gopacket reads: %v", p)
+	}
 	if ip.SrcIP.String() != "8.8.8.8" || ip.DstIP.String() != "10.0.0.1" || icmp.TypeCode.String() != "DestinationUnreachable(Host)" {
 		t.Errorf("%v to %v: %v", ip.SrcIP, ip.DstIP, icmp.TypeCode)
 	}

@@ -2,12 +2,7 @@ package guests
 
 import (
 	"encoding/binary"
-	"fmt"
-	"net"
 	"net/netip"
-
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
 
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -61,55 +56,65 @@ func appendMAC(b []byte, m wire.MAC) []byte {
 
 // whither says where a packet of a guest goes, for people.
 func whither(x *guest, packet []byte) string {
-	first := gopacket.LayerType(layers.LayerTypeEthernet)
-	if x.scene.Kind == scenario.Tun {
-		first = layers.LayerTypeIPv4
-		if packet[0]>>4 == 6 {
-			first = layers.LayerTypeIPv6
-		}
+	if x.scene.Kind == scenario.Tap {
+		return macAt(packet).String()
 	}
-	p := gopacket.NewPacket(packet, first, gopacket.Default)
-	text := "somewhere"
-	if l := p.LinkLayer(); l != nil {
-		text = l.LinkFlow().Dst().String()
-	}
-	if n := p.NetworkLayer(); n != nil {
-		text = n.NetworkFlow().Dst().String()
-	}
-	if t := p.TransportLayer(); t != nil {
-		text += fmt.Sprintf(" (%v, port %v)", t.LayerType(), t.TransportFlow().Dst())
-	}
-	return text
+	_, to, _ := destination(packet)
+	return to.String()
 }
 
 // quoted is how much of a packet an ICMP message quotes behind its header: the 8 bytes that
 // RFC 792 asks for.
 const quoted = 8
 
+// ICMP (RFC 792): its protocol number in IPv4, and the types that matter here.
+const (
+	protocolICMP    = 1
+	icmpHeader      = 8
+	icmpEcho        = 8
+	icmpTimestamp   = 13
+	icmpUnreachable = 3
+	icmpNoHost      = 1 // the code of icmpUnreachable for a host
+)
+
 // unreachable returns the ICMP message that answers a packet of IPv4 that goes nowhere: host
-// unreachable (RFC 792), in the name of where it goes. It returns nil for what must not be answered (RFC 1122, 3.2.2): an ICMP error, a
-// fragment other than the first, what goes to many or comes from nobody.
+// unreachable (RFC 792), in the name of where it goes. It returns nil for what must not be
+// answered (RFC 1122, 3.2.2): an ICMP error, a fragment other than the first, what goes to many
+// or comes from nobody.
 func unreachable(packet []byte) []byte {
-	p := gopacket.NewPacket(packet, layers.LayerTypeIPv4, gopacket.NoCopy)
-	ip, ok := p.NetworkLayer().(*layers.IPv4)
-	if !ok || ip.FragOffset != 0 || ip.DstIP.IsMulticast() || ip.DstIP.Equal(net.IPv4bcast) || !ip.SrcIP.IsGlobalUnicast() {
+	kind, to, ok := destination(packet)
+	if !ok || kind != typeIPv4 {
 		return nil
 	}
-	if icmp, ok := p.Layer(layers.LayerTypeICMPv4).(*layers.ICMPv4); ok {
-		switch icmp.TypeCode.Type() {
-		case layers.ICMPv4TypeEchoRequest, layers.ICMPv4TypeTimestampRequest:
-		default:
-			return nil
-		}
-	}
-	quote := packet[:min(len(packet), int(ip.IHL)*4+quoted)]
-	b := gopacket.NewSerializeBuffer()
-	err := gopacket.SerializeLayers(b, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
-		&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolICMPv4, SrcIP: ip.DstIP, DstIP: ip.SrcIP},
-		&layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(layers.ICMPv4TypeDestinationUnreachable, layers.ICMPv4CodeHost)},
-		gopacket.Payload(quote))
-	if err != nil {
+	header, fragment := int(packet[0]&0xF)*4, binary.BigEndian.Uint16(packet[6:])&0x1FFF
+	from := netip.AddrFrom4([4]byte(packet[12:16]))
+	if header < ipv4Header || len(packet) < header || fragment != 0 || !from.IsGlobalUnicast() || to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil
 	}
-	return b.Bytes()
+	if packet[9] == protocolICMP && (len(packet) == header || packet[header] != icmpEcho && packet[header] != icmpTimestamp) {
+		return nil
+	}
+	quote := packet[:min(len(packet), header+quoted)]
+	b := make([]byte, ipv4Header+icmpHeader, ipv4Header+icmpHeader+len(quote))
+	b[0], b[8], b[9] = 0x45, 64, protocolICMP
+	copy(b[12:], packet[16:20])
+	copy(b[16:], packet[12:16])
+	b[ipv4Header], b[ipv4Header+1] = icmpUnreachable, icmpNoHost
+	b = append(b, quote...)
+	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
+	binary.BigEndian.PutUint16(b[10:], checksum(b[:ipv4Header]))
+	binary.BigEndian.PutUint16(b[ipv4Header+2:], checksum(b[ipv4Header:]))
+	return b
+}
+
+// checksum returns that of the Internet (RFC 1071) over b.
+func checksum(b []byte) uint16 {
+	var sum uint32
+	for i, v := range b {
+		sum += uint32(v) << (8 * (1 - i&1))
+	}
+	for sum>>16 > 0 {
+		sum = sum&0xFFFF + sum>>16
+	}
+	return ^uint16(sum)
 }

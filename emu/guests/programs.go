@@ -102,6 +102,7 @@ func (g *Guests) OpenPrograms(directory string) (p *Programs, err error) {
 			return p, err
 		}
 		prog.cmd.Stdout, prog.cmd.Stderr = prog.out, prog.err
+		prog.cmd.Env = append(os.Environ(), "FABEMU_GUEST="+x.On)
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ type Program struct {
 	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. That of a range of guests becomes one program for each, with the guest's name behind a dash."`
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
 	On   string        `key:"on" form:"names" need:"given" what:"the name of a guest or a range of them such as h[1-8]" also:"guest|host" doc:"The guest in which it runs, or a range of them: in each."`
-	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed."`
+	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, that of its own in $FABEMU_GUEST. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed."`
 }
 
 // resolvePrograms makes a program for each guest of an item.

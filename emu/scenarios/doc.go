@@ -11,6 +11,8 @@
 // with and without flow control, a slow receiver, a pause storm, a ring that
 // deadlocks, and a link whose headroom is used to the last frame.
 //
+// guest has real hosts as endpoints, and needs root: TCP and HTTP over lossless links.
+//
 // bench is what all schemes are put into (fabemu reproduce compare-schemes): as it stands
 // each is without control, on InfiniBand.
 //

@@ -27,6 +27,7 @@ type Entry struct {
 	Description string // one line
 	Whole       Extent
 	Short       Extent // of its short run; zero: it has none
+	Guests      bool   // it has real hosts: it runs on the wall clock only, and needs root
 }
 
 // Extent is how long a run takes.
@@ -65,7 +66,7 @@ func entryOf(src string) (Entry, error) {
 	if err := yaml.Unmarshal([]byte(head(src)), &h); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}}
+	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}, Guests: strings.Contains(src, "guest:")}
 	var err error
 	if e.Whole.Duration, err = unit.ParseDuration(h.Model.Duration); err != nil || h.Short == (extent{}) {
 		return e, err
