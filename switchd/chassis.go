@@ -192,6 +192,7 @@ type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier
 	dropper  cp.Dropper
+	some     bool // there is one of them
 }
 
 // make makes the points.
@@ -200,7 +201,7 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marker, all.Notifier, all.Dropper}
+	*p = points{all.Marker, all.Notifier, all.Dropper, all != (cp.Made{})}
 	return err
 }
 

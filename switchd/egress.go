@@ -88,7 +88,9 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if out.sending != none || pt.Owes() {
 		wake = min(wake, pt.Line().Free())
 	}
-	s.agenda.Set(s.lineSlot(p), wake)
+	if slot := s.lineSlot(p); wake != s.agenda.Due(slot) {
+		s.agenda.Set(slot, wake)
+	}
 	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
 		// Set anew only when it has come: each packet puts it off, and to look once too
 		// often costs less than to write it down each time.

@@ -357,7 +357,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	sl := &s.slots[id]
 	out := int(sl.output)
 	s.outputs[out].coming -= sl.length
-	looks := sl.frame.Kind.Traffic() && s.points != (points{})
+	looks := sl.frame.Kind.Traffic() && s.points.some
 	if looks && s.dropper != nil {
 		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
 		case cp.Marked:
@@ -546,7 +546,7 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o.total -= sl.length
 	o.frames[lane]--
 	o.waiting--
-	if sl.frame.Kind.Traffic() && s.points != (points{}) {
+	if sl.frame.Kind.Traffic() && s.points.some {
 		queue, why := s.queueOf(sl), trace.NoReason
 		queue.Leaving = true
 		if s.marker != nil {

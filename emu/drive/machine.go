@@ -38,7 +38,8 @@ type Machine interface {
 
 // A Sharer is a machine that can have its slots in the agenda of a driver, which then
 // calls Advance when one of them is due. Its Deadline tells no more than whether something
-// that has no slot is to be done now, and after Advance there is nothing.
+// that has no slot is to be done now, and after Advance there is nothing. In Receive it
+// sends nothing.
 type Sharer interface {
 	Machine
 	// Slots returns how many slots it has.

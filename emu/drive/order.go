@@ -352,11 +352,14 @@ func (o *order) step(slot int, t unit.Time) error {
 		now = o.tell(t)
 	}
 	m := o.do(slot, t, now)
+	advanced := slot > o.changeSlot()
+	if o.shares[m] && slot != o.changeSlot() {
+		return o.goOn(m, t, advanced)
+	}
 	due, err := o.drain(m)
 	if err != nil {
 		return err
 	}
-	advanced := slot > o.changeSlot()
 	if due <= t && !advanced && o.agenda.Next() > t && !o.soon.Any() {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
@@ -369,17 +372,45 @@ func (o *order) step(slot int, t unit.Time) error {
 	if o.tell != nil {
 		o.overtaken.told[m] = now
 	}
-	if advanced {
-		if o.shares[m] {
-			o.soon.Remove(int(o.rank[m]))
-			due = min(due, o.dueOf(m))
-		}
-		if due <= now {
-			return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
-		}
+	if due <= now && advanced {
+		return stuck(m, now, due)
 	}
 	o.note(m, due, t)
 	return nil
+}
+
+// goOn is what follows when a machine that shares the agenda has had a frame, or has
+// advanced.
+func (o *order) goOn(m int, t unit.Time, advanced bool) error {
+	machine := o.machines[m]
+	if !advanced {
+		if machine.Deadline() > t {
+			return nil
+		}
+		if o.soon.Any() || o.agenda.Next() <= t {
+			o.soon.Add(int(o.rank[m]))
+			return nil
+		}
+		machine.Advance(t) // nothing else is left at this instant
+	} else if o.soon.Any() {
+		o.soon.Remove(int(o.rank[m]))
+	}
+	for sent, ok := machine.Poll(); ok; sent, ok = machine.Poll() {
+		if err := o.carry(m, sent); err != nil {
+			return err
+		}
+	}
+	if slot, due := o.agenda.First(); due <= t {
+		if k := slot - o.changeSlot(); k > 0 && k < len(o.owner) && int(o.owner[k]) == m {
+			return stuck(m, t, due)
+		}
+	}
+	return nil
+}
+
+// stuck is the error of a machine that has advanced at now and is due all the same.
+func stuck(m int, now, due unit.Time) error {
+	return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 
 // note notes when a machine has something to do, which may be at once.
@@ -390,15 +421,6 @@ func (o *order) note(m int, due, t unit.Time) {
 	case due <= t:
 		o.soon.Add(int(o.rank[m]))
 	}
-}
-
-// dueOf returns when a machine that shares the agenda is due, if nothing comes before.
-func (o *order) dueOf(m int) unit.Time {
-	slot, due := o.agenda.First()
-	if k := slot - len(o.paths); k < 0 || k >= len(o.owner) || int(o.owner[k]) != m {
-		return unit.Never
-	}
-	return due
 }
 
 // drain carries what a machine has sent, and reads its deadline.
