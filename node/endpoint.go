@@ -375,16 +375,22 @@ func (e *Endpoint) answerSlot() int {
 // serve fills the line: owed flow control packets, then frames as far as the line and the
 // credit allow.
 func (e *Endpoint) serve(now unit.Time) {
-	e.port.Control(now)
-	wake := e.send(now)
-	if free := e.port.Line().Free(); free > now && (e.port.Owes() || e.waiting|e.speaks != 0) {
+	quiet := e.port.Quiet()
+	if !quiet {
+		e.port.Control(now)
+	}
+	wake := unit.Never
+	if e.waiting|e.speaks != 0 {
+		wake = e.send(now)
+	}
+	if free := e.port.Line().Free(); free > now && (e.waiting|e.speaks != 0 || !quiet && e.port.Owes()) {
 		wake = min(wake, free)
 	}
 	e.soon = unit.Never
 	if wake != e.agenda.Due(lineSlot) {
 		e.agenda.Set(lineSlot, wake)
 	}
-	if e.agenda.Due(resendSlot) == unit.Never {
+	if !quiet && e.agenda.Due(resendSlot) == unit.Never {
 		if at := e.port.Resend(); at != unit.Never {
 			e.agenda.Set(resendSlot, at) // only when it has come: each packet puts it off
 		}

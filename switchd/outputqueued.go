@@ -434,7 +434,10 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
-	pt.Control(now)
+	quiet := pt.Quiet()
+	if !quiet {
+		pt.Control(now)
+	}
 	wake, started := unit.Never, false
 	order, turned := s.order.order, s.order.strict == port.Priorities
 	for left := o.waits | o.kept; left != 0; {
@@ -475,13 +478,17 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	if started && o.idle() {
 		s.wake(now, p) // what keeps those of higher priority is the line now
 	}
-	if free := pt.Line().Free(); free > now && (o.sending != none || pt.Owes()) {
+	if free := pt.Line().Free(); free > now && (o.sending != none || !quiet && pt.Owes()) {
 		wake = min(wake, free)
 	}
 	if slot := s.lineSlot(p); wake != s.agenda.Due(slot) {
 		s.agenda.Set(slot, wake)
 	}
-	if slot, at := s.resendSlot(p), pt.Resend(); at != s.agenda.Due(slot) {
+	at := unit.Never
+	if !quiet {
+		at = pt.Resend()
+	}
+	if slot := s.resendSlot(p); at != s.agenda.Due(slot) {
 		s.agenda.Set(slot, at)
 	}
 }

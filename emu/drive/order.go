@@ -340,6 +340,9 @@ func (o *order) next() (slot int, t unit.Time) {
 
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
+	if slot < len(o.paths) && o.shares[o.paths[slot].machine] {
+		return o.goOn(o.do(slot, t, t), t, false)
+	}
 	if slot == o.watchSlot() {
 		over, err := o.watch(t)
 		if over {
@@ -353,8 +356,8 @@ func (o *order) step(slot int, t unit.Time) error {
 	}
 	m := o.do(slot, t, now)
 	advanced := slot > o.changeSlot()
-	if o.shares[m] && slot != o.changeSlot() {
-		return o.goOn(m, t, advanced)
+	if advanced && o.shares[m] {
+		return o.goOn(m, t, true)
 	}
 	due, err := o.drain(m)
 	if err != nil {

@@ -24,8 +24,10 @@ const never = int64(unit.Never)
 type Agenda struct {
 	first int64     // the root: the least of all keys
 	due   unit.Time // its instant
+	last  unit.Time // the instant of Last
+	mask  int64     // the bits of a key that are the slot
 	base  int32     // the place of slot 0
-	shift uint8     // so many bits of a key are the slot
+	shift uint8     // how many they are; "& 63" tells the compiler that they are fewer than 64
 	// tree is level by level. Place n is tree[n/fan][n%fan], what is below it is
 	// tree[n+1], and tree[0] is below the root. The last level is the slots, padded with
 	// never to whole lines.
@@ -35,6 +37,7 @@ type Agenda struct {
 // New returns an agenda of n slots, all Never.
 func New(n int) *Agenda {
 	a := &Agenda{first: never, due: unit.Never, shift: uint8(bits.Len(uint(max(n, 1) - 1)))}
+	a.last, a.mask = unit.Time(never>>a.shift)-1, 1<<a.shift-1
 	base := 0
 	for width := fan; width < n; width *= fan {
 		base = fan * (base + 1)
@@ -52,14 +55,14 @@ func New(n int) *Agenda {
 // Last returns the last instant that an agenda can tell from later ones: a slot that is
 // set later, if not to Never, is due then. The more slots, the earlier: with a thousand of
 // them it is after more than two hours, with a million after more than eight seconds.
-func (a *Agenda) Last() unit.Time { return unit.Time(never>>a.shift) - 1 }
+func (a *Agenda) Last() unit.Time { return a.last }
 
 // key returns the key of a slot that is due at t.
 func (a *Agenda) key(slot int, t unit.Time) int64 {
 	if t == unit.Never {
 		return never
 	}
-	return int64(min(t, a.Last()))<<a.shift | int64(slot)
+	return int64(min(t, a.last))<<(a.shift&63) | int64(slot)
 }
 
 // instant returns that of a key.
@@ -67,13 +70,13 @@ func (a *Agenda) instant(key int64) unit.Time {
 	if key == never {
 		return unit.Never
 	}
-	return unit.Time(key >> a.shift)
+	return unit.Time(key >> (a.shift & 63))
 }
 
 // First returns the slot that is due first and its instant: unit.Never when no
 // slot is due, and then there is no such slot.
 func (a *Agenda) First() (slot int, due unit.Time) {
-	return int(a.first & (1<<a.shift - 1)), a.due
+	return int(a.first & a.mask), a.due
 }
 
 // Next returns the instant of the slot that is due first.

@@ -280,7 +280,7 @@ func (p *Port) quantaTime(quanta uint16) unit.Duration {
 // last one is over, although the longest frame has just begun to leave.
 func (p *Port) refresh() unit.Time {
 	s := p.pause
-	if s.silent() || s.told == 0 || p.down() || s.owes() {
+	if s.told == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.line.medium.rate.Serialise(s.longest) + p.line.medium.rate.Serialise(s.pause) + p.line.medium.propagation
@@ -290,9 +290,6 @@ func (p *Port) refresh() unit.Time {
 // controlEthernet says PAUSE, if it is owed or due again and the line is idle.
 func (p *Port) controlEthernet(now unit.Time) {
 	s := p.pause
-	if s.silent() {
-		return
-	}
 	if p.refresh() <= now {
 		s.again = true
 	}

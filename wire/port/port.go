@@ -210,6 +210,10 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
 }
 
+// Quiet reports whether the port has nothing to say of flow control, now or later, as it is:
+// Control would do nothing, Owes is false and Resend is unit.Never.
+func (p *Port) Quiet() bool { return p.pause != nil && p.pause.silent() }
+
 // Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
 func (p *Port) Owes() bool {
 	switch {
