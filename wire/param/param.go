@@ -393,7 +393,7 @@ func (p *Param) Text(v any) string {
 	case p.None != "" && p.isNone(f):
 		return p.None
 	case p.Kind == Decimal:
-		return strconv.FormatFloat(f.Float(), 'g', -1, 64)
+		return strconv.FormatFloat(f.Float(), 'f', -1, 64)
 	case p.Kind == Word && f.CanUint():
 		if i := f.Uint(); i < uint64(len(p.Words)) {
 			return p.Words[i]
