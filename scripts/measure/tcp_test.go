@@ -222,34 +222,39 @@ func TestWallTCPBesideTheKernel(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "| path | TCP of | throughput (%%) | cuts | period (ms) | by the law (ms) | sent again | and at the start | dropped in all | verdict |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---|\n")
 	for _, p := range list {
-		c, err := l.run(ctx, p, length)
-		if err != nil {
-			t.Fatal(err)
-		}
-		kernel := c.figures(p, steady)
-		row(&table, p, "Linux", kernel, c.dropped, "")
-		c, level, err := fabric(ctx, p, length)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours := c.figures(p, steady)
-		row(&table, p, "fabemu", ours, c.dropped, level)
-		for _, r := range []struct {
-			of        string
-			ours      float64
-			kernel    float64
-			low, high float64
-		}{
-			{"throughput", ours.goodput, kernel.goodput, 0.9, 1.1},
-			{"segments sent again", float64(ours.resent), float64(kernel.resent), 0.5, 2},
-			{"period of the sawtooth", milliseconds(ours.period), milliseconds(kernel.period), 0.8, 1.2},
-		} {
-			if ratio := r.ours / r.kernel; !(ratio >= r.low && ratio <= r.high) {
-				t.Errorf("%s: %s: %.4g beside the kernel's %.4g", p.name, r.of, r.ours, r.kernel)
-			}
-		}
+		t.Run(p.name, func(t *testing.T) { beside(ctx, t, l, p, length, steady, &table) })
 	}
 	t.Log("\n" + table.String())
+}
+
+// beside runs both over a path and compares them; it appends two rows to the table.
+func beside(ctx context.Context, t *testing.T, l *lab, p path, length, steady time.Duration, table *strings.Builder) {
+	c, err := l.run(ctx, p, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel := c.figures(p, steady)
+	row(table, p, "Linux", kernel, c.dropped, "")
+	c, level, err := fabric(ctx, p, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := c.figures(p, steady)
+	row(table, p, "fabemu", ours, c.dropped, level)
+	for _, r := range []struct {
+		of        string
+		ours      float64
+		kernel    float64
+		low, high float64
+	}{
+		{"throughput", ours.goodput, kernel.goodput, 0.9, 1.1},
+		{"segments sent again", float64(ours.resent), float64(kernel.resent), 0.5, 2},
+		{"period of the sawtooth", milliseconds(ours.period), milliseconds(kernel.period), 0.8, 1.2},
+	} {
+		if ratio := r.ours / r.kernel; !(ratio >= r.low && ratio <= r.high) {
+			t.Errorf("%s: %.4g beside the kernel's %.4g", r.of, r.ours, r.kernel)
+		}
+	}
 }
 
 // row appends a row of the table.
