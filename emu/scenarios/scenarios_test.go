@@ -64,14 +64,14 @@ func TestList(t *testing.T) {
 			t.Errorf("%s: what is it? %+v", e.Name, e)
 		}
 	}
-	want := []string{"bcn/asymmetric", "bcn/bursty", "bcn/convergence", "bcn/delay", "bcn/dimensioning", "bcn/gains", "bcn/parking-lot", "bcn/sampling", "bcn/severe", "bcn/two-points", "bcn/two-way",
+	want := []string{"bcn/asymmetric", "bcn/bursty", "bcn/convergence", "bcn/delay", "bcn/dimensioning", "bcn/gains", "bcn/mixed", "bcn/parking-lot", "bcn/sampling", "bcn/severe", "bcn/two-points", "bcn/two-way",
 		"bench/cut", "bench/incast", "bench/parking-lot", "bench/slow-receiver", "bench/transfers", "bench/unequal",
 		"e2cm/hotspot", "e2cm/hotspot-drops", "e2cm/limiters", "e2cm/oq-limit", "e2cm/probes-lost", "e2cm/rtt",
 		"ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver",
 		"guest/incast", "guest/incast-qcn", "guest/iperf", "guest/ping", "guest/victim", "guest/victim-qcn",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",
-		"tcp/droptail", "tcp/fluid", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable"}
+		"tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
 		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
 	}
