@@ -80,12 +80,16 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32) (*Guests, error) {
 	if f.Scenario.Guests() == 0 {
 		return nil, nil
 	}
+	if err := checkTCP(f.Scenario, kernelTCP()); err != nil {
+		return nil, err
+	}
 	g := layOut(f)
 	plan := netns.Plan{Run: run}
+	minRTO := g.dilate()
 	for i, x := range g.all {
 		plan.Machines = append(plan.Machines, x.name)
 		n := netns.Guest{
-			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MTU: int(x.scene.MTU), Queue: x.scene.Queue,
+			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MinRTO: minRTO, MTU: int(x.scene.MTU), Queue: x.scene.Queue,
 		}
 		for k := range n.Hardware {
 			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
@@ -94,7 +98,7 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32) (*Guests, error) {
 			n.Parameters = map[string]string{"net.ipv4.tcp_congestion_control": x.scene.TCP}
 		}
 		for _, other := range g.all {
-			if a := other.scene.Address.Addr(); !x.scene.Address.Prefix().Contains(a) {
+			if a := other.scene.Address.Addr(); other != x && (minRTO > 0 || !x.scene.Address.Prefix().Contains(a)) {
 				n.Others = append(n.Others, netip.PrefixFrom(a, a.BitLen()))
 			}
 		}

@@ -2,6 +2,7 @@ package guests
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/gopacket"
@@ -270,5 +271,33 @@ func TestPacketsThatAreTooLong(t *testing.T) {
 	}
 	if reports, _ := g.Report(); reports[0].TooLong != 1 {
 		t.Errorf("%+v", reports[0].Counts)
+	}
+}
+
+// At a dilation above 1 the kernel's CUBIC and BBR are for those who ask for them; the least
+// RTO is what it is in model time.
+func TestDilation(t *testing.T) {
+	for _, c := range []struct {
+		dilation int64
+		usual    string
+		tcp      string
+		refused  bool
+		rto      time.Duration
+	}{
+		{1, "cubic", "", false, 0}, {20, "cubic", "", true, 4 * time.Second}, {20, "bbr", "", true, 4 * time.Second}, {20, "reno", "", false, 4 * time.Second},
+		{20, "cubic", "cubic", false, 4 * time.Second}, {1000, "bbr", "reno", false, time.Minute},
+	} {
+		g, _, _ := open(t, "tun")
+		s := g.fabric.Scenario
+		s.Wall.Dilation = c.dilation
+		for i := range s.Endpoints {
+			s.Endpoints[i].Guest.TCP = c.tcp
+		}
+		if err := checkTCP(s, c.usual); (err != nil) != c.refused {
+			t.Errorf("dilation %d, tcp %q of a kernel with %s: %v", c.dilation, c.tcp, c.usual, err)
+		}
+		if got := g.dilate(); got != c.rto || (len(g.warnings) > 0) != (c.dilation > 1) {
+			t.Errorf("dilation %d: least RTO %v, want %v; %q", c.dilation, got, c.rto, g.warnings)
+		}
 	}
 }

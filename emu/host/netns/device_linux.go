@@ -109,7 +109,9 @@ func (b *builder) prepare(n *namespace, g *Guest) error {
 		func() error { return n.link.LinkSetUp(dev) },
 	}
 	for _, other := range g.Others {
-		steps = append(steps, func() error { return n.link.RouteAdd(route(dev, network(other))) })
+		to := route(dev, network(other))
+		to.RtoMin = int(g.MinRTO.Milliseconds())
+		steps = append(steps, func() error { return n.link.RouteAdd(to) })
 	}
 	steps = append(steps, func() error {
 		return n.link.RouteAdd(route(dev, network(netip.PrefixFrom(netip.IPv4Unspecified(), 0))))

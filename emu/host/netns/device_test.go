@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func twoGuests(run uint32, ethernet bool) Plan {
 		other := []string{"192.168.7.2/32", "10.0.0.1/32"}[i]
 		p.Guests = append(p.Guests, Guest{
 			Machine: i, Ethernet: ethernet, Address: netip.MustParsePrefix(a), Hardware: [6]byte{2, 0, 0, 0, 0, byte(i + 1)},
-			Others: []netip.Prefix{netip.MustParsePrefix(other)}, MTU: 1400, Queue: 123,
+			Others: []netip.Prefix{netip.MustParsePrefix(other)}, MinRTO: 4 * time.Second, MTU: 1400, Queue: 123,
 			Parameters: map[string]string{"net.ipv4.tcp_congestion_control": "reno"},
 		})
 	}
@@ -109,6 +110,13 @@ func checkDevice(t *testing.T, d *Device, ethernet bool) {
 	a := dev.Attrs()
 	if a.MTU != 1400 || a.TxQLen != 123 || !strings.HasSuffix(a.Alias, ": guest a 10.0.0.1") {
 		t.Errorf("mtu %d, queue %d, alias %q", a.MTU, a.TxQLen, a.Alias)
+	}
+	routes, err := h.RouteList(dev, netlink.FAMILY_V4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(routes, func(r netlink.Route) bool { return r.Dst.String() == "192.168.7.2/32" && r.RtoMin == 4000 }) {
+		t.Errorf("routes %v", routes)
 	}
 	if ethernet && a.HardwareAddr.String() != "02:00:00:00:00:01" {
 		t.Errorf("address %v", a.HardwareAddr)

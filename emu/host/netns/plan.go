@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"fabemu/wire/link"
 )
@@ -26,6 +27,7 @@ type Guest struct {
 	Address    netip.Prefix   // IPv4, of the device; all of the prefix is behind it
 	Hardware   [6]byte        // TAP: address on Ethernet
 	Others     []netip.Prefix // that are behind the device too
+	MinRTO     time.Duration  // least retransmission timeout of TCP to Others; 0: the kernel's
 	MTU        int
 	Queue      int               // how many packets the kernel keeps for this process: what comes to a full queue is dropped
 	Parameters map[string]string // of the kernel (sysctl), in the namespace: "net.ipv4.tcp_congestion_control" and the like
