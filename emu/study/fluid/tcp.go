@@ -21,14 +21,6 @@ type TCP struct {
 	RED      cp.REDParams
 }
 
-// Low returns the loop whose instability the QCN talk shows: 50 sources, 9000 packets per
-// second; of S. Low, F. Paganini, J. Wang, S. Adlakha, J. Doyle, "Dynamics of TCP/RED and a
-// scalable control" (INFOCOM 2002).
-func Low(rtt unit.Duration) TCP {
-	red := cp.REDParams{Min: unit.Room{Packets: 50}, Max: unit.Room{Packets: 550}, MaxP: 0.1, Weight: 1e-4, Gaps: cp.GeometricGaps}
-	return TCP{Sources: 50, Capacity: 9000, RTT: rtt, Memory: 2000, Packet: 1000, AckEvery: 1, RED: red}
-}
-
 // TCPCourse is how a loop of TCP and RED goes, at equal steps of time.
 type TCPCourse struct {
 	times

@@ -14,6 +14,14 @@ import (
 
 const second = unit.Second
 
+// low returns the loop whose instability the QCN talk shows: 50 sources, 9000 packets per
+// second; of S. Low, F. Paganini, J. Wang, S. Adlakha, J. Doyle, "Dynamics of TCP/RED and a
+// scalable control" (INFOCOM 2002).
+func low(rtt unit.Duration) TCP {
+	red := cp.REDParams{Min: unit.Room{Packets: 50}, Max: unit.Room{Packets: 550}, MaxP: 0.1, Weight: 1e-4, Gaps: cp.GeometricGaps}
+	return TCP{Sources: 50, Capacity: 9000, RTT: rtt, Memory: 2000, Packet: 1000, AckEvery: 1, RED: red}
+}
+
 // swings returns how many times a minute the queue rises through its mean, and its standard
 // deviation, in the second half of a run of 150 s.
 func swings(t *testing.T, c TCP) (perMinute, deviation float64) {
@@ -36,7 +44,7 @@ func swings(t *testing.T, c TCP) (perMinute, deviation float64) {
 func TestTCPComesToRest(t *testing.T) {
 	for _, rtt := range []unit.Duration{20, 40, 60, 80} {
 		for _, gaps := range []cp.REDGaps{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
-			c := Low(rtt * unit.Millisecond)
+			c := low(rtt * unit.Millisecond)
 			c.RED.Gaps = gaps
 			if gain, _, _ := c.Margin(); gain >= 1 {
 				continue
@@ -73,12 +81,12 @@ func TestTCPBoundary(t *testing.T) {
 		{"capacity at an RTT of 40 ms", 3000, 40000, true, func(c *TCP, v float64) { c.RTT, c.Capacity = 40*unit.Millisecond, v }},
 		{"sources at an RTT of 150 ms", 20, 400, false, func(c *TCP, v float64) { c.RTT, c.Sources = 150*unit.Millisecond, int(math.Round(v)) }},
 	} {
-		at, err := Low(1).Boundary(b.low, b.high, b.set)
+		at, err := low(1).Boundary(b.low, b.high, b.set)
 		if err != nil || math.IsNaN(at) {
 			t.Fatalf("%s: no boundary: %v", b.what, err)
 		}
 		for _, by := range []float64{0.9, 1.1} {
-			c := Low(1)
+			c := low(1)
 			b.set(&c, at*by)
 			gain, frequency, err := c.Margin()
 			if err != nil {
@@ -92,7 +100,7 @@ func TestTCPBoundary(t *testing.T) {
 			}
 		}
 	}
-	at, _ := Low(1).Boundary(10, 300, func(c *TCP, v float64) { c.RTT = unit.Duration(v * float64(unit.Millisecond)) })
+	at, _ := low(1).Boundary(10, 300, func(c *TCP, v float64) { c.RTT = unit.Duration(v * float64(unit.Millisecond)) })
 	if at < 80 || at > 100 {
 		t.Errorf("the boundary of 50 sources at 9000 packets/s is an RTT of %.3g ms, want 80 to 100", at)
 	}
@@ -100,7 +108,7 @@ func TestTCPBoundary(t *testing.T) {
 
 // The share that is lost is one for each mean gap of RED itself.
 func TestTCPLosesWhatREDDrops(t *testing.T) {
-	c := Low(unit.Millisecond)
+	c := low(unit.Millisecond)
 	c.RED.MeanPacket, c.RED.Weight = 1000, 1
 	for _, gaps := range []cp.REDGaps{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
 		for _, gentle := range []bool{false, true} {
@@ -129,7 +137,7 @@ func TestTCPLosesWhatREDDrops(t *testing.T) {
 // A memory that is too small for RED to hold the sources has no rest, and loses what it has
 // no room for.
 func TestTCPWithAShortMemory(t *testing.T) {
-	c := Low(20 * unit.Millisecond)
+	c := low(20 * unit.Millisecond)
 	c.Memory = 60
 	if _, err := c.Rest(); err == nil || !strings.Contains(err.Error(), "does not hold 50 windows") {
 		t.Errorf("%v, want that there is no rest", err)
@@ -157,7 +165,7 @@ func TestTCPRefuses(t *testing.T) {
 		"max-p 0":               func(c *TCP) { c.RED.MaxP = 0 },
 		"a memory of 0 packets": func(c *TCP) { c.Memory = 0 },
 	} {
-		c := Low(100 * unit.Millisecond)
+		c := low(100 * unit.Millisecond)
 		change(&c)
 		if _, err := c.Solve(second, unit.Millisecond); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

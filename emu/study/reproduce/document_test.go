@@ -34,8 +34,11 @@ func builtIn() *scenario.Schemes {
 	return &tables
 }
 
+// nameOf returns the name of a paper's document: of TCP over RED, tcp.
+func nameOf(p *Paper) string { return strings.TrimSuffix(p.Name, "-red") }
+
 // docs returns the path of a file of a paper in docs/.
-func docs(p *Paper, suffix string) string { return "../../../docs/" + p.Name + suffix }
+func docs(p *Paper, suffix string) string { return "../../../docs/" + nameOf(p) + suffix }
 
 // linked returns where a document finds a picture: beside it, if it goes with it.
 func linked(p *Paper, pictures []string) func(string) string {
@@ -43,7 +46,7 @@ func linked(p *Paper, pictures []string) func(string) string {
 		if !slices.Contains(pictures, name) {
 			return ""
 		}
-		return p.Name + "-" + name + ".svg"
+		return nameOf(p) + "-" + name + ".svg"
 	}
 }
 

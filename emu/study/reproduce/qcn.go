@@ -125,11 +125,13 @@ func ethernetChecks(r Run, queues float64) []Claim {
 	return claimsOf(r.Scenario, func(c *scenario.Check) Claim {
 		scale, unit := 1.0, Percent
 		switch {
+		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".synchrony"):
+			unit = Plain
+		case strings.HasSuffix(c.Metric, ".queue.period"), strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
+			unit = Milliseconds
 		case strings.Contains(c.Metric, ".queue"):
 			scale, unit = queues, Plain
-		case strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
-			unit = Milliseconds
-		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"), strings.HasSuffix(c.Metric, ".drops"):
+		case strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"), strings.HasSuffix(c.Metric, ".drops"):
 			unit = Plain
 		case strings.HasSuffix(c.Metric, ".rate"):
 			scale, unit = 8e-9, Plain // Gb/s
