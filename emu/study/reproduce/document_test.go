@@ -26,6 +26,7 @@ var documents = []struct {
 	{qcn(), []string{"og-hotspot-queue", "og-hotspot-reaction", "recovery", "unit-step-queue", "stability"}, "two-points"},
 	{bcn(), []string{"convergence-1g", "convergence-10g", "asymmetric-slow", "parking-lot", "bursty", "gains-down", "ode-rates", "ode-v"}, "delay"},
 	{e2cm(), []string{"hotspot", "probes"}, ""},
+	{tcpRED(), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{compareSchemes(builtIn(), false), []string{"cut-ethernet", "cut-infiniband"}, ""},
 }
 
