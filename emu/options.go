@@ -55,7 +55,9 @@ const (
 	InDomains    = proc.InDomains
 )
 
-// Schemes are rate limiters and reaction points of the calling program.
+// Schemes are rate limiters, reaction points and packets of the calling program, in place of
+// those of the scenario: functions that are handed each flow, and return nil where it keeps
+// what it has. Their fields are at machines.Schemes.
 type Schemes = machines.Schemes
 
 // Flow is what the functions of Schemes are handed: a flow of the scenario, as it is laid out.

@@ -1,5 +1,8 @@
 // Package node is the endpoint: the machine at which traffic begins and ends.
 //
+// Who writes a rate limiter needs RateLimiter alone; InterPacketDelay and TokenBucket are two
+// of them. The rest is the endpoint that they work in.
+//
 // The way of a data frame out of an endpoint is the order of its files:
 //
 //  1. source.go: the source of a flow offers a packet, as its traffic (package

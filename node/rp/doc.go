@@ -5,6 +5,13 @@
 // back, and says at which rate the flow may go; the rate limiter (package node)
 // turns the rate into instants.
 //
+// A law of your own is a type with the methods of Controller. It may also be a Tagger, a
+// Limiting, a Sender, a Targeted or a Judge; most are none of these. A program hands it to a
+// run by emu.Schemes and to its tests by limitertest.RunController. A law that stays has a row
+// in Laws, its parameters in a struct (Law.Params), and perhaps an Answerer at the
+// destination; the other interfaces here are what those parameters may say about a flow.
+// Each law of the table can be had by itself: NewQCN with QCNParams, and so on.
+//
 // The laws of HPL-2002-224 and the reports around it (Santos, Turner,
 // Janakiraman) follow one design rule: after a mark, the rate is back where it was
 // one packet time at the lowest rate later. So 1/Rmin is the recovery time of LIPD
