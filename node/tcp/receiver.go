@@ -339,8 +339,7 @@ func (r *Receiver) Advance(now unit.Time) {
 		}
 	}
 	if now >= r.expires { // SYN, or FIN, is lost
-		r.hello = true
+		r.hello, r.expires = true, unit.Never
 		r.rto = min(2*r.rto, r.p.MaxRTO)
-		r.expires = now.Add(r.rto)
 	}
 }
