@@ -28,6 +28,7 @@ const (
 	FlowLimit        = "flow.limit"
 	FlowTarget       = "flow.target"
 	FlowFb           = "flow.fb"
+	FlowWindow       = "flow.cwnd"
 	BufferOccupancy  = "buffer.occupancy"
 	LinkQueue        = "link.queue"
 	LinkStalled      = "link.stalled." // and the cause
@@ -91,6 +92,9 @@ func (c *Collector) series(step int64) []Series {
 		if at := c.ofFlows + i*flowColumns; last[at+flowTarget] > 0 {
 			all = append(all, c.state(FlowTarget, i, flowTarget, edges))
 			windowed(FlowFb, x, meanFeedback)
+		}
+		if c.isStream(uint32(i)) {
+			all = append(all, c.congestionWindow(i, edges))
 		}
 	}
 	for _, h := range used {

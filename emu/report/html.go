@@ -56,6 +56,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 	p.Sections = append(p.Sections, rates)
 	for _, x := range []struct{ title, kind, label string }{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
+		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
 		{"Buffers", metrics.BufferOccupancy, "mean occupancy"},
 		{"Queues", metrics.LinkQueue, "mean queue of an output"},
 		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time"},

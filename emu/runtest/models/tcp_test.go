@@ -3,10 +3,12 @@ package models_test
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 )
@@ -66,6 +68,18 @@ func TestTCPOverAFabricThatDrops(t *testing.T) {
 		}
 		if w := over("greedy.cwnd"); w < 2920 || w > 60_000 {
 			t.Errorf("%s: a mean window of %v", recovery, w)
+		}
+		windows := 0
+		for _, s := range c.Series() {
+			if s.Kind == metrics.FlowWindow {
+				windows++
+				if most := slices.Max(s.Values); most < 10_000 {
+					t.Errorf("%s: the window of %s is never above %v", recovery, s.Name, most)
+				}
+			}
+		}
+		if windows != 3 {
+			t.Errorf("%s: %d curves of windows, of 3 flows with TCP", recovery, windows)
 		}
 		if v := over("paced.cwnd"); !math.IsNaN(v) {
 			t.Errorf("%s: datagrams have a window of %v", recovery, v)
