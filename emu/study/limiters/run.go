@@ -242,7 +242,8 @@ type Outcome struct {
 	Fairness      report.Number `json:"fairness"`
 	Said          string        `json:"said,omitempty"` // what else is to be known
 	Wall          *Wall         `json:"wall,omitempty"`
-	Faults        []Fault       `json:"faults,omitempty"`
+	Judged        bool          `json:"judged"`
+	Faults        []Fault       `json:"faults,omitempty"` // where it is judged
 
 	trace *drawing
 }
@@ -295,7 +296,7 @@ type Fault struct {
 func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes), PromisedBytes: int64(r.Promised),
-		BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld), ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,
+		Judged: true, BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld), ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,
 	}
 	for _, w := range r.Windows {
 		o.Windows = append(o.Windows, Window{w.Packets, report.Number(w.Low), report.Number(w.High)})

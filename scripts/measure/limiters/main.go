@@ -1,0 +1,86 @@
+// Command limiters measures rate limiters of others beside those of fabemu: those of three
+// Go modules, and two of the kernel's, tbf and htb. It is a module of its own, so that fabemu
+// needs none of theirs. It prints a table in Markdown, or with a file as its argument writes
+// it there, between the lines "<!-- limiters -->" and "<!-- end of limiters -->".
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"fabemu/emu/report"
+	"fabemu/emu/study/limiters"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "limiters:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	var results []*limiters.Result
+	for _, s := range append(limiters.Ours(), others()...) {
+		var both *limiters.Result
+		for _, clock := range []report.Clock{report.VirtualClock, report.WallClock} {
+			fmt.Fprintf(os.Stderr, "%s, %s clock\n", s.Name, clock)
+			r, err := limiters.Run(ctx, s, limiters.Options{Clock: clock})
+			if err != nil {
+				return err
+			}
+			if both == nil {
+				both = r
+				continue
+			}
+			both.Cases, both.Partial = append(both.Cases, r.Cases...), r.Partial
+		}
+		if both.Partial {
+			return context.Canceled
+		}
+		results = append(results, both)
+	}
+	var missing []string
+	for _, q := range qdiscs() {
+		fmt.Fprintln(os.Stderr, q.name)
+		r, err := q.measure()
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))
+			continue
+		}
+		results = append(results, r)
+	}
+	var b bytes.Buffer
+	if err := limiters.WriteTable(&b, results); err != nil {
+		return err
+	}
+	for _, m := range missing {
+		fmt.Fprintf(&b, "\n%s\n", m)
+	}
+	if len(args) == 0 {
+		_, err := os.Stdout.Write(b.Bytes())
+		return err
+	}
+	return insert(args[0], b.String())
+}
+
+// insert writes a table into a document.
+func insert(path, table string) error {
+	const begin, end = "<!-- limiters -->\n", "<!-- end of limiters -->"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no lines %q and %q", path, strings.TrimSpace(begin), end)
+	}
+	return os.WriteFile(path, []byte(before+begin+table+end+after), 0o666)
+}
