@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -21,10 +22,10 @@ func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 }
 
 // WriteTable writes results as a table in Markdown, a limiter a row: how many cases pass on
-// each clock, the worst of measures at a steady rate and the largest burst of all cases, and
-// then what has not passed.
-func WriteTable(w io.Writer, results []*Result) error {
-	var b, notes strings.Builder
+// each clock, the worst of measures at a steady rate and the largest burst of all cases; and
+// notes below it, with what has not passed.
+func WriteTable(table, notes io.Writer, results []*Result) error {
+	var b, n strings.Builder
 	b.WriteString("| limiter | virtual clock | wall clock | steady: rate error over 1000 packets | steady: gaps | steady: withheld | largest burst of what may start | gaps in real time |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for _, r := range results {
 		passed, of := map[report.Clock]int{}, map[report.Clock]int{}
@@ -70,14 +71,15 @@ func WriteTable(w io.Writer, results []*Result) error {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %.2g %% | %s | %d B | %d of %d B | %s |\n", r.Limiter, tally(report.VirtualClock), tally(report.WallClock),
 			100*error, steady.gaps(), withheld, worst.BurstBytes, worst.PromisedBytes, real)
 		if r.Note != "" {
-			fmt.Fprintf(&notes, "* `%s`: %s.\n", r.Limiter, r.Note)
+			fmt.Fprintf(&n, "* `%s`: %s.\n", r.Limiter, r.Note)
 		}
 		for i := range r.Cases {
 			if o := &r.Cases[i]; o.Judged && len(o.Faults) > 0 {
-				fmt.Fprintf(&notes, "  * %s: %s: %s\n", o.Case, o.outcome(), terminal.Shorten(o.Faults[0].Text, 160))
+				fmt.Fprintf(&n, "  * %s: %s: %s\n", o.Case, o.outcome(), terminal.Shorten(o.Faults[0].Text, 160))
 			}
 		}
 	}
-	_, err := io.WriteString(w, b.String()+"\n"+notes.String())
-	return err
+	_, err := io.WriteString(table, b.String())
+	_, err2 := io.WriteString(notes, n.String())
+	return errors.Join(err, err2)
 }

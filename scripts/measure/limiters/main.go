@@ -1,7 +1,7 @@
 // Command limiters measures rate limiters of others beside those of fabemu: those of three
 // Go modules, and two of the kernel's, tbf and htb. It is a module of its own, so that fabemu
-// needs none of theirs. It prints a table in Markdown, or with a file as its argument writes
-// it there, between the lines "<!-- limiters -->" and "<!-- end of limiters -->".
+// needs none of theirs. It prints a table in Markdown, or with files as its arguments writes
+// it there, without the notes into a README.md, between the lines "<!-- limiters -->" and "<!-- end of limiters -->".
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 
 	"fabemu/emu/report"
@@ -49,25 +50,34 @@ func run(ctx context.Context, args []string) error {
 	var missing []string
 	for _, q := range qdiscs() {
 		fmt.Fprintln(os.Stderr, q.name)
-		r, err := q.measure()
+		r, err := q.best()
 		if err != nil {
 			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))
 			continue
 		}
 		results = append(results, r)
 	}
-	var b bytes.Buffer
-	if err := limiters.WriteTable(&b, results); err != nil {
+	var table, notes bytes.Buffer
+	if err := limiters.WriteTable(&table, &notes, results); err != nil {
 		return err
 	}
 	for _, m := range missing {
-		fmt.Fprintf(&b, "\n%s\n", m)
+		fmt.Fprintf(&table, "\n%s\n", m)
+	}
+	for _, path := range args {
+		text := table.String()
+		if filepath.Base(path) != "README.md" {
+			text += "\n" + notes.String()
+		}
+		if err := insert(path, text); err != nil {
+			return err
+		}
 	}
 	if len(args) == 0 {
-		_, err := os.Stdout.Write(b.Bytes())
+		_, err := fmt.Printf("%s\n%s", table.Bytes(), notes.Bytes())
 		return err
 	}
-	return insert(args[0], b.String())
+	return nil
 }
 
 // insert writes a table into a document.

@@ -33,7 +33,7 @@ const (
 
 func qdiscs() []qdisc {
 	return []qdisc{
-		{"tc tbf", [][]string{strings.Fields("qdisc add dev DEV root tbf rate 100mbit burst 3000 limit 300000")}},
+		{"tc tbf", [][]string{strings.Fields("qdisc add dev DEV root tbf rate 100mbit burst 3000 limit 3000000")}},
 		{"tc htb", [][]string{
 			strings.Fields("qdisc add dev DEV root handle 1: htb default 1"),
 			strings.Fields("class add dev DEV parent 1: classid 1:1 htb rate 100mbit burst 3000 cburst 3000 quantum 1500"),
@@ -43,6 +43,23 @@ func qdiscs() []qdisc {
 
 // The addresses of the two ends, in namespaces that nobody else is in.
 var here, there = [4]byte{10, 231, 7, 1}, [4]byte{10, 231, 7, 2}
+
+// best measures several times and returns the result with the least error of the rate: what
+// else the computer does makes it worse, and nothing makes it better.
+func (q qdisc) best() (best *limiters.Result, err error) {
+	least := 0.0
+	for range 5 {
+		r, err := q.measure()
+		if err != nil {
+			return nil, err
+		}
+		w := r.Cases[0].Windows[len(r.Cases[0].Windows)-1]
+		if off := max(-float64(w.Low), float64(w.High)); best == nil || off < least {
+			best, least = r, off
+		}
+	}
+	return best, nil
+}
 
 // measure sends UDP datagrams through the qdisc, at one end of a pair of veth devices in a
 // network namespace, and measures when the kernel has them at the other end, in another.
@@ -85,7 +102,7 @@ func (q qdisc) measure() (*limiters.Result, error) {
 	if err := near.do(func() (err error) {
 		sender, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 		if err == nil {
-			err = unix.SetsockoptInt(sender, unix.SOL_SOCKET, unix.SO_SNDBUF, 1<<16) // less than the queue holds: nothing is dropped
+			err = unix.SetsockoptInt(sender, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 1<<20) // a tenth of a second, and less than the queue holds
 		}
 		return err
 	}); err != nil {
@@ -111,7 +128,7 @@ func (q qdisc) measure() (*limiters.Result, error) {
 		Duration: wire.Duration(at[len(at)-1]) + wire.Microsecond, Rates: []bench.Step{{At: 0, Rate: kernelRate}}, Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
-		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone; what this computer is late by is in the figures, which are not judged",
+		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; what this computer is late by is in the figures, which are not judged",
 		New: func(wire.Rate) node.RateLimiter { return &departures{at: at} },
 	}, c, report.WallClock)
 	r.Cases[0].Judged = false
@@ -122,7 +139,7 @@ func (q qdisc) measure() (*limiters.Result, error) {
 const (
 	payload = 1500 - 14 - 20 - 8 // the qdisc counts the Ethernet header
 	spell   = 300 * time.Millisecond
-	rest    = 100 * time.Millisecond
+	rest    = 300 * time.Millisecond
 )
 
 // send sends as fast as the qdisc lets it.
@@ -148,7 +165,7 @@ func listening() (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	for _, o := range [][2]int{{unix.SO_TIMESTAMPNS, 1}, {unix.SO_RCVBUF, 4 << 20}} {
+	for _, o := range [][2]int{{unix.SO_TIMESTAMPNS, 1}, {unix.SO_RCVBUFFORCE, 16 << 20}} {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, o[0], o[1]); err != nil {
 			return -1, err
 		}
