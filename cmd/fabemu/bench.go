@@ -51,7 +51,8 @@ func benchLimiterCommand(status *int) *cobra.Command {
 the error of the rate, bursts, gaps, the delay from a change of the rate to the reaction,
 fairness; what is out of its limits, with the packets around it.
 
-Without a NAME these are the limiters of this program. --exec starts a program in whatever
+A NAME is a limiter of this program, or a reaction point, which is put into loops with a
+bottleneck; without one these are the limiters. --exec starts a program in whatever
 language and talks to it over its standard input and output, --socket talks to one that
 listens there; docs/limiter-protocol.md is the protocol. With --exec the arguments are
 those of the program: fabemu bench limiter --exec python3 -- limiter.py

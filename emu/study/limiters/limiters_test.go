@@ -44,11 +44,11 @@ func TestResult(t *testing.T) {
 		{right, true},
 		{&limiters.Subject{Name: "doubled", Note: "for this test", New: doubled}, false},
 	} {
-		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{"step", "steady/1Gbps", "hours/*"}, Packets: 300})
+		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{"step/down", "steady/1Gbps"}, Packets: 300})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Good() != tc.good || len(r.Cases) != 5 {
+		if r.Good() != tc.good || len(r.Cases) != 2 {
 			t.Errorf("%s: %v, and %d cases", tc.subject.Name, r.Good(), len(r.Cases))
 		}
 		var text, js, page bytes.Buffer
@@ -71,7 +71,7 @@ func TestResult(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		var read limiters.Result
-		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 5 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
+		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 2 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
 			t.Errorf("%v: %+v", err, read)
 		}
 		html := strings.ReplaceAll(page.String(), "http://www.w3.org/", "")
@@ -127,7 +127,7 @@ func TestMistakes(t *testing.T) {
 		err  error
 		want string
 	}{
-		{unknown, `there is no limiter "token-buckett" (did you mean "token-bucket"?): there are inter-packet-delay, token-bucket`},
+		{unknown, `there is no limiter "token-buckett" (did you mean "token-bucket"?): there are inter-packet-delay, token-bucket, lipd, `},
 		{noCase, `there is no case "unsteady": there are steady/1Mbps, `},
 		{pattern, `"[" is no pattern`},
 		{noProgram, "start /not/there: "},

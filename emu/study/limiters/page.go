@@ -22,7 +22,23 @@ func (r *Result) WriteHTML(w io.Writer) error {
 	for i := range r.Cases {
 		rows = append(rows, r.Cases[i].row())
 	}
-	p.Sections = append(p.Sections, report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
+	if rows != nil || r.Loops == nil {
+		p.Sections = append(p.Sections, report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
+	}
+	if r.Loops != nil {
+		loops := report.Section{Title: "Loops", Text: loopHeadsDoc}
+		var rows [][]string
+		for i := range r.Loops {
+			rows = append(rows, r.Loops[i].row())
+		}
+		loops.Parts = append(loops.Parts, report.Table("Loops with a bottleneck", loopHeads, rows))
+		for i := range r.Loops {
+			for _, f := range r.Loops[i].Faults {
+				loops.Parts = append(loops.Parts, report.Folded(r.Loops[i].Loop+": "+string(f.Criterion)+": "+f.Text, f.Around))
+			}
+		}
+		p.Sections = append(p.Sections, loops)
+	}
 	for i := range r.Cases {
 		s, err := r.Cases[i].section()
 		if err != nil {

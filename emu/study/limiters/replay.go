@@ -19,7 +19,6 @@ import (
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -32,9 +31,7 @@ func NamedForReplay(names []string) ([]*Subject, error) {
 	}
 	all := Ours()
 	for _, l := range rp.Laws() {
-		all = append(all, &Subject{Name: l.Name, Note: l.Doc, law: func(line unit.Rate, packet unit.Size) (rp.Controller, error) {
-			return l.New(param.Defaults(l.Params), rp.Site{Line: line, Length: packet, Random: unit.NewRandom(1, 1)})
-		}})
+		all = append(all, lawOf(l))
 	}
 	return named(names, all)
 }
@@ -114,8 +111,8 @@ func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
 		return false, nil
 	}
 	s.Name = t.Name
-	s.law = func(line unit.Rate, packet unit.Size) (rp.Controller, error) {
-		t, err := s.program.Begin(ctx, line, packet)
+	s.law = func(site rp.Site) (rp.Controller, error) {
+		t, err := s.program.Begin(ctx, site.Line, site.Length)
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +150,7 @@ flows:
 	t := &tape{c: &c, gaps: hdrhistogram.New(1, 100_000_000, 3)}
 	t.limiter, t.trace = node.NewInterPacketDelay(r.Line), draw(&c)
 	if law {
-		if f.law, err = s.law(r.Line, r.Packet); err != nil {
+		if f.law, err = s.law(rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)}); err != nil {
 			return out, err
 		}
 	} else {

@@ -43,16 +43,21 @@ type Result struct {
 	// Verdict says what the program has done that it may not do; empty: nothing.
 	Verdict string    `json:"verdict,omitempty"`
 	Cases   []Outcome `json:"cases"`
+	Loops   []Loop    `json:"loops,omitempty"` // of a reaction point
 }
 
 // Good reports whether nothing was found at fault.
 func (r *Result) Good() bool {
-	return r.Verdict == "" && !r.Partial && !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 })
+	return r.Verdict == "" && !r.Partial && !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
+		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
 // Run puts a limiter into cases. An error is the user's to mend.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
-	cases, err := pick(casesOf(o.Clock), o.Cases)
+	if s.law != nil {
+		return runLaw(ctx, s, o)
+	}
+	cases, err := pick(casesOf(o.Clock), func(c situation) string { return c.Name }, o.Cases)
 	if err != nil {
 		return nil, err
 	}
@@ -124,30 +129,34 @@ func (c *situation) measure(ctx context.Context, s *Subject, each func(bench.Sta
 	return r, err
 }
 
-// pick returns the cases that patterns name.
-func pick(all []situation, patterns []string) ([]situation, error) {
+// pick returns those whose names patterns name.
+func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, err error) {
 	if len(patterns) == 0 {
 		return all, nil
 	}
-	var out []situation
+	var names []string
+	for _, x := range all {
+		names = append(names, nameOf(x))
+	}
+	picked := make([]bool, len(all))
 	for _, p := range patterns {
-		before := len(out)
-		for _, c := range all {
-			matches, err := path.Match(p, c.Name)
+		found := false
+		for i, name := range names {
+			matches, err := path.Match(p, name)
 			if err != nil {
 				return nil, mistake.Errorf("%q is no pattern: %w", p, err)
 			}
-			matches = matches || strings.HasPrefix(c.Name, strings.TrimSuffix(p, "/")+"/")
-			if matches && !slices.ContainsFunc(out, func(o situation) bool { return o.Name == c.Name }) {
-				out = append(out, c)
+			if matches || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/") {
+				picked[i], found = true, true
 			}
 		}
-		if len(out) == before {
-			var names []string
-			for _, c := range all {
-				names = append(names, c.Name)
-			}
+		if !found {
 			return nil, mistake.Errorf("there is no case %q: there are %s", p, list(names))
+		}
+	}
+	for i, x := range all {
+		if picked[i] {
+			out = append(out, x)
 		}
 	}
 	return out, nil

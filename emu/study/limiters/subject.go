@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/study/bench"
 	"fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/unit"
 )
 
@@ -18,9 +19,10 @@ type Subject struct {
 	Note string // what is to be known of how it is called; may be empty
 	New  bench.New
 
-	law     func(line unit.Rate, packet unit.Size) (rp.Controller, error) // it is a reaction point; nil: it is none
-	program *foreign.Program                                              // that it is in; nil: it is in this one
-	began   error                                                         // why none has
+	law     func(s rp.Site) (rp.Controller, error) // it is a reaction point; nil: it is none
+	points  func(s cp.Site) (cp.Notifier, error)   // that it hears; nil: ACKs
+	program *foreign.Program                       // that it is in; nil: it is in this one
+	began   error                                  // why none has
 }
 
 // Ours returns the limiters of this program.
@@ -31,12 +33,13 @@ func Ours() []*Subject {
 	}
 }
 
-// Named returns the limiters of this program that have these names; all without any.
+// Named returns the limiters and reaction points of this program that have these names; all
+// limiters without any.
 func Named(names []string) ([]*Subject, error) {
 	if len(names) == 0 {
 		return Ours(), nil
 	}
-	return named(names, Ours())
+	return named(names, append(Ours(), Laws()...))
 }
 
 // InProgram returns the limiter of another program. Its name is what the program says.

@@ -75,7 +75,7 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		}
 		for i := range r.Cases {
 			if o := &r.Cases[i]; o.Judged && len(o.Faults) > 0 {
-				fmt.Fprintf(&n, "  * %s: %s: %s\n", o.Case, o.outcome(), terminal.Shorten(o.Faults[0].Text, 160))
+				fmt.Fprintf(&n, "  * %s: %s: %s\n", o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
 			}
 		}
 	}

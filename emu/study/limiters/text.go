@@ -26,17 +26,17 @@ const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where t
 func (o *Outcome) row() []string {
 	return []string{
 		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes), bytesText(o.WithheldBytes),
-		durationText(o.ReactionPs), number(o.Fairness, 3), o.outcome(),
+		durationText(o.ReactionPs), number(o.Fairness, 3), outcomeText(o.Faults),
 	}
 }
 
-// outcome says how the case came out.
-func (o *Outcome) outcome() string {
-	if len(o.Faults) == 0 {
+// outcomeText says how a case came out.
+func outcomeText(faults []Fault) string {
+	if len(faults) == 0 {
 		return "pass"
 	}
 	words := ""
-	for i, f := range o.Faults {
+	for i, f := range faults {
 		if i > 0 {
 			words += ", "
 		}
@@ -107,12 +107,17 @@ func (w *Wall) String() string {
 // says is the result in a sentence.
 func (r *Result) says() string {
 	failed := 0
+	for i := range r.Loops {
+		if len(r.Loops[i].Faults) > 0 {
+			failed++
+		}
+	}
 	for i := range r.Cases {
 		if len(r.Cases[i].Faults) > 0 {
 			failed++
 		}
 	}
-	switch n := terminal.Count(len(r.Cases), "case"); {
+	switch n := terminal.Count(len(r.Cases)+len(r.Loops), "case"); {
 	case r.Verdict != "":
 		return "Ended: " + r.Verdict + "."
 	case r.Partial:
@@ -132,38 +137,23 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 		title += " (" + r.Note + ")"
 	}
 	p.Title(title)
-	wide := make([]int, len(heads))
-	rows := [][]string{heads}
+	heads, doc := heads, headsDoc
+	var rows [][]string
+	var faults [][]Fault
 	for i := range r.Cases {
-		rows = append(rows, r.Cases[i].row())
+		rows, faults = append(rows, r.Cases[i].row()), append(faults, r.Cases[i].Faults)
 	}
-	for _, row := range rows {
-		for k, cell := range row {
-			wide[k] = max(wide[k], terminal.Columns(cell))
-		}
+	if r.Loops != nil {
+		heads, doc = loopHeads, loopHeadsDoc
 	}
-	for i, row := range rows {
-		line := ""
-		for k, cell := range row {
-			switch {
-			case k == 0:
-				line += terminal.Left(cell, wide[k])
-			case k == len(row)-1:
-				if i > 0 {
-					cell = p.Paint(map[bool]terminal.Color{true: terminal.Green, false: terminal.Red}[len(r.Cases[i-1].Faults) == 0], cell)
-				}
-				line += "  " + cell
-			default:
-				line += "  " + terminal.Right(cell, wide[k])
-			}
-		}
-		p.Line("  %s", line)
+	for i := range r.Loops {
+		rows, faults = append(rows, r.Loops[i].row()), append(faults, r.Loops[i].Faults)
 	}
-	for i := range r.Cases {
-		o := &r.Cases[i]
-		for _, f := range o.Faults {
+	writeRows(&p, heads, rows, faults)
+	for i := range rows {
+		for _, f := range faults[i] {
 			p.Line("")
-			p.Line("%s: %s", o.Case, f.Around)
+			p.Line("%s: %s", rows[i][0], f.Around)
 		}
 	}
 	for i := range r.Cases {
@@ -180,9 +170,36 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
 		p.Paragraph(0, "Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
 	}
-	p.Paragraph(0, headsDoc)
+	p.Paragraph(0, doc)
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// writeRows writes a table; in the last column is the outcome.
+func writeRows(p *terminal.Page, heads []string, rows [][]string, faults [][]Fault) {
+	wide := make([]int, len(heads))
+	all := append([][]string{heads}, rows...)
+	for _, row := range all {
+		for k, cell := range row {
+			wide[k] = max(wide[k], terminal.Columns(cell))
+		}
+	}
+	for i, row := range all {
+		line := terminal.Left(row[0], wide[0])
+		for k, cell := range row[1:] {
+			switch {
+			case k+2 < len(row):
+				line += "  " + terminal.Right(cell, wide[k+1])
+			case i == 0:
+				line += "  " + cell
+			case len(faults[i-1]) == 0:
+				line += "  " + p.Paint(terminal.Green, cell)
+			default:
+				line += "  " + p.Paint(terminal.Red, cell)
+			}
+		}
+		p.Line("  %s", line)
+	}
 }
 
 // WriteJSON writes a result for programs.

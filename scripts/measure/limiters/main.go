@@ -52,6 +52,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintln(os.Stderr, q.name)
 		r, err := q.best()
 		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))
 			continue
 		}
@@ -61,20 +62,33 @@ func run(ctx context.Context, args []string) error {
 	if err := limiters.WriteTable(&table, &notes, results); err != nil {
 		return err
 	}
+	var lawTable bytes.Buffer
+	var laws []*limiters.Result
+	for _, s := range limiters.Laws() {
+		fmt.Fprintln(os.Stderr, s.Name)
+		r, err := limiters.Run(ctx, s, limiters.Options{})
+		if err != nil {
+			return err
+		}
+		laws = append(laws, r)
+	}
 	for _, m := range missing {
 		fmt.Fprintf(&table, "\n%s\n", m)
+	}
+	if err := limiters.WriteLawTable(&lawTable, &lawTable, laws); err != nil {
+		return err
 	}
 	for _, path := range args {
 		text := table.String()
 		if filepath.Base(path) != "README.md" {
-			text += "\n" + notes.String()
+			text += "\n" + notes.String() + "\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
 		}
 		if err := insert(path, text); err != nil {
 			return err
 		}
 	}
 	if len(args) == 0 {
-		_, err := fmt.Printf("%s\n%s", table.Bytes(), notes.Bytes())
+		_, err := fmt.Printf("%s\n%s\n%s", table.Bytes(), notes.Bytes(), lawTable.Bytes())
 		return err
 	}
 	return nil

@@ -61,6 +61,20 @@ func (q qdisc) best() (best *limiters.Result, err error) {
 	return best, nil
 }
 
+// farMAC is the address of the far end, which need not be asked for.
+const farMAC = "02:00:00:00:00:02"
+
+// isUp waits until a device is.
+func isUp(device string) error {
+	for range 200 {
+		if out, err := exec.Command("ip", "link", "show", device).Output(); err == nil && strings.Contains(string(out), "state UP") {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not come up", device)
+}
+
 // measure sends UDP datagrams through the qdisc, at one end of a pair of veth devices in a
 // network namespace, and measures when the kernel has them at the other end, in another.
 // The namespaces have no name: they end, and all in them, with the threads that are in
@@ -79,7 +93,7 @@ func (q qdisc) measure() (*limiters.Result, error) {
 		}); err != nil {
 			return err
 		}
-		calls := [][]string{{"ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", peer}, {"ip", "addr", "add", net.IP(here[:]).String() + "/24", "dev", "near"}, {"ip", "link", "set", "near", "up"}}
+		calls := [][]string{{"ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "address", farMAC, "netns", peer}, {"ip", "addr", "add", net.IP(here[:]).String() + "/24", "dev", "near"}, {"ip", "link", "set", "near", "up"}, {"ip", "neigh", "add", net.IP(there[:]).String(), "lladdr", farMAC, "dev", "near", "nud", "permanent"}}
 		for _, c := range q.setUp {
 			calls = append(calls, append([]string{"tc"}, strings.Fields(strings.ReplaceAll(strings.Join(c, " "), "DEV", "near"))...))
 		}
@@ -100,6 +114,9 @@ func (q qdisc) measure() (*limiters.Result, error) {
 	}
 	defer unix.Close(receiver)
 	if err := near.do(func() (err error) {
+		if err := isUp("near"); err != nil {
+			return err
+		}
 		sender, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 		if err == nil {
 			err = unix.SetsockoptInt(sender, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 1<<20) // a tenth of a second, and less than the queue holds

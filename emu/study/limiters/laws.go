@@ -1,0 +1,183 @@
+package limiters
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"fabemu/emu/host"
+	"fabemu/emu/report"
+	"fabemu/emu/study/bench"
+	"fabemu/emu/terminal"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Loop is what came out of a loop with a bottleneck (bench.Loop), into which a reaction point
+// was put.
+type Loop struct {
+	Loop        string        `json:"loop"`
+	Packets     int           `json:"packets"`
+	Feedback    int           `json:"feedback"`
+	Utilisation report.Number `json:"utilisation"` // of the bottleneck, in the end
+	Fairness    report.Number `json:"fairness"`
+	ReactionPs  *int64        `json:"reaction_ps,omitempty"` // from the first feedback of a storm until the rate falls
+	RecoveryPs  *int64        `json:"recovery_ps,omitempty"` // from its end until the rate is nine tenths of the line's
+	LowestBps   int64         `json:"lowest_bps"`            // the lowest rate of any source
+	Faults      []Fault       `json:"faults,omitempty"`
+}
+
+// Laws returns the reaction points of this program that hear feedback, with their usual
+// parameters.
+func Laws() []*Subject {
+	var all []*Subject
+	for _, l := range rp.Laws() {
+		s := lawOf(l)
+		if l.Hears == rp.Notifications {
+			s.points = pointsOf(l.Name)
+		}
+		if l.Hears != rp.Nothing {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// lawOf returns a law of this program.
+func lawOf(l rp.Law) *Subject {
+	return &Subject{Name: l.Name, Note: l.Doc, law: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
+}
+
+// pointsOf returns what makes the congestion points that a law hears: those of its name, or
+// those of ECM, which E2CM stands on.
+func pointsOf(law string) func(cp.Site) (cp.Notifier, error) {
+	for _, p := range cp.Points() {
+		if p.Name == law && p.Notifier != nil {
+			return func(s cp.Site) (cp.Notifier, error) { return p.Notifier(param.Defaults(p.Params), s) }
+		}
+	}
+	return func(s cp.Site) (cp.Notifier, error) {
+		p := param.Defaults(cp.BCNParams{})
+		p.Version = cp.ECM
+		p.Complete(func(key string) bool { return key == "version" })
+		return cp.NewBCN(p, s)
+	}
+}
+
+// runLaw puts a reaction point of this program into loops.
+func runLaw(ctx context.Context, s *Subject, o Options) (*Result, error) {
+	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Limiter: s.Name, Note: s.Note, Cases: []Outcome{}}
+	all, err := pick(bench.Loops(), func(l bench.Loop) string { return l.Name }, o.Cases)
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, l := range all {
+		if ctx.Err() != nil {
+			r.Partial = true
+			break
+		}
+		measured, err := bench.MeasureController(func(site rp.Site) rp.Controller {
+			c, err := s.law(site)
+			if err != nil {
+				failed = err
+				return rp.NewFixed(site.Line)
+			}
+			return c
+		}, s.points, l)
+		if failed != nil {
+			err = failed
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.Loops = append(r.Loops, loopOf(measured))
+	}
+	return r, nil
+}
+
+// loopOf reads a report of the bench.
+func loopOf(r *bench.LoopReport) Loop {
+	known := func(d unit.Duration) *int64 {
+		if d < 0 {
+			return nil
+		}
+		ps := int64(d)
+		return &ps
+	}
+	l := Loop{
+		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation), Fairness: report.Number(r.Fairness),
+		ReactionPs: known(r.Reaction), RecoveryPs: known(r.Recovery), LowestBps: int64(r.Lowest),
+	}
+	for _, f := range r.Faults {
+		l.Faults = append(l.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})
+	}
+	return l
+}
+
+// loopHeads are those of the table of loops.
+var loopHeads = []string{"loop", "packets", "feedback", "utilisation", "fairness", "reaction", "recovery", "lowest rate", "outcome"}
+
+// loopHeadsDoc says what they are.
+const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck, in the last part of the time. Reaction: from the first feedback of a storm until the rate falls. " +
+	"Recovery: from the end of the storm until the rate is nine tenths of the line's. Lowest rate: of any source at any time."
+
+// row returns the cells of a loop.
+func (l *Loop) row() []string {
+	return []string{
+		l.Loop, fmt.Sprint(l.Packets), fmt.Sprint(l.Feedback), number(l.Utilisation, 3), number(l.Fairness, 3), known(l.ReactionPs), known(l.RecoveryPs),
+		rateText(l.LowestBps), outcomeText(l.Faults),
+	}
+}
+
+// known prints a span that may be missing.
+func known(ps *int64) string {
+	switch {
+	case ps == nil:
+		return "-"
+	case *ps == 0:
+		return "at once"
+	}
+	return durationText(*ps)
+}
+
+// rateText prints a rate to three digits.
+func rateText(bps int64) string {
+	s := fit(float64(bps), speeds)
+	return fmt.Sprintf("%.3g %s", float64(bps)/s.base, s.word)
+}
+
+// WriteLawTable writes results of reaction points as a table in Markdown, one a row, and what
+// has not passed as notes below it.
+func WriteLawTable(table, notes io.Writer, results []*Result) error {
+	var b, n strings.Builder
+	b.WriteString("| law | loops | one source, half its line: utilisation | eight sources: utilisation | fairness | a storm: reaction | recovery | lowest rate |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
+	for _, r := range results {
+		passed := 0
+		of := map[string]*Loop{}
+		for i := range r.Loops {
+			l := &r.Loops[i]
+			of[strings.TrimPrefix(l.Loop, "loop/")] = l
+			if len(l.Faults) == 0 {
+				passed++
+			}
+			for _, f := range l.Faults {
+				fmt.Fprintf(&n, "* `%s`: %s: %s: %s\n", r.Limiter, l.Loop, f.Criterion, terminal.Shorten(f.Text, 160))
+			}
+		}
+		half, many, storm := of["half"], of["many"], of["storm"]
+		if half == nil || many == nil || storm == nil {
+			return fmt.Errorf("the results of %s are not of all loops", r.Limiter)
+		}
+		fmt.Fprintf(&b, "| `%s` | %d of %d | %s | %s | %s | %s | %s | %s |\n", r.Limiter, passed, len(r.Loops), number(half.Utilisation, 3), number(many.Utilisation, 3),
+			number(many.Fairness, 3), known(storm.ReactionPs), known(storm.RecoveryPs), rateText(storm.LowestBps))
+	}
+	if _, err := io.WriteString(table, b.String()); err != nil {
+		return err
+	}
+	_, err := io.WriteString(notes, n.String())
+	return err
+}
