@@ -32,11 +32,8 @@ func TestWallExamples(t *testing.T) {
 				out, err := c.CombinedOutput()
 				return string(out), err
 			}
-			if out, err := in("mod", "tidy", "-diff"); err != nil {
-				t.Errorf("go mod tidy in %s is due: %v\n%s", dir, err, out)
-			}
 			if out, err := in("vet", "."); err != nil {
-				t.Errorf("go vet: %v\n%s", err, out)
+				t.Errorf("go vet: %v: if the requirements have changed, go mod tidy in %s is due\n%s", err, dir, out)
 			}
 			if out, err := in("test", "."); err != nil {
 				t.Errorf("go test: %v\n%s", err, out)
