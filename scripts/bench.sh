@@ -16,6 +16,11 @@
 #                                        HPL-2002-224, 55 runs of 500 ms on the virtual
 #                                        clock, COUNT times (default 1), in wall and CPU
 #                                        seconds; the limit is 60 s on two cores
+#                               peers    no benchmark of the tree: what a hop costs on the
+#                                        virtual clock beside a bare loop of events in Go,
+#                                        and beside htsim and ns-3 where their sources are
+#                                        given (scripts/peers.sh), COUNT pairs in turns
+#                                        (default 3)
 #                               all      wire, virtual, scale and engine (default)
 #                               placement  what it costs to place 60 machines in one
 #                                        process or in one each, over UDP or veth pairs
@@ -66,7 +71,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | engine | fig4 | placement | pacing | all)
+wire | virtual | engine | fig4 | peers | placement | pacing | all)
 	group=$1
 	shift
 	;;
@@ -79,6 +84,13 @@ fig4)
 		exit 2
 	fi
 	count=${count:-1}
+	;;
+peers)
+	if [ $# -gt 0 ]; then
+		echo "bench: peers compares no revisions; FABEMU=BINARY takes another one" >&2
+		exit 2
+	fi
+	count=${count:-3}
 	;;
 placement | pacing)
 	if [ "$(id -u)" -ne 0 ]; then
@@ -112,7 +124,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, engine, fig4, placement, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, engine, fig4, peers, placement, pacing or all" >&2
 	exit 2
 	;;
 esac
@@ -153,6 +165,12 @@ machine() {
 	fi
 	echo "load: $(cut -d ' ' -f 1 /proc/loadavg)"
 }
+
+if [ "$group" = peers ]; then
+	scripts/peers.sh "$count" | tee "$out/peers.txt"
+	echo "bench: written to $out/peers.txt" >&2
+	exit
+fi
 
 if [ "$group" = fig4 ]; then
 	go build -o "$tmp/fabemu" ./cmd/fabemu

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+#
+# What a hop costs on the virtual clock, beside other simulators that do the same work: CPU time
+# of pairs that take turns, start-up subtracted (each run is done short and long), as a ratio.
+# scripts/bench.sh peers calls this.
+#
+# Usage: scripts/peers.sh [COUNT]
+#
+#   COUNT  how many pairs of each case (default 3)
+#
+# Without anything else fabemu is compared with a bare loop of events in Go (scripts/measure/bare),
+# which is a measure of the computer. With these variables it is compared with peers too, which
+# are built in a temporary folder:
+#
+#   PEERS=DIR  programs and scenarios for the comparison: htsim_dumbbell.cpp, htsim_incast.cpp,
+#              htsim_fattree.cpp, ns3_fabric.cc, scenarios/ft128-eth.yaml. A program takes its
+#              size and milliseconds of model time, and prints "hops N" or "datahops N"
+#   HTSIM=DIR  a tree of htsim (Broadcom/csg-htsim), for htsim_*.cpp; sim/libhtsim.a is used
+#              where it is there, and otherwise built from a copy
+#   ns-3       is used where pkg-config knows it
+#   FABEMU=F   another binary in place of the tree's
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+count=${1:-3}
+if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
+	echo "peers: COUNT is a number, not $count" >&2
+	exit 2
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+fabemu=${FABEMU:-$tmp/fabemu}
+if [ -z "${FABEMU:-}" ]; then
+	go build -o "$fabemu" ./cmd/fabemu
+fi
+go build -o "$tmp/bare" ./scripts/measure/bare
+
+# htsim PROGRAM: builds a program of $PEERS with htsim, if both are there.
+htsim() {
+	[ -n "${PEERS:-}" ] && [ -n "${HTSIM:-}" ] && [ -f "$PEERS/$1.cpp" ] || return 1
+	if [ ! -f "$tmp/sim/libhtsim.a" ]; then
+		cp -r "$HTSIM/sim" "$tmp/sim"
+		[ -f "$tmp/sim/libhtsim.a" ] || make -C "$tmp/sim" libhtsim.a >"$tmp/make.log" 2>&1 || {
+			tail -n 5 "$tmp/make.log" >&2
+			return 1
+		}
+	fi
+	g++ -O3 -std=c++11 -w -I"$tmp/sim" -o "$tmp/$1" "$PEERS/$1.cpp" "$tmp/sim/libhtsim.a"
+}
+
+# ns3: builds ns3_fabric with the ns-3 that pkg-config knows.
+ns3() {
+	local module modules=() flags
+	[ -n "${PEERS:-}" ] && [ -f "$PEERS/ns3_fabric.cc" ] && command -v pkg-config >/dev/null || return 1
+	for module in core network point-to-point internet; do
+		modules+=("$(pkg-config --list-all | awk -v m="-$module\$" '$1 ~ /^(lib)?ns3/ && $1 ~ m { print $1; exit }')")
+	done
+	flags=$(pkg-config --cflags --libs "${modules[@]}" 2>/dev/null) || return 1
+	# shellcheck disable=SC2086 # a list
+	g++ -O3 -w -o "$tmp/ns3_fabric" "$PEERS/ns3_fabric.cc" $flags >"$tmp/ns3.log" 2>&1 || {
+		tail -n 5 "$tmp/ns3.log" >&2
+		return 1
+	}
+}
+
+# took COMMAND...: the CPU time of a command in seconds, and the hops that it tells.
+took() {
+	local TIMEFORMAT='%U %S' cpu
+	cpu=$({ time "$@" >"$tmp/out" 2>"$tmp/err"; } 2>&1) || {
+		cat "$tmp/err" >&2
+		return 1
+	}
+	awk -v cpu="$cpu" '{ for (i = 1; i < NF; i++) if ($i ~ /^(data)?hops$/) n = $(i + 1) } END { split(cpu, t, " "); print t[1] + t[2], n }' "$tmp/out"
+}
+
+# ran WHICH SCENARIO DURATION: the same of a run of fabemu. WHICH frames are hops: data and ACKs
+# (frame_hops), or those of any kind (frames).
+ran() {
+	took "$fabemu" run "$2" --clock virtual --set "model.duration=$3ms" --out "$tmp/run" --force >"$tmp/cpu" || return 1
+	awk -v cpu="$(cut -d ' ' -f 1 "$tmp/cpu")" -v key="\"$1\":" '$1 == key && !n { n = $2 + 0 } END { print cpu, n }' "$tmp/run/result.json"
+}
+
+# each COMMAND... -- LONG: nanoseconds of CPU per hop of a command in which MS stands for how many
+# ms of model time it runs, with a run of a tenth of that subtracted.
+each() {
+	local long=${*: -1} command=("${@:1:$#-2}")
+	{
+		"${command[@]//MS/$((long / 10))}"
+		"${command[@]//MS/$long}"
+	} | awk 'NR == 1 { cpu = $1; n = $2 } END { if ($2 > n) print ($1 - cpu) * 1e9 / ($2 - n); else exit 1 }'
+}
+
+# pair NAME SCENARIO HOPS LONG PEER-LONG PEER...: compares a scenario with a peer, in turns.
+pair() {
+	local name=$1 scenario=$2 hops=$3 long=$4 peer_long=$5 i
+	shift 5
+	for ((i = 0; i < count; i++)); do
+		echo "$(each took "$@" -- "$peer_long") $(each ran "$hops" "$scenario" MS -- "$long")"
+	done | sort -g -k 2 | awk -v name="$name" '
+		{ a[NR] = $1; b[NR] = $2; ratio[NR] = $2 / $1 }
+		END {
+			for (i = 1; i <= NR; i++) for (k = i + 1; k <= NR; k++) {
+				if (ratio[k] < ratio[i]) { t = ratio[i]; ratio[i] = ratio[k]; ratio[k] = t }
+				if (a[k] < a[i]) { t = a[i]; a[i] = a[k]; a[k] = t }
+			}
+			printf "%-44s %8.0f %8.0f %8.2f   %.2f to %.2f\n", name, a[int((NR + 1) / 2)], b[int((NR + 1) / 2)], ratio[int((NR + 1) / 2)], ratio[1], ratio[NR]
+		}'
+}
+
+echo "load: $(cut -d ' ' -f 1 /proc/loadavg), cpus: $(nproc), $(go env GOVERSION), $count pairs of each"
+printf '%-44s %8s %8s %8s\n' "ns of CPU a hop, medians" peer fabemu ratio
+own=scripts/measure/peers
+pair "dumbbell 8+8, bare loop in Go" $own/dumbbell.yaml frame_hops 1000 4000 "$tmp/bare" 8 MS
+if htsim htsim_dumbbell; then
+	pair "dumbbell 8+8, htsim" $own/dumbbell.yaml frame_hops 1000 4000 "$tmp/htsim_dumbbell" 8 MS
+	pair "dumbbell 8+8, InfiniBand, all frames, htsim" $own/dumbbell-ib.yaml frames 500 4000 "$tmp/htsim_dumbbell" 8 MS
+fi
+if htsim htsim_incast; then
+	pair "incast 16:1, PAUSE, htsim" $own/incast.yaml frame_hops 1000 2000 "$tmp/htsim_incast" 16 MS noack
+fi
+fat=${PEERS:-}/scenarios/ft128-eth.yaml
+if [ -f "$fat" ] && htsim htsim_fattree; then
+	pair "fat tree k=8, htsim with source routes" "$fat" frame_hops 20 20 "$tmp/htsim_fattree" MS single noack
+	pair "fat tree k=8, htsim with tables" "$fat" frame_hops 20 20 "$tmp/htsim_fattree" MS ecmp noack
+fi
+if ns3; then
+	pair "dumbbell 8+8, ns-3 raw" $own/dumbbell.yaml frame_hops 1000 500 "$tmp/ns3_fabric" --mode=raw --ms=MS
+	[ ! -f "$fat" ] || pair "fat tree k=8, ns-3 raw" "$fat" frame_hops 20 20 "$tmp/ns3_fabric" --mode=raw --fabric=fattree --ms=MS
+fi
