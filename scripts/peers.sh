@@ -36,27 +36,30 @@ if [ -z "${FABEMU:-}" ]; then
 fi
 go build -o "$tmp/bare" ./scripts/measure/bare
 
-# htsim PROGRAM: builds a program of $PEERS with htsim, if both are there.
+# htsim PROGRAM [FILE...]: builds a program of $PEERS with htsim and some of its files, if both
+# are there.
 htsim() {
-	[ -n "${PEERS:-}" ] && [ -n "${HTSIM:-}" ] && [ -f "$PEERS/$1.cpp" ] || return 1
-	if [ ! -f "$tmp/sim/libhtsim.a" ]; then
+	local program=$1
+	shift
+	[ -n "${PEERS:-}" ] && [ -n "${HTSIM:-}" ] && [ -f "$PEERS/$program.cpp" ] || return 1
+	if [ ! -d "$tmp/sim" ]; then
 		cp -r "$HTSIM/sim" "$tmp/sim"
 		[ -f "$tmp/sim/libhtsim.a" ] || make -C "$tmp/sim" libhtsim.a >"$tmp/make.log" 2>&1 || {
 			tail -n 5 "$tmp/make.log" >&2
 			return 1
 		}
 	fi
-	g++ -O3 -std=c++11 -w -I"$tmp/sim" -o "$tmp/$1" "$PEERS/$1.cpp" "$tmp/sim/libhtsim.a"
+	g++ -O3 -std=c++11 -w -I"$tmp/sim" -I"$tmp/sim/datacenter" -o "$tmp/$program" "$PEERS/$program.cpp" "${@/#/$tmp/sim/datacenter/}" "$tmp/sim/libhtsim.a"
 }
 
 # ns3: builds ns3_fabric with the ns-3 that pkg-config knows.
 ns3() {
 	local module modules=() flags
 	[ -n "${PEERS:-}" ] && [ -f "$PEERS/ns3_fabric.cc" ] && command -v pkg-config >/dev/null || return 1
-	for module in core network point-to-point internet; do
+	for module in core network point-to-point csma internet; do
 		modules+=("$(pkg-config --list-all | awk -v m="-$module\$" '$1 ~ /^(lib)?ns3/ && $1 ~ m { print $1; exit }')")
 	done
-	flags=$(pkg-config --cflags --libs "${modules[@]}" 2>/dev/null) || return 1
+	flags=$(pkg-config --cflags --libs "${modules[@]}" 2>/dev/null | sed 's/[^ ]*libgsl[^ ]*//g') || return 1
 	# shellcheck disable=SC2086 # a list
 	g++ -O3 -w -o "$tmp/ns3_fabric" "$PEERS/ns3_fabric.cc" $flags >"$tmp/ns3.log" 2>&1 || {
 		tail -n 5 "$tmp/ns3.log" >&2
@@ -120,7 +123,7 @@ if htsim htsim_incast; then
 	pair "incast 16:1, PAUSE, htsim" $own/incast.yaml frame_hops 1000 2000 "$tmp/htsim_incast" 16 MS noack
 fi
 fat=${PEERS:-}/scenarios/ft128-eth.yaml
-if [ -f "$fat" ] && htsim htsim_fattree; then
+if [ -f "$fat" ] && htsim htsim_fattree fat_tree_topology.cpp fat_tree_switch.cpp firstfit.cpp connection_matrix.cpp; then
 	pair "fat tree k=8, htsim with source routes" "$fat" frame_hops 20 20 "$tmp/htsim_fattree" MS single noack
 	pair "fat tree k=8, htsim with tables" "$fat" frame_hops 20 20 "$tmp/htsim_fattree" MS ecmp noack
 fi
