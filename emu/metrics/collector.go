@@ -35,6 +35,7 @@ type Collector struct {
 	wires     []int32   // by port: the wire that it sends into
 	tallies   []tally   // by port
 	ports     []portState
+	counted   []lanes   // by port
 	ethernet  bool      // some of them are pausing
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
@@ -102,6 +103,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.now = make([]int64, columns)
 	c.tallies, c.ports, c.causes = make([]tally, ports), make([]portState, ports), make([]causes, ports)
+	c.counted = make([]lanes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
@@ -117,7 +119,12 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		}
 		for _, end := range f.Wires[w].Ends {
 			c.ethernet = true
-			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+			number := int(c.first[end.Machine]) + int(end.Port)
+			p := &c.ports[number]
+			c.counted[number] = allAtOnce
+			if classes > 1 {
+				c.counted[number] = oneByOne
+			}
 			p.pausing = &pausingState{
 				lanes: make([]int64, classes), until: make([]unit.Time, classes),
 				quantum: f.Wires[w].Link.Rate.Serialise(wire.Quantum / 8),

@@ -44,6 +44,15 @@ type tally struct {
 	control   uint32 // outControl
 }
 
+// lanes says of which lanes the occupancy of a buffer is counted.
+type lanes uint8
+
+const (
+	firstLane lanes = iota // InfiniBand: of the data lane alone
+	allAtOnce              // Ethernet: events tell that of all priorities
+	oneByOne               // with PFC: events tell that of one priority
+)
+
 // unsent returns how many bytes of the last data frame of a port leave at or after t.
 func (c *Collector) unsent(port int, t unit.Time) int64 {
 	y := &c.tallies[port]
@@ -101,7 +110,8 @@ func (c *Collector) occupy(e *trace.Event) {
 	y := &c.tallies[i]
 	y.area += y.occupancy * int64(e.At-y.since)
 	y.occupancy, y.since = holds, e.At
-	if s := c.pausing(i); s != nil {
+	if c.counted[i] == oneByOne {
+		s := c.ports[i].pausing
 		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
 	}
 	if holds > y.most {
@@ -113,10 +123,10 @@ func (c *Collector) occupy(e *trace.Event) {
 // not ok where it is of a lane that is not counted.
 func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
 	i := c.number(e)
-	s := c.pausing(i)
-	if s == nil {
-		return e.B, e.Lane == 0
+	if counted := c.counted[i]; counted != oneByOne {
+		return e.B, e.Lane == 0 || counted == allAtOnce
 	}
+	s := c.ports[i].pausing
 	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
 }
 
