@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/record"
+	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )
 
@@ -63,6 +64,32 @@ func BenchmarkVirtual(b *testing.B) {
 			b.ReportMetric(float64(hops)/b.Elapsed().Seconds(), "frame-hops/s")
 			b.ReportMetric(float64(mallocs)/float64(hops), "allocs/frame-hop")
 			b.ReportMetric(0, "ns/op") // of a run: the rate says it
+		})
+	}
+}
+
+// BenchmarkCommand does what fabemu run does on the virtual clock, from the file to the
+// results, in fabrics of several kinds. scripts/pgo.sh takes its profile.
+func BenchmarkCommand(b *testing.B) {
+	const peers = "../scripts/measure/peers/"
+	for _, x := range [][2]string{
+		{"hpl2002/fig2", "100ms"}, {"hpl2002/fig3b", "100ms"}, {"qcn/og-hotspot", "200ms"}, {"ethernet/leaf-spine", "5ms"},
+		{peers + "dumbbell.yaml", "500ms"}, {peers + "dumbbell-ib.yaml", "300ms"}, {peers + "incast.yaml", "500ms"},
+	} {
+		b.Run(x[0], func(b *testing.B) {
+			for b.Loop() {
+				s, err := Open(x[0], scenario.Set{Path: "model.duration", Value: x[1]})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+				if err == nil {
+					err = r.Write(b.TempDir())
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -30,6 +30,7 @@ figures='^TestFigures'
 alone='^Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
+export GOFLAGS="${GOFLAGS:-} -pgo=off" # a profile (scripts/pgo.sh) would have all packages compiled twice
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
