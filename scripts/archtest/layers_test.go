@@ -41,7 +41,7 @@ emu/study/bench
 emu/study/limiters
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu
-scripts/archtest, scripts/testsum, scripts/measure
+scripts/archtest, scripts/testsum, scripts/measure, scripts/measure/bare
 `
 
 // apart are packages that do not import one another, nor what is in their folders: a
