@@ -61,9 +61,9 @@ func TestREDAverageOfAScript(t *testing.T) {
 	}
 }
 
-// Section 6.1: "if the queue increases from 0 to L packets over L packet arrivals" the
-// average is L + 1 + ((1-w)^(L+1) - 1)/w, and "given a minimum threshold min_th = 5, and
-// given L = 50, it is necessary to choose w_q <= 0.0042" (0.00420 is rounded up).
+// Section 6.1: where the queue grows from 0 to L packets over L arrivals the average is
+// L + 1 + ((1-w)^(L+1) - 1)/w; with a min_th of 5 and L = 50 that stays below it for a w_q
+// of 0.0042 at the most (0.00420 is rounded up).
 func TestREDAverageAfterABurst(t *testing.T) {
 	const burst = 50
 	for w, below := range map[float64]bool{0.001: true, 0.0041: true, 0.0043: false, 0.01: false} {
@@ -78,9 +78,8 @@ func TestREDAverageAfterABurst(t *testing.T) {
 	}
 }
 
-// Section 6.2: where the queue goes from 0 to 1 packet and stays there, "it takes
-// -1/ln(1-w_q) packet arrivals until the average reaches 0.63": for w_q = 0.001 this takes
-// 1000 packet arrivals, for 0.002 500, for 0.003 333.
+// Section 6.2: where the queue goes from 0 to 1 packet and stays there, the average reaches
+// 0.63 after -1/ln(1-w_q) arrivals: 1000 for w_q = 0.001, 500 for 0.002, 333 for 0.003.
 func TestREDAverageFollowsTheQueue(t *testing.T) {
 	for w, want := range map[float64]int{0.001: 1000, 0.002: 500, 0.003: 333} {
 		r := newRED(t, func(c *REDParams) { c.Weight = w })
