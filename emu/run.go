@@ -20,7 +20,6 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/emu/told"
 	"fabemu/wire/trace"
 )
 
@@ -93,7 +92,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if r.fabric, err = fabric.Build(s); err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	return r, r.listen()
+	return r, nil
 }
 
 // run is one run of a scenario.
@@ -104,13 +103,10 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	told     []*told.Writer // recordings of what flows are told
 	moments  []report.Moment
 	guests   *guests.Guests // nil: there are none
-	programs *guests.Programs
-	scratch  string    // a directory for what they print, where the caller has none; empty: there is none
-	began    time.Time // model time 0 of a run on the wall clock
-	id       uint32    // tells the datagrams of this run from others
+	began    time.Time      // model time 0 of a run on the wall clock
+	id       uint32         // tells the datagrams of this run from others
 }
 
 // run runs the fabric and puts together what came out.
@@ -118,7 +114,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	o, wall, open := &r.options, r.options.Clock == WallClock, r.scenario.Guests() > 0
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Comment: r.comment(), Sink: o.Sink,
+		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Comment: r.comment(), Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil || open, Digest: o.digest() && !open,
 		Wall: wall, Actual: o.Timing == ActualTiming,
 	})
@@ -127,11 +123,13 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.record.Abandon()
 	if open {
-		if err := r.openGuests(ctx); err != nil {
+		if r.guests, err = guests.Open(ctx, r.fabric, r.newID(salt()), o.Directory); err != nil {
 			return nil, err
 		}
-		defer r.closeGuests()
+		defer r.guests.Close()
+		r.guests.Join(&o.Schemes)
 	}
+	r.record.Listen(&o.Schemes)
 	f, err := machines.New(r.fabric, o.Schemes, r.record.Events)
 	if err != nil {
 		return nil, &Mistake{Err: err}
@@ -144,7 +142,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	begin := time.Now()
 	var figures report.Figures
 	if wall {
-		r.id = r.newID(uint64(begin.UnixNano()) ^ uint64(os.Getpid())<<32)
+		r.id = r.newID(salt())
 		figures, err = r.wall(ctx, f)
 	} else {
 		r.id = r.newID(0)
@@ -160,14 +158,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	took := time.Since(begin)
 	out := r.record.End(end)
-	for _, w := range r.told {
-		if err := w.Close(end); err != nil {
-			out.Unwritten = append(out.Unwritten, fmt.Sprintf("what a flow was told is not whole: %v", err))
-		}
-	}
 	r.complete(out, figures, took)
 	if r.guests != nil {
-		r.tellGuests(out)
+		out.TellGuests(r.scenario, r.guests)
 	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	if err := r.verify(ctx, out); err != nil {
@@ -181,6 +174,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	return result, nil
 }
+
+// salt is another number for each run of this computer.
+func salt() uint64 { return uint64(time.Now().UnixNano()) ^ uint64(os.Getpid())<<32 }
 
 // newID returns a number that tells the datagrams of this run from others.
 func (r *run) newID(salt uint64) uint32 {
@@ -206,7 +202,9 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
 		r.record.Began(began)
-		r.beginPrograms()
+		if r.guests != nil {
+			r.guests.Begin()
+		}
 	}
 	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 	"time"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/netns"
+	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/node"
@@ -29,6 +31,8 @@ type Guests struct {
 	told     map[string]bool // what there is a warning of
 	warnings []string
 	waiting  []*netns.Device // for Wait
+	programs *Programs
+	scratch  string // the folder of what programs print, where the caller has none; empty: it has one
 }
 
 // guest is one host.
@@ -74,12 +78,10 @@ type Counts struct {
 	LostInside  int64 `json:"lost_inside,omitempty"` // its kernel has dropped on the way in
 }
 
-// Open makes the namespaces of the guests of a fabric, whose run has an id. It returns nil
-// where there are none. A *mistake.Error is the user's to mend.
-func Open(ctx context.Context, f *fabric.Fabric, run uint32) (*Guests, error) {
-	if f.Scenario.Guests() == 0 {
-		return nil, nil
-	}
+// Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
+// programs. What these print goes into a folder of a directory; an empty one means one that
+// is removed by Close. A *mistake.Error is the user's to mend.
+func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (*Guests, error) {
 	if err := checkTCP(f.Scenario, kernelTCP()); err != nil {
 		return nil, err
 	}
@@ -112,7 +114,43 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32) (*Guests, error) {
 	for i, d := range g.topology.Devices {
 		g.all[i].device = d
 	}
+	if directory == "" {
+		if g.scratch, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+		directory = g.scratch
+	}
+	if g.programs, err = g.openPrograms(directory); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
 	return g, nil
+}
+
+// Join has flows between guests take their packets from them, and bring them there; those
+// between others keep what s has for them.
+func (g *Guests) Join(s *machines.Schemes) {
+	source, sink := s.BodySource, s.BodySink
+	s.BodySource = func(f *fabric.Flow) node.BodySource {
+		if own := g.Source(f); own != nil || source == nil {
+			return own
+		}
+		return source(f)
+	}
+	s.BodySink = func(f *fabric.Flow) node.BodySink {
+		if own := g.Sink(f); own != nil || sink == nil {
+			return own
+		}
+		return sink(f)
+	}
+}
+
+// Begin starts the programs, each at its time: model time 0 is now.
+func (g *Guests) Begin() { g.programs.begin() }
+
+// Stop kills the programs that still run, and returns them.
+func (g *Guests) Stop() *Programs {
+	g.programs.stop()
+	return g.programs
 }
 
 // layOut returns the guests of a fabric, without devices.
@@ -322,8 +360,17 @@ func (g *Guests) warnOnce(what, format string, args ...any) {
 	}
 }
 
-// Close takes the namespaces away. What does not go is in the error.
-func (g *Guests) Close() error { return g.topology.Close() }
+// Close ends the programs and takes the namespaces away. What does not go is in the error.
+// Once is enough, and more do no harm.
+func (g *Guests) Close() error {
+	if g.programs != nil {
+		g.programs.stop()
+	}
+	if g.scratch != "" {
+		_ = os.RemoveAll(g.scratch) // made here, for this run
+	}
+	return g.topology.Close()
+}
 
 // queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind
 // it, so that a line does not stand still for as long as the loop needs to read a device.

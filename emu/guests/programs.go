@@ -30,7 +30,7 @@ type Programs struct {
 	dir    string
 	all    []*program
 	inside map[string]*netns.Inside // by guest
-	stop   chan struct{}
+	ended  chan struct{}            // closed: nothing is to run any more
 	wait   sync.WaitGroup
 }
 
@@ -53,10 +53,10 @@ type ProgramReport struct {
 	Output string `json:"output"` // the file, within the directory of the results
 }
 
-// OpenPrograms prepares the programs of the scenario; their output goes into a folder of a
+// openPrograms prepares the programs of the scenario; their output goes into a folder of a
 // directory. Nothing is started yet. It refuses a command that there is not.
-func (g *Guests) OpenPrograms(directory string) (p *Programs, err error) {
-	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, stop: make(chan struct{})}
+func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
+	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, ended: make(chan struct{})}
 	var wrong []error
 	for _, x := range g.fabric.Scenario.Programs {
 		word, _, _ := strings.Cut(x.Run, " ")
@@ -79,7 +79,7 @@ func (g *Guests) OpenPrograms(directory string) (p *Programs, err error) {
 	}
 	defer func() {
 		if err != nil {
-			p.Stop()
+			p.stop()
 			p = nil
 		}
 	}()
@@ -117,15 +117,15 @@ func (g *Guests) namespace(name string) string {
 	return ""
 }
 
-// Begin starts each program at its time: model time 0 is now.
-func (p *Programs) Begin() {
+// begin starts each program at its time: model time 0 is now.
+func (p *Programs) begin() {
 	began, dilation := time.Now(), p.guests.fabric.Scenario.Wall.Dilation
 	for _, x := range p.all {
 		p.wait.Go(func() {
 			select {
 			case <-time.After(time.Until(began.Add(time.Duration(int64(x.At) / 1000 * dilation)))):
 				x.run(p)
-			case <-p.stop:
+			case <-p.ended:
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func (x *program) run(p *Programs) {
 	killed := false
 	select {
 	case <-ended:
-	case <-p.stop:
+	case <-p.ended:
 		killed = x.cmd.Process.Kill() == nil // and with it goes its PID namespace
 		<-ended
 	}
@@ -158,14 +158,14 @@ func (x *program) run(p *Programs) {
 	}
 }
 
-// Stop kills what still runs.
-func (p *Programs) Stop() {
+// stop kills what still runs.
+func (p *Programs) stop() {
 	select {
-	case <-p.stop:
+	case <-p.ended:
 		return
 	default:
 	}
-	close(p.stop)
+	close(p.ended)
 	p.wait.Wait()
 	for _, in := range p.inside {
 		in.Close()
@@ -179,7 +179,7 @@ func (p *Programs) Stop() {
 	}
 }
 
-// Report returns what became of the programs; after Stop.
+// Report returns what became of the programs; after stop.
 func (p *Programs) Report() (all []ProgramReport) {
 	for _, x := range p.all {
 		all = append(all, x.report)

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/report"
+	"fabemu/emu/told"
 	"fabemu/node"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -19,15 +20,16 @@ import (
 
 // Wanted says what is recorded beside the figures.
 type Wanted struct {
-	Digest  bool              // the event log is condensed
-	Events  io.Writer         // takes the event log; may be nil
-	Capture *capture.Request  // may be nil
-	Trace   *perfetto.Request // the trace for Perfetto; may be nil
-	Comment string            // says in the capture of which run it is
-	Bodies  bool              // data frames may have bodies
-	Sink    trace.Sink        // is told of each event; may be nil
-	Wall    bool              // the run keeps to the wall clock
-	Actual  bool              // machines are told the measured time
+	Digest  bool                 // the event log is condensed
+	Events  io.Writer            // takes the event log; may be nil
+	Capture *capture.Request     // may be nil
+	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
+	Comment string               // says in the capture of which run it is
+	Bodies  bool                 // data frames may have bodies
+	Told    map[string]io.Writer // takes what flows are told, by their names
+	Sink    trace.Sink           // is told of each event; may be nil
+	Wall    bool                 // the run keeps to the wall clock
+	Actual  bool                 // machines are told the measured time
 }
 
 // Recording is the record of a run. It belongs to the goroutine of the run.
@@ -41,6 +43,7 @@ type Recording struct {
 	log    *report.EventLog // nil: none is wanted
 	tap    *capture.Capture // nil: nothing is captured
 	trace  *perfetto.Trace  // nil: none is wanted
+	told   []*told.Writer
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -50,7 +53,10 @@ const Batch = 256
 // New begins the record of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	r := &Recording{fabric: f, wanted: w}
-	var err error
+	err := checkTold(f, w.Told)
+	if err != nil {
+		return nil, err
+	}
 	if r.Collector, err = metrics.New(f, f.Scenario); err != nil {
 		return nil, &mistake.Error{Err: err}
 	}
@@ -126,6 +132,11 @@ func (r *Recording) End(at unit.Time) *report.Result {
 	if r.log != nil {
 		if err := r.log.Close(); err != nil {
 			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the event log is not whole: %v", err))
+		}
+	}
+	for _, w := range r.told {
+		if err := w.Close(at); err != nil {
+			out.Unwritten = append(out.Unwritten, fmt.Sprintf("what a flow was told is not whole: %v", err))
 		}
 	}
 	if r.trace != nil {

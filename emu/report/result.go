@@ -354,7 +354,7 @@ func checksOf(c *metrics.Collector) []Check {
 		}
 		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
 		case ofProgram:
-			unmeasured = "its program has not been heard of" // JudgePrograms does
+			unmeasured = "its program has not been heard of" // TellGuests does
 		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}
@@ -364,9 +364,23 @@ func checksOf(c *metrics.Collector) []Check {
 	return checks
 }
 
-// JudgePrograms judges the checks of what programs have done; value returns what is measured
+// TellGuests says what became of the guests of a run that has ended, and of their programs,
+// and takes them away.
+func (r *Result) TellGuests(s *scenario.Scenario, g *guests.Guests) {
+	programs := g.Stop()
+	r.Programs = programs.Report()
+	r.judgePrograms(s, programs.Value)
+	all, warnings := g.Report()
+	r.Guests = all
+	r.Warnings = append(r.Warnings, warnings...)
+	if err := g.Close(); err != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("not all of the guests' namespaces could be removed: %v", err))
+	}
+}
+
+// judgePrograms judges the checks of what programs have done; value returns what is measured
 // of one, or says why there is nothing.
-func (r *Result) JudgePrograms(s *scenario.Scenario, value func(scenario.ProgramMetric) (float64, string)) {
+func (r *Result) judgePrograms(s *scenario.Scenario, value func(scenario.ProgramMetric) (float64, string)) {
 	for i := range r.Checks {
 		k, want := &r.Checks[i], &s.Expect[i]
 		m, ofProgram := s.ProgramMetric(want.Metric)

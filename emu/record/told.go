@@ -1,0 +1,71 @@
+package record
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
+	"fabemu/emu/mistake"
+	"fabemu/emu/spelling"
+	"fabemu/emu/told"
+	"fabemu/node"
+	"fabemu/node/rp"
+)
+
+// checkTold refuses names that are of no flow, or of one that has no rate limiter of its own.
+func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
+	var names []string
+	for i := range f.Flows {
+		flow := &f.Flows[i]
+		names = append(names, flow.Name)
+		if g, ok := flow.Control.Params.(rp.Grouper); ok && g.Grouped() && wanted[flow.Name] != nil {
+			return mistake.Errorf("flow %s has no rate limiter of its own (control.shared): what one with its own is told can be recorded", flow.Name)
+		}
+	}
+	for name := range wanted {
+		if !slices.Contains(names, name) {
+			return mistake.Errorf("there is no flow %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, names)), few(names))
+		}
+	}
+	return nil
+}
+
+// Listen has s tell the recording what the flows hear that Wanted.Told names; others keep
+// the listeners that s has for them.
+func (r *Recording) Listen(s *machines.Schemes) {
+	if len(r.wanted.Told) == 0 {
+		return
+	}
+	also := s.Listen
+	s.Listen = func(f *fabric.Flow) node.Listener {
+		if w := r.wanted.Told[f.Name]; w != nil {
+			t := told.NewWriter(w, r.headOf(f))
+			r.told = append(r.told, t)
+			return t
+		}
+		if also == nil {
+			return nil
+		}
+		return also(f)
+	}
+}
+
+// headOf says which flow is recorded.
+func (r *Recording) headOf(f *fabric.Flow) told.Head {
+	frame := r.fabric.Frame(f)
+	return told.Head{
+		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Law: r.fabric.Scenario.Law(f.Flow).Name, Family: f.Family,
+		Line: r.fabric.Wires[f.Hops[0].Wire].Link.Rate, Packet: r.fabric.Framing().Length(&frame), Begin: f.Start,
+	}
+}
+
+// few lists names, the first ones where there are many.
+func few(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return strings.Join(slices.Concat(names[:most], []string{"..."}), ", ")
+	}
+	return strings.Join(names, ", ")
+}
