@@ -37,6 +37,9 @@ func TestValuesAndBytesGiveTheSameLog(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if s.Guests() > 0 {
+				return // real hosts have no virtual clock
+			}
 			var digests [2]string
 			for i := range digests {
 				ctx, end := context.WithCancel(t.Context())

@@ -204,7 +204,7 @@ func TestManyCleanUpAtOnce(t *testing.T) {
 		if err := (another{Run: run, KillAt: 6}).start(t).Run(); err == nil {
 			t.Fatal("not killed")
 		}
-		if n := len(traces(t, run)); n != 4 {
+		if n := len(traces(t, run)); n != 5 { // four namespaces and a lock
 			t.Fatalf("%d traces", n)
 		}
 	}

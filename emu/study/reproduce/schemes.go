@@ -150,7 +150,8 @@ func trials(tables *scenario.Schemes) []trial {
 	return append(of[0], of[1]...)
 }
 
-// goesWith reports whether a law is tried with a congestion point.
+// goesWith reports whether a law is tried with a congestion point. One that drops goes with
+// none: a transport answers it (fabemu reproduce tcp-red).
 func goesWith(l *rp.Law, v *rp.Trial, p *cp.Point) bool {
 	switch {
 	case v.Point != "":
