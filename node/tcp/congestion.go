@@ -135,7 +135,7 @@ func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update 
 	switch {
 	case s.nxt == s.una: // RFC 6298, (5.2)
 		s.expires = unit.Never
-	case !s.recovery || first || s.peerSACK: // (5.3); in recovery the impatient variant of RFC 6582
+	case !s.recovery || first || s.peerSACK || s.p.Steady: // (5.3); in recovery as RFC 6582, section 4, has it
 		s.arm(now)
 	}
 	s.changed(now)

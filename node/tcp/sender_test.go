@@ -140,9 +140,16 @@ func TestFastRetransmit(t *testing.T) {
 }
 
 // RFC 6582, section 3.2: a partial ACK retransmits the next segment, deflates by what it
-// acknowledges and adds a segment back; the first one alone starts the timer anew.
+// acknowledges and adds a segment back; the first one alone starts the timer anew, or, slow
+// but steady (section 4), each.
 func TestPartialACK(t *testing.T) {
-	c := opened(t, defaults(func(p *Params) { p.InitialWindow = 10 }), wide)
+	for _, steady := range []bool{false, true} {
+		testPartialACK(t, steady)
+	}
+}
+
+func testPartialACK(t *testing.T, steady bool) {
+	c := opened(t, defaults(func(p *Params) { p.InitialWindow, p.Steady = 10, steady }), wide)
 	c.first(0)
 	for range 3 {
 		c.at(200 * ms)
@@ -162,8 +169,8 @@ func TestPartialACK(t *testing.T) {
 	}
 	c.at(400 * ms)
 	c.in("A ack=4381")
-	if c.s.Deadline() != due {
-		t.Errorf("the second partial ACK starts the timer anew")
+	if anew := c.s.Deadline() != due; anew != steady {
+		t.Errorf("the second partial ACK starts the timer anew: %v, with steady: %v", anew, steady)
 	}
 	if diff := cmp.Diff([]string{"duplicate-acks", "partial-ack", "partial-ack"}, c.why(trace.Retransmit)); diff != "" {
 		t.Error(diff)

@@ -158,7 +158,7 @@ func fabric(ctx context.Context, p path, length time.Duration) (course, report.L
 		delayed = "40ms"
 	}
 	if p.early {
-		marking = fmt.Sprintf("{scheme: red, version: linux, min: %dB, max: %dB, mean-packet: %dB, burst: %d}", redMin*packet, redMax*packet, packet, redBurst)
+		marking = fmt.Sprintf("{scheme: red, version: tc, min: %dB, max: %dB, mean-packet: %dB, burst: %d}", redMin*packet, redMax*packet, packet, redBurst)
 	}
 	s, err := scenario.Load("tcp.yaml", fmt.Appendf(nil, `
 name: tcp
@@ -167,7 +167,7 @@ wall: {dilation: 1}
 defaults:
   link: {rate: 1Gb/s, propagation: 1us, flow-control: none}
   switch: {kind: output-queued, memory: %dB per port, marking: %s}
-  flow: {packet: %dB, transport: {kind: tcp, recovery: %s, initial-window: %d, delayed-ack: %s, min-rto: 200ms}}
+  flow: {packet: %dB, transport: {kind: tcp, recovery: %s, steady: true, initial-window: %d, delayed-ack: %s, min-rto: 200ms}}
 switches: {router: {}}
 endpoints: [sender, receiver]
 links:
