@@ -113,8 +113,8 @@ func appendNotification(b []byte, f *Frame) []byte {
 }
 
 // parseNotification completes f with a CNM, which starts at b[at]; b is all but the
-// FCS. What a CNM carries of the sampled frame must be a Data frame's, or a TCP segment's, and of the
-// flow that the CN-TAG names if there is one.
+// FCS. What a CNM carries of the sampled frame must be a Data frame's, or both headers of a
+// TCP segment, and of the flow that the CN-TAG names if there is one.
 func parseNotification(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseCNM(b[at:])
 	switch {
@@ -143,6 +143,9 @@ func parseNotification(f *Frame, b []byte, at int) error {
 	n := min(f.SampledOctets(), int(m.Octets))
 	if want := sampled(f); !bytes.Equal(want[:n], head[:n]) {
 		return refuse("CNM.MSDU", at, ErrUnsupported)
+	}
+	if f.octets() != int(m.Octets) { // of a segment it carries both headers
+		return refuse("CNM.Octets", at-2, ErrRange)
 	}
 	if !allZero(rest[n:]) {
 		return refuse("CNM.MSDU", at+n, ErrPayload)
