@@ -1,0 +1,98 @@
+package switchd
+
+import (
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Apply makes a change from outside.
+func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
+	if e.Kind == port.Restart {
+		s.restart(now)
+		return
+	}
+	if e.Kind == port.RoutesChange {
+		s.reroute(now, e.Table)
+		return
+	}
+	s.chassis.Apply(now, e)
+	s.wake(now, int(e.Port)) // at another rate the peer is to be told anew for how long it is stopped
+}
+
+// reroute makes another table of routes count. What waits for an output whose link is
+// down goes by the new one, if there is one, behind what waits there.
+func (s *OutputQueued) reroute(now unit.Time, table int) {
+	s.chassis.reroute(now, table)
+	for p := range s.outputs {
+		if !s.ports[p].Down() {
+			continue
+		}
+		for in := range s.inputs {
+			for id := s.inputs[in].arriving.head; id != none; id = s.slots[id].next {
+				if sl := &s.slots[id]; int(sl.output) == p {
+					to := s.detour(&sl.frame, p)
+					s.outputs[p].coming -= sl.length
+					s.outputs[to].coming += sl.length
+					sl.output = int32(to)
+				}
+			}
+		}
+		for lane := range s.outputs[p].queue {
+			s.divert(now, p, lane)
+		}
+		s.wake(now, p)
+	}
+}
+
+// divert gives what waits in a queue of an output to others.
+func (s *OutputQueued) divert(now unit.Time, p, lane int) {
+	o := &s.outputs[p]
+	all, moved := o.queue[lane], false
+	o.queue[lane] = fifo{none, none}
+	o.waits &^= 1 << lane
+	for all.head != none {
+		id := s.pop(&all)
+		sl := &s.slots[id]
+		to := s.detour(&sl.frame, p)
+		if to == p {
+			s.push(&o.queue[lane], id)
+			o.waits |= 1 << lane
+			continue
+		}
+		moved = true
+		sl.eligible = max(sl.eligible, now) // until then it was not for that output
+		o.bytes[lane] -= sl.length
+		o.total -= sl.length
+		o.frames[lane]--
+		o.waiting--
+		sl.output = int32(to)
+		s.enqueue(now, id)
+		s.wake(now, to)
+	}
+	if moved {
+		s.report(now, p, uint8(lane))
+	}
+}
+
+// restart loses all that is in the switch. A frame that is on a line is not in it any
+// more: its link goes down, and who should have received it reports it.
+func (s *OutputQueued) restart(now unit.Time) {
+	lose := func(p int, q fifo) {
+		for id := q.head; id != none; id = s.slots[id].next {
+			if in := s.slots[id].input; in != none {
+				p = int(in)
+			}
+			s.ports[p].Lost(now, &s.slots[id].frame, trace.Restarted)
+		}
+	}
+	for p := range s.inputs {
+		lose(p, s.inputs[p].arriving)
+		for lane := range s.outputs[p].queue {
+			lose(p, s.outputs[p].queue[lane])
+		}
+	}
+	s.empty()
+	s.chassis.restart(now)
+	s.points.reset()
+}
