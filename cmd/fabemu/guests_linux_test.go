@@ -94,8 +94,15 @@ func TestPrograms(t *testing.T) {
 	if got := status(err); got != 7 || string(said) != "10.0.0.1\tpa1\nfab0\nlo\n" {
 		t.Errorf("exec: status %d, %q", got, said)
 	}
+	shell := exec.Command(binary, "shell", "pa2")
+	shell.Env = append(os.Environ(), "SHELL=/bin/sh")
+	shell.Stdin = strings.NewReader("grep pa1 /etc/hosts\nls /sys/class/net\nexit 8\n")
+	said, err = shell.CombinedOutput()
+	if got := status(err); got != 8 || string(said) != "10.0.0.1\tpa1\nfab0\nlo\n" {
+		t.Errorf("shell: status %d, %q", got, said)
+	}
 	for want, args := range map[string][]string{
-		"has a guest pa3; there are ": {"exec", "pa3", "--", "true"}, "no command nonesuch": {"exec", "pa1", "--", "nonesuch"},
+		"has a guest pa3; there are ": {"exec", "pa3", "--", "true"}, "has a guest pa4; there are ": {"shell", "pa4"}, "no command nonesuch": {"exec", "pa1", "--", "nonesuch"},
 	} {
 		said, err := exec.Command(binary, args...).CombinedOutput()
 		if got := status(err); got != exitMistake || !strings.Contains(string(said), want) {
@@ -170,9 +177,22 @@ func TestKilledWithGuests(t *testing.T) {
 // A program that there is not is refused before anything runs, and nothing is left.
 func TestProgramThatThereIsNot(t *testing.T) {
 	t.Parallel()
-	said, err := exec.Command(binary, "run", writePrograms(t, "pc", "1"), "--set", "programs.three.run=nonesuch -x", "--out", filepath.Join(t.TempDir(), "out")).CombinedOutput()
-	if got := status(err); got != exitMistake || !strings.Contains(string(said), "program three: there is no command nonesuch on this computer") {
-		t.Errorf("status %d, %s", got, said)
+	path := writePrograms(t, "pc", "1")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(text), "run: exit 3", "run: nonesuch 3", 1)), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const three = ": program three: there is no command nonesuch on this computer"
+	for want, set := range map[string]string{
+		path + ":14:33: programs.three.run" + three: "model.seed=2", "--set programs.three.run=nonesuch -x" + three: "programs.three.run=nonesuch -x",
+	} {
+		said, err := exec.Command(binary, "run", path, "--set", set, "--out", filepath.Join(t.TempDir(), "out")).CombinedOutput()
+		if got := status(err); got != exitMistake || !strings.Contains(string(said), want) {
+			t.Errorf("status %d, %s; want %q", got, said, want)
+		}
 	}
 	if left, _ := filepath.Glob("/run/netns/fabemu-*-pc?"); len(left) > 0 {
 		t.Errorf("left: %q", left)

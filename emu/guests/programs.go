@@ -2,7 +2,6 @@ package guests
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -57,15 +56,15 @@ type ProgramReport struct {
 // directory. Nothing is started yet. It refuses a command that there is not.
 func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, ended: make(chan struct{})}
-	var wrong []error
-	for _, x := range g.fabric.Scenario.Programs {
+	var wrong scenario.Errors
+	for i, x := range g.fabric.Scenario.Programs {
 		word, _, _ := strings.Cut(x.Run, " ")
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" && exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
-			wrong = append(wrong, fmt.Errorf("program %s: there is no command %s on this computer (run: %s)", x.Name, word, x.Run))
+			wrong.List = append(wrong.List, g.fabric.Scenario.ProgramError(i, "program %s: there is no command %s on this computer", x.Name, word))
 		}
 	}
-	if len(wrong) > 0 {
-		return nil, &mistake.Error{Err: errors.Join(wrong...)}
+	if len(wrong.List) > 0 {
+		return nil, &mistake.Error{Err: &wrong}
 	}
 	if len(g.fabric.Scenario.Programs) == 0 {
 		return p, nil

@@ -95,6 +95,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*Scenario, error) {
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
 	s.loaded = newLoaded(s, res.ways)
+	s.loaded.programs = res.programs
 	s.HasShort = root.get("short") != nil && !o.short
 	return s, nil
 }

@@ -29,11 +29,11 @@ func (r *resolver) resolvePrograms() {
 			}
 			r.add(at.at, at.path, "the program starts at %v, but %s", p.At, r.runEnds())
 		}
-		if run := n.get("run"); run != nil && !run.bad && strings.TrimSpace(p.Run) == "" {
+		run, on := n.get("run"), n.get("on")
+		if run != nil && !run.bad && strings.TrimSpace(p.Run) == "" {
 			r.add(run.at, run.path, "the command is empty")
 		}
-		on := n.get("on")
-		if n.bad || on == nil || on.bad {
+		if n.bad || run == nil || on == nil || on.bad {
 			continue
 		}
 		guests := on.value.(pattern)
@@ -59,9 +59,22 @@ func (r *resolver) resolvePrograms() {
 				break
 			}
 			names[each.Name] = n.at
+			where, _ := r.entry(run.at, run.path, "")
+			r.programs = append(r.programs, where)
 			r.s.Programs = append(r.s.Programs, each)
 		}
 	}
+}
+
+// ProgramError says what is wrong with the command of program i of s, at its place in the
+// file, if s is from one.
+func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
+	e := Error{File: s.Name}
+	if s.loaded != nil && i < len(s.loaded.programs) {
+		e = s.loaded.programs[i]
+	}
+	e.Message = fmt.Sprintf(format, args...)
+	return e
 }
 
 // ProgramMetric is what can be measured of a program: "client.status", its exit status, and

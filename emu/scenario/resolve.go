@@ -21,6 +21,7 @@ type resolver struct {
 	linkNames map[string]*node
 	flows     []flowOf        // for each of s.Flows
 	checks    []*node         // for each of s.Expect
+	programs  []Error         // for each of s.Programs, where its command stands
 	crossed   [][2]crossing   // for each of s.Links, from its A and from its B
 	ways      *Ways           // nil: they cannot be found
 	toldOf    map[saying]bool // what was said of parameters

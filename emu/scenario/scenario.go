@@ -54,11 +54,12 @@ type Scenario struct {
 type loaded struct {
 	scenario Scenario // of which nobody else has the lists
 	ways     *Ways
+	programs []Error // where the commands of programs stand
 }
 
 // newLoaded keeps what was found out of a scenario.
 func newLoaded(s *Scenario, w *Ways) *loaded {
-	l := &loaded{*s, w}
+	l := &loaded{scenario: *s, ways: w}
 	c := &l.scenario
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints), slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)

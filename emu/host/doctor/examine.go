@@ -116,6 +116,10 @@ func rights(root fs.FS) Rights {
 	_, err := fs.Stat(root, "proc/self/ns/user")
 	most := text(root, "proc/sys/user/max_user_namespaces")
 	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels
+	if f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0); err == nil {
+		r.TUN = true
+		_ = f.Close() // without a device it is nothing
+	}
 	r.UserNamespaces = err == nil && most != "0" && clone != "0"
 	return r
 }

@@ -245,11 +245,19 @@ func (j *judgement) rights() {
 	if r.NetworkNamespaces {
 		j.add("namespaces", "network namespaces can be made", Good, "")
 	} else {
-		advice := "only fabrics on veth links need them: run as root"
+		advice := "only fabrics on veth links and real hosts need them: run as root"
 		if r.UserNamespaces {
 			advice += ", or in a user namespace: unshare -r -n"
 		}
 		j.add("namespaces", "no network namespace can be made", Warning, advice)
+	}
+	switch {
+	case !r.TUN:
+		j.add("real hosts", "/dev/net/tun cannot be opened", Warning, "only scenarios with guests need it: run as root, load the module (modprobe tun); in a container, hand it the device (--device /dev/net/tun)")
+	case !r.NetworkNamespaces:
+		j.add("real hosts", "/dev/net/tun is there, namespaces are not", Warning, "scenarios with guests need both: run as root")
+	default:
+		j.add("real hosts", "/dev/net/tun can be opened", Good, "")
 	}
 }
 

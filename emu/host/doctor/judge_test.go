@@ -23,7 +23,7 @@ func healthy() *Figures {
 		},
 		Limits:  Limits{Files: 65536, FilesHard: 65536, Asked: 131072, Granted: 131072},
 		Network: Network{Backlog: 1000, Weight: 64, RmemMax: 212992, RmemDef: 212992},
-		Rights:  Rights{Root: true, Capabilities: []string{"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_NICE"}, NetworkNamespaces: true, UserNamespaces: true},
+		Rights:  Rights{Root: true, Capabilities: []string{"CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_SYS_NICE"}, NetworkNamespaces: true, UserNamespaces: true, TUN: true},
 		Tools:   []Tool{{"tshark", "/usr/bin/tshark", "4.4.7"}, {"ip", "/sbin/ip", "6.15.0"}, {"tc", "/sbin/tc", ""}},
 	}
 }
@@ -83,6 +83,9 @@ func TestJudge(t *testing.T) {
 		{"privileges", func(f *Figures) { f.Rights.Root, f.Rights.Capabilities = false, []string{"CAP_NET_RAW"} }, Warning, "missing are CAP_SYS_NICE (a higher priority), CAP_NET_ADMIN"},
 		{"namespaces", func(f *Figures) {}, Good, "can be made"},
 		{"namespaces", func(f *Figures) { f.Rights.NetworkNamespaces = false }, Warning, "unshare"},
+		{"real hosts", func(f *Figures) {}, Good, "can be opened"},
+		{"real hosts", func(f *Figures) { f.Rights.TUN = false }, Warning, "modprobe tun"},
+		{"real hosts", func(f *Figures) { f.Rights.NetworkNamespaces = false }, Warning, "need both"},
 		{"captures", func(f *Figures) {}, Good, "tshark 4.4.7"},
 		{"captures", func(f *Figures) { f.Tools = nil }, Warning, "install wireshark"},
 		{"iproute2", func(f *Figures) {}, Good, "ip 6.15.0, tc"},
@@ -138,7 +141,7 @@ func TestText(t *testing.T) {
 		last  string
 	}{
 		{"healthy", healthy(), false, "All is well"},
-		{"sick", sick, false, "1 thing in the way of runs, 2 warnings"},
+		{"sick", sick, false, "1 thing in the way of runs, 3 warnings"},
 		{"in colours", healthy(), true, "\x1b[32mAll is well\x1b[0m"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

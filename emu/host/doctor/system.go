@@ -212,6 +212,8 @@ type Rights struct {
 	NetworkNamespaces bool `json:"network_namespaces"`
 	// UserNamespaces says whether the kernel allows user namespaces at all.
 	UserNamespaces bool `json:"user_namespaces"`
+	// TUN says whether /dev/net/tun can be opened, by which real hosts have their devices.
+	TUN bool `json:"tun"`
 }
 
 // capabilities are those that matter, by the number of their bit.
