@@ -1,13 +1,6 @@
 package emu
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"strings"
-
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
@@ -31,7 +24,7 @@ func OpenShort(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 }
 
 func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
-	src, file, err := read(name)
+	src, file, err := scenarios.Find(name)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
@@ -44,24 +37,6 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 
 // Mistake is an error that the user can mend: in the scenario, or in the options.
 type Mistake = mistake.Error
-
-// read finds the text of a scenario, and its name for messages.
-func read(name string) (src []byte, file string, err error) {
-	switch {
-	case name == "-":
-		src, err = io.ReadAll(os.Stdin)
-		return src, "standard input", err
-	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name, "."), strings.HasPrefix(name, "/"):
-		src, err = os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
-		}
-		return src, name, err
-	default:
-		src, err = scenarios.Read(name)
-		return src, name + ".yaml", err
-	}
-}
 
 // Prepare lays a scenario out without running it: what a check shows to be possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {

@@ -3,14 +3,12 @@ package emu
 import (
 	"cmp"
 	"io"
-	"runtime"
 
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
-	"fabemu/emu/mistake"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
@@ -151,100 +149,4 @@ func (o Options) withDefaults() Options {
 	o.Verify = cmp.Or(o.Verify, VerifyShort)
 	o.Version = cmp.Or(o.Version, "devel")
 	return o
-}
-
-// NeedsLinux returns a *Mistake where this is another system, with what there is instead.
-func NeedsLinux(what string) error { return needsLinux(what, runtime.GOOS) }
-
-func needsLinux(what, system string) error {
-	if system == "linux" {
-		return nil
-	}
-	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
-		what, system)
-}
-
-// Check returns a *Mistake where o asks for what there is not, or for what does not go
-// together. Run begins with it.
-func (o Options) Check() error { return o.withDefaults().check() }
-
-func (o Options) check() error {
-	switch {
-	case o.Clock == VirtualClock:
-	case o.Placement != InGoroutines:
-		if err := NeedsLinux("placement " + string(o.Placement)); err != nil {
-			return err
-		}
-	case o.Link != Pipe:
-		if err := NeedsLinux("a wall run over links of kind " + string(o.Link)); err != nil {
-			return err
-		}
-	}
-	switch o.Clock {
-	case WallClock, VirtualClock:
-	default:
-		return mistake.Errorf("there is no clock %q; there are wall and virtual", o.Clock)
-	}
-	switch o.Timing {
-	case IdealTiming:
-	case ActualTiming:
-		if o.Clock == VirtualClock {
-			return mistake.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
-		}
-	default:
-		return mistake.Errorf("there is no timing %q; there are ideal and actual", o.Timing)
-	}
-	switch o.Link {
-	case UDP, Veth, Pipe:
-	default:
-		return mistake.Errorf("there is no link %q; there are udp, veth and pipe", o.Link)
-	}
-	switch o.Placement {
-	case InGoroutines:
-	case InProcesses, InDomains:
-		switch {
-		case o.Clock == VirtualClock:
-			return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
-		case o.Link == Pipe:
-			return mistake.Errorf("placement %s needs links between processes: udp or veth", o.Placement)
-		}
-	default:
-		return mistake.Errorf("there is no placement %q; there are %s, %s and %s",
-			o.Placement, InGoroutines, InProcesses, InDomains)
-	}
-	if o.Schemes.Warning() != "" && o.Placement != InGoroutines {
-		return mistake.Errorf("schemes of the calling program go with placement %s: the processes of placement %s know those of fabemu",
-			InGoroutines, o.Placement)
-	}
-	switch {
-	case len(o.ByHand) > 0 && o.Placement == InGoroutines:
-		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
-	case len(o.ByHand) > 0 && o.Link != UDP:
-		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", o.Link)
-	}
-	if (o.Schemes.Listen != nil || len(o.Told) > 0) && o.Placement != InGoroutines {
-		return mistake.Errorf("what flows are told is heard with placement %s: with %s it is told in other processes",
-			InGoroutines, o.Placement)
-	}
-	if c := o.Capture; c != nil {
-		switch {
-		case o.Placement != InGoroutines:
-			return mistake.Errorf("a capture of the whole fabric goes with placement %s: with %s capture the links themselves, with tcpdump",
-				InGoroutines, o.Placement)
-		case c.WallTime && o.Clock == VirtualClock:
-			return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
-		case c.Snap < 0:
-			return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all",
-				c.Snap)
-		}
-	}
-	if o.Trace != nil && o.Placement != InGoroutines {
-		return mistake.Errorf("a trace goes with placement %s: the processes of placement %s report when they have ended", InGoroutines, o.Placement)
-	}
-	switch o.Verify {
-	case VerifyShort, VerifyOn, VerifyOff:
-	default:
-		return mistake.Errorf("verify is %q; it can be short, on or off", o.Verify)
-	}
-	return nil
 }

@@ -1,9 +1,9 @@
 package emu
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"os"
@@ -15,12 +15,10 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
-	"fabemu/emu/mistake"
 	"fabemu/emu/proc"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
-	"fabemu/wire/trace"
 )
 
 // Result is what came out of a run.
@@ -46,14 +44,7 @@ func (r *Result) Write(dir string) error {
 // was measured until then, marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	if s.Schemes != nil && o.Placement != InGoroutines {
-		return nil, mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",
-			InGoroutines, o.Placement)
-	}
-	if err := o.checkGuests(s); err != nil {
+	if err := cmp.Or(o.check(), o.checkScenario(s)); err != nil {
 		return nil, err
 	}
 	r, err := prepare(s, o)
@@ -61,19 +52,6 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) 
 		return nil, err
 	}
 	return r.run(ctx)
-}
-
-// checkGuests refuses a run in which real hosts cannot be.
-func (o Options) checkGuests(s *scenario.Scenario) error {
-	switch {
-	case s.Guests() == 0:
-		return nil
-	case o.Clock == VirtualClock:
-		return mistake.Errorf("scenario %s has guests, which are real hosts and live in real time: it runs with --clock wall only", s.Name)
-	case o.Placement != InGoroutines:
-		return mistake.Errorf("scenario %s has guests: it runs with placement %s", s.Name, InGoroutines)
-	}
-	return NeedsLinux("a scenario with guests")
 }
 
 // prepare lays a run out.
@@ -114,7 +92,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	o, wall, open := &r.options, r.options.Clock == WallClock, r.scenario.Guests() > 0
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Comment: r.comment(), Told: o.Told, Sink: o.Sink,
+		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil || open, Digest: o.digest() && !open,
 		Wall: wall, Actual: o.Timing == ActualTiming,
 	})
@@ -233,16 +211,6 @@ func (r *run) plan() *proc.Plan {
 	}
 }
 
-// comment says in a capture of which run it is.
-func (r *run) comment() string {
-	text := fmt.Sprintf("%s, seed %d, virtual clock", r.scenario.Name, r.scenario.Model.Seed)
-	if r.options.Clock == WallClock {
-		text = fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s",
-			r.scenario.Name, r.scenario.Model.Seed, r.scenario.Wall.Dilation, r.options.Link, r.options.Timing)
-	}
-	return text
-}
-
 // complete tells a result what the record does not know.
 func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
 	o := &r.options
@@ -263,46 +231,15 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
 const shortHops = 5_000_000
 
-// verify runs a wall run's scenario again on the virtual clock and compares: the logs,
-// where they should be the same, and otherwise sums over flows.
-func (r *run) verify(ctx context.Context, result *report.Result) error {
-	v, o := r.options.Verify, &result.Verdict.Order
-	if r.options.Clock == VirtualClock || r.guests != nil || v == VerifyOff || result.Partial || v == VerifyShort && o.Frames > shortHops {
+// verify compares a wall run with the virtual clock, where Options.Verify asks for it.
+func (r *run) verify(ctx context.Context, out *report.Result) error {
+	o := &r.options
+	if o.Clock == VirtualClock || r.guests != nil || o.Verify == VerifyOff || out.Partial ||
+		o.Verify == VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
-	sameLog := r.options.Timing == IdealTiming && r.options.Placement == InGoroutines
-	digest := report.NewDigest(len(r.fabric.Machines))
-	collector, err := metrics.New(r.fabric, r.scenario)
-	if err != nil {
-		return err
-	}
-	sink := trace.Sink(collector)
-	if sameLog {
-		sink = digest
-	}
-	events, schemes := trace.NewBatch(record.Batch, sink), r.options.Schemes
-	schemes.Listen = nil // it has heard the run
-	f, err := machines.New(r.fabric, schemes, events)
-	if err != nil {
-		return err
-	}
-	if _, err := (drive.Virtual{SkipCodec: true}).Run(ctx, f); err != nil {
-		if ctx.Err() != nil {
-			return nil // the run itself is whole; it was not verified
-		}
-		return err
-	}
-	events.Flush()
-	if !sameLog {
-		collector.Close(f.End)
-		o.SumsApart, o.SumsOf = report.Sums(r.record.Collector, collector)
-		return nil
-	}
-	result.Verdict.Verify = report.VerifiedEqual
-	if digest.Sum() != result.Digest {
-		result.Verdict.Verify = report.VerifiedDiffers
-	}
-	return nil
+	sameLog := o.Timing == IdealTiming && o.Placement == InGoroutines
+	return r.record.Verify(ctx, o.Schemes, sameLog, out)
 }
 
 // Dry writes the files of the parts of a run into a directory, for parts that are
@@ -312,20 +249,10 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	switch {
-	case o.Placement == InGoroutines:
-		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted",
-			InProcesses, InDomains)
-	case o.Link != UDP:
-		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", o.Link)
-	case o.Directory == "":
-		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
-	}
 	r, err := prepare(s, o)
 	if err != nil {
 		return err
 	}
 	r.id = r.newID(0)
-	_, err = r.plan().Write(nil)
-	return err
+	return r.plan().Dry()
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 
 	"github.com/spf13/cobra"
@@ -21,7 +21,7 @@ because they were killed. It lists them first. What belongs to a run that still 
 has no label of ours, is left alone. Every such run does the same before it begins.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := emu.NeedsLinux("cleanup"); err != nil {
+			if err := host.NeedsLinux("cleanup"); err != nil {
 				return err
 			}
 			runs, err := netns.Find()

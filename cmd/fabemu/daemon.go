@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 
-	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/proc"
 
 	"github.com/spf13/cobra"
@@ -41,7 +41,7 @@ nothing. While it runs, it says how it is, in JSON, to whoever connects to
 DIR/` + proc.PartsDir + `/NAME.sock.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := emu.NeedsLinux(name); err != nil {
+			if err := host.NeedsLinux(name); err != nil {
 				return err
 			}
 			ctx, stop := untilEnded(c)

@@ -15,9 +15,10 @@ import (
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
 
+	"github.com/spf13/cobra"
+
 	"fabemu/emu/host"
 	"fabemu/emu/study/propose"
-	"github.com/spf13/cobra"
 )
 
 // diagnosis is what doctor --json prints.
@@ -70,7 +71,7 @@ func doctorCommand() *cobra.Command {
 // diagnose examines the computer with a scenario in mind, and shows on standard
 // error how far it is.
 func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
-	if err := emu.NeedsLinux("doctor"); err != nil {
+	if err := host.NeedsLinux("doctor"); err != nil {
 		return nil, err
 	}
 	n := newNotice("doctor")
@@ -106,7 +107,7 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	if f.dilation != "auto" || f.clock != string(emu.WallClock) {
 		return nil
 	}
-	if err := emu.NeedsLinux("--dilation auto"); err != nil {
+	if err := host.NeedsLinux("--dilation auto"); err != nil {
 		return err
 	}
 	n := newNotice(s.Name)

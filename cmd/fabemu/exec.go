@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 
 	"github.com/spf13/cobra"
@@ -47,7 +47,7 @@ func shellCommand() *cobra.Command {
 
 // inGuest makes this process a command in a guest.
 func inGuest(name, run string, command []string) error {
-	if err := emu.NeedsLinux("a guest"); err != nil {
+	if err := host.NeedsLinux("a guest"); err != nil {
 		return err
 	}
 	path, err := exec.LookPath(command[0])

@@ -4,6 +4,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"fabemu/emu/mistake"
 )
 
 // Computer is the computer that a run was made on.
@@ -30,4 +32,15 @@ func ThisComputer() Computer {
 		}
 	}
 	return m
+}
+
+// NeedsLinux returns a *mistake.Error where this is another system, with what there is instead.
+func NeedsLinux(what string) error { return needsLinux(what, runtime.GOOS) }
+
+func needsLinux(what, system string) error {
+	if system == "linux" {
+		return nil
+	}
+	return mistake.Errorf("%s needs Linux; on %s scenarios run with --clock virtual, and on the wall clock with --link pipe",
+		what, system)
 }

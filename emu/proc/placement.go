@@ -100,6 +100,20 @@ type Hooks struct {
 	Ties    []int  // drive.Fabric.Ties
 }
 
+// Dry writes the files of the parts, for all of them to be started by hand.
+func (p *Plan) Dry() error {
+	switch {
+	case p.Placement == InGoroutines:
+		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
+	case p.Carrier != links.UDP:
+		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
+	case p.Directory == "":
+		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
+	}
+	_, err := p.Write(nil)
+	return err
+}
+
 // Write writes the files of the parts, and returns the conductor of the run. Of the
 // ends of links, those of processes that it starts are taken from l; if l is nil,
 // all are opened by the parts themselves.

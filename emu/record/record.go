@@ -8,10 +8,12 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/links"
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/emu/told"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -24,11 +26,11 @@ type Wanted struct {
 	Events  io.Writer            // takes the event log; may be nil
 	Capture *capture.Request     // may be nil
 	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
-	Comment string               // says in the capture of which run it is
 	Bodies  bool                 // data frames may have bodies
 	Told    map[string]io.Writer // takes what flows are told, by their names
 	Sink    trace.Sink           // is told of each event; may be nil
 	Wall    bool                 // the run keeps to the wall clock
+	Link    links.Carrier        // on which its frames travel there
 	Actual  bool                 // machines are told the measured time
 }
 
@@ -70,7 +72,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
-		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Bodies, w.Comment); err != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Bodies, comment(f.Scenario, &w)); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)
@@ -93,6 +95,18 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	}
 	r.Events = trace.NewBatch(size, sinks...)
 	return r, nil
+}
+
+// comment says in a capture of which run it is.
+func comment(s *scenario.Scenario, w *Wanted) string {
+	if !w.Wall {
+		return fmt.Sprintf("%s, seed %d, virtual clock", s.Name, s.Model.Seed)
+	}
+	timing := "ideal"
+	if w.Actual {
+		timing = "actual"
+	}
+	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, w.Link, timing)
 }
 
 // Attach has the record hear the links and the rate limits of machines.

@@ -3,8 +3,11 @@ package scenarios
 import (
 	"cmp"
 	"embed"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -112,6 +115,26 @@ func names() []string {
 	}
 	slices.Sort(all) // not by the names of the files, of which the extension is a part
 	return all
+}
+
+// Find returns the text of a scenario and its name for messages: one that comes with the
+// program, a file (its name ends in .yaml or .yml, or begins with "." or "/"), or standard
+// input ("-").
+func Find(name string) (src []byte, file string, err error) {
+	switch {
+	case name == "-":
+		src, err = io.ReadAll(os.Stdin)
+		return src, "standard input", err
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name, "."), strings.HasPrefix(name, "/"):
+		src, err = os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
+		}
+		return src, name, err
+	default:
+		src, err = Read(name)
+		return src, name + ".yaml", err
+	}
 }
 
 // Read returns the text of a scenario. A name that does not exist gives an

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -170,6 +171,20 @@ func TestRefusal(t *testing.T) {
 	for _, bad := range []string{"a b", "a,, b", "a\nb, a", "a < b"} {
 		if _, err := order(bad); err == nil {
 			t.Errorf("%q is taken for a house", bad)
+		}
+	}
+}
+
+// Package emu is what a program imports: the rooms below it do the work.
+func TestFrontOfTheHouseIsSmall(t *testing.T) {
+	const most = 600
+	for _, p := range packages(t) {
+		lines := 0
+		for _, f := range p.product() {
+			lines += bytes.Count(f.src, []byte("\n"))
+		}
+		if p.dir == "emu" && (lines == 0 || lines > most) {
+			t.Errorf("package emu has %d lines, of %d at most: what is a room of its own belongs below it", lines, most)
 		}
 	}
 }

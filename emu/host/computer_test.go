@@ -1,9 +1,11 @@
-package emu
+package host
 
 import (
 	"errors"
 	"strings"
 	"testing"
+
+	"fabemu/emu/mistake"
 )
 
 func TestNeedsLinux(t *testing.T) {
@@ -11,8 +13,8 @@ func TestNeedsLinux(t *testing.T) {
 		t.Error(err)
 	}
 	err := needsLinux("this", "darwin")
-	var mistake *Mistake
-	if !errors.As(err, &mistake) || !strings.Contains(err.Error(), "this needs Linux; on darwin scenarios run with --clock virtual") {
+	var wrong *mistake.Error
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "this needs Linux; on darwin scenarios run with --clock virtual") {
 		t.Errorf("%v", err)
 	}
 }
