@@ -8,15 +8,18 @@
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
 #      strace, for those of files, python3, for examples in it
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
-#   3. go test -race -shuffle=on ./...
-#   4. tests of papers' figures (TestFigures...), without the race detector: long
-#      runs on the virtual clock, whose code the third pass has raced
-#   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
+#   3. go test -race -shuffle=on, of the packages that start goroutines
+#   4. the same without the race detector, of those that start none, they and what
+#      they import: it can find nothing in them
+#   5. tests of papers' figures (TestFigures...) and of what a fabric does (TestModel...),
+#      without the race detector: long runs on the virtual clock, which has one
+#      goroutine, and whose code the third pass has raced
+#   6. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
 #      the race detector would spoil: by themselves, one package at a time. The
-#      files of both kinds have "//go:build !race"
-#   6. every fuzz target, for some seconds
+#      files of these kinds have "//go:build !race"
+#   7. every fuzz target, for some seconds
 #
-# The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
+# The last line is "N passed, N failed, N skipped", of 3 to 7 together; the exit
 # code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
 # a test, a check, the race detector.
 #
@@ -24,15 +27,19 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-fuzz_each=10   # seconds for a fuzz target
-fuzz_total=120 # seconds for all of them
-figures='^TestFigures'
-alone='^Test(Wall|Allocs)'
+fuzz_each=10  # seconds for a fuzz target
+fuzz_total=60 # seconds for all of them; scripts/soak.sh takes minutes for each
+figures='Test(Figures|Model)'
+alone='Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
 export GOFLAGS="${GOFLAGS:-} -pgo=off" # a profile (scripts/pgo.sh) would have all packages compiled twice
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap 'kill "$beat" 2>/dev/null; rm -rf "$tmp"' EXIT
+
+# What takes long says so, until the summary says which test runs.
+while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; done &
+beat=$!
 
 status=0
 
@@ -111,41 +118,72 @@ if [ "$all" = 1 ]; then
 fi
 go build -o "$tmp/testsum" ./scripts/testsum
 
-# The product for other systems and processors: go build for all of them, go vet for one
-# of each system. Tests are for Linux, so vet is shown a tree without them.
-cross() {
-	local flags='-gcflags=all=-N -l' packages failed=0 target # nobody runs what is built: it is built fast
+# The product for other systems and processors: go build, and go vet for other systems.
+# Tests are for Linux, so vet is shown a tree without them.
+cross() (
+	local flags='-gcflags=all=-N -l' packages failed=0 target files before= # nobody runs what is built: it is built fast
 	packages=$(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /scripts/)
 	{
 		echo '{"Replace": {'
 		find "$PWD" -name '*_test.go' -printf '"%p": "",\n' | sed '$s/,$//'
 		echo '}}'
 	} >"$tmp/without-tests.json"
+	# shellcheck disable=SC2086 # a list
 	for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
+		export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
 		[ "$target" != "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" ] || continue
-		echo "+ GOOS=${target%/*} GOARCH=${target#*/} go build"
-		# shellcheck disable=SC2086 # a list
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go build "$flags" $packages || failed=1
+		# Where the files are the same, so are the types: both processors have words of 64 bits.
+		files=$GOOS$(go list -f '{{.ImportPath}} {{.GoFiles}} {{.SFiles}}' $packages)
+		[ "$files" != "$before" ] || continue
+		before=$files
+		echo "+ GOOS=$GOOS GOARCH=$GOARCH go build"
+		go build "$flags" $packages || failed=1
+		[ "$GOOS" != linux ] || continue
+		echo "+ GOOS=$GOOS GOARCH=$GOARCH go vet"
+		go vet "$flags" -overlay "$tmp/without-tests.json" $packages || failed=1
 	done
-	for target in darwin/arm64 windows/amd64; do
-		echo "+ GOOS=${target%/*} GOARCH=${target#*/} go vet"
-		# shellcheck disable=SC2086
-		CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/} go vet "$flags" -overlay "$tmp/without-tests.json" $packages || failed=1
-	done
-	return "$failed"
-}
+	exit "$failed"
+)
 cross || status=1
 
+# folders PATTERN [OPTIONS OF GREP]: the packages in whose files something matches.
+folders() { grep -rlE "$@" . | xargs -r dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"; }
+
+# having PATTERN: the packages with tests of such names. Others are not even linked.
+having() { folders "^func ($1)" --include='*_test.go'; }
+
+# single: the packages whose tests, and what they import from this tree, have one goroutine at a
+# time: the race detector can find nothing in them.
+single() {
+	local go='^\s*go (func|[A-Za-z_.]+)\(|\.Go\('
+	go list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' ./... |
+		awk -v product="$(folders "$go" --include='*.go' --exclude='*_test.go')" \
+			-v tests="$(folders "$go|\\.Parallel\\(" --include='*_test.go')" '
+			BEGIN {
+				split(product, list, "\n"); for (i in list) starts[list[i]]
+				split(tests, list, "\n"); for (i in list) many[list[i]]
+			}
+			{ all[$1]; for (i = 1; i <= NF; i++) if ($i in starts) many[$1] }
+			END { for (p in all) if (!(p in many)) print p }' | LC_ALL=C sort
+}
+
 # Each pass runs, whatever came of those before it; what it runs goes to stderr,
-# its events to the summary.
+# its events to the summary. scripts/check.sh has vetted the tests.
 passes() {
-	local failed=0
-	echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone ./..." >&2
-	go test -json -timeout 30m "${race[@]}" -shuffle=on -skip "$figures|$alone" ./... || failed=1
-	echo "+ go test -run $figures ./..." >&2
-	go test -json -timeout 30m -run "$figures" ./... || failed=1
-	echo "+ go test -p 1 -count=1 -run $alone ./..." >&2
-	go test -json -timeout 30m -p 1 -count=1 -run "$alone" ./... || failed=1
+	local failed=0 one many
+	one=$(single)
+	many=$(go list ./... | grep -vxF "$one")
+	# shellcheck disable=SC2086,SC2046 # lists
+	{
+		echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines" >&2
+		go test -json -vet=off -timeout 30m "${race[@]}" -shuffle=on -skip "^($figures|$alone)" $many || failed=1
+		echo "+ go test -shuffle=on -skip $figures|$alone, the others" >&2
+		go test -json -vet=off -timeout 30m -shuffle=on -skip "^($figures|$alone)" $one || failed=1
+		echo "+ go test -run $figures" >&2
+		go test -json -vet=off -timeout 30m -run "^$figures" $(having "$figures") || failed=1
+		echo "+ go test -p 1 -count=1 -run $alone" >&2
+		go test -json -vet=off -timeout 30m -p 1 -count=1 -run "^$alone" $(having "$alone") || failed=1
+	}
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
 	return "$failed"
 }
@@ -155,5 +193,6 @@ passes() {
 if [ "$status" -ne 0 ]; then
 	echo "test: something failed before the tests: see above"
 fi
+kill "$beat"
 passes | "$tmp/testsum" "${summary[@]}" || status=1
 exit "$status"

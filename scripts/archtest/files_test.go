@@ -141,11 +141,11 @@ func files(t *testing.T) []string {
 	return names
 }
 
-// scripts/test.sh runs the tests of wall timing, of allocations and of papers' figures
-// apart, without the race detector, and finds them by name. A test that is kept from the race
+// scripts/test.sh runs the tests of wall timing, of allocations, of papers' figures and of
+// long runs of the model apart, without the race detector, and finds them by name. A test that is kept from the race
 // detector under another name would never run at all.
 func TestEveryTestIsInAPass(t *testing.T) {
-	apart := regexp.MustCompile(`^Test(Wall|Allocs|Figures)`)
+	apart := regexp.MustCompile(`^Test(Wall|Allocs|Figures|Model)`)
 	for _, p := range packages(t) {
 		for _, f := range p.files {
 			if !f.test {
@@ -165,7 +165,7 @@ func TestEveryTestIsInAPass(t *testing.T) {
 				at := p.fset.Position(fn.Pos())
 				switch named := apart.MatchString(fn.Name.Name); {
 				case noRace && !named:
-					t.Errorf("%s:%d: %s never runs: in a file with \"!race\" its name begins with TestWall, TestAllocs or TestFigures", at.Filename, at.Line, fn.Name.Name)
+					t.Errorf("%s:%d: %s never runs: in a file with \"!race\" its name begins with TestWall, TestAllocs, TestFigures or TestModel", at.Filename, at.Line, fn.Name.Name)
 				case named && !noRace:
 					t.Errorf("%s:%d: %s belongs in a file with \"//go:build !race\": the race detector spoils timing and allocations, and makes long runs longer", at.Filename, at.Line, fn.Name.Name)
 				}
