@@ -18,6 +18,10 @@ type Syndrome uint8
 // (ccccc = 31): credit here is that of the link, not of the queue pair.
 const AckNoCredit Syndrome = 0x1F
 
+// NakSequenceError is the syndrome of a NAK for a packet that is ahead of the one that should
+// come (IBTA Volume 1, 9.7.5.2.8): all from that one on are to be sent again.
+const NakSequenceError Syndrome = 0x60
+
 // Append appends the AETHSize bytes of h to b. Only 24 bits of the MSN are
 // written.
 func (h AETH) Append(b []byte) []byte {

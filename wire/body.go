@@ -8,7 +8,7 @@ import (
 // Body is what a Data frame carries in place of padding: a packet of a kernel's TCP, a
 // program's datagram. On InfiniBand it stands behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
-// zeros. On Ethernet its type is in the header of data frames. Without a body the type is 0.
+// zeros; so it does on RoCEv2. On Ethernet its type is in the header of data frames. Without a body the type is 0.
 type Body struct {
 	Type  uint16 // what it is, as an EtherType says it: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
 	Bytes []byte // at most Family.BodyRoom of the payload of the frame
@@ -17,7 +17,7 @@ type Body struct {
 // LeastBodyType is the lowest type of a body: EtherTypes begin here (IEEE 802.3, 3.2.6).
 const LeastBodyType = 0x0600
 
-// encapsulationSize is the size of the header of a body on InfiniBand.
+// encapsulationSize is the size of the header of a body on InfiniBand, and on RoCEv2.
 const encapsulationSize = 4
 
 // BodyRoom returns how long the body of a Data frame with so much payload can be.
@@ -88,7 +88,7 @@ type bodySlot struct {
 // that b needs. It panics if b is no body, or longer than a frame of that family can carry.
 func (s *Bodies) Put(f *Frame, b Body) {
 	f.Payload = f.Family.payload(len(b.Bytes))
-	if b.Type < LeastBodyType || f.Payload > f.Family.Fit(f.Payload) {
+	if b.Type < LeastBodyType || len(b.Bytes) > f.Family.BodyRoom(f.Family.Fit(1<<30)) {
 		panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
 	}
 	if len(s.free) == 0 {

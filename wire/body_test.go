@@ -67,7 +67,7 @@ func TestBodyGolden(t *testing.T) {
 }
 
 func TestBodyOfEachLengthComesBack(t *testing.T) {
-	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet} {
+	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet, wire.RoCEv2} {
 		for n := range family.BodyRoom(family.Fit(1<<20)) + 1 {
 			if n > 100 && n%97 != 0 && n < family.BodyRoom(family.Fit(1<<20))-8 {
 				continue
@@ -82,7 +82,7 @@ func TestBodyOfEachLengthComesBack(t *testing.T) {
 }
 
 func TestBodyDamageIsRefused(t *testing.T) {
-	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet} {
+	for _, family := range []wire.Family{wire.InfiniBand, wire.Ethernet, wire.RoCEv2} {
 		b, f := bodied(family, 30)
 		for n := range b {
 			if _, _, err := wire.ParseBody(f.Delimiter(), b[:n]); err == nil {
@@ -114,14 +114,20 @@ func TestBodyRefusals(t *testing.T) {
 		{"length for a type", wire.Ethernet, 28, 5, wire.ParseError{Field: "data.Type", Offset: 28, Reason: wire.ErrRange}},
 		{"more than there is", wire.Ethernet, 27, 43, wire.ParseError{Field: "frame", Offset: 60, Reason: wire.ErrTruncated}},
 		{"behind a short body", wire.Ethernet, 27, 41, wire.ParseError{Field: "payload", Offset: 30, Reason: wire.ErrPayload}},
+		{"length for a type", wire.RoCEv2, 58, 5, wire.ParseError{Field: "payload", Offset: 58, Reason: wire.ErrPayload}},
+		{"reserved behind the type", wire.RoCEv2, 61, 1, wire.ParseError{Field: "payload", Offset: 58, Reason: wire.ErrPayload}},
+		{"pad is not zero", wire.RoCEv2, 93, 1, wire.ParseError{Field: "payload", Offset: 58, Reason: wire.ErrPayload}},
 		{"body without a type", wire.Ethernet, 28, 0, wire.ParseError{Field: "payload", Offset: 30, Reason: wire.ErrPayload}},
 	} {
 		t.Run(c.family.String()+", "+c.name, func(t *testing.T) {
 			b, f := bodied(c.family, 30)
 			b[c.at] = c.value
-			if c.family == wire.Ethernet {
+			switch c.family {
+			case wire.RoCEv2:
+				b = refit(resealIP(b, wire.EthernetHeaderSize))
+			case wire.Ethernet:
 				b = binary.LittleEndian.AppendUint32(b[:len(b)-wire.FCSSize], wire.FCS(b[:len(b)-wire.FCSSize]))
-			} else {
+			default:
 				b = reseal(b)
 			}
 			if _, _, err := wire.ParseBody(f.Delimiter(), b); !refusedFor(err, c.want) {

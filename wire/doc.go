@@ -18,6 +18,13 @@
 //	probe         DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 32 | zeros | FCS 4   (64 bytes)
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
 //
+// and, of RoCEv2, behind the same DA, SA, 802.1Q and tags,
+//
+//	data          0800 | IPv4 20 | UDP 8 | BTH 12 | payload | ICRC 4 | FCS 4
+//	              86DD | IPv6 40 | ...
+//	ACK, NAK      0800 | IPv4 20 | UDP 8 | BTH 12 | AETH 4  | ICRC 4 | FCS 4
+//	CNP           0800 | IPv4 20 | UDP 8 | BTH 12 | zeros 16 | ICRC 4 | FCS 4
+//
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
 // InfiniBand do, and the type of the body.
 //
@@ -34,13 +41,14 @@
 // a link; a link is the path between two ports; a line is the transmitter that
 // serialises; flow control is credit (or PAUSE) on a link; a flow is traffic
 // from one endpoint to another, with its own rate limiter; a lane is a virtual
-// lane (VL); a mark is the ECN bit: FECN on data, BECN on the way back.
+// lane (VL); a mark is the ECN bit: FECN on data, CE in an IP header, BECN on the way back.
 //
 // # Limitations
 //
 // Of InfiniBand, packets with local routing (no GRH): reliable connected SEND-only
 // packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
-// VLAN but with a priority; a PFC frame stops all its classes for one time. What a
+// VLAN but with a priority; a PFC frame stops all its classes for one time. Of RoCEv2, SEND-only
+// packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). What a
 // notification carries of a sampled frame is its header, as that of a frame without a body,
 // and zeros.
 package wire

@@ -44,7 +44,8 @@ var (
 )
 
 // Frames of Ethernet and their bytes but for the zeros that fill them up, as a
-// program in another language computed them.
+// program in another language computed them: fcs is what is behind those zeros, of RoCEv2 the
+// ICRC too. That program finds the ICRC of the packet of TestRoCE, which an adapter sent.
 var ethernetGolden = []struct {
 	name  string
 	frame wire.Frame
@@ -123,6 +124,27 @@ var ethernetGolden = []struct {
 	}, {
 		"BCN of a TCP segment", notice(backward),
 		"020000000001 0200000000aa 8100c00088b5 024000190200000000aaff1000200000000003e8020000000002020000000001810060000800450305dc00004000400621170a0000010a000002d234855800000007000003e9501801f538a40000000000000000", 106, "5B978361",
+	}, {
+		"RoCEv2, 1024 bytes over IPv4, ECT, an ACK is asked for", roceData,
+		"020000000005 020000000003 810060000800 456a042c00004000401122500a0000030a000005 c14412b704180000 0440ffff0000001280000007", 1090, "05E58F3E 3968CC65",
+	}, {
+		"RoCEv2, nothing over IPv6, CE, the last", roceLast,
+		"020000000005 020000000003 8100600086dd 66bf90b600181140fe80000000000000000000fffe000003fe80000000000000000000fffe000005 d08812b700184a4f 04c0ffff00ab001200ffffff", 86, "5B8E751B 7BF28E10",
+	}, {
+		"RoCEv2, 64 bytes with both tags", roceTagged,
+		"020000000005 020000000003 8100800022e900128904000000190200000000aa00120800 4500006c000040004011267a0a0000030a000005 d08812b700580000 0440ffff00ab001200000007", 148, "B14941A2 B816C85A",
+	}, {
+		"RoCEv2, ACK with BECN", roce(wire.Frame{Kind: wire.Ack, Lane: 6, BECN: true, Src: 5, Dst: 3, QP: 0x12, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 48, ECT: true}),
+		"020000000003 020000000005 8100c0000800 45c2003000004000401125f40a0000050a000003 c14412b7001c0000 1140ffff4000001200000007 1f000008", 70, "C000827E 11054652",
+	}, {
+		"RoCEv2, NAK over IPv6", roceNAK,
+		"020000000003 020000000005 8100c00086dd 6c000144001c1140fe80000000000000000000fffe000005fe80000000000000000000fffe000003 c14412b7001c6ab7 1140ffff0000001200000009 60000008", 90, "5EFAF59B AB2C3E21",
+	}, {
+		"RoCEv2, CNP", roceCNP,
+		"020000000003 020000000005 8100c0000800 45c2003c00004000401125e80a0000050a000003 f24412b700280000 8100ffff4000011800000000", 82, "A911AB78 0C466BF6",
+	}, {
+		"RoCEv2, CNP over IPv6, CE", roce(wire.Frame{Kind: wire.CNP, Lane: 6, FECN: true, Src: 5, Dst: 3, QP: 0x118}, wire.RoCE{IPv6: true, DSCP: 48, ECT: true}),
+		"020000000003 020000000005 8100c00086dd 6c31324000281140fe80000000000000000000fffe000005fe80000000000000000000fffe000003 f24412b700284e6a 8100ffff4000011800000000", 102, "0141EDD4 1B7C9FAB",
 	},
 }
 
@@ -156,9 +178,10 @@ func notice(f wire.Frame) wire.Frame {
 func TestEthernetGolden(t *testing.T) {
 	for _, c := range ethernetGolden {
 		t.Run(c.name, func(t *testing.T) {
-			want := make([]byte, c.size-wire.FCSSize)
+			want := make([]byte, c.size)
 			copy(want, unhex(t, c.hex))
-			want = append(want, unhex(t, c.fcs)...)
+			fcs := unhex(t, c.fcs)
+			copy(want[c.size-len(fcs):], fcs)
 			got := c.frame.Append(dirty(len(want)))
 			if !bytes.Equal(got, want) {
 				t.Errorf("Append:\n%x, want\n%x", got, want)
@@ -207,10 +230,14 @@ func TestForeignCNM(t *testing.T) {
 	}
 }
 
+var ethernetKinds = []wire.Kind{
+	wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP, wire.Ack, wire.CNP,
+}
+
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
 func randomEthernet(r *unit.Random) wire.Frame {
 	n := func(below uint64) uint64 { return r.Below(below) }
-	f := wire.Frame{Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP}[n(8)], Src: wire.LID(n(1 << 16))}
+	f := wire.Frame{Kind: ethernetKinds[n(uint64(len(ethernetKinds)))], Src: wire.LID(n(1 << 16))}
 	switch f.Kind {
 	case wire.Pause:
 		f.Quanta = uint16(n(1 << 16))
@@ -223,6 +250,9 @@ func randomEthernet(r *unit.Random) wire.Frame {
 		return f
 	}
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
+	if f.Kind == wire.Ack || f.Kind == wire.CNP || f.Kind == wire.Data && n(2) == 1 {
+		return randomRoCE(r, f)
+	}
 	if f.Kind == wire.Message {
 		f.QP, f.PSN, f.Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
 		return f
@@ -527,7 +557,7 @@ func TestTCPRefusals(t *testing.T) {
 		field  string
 		offset int
 	}{
-		{"UDP", sampled, ip + 9, 17, "IPv4.Protocol", ip + 9},
+		{"ICMP", sampled, ip + 9, 1, "IPv4.Protocol", ip + 9},
 		{"from another machine", sampled, ip + 15, 9, "IPv4.Source", ip + 12},
 		{"to another machine", sampled, ip + 19, 9, "IPv4.Destination", ip + 16},
 		{"a fragment", sampled, ip + 6, 0x20, "TCP", ip + 6},
@@ -710,8 +740,10 @@ func FuzzEthernet(f *testing.F) {
 		f.Add(c.frame.Append(nil))
 	}
 	for _, n := range []int{0, 1, 29, 64} {
-		b, _ := bodied(wire.Ethernet, n)
-		f.Add(b)
+		for _, family := range []wire.Family{wire.Ethernet, wire.RoCEv2} {
+			b, _ := bodied(family, n)
+			f.Add(b)
+		}
 	}
 	r := unit.NewRandom(4, 1)
 	for range 20 {
@@ -724,6 +756,7 @@ func FuzzEthernet(f *testing.F) {
 			rewrites(t, wire.StartOfFrame, refit(bytes.Clone(b)))
 			resum(b, wire.EthernetHeaderSize)
 			rewrites(t, wire.StartOfFrame, refit(bytes.Clone(b)))
+			rewrites(t, wire.StartOfFrame, refit(resealIP(b, wire.EthernetHeaderSize)))
 		}
 	})
 }
@@ -734,12 +767,19 @@ func FuzzEthernetFrame(f *testing.F) {
 	f.Add(uint8(0), uint8(1), uint8(2), true, false, uint32(3), uint32(4), uint32(5), uint64(6), uint32(7))
 	f.Fuzz(func(t *testing.T, kind, a, b uint8, x, y bool, addresses, qp, psn uint32, cpid uint64, w uint32) {
 		s := wire.Frame{
-			Kind: []wire.Kind{wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP}[kind%8], Lane: a, Tagged: x, FECN: y, Last: x != y,
+			Kind: ethernetKinds[int(kind)%len(ethernetKinds)], Lane: a, Tagged: x, FECN: y, Last: x != y,
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			Quanta: uint16(w), Classes: a, Stopped: b, Fb: a, Octets: b, SampledLane: b, SampledDst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16), CPID: cpid,
 		}
+		if roce := s.Kind == wire.Ack || s.Kind == wire.CNP; roce || s.Kind == wire.Data && b&2 == 0 {
+			s.Family, s.Payload, s.Classes, s.Stopped = wire.RoCEv2, s.Payload%(wire.MaxPayload+1)&^3, 0, 0
+			s.SetRoCE(wire.RoCE{IPv6: y, DSCP: b, ECT: x, AckReq: x, NAK: y})
+		}
 		switch s.Kind {
 		case wire.Data:
+			if s.Family == wire.RoCEv2 {
+				break
+			}
 			s.Family, s.Payload = wire.Ethernet, max(s.Payload, wire.MinMSDU)
 		case wire.Probe:
 			s.Value, s.SentAt = cpid, unit.Time(cpid>>1)

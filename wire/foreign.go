@@ -86,31 +86,28 @@ func ParseRoCE(b []byte, size int) (h Headers, err error) {
 	return h, nil
 }
 
-const udpSize = 8
-
 // networkSize returns the size of what stands in front of a BTH: a GRH, or an IP
 // header and a UDP header.
 func networkSize(b []byte) (int, error) {
 	if len(b) < 20 {
 		return 0, refuse("IP", len(b), ErrTruncated)
 	}
-	const udp = 17
 	switch b[0] >> 4 {
 	case 4:
 		n := int(b[0]&0xF) * 4
 		switch {
 		case n < 20:
 			return 0, refuse("IPv4.IHL", 0, ErrRange)
-		case b[9] != udp:
+		case b[9] != protocolUDP:
 			return 0, refuse("IPv4.Protocol", 9, ErrUnsupported)
 		}
-		return n + udpSize, nil
+		return n + UDPSize, nil
 	case 6:
 		switch b[6] {
 		case NextTransport:
 			return GRHSize, nil
-		case udp:
-			return GRHSize + udpSize, nil
+		case protocolUDP:
+			return GRHSize + UDPSize, nil
 		}
 		return 0, refuse("IPv6.NextHeader", 6, ErrUnsupported)
 	}

@@ -12,8 +12,8 @@ type Kind uint8
 
 // The kinds of frames.
 const (
-	Data          Kind = iota + 1 // an InfiniBand RC SEND-only packet; on Ethernet a frame with an 802.1Q tag
-	Ack                           // an InfiniBand RC ACK packet
+	Data          Kind = iota + 1 // an RC SEND-only packet of InfiniBand or RoCEv2; on Ethernet a frame with an 802.1Q tag
+	Ack                           // an RC ACK packet of InfiniBand or RoCEv2, of the latter also a NAK
 	FlowControl                   // an InfiniBand flow control packet (FCP)
 	Pause                         // an Ethernet PAUSE frame (IEEE 802.3, annex 31B)
 	PriorityPause                 // an Ethernet PFC frame (IEEE 802.1Qbb)
@@ -22,6 +22,7 @@ const (
 	Message                       // on Ethernet, what a scheme of congestion control says by a frame of its own
 	Probe                         // a probe of E2CM, or the answer to one
 	TCP                           // on Ethernet, an IPv4 packet with a TCP segment
+	CNP                           // a congestion notification packet of RoCEv2 (InfiniBand Annex A17.9.3)
 )
 
 func (k Kind) String() string {
@@ -46,6 +47,8 @@ func (k Kind) String() string {
 		return "probe"
 	case TCP:
 		return "tcp"
+	case CNP:
+		return "cnp"
 	default:
 		return "none"
 	}
@@ -58,29 +61,42 @@ func (k Kind) Control() bool { return k == FlowControl || k == Pause || k == Pri
 func (k Kind) Traffic() bool { return k == Data || k == TCP }
 
 // EndToEnd reports whether k goes from one end of a flow to the other.
-func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe || k == TCP }
+func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe || k == TCP || k == CNP }
 
-// Family is the kind of fabric that a frame belongs to.
+// Family says what a frame looks like that belongs to a flow. Those of Ethernet and of RoCEv2
+// cross links of Ethernet.
 type Family uint8
 
 // The families.
 const (
 	InfiniBand Family = iota
 	Ethernet
+	RoCEv2 // the packets of InfiniBand behind Ethernet, IP and UDP (InfiniBand Annex A17)
 )
 
 func (f Family) String() string {
-	if f == Ethernet {
+	switch f {
+	case Ethernet:
 		return "ethernet"
+	case RoCEv2:
+		return "rocev2"
 	}
 	return "infiniband"
 }
 
-// Fit returns the payload nearest to n bytes that a Data frame of the family can have, not
-// less than n where there is such a one.
+// leastSend is the least payload that flows of RoCEv2 have. Wireshark tries what RC SEND packets
+// carry as a message of RPC over RDMA, and takes a shorter one for the beginning of one that was
+// cut.
+const leastSend = 16
+
+// Fit returns the payload nearest to n bytes that a Data frame of a flow of the family can have,
+// not less than n where there is such a one.
 func (f Family) Fit(n uint32) uint32 {
-	if f == Ethernet {
+	switch f {
+	case Ethernet:
 		return min(max(n, MinMSDU), MaxMSDU)
+	case RoCEv2:
+		n = max(n, leastSend)
 	}
 	return (min(n, MaxPayload) + 3) &^ 3
 }
@@ -104,13 +120,13 @@ const (
 
 // Frame is a frame as a value. Which fields count depends on Kind; the others
 // are zero, so that two frames are the same when == says so. What those of a TCP segment
-// mean says Segment.
+// mean says Segment, and those of RoCEv2 beside the ones named here RoCE.
 type Frame struct {
 	Kind   Kind
-	Family Family // of Data; zero for all other kinds: each belongs to one family only
+	Family Family // of Data, Ack and CNP; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
 	Tagged bool   // Ethernet Data, Notification, BCN, Message, Probe: has a CN-TAG, whose flow identifier is the low 16 bits of QP
-	FECN   bool   // Data, Ack: met congestion on its way (set by switches)
+	FECN   bool   // Data, Ack, CNP: met congestion on its way (set by switches); of RoCEv2 this is CE (RFC 3168)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	Op     Op     // FlowControl
@@ -172,7 +188,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= TCP || f.Kind == Data && f.Family == Ethernet
+	return f.Kind >= Pause && f.Kind <= TCP || f.Kind == Data && f.Family == Ethernet || f.roce()
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -209,7 +225,7 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count, and one
-	// with a TCP segment its IPv4 packet; PAUSE, PFC, CNM, BCN, messages and probes are
+	// with a TCP segment or of RoCEv2 its IP packet; PAUSE, PFC, CNM, BCN, messages and probes are
 	// their bytes, FCS included.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet what else the
@@ -250,6 +266,8 @@ func (g Framing) ethernetLength(f *Frame) unit.Size {
 	switch {
 	case g == WireFraming:
 		return ethernetSize(f) + LineOverhead
+	case f.roce():
+		return unit.Size(f.ofRoCE())
 	case f.Kind == Data:
 		return unit.Size(f.Payload)
 	case f.Kind == TCP:
@@ -263,9 +281,11 @@ func (g Framing) ethernetLength(f *Frame) unit.Size {
 // its PSN: " key=value" for each field, and words for flags.
 func (f *Frame) AppendWords(b []byte) []byte {
 	switch f.Kind {
-	case Data, Ack:
+	case Data, Ack, CNP:
 		b = appendTagWords(b, f)
-		if f.FECN {
+		if f.Family == RoCEv2 {
+			b = appendRoCEWords(b, f)
+		} else if f.FECN {
 			b = append(b, " fecn"...)
 		}
 		if f.BECN {
@@ -312,7 +332,8 @@ const (
 	typeCNTag        = 0x22E9 // a CN-TAG follows (IEEE 802.1Qau)
 	typeNotification = 0x22E7 // a CNM (IEEE 802.1Qau)
 	typeRLTag        = 0x8904 // a rate-limited tag follows (BCN)
-	typeIPv4         = 0x0800 // an IPv4 packet: of TCP
+	typeIPv4         = 0x0800 // an IPv4 packet: of TCP, or of RoCEv2
+	typeIPv6         = 0x86DD // an IPv6 packet: of RoCEv2
 	typeData         = 0x88B5 // for local experiments (IEEE 802, 9.2.4): data, BCN messages, messages, probes
 )
 
@@ -320,7 +341,7 @@ const (
 // their addresses and their 802.1Q tag.
 func EtherType(t uint16) bool {
 	switch t {
-	case typeControl, typeCNTag, typeNotification, typeRLTag, typeIPv4, typeData:
+	case typeControl, typeCNTag, typeNotification, typeRLTag, typeIPv4, typeIPv6, typeData:
 		return true
 	}
 	return false
@@ -349,15 +370,19 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 		b = appendProbe(appendTags(b, f), f)
 	case TCP:
 		b = appendTCP(appendTags(b, f), f, f.Src, f.Dst)
-	case Data:
-		b = binary.BigEndian.AppendUint16(appendTags(b, f), typeData)
+	case Data, Ack, CNP:
+		b = appendTags(b, f)
+		if f.roce() {
+			return appendRoCE(b, start, f, body)
+		}
+		b = binary.BigEndian.AppendUint16(b, typeData)
 		b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
 	}
 	head := len(b) - start
 	end := start + int(f.WireSize()) - FCSSize
 	b = b[:end]
 	clear(b[start+head:])
-	return appendFCS(b, start, head)
+	return appendFCS(b, start, head, 0)
 }
 
 // limited reports whether f has a rate-limited tag.
@@ -389,20 +414,24 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		return Body{}, refuse("frame", MaxFrameSize, ErrTrailing)
 	}
 	end := len(b) - FCSSize
-	head := EthernetHeaderSize
+	head, tail, roce := EthernetHeaderSize, 0, false
 	if binary.BigEndian.Uint16(b[head-2:]) == typeCNTag {
 		head += CNTagSize
 	}
 	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
 		head += RLTagSize
 	}
-	if binary.BigEndian.Uint16(b[head-2:]) == typeIPv4 {
+	switch t := binary.BigEndian.Uint16(b[head-2:]); {
+	case t == typeIPv6, t == typeIPv4 && b[head+9] == protocolUDP:
+		n := roceHead(t == typeIPv6, end-head)
+		head, tail, roce = head+n, min(ICRCSize, end-head-n), true
+	case t == typeIPv4:
 		head += tcpHead(b[head:end])
-	} else {
+	default:
 		head += MinMSDU
 	}
-	padding := allZero(b[head:end])
-	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
+	padding := allZero(b[head : end-tail])
+	if fcsOf(b[:end], head, tail, padding) != binary.LittleEndian.Uint32(b[end:]) {
 		return Body{}, refuse("FCS", end, ErrChecksum)
 	}
 	var err error
@@ -454,6 +483,8 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		f.QP = uint32(t.Flow)
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
+	case roce:
+		return parseRoCE(f, b[:end], at, kind == typeIPv6, padding)
 	case kind == typeIPv4:
 		return Body{}, parseTCP(f, b[:end], at, padding)
 	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):
@@ -477,7 +508,11 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 func ethernetSize(f *Frame) unit.Size {
 	n := unit.Size(0)
 	switch f.Kind {
-	case Data:
+	case Data, Ack, CNP:
+		if f.roce() {
+			n = EthernetHeaderSize + unit.Size(f.ofRoCE()) + FCSSize
+			break
+		}
 		n = EthernetHeaderSize + unit.Size(f.Payload) + FCSSize
 	case Notification:
 		n = EthernetHeaderSize + CNMSize + unit.Size(f.octets()) + FCSSize

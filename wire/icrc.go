@@ -39,12 +39,15 @@ func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 // network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
 // the LRH that it has not; in the network header all that a router may change, and
 // the checksum of UDP, count as ones. What is no such packet has the ICRC 0.
-func RoCEICRC(p []byte) uint32 {
+func RoCEICRC(p []byte) uint32 { return roceICRC(p, false) }
+
+// roceICRC is RoCEICRC; what follows the BTH is known to be zeros if padding says so.
+func roceICRC(p []byte, padding bool) uint32 {
 	n, err := networkSize(p)
 	if err != nil || len(p) < n+BTHSize {
 		return 0
 	}
-	var head [8 + 60 + udpSize + BTHSize]byte
+	var head [8 + 60 + UDPSize + BTHSize]byte
 	const ones = 0xFF
 	for i := range 8 {
 		head[i] = ones
@@ -61,5 +64,8 @@ func RoCEICRC(p []byte) uint32 {
 	}
 	masked[n+4] = ones
 	s := icrc.update(0xFFFFFFFF, head[:8+len(masked)])
+	if padding {
+		return ^icrc.padding(s, len(p)-n-BTHSize)
+	}
 	return ^icrc.update(s, p[n+BTHSize:])
 }

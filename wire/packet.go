@@ -62,9 +62,9 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 		panic("wire: a data frame without its body")
 	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
 		panic("wire: a data frame with the body of another")
-	case ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
+	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
 		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
-	case !ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
+	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
 		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
 	}
 	b = slices.Grow(b, int(f.WireSize()))
@@ -117,6 +117,7 @@ func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 // appendHeader appends LRH and BTH of a packet with n bytes between BTH and
 // ICRC.
 func appendHeader(b []byte, f *Frame, n int, h BTH) []byte {
+	h.FECN = f.FECN
 	b = LRH{
 		VL:     f.Lane,
 		LNH:    NextBTH,
@@ -124,9 +125,13 @@ func appendHeader(b []byte, f *Frame, n int, h BTH) []byte {
 		Length: uint16((HeaderSize + n + ICRCSize) / 4),
 		SLID:   f.Src,
 	}.Append(b)
+	return appendBTH(b, f, h)
+}
+
+// appendBTH appends the BTH of a Data or Ack packet.
+func appendBTH(b []byte, f *Frame, h BTH) []byte {
 	h.Migrated = true
 	h.PKey = DefaultPKey
-	h.FECN = f.FECN
 	h.DestQP = f.QP
 	h.PSN = f.PSN
 	return h.Append(b)

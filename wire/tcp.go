@@ -119,8 +119,9 @@ func (f *Frame) has(c uint8) bool  { return f.Classes&c != 0 }
 func (f *Frame) sampledTCP() bool  { return f.Stopped&tcpSampled != 0 }
 func (f *Frame) ofSegment() uint32 { return TCPOverhead + uint32(f.tcpOptions()) + f.Payload }
 
-// ECT reports whether a TCP segment may be marked, by FECN, in place of being dropped.
-func (f *Frame) ECT() bool { return f.Kind == TCP && f.Stopped&tcpECT != 0 }
+// ECT reports whether a frame may be marked, by FECN: an IP packet if it says so. Frames that
+// are none have the mark in their own header, and always may.
+func (f *Frame) ECT() bool { return f.Stopped&tcpECT != 0 || f.Kind != TCP && !f.roce() }
 
 // Back reports whether a frame of kind TCP goes from its flow's destination to its source.
 func (f *Frame) Back() bool { return f.back() }
@@ -200,6 +201,7 @@ const (
 	dontFragment = 0x4000
 	timeToLive   = 64
 	protocolTCP  = 6
+	protocolUDP  = 17
 	localIP      = 10 << 24 // the address of a machine is 10.0.0.0 and its LID
 
 	optionNop           = 1

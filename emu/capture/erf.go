@@ -43,8 +43,11 @@ func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, ns int64) (_ [
 	}
 	if c.options.Snap > 0 && f.Kind.Traffic() && body.Type == 0 && f.Payload > 0 {
 		snap := c.options.Snap
-		if f.Kind == wire.TCP { // all of its headers
+		switch {
+		case f.Kind == wire.TCP: // all of its headers
 			snap = max(snap, size-int(f.Payload)-wire.FCSSize)
+		case f.Family == wire.RoCEv2:
+			snap = max(snap, size-int(f.Payload)-wire.ICRCSize-wire.FCSSize)
 		}
 		kept = kept[:min(len(kept), snap)]
 	}

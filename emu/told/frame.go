@@ -53,7 +53,7 @@ var fields = []field{
 	whole("came-at", func(f *wire.Frame) *unit.Time { return &f.CameAt }, wire.Probe),
 	whole("psn", func(f *wire.Frame) *uint32 { return &f.PSN }, wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe),
 	whole("msn", func(f *wire.Frame) *uint32 { return &f.MSN }, wire.Ack),
-	flag("fecn", func(f *wire.Frame) *bool { return &f.FECN }, wire.Ack, wire.Notification, wire.BCN),
+	flag("fecn", func(f *wire.Frame) *bool { return &f.FECN }, wire.Ack, wire.Notification, wire.BCN, wire.CNP),
 	flag("last", func(f *wire.Frame) *bool { return &f.Last }, wire.Notification, wire.BCN),
 	whole("payload", func(f *wire.Frame) *uint32 { return &f.Payload }, wire.Notification, wire.BCN),
 	whole("octets", func(f *wire.Frame) *uint8 { return &f.Octets }, wire.Notification),
@@ -67,7 +67,7 @@ var fields = []field{
 }
 
 // feedback are the kinds of frames that a source is told.
-var feedback = []wire.Kind{wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe}
+var feedback = []wire.Kind{wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.CNP}
 
 // AppendFrame appends a frame that a source is told to b: the word for its kind, and each
 // field that is not zero as KEY=NUMBER, after a space.

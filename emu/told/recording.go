@@ -184,13 +184,13 @@ func (p *parser) head(line string) {
 
 // family reads a family of fabrics.
 func (p *parser) family(text string) wire.Family {
-	families := []wire.Family{wire.InfiniBand, wire.Ethernet}
+	families := []wire.Family{wire.InfiniBand, wire.Ethernet, wire.RoCEv2}
 	for _, f := range families {
 		if f.String() == text {
 			return f
 		}
 	}
-	p.add("there is no family %q: there are %v and %v", text, families[0], families[1])
+	p.add("there is no family %q: there are %v, %v and %v", text, families[0], families[1], families[2])
 	return 0
 }
 

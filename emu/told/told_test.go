@@ -25,6 +25,7 @@ var frames = []struct {
 	{"bcn flags=2 qoffset=5 bottleneck=9", wire.Frame{Kind: wire.BCN, Flags: 2, QOffset: 5, Bottleneck: 9}},
 	{"message value=99 psn=1", wire.Frame{Kind: wire.Message, Value: 99, PSN: 1}},
 	{"probe flags=3 value=4 sent-at=1000 came-at=2000", wire.Frame{Kind: wire.Probe, Flags: 3, Value: 4, SentAt: 1000, CameAt: 2000}},
+	{"cnp fecn=1 priority=6 src=3 dst=4 qp=5", wire.Frame{Kind: wire.CNP, FECN: true, Lane: 6, Src: 3, Dst: 4, QP: 5}},
 }
 
 func TestFrames(t *testing.T) {
@@ -37,7 +38,7 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                                  "a kind of feedback is missing: ack, cnm, bcn, message, probe",
+		"":                                  "a kind of feedback is missing: ack, cnm, bcn, message, probe, cnp",
 		"pause quanta=5":                    `there is no feedback "pause"`,
 		"cnm fb":                            `"fb" is not KEY=NUMBER`,
 		"cnm fb=NaN":                        `"fb=NaN" is not KEY=NUMBER`,
@@ -118,7 +119,7 @@ colour blue
 `))
 	want := `told.txt:1: a recording begins with "fabemu told 1", and this file with "fabemu told 2"
 told.txt:3: flow stands there twice
-told.txt:4: there is no family "token-ring": there are infiniband and ethernet
+told.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
 told.txt:5: line is "fast"; a whole number from 1 on is wanted
 told.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line begins with an instant in ps
 told.txt:8: rate is "-1"; a whole number from 0 on is wanted

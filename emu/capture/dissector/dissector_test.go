@@ -3,6 +3,7 @@ package dissector_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -110,7 +111,66 @@ var (
 		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Value: 75060, SentAt: 1234567890},
 		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer | wire.ProbeCounted},
 	}
+	// These Wireshark knows without the add-on.
+	roce = func() (all []wire.Frame) {
+		for _, v6 := range []bool{false, true} {
+			say := func(f wire.Frame, r wire.RoCE) {
+				f.Family, r.IPv6 = wire.RoCEv2, v6
+				f.SetRoCE(r)
+				all = append(all, f)
+			}
+			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 7, Payload: 1024}, wire.RoCE{DSCP: 26, ECT: true, AckReq: true})
+			say(wire.Frame{Kind: wire.Data, Lane: 3, FECN: true, Last: true, Src: 3, Dst: 5, QP: 0x45, PSN: 8, Payload: 16}, wire.RoCE{DSCP: 26, ECT: true})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, BECN: true, Src: 5, Dst: 3, QP: 0x45, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 26})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 9, MSN: 8}, wire.RoCE{DSCP: 26, NAK: true})
+			say(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x45}, wire.RoCE{DSCP: 48, ECT: true})
+		}
+		return all
+	}()
 )
+
+// TestRoCEInTshark: Wireshark without the add-on reads RoCEv2, finds all checksums good that it
+// verifies, and nothing malformed, nor anything to warn of.
+func TestRoCEInTshark(t *testing.T) {
+	if _, err := exec.LookPath("tshark"); err != nil {
+		t.Skip("there is no tshark")
+	}
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{})
+	b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, FCS: wire.FCSSize})
+	for i, f := range roce {
+		p := f.Append(nil)
+		b = pcapng.AppendPacket(b, &pcapng.Packet{Time: int64(i) * 1e6, Length: len(p), Data: p})
+	}
+	args := []string{"-r", save(t, b), "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE", "-o", "eth.check_fcs:TRUE", "-T", "fields", "-E", "occurrence=l"}
+	for _, f := range []string{
+		"_ws.expert.message", "eth.fcs.status", "ip.checksum.status", "udp.checksum.status", "vlan.priority", "ip.dsfield.dscp", "ipv6.tclass.dscp", "ip.dsfield.ecn", "ipv6.tclass.ecn", "udp.dstport",
+		"infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "infiniband.bth.a", "infiniband.bth.se", "infiniband.aeth.syndrome", "infiniband.aeth.msn", "infiniband.aeth.syndrome.error_code",
+	} {
+		args = append(args, "-e", f)
+	}
+	stock := exec.Command("tshark", args...)
+	stock.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CONFIG_HOME="+t.TempDir())
+	out, err := stock.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(out)) {
+		got = append(got, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", " "))
+	}
+	var want []string
+	for _, ip := range []string{" 1 1 3 %d %d  %d  4791 ", " 1  1 %d  %d  %d 4791 "} { // UDP over IPv4 has no checksum
+		of := func(prio, dscp, ecn int, bth string) { want = append(want, fmt.Sprintf(ip, prio, dscp, ecn)+bth) }
+		of(3, 26, 2, "4 0x000045 7 1 0   ")
+		of(3, 26, 3, "4 0x000045 8 0 1   ")
+		of(3, 26, 0, "17 0x000045 7 0 0 31 8 ")
+		of(3, 26, 0, "17 0x000045 9 0 0 96 8 0")
+		of(6, 48, 2, "129 0x000045 0 0 0   ")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
 
 // fabric writes a capture of a fabric: what A sends, but for the first flow control
 // packet, which comes.
@@ -124,7 +184,7 @@ func fabric(t *testing.T) string {
 		at := unit.Time(i+1) * 1e9
 		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
-	for i, f := range ethernet {
+	for i, f := range append(ethernet, roce...) {
 		at := unit.Time(i+100) * 1e9
 		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
@@ -179,7 +239,7 @@ func links(t *testing.T) string {
 		b = pcapng.AppendPacket(b, &pcapng.Packet{Time: now, Length: len(p), Data: p})
 	}
 	header := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3}
-	for i, f := range append(infiniband, ethernet...) {
+	for i, f := range slices.Concat(infiniband, ethernet, roce) {
 		d := datagram(&f, 0, i)
 		if i == 2 {
 			d = datagram(&f, 0, 200) // a gap, and another where it goes on
@@ -194,7 +254,7 @@ func links(t *testing.T) string {
 	for i, f := range infiniband {
 		add(append(append(append([]byte{}, header...), 0x88, 0xB6), datagram(&f, 7, i)...))
 	}
-	for i, f := range ethernet {
+	for i, f := range append(ethernet, roce...) {
 		add(datagram(&f, 9, i))
 	}
 	return save(t, b)
@@ -209,27 +269,29 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 32},
+		{"fabemu", 0, 52},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
 		{"fabemu_fcp.vl == 1 && fabemu_fcp.fctbs == 4095 && fabemu_fcp.fccl == 0x456", 1, 2},
 		{"fabemu_fcp.op == 1", 2, 2},
 		{"infiniband.bth.opcode == 4 && infiniband.bth.destqp == 0x12", 3, 6},
-		{"infiniband.bth.opcode == 17", 1, 2},
-		{"fabemu_say.fecn == 1", 1, 2},
-		{"fabemu_say.becn == 1", 1, 2},
-		{"fabemu_say.mark", 2, 4},
+		{"infiniband.bth.opcode == 17 && !ip && !ipv6", 1, 1},
+		{"infiniband.bth.opcode == 17 && infiniband.aeth.syndrome == 0x60 && vlan", 2, 4},
+		{"infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x45 && vlan.priority == 6", 2, 4},
+		{"fabemu_say.fecn == 1", 3, 6},
+		{"fabemu_say.becn == 1", 5, 10},
+		{"fabemu_say.mark", 4, 8},
 		{"fabemu_say.stall", 2, 0},
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 10, 10},
+		{"eth.fcs.status == 1", 20, 20},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
 		{"cntag.flow == 0x1234", 2, 4},
-		{"vlan.priority == 3", 4, 8},
+		{"vlan.priority == 3", 12, 24},
 		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
 		{"macc.opcode == 0x0101", 1, 2},
 		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},

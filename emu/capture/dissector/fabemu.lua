@@ -12,7 +12,7 @@
 --   cntag, cnm  congestion notification of IEEE 802.1Qau
 --   rlt, bcn    Backward Congestion Notification: the rate-limited tag, the message
 --   e2cm        Extended Ethernet Congestion Management: probes and their answers
---   fabemu_say  the names of machines, FECN and BECN, checksums (a preference), and
+--   fabemu_say  the names of machines, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
 --               want of it, gaps
 --
@@ -501,6 +501,7 @@ local bth, lrh = Field.new("infiniband.bth"), Field.new("infiniband.lrh")
 local vl, words = Field.new("infiniband.lrh.vl"), Field.new("infiniband.lrh.pktlen")
 local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn"), Field.new("infiniband.bth.opcode")
 local packet = Field.new("infiniband")
+local ecn, ecn6 = Field.new("ip.dsfield.ecn"), Field.new("ipv6.tclass.ecn")
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
 local comment = Field.new("frame.comment")
@@ -559,6 +560,9 @@ function say.dissector(tvb, pinfo, tree)
     sub = sub or tree:add(say):set_generated()
     local v = header.range(4, 1):uint()
     marked = band(v, 0x80) ~= 0
+    for _, fields in ipairs(lrh() and {} or { { ecn() }, { ecn6() } }) do -- RoCEv2 marks by CE
+      for _, field in ipairs(fields) do marked = marked or field.value == 3 end
+    end
     sub:add(s.fecn, header.range(4, 1), marked)
     sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
     if pinfo.caplen < pinfo.len then -- Wireshark calls it malformed, because its padding is not there

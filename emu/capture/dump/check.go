@@ -518,7 +518,7 @@ func (c *Checker) tagged(p *Packet, run uint32) {
 		default:
 			c.Gaps[NoMessages]++
 		}
-	case f.Kind == wire.Data && f.Family == wire.Ethernet:
+	case f.Kind == wire.Data && f.Family != wire.InfiniBand:
 		l := c.limit(limited{run, f.Src, f.QP})
 		if !l.met {
 			l.met, l.begun = true, f.PSN == 0

@@ -159,6 +159,10 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 			out.Err = short("FCP", len(b))
 			return
 		}
+		if t, at := etherType(b); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) && len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
+			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
+			return
+		}
 		whole = d.complete(kind, b, size)
 	}
 	f, body, err := wire.ParseBody(kind, whole)
@@ -238,10 +242,18 @@ const behindHeader = wire.EthernetHeaderSize + wire.MinMSDU
 // behindSegment is where the payload of a TCP segment begins in such a frame.
 const behindSegment = wire.EthernetHeaderSize + wire.TCPOverhead
 
+// Where what follows the BTH of RoCEv2 begins in such a frame, over IPv4 and IPv6.
+const (
+	behindIPv4 = wire.EthernetHeaderSize + wire.IPv4Size + wire.UDPSize + wire.BTHSize
+	behindIPv6 = wire.EthernetHeaderSize + wire.IPv6Size + wire.UDPSize + wire.BTHSize
+)
+
 // payloads says where the padding of a frame begins, by what it is: the later first.
 var payloads = map[wire.Delimiter][]int{
 	wire.DataPacket: {wire.HeaderSize},
 	wire.StartOfFrame: {
+		behindIPv6 + wire.CNTagSize + wire.RLTagSize, behindIPv6 + wire.RLTagSize, behindIPv6 + wire.CNTagSize, behindIPv6,
+		behindIPv4 + wire.CNTagSize + wire.RLTagSize, behindIPv4 + wire.RLTagSize, behindIPv4 + wire.CNTagSize, behindIPv4,
 		behindSegment + wire.CNTagSize + wire.RLTagSize, behindSegment + wire.RLTagSize, behindSegment + wire.CNTagSize, behindSegment,
 		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize, behindHeader,
 	},
@@ -272,6 +284,10 @@ func (d *Decoder) sums(kind wire.Delimiter, b []byte) []byte {
 	case kind == wire.LinkPacket && n == wire.FCPSize:
 		binary.LittleEndian.PutUint16(b[4:], wire.VCRC(b[:4]))
 	case kind == wire.StartOfFrame && n >= wire.FCSSize:
+		if kind, at := etherType(b); at >= 0 && n > at+wire.ICRCSize+wire.FCSSize && roceV2(kind, b[at:]) {
+			end := n - wire.FCSSize - wire.ICRCSize
+			binary.LittleEndian.PutUint32(b[end:], wire.RoCEICRC(b[at:end]))
+		}
 		binary.LittleEndian.PutUint32(b[n-wire.FCSSize:], wire.FCS(b[:n-wire.FCSSize]))
 	}
 	return b
@@ -296,7 +312,41 @@ const (
 	typeQinQ   = 0x88A8
 	typeRoCE   = 0x8915
 	typeOnVeth = 0x88B6
+	typeCNTag  = 0x22E9
+	typeRLTag  = 0x8904
 )
+
+// etherType returns what a MAC frame carries behind its tags, and where that begins; -1 if it
+// ends before.
+func etherType(b []byte) (kind uint16, at int) {
+	for at = 14; len(b) >= at; {
+		switch kind = binary.BigEndian.Uint16(b[at-2:]); kind {
+		case typeVLAN, typeQinQ, typeCNTag:
+			at += 4
+		case typeRLTag:
+			at += wire.RLTagSize
+		default:
+			return kind, at
+		}
+	}
+	return 0, -1
+}
+
+// ipSize returns the size of the IP header behind an EtherType.
+func ipSize(kind uint16) int {
+	if kind == typeIPv6 {
+		return wire.IPv6Size
+	}
+	return wire.IPv4Size
+}
+
+// roceV2 reports whether what follows an EtherType is a packet of RoCEv2.
+func roceV2(kind uint16, b []byte) bool {
+	const udp = 17
+	n := ipSize(kind)
+	return len(b) >= n+4 && (kind == typeIPv4 && b[0] == 0x45 && b[9] == udp || kind == typeIPv6 && b[6] == udp) &&
+		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
+}
 
 // ethernet reads a MAC frame, with so many bytes of check sequence at its end; -1 if
 // nobody knows.
@@ -314,7 +364,7 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 		}
 		at += 4
 	}
-	if wire.EtherType(uint16(kind)) && (kind != typeIPv4 || ofStream(b, at+2)) {
+	if wire.EtherType(uint16(kind)) && (kind != typeIPv4 && kind != typeIPv6 || ofFlow(b, uint16(kind), at+2)) {
 		if !d.datagram(out, b) {
 			d.mac(out, b, size, fcs)
 		}
@@ -328,16 +378,16 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	d.payload(out, kind, b[at+2:end], size-at-2)
 }
 
-// ofStream reports whether a frame with an IPv4 packet, which starts at b[at], is of a flow with
-// TCP: its sender is a machine of a fabric.
-func ofStream(b []byte, at int) bool {
+// ofFlow reports whether a frame with an IP packet, which starts at b[at], is of a flow with TCP
+// or RoCEv2: its sender is a machine of a fabric.
+func ofFlow(b []byte, kind uint16, at int) bool {
 	const protocol, tcp = 9, 6
 	var sender wire.MAC
 	for _, octet := range b[6:12] {
 		sender = sender<<8 | wire.MAC(octet)
 	}
 	_, ours := sender.LID()
-	return ours && len(b) > at+protocol && b[at+protocol] == tcp
+	return ours && (kind == typeIPv4 && len(b) > at+protocol && b[at+protocol] == tcp || roceV2(kind, b[at:]))
 }
 
 // mac reads a frame of an Ethernet fabric. Where nobody knows whether it ends with
@@ -412,7 +462,7 @@ func (d *Decoder) ip(out *Packet, b []byte, size int) {
 		return
 	}
 	b = b[:min(len(b), total)]
-	if to := binary.BigEndian.Uint16(b[at+2:]); to == 4791 {
+	if to := binary.BigEndian.Uint16(b[at+2:]); to == wire.RoCEPort {
 		d.roce(out, b, 2)
 	} else if !d.datagram(out, b[at+8:]) {
 		out.Other = fmt.Sprintf("UDP from port %d to %d", binary.BigEndian.Uint16(b[at:]), to)

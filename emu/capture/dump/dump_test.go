@@ -144,7 +144,16 @@ var (
 	}
 	onIB  = wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 128}
 	onEth = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 1, Dst: 3, QP: 8, Payload: 100}
+
+	onRoCE, onRoCEv6 = roce(wire.RoCE{DSCP: 26, ECT: true, AckReq: true}), roce(wire.RoCE{IPv6: true})
 )
+
+// roce returns a packet of RoCEv2.
+func roce(r wire.RoCE) wire.Frame {
+	f := wire.Frame{Kind: wire.Data, Family: wire.RoCEv2, Lane: 3, Src: 1, Dst: 3, QP: 9, PSN: 2, Payload: 128}
+	f.SetRoCE(r)
+	return f
+}
 
 // tap writes a capture by hand, of what A sends and what comes to it.
 type tap struct {
@@ -284,6 +293,13 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		{"LPCRC", func() []byte { return flip(good().bytes(), 4, inERF+5) }, dump.Checksum, "packet 5: checksum: FCP.LPCRC is wrong"},
 		{"FCS", func() []byte { return flip(good().bytes(), 8, 50) }, dump.Checksum, "packet 9: checksum: FCS is wrong"},
 		{"ICRC of RoCE", func() []byte { b := rocePacket(); b[80] ^= 1; return one(ethernet, b, len(b)) }, dump.Checksum, "checksum: ICRC is wrong"},
+		{"ICRC of RoCEv2", func() []byte {
+			b := onRoCE.Append(nil)
+			b[len(b)-8] ^= 1
+			binary.LittleEndian.PutUint32(b[len(b)-4:], wire.FCS(b[:len(b)-4]))
+			return one(ethernet, b, len(b))
+		}, dump.Checksum, "checksum: ICRC is wrong"},
+		{"payload of RoCEv2", func() []byte { b := onRoCEv6.Append(nil); b[120] ^= 1; return one(ethernet, b, len(b)) }, dump.Checksum, "checksum: FCS is wrong"},
 		{"no credit", func() []byte {
 			g := good()
 			g.sent(0, 20_000_000, numbered(onIB, 3))
@@ -530,7 +546,7 @@ func summary(t *testing.T, s *dump.Summary) string {
 
 // A datagram of UDP has a frame of either family in it, on any kind of interface.
 func TestDatagramsOfUDP(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}, {Kind: wire.FlowControl, FCCL: 9}} {
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}, {Kind: wire.FlowControl, FCCL: 9}} {
 		tr := wire.Trailer{Seq: 4, Run: 9, Port: 3, Delimiter: f.Delimiter()}
 		d := tr.Append(f.Append(nil))
 		ip := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(28+len(d)))
@@ -620,8 +636,12 @@ func cut(t *testing.T, b []byte, n int) []byte {
 
 // Cut frames are read as far as they go; their checksums are not.
 func TestCutFrames(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
-		got := decode(t, cut(t, whole(f), 40))
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+		n := 40
+		if f.Family == wire.RoCEv2 {
+			n = 80
+		}
+		got := decode(t, cut(t, whole(f), n))
 		if got.Frame != f || !got.Cut || got.BadSum != "" || got.Size != int(f.WireSize()) {
 			t.Errorf("%s\n%+v", cmp.Diff(f, got.Frame), got)
 		}
@@ -630,7 +650,7 @@ func TestCutFrames(t *testing.T) {
 
 // A network card takes the FCS away.
 func TestFramesWithoutFCS(t *testing.T) {
-	for _, f := range []wire.Frame{onEth, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
+	for _, f := range []wire.Frame{onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Quanta: 7}} {
 		b := f.Append(nil)
 		b = b[:len(b)-wire.FCSSize]
 		if got := decode(t, one(ethernet, b, len(b))); got.Frame != f || got.Err != nil {
@@ -642,10 +662,10 @@ func TestFramesWithoutFCS(t *testing.T) {
 // However little was captured of each frame, that is no mistake of the fabric, and it is
 // said what it does not prove.
 func TestCaptureOfFewBytes(t *testing.T) {
-	b := whole(onIB, onEth, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 7})
+	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 7})
 	for snap := 1; snap < 64; snap++ {
 		said, s := text(t, cut(t, b, snap))
-		if s.Packets != 3 || s.Problems() != 0 || s.Gaps[dump.CutFrames]+s.Gaps[dump.Unreadable] != 3 {
+		if s.Packets != 5 || s.Problems() != 0 || s.Gaps[dump.CutFrames]+s.Gaps[dump.Unreadable] != 5 {
 			t.Errorf("%d bytes of each: %v %v\n%s", snap, s.Found, s.Gaps, said)
 		}
 	}

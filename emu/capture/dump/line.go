@@ -88,10 +88,10 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 			number("qp", int64(f.QP))
 		}
 	}
-	if !f.Kind.Control() && f.Kind != wire.TCP { // which says seq
+	if !f.Kind.Control() && f.Kind != wire.TCP && f.Kind != wire.CNP { // TCP says seq, a CNP nothing
 		number("psn", int64(f.PSN))
 	}
-	if f.Kind.Traffic() || f.Kind == wire.Ack {
+	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP {
 		number("lane", int64(f.Lane))
 		machine("src", f.Src)
 		machine("dst", f.Dst)

@@ -1,0 +1,396 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The sizes of the parts of a RoCEv2 packet beside those of InfiniBand and IPv4Size, in bytes.
+const (
+	IPv6Size = 40 // RFC 8200
+	UDPSize  = 8  // RFC 768
+	CNPSize  = 16 // reserved bytes behind the BTH of a CNP (InfiniBand Annex A17.9.3)
+)
+
+// RoCEPort is the UDP port that RoCEv2 packets go to (InfiniBand Annex A17.9.2).
+const RoCEPort = 4791
+
+// RoCE is what a Frame of the family RoCEv2 says to the other end of its flow, beside what its
+// fields say on InfiniBand too: an IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
+// that holds BTH, payload or AETH, and ICRC (InfiniBand Annex A17). Both addresses follow from
+// those of the frame; the source port and the flow label, which routers spread flows by, from
+// the queue pair (entropy).
+type RoCE struct {
+	IPv6   bool  // the version of IP
+	DSCP   uint8 // differentiated services code point, 6 bits (RFC 2474)
+	ECT    bool  // the packet may be marked: ECT(0) of RFC 3168. FECN is the mark, CE
+	AckReq bool  // Data: an ACK is asked for
+	NAK    bool  // Ack: a NAK, PSN sequence error: PSN is the one that should come
+}
+
+// What a frame has in Stopped of a RoCEv2 packet, beside tcpECT.
+const (
+	roceIPv6 uint8 = 1 << (iota + 4)
+	roceAckReq
+	roceNAK
+)
+
+// SetRoCE gives a frame of the family RoCEv2 what r says.
+func (f *Frame) SetRoCE(r RoCE) {
+	f.Classes = r.DSCP & 63
+	f.Stopped = uint8(bit(r.ECT, 1) | bit(r.IPv6, 4) | bit(r.AckReq && f.Kind == Data, 5) | bit(r.NAK && f.Kind == Ack, 6))
+}
+
+// RoCE returns what SetRoCE has given.
+func (f *Frame) RoCE() RoCE {
+	return RoCE{
+		IPv6: f.ipv6(), DSCP: f.Classes & 63, ECT: f.Stopped&tcpECT != 0, AckReq: f.Stopped&roceAckReq != 0, NAK: f.Stopped&roceNAK != 0,
+	}
+}
+
+// roce reports whether f is a packet of RoCEv2.
+func (f *Frame) roce() bool {
+	return f.Family == RoCEv2 && (f.Kind == Data || f.Kind == Ack || f.Kind == CNP)
+}
+
+func (f *Frame) ipv6() bool { return f.Stopped&roceIPv6 != 0 }
+
+// ipSize returns the size of the IP header of a RoCEv2 packet.
+func (f *Frame) ipSize() int {
+	if f.ipv6() {
+		return IPv6Size
+	}
+	return IPv4Size
+}
+
+// ofRoCE returns the size of a RoCEv2 packet, IP header included.
+func (f *Frame) ofRoCE() int {
+	n := f.ipSize() + UDPSize + BTHSize + ICRCSize
+	switch f.Kind {
+	case Data:
+		return n + int(f.Payload)
+	case Ack:
+		return n + AETHSize
+	}
+	return n + CNPSize
+}
+
+// entropy returns the flow label of a flow's packets, 20 bits, and their UDP source port, which
+// is one of the dynamic ports (RFC 6335). They are computed as Linux does for RoCE
+// (rdma_calc_flow_label, rdma_flow_label_to_udp_sport), from the queue pairs of both ends, which
+// are one number here.
+func entropy(qp uint32) (label uint32, port uint16) {
+	v := uint64(qp&0xFFFFFF) * uint64(qp&0xFFFFFF)
+	v ^= v >> 20
+	v ^= v >> 40
+	label = uint32(v) & 0xFFFFF
+	return label, 0xC000 | uint16(label&0x3FFF^label>>14)
+}
+
+// linkLocal is the first half of the IPv6 address of a machine, and interfaceID the second but
+// for its LID: the link-local address that belongs to its MAC (RFC 4291, 2.5.6 and appendix A).
+const (
+	linkLocal   = 0xFE80 << 48
+	interfaceID = 0x000000FFFE000000
+)
+
+// appendIP appends the IP header of a packet of RoCEv2, and the UDP header. Over IPv4 UDP has no
+// checksum; that over IPv6 is for whom all bytes are there (appendRoCE).
+func appendIP(b []byte, f *Frame) []byte {
+	size := f.ofRoCE()
+	class := uint32(f.Classes&63)<<2 | ecnOf(f)
+	label, port := entropy(f.QP)
+	if f.ipv6() {
+		b = binary.BigEndian.AppendUint32(b, 6<<28|class<<20|label)
+		b = binary.BigEndian.AppendUint32(b, uint32(size-IPv6Size)<<16|protocolUDP<<8|timeToLive)
+		for _, l := range [...]LID{f.Src, f.Dst} {
+			b = binary.BigEndian.AppendUint64(b, linkLocal)
+			b = binary.BigEndian.AppendUint64(b, interfaceID|uint64(l))
+		}
+	} else {
+		ip := len(b)
+		b = binary.BigEndian.AppendUint64(b, 0x45<<56|uint64(class)<<48|uint64(size&0xFFFF)<<32|dontFragment)
+		b = binary.BigEndian.AppendUint32(b, timeToLive<<24|protocolUDP<<16)
+		b = binary.BigEndian.AppendUint64(b, localIP<<32|uint64(f.Src)<<32|localIP|uint64(f.Dst))
+		binary.BigEndian.PutUint16(b[ip+10:], ^onesSum(0, b[ip:]))
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(port)<<16|RoCEPort)
+	return binary.BigEndian.AppendUint32(b, uint32(size-f.ipSize())<<16)
+}
+
+// appendRoCE ends the frame that starts at b[start] with a packet of RoCEv2: the EtherType, IP,
+// UDP and what stands behind, and the FCS.
+func appendRoCE(b []byte, start int, f *Frame, body Body) []byte {
+	if f.ipv6() {
+		b = binary.BigEndian.AppendUint16(b, typeIPv6)
+	} else {
+		b = binary.BigEndian.AppendUint16(b, typeIPv4)
+	}
+	ip := len(b)
+	b = appendIP(b, f)
+	padding := false
+	switch f.Kind {
+	case Data:
+		h := BTH{Opcode: RCSendOnly, Solicited: f.Last, AckReq: f.Stopped&roceAckReq != 0}
+		if padding = body.Type == 0; padding {
+			b = appendBTH(b, f, h)
+		} else {
+			h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
+			b = appendBody(appendBTH(b, f, h), f, body)
+		}
+	case Ack:
+		a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
+		if f.Stopped&roceNAK != 0 {
+			a.Syndrome = NakSequenceError
+		}
+		b = a.Append(appendBTH(b, f, BTH{Opcode: RCAck, BECN: f.BECN}))
+	case CNP:
+		padding = true
+		b = BTH{Opcode: RoCENotification, PKey: DefaultPKey, BECN: true, DestQP: f.QP}.Append(b)
+	}
+	head, end := len(b), ip+f.ofRoCE()
+	b = b[:end-ICRCSize]
+	clear(b[head:])
+	b = binary.LittleEndian.AppendUint32(b, roceICRC(b[ip:], padding))
+	if f.ipv6() {
+		sum := ^checksumOverIPv6(b[ip:], head-ip)
+		if sum == 0 {
+			sum = 0xFFFF // the same number, and 0 is no checksum
+		}
+		binary.BigEndian.PutUint16(b[ip+IPv6Size+6:], sum)
+	}
+	return appendFCS(b, start, head-start, ICRCSize)
+}
+
+// checksumOverIPv6 returns the sum that the UDP checksum of a packet takes the complement of (RFC
+// 8200, 8.1). What is between its first head bytes and the ICRC is zeros.
+func checksumOverIPv6(p []byte, head int) uint16 {
+	const addresses = 8
+	sum := onesSum(protocolUDP+uint32(len(p)-IPv6Size), p[addresses:head])
+	return onesSum(uint32(sum), p[len(p)-ICRCSize:])
+}
+
+// roceHead returns how many bytes from the network header on are not known to be zeros, up to
+// the ICRC, of a packet of RoCEv2 with n bytes from the network header on.
+func roceHead(v6 bool, n int) int {
+	if v6 {
+		return min(n, IPv6Size+UDPSize+BTHSize)
+	}
+	return min(n, IPv4Size+UDPSize+BTHSize)
+}
+
+// parseRoCE completes f with a packet of RoCEv2, which starts at b[at]; b is all but the FCS, and
+// what stands between the BTH and the ICRC is zeros if padding says so. It refuses, as
+// elsewhere, what appendRoCE does not write.
+func parseRoCE(f *Frame, b []byte, at int, v6, padding bool) (Body, error) {
+	p := b[at:]
+	named, flow := f.Tagged || f.CPID != 0, f.QP
+	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
+	udp := f.ipSize()
+	bth, end := udp+UDPSize, len(p)-ICRCSize
+	var err error
+	switch {
+	case end < bth+BTHSize:
+		return Body{}, refuse("packet", len(b), ErrTruncated)
+	case v6:
+		err = f.parseIPv6(p)
+	default:
+		err = f.parseIPv4(p)
+	}
+	switch {
+	case err != nil:
+		return Body{}, shift(err, at)
+	case binary.BigEndian.Uint16(p[udp+2:]) != RoCEPort:
+		return Body{}, refuse("UDP.Destination", at+udp+2, ErrUnsupported)
+	case int(binary.BigEndian.Uint16(p[udp+4:])) != len(p)-udp:
+		return Body{}, refuse("UDP.Length", at+udp+4, ErrRange)
+	case roceICRC(p[:end], padding) != binary.LittleEndian.Uint32(p[end:]):
+		return Body{}, refuse("ICRC", at+end, ErrChecksum)
+	}
+	body, err := f.parseTransport(p[bth:end], padding)
+	if err != nil {
+		return Body{}, shift(err, at+bth)
+	}
+	switch label, port := entropy(f.QP); {
+	case named && flow != f.QP&0xFFFF:
+		return Body{}, refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not that of the tags
+	case f.CPID != 0 && f.Kind != Data:
+		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+	case binary.BigEndian.Uint16(p[udp:]) != port:
+		return Body{}, refuse("UDP.Source", at+udp, ErrUnsupported)
+	case v6 && binary.BigEndian.Uint32(p)&0xFFFFF != label:
+		return Body{}, refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
+	}
+	head := end
+	if padding {
+		head = bth + BTHSize
+	}
+	switch sum := binary.BigEndian.Uint16(p[udp+6:]); {
+	case !v6 && sum != 0:
+		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
+	case v6 && (sum == 0 || checksumOverIPv6(p, head) != 0xFFFF):
+		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrChecksum)
+	}
+	return body, nil
+}
+
+// parseIPv4 reads an IPv4 header in front of p, which is all of the packet, into f.
+func (f *Frame) parseIPv4(p []byte) error {
+	switch length := int(binary.BigEndian.Uint16(p[2:])); {
+	case p[0] != 0x45:
+		return refuse("IPv4.Version", 0, ErrUnsupported)
+	case length > len(p):
+		return refuse("IPv4.Length", 2, ErrTruncated)
+	case length < len(p):
+		return refuse("IPv4.Length", 2, ErrTrailing)
+	case onesSum(0, p[:IPv4Size]) != 0xFFFF:
+		return refuse("IPv4.Checksum", 10, ErrChecksum)
+	case binary.BigEndian.Uint16(p[4:]) != 0:
+		return refuse("IPv4.Identification", 4, ErrUnsupported)
+	case binary.BigEndian.Uint16(p[6:]) != dontFragment:
+		return refuse("IPv4.Fragment", 6, ErrUnsupported)
+	case p[8] != timeToLive:
+		return refuse("IPv4.TTL", 8, ErrUnsupported)
+	case binary.BigEndian.Uint32(p[12:]) != localIP|uint32(f.Src):
+		return refuse("IPv4.Source", 12, ErrUnsupported)
+	case binary.BigEndian.Uint32(p[16:]) != localIP|uint32(f.Dst):
+		return refuse("IPv4.Destination", 16, ErrUnsupported)
+	case !f.setClass(p[1]):
+		return refuse("IPv4.ECN", 1, ErrUnsupported)
+	}
+	return nil
+}
+
+// parseIPv6 reads an IPv6 header in front of p, which is all of the packet, into f.
+func (f *Frame) parseIPv6(p []byte) error {
+	switch length := IPv6Size + int(binary.BigEndian.Uint16(p[4:])); {
+	case p[0]>>4 != 6:
+		return refuse("IPv6.Version", 0, ErrUnsupported)
+	case length > len(p):
+		return refuse("IPv6.Length", 4, ErrTruncated)
+	case length < len(p):
+		return refuse("IPv6.Length", 4, ErrTrailing)
+	case p[6] != protocolUDP:
+		return refuse("IPv6.NextHeader", 6, ErrUnsupported)
+	case p[7] != timeToLive:
+		return refuse("IPv6.HopLimit", 7, ErrUnsupported)
+	case !isMachine(p[8:], f.Src):
+		return refuse("IPv6.Source", 8, ErrUnsupported)
+	case !isMachine(p[24:], f.Dst):
+		return refuse("IPv6.Destination", 24, ErrUnsupported)
+	case !f.setClass(p[0]<<4 | p[1]>>4):
+		return refuse("IPv6.ECN", 1, ErrUnsupported)
+	}
+	return nil
+}
+
+// isMachine reports whether p begins with the IPv6 address of a machine.
+func isMachine(p []byte, l LID) bool {
+	return binary.BigEndian.Uint64(p) == linkLocal && binary.BigEndian.Uint64(p[8:]) == interfaceID|uint64(l)
+}
+
+// setClass reads the traffic class of IPv6, or the byte of IPv4 that is the same. It reports
+// whether its ECN field is one that is written.
+func (f *Frame) setClass(class uint8) bool {
+	const ect1, ce = 1, 3
+	ecn := class & 3
+	f.Classes, f.FECN = class>>2, ecn == ce
+	f.Stopped |= uint8(bit(ecn != 0, 1))
+	return ecn != ect1
+}
+
+// parseTransport completes f with p, what stands from the BTH to the ICRC.
+func (f *Frame) parseTransport(p []byte, padding bool) (body Body, err error) {
+	var h BTH
+	if err := h.parse(p); err != nil {
+		return Body{}, err
+	}
+	f.QP, f.PSN = h.DestQP, h.PSN
+	rest := p[BTHSize:]
+	unsupported := ""
+	switch {
+	case h.Opcode != RCSendOnly && h.Opcode != RCAck && h.Opcode != RoCENotification:
+		return Body{}, refuse("BTH.Opcode", 0, ErrUnsupported)
+	case h.Migrated == (h.Opcode == RoCENotification):
+		unsupported = "BTH.Migrated"
+	case h.Pad != 0 && (padding || h.Opcode != RCSendOnly):
+		unsupported = "BTH.Pad"
+	case h.TVer != 0:
+		unsupported = "BTH.TVer"
+	case h.Solicited && h.Opcode != RCSendOnly:
+		unsupported = "BTH.Solicited"
+	}
+	if unsupported != "" {
+		return Body{}, refuse(unsupported, 1, ErrUnsupported)
+	}
+	switch {
+	case h.PKey != DefaultPKey:
+		return Body{}, refuse("BTH.PKey", 2, ErrUnsupported)
+	case h.FECN: // RoCEv2 marks by CE
+		return Body{}, refuse("BTH.FECN", 4, ErrUnsupported)
+	case h.BECN != (h.Opcode == RoCENotification) && h.Opcode != RCAck:
+		return Body{}, refuse("BTH.BECN", 4, ErrUnsupported)
+	case h.AckReq && h.Opcode != RCSendOnly:
+		return Body{}, refuse("BTH.AckReq", 8, ErrUnsupported)
+	}
+	switch h.Opcode {
+	case RCSendOnly:
+		switch {
+		case len(rest) > MaxPayload || len(rest)%4 != 0:
+			return Body{}, refuse("payload", BTHSize, ErrRange)
+		case !padding:
+			if body, err = parseBody(rest, int(h.Pad)); err != nil {
+				return Body{}, shift(err, BTHSize-HeaderSize)
+			}
+		}
+		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))
+		f.Stopped |= uint8(bit(h.AckReq, 5))
+	case RCAck:
+		a, behind, err := ParseAETH(rest)
+		switch {
+		case err != nil:
+			return Body{}, shift(err, BTHSize)
+		case len(behind) != 0:
+			return Body{}, refuse("AETH", BTHSize+AETHSize, ErrTrailing)
+		case a.Syndrome != AckNoCredit && a.Syndrome != NakSequenceError:
+			return Body{}, refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
+		}
+		f.Kind, f.BECN, f.MSN = Ack, h.BECN, a.MSN
+		f.Stopped |= uint8(bit(a.Syndrome == NakSequenceError, 6))
+	case RoCENotification:
+		switch {
+		case h.PSN != 0:
+			return Body{}, refuse("BTH.PSN", 9, ErrUnsupported)
+		case len(rest) < CNPSize:
+			return Body{}, refuse("CNP", BTHSize+len(rest), ErrTruncated)
+		case len(rest) > CNPSize:
+			return Body{}, refuse("CNP", BTHSize+CNPSize, ErrTrailing)
+		case !padding:
+			return Body{}, refuse("CNP.Reserved", BTHSize, ErrReserved)
+		}
+		f.Kind = CNP
+	}
+	return body, nil
+}
+
+// appendRoCEWords appends what a packet of RoCEv2 says, for people (Frame.AppendWords).
+func appendRoCEWords(b []byte, f *Frame) []byte {
+	r := f.RoCE()
+	if r.IPv6 {
+		b = append(b, " ipv6"...)
+	}
+	b = fmt.Appendf(b, " dscp=%d", r.DSCP)
+	switch {
+	case f.FECN:
+		b = append(b, " ce"...)
+	case r.ECT:
+		b = append(b, " ect"...)
+	}
+	if r.AckReq {
+		b = append(b, " ack-req"...)
+	}
+	if r.NAK {
+		b = append(b, " nak"...)
+	}
+	return b
+}
