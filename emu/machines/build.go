@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
@@ -303,9 +304,10 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	}
 	var group *node.Group       // of the flows that share a limiter
 	spreads := map[string]int{} // by group, where its flows from here have their traffic from
+	answers := map[string]rp.Answerer{}
 	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
-		a, err := b.answer(f, c.Port.Rate)
+		a, err := b.answer(f, c.Port.Rate, answers)
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}

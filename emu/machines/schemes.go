@@ -116,13 +116,18 @@ func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64
 	return law.New(f.Control.Params, b.site(f, highest, stream))
 }
 
-// answer returns what answers a flow at its destination, nil when nothing does.
-func (b *builder) answer(f *fabric.Flow, line unit.Rate) (rp.Answerer, error) {
+// answer returns what answers a flow at its destination, nil when nothing does. Those that
+// it has made for the same endpoint are in beside, by their law.
+func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
 	law := b.scenario.Law(f.Flow)
 	if law.Answer == nil {
 		return nil, nil
 	}
-	return law.Answer(f.Control.Params, b.site(f, line, answerStream+uint64(f.QP)))
+	site := b.site(f, line, answerStream+uint64(f.QP))
+	site.Beside = beside[law.Name]
+	a, err := law.Answer(f.Control.Params, site)
+	beside[law.Name] = a
+	return a, err
 }
 
 // site returns where a law stands.

@@ -51,6 +51,7 @@ const (
 	Nothing       Feedback = iota
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
+	Marks                  // what the destination says of marked packets, by frames of its own
 )
 
 // Site is where a reaction point stands, or what answers it.
@@ -58,6 +59,7 @@ type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the line; positive
 	Random *unit.Random // what it draws from
+	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
 }
 
 // check refuses a site where nothing can be sent.
@@ -102,7 +104,7 @@ type Assumer interface{ Assumes() []string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw()}
 }
 
 // row completes a row of the table by what makes the law of its parameters.

@@ -7,6 +7,8 @@
 //	key       what a file calls it; a field without a key is not a parameter
 //	def       its default, as a file writes it; empty: there is none, or it is computed
 //	computed  in words, how a default that follows from other values comes about
+//	by        the default goes with the word that another field has: "preset=5us|8us" is the
+//	          one for each of its words, in their order; computed follows from it
 //	need      "given": it must be; "inherited": it must be, here or under the defaults
 //	low, high its range, as a file writes it; "above 1" for a bound that is not in it
 //	none      a word that stands for the zero value, or for the number in at

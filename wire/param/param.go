@@ -66,8 +66,16 @@ type Param struct {
 	Length int // List: how many items there are; 0: any number
 
 	usual any   // Default, read
+	by    by    // where the default goes with the word of another parameter
 	at    int64 // what None stands for
 	field []int // empty: it sets nothing
+}
+
+// by says how the default of a parameter goes with the word that another one has.
+type by struct {
+	key   string
+	texts []string       // of the defaults, by the words of key in their order
+	usual map[string]any // by word, read
 }
 
 // Form is a way of writing of its own.
@@ -124,7 +132,39 @@ func Of(v any, forms ...Forms) *Struct {
 		all = forms[0]
 	}
 	s.add(reflect.TypeOf(v), nil, all)
+	for i := range s.Params {
+		if p := &s.Params[i]; p.by.key != "" {
+			p.goesBy(s.Find(p.by.key))
+		}
+	}
 	return s
+}
+
+// goesBy reads the defaults that go with the words of another parameter.
+func (p *Param) goesBy(other *Param) {
+	if other == nil || len(other.Words) != len(p.by.texts) {
+		panic(fmt.Sprintf("param: %s wants a default for each word of %s", p.Key, p.by.key))
+	}
+	p.by.usual = map[string]any{}
+	var texts []string
+	words := map[string][]string{} // by text
+	for i, text := range p.by.texts {
+		v, err := p.Read(text)
+		if err != nil {
+			panic(fmt.Sprintf("param: %s with %s: %s: the default: %v", p.Key, p.by.key, other.Words[i], err))
+		}
+		p.by.usual[other.Words[i]] = v
+		if words[text] == nil {
+			texts = append(texts, text)
+		}
+		words[text] = append(words[text], other.Words[i])
+	}
+	for i, text := range texts {
+		if i > 0 {
+			texts[i] = fmt.Sprintf("with %v %s", Condition{Key: p.by.key, Values: words[text]}, text)
+		}
+	}
+	p.Computed = strings.Join(texts, ", ")
 }
 
 // add adds the parameters of a type, at an index within the struct.
@@ -242,6 +282,9 @@ func (p *Param) say(key, text string, wrong func(format string, args ...any)) {
 		p.Counts = condition(text)
 	case "also":
 		p.Also = split(text)
+	case "by":
+		key, texts, _ := strings.Cut(text, "=")
+		p.by = by{key: key, texts: split(texts)}
 	case "parts":
 		for _, pair := range split(text) {
 			part, field, _ := strings.Cut(pair, "=")
@@ -433,7 +476,8 @@ func (s *Struct) Holds(c Condition, v any) bool {
 }
 
 // Build returns a struct of the type whose parameters are what given returns, in the form
-// of Param.Read; where that is nil, the default. What has none is computed by complete,
+// of Param.Read; where that is nil, the default, which may go with the word of another
+// parameter. What has none is computed by complete,
 // which is handed a pointer to the struct, unless it is nil. What counts only with other
 // values is zero without them. It returns nil for no type.
 func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any {
@@ -449,6 +493,12 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 		}
 		if v != nil && p.Sets() {
 			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(v))
+		}
+	}
+	for i := range s.Params {
+		if p := &s.Params[i]; p.by.key != "" && given(p) == nil {
+			word := s.Find(p.by.key).Text(pointer.Elem().Interface())
+			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(p.by.usual[word]))
 		}
 	}
 	if complete != nil {

@@ -196,3 +196,56 @@ func TestNested(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// presets is a struct whose defaults go with a word.
+type presets struct {
+	Preset word          `key:"preset" def:"one" words:"one|two|three" doc:"Whose defaults hold."`
+	Span   unit.Duration `key:"span" by:"preset=5us|none|5us" none:"none" doc:"How long it lasts."`
+}
+
+// A default that goes with a word is that of the word which was chosen, and gives way to what
+// was given; what it is by word is told.
+func TestDefaultsByWord(t *testing.T) {
+	s := param.Of(presets{})
+	if got, want := s.Find("span").Computed, "5us, with preset: two none"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, tc := range []struct {
+		given map[string]any
+		want  presets
+	}{
+		{nil, presets{"one", 5 * unit.Microsecond}},
+		{map[string]any{"preset": "two"}, presets{"two", 0}},
+		{map[string]any{"preset": "three", "span": unit.Duration(7)}, presets{"three", 7}},
+		{map[string]any{"preset": "two", "span": unit.Duration(7)}, presets{"two", 7}},
+	} {
+		if got := s.Build(func(p *param.Param) any { return tc.given[p.Key] }, nil); got != any(tc.want) {
+			t.Errorf("%v: %+v, want %+v", tc.given, got, tc.want)
+		}
+	}
+}
+
+// Tags that name no field with words, or not as many defaults as it has words, are mistakes.
+func TestDefaultsByWordRefuse(t *testing.T) {
+	type none struct {
+		Span unit.Duration `key:"span" by:"preset=5us|6us"`
+	}
+	type few struct {
+		Preset word          `key:"preset" def:"one" words:"one|two"`
+		Span   unit.Duration `key:"span" by:"preset=5us"`
+	}
+	type unreadable struct {
+		Preset word          `key:"preset" def:"one" words:"one|two"`
+		Span   unit.Duration `key:"span" by:"preset=5us|6"`
+	}
+	for _, v := range []any{none{}, few{}, unreadable{}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%T is taken", v)
+				}
+			}()
+			param.Of(v)
+		}()
+	}
+}

@@ -36,12 +36,15 @@ func Laws() []*Subject {
 	var all []*Subject
 	for _, l := range rp.Laws() {
 		s := lawOf(l)
-		if l.Hears == rp.Notifications {
+		switch l.Hears {
+		case rp.Nothing:
+			continue
+		case rp.Notifications:
 			s.points = pointsOf(l.Name)
+		case rp.Marks:
+			s.points = bench.Answered(l)
 		}
-		if l.Hears != rp.Nothing {
-			all = append(all, s)
-		}
+		all = append(all, s)
 	}
 	return all
 }

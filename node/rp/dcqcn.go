@@ -1,0 +1,438 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// DCQCNParams are the parameters of DCQCN: those of its reaction point, and those of its
+// notification point at the destination, whose names begin with cnp. Published variants
+// differ in nearly each of them, and a preset is one of those variants:
+//
+//   - paper: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM
+//     2015). It does not give hyper-increase and min-rate; those are of ns3-rdma.
+//   - ns3-rdma: the simulator of its authors (github.com/bobzhuyb/ns3-rdma,
+//     qbb-net-device.cc), with its sample configuration (mix/config.txt).
+//   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control,
+//     rdma-hw.cc: "Mellanox's version of DCQCN"), as its run.py has it for dcqcn. There the
+//     ACK of each marked packet carries the notification; here that packet has a CNP.
+//   - connectx: the rules of hpcc with the defaults of NVIDIA ConnectX-4 and later (DOCA,
+//     "DCQCN CC Parameters"; mlxconfig). Its byte counter has a default whose unit is not
+//     published; as in hpcc there is none.
+type DCQCNParams struct {
+	Preset         DCQCNPreset    `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|connectx" also:"variant" doc:"Whose parameters and rules hold; each can be changed by its own key."`
+	CutOrder       DCQCNOrder     `key:"cut-order" by:"preset=cut-first|alpha-first|cut-first|cut-first" words:"cut-first|alpha-first" counts:"alpha-update=cnp" doc:"Whether a CNP first takes its share off the rate, by the alpha of before, or first raises alpha."`
+	AlphaStart     float64        `key:"alpha-start" by:"preset=1|0.5|1|0.9990234375" low:"above 0" high:"1" also:"initial-alpha" doc:"alpha when the first CNP comes." source:"ConnectX: initial_alpha_value 1023 of 1024"`
+	G              float64        `key:"g" by:"preset=0.00390625|0.00390625|0.00390625|0.0048828125" low:"above 0" high:"1" also:"ewma-gain" doc:"The gain of alpha: alpha = (1-g) alpha + g with a CNP, (1-g) alpha without." source:"ConnectX: dce_tcp_g 1019, read as 1 - 1019/1024"`
+	AlphaUpdate    DCQCNUpdate    `key:"alpha-update" by:"preset=cnp|cnp|timer|timer" words:"cnp|timer" doc:"When alpha changes. cnp: it rises with each CNP, and falls at each end of alpha-timer since the last one. timer: at each end of alpha-timer since the first CNP, up or down by whether a CNP came meanwhile."`
+	AlphaTimer     unit.Duration  `key:"alpha-timer" by:"preset=55us|55us|1us|1us" low:"1ns" doc:"The time after which alpha falls." source:"ConnectX: dce_tcp_rtt"`
+	MonitorPeriod  unit.Duration  `key:"monitor-period" by:"preset=none|none|4us|4us" low:"1ns" none:"none" doc:"The rate falls only at the ends of periods of so long since the first CNP, if a CNP came meanwhile, behind what alpha does then; none: with the CNP itself." source:"ConnectX: rate_reduce_monitor_period"`
+	FirstRate      float64        `key:"first-rate" def:"1" low:"above 0" high:"1" doc:"The share of the rate that is left by the first CNP, before the share of alpha is taken off." source:"the simulator of HPCC: RateOnFirstCnp; ConnectX: rate_to_set_on_first_cnp 0, which changes nothing"`
+	Gd             int            `key:"gd" def:"1" low:"0" high:"30" doc:"A cut takes the share alpha/2^gd off the rate." source:"the paper: 1 - alpha/2"`
+	MinDecrease    int            `key:"min-decrease" by:"preset=0|0|0|50" low:"0" high:"100" doc:"A cut leaves this percentage of the rate at the least." source:"ConnectX: rpg_min_dec_fac"`
+	Clamp          DCQCNClamp     `key:"clamp" by:"preset=always|always|after-cycle|after-cycle" words:"always|after-byte-cycle|after-cycle" also:"clamp-target-rate" doc:"When a cut makes the rate of before the target rate, and begins the byte counter anew: always; or only if the byte counter, or byte counter or timer, has ended a cycle since the cut before." source:"ns3-rdma: CLAMP_TARGET_RATE 1; ConnectX: clamp_tgt_rate 0, clamp_tgt_rate_after_time_inc 1"`
+	RateTimer      unit.Duration  `key:"rate-timer" by:"preset=55us|60us|300us|300us" low:"1ns" none:"none" also:"rpg-time-reset" doc:"T, a cycle of the timer after which the rate rises." source:"ConnectX: rpg_time_reset"`
+	ByteCounter    unit.Size      `key:"byte-counter" by:"preset=10MB|300MB|none|none" low:"1B" none:"none" also:"rpg-byte-reset" doc:"B, a cycle of the byte counter after which the rate rises."`
+	Threshold      int            `key:"threshold" by:"preset=5|5|1|1" low:"1" high:"1048576" also:"rpg-threshold" doc:"F, the cycle of byte counter or timer with which fast recovery ends: until then the target rate stays. With phases: timer the cycle behind it." source:"ConnectX: rpg_threshold"`
+	Phases         DCQCNPhases    `key:"phases" by:"preset=paper|qcn|timer|timer" words:"paper|qcn|timer" doc:"In which phase the end of a cycle raises the rate. paper: fast recovery until byte counter or timer is past its threshold, hyper increase when both are past it. qcn: additive increase at the threshold, hyper increase by a timer that finds both at it, with cycles half as long, and in a first cycle a target above ten times the rate falls to an eighth. timer: one additive increase behind the cycles of fast recovery, then hyper increase."`
+	ActiveIncrease unit.Rate      `key:"active-increase" by:"preset=40Mb/s|40Mb/s|5Mb/s|5Mb/s" also:"rpg-ai-rate" doc:"R_AI, what a cycle adds to the target rate in additive increase." source:"ConnectX: rpg_ai_rate"`
+	HyperIncrease  unit.Rate      `key:"hyper-increase" by:"preset=200Mb/s|200Mb/s|50Mb/s|50Mb/s" also:"rpg-hai-rate" doc:"R_HAI, what a cycle adds in hyper increase, as hyper-step says." source:"ConnectX: rpg_hai_rate"`
+	IncreasePer    unit.Rate      `key:"increase-per" by:"preset=none|none|25Gb/s|none" none:"none" doc:"active-increase and hyper-increase are for a line of this rate, and in proportion for another; none: they hold for every line." source:"the simulator of HPCC: run.py"`
+	HyperStep      DCQCNHyperStep `key:"hyper-step" by:"preset=cycles|cycles-and-one|fixed|fixed" words:"cycles|cycles-and-one|fixed" doc:"How many times hyper-increase a cycle adds: as many as the slower one of byte counter and timer is past the threshold, one more, or one."`
+	BoundTarget    bool           `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is no more than that of the line."`
+	MinRate        unit.Rate      `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" also:"rpg-min-rate" doc:"The lowest rate that a cut leaves; no more than that of the sender's link." source:"ConnectX: rpg_min_rate"`
+
+	CNPInterval unit.Duration `key:"cnp-interval" by:"preset=50us|50us|none|4us" low:"1ns" none:"none" also:"min-time-between-cnps" doc:"The destination sends no CNPs in a shorter time; none: one for each marked packet." source:"ConnectX: min_time_between_cnps"`
+	CNPRule     DCQCNPacing   `key:"cnp-rule" by:"preset=interval-end|clock|next-mark|next-mark" words:"interval-end|clock|next-mark" doc:"When a CNP is sent while the interval since the last one goes on. next-mark: not at all, but with the first marked packet behind it. interval-end: at its end, if a marked packet came in it. clock: intervals follow each other from the first packet of the flow on, and at the end of each one is sent if a marked packet came in it."`
+	CNPPer      DCQCNPer      `key:"cnp-per" by:"preset=flow|flow|flow|port" words:"flow|port" doc:"Whether each flow has its own interval, or all that come to the endpoint have one." source:"ConnectX: min_time_between_cnps is of the port"`
+	CNPDelay    unit.Duration `key:"cnp-delay" def:"none" low:"1ns" none:"none" doc:"How long it takes to make a CNP."`
+	CNPPriority uint8         `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7" doc:"The priority of CNPs, unless that of the flow is higher." source:"ConnectX: cnp_802p_prio 6"`
+}
+
+// DCQCNPreset says whose parameters hold.
+type DCQCNPreset string
+
+// DCQCNOrder says what a CNP does first.
+type DCQCNOrder string
+
+// The orders.
+const (
+	CutFirst   DCQCNOrder = "cut-first"
+	AlphaFirst DCQCNOrder = "alpha-first"
+)
+
+// DCQCNUpdate says when alpha changes.
+type DCQCNUpdate string
+
+// When alpha changes.
+const (
+	AlphaByCNP   DCQCNUpdate = "cnp"
+	AlphaByTimer DCQCNUpdate = "timer"
+)
+
+// DCQCNClamp says when a cut sets the target rate.
+type DCQCNClamp string
+
+// When it does.
+const (
+	ClampAlways         DCQCNClamp = "always"
+	ClampAfterByteCycle DCQCNClamp = "after-byte-cycle"
+	ClampAfterCycle     DCQCNClamp = "after-cycle"
+)
+
+// DCQCNPhases says in which phase the end of a cycle is.
+type DCQCNPhases string
+
+// The rules.
+const (
+	PhasesOfPaper DCQCNPhases = "paper"
+	PhasesOfQCN   DCQCNPhases = "qcn"
+	PhasesOfTimer DCQCNPhases = "timer"
+)
+
+// DCQCNHyperStep says how many times hyper-increase a cycle adds.
+type DCQCNHyperStep string
+
+// How many times.
+const (
+	StepOfCycles       DCQCNHyperStep = "cycles"
+	StepOfCyclesAndOne DCQCNHyperStep = "cycles-and-one"
+	StepFixed          DCQCNHyperStep = "fixed"
+)
+
+// DCQCNPacing says when a CNP is sent while an interval goes on.
+type DCQCNPacing string
+
+// When it is.
+const (
+	AtIntervalEnd DCQCNPacing = "interval-end"
+	AtClock       DCQCNPacing = "clock"
+	AtNextMark    DCQCNPacing = "next-mark"
+)
+
+// DCQCNPer says what has an interval between CNPs.
+type DCQCNPer string
+
+// What has one.
+const (
+	PerFlow DCQCNPer = "flow"
+	PerPort DCQCNPer = "port"
+)
+
+// CheckSite refuses parameters by which a rate could not fall or not rise.
+func (p DCQCNParams) CheckSite(s Site) (string, error) {
+	switch {
+	case p.MinRate > s.Line:
+		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
+	case p.RateTimer == 0 && p.ByteCounter == 0:
+		return "rate-timer", fmt.Errorf("with neither rate-timer nor byte-counter no rate rises again: give one of them")
+	case p.Phases == PhasesOfTimer && p.ByteCounter > 0:
+		return "byte-counter", fmt.Errorf("with phases: timer there is no byte counter, and byte-counter is %v: leave it out, or choose other phases", p.ByteCounter)
+	case p.CNPPer == PerPort && p.CNPInterval > 0 && p.CNPRule != AtNextMark:
+		return "cnp-per", fmt.Errorf("with cnp-per: port the CNP goes to the flow whose packet is marked next: give cnp-rule: next-mark")
+	}
+	return "", nil
+}
+
+// Says returns a CNP. What it answers is data.
+func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
+	return *f, wire.Frame{Kind: cnp, Lane: max(f.Lane, p.CNPPriority)}
+}
+
+// cnp is the kind of frames that tell of congestion.
+const cnp = wire.Message
+
+// dcqcnLaw is the row of DCQCN.
+func dcqcnLaw() Law {
+	l := row(Law{Name: "dcqcn", Hears: Marks, Doc: "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it"},
+		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
+	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
+	return l
+}
+
+// DCQCN is the reaction point of a flow (the paper's section 3.1, "RP algorithm"). It has a
+// current rate RC, a target rate RT, and alpha, an estimate of how congested the way is:
+//
+//	with a CNP:            RT = RC;  RC = RC (1 - alpha/2);  alpha = (1-g) alpha + g
+//	each K without:        alpha = (1-g) alpha
+//	each B bytes, each T:  RC = (RT + RC)/2, where additive increase has RT = RT + R_AI
+//	                       before, hyper increase RT = RT + i R_HAI
+//
+// That is the preset paper; DCQCNParams says what else there is. Rates are numbers of bits
+// per second with a fraction. A flow that has its line again keeps alpha.
+//
+// Alpha is computed when it is needed, and the timer rests while the flow has its line: that
+// changes nothing, and a timer of a microsecond costs nothing.
+type DCQCN struct {
+	c       DCQCNParams
+	line    float64
+	ai, hai float64
+	rate    unit.Rate // current, to the nearest bit per second
+	current float64
+	target  float64
+
+	told    bool      // there has been a CNP
+	first   unit.Time // the first of them, from which monitor periods are counted
+	waiting unit.Time // monitor-period: when the cut is that CNPs wait for; Never: none waits
+
+	alpha   float64
+	updated unit.Time // since when its timer goes
+	came    bool      // alpha-update: timer: a CNP since then
+
+	bytes     unit.Size // until the byte counter ends its cycle; below zero it has
+	byteStage int       // cycles that the byte counter has ended since the last cut
+	timeStage int       // and the timer
+	expires   unit.Time // when the timer ends its cycle; Never: it rests
+	phase     phase     // of the last end of a cycle
+}
+
+// phase is what the end of a cycle does to the target rate.
+type phase uint8
+
+const (
+	recovery phase = iota
+	additive
+	hyper
+)
+
+// NewDCQCN returns the reaction point of a flow, which has its line until the first CNP.
+func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if key, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %s: %w", key, err)
+	}
+	switch {
+	case !(p.AlphaStart > 0 && p.AlphaStart <= 1 && p.G > 0 && p.G <= 1 && p.FirstRate > 0 && p.FirstRate <= 1):
+		return nil, fmt.Errorf("reaction point: alpha-start %v, g %v and first-rate %v: above 0 to 1 is possible", p.AlphaStart, p.G, p.FirstRate)
+	case p.AlphaTimer <= 0 || p.MonitorPeriod < 0 || p.RateTimer < 0 || p.ByteCounter < 0 || p.Threshold < 1:
+		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive, but for what is none", p.AlphaTimer, p.MonitorPeriod, p.RateTimer, p.ByteCounter, p.Threshold)
+	case p.Gd < 0 || p.Gd > 30 || p.MinDecrease < 0 || p.MinDecrease > 100 || p.MinRate <= 0 || p.ActiveIncrease < 0 || p.HyperIncrease < 0 || p.IncreasePer < 0:
+		return nil, fmt.Errorf("reaction point: gd %d, min-decrease %d, min-rate %v, increases of %v and %v per %v: out of range", p.Gd, p.MinDecrease, p.MinRate, p.ActiveIncrease, p.HyperIncrease, p.IncreasePer)
+	}
+	d := &DCQCN{c: p, line: float64(s.Line), alpha: p.AlphaStart, bytes: p.ByteCounter, expires: unit.Never, waiting: unit.Never}
+	d.current, d.target, d.rate = d.line, d.line, s.Line
+	d.ai, d.hai = float64(p.ActiveIncrease), float64(p.HyperIncrease)
+	if p.IncreasePer > 0 {
+		d.ai, d.hai = d.ai*d.line/float64(p.IncreasePer), d.hai*d.line/float64(p.IncreasePer)
+	}
+	return d, nil
+}
+
+// Rate returns the current rate.
+func (d *DCQCN) Rate() unit.Rate { return d.rate }
+
+// Target returns the target rate, to the nearest bit per second.
+func (d *DCQCN) Target() unit.Rate { return unit.Rate(math.Round(d.target)) }
+
+// Active reports whether the flow has less than its line.
+func (d *DCQCN) Active() bool { return d.current < d.line }
+
+// Alpha returns alpha at an instant, before what happens then.
+func (d *DCQCN) Alpha(now unit.Time) float64 {
+	alpha, _ := d.alphaBefore(now)
+	return alpha
+}
+
+// Deadline returns when the timer ends its cycle, or when a cut is that waits for the end of
+// a period.
+func (d *DCQCN) Deadline() unit.Time { return min(d.expires, d.waiting) }
+
+// Refuses returns why a frame says nothing: it is no CNP.
+func (d *DCQCN) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
+	if f.Kind != cnp {
+		return trace.NotAwaited
+	}
+	return trace.NoReason
+}
+
+// Feedback takes in a CNP.
+func (d *DCQCN) Feedback(now unit.Time, f wire.Frame) {
+	if f.Kind != cnp {
+		return
+	}
+	fresh := !d.told
+	if fresh {
+		d.told, d.first, d.updated = true, now, now
+		d.current *= d.c.FirstRate
+		d.target = d.current
+	}
+	if d.c.AlphaUpdate == AlphaByTimer {
+		d.settleAlpha(now)
+		d.came = !fresh
+	}
+	if d.c.MonitorPeriod == 0 {
+		d.settleAlpha(now)
+		d.cut(now)
+		return
+	}
+	d.set()
+	if d.waiting == unit.Never {
+		periods := max(1, (now.Sub(d.first)+d.c.MonitorPeriod-1)/d.c.MonitorPeriod)
+		d.waiting = d.first.Add(periods * d.c.MonitorPeriod)
+	}
+}
+
+// alphaBefore returns alpha as the ends of its timer before an instant leave it, and since
+// when the timer goes then.
+func (d *DCQCN) alphaBefore(now unit.Time) (alpha float64, updated unit.Time) {
+	ends := (now.Sub(d.updated) - 1) / d.c.AlphaTimer
+	if !d.told || ends <= 0 {
+		return d.alpha, d.updated
+	}
+	alpha = d.alpha * math.Pow(1-d.c.G, float64(ends))
+	if d.came { // the first of them raised it
+		alpha += float64(d.c.G * math.Pow(1-d.c.G, float64(ends-1))) // rounded apart on every processor
+	}
+	return alpha, d.updated.Add(ends * d.c.AlphaTimer)
+}
+
+// settleAlpha brings alpha up to date.
+func (d *DCQCN) settleAlpha(now unit.Time) {
+	alpha, updated := d.alphaBefore(now)
+	if updated != d.updated {
+		d.alpha, d.updated, d.came = alpha, updated, false
+	}
+}
+
+// raise moves alpha towards 1, by a CNP.
+func (d *DCQCN) raise() { d.alpha = float64((1-d.c.G)*d.alpha) + d.c.G }
+
+// cutWaiting does the cut that waits for the end of a period, if it is time. What alpha does
+// at the same instant is before.
+func (d *DCQCN) cutWaiting(now unit.Time) {
+	if at := d.waiting; at <= now {
+		d.waiting = unit.Never
+		d.settleAlpha(at + 1)
+		d.cut(at)
+	}
+}
+
+// cut takes the share of alpha, which is up to date, off the rate.
+func (d *DCQCN) cut(now unit.Time) {
+	if d.c.AlphaUpdate == AlphaByCNP && d.c.CutOrder == AlphaFirst {
+		d.raise()
+	}
+	if d.c.Clamp == ClampAlways || d.byteStage > 0 || d.c.Clamp == ClampAfterCycle && d.timeStage > 0 {
+		d.target, d.bytes = d.current, d.c.ByteCounter
+	}
+	least := max(d.current*float64(d.c.MinDecrease)/100, float64(d.c.MinRate))
+	d.current = min(d.current, max(d.current*(1-d.alpha/float64(int(1)<<d.c.Gd)), least))
+	if d.c.AlphaUpdate == AlphaByCNP {
+		if d.c.CutOrder == CutFirst {
+			d.raise()
+		}
+		d.updated = now
+	}
+	d.byteStage, d.timeStage, d.phase = 0, 0, recovery
+	d.setTimer(now, d.c.RateTimer)
+	d.set()
+}
+
+// setTimer begins a cycle of the timer, where there is one.
+func (d *DCQCN) setTimer(now unit.Time, cycle unit.Duration) {
+	if cycle > 0 {
+		d.expires = now.Add(cycle)
+	}
+}
+
+// Sent counts what leaves.
+func (d *DCQCN) Sent(_ unit.Time, n unit.Size) {
+	if !d.told || d.c.ByteCounter == 0 {
+		return
+	}
+	if d.bytes -= n; d.bytes >= 0 {
+		return
+	}
+	d.bytes = d.c.ByteCounter
+	if d.halves() {
+		d.bytes /= 2
+	}
+	d.increase(&d.byteStage)
+}
+
+// Advance ends the cycle of the timer, and does the cut that waits, if it is time.
+func (d *DCQCN) Advance(now unit.Time) {
+	if d.expires <= now && d.expires <= d.waiting {
+		cycle := d.c.RateTimer
+		if d.halves() {
+			cycle = max(cycle/2, 1)
+		}
+		d.setTimer(d.expires, cycle) // from when it was due: to be told late moves nothing
+		d.increase(&d.timeStage)
+	}
+	d.cutWaiting(now)
+}
+
+// halves reports whether the cycle that begins is half as long.
+func (d *DCQCN) halves() bool { return d.c.Phases == PhasesOfQCN && d.phase == hyper }
+
+// increase raises the rate at the end of a cycle, of the byte counter or the timer.
+func (d *DCQCN) increase(stage *int) {
+	threshold, past := d.c.Threshold, 0
+	switch d.c.Phases {
+	case PhasesOfTimer:
+		past = *stage - threshold
+		*stage++
+		d.phase = [...]phase{recovery, additive, hyper}[max(-1, min(past, 1))+1]
+	case PhasesOfQCN:
+		*stage++
+		past = min(d.byteStage, d.timeStage) - threshold
+		switch {
+		case d.phase == recovery && *stage < threshold:
+		case d.phase == hyper, past >= 0 && (d.phase == recovery || stage == &d.timeStage):
+			d.phase = hyper
+		default:
+			d.phase = additive
+		}
+	default:
+		*stage++
+		past = min(d.byteStage, d.timeStage) - threshold
+		switch {
+		case past > 0:
+			d.phase = hyper
+		case max(d.byteStage, d.timeStage) < threshold:
+			d.phase = recovery
+		default:
+			d.phase = additive
+		}
+	}
+	if d.c.Phases == PhasesOfQCN && (d.byteStage == 1 || d.timeStage == 1) && d.target > 10*d.current {
+		d.target /= 8
+	} else {
+		d.target += d.up(past)
+	}
+	if d.c.BoundTarget {
+		d.target = min(d.target, d.line)
+	}
+	d.current = min((d.current+d.target)/2, d.line)
+	// Halves never quite add up; the last bit per second does not count.
+	if d.target >= d.line && d.current >= d.line-1 {
+		d.current, d.expires = d.line, unit.Never
+	}
+	d.set()
+}
+
+// up returns what the end of a cycle adds to the target rate, past the threshold by so many
+// cycles.
+func (d *DCQCN) up(past int) float64 {
+	switch {
+	case d.phase == recovery:
+		return 0
+	case d.phase == additive:
+		return d.ai
+	case d.c.HyperStep == StepOfCycles:
+		return d.hai * float64(past)
+	case d.c.HyperStep == StepOfCyclesAndOne:
+		return d.hai * float64(past+1)
+	}
+	return d.hai
+}
+
+// set tells the current rate.
+func (d *DCQCN) set() { d.rate = unit.Rate(math.Round(d.current)) }
