@@ -34,6 +34,7 @@ type group struct {
 	target     rp.Targeted // the controller, where it has a target; else nil
 	tagger     rp.Tagger   // the controller, where it tags frames; else nil
 	sender     rp.Sender   // the controller, where it sends frames of its own; else nil
+	logger     rp.Logger   // the controller, where it keeps a log; else nil
 	rate       unit.Rate   // what the limiter was last told
 	told       unit.Time   // the latest instant that the limiter was told
 	heard      unit.Time   // the latest instant that the controller was told
@@ -70,6 +71,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 	g.target, _ = c.(rp.Targeted)
 	g.tagger, _ = c.(rp.Tagger)
 	g.sender, _ = c.(rp.Sender)
+	g.logger, _ = c.(rp.Logger)
 	g.limiting, _ = c.(rp.Limiting)
 	return g
 }
@@ -154,6 +156,11 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	g.heard = now
 	g.about(now, s)
 	g.controller.Feedback(now, *f)
+	if g.logger != nil {
+		if level, ok := g.logger.Log(); ok {
+			rec.Emit(trace.Event{At: now, Kind: trace.CongestionLog, Flow: s.QP, PSN: f.PSN, A: int64(level)})
+		}
+	}
 	g.settle(now, now, rec)
 }
 

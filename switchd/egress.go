@@ -2,6 +2,7 @@ package switchd
 
 import (
 	"fabemu/switchd/cp"
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -13,6 +14,7 @@ type egress struct {
 	block   [port.Lanes]port.Block // what keeps those that wait, as last found
 	since   [port.Lanes]unit.Time  // since when
 	waiting int                    // cnt1: data frames that are in queue
+	blocks  int                    // of credit that they take, without the one on the line
 	sending int32                  // the slot whose frame is on the line, or none
 	waited  bool                   // data had to wait for credit when the frame on the line began
 }
@@ -43,6 +45,7 @@ func (s *Switch) enqueue(id int32) {
 	q.tail = id
 	if sl.frame.Lane == port.DataLane {
 		out.waiting++
+		out.blocks += sl.frame.Blocks()
 	}
 }
 
@@ -164,10 +167,12 @@ func (s *Switch) countBypass(q *fifo, id int32) {
 func (s *Switch) start(now unit.Time, p int, id int32) {
 	sl, out := &s.slots[id], &s.egress[p]
 	note := port.Note{Waiting: uint16(out.waiting)}
+	sl.state = sending
 	if sl.frame.Lane == port.DataLane {
+		out.blocks -= sl.frame.Blocks()
 		came := sl.frame.FECN && sl.reason == trace.NoReason // marked before it came here
 		if s.marker != nil {
-			why := s.marker.Dequeue(now, &sl.frame, cp.Queue{Input: sl.input, Output: p, Leaving: true, Switch: s})
+			why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
 			if why != trace.NoReason && sl.reason == trace.NoReason {
 				sl.reason = why
 			}
@@ -180,7 +185,6 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 			out.waiting--
 		}
 	}
-	sl.state = sending
 	out.sending, out.waited = id, out.block[port.DataLane] == port.NoCredit
 	in := &s.ingress[sl.input]
 	in.feeding++
@@ -193,6 +197,14 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 		}
 	}
 	s.ports[p].StartAt(now, at, &sl.frame, note)
+}
+
+// queue returns what a congestion point sees of the place of a data frame.
+func (s *Switch) queue(sl *slot) cp.Queue {
+	return cp.Queue{
+		Input: sl.input, Output: sl.output, Leaving: sl.state == sending, Switch: s,
+		Bytes: unit.Size(s.egress[sl.output].blocks) * wire.BlockSize, Room: unit.Size(s.ports[sl.input].Room(port.DataLane)) * wire.BlockSize,
+	}
 }
 
 // complete ends a transmission: the tail has left. The credit goes back, and the

@@ -116,6 +116,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 				next := sl.next
 				if lane == port.DataLane {
 					s.egress[p].waiting--
+					s.egress[p].blocks -= sl.frame.Blocks()
 				}
 				if sl.next, sl.output = none, s.detour(&sl.frame, p); sl.output != p && sl.state == waiting {
 					sl.eligible = now // until then it was not for that output
@@ -238,6 +239,6 @@ func (s *Switch) admit(now unit.Time, p int) {
 	sl.state = waiting
 	s.serve(now, sl.output)
 	if s.marker != nil && sl.frame.Lane == port.DataLane {
-		s.marker.Enqueue(now, &sl.frame, cp.Queue{Input: p, Output: sl.output, Leaving: sl.state == sending, Switch: s})
+		s.marker.Enqueue(now, &sl.frame, s.queue(sl))
 	}
 }

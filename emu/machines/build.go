@@ -302,8 +302,8 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service), Limiters: e.Limiters}
 	}
-	var group *node.Group       // of the flows that share a limiter
-	spreads := map[string]int{} // by group, where its flows from here have their traffic from
+	groups := map[int]*node.Group{} // of the flows that share a limiter
+	spreads := map[string]int{}     // by group, where its flows from here have their traffic from
 	answers := map[string]rp.Answerer{}
 	for _, k := range b.end[i] {
 		f := &b.fabric.Flows[k]
@@ -323,7 +323,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		if err := b.group(&group, f, &flow, c.Port.Rate); err != nil {
+		if err := b.group(groups, f, &flow, c.Port.Rate); err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
 		if b.schemes.BodySource != nil {

@@ -143,24 +143,38 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	if !ok {
 		return nil
 	}
-	random := unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))
-	return p.Maker(m.Switch.Marking.Params, cp.Site{Address: m.LID, Random: random})
+	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))}
+	for _, p := range m.Ports {
+		peer := b.fabric.Wires[p.Wire].Ends[1-p.End].Machine
+		site.Hosts = append(site.Hosts, b.fabric.Machines[peer].Switch == nil)
+	}
+	return p.Maker(m.Switch.Marking.Params, site)
 }
 
 // group puts a flow into the group of the flows of its endpoint that share a limiter; it
 // is made with the first of them. A flow that does not share stays as it is.
-func (b *builder) group(g **node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
-	if grouper, ok := f.Control.Params.(rp.Grouper); !ok || !grouper.Grouped() {
+func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
+	grouper, ok := f.Control.Params.(rp.Grouper)
+	if !ok {
 		return nil
 	}
-	if *g == nil {
+	key, by := grouper.Group()
+	if by == "" {
+		return nil
+	}
+	g := groups[key]
+	if g == nil {
 		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
 			return err
 		}
 		limiter, _ := b.limiter(f, line)
-		*g = &node.Group{Limiter: limiter, Controller: c}
+		g = &node.Group{Limiter: limiter, Controller: c}
+		groups[key] = g
 	}
-	flow.Group, flow.Controller = *g, rp.NewFixed(line)
+	if j, ok := g.Controller.(rp.Joined); ok {
+		j.Join(f.QP, f.Control.Params)
+	}
+	flow.Group, flow.Controller = g, rp.NewFixed(line)
 	return nil
 }

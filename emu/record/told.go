@@ -8,10 +8,10 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
 	"fabemu/emu/told"
 	"fabemu/node"
-	"fabemu/node/rp"
 )
 
 // checkTold refuses names that are of no flow, or of one that has no rate limiter of its own.
@@ -20,8 +20,8 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	for i := range f.Flows {
 		flow := &f.Flows[i]
 		names = append(names, flow.Name)
-		if g, ok := flow.Control.Params.(rp.Grouper); ok && g.Grouped() && wanted[flow.Name] != nil {
-			return mistake.Errorf("flow %s has no rate limiter of its own (control.shared): what one with its own is told can be recorded", flow.Name)
+		if by := scenario.SharedBy(flow.Flow); by != "" && wanted[flow.Name] != nil {
+			return mistake.Errorf("flow %s has no rate limiter of its own (control.%s): what one with its own is told can be recorded", flow.Name, by)
 		}
 	}
 	for name := range wanted {

@@ -85,6 +85,9 @@ type offsetError struct {
 	offset int // in bytes
 }
 
+// Offset returns where the mistake is (param.Formed).
+func (e offsetError) Offset() int { return e.offset }
+
 func readJoint(s string) (any, error) {
 	j, offset, err := parseJoint(s)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/node/rp"
+	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
@@ -202,13 +203,12 @@ func (r *resolver) checkLaws() {
 			continue
 		}
 		frame := r.s.Frame(f, family)
-		grouper, ok := f.Control.Params.(rp.Grouper)
-		grouped := ok && grouper.Grouped()
+		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of.node, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
-			r.checkNotified(r.key(i), f, frame.Tagged || grouped, refuse)
+			r.checkNotified(r.key(i), f, frame.Tagged || grouped != "", refuse)
 		}
 	}
 }
@@ -231,10 +231,10 @@ func (r *resolver) checkLimiters() {
 }
 
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refuse func(key, format string, args ...any)) {
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node, refuse func(key, format string, args ...any)) {
 	limit := r.itemView("flows", item)
-	if f.RateLimit > 0 && grouped {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s shares a limiter (control.shared) and cannot have a rate-limit of its own: leave one of them out", f.Name)
+	if f.RateLimit > 0 && grouped != "" {
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out", f.Name, grouped)
 	}
 	checker, ok := f.Control.Params.(rp.SiteChecker)
 	if !ok {
@@ -256,6 +256,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped bool, item *node, refus
 // lintLaws warns of parameters of laws that make little sense at their flows' links, or do
 // not agree with the congestion points on the way.
 func (r *resolver) lintLaws() {
+	var busy map[*crossing]int
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		c := r.flowView(i).sub("control")
@@ -264,7 +265,12 @@ func (r *resolver) lintLaws() {
 		}
 		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
 			frame := r.s.Frame(f, r.family(f.From))
-			for _, d := range warner.WarnSite(rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}) {
+			site := rp.Site{Line: r.line(f), Length: r.s.Model.Framing.Length(&frame)}
+			if busy == nil {
+				busy = r.busy()
+			}
+			r.bottleneck(r.key(i), busy, &site)
+			for _, d := range warner.WarnSite(site) {
 				warn(d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
@@ -272,6 +278,33 @@ func (r *resolver) lintLaws() {
 			r.lintAssumed(r.key(i), f, assumer.Assumes(), warn)
 		}
 	}
+}
+
+// busy counts the greedy flows that cross each link in each direction.
+func (r *resolver) busy() map[*crossing]int {
+	flows := map[*crossing]int{}
+	for i := range r.s.Flows {
+		if r.s.Flows[i].Traffic == traffic.Greedy {
+			r.ways.Visit(r.key(i), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
+		}
+	}
+	return flows
+}
+
+// bottleneck says which link of a way is the busiest, and which part of the frames in
+// congestion is marked by the way.
+func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
+	r.ways.Visit(k, func(at int, step paths.Step) {
+		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate
+		if float64(n)*float64(s.Capacity) > float64(s.Flows)*float64(rate) || s.Capacity == 0 {
+			s.Flows, s.Capacity = n, rate
+		}
+		if step.To < len(r.s.Switches) {
+			if sampler, ok := r.s.Switches[step.To].Marking.Params.(cp.Sampler); ok {
+				s.Marked = max(s.Marked, sampler.MarkShare())
+			}
+		}
+	})
 }
 
 // lintAssumed warns of parameters of a flow's law whose values the congestion points on

@@ -77,8 +77,12 @@ func (r *reports) readObject(n *node, p *param.Param) {
 	r.unfold(n, p.Object)
 	for _, e := range n.entries {
 		f := p.Object.Find(e.key.text)
-		if f == nil && e.value.kind == null && e.key.text != "" && strings.Trim(e.key.text, "0123456789") == "" {
-			r.addUnknown(e.key.at, n.path, "%q is no key: a comma begins the next one, and a fraction has a point, such as 0.%s", e.key.text, e.key.text)
+		if f == nil && e.key.text != "" && strings.Trim(e.key.text, "0123456789") == "" {
+			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", e.key.text)
+			if e.value.kind != null {
+				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, e.key.text)
+			}
+			r.addUnknown(e.key.at, n.path, "%q is no key: a comma begins the next one, and %s", e.key.text, meant)
 			continue
 		}
 		if f == nil {
@@ -186,9 +190,9 @@ func (r *reports) readValue(n *node, p *param.Param) {
 	if err != nil {
 		n.bad = true
 		at := n.at
-		var off offsetError
+		var off interface{ Offset() int }
 		if errors.As(err, &off) {
-			at = n.inside(off.offset)
+			at = n.inside(off.Offset())
 		}
 		r.add(at, n.path, "%v%s", err, meant(p, n.text))
 		return

@@ -34,6 +34,14 @@ func (s *Scenario) Law(f *Flow) rp.Law { return s.choices().law(f) }
 // Point returns the row of a switch's scheme; ok is false for NoScheme.
 func (s *Scenario) Point(w *Switch) (p cp.Point, ok bool) { return s.choices().point(w) }
 
+// SharedBy returns the parameter by which a flow shares its rate limiter; empty: it has its own.
+func SharedBy(f *Flow) (by string) {
+	if g, ok := f.Control.Params.(rp.Grouper); ok {
+		_, by = g.Group()
+	}
+	return by
+}
+
 func (s Schemes) law(f *Flow) rp.Law {
 	for _, l := range s.Laws {
 		if l.Name == f.Control.Law {

@@ -136,7 +136,7 @@ expect: []
 	for _, change := range []struct{ from, to string }{
 		{"name: x/y.z\n", ""}, {"x/y.z", "x y"}, {"duration: 10 ms", "duration: 10"}, {"duration: 10 ms", "length: 10ms"}, {"10 ms", "10 min"},
 		{"seed: 18446744073709551615", "seed: -1"}, {"seed: 18446744073709551615", "seed: 1.5"}, {"dilation: 1", "dilation: 0"}, {"0.5MiB", "0.5MB/s"},
-		{"defaults:", "defaults: 5"}, {"defaults:", "defaults: {links: {}}"}, {"switches: {S: }", "switches: [S]"}, {"{S: }", "{S.1: }"}, {"{S: }", "{S: {marking: {threshold: 0}}}"},
+		{"defaults:", "defaults: 5"}, {"defaults:", "defaults: {links: {}}"}, {"switches: {S: }", "switches: [S]"}, {"{S: }", "{S.1: }"}, {"{S: }", "{S: {bypass: -1}}"},
 		{"{S: }", "{S: {marking: {threshold: some}}}"}, {"{S: }", "{S: {marking: {scheme: some}}}"}, {"{S: }", "{S: {marking: {skip-blocked: maybe}}}"},
 		{`endpoints: [a, "b[01-12]x", c]`, "endpoints: []"}, {`endpoints: [a, "b[01-12]x", c]`, ""}, {`"b[01-12]x", c]`, `"b[01-]x", c]`},
 		{"between: a - S", "between: a-S"}, {".5GB/s", ".5GB"}, {"12packets", "12"}, {"12packets", "12.5packets"}, {"{between: a - S, ", "{"},

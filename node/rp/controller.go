@@ -9,7 +9,7 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting, a Sender and a Judge.
+// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -32,6 +32,14 @@ type Targeted interface{ Target() unit.Rate }
 // share it, each comes under it only with feedback of its own, and all leave when it no
 // longer limits.
 type Limiting interface{ Active() bool }
+
+// Joined is a Controller that flows share and that tells them apart: Join names each of
+// them, by its queue pair, with its parameters, before anything else happens.
+type Joined interface{ Join(qp uint32, params any) }
+
+// Logger is a Controller that keeps a log of congestion: Log returns what it has to say of
+// the feedback that it took in last, if anything.
+type Logger interface{ Log() (level int, ok bool) }
 
 // Sender is what sends frames of its own, on Ethernet: a Controller its probes, an Answerer
 // its answers. Send returns the next one that is to leave now; it is asked, when anything

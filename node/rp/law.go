@@ -60,6 +60,12 @@ type Site struct {
 	Length unit.Size    // of a packet on the line; positive
 	Random *unit.Random // what it draws from
 	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
+
+	// Of the busiest link of the way, for WarnSite: how many flows cross it, and its rate; and
+	// which part of the frames that meet congestion is marked. 0: it is not known.
+	Flows    int
+	Capacity unit.Rate
+	Marked   float64
 }
 
 // check refuses a site where nothing can be sent.
@@ -70,9 +76,12 @@ func (s Site) check() error {
 	return nil
 }
 
-// Grouper is a struct of parameters that can put all flows of an endpoint which say so
-// under one reaction point and one rate limiter.
-type Grouper interface{ Grouped() bool }
+// Grouper is a struct of parameters that can put flows of an endpoint under one reaction
+// point and one rate limiter: those with the same key. By is the parameter that does so;
+// empty: the flow has its own.
+type Grouper interface {
+	Group() (key int, by string)
+}
 
 // Framer is a struct of parameters that change the data frames of a flow. Frame gives f
 // all that its frames may have, so that it is as long as they can be.
@@ -104,7 +113,7 @@ type Assumer interface{ Assumes() []string }
 
 // Laws returns the table of laws.
 func Laws() []Law {
-	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw()}
+	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), ccaLaw()}
 }
 
 // row completes a row of the table by what makes the law of its parameters.

@@ -54,8 +54,13 @@ func (p *QCNParams) Complete(given func(key string) bool) {
 	}
 }
 
-// Grouped puts flows that share under one reaction point.
-func (p QCNParams) Grouped() bool { return p.Shared }
+// Group puts flows that share under one reaction point.
+func (p QCNParams) Group() (key int, by string) {
+	if p.Shared {
+		by = "shared"
+	}
+	return 0, by
+}
 
 // Frame tags f.
 func (p QCNParams) Frame(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }

@@ -16,8 +16,8 @@ type Point struct {
 	Sees Sight
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Counting, Namer, Noticer, RoomChecker, SwitchFitter, Sparer,
-	// param.Completer, and String, which tells in brief what matters of it.
+	// It may have the methods of Counting, Namer, Noticer, RoomChecker, Sampler, SwitchFitter,
+	// Sparer, param.Completer, and String, which tells in brief what matters of it.
 	Params any
 
 	// Marker, Notifier and Dropper return the points of a switch. The parameters are a struct
@@ -39,6 +39,7 @@ const (
 // Site is where congestion points stand: a switch.
 type Site struct {
 	Ports    int
+	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
 	Random   *unit.Random    // what they draw from
 	Recorder *trace.Recorder // what they report to
@@ -46,7 +47,7 @@ type Site struct {
 
 // Points returns the table of congestion points.
 func Points() []Point {
-	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints()}
+	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints(), ccaPoints()}
 }
 
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
@@ -159,6 +160,10 @@ type Noticer interface {
 	Notice(f *wire.Frame) wire.Frame
 }
 
+// Sampler is a struct of parameters of a marker that marks a part of the frames that meet
+// congestion. MarkShare returns which part, in the mean: above 0, up to 1.
+type Sampler interface{ MarkShare() float64 }
+
 // Misfit is a parameter that does not fit the place of its scheme, and why.
 type Misfit struct{ Key, Why string }
 
@@ -170,9 +175,11 @@ type Queue struct {
 	Switch  Switch // the rest of the switch with input buffers; else nil
 
 	// Bytes is how much waits for Output in the class of the frame, the frame itself
-	// included while it waits: of a switch that queues at its outputs.
+	// included while it waits: of a switch with input buffers over all inputs, in whole
+	// credits, and data only.
 	Bytes    unit.Size
-	Rate     unit.Rate // of the line of Output, of such a switch
+	Room     unit.Size // of the data buffer of Input, of a switch with input buffers; of the other kind:
+	Rate     unit.Rate // of the line of Output
 	Frames   int       // as Bytes, in frames
 	Length   unit.Size // of the frame, on the line
 	Lossless bool      // flow control promises that the frame is not lost

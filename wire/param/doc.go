@@ -34,7 +34,7 @@
 // of a resolved scenario and the warning that a value has no effect follow from them.
 //
 // Values are of unit.Duration, unit.Rate, unit.Size, unit.Room, integer types, float64,
-// bool, and string types for words. A field may also be a struct, which is a mapping, or
+// bool, string types for words, and types that are [Formed]. A field may also be a struct, which is a mapping, or
 // a slice or an array. A blank field is a key that sets nothing by itself.
 //
 // # Limitations

@@ -87,6 +87,11 @@ type Form struct {
 	Read    func(text string) (any, error)
 }
 
+// Formed is a type whose values are written in a form of its own. Form.Read returns one; an
+// error of it may have a method Offset() int, how many bytes of the text are in front of the
+// mistake.
+type Formed interface{ Form() Form }
+
 // Forms are parameters by the name of their form: what a tag says is added to them.
 type Forms map[string]Param
 
@@ -193,6 +198,9 @@ func declared(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 			wrong("there is no form %s", name)
 		}
 		p = form
+	} else if own, ok := reflect.Zero(f.Type).Interface().(Formed); ok {
+		form := own.Form()
+		p = Param{Kind: Own, Form: &form}
 	} else if p.Kind = kindOf(f); p.Kind == Own {
 		wrong("a %v cannot be a parameter", f.Type)
 	}

@@ -81,6 +81,9 @@ func (p *Port) Propagation() unit.Duration { return p.line.medium.propagation }
 // Used returns the occupancy of a lane's receive buffer in blocks.
 func (p *Port) Used(lane uint8) int { return p.credit[lane].Used() }
 
+// Room returns how many blocks a lane's receive buffer has.
+func (p *Port) Room(lane uint8) int { return p.credit[lane].Room() }
+
 // HasRoom reports whether so many blocks more would fit into a lane's receive buffer.
 func (p *Port) HasRoom(lane uint8, blocks int) bool {
 	c := &p.credit[lane]

@@ -37,6 +37,7 @@ const (
 	RoundTrip          // the source of Flow measured a round trip
 	Retransmit         // the source of Flow sends a TCP segment again, or a window probe
 	Refuse             // an end of Flow has not taken in a TCP segment
+	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 )
 
 // Reason says why a frame was marked or dropped, or what was violated.

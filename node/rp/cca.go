@@ -1,0 +1,412 @@
+package rp
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// CCAParams are the parameters of a source in the congestion control of InfiniBand (IBTA
+// Volume 1, Annex A10). They are called as opensm.conf calls them, behind
+// cc_ca_cong_setting_. The defaults are what ibccconfig(8) prints for CACongestionSetting and
+// CongestionControlTable.
+type CCAParams struct {
+	CCT         CCT            `key:"cct" def:"linear" also:"cc_cct" doc:"The congestion control table, as cc_cct of opensm.conf has it: shift:multiplier for each CCTI from 0 on, with commas between. At CCTI i a packet has a delay of (its time on the line >> shift) x multiplier behind it, with the shift and the multiplier of entry i. linear is 0:0,0:1,0:2 up to 0:127: at CCTI i the rate is that of the line over 1 + i." source:"ibccconfig(8)"`
+	Limit       int            `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"The highest CCTI."`
+	Increase    int            `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase" doc:"What a BECN adds to the CCTI." source:"ibccconfig(8)"`
+	Timer       int            `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer" doc:"When this timer expires the CCTI is lowered by 1; in units of 1.024us of model time." source:"ibccconfig(8)"`
+	TimerStart  CCATimerStart  `key:"timer-start" def:"idle" words:"idle|becn" doc:"What a BECN does to the timer. idle: it starts one that does not run; becn: it starts the timer anew, so that the CCTI falls only when no BECN has come for that long." source:"drivers/infiniband/hw/hfi1/rc.c of Linux, process_becn: idle"`
+	Min         int            `key:"ccti-min" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_min" doc:"The timer does not lower the CCTI further." source:"ibccconfig(8)"`
+	Trigger     int            `key:"trigger-threshold" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_trigger_threshold" doc:"A BECN that leaves the CCTI at this or above it makes an entry in the log of congestion, which is the event congestion-log. 0: none does." source:"ibccconfig(8)"`
+	PortControl CCAPortControl `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control" doc:"What has a CCTI. qp: each queue pair, which is a flow; sl: each service level of an endpoint, whose flows share a rate limiter; port: each service level, and the highest of all slows the whole port down." source:"opensm: bit 0 of port control is qp or sl, and ibccconfig(8) prints qp; port is drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg"`
+	SL          int            `key:"sl" def:"0" low:"0" high:"15" also:"service-level" doc:"The service level of the flow, for port-control sl and port. All of them have one virtual lane."`
+}
+
+// CCATimerStart says what a BECN does to the timer.
+type CCATimerStart string
+
+// What it does.
+const (
+	StartIdle CCATimerStart = "idle" // it starts one that does not run
+	StartBECN CCATimerStart = "becn" // it starts it anew
+)
+
+// CCAPortControl says what has a CCTI.
+type CCAPortControl string
+
+// What has one.
+const (
+	CCAPerQP   CCAPortControl = "qp"
+	CCAPerSL   CCAPortControl = "sl"
+	CCAPerPort CCAPortControl = "port" // as CCAPerSL, and the highest counts for all
+)
+
+// serviceLevels is how many service levels InfiniBand has (IBTA Volume 1, 7.6.5).
+const serviceLevels = 16
+
+// CCT is a congestion control table as it is written: linearCCT, or a list.
+type CCT string
+
+// linearCCT stands for the table that ibccconfig(8) prints.
+const linearCCT CCT = "linear"
+
+// The bounds of a table: 14 bits of multiplier, 2 of shift, and 255 blocks of 64 entries (the
+// 8 bits of ControlTableCap; opensm sets up to 128 entries).
+const (
+	linearEntries = 128
+	maxEntries    = 255 * 64
+	maxShift      = 1<<2 - 1
+	maxMultiplier = 1<<14 - 1
+)
+
+// cctEntry is an entry of a table.
+type cctEntry struct{ shift, multiplier int }
+
+// slowdown returns what the rate of the line is divided by.
+func (e cctEntry) slowdown() float64 {
+	return 1 + float64(e.multiplier)/float64(int(1)<<e.shift)
+}
+
+// cctError is a mistake in a table.
+type cctError struct {
+	error
+	offset int
+}
+
+// Offset returns where in the text it is (param.Formed).
+func (e cctError) Offset() int { return e.offset }
+
+// Form says how tables are written. Numbers are as in C: 0x10 and 020 are 16.
+func (CCT) Form() param.Form {
+	const entry = `\s*[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+\s*`
+	return param.Form{
+		Wanted: `a table such as "0:0,0:1,0:2", or linear`, Words: []string{string(linearCCT)}, Pattern: param.Spaced("linear|" + entry + "(," + entry + ")*"),
+		Read: func(s string) (any, error) {
+			t := CCT(strings.Join(strings.Fields(s), ""))
+			if t == linearCCT {
+				return t, nil
+			}
+			_, err := CCT(s).entries()
+			return t, err
+		},
+	}
+}
+
+// entries reads a table.
+func (t CCT) entries() (all []cctEntry, err error) {
+	if t == linearCCT {
+		for i := range linearEntries {
+			all = append(all, cctEntry{0, i})
+		}
+		return all, nil
+	}
+	at, wrong := 0, 0
+	for text := range strings.SplitSeq(string(t), ",") {
+		e, why := readEntry(text)
+		if why == "" && len(all) == maxEntries {
+			why = fmt.Sprintf("a table has %d entries at the most", maxEntries)
+		}
+		if why != "" {
+			if wrong++; wrong == 1 {
+				offset := at + len(text) - len(strings.TrimLeft(text, " \t"))
+				err = cctError{fmt.Errorf("entry %d of the table (CCTI %d, column %d of it), %q: %s", len(all)+1, len(all), offset+1, strings.TrimSpace(text), why), offset}
+			}
+		}
+		all, at = append(all, e), at+len(text)+1
+	}
+	switch e, _ := err.(cctError); wrong {
+	case 0, 1:
+		return all, err
+	case 2:
+		return nil, cctError{fmt.Errorf("%w; and another entry is wrong", e.error), e.offset}
+	default:
+		return nil, cctError{fmt.Errorf("%w; and %d more entries are wrong", e.error, wrong-1), e.offset}
+	}
+}
+
+// readEntry reads an entry of a table, and says what is wrong with it.
+func readEntry(text string) (e cctEntry, wrong string) {
+	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")
+	if !ok {
+		return e, "a shift and a multiplier are wanted, with a colon between, such as 0:1"
+	}
+	for _, part := range []struct {
+		name, text string
+		to         *int
+		most       int
+	}{{"shift", shift, &e.shift, maxShift}, {"multiplier", multiplier, &e.multiplier, maxMultiplier}} {
+		n, err := strconv.ParseUint(strings.TrimSpace(part.text), 0, 64)
+		if err != nil || n > uint64(part.most) {
+			return e, fmt.Sprintf("the %s is a whole number from 0 to %d", part.name, part.most)
+		}
+		*part.to = int(n)
+	}
+	return e, ""
+}
+
+// Complete fills in the limit.
+func (p *CCAParams) Complete(given func(key string) bool) {
+	if !given("ccti-limit") {
+		all, _ := p.CCT.entries()
+		p.Limit = max(len(all)-1, 0)
+	}
+}
+
+// Group puts flows under one reaction point that have no CCTI of their own: those of a
+// service level, or all of them.
+func (p CCAParams) Group() (key int, by string) {
+	switch p.PortControl {
+	case CCAPerSL:
+		return p.SL, "port-control"
+	case CCAPerPort:
+		return serviceLevels, "port-control"
+	}
+	return 0, ""
+}
+
+// period returns the time after which the CCTI is lowered.
+func (p CCAParams) period() unit.Duration { return unit.Duration(p.Timer) * 1024 * unit.Nanosecond }
+
+// CheckSite refuses a limit that the table does not reach, or that is below the minimum.
+func (p CCAParams) CheckSite(s Site) (string, error) {
+	all, err := p.CCT.entries()
+	switch {
+	case err != nil:
+		return "cct", err
+	case p.Limit >= len(all):
+		return "ccti-limit", fmt.Errorf("the limit is CCTI %d, and the table ends at CCTI %d", p.Limit, len(all)-1)
+	case p.Min > p.Limit:
+		return "ccti-min", fmt.Errorf("the least CCTI is %d, and the limit %d", p.Min, p.Limit)
+	case rateAfter(s, all[p.Limit]) < 1:
+		return "cct", fmt.Errorf("at CCTI %d the rate is less than 1b/s", p.Limit)
+	}
+	return "", nil
+}
+
+// rateAfter returns the rate of packets with the delay of an entry behind each.
+func rateAfter(s Site, e cctEntry) unit.Rate {
+	packet := s.Line.Serialise(s.Length)
+	if delay := packet >> e.shift * unit.Duration(e.multiplier); delay > 0 {
+		return unit.RateOf(s.Length, packet+delay)
+	}
+	return s.Line
+}
+
+// WarnSite doubts tables and timers with which sources cannot get below what a link carries.
+// All flows that cross the busiest link of the way are taken to send at once.
+func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
+	doubt := func(key, format string, args ...any) {
+		doubts = append(doubts, Doubt{key, fmt.Sprintf(format, args...)})
+	}
+	all, err := p.CCT.entries()
+	if err != nil || p.Limit >= len(all) || p.Min > p.Limit {
+		return nil
+	}
+	all = all[:p.Limit+1]
+	if p.Increase == 0 || p.Limit == 0 {
+		key := "ccti-increase"
+		if p.Limit == 0 {
+			key = "ccti-limit"
+		}
+		doubt(key, "the CCTI stays at 0 whatever BECNs come: nothing slows down")
+		return doubts
+	}
+	table := "cct" // what ends the table
+	if written, _ := p.CCT.entries(); p.Limit < len(written)-1 {
+		table = "ccti-limit"
+	}
+	if first := all[p.Min].slowdown(); first > 1 {
+		key := "cct"
+		if p.Min > 0 {
+			key = "ccti-min"
+		}
+		doubt(key, "without any BECN the flow has 1/%.4g of its line: the delay of entry %d, the lowest CCTI, is not 0", first, p.Min)
+	}
+	for i := range all[1:] {
+		if all[i+1].slowdown() < all[i].slowdown() {
+			doubt("cct", "entry %d of the table (CCTI %d) has a shorter delay than the one before: a BECN there raises the rate, and the CCTI does not settle", i+2, i+1)
+			break
+		}
+	}
+	if s.Flows == 0 || s.Capacity == 0 {
+		return doubts
+	}
+	slowest := 1.0
+	for _, e := range all {
+		slowest = max(slowest, e.slowdown())
+	}
+	if sum := float64(s.Flows) * float64(s.Line) / slowest; sum > float64(s.Capacity)*(1+1e-9) {
+		wanted := float64(s.Flows) * float64(s.Line) / float64(s.Capacity)
+		doubt(table, "the table is too short: the lowest rate is that of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f", slowest, s.Flows, sum/float64(s.Capacity), s.Capacity, wanted, math.Ceil(wanted-1-1e-9))
+		return doubts
+	}
+	share := s.Marked
+	if share == 0 {
+		share = 1
+	}
+	fair := min(float64(s.Capacity)/float64(s.Flows), float64(s.Line))
+	packets := p.period().Seconds() * fair / 8 / float64(s.Length)
+	if rise := packets * share * float64(p.Increase); rise < 1 && fair < float64(s.Line) {
+		doubt("ccti-timer", "the timer is too short: at its fair share of %v, one of %d, a flow sends %.3g packets in the %v of the timer, of which %.3g are marked at the most: the CCTI rises by %.3g and falls by 1, and never gets to where the rate is that; a ccti-timer of %.0f or more is wanted", unit.Rate(fair), s.Flows, packets, p.period(), packets*share, rise, math.Ceil(float64(p.Timer)/rise))
+	}
+	return doubts
+}
+
+// ccaLaw is the row of CCA.
+func ccaLaw() Law {
+	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes, Doc: "has a delay behind each packet that an index into a table says, which BECNs raise and a timer lowers (InfiniBand, Annex A10)",
+		Trials: []Trial{{Point: "cca"}}},
+		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
+}
+
+// CCA is the reaction point of InfiniBand's congestion control: an index into a table,
+//
+//	BECN            CCTI := min(CCTI + increase, limit), and the timer runs
+//	timer expires   CCTI := max(CCTI - 1, min), and it runs on while CCTI > min
+//	delay           (packet time >> shift) * multiplier, of entry CCTI, behind each packet
+//
+// so that the rate is that of the line over 1 + multiplier / 2^shift. Linux's driver of the
+// adapter hfi1 is the source of each rule: rc.c (process_becn), init.c (cca_timer_fn,
+// set_link_ipg); what other adapters do differently is a parameter. There the delay is that
+// of a packet of the MTU whatever comes before it, here of the packet itself: the same where
+// all are of one size.
+type CCA struct {
+	rates  []unit.Rate // by CCTI
+	levels []ccaLevel  // one; with CCAPerPort one for each service level
+	of     map[uint32]int
+	last   *ccaLevel // which took in feedback last
+	rate   unit.Rate
+	floor  unit.Rate // what it comes back to
+	next   unit.Time // the first timer to expire
+}
+
+// ccaLevel is a CCTI and its timer.
+type ccaLevel struct {
+	CCAParams
+	joined  bool
+	ccti    int
+	expires unit.Time
+}
+
+// NewCCA returns a reaction point at the rate of the line.
+func NewCCA(p CCAParams, s Site) (*CCA, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if _, err := p.CheckSite(s); err != nil {
+		return nil, fmt.Errorf("reaction point: %w", err)
+	}
+	entries, _ := p.CCT.entries() // CheckSite has read them
+	c := &CCA{levels: make([]ccaLevel, 1), next: unit.Never}
+	for _, e := range entries[:p.Limit+1] {
+		c.rates = append(c.rates, rateAfter(s, e))
+	}
+	if p.PortControl == CCAPerPort {
+		c.levels, c.of = make([]ccaLevel, serviceLevels), map[uint32]int{}
+	}
+	for i := range c.levels {
+		c.levels[i] = ccaLevel{CCAParams: p, ccti: p.Min, expires: unit.Never}
+	}
+	c.last = &c.levels[0]
+	c.settle()
+	c.floor = c.rate
+	return c, nil
+}
+
+// Join notes the service level of a flow. The first flow of each says what increase, timer and
+// minimum it has.
+func (c *CCA) Join(qp uint32, params any) {
+	p := params.(CCAParams)
+	if c.of == nil {
+		return
+	}
+	c.of[qp] = p.SL
+	if l := &c.levels[p.SL]; !l.joined {
+		p.Limit, p.Min = min(p.Limit, len(c.rates)-1), min(p.Min, len(c.rates)-1)
+		*l = ccaLevel{CCAParams: p, joined: true, ccti: p.Min, expires: unit.Never}
+		c.settle()
+		c.floor = c.rate
+	}
+}
+
+// Sent changes nothing.
+func (*CCA) Sent(unit.Time, unit.Size) {}
+
+// Feedback takes in an ACK; one without a mark changes nothing.
+func (c *CCA) Feedback(now unit.Time, f wire.Frame) {
+	c.last = nil
+	if !f.BECN {
+		return
+	}
+	l := &c.levels[c.of[f.QP]]
+	c.last = l
+	l.ccti = max(l.ccti, min(l.ccti+l.Increase, l.Limit))
+	if l.expires == unit.Never || l.TimerStart == StartBECN {
+		l.expires = now.Add(l.period())
+	}
+	c.settle()
+}
+
+// Advance lowers each CCTI whose timer has expired.
+func (c *CCA) Advance(now unit.Time) {
+	if now < c.next {
+		return
+	}
+	for i := range c.levels {
+		l := &c.levels[i]
+		for l.expires <= now {
+			l.ccti = max(l.ccti-1, l.Min)
+			if l.expires = l.expires.Add(l.period()); l.ccti == l.Min {
+				l.expires = unit.Never
+			}
+		}
+	}
+	c.settle()
+}
+
+// settle finds the rate and the next timer.
+func (c *CCA) settle() {
+	highest := 0
+	c.next = unit.Never
+	for i := range c.levels {
+		highest = max(highest, c.levels[i].ccti)
+		c.next = min(c.next, c.levels[i].expires)
+	}
+	c.rate = c.rates[highest]
+}
+
+// Rate returns the rate that the highest CCTI leaves.
+func (c *CCA) Rate() unit.Rate { return c.rate }
+
+// Target returns the rate at the lowest CCTI.
+func (c *CCA) Target() unit.Rate { return c.floor }
+
+// Deadline returns when the next timer expires.
+func (c *CCA) Deadline() unit.Time { return c.next }
+
+// Log returns the CCTI that the last BECN has left, if it is one for the log.
+func (c *CCA) Log() (ccti int, ok bool) {
+	if c.last == nil || c.last.Trigger == 0 || c.last.ccti < c.last.Trigger {
+		return 0, false
+	}
+	return c.last.ccti, true
+}
+
+// Explain tells the range of rates that follows from the table.
+func (p CCAParams) Explain() string {
+	all, err := p.CCT.entries()
+	if err != nil || p.Limit >= len(all) || p.Min > p.Limit {
+		return ""
+	}
+	slowdowns := make([]float64, 0, len(all))
+	for _, e := range all[:p.Limit+1] {
+		slowdowns = append(slowdowns, e.slowdown())
+	}
+	return fmt.Sprintf("rates from line / %.4g at CCTI %d to line / %.4g; the timer has %v", all[p.Min].slowdown(), p.Min, slices.Max(slowdowns), p.period())
+}

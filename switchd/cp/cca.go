@@ -1,0 +1,164 @@
+package cp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// CCAParams are the parameters of a switch in the congestion control of InfiniBand (IBTA
+// Volume 1, Annex A10). They are called as opensm.conf calls them, behind
+// cc_sw_cong_setting_: opensm/osm_subnet.c says what each is. The defaults are what
+// ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
+// of all ports.
+type CCAParams struct {
+	Threshold   int        `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" doc:"How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by what waits for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive." source:"ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor"`
+	PacketSize  int        `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size" doc:"Frames that take fewer credits of 64 bytes are not marked." source:"ibccconfig(8)"`
+	MarkingRate int        `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" doc:"Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked." source:"ibccconfig(8)"`
+	MarkingGaps CCAGaps    `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
+	VictimMask  VictimMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
+}
+
+// CCAGaps says how many frames are between two that are marked.
+type CCAGaps string
+
+// The gaps.
+const (
+	GeometricCCAGaps CCAGaps = "geometric"
+	FixedCCAGaps     CCAGaps = "fixed"
+)
+
+// VictimMask says which outputs mark although they are victims: one of the words, or a mask
+// as opensm.conf has it, 0x and up to 64 hexadecimal digits.
+type VictimMask string
+
+// The words for masks.
+const (
+	NoVictims   VictimMask = "none"
+	HostVictims VictimMask = "hosts"
+	AllVictims  VictimMask = "all"
+)
+
+// Form says how masks are written.
+func (VictimMask) Form() param.Form {
+	words := []string{string(NoVictims), string(HostVictims), string(AllVictims)}
+	wanted := "none, hosts, all, or a mask of ports such as 0x1E"
+	return param.Form{Wanted: wanted, Words: words, Pattern: param.Spaced("none|hosts|all|0[xX][0-9a-fA-F]{1,64}"), Read: func(s string) (any, error) {
+		s = strings.TrimSpace(s)
+		for _, w := range words {
+			if s == w {
+				return VictimMask(s), nil
+			}
+		}
+		digits, hex := strings.CutPrefix(strings.ToLower(s), "0x")
+		if !hex || digits == "" || len(digits) > 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+			return nil, fmt.Errorf("%q is no mask of victims: %s is wanted", s, wanted)
+		}
+		return VictimMask("0x" + digits), nil
+	}}
+}
+
+// has reports whether a port, numbered from 0, is in the mask.
+func (m VictimMask) has(port int, hosts []bool) bool {
+	switch m {
+	case NoVictims:
+		return false
+	case AllVictims:
+		return true
+	case HostVictims:
+		return port < len(hosts) && hosts[port]
+	}
+	digits := strings.TrimPrefix(string(m), "0x")
+	bit := port + 1 // bit 0 is that of the switch's own port
+	at := len(digits) - 1 - bit/4
+	if at < 0 {
+		return false
+	}
+	digit, err := strconv.ParseUint(digits[at:at+1], 16, 8)
+	return err == nil && digit>>(bit%4)&1 == 1
+}
+
+// MarkShare returns the part of the frames that is marked of those that leave a congested
+// output.
+func (p CCAParams) MarkShare() float64 { return 1 / float64(p.MarkingRate+1) }
+
+// String returns the threshold, for pictures.
+func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold) }
+
+func ccaPoints() Point {
+	return Point{
+		Name: "cca", Also: []string{"ibta", "a10"}, Params: CCAParams{},
+		Doc:    "marks a part of the frames that leave an output for which more than a threshold waits, unless that is only a victim of congestion elsewhere (InfiniBand, Annex A10)",
+		Marker: func(params any, s Site) (Marker, error) { return NewCCA(params.(CCAParams), s) },
+	}
+}
+
+// CCA is the congestion control of InfiniBand at one switch. A frame that begins to leave is
+// marked if
+//
+//	what waits behind it for its output exceeds the threshold,
+//	the output has credit, or is one of those that mark as victims,
+//	the frame is large enough,
+//	and it is its turn.
+//
+// An output has no credit in this sense when the frame has had to wait for it.
+type CCA struct {
+	CCAParams
+	random *unit.Random
+	victim []bool // by output: it marks without credit
+	passed []int  // by output: frames since the last mark, with gaps that are fixed
+}
+
+// NewCCA returns the congestion points of a switch with so many ports.
+func NewCCA(p CCAParams, s Site) (*CCA, error) {
+	switch {
+	case p.Threshold < 0 || p.Threshold > 15 || p.PacketSize < 0 || p.MarkingRate < 0:
+		return nil, fmt.Errorf("marking: a threshold of %d, a packet size of %d and a marking rate of %d are out of range", p.Threshold, p.PacketSize, p.MarkingRate)
+	case p.MarkingGaps == GeometricCCAGaps && s.Random == nil:
+		return nil, fmt.Errorf("marking: gaps at random want a generator of random numbers")
+	}
+	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), passed: make([]int, s.Ports)}
+	for i := range c.victim {
+		c.victim[i] = p.VictimMask.has(i, s.Hosts)
+	}
+	c.Reset()
+	return c, nil
+}
+
+// Enqueue does nothing: frames are marked as they leave.
+func (*CCA) Enqueue(unit.Time, *wire.Frame, Queue) {}
+
+// Dequeue marks f if that is to be.
+func (c *CCA) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
+	congested := c.Threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-c.Threshold)
+	root := congested && !q.Switch.Blocked(q.Output)
+	if !root && !(congested && c.victim[q.Output]) || f.Blocks() < c.PacketSize || !c.turn(q.Output) {
+		return trace.NoReason
+	}
+	f.FECN = true
+	return trace.OverThreshold
+}
+
+// turn reports whether it is the turn of the next frame of an output.
+func (c *CCA) turn(output int) bool {
+	if c.MarkingGaps == GeometricCCAGaps {
+		return c.random.Below(uint64(c.MarkingRate)+1) == 0
+	}
+	if c.passed[output]++; c.passed[output] <= c.MarkingRate {
+		return false
+	}
+	c.passed[output] = 0
+	return true
+}
+
+// Reset begins anew: the first frame of each output is marked.
+func (c *CCA) Reset() {
+	for i := range c.passed {
+		c.passed[i] = c.MarkingRate
+	}
+}
