@@ -40,25 +40,7 @@ func graphCommand() *cobra.Command {
 			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}
 			}
-			if out == "" {
-				_, err := c.OutOrStdout().Write(picture.Bytes())
-				return writing(err)
-			}
-			flags := os.O_WRONLY | os.O_CREATE
-			if force {
-				flags |= os.O_TRUNC
-			} else {
-				flags |= os.O_EXCL
-			}
-			file, err := os.OpenFile(out, flags, 0o666)
-			if errors.Is(err, fs.ErrExist) {
-				return fmt.Errorf("%s is there already; --force writes over it", out)
-			}
-			if err != nil {
-				return fmt.Errorf("--out: %w", err)
-			}
-			_, err = file.Write(picture.Bytes())
-			return writing(errors.Join(err, file.Close()))
+			return writeOut(c, out, force, picture.Bytes())
 		},
 	}
 	formatFlag(c, &format, "svg", "dot", "mermaid")
@@ -66,4 +48,27 @@ func graphCommand() *cobra.Command {
 	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
 	x.add(c)
 	return c
+}
+
+// writeOut writes what a command makes to a file, or where that has no name to standard output.
+func writeOut(c *cobra.Command, out string, force bool, text []byte) error {
+	if out == "" {
+		_, err := c.OutOrStdout().Write(text)
+		return writing(err)
+	}
+	flags := os.O_WRONLY | os.O_CREATE
+	if force {
+		flags |= os.O_TRUNC
+	} else {
+		flags |= os.O_EXCL
+	}
+	file, err := os.OpenFile(out, flags, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; --force writes over it", out)
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	_, err = file.Write(text)
+	return writing(errors.Join(err, file.Close()))
 }

@@ -17,6 +17,7 @@
 //	fabemu dissector install      put the add-on where Wireshark finds it
 //	fabemu graph SCENARIO         draw the fabric and its flows
 //	fabemu generate KIND          print a scenario of some size
+//	fabemu scale SCENARIO         print a scenario slowed down, in proportion
 //	fabemu schema                 print the language of scenarios for editors
 //	fabemu node FILE              run one endpoint of a run (run starts it by itself)
 //	fabemu switchd FILE           run one switch of a run (run starts it by itself)
@@ -89,7 +90,7 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
 	root.AddCommand(execCommand(), shellCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)

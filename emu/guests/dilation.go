@@ -2,6 +2,7 @@ package guests
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +12,57 @@ import (
 	"fabemu/emu/scenario"
 )
 
+// A KernelTime is a time that a guest's kernel keeps to: one of the wall, which is shorter in
+// model time, unless it is set.
+type KernelTime struct {
+	What  string        `json:"what"`
+	Usual time.Duration `json:"usual_ns"`
+	Wall  time.Duration `json:"wall_ns"`      // as it is in guests
+	Model time.Duration `json:"model_ns"`     // that in model time
+	By    string        `json:"by,omitempty"` // what it is set by; empty: it cannot be
+	unit  time.Duration // of a parameter of the kernel
+}
+
 // minRTO is the least retransmission timeout of Linux' TCP, TCP_RTO_MIN.
 const minRTO = 200 * time.Millisecond
 
-// mostRTO keeps a least timeout below TCP_RTO_MAX, 120 s.
-const mostRTO = time.Minute
+// The longest times that are set: a least RTO below TCP_RTO_MAX, 120 s; others in 31 bits of
+// ticks, of which there are up to 1000 in a second.
+const (
+	mostRTO = time.Minute
+	mostSet = math.MaxInt32 * time.Millisecond
+)
+
+// KernelTimes returns what Linux' TCP and IP have of time (include/net/tcp.h, and
+// Documentation/networking/ip-sysctl.rst), in a guest at a dilation. What can be set is made as
+// many times as long as the dilation says.
+func KernelTimes(dilation int64) []KernelTime {
+	all := []KernelTime{
+		{What: "least RTO", Usual: minRTO, By: "rto_min of the routes between guests"},
+		{What: "FIN-WAIT-2", Usual: time.Minute, By: "net.ipv4.tcp_fin_timeout", unit: time.Second},
+		{What: "keepalive, first", Usual: 2 * time.Hour, By: "net.ipv4.tcp_keepalive_time", unit: time.Second},
+		{What: "keepalive, again", Usual: 75 * time.Second, By: "net.ipv4.tcp_keepalive_intvl", unit: time.Second},
+		{What: "SACK withheld, at most", Usual: time.Millisecond, By: "net.ipv4.tcp_comp_sack_delay_ns", unit: time.Nanosecond},
+		{What: "fragments of IP kept", Usual: 30 * time.Second, By: "net.ipv4.ipfrag_time", unit: time.Second},
+		{What: "ACK delayed, at least", Usual: 40 * time.Millisecond},
+		{What: "ACK delayed, at most", Usual: 200 * time.Millisecond},
+		{What: "first RTO, SYN sent again", Usual: time.Second},
+		{What: "greatest RTO", Usual: 2 * time.Minute},
+		{What: "TIME-WAIT", Usual: time.Minute},
+	}
+	for i := range all {
+		k := &all[i]
+		k.Wall = k.Usual
+		switch {
+		case k.unit > 0:
+			k.Wall = min(k.Usual*time.Duration(dilation), mostSet).Truncate(k.unit)
+		case k.By != "":
+			k.Wall = min(k.Usual*time.Duration(dilation), mostRTO)
+		}
+		k.Model = k.Wall / time.Duration(dilation)
+	}
+	return all
+}
 
 // kernelTCP returns the congestion control that TCP has where nobody says otherwise; empty
 // where that is not known.
@@ -42,17 +89,23 @@ func checkTCP(s *scenario.Scenario, usual string) error {
 }
 
 // dilate returns the least retransmission timeout to set in guests so that it is the usual one
-// in model time; 0 at dilation 1. It warns of what cannot be set.
-func (g *Guests) dilate() time.Duration {
-	d := g.fabric.Scenario.Wall.Dilation
+// in model time, 0 at dilation 1, and the parameters of their kernels for other times. It warns
+// of what cannot be set.
+func (g *Guests) dilate() (rto time.Duration, parameters map[string]string) {
+	d, parameters := g.fabric.Scenario.Wall.Dilation, map[string]string{}
 	if d == 1 {
-		return 0
+		return 0, parameters
 	}
-	rto := min(minRTO*time.Duration(d), mostRTO)
-	in := func(wall time.Duration) string {
-		return fmt.Sprintf("%v", (wall / time.Duration(d)).Round(time.Microsecond))
+	g.times = KernelTimes(d)
+	var short []string
+	for _, k := range g.times {
+		if k.unit > 0 {
+			parameters[k.By] = fmt.Sprint(int64(k.Wall / k.unit))
+		}
+		if k.Model < k.Usual {
+			short = append(short, fmt.Sprintf("%s %v", k.What, k.Model.Round(time.Microsecond)))
+		}
 	}
-	g.warnOnce("dilation", "guests live in wall time, of which dilation %d makes this in model time: the least RTO of TCP is %s (set to %v on the routes between guests), an ACK is delayed by up to %s, a SYN is sent again after %s; processors are %d times as fast",
-		d, in(rto), rto, in(200*time.Millisecond), in(time.Second), d)
-	return rto
+	g.warnOnce("dilation", "guests live in wall time: in model time, at dilation %d, their processors are %d times as fast, and these are shorter than usual: %s", d, d, strings.Join(short, "; "))
+	return g.times[0].Wall, parameters
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"time"
@@ -30,6 +31,7 @@ type Guests struct {
 	failed   error           // of a device, in the middle of a call that returns none
 	told     map[string]bool // what there is a warning of
 	warnings []string
+	times    []KernelTime    // at a dilation above 1
 	waiting  []*netns.Device // for Wait
 	programs *Programs
 	scratch  string // the folder of what programs print, where the caller has none; empty: it has one
@@ -87,7 +89,7 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (
 	}
 	g := layOut(f)
 	plan := netns.Plan{Run: run}
-	minRTO := g.dilate()
+	minRTO, parameters := g.dilate()
 	for i, x := range g.all {
 		plan.Machines = append(plan.Machines, x.name)
 		n := netns.Guest{
@@ -96,8 +98,9 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (
 		for k := range n.Hardware {
 			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
 		}
+		n.Parameters = maps.Clone(parameters)
 		if x.scene.TCP != "" {
-			n.Parameters = map[string]string{"net.ipv4.tcp_congestion_control": x.scene.TCP}
+			n.Parameters["net.ipv4.tcp_congestion_control"] = x.scene.TCP
 		}
 		for _, other := range g.all {
 			if a := other.scene.Address.Addr(); other != x && (minRTO > 0 || !x.scene.Address.Prefix().Contains(a)) {
@@ -439,6 +442,9 @@ type Report struct {
 	MTU       int64      `json:"mtu"`
 	Counts
 }
+
+// Times returns what the guests' kernels have of time, at a dilation above 1.
+func (g *Guests) Times() []KernelTime { return g.times }
 
 // Report returns what became of the packets of each guest, and what to warn of. It is to be
 // called before Close.

@@ -296,8 +296,17 @@ func TestDilation(t *testing.T) {
 		if err := checkTCP(s, c.usual); (err != nil) != c.refused {
 			t.Errorf("dilation %d, tcp %q of a kernel with %s: %v", c.dilation, c.tcp, c.usual, err)
 		}
-		if got := g.dilate(); got != c.rto || (len(g.warnings) > 0) != (c.dilation > 1) {
-			t.Errorf("dilation %d: least RTO %v, want %v; %q", c.dilation, got, c.rto, g.warnings)
+		got, parameters := g.dilate()
+		if got != c.rto || (len(g.warnings) > 0) != (c.dilation > 1) || (len(parameters) == 5) != (c.dilation > 1) {
+			t.Errorf("dilation %d: least RTO %v, want %v; %q; %q", c.dilation, got, c.rto, g.warnings, parameters)
+		}
+		if c.dilation == 20 && (parameters["net.ipv4.tcp_fin_timeout"] != "1200" || parameters["net.ipv4.tcp_comp_sack_delay_ns"] != "20000000") {
+			t.Errorf("parameters: %q", parameters)
+		}
+		for _, k := range g.Times() {
+			if set := k.Wall > k.Usual; set != (k.By != "") || !set && k.Model != k.Usual/time.Duration(c.dilation) || k.Model > k.Usual {
+				t.Errorf("dilation %d: %+v", c.dilation, k)
+			}
 		}
 	}
 }

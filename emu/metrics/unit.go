@@ -11,6 +11,7 @@ type Unit struct {
 	Symbol string  // of values as they are, beside numbers: "B/s"; may be empty
 	Scales []Scale // in which a figure is printed, the largest first; none: as it is
 	Whole  bool    // it is printed with all digits
+	Time   int     // the power of time in it: 1 of seconds, -1 of rates
 }
 
 // Scale is a unit and what it stands for.
@@ -38,9 +39,9 @@ var (
 	percent  = []Scale{{0.01, "%"}}
 	share    = Unit{Word: "0 to 1", Scales: percent}
 	utilised = Unit{Word: "0 to 1", Symbol: "of the capacity", Scales: percent}
-	rates    = Unit{Word: "bytes per second", Symbol: "B/s", Scales: []Scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}}}
+	rates    = Unit{Word: "bytes per second", Symbol: "B/s", Scales: []Scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}}, Time: -1}
 	sizes    = Unit{Word: "bytes", Symbol: "bytes", Scales: []Scale{{1e6, "MB"}, {1e3, "KB"}, {1, "B"}}}
-	seconds  = Unit{Word: "seconds", Symbol: "s", Scales: []Scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}}
+	seconds  = Unit{Word: "seconds", Symbol: "s", Scales: []Scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}}, Time: 1}
 	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}
 )
 
@@ -52,6 +53,13 @@ func plain(word string) Unit { return Unit{Word: word} }
 
 // count is the unit of numbers of something.
 func count(word string) Unit { return Unit{Word: word, Whole: true} }
+
+// TimeOf returns the power of time in an expression: 1 of one that is counted in seconds, -1
+// of a rate, 0 of what does not change with the scale of time.
+func TimeOf(expression string) int {
+	a, b, _ := strings.Cut(expression, " / ")
+	return UnitOf(a, false).Time - UnitOf(b, false).Time
+}
 
 // UnitOf returns the unit of an expression, or of a kind of series (Series.Kind), of a run
 // whose buffers are counted in bytes or not. A quotient has none, nor has what is no

@@ -96,6 +96,8 @@ type Result struct {
 	// Guests are the real hosts: no two runs with them are the same, and there is no digest.
 	Guests   []guests.Report        `json:"guests,omitempty"`
 	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
+	// KernelTimes are what the guests' kernels have of time, at a dilation above 1.
+	KernelTimes []guests.KernelTime `json:"kernel_times,omitempty"`
 
 	// Files are the SHA-256 sums of the files of this run beside result.json, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
@@ -371,7 +373,7 @@ func (r *Result) TellGuests(s *scenario.Scenario, g *guests.Guests) {
 	r.Programs = programs.Report()
 	r.judgePrograms(s, programs.Value)
 	all, warnings := g.Report()
-	r.Guests = all
+	r.Guests, r.KernelTimes = all, g.Times()
 	r.Warnings = append(r.Warnings, warnings...)
 	if err := g.Close(); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("not all of the guests' namespaces could be removed: %v", err))

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
@@ -416,6 +418,14 @@ func (t *page) end(r *Result) {
 		for i := range r.Guests {
 			g := &r.Guests[i]
 			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
+		}
+	}
+	if len(r.KernelTimes) > 0 {
+		t.Line("")
+		t.Line("%s", t.Paint(terminal.Bold, "Times of the guests' kernels"))
+		t.Line("  %-26s  %9s  %11s  %s", "", "usually", "model time", "set by")
+		for _, k := range r.KernelTimes {
+			t.Line("  %-26s  %9v  %11v  %s", k.What, k.Usual, k.Model.Round(time.Microsecond), cmp.Or(k.By, "-"))
 		}
 	}
 	if len(r.Programs) > 0 {

@@ -52,19 +52,22 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if root.get("short") != nil && !o.short && len(sets) == 0 {
 		short = root.clone()
 	}
-	s, err := r.load(root, sets, o)
-	if err != nil || short == nil {
-		return s, err
+	res, err := r.load(root, sets, o)
+	if err != nil {
+		return nil, err
+	}
+	if short == nil {
+		return &res.s, nil
 	}
 	o.short = true
 	if _, err := newReports(r.file, text).load(short, nil, o); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &res.s, nil
 }
 
-// load makes a scenario of a tree that was parsed, which it changes.
-func (r *reports) load(root *node, sets []Set, o options) (*Scenario, error) {
+// load makes a scenario of a tree that was parsed, which it changes: that of the resolver.
+func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	empty := Scenario{Schemes: o.schemes}
 	rows, t := empty.choices(), empty.tables()
 	top := t.whole()
@@ -97,5 +100,5 @@ func (r *reports) load(root *node, sets []Set, o options) (*Scenario, error) {
 	s.loaded = newLoaded(s, res.ways)
 	s.loaded.programs = res.programs
 	s.HasShort = root.get("short") != nil && !o.short
-	return s, nil
+	return res, nil
 }

@@ -29,7 +29,7 @@ type Params struct {
 	Threshold     unit.Size     `key:"ssthresh" none:"unlimited" def:"unlimited" low:"1B" doc:"Where slow start ends at first: the slow start threshold." source:"RFC 5681, section 3.1: \"arbitrarily high\""`
 	ReceiveWindow unit.Size     `key:"receive-window" def:"1MB" low:"1B" also:"window|rwnd" doc:"The buffer of the receiver, and so the most that may be on the way; at most 1048560KiB."`
 	Read          unit.Rate     `key:"read" none:"unlimited" def:"unlimited" doc:"How fast the application takes bytes out of that buffer; unlimited takes all as they come."`
-	DelayedACK    unit.Duration `key:"delayed-ack" none:"none" def:"40ms" doc:"For how long the receiver waits for a second full segment before it acknowledges one; none acknowledges each; at most 500ms." source:"RFC 5681, section 4.2: within 500 ms; Linux: 40 ms"`
+	DelayedACK    unit.Duration `key:"delayed-ack" none:"none" def:"40ms" doc:"For how long the receiver waits for a second full segment before it acknowledges one; none acknowledges each; at most 500ms, or half of initial-rto where that is more." source:"RFC 5681, section 4.2: within 500 ms; Linux: 40 ms"`
 	InitialRTO    unit.Duration `key:"initial-rto" def:"1s" low:"1us" doc:"The retransmission timeout before the first measurement of the round trip." source:"RFC 6298, (2.1)"`
 	MinRTO        unit.Duration `key:"min-rto" def:"1s" low:"1us" doc:"The least retransmission timeout. Linux and ns-2 have 200ms; for the short ways of a data centre it is far less." source:"RFC 6298, (2.4)"`
 	MaxRTO        unit.Duration `key:"max-rto" def:"60s" low:"1us" doc:"The greatest, however often it was doubled." source:"RFC 6298, (2.5)"`
@@ -42,7 +42,7 @@ func (p Params) Check() (key string, err error) {
 		return "receive-window", fmt.Errorf("a receive window of %v: 1B to %v are possible", p.ReceiveWindow, maxWindow)
 	case p.MinRTO < 1 || p.InitialRTO < 1 || p.MinRTO > p.MaxRTO || p.InitialRTO > p.MaxRTO:
 		return "max-rto", fmt.Errorf("the greatest retransmission timeout, %v, is below the initial one, %v, or the least, %v", p.MaxRTO, p.InitialRTO, p.MinRTO)
-	case p.DelayedACK > 500*unit.Millisecond:
+	case p.DelayedACK > max(500*unit.Millisecond, p.InitialRTO/2): // RFC 6298 has 1s for the latter: the same, and on any scale of time
 		return "delayed-ack", fmt.Errorf("an ACK that waits for %v: an ACK must come within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
 	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
 		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")

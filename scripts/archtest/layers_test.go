@@ -35,7 +35,7 @@ emu/links, emu/guests
 emu/proc
 emu/foreign
 emu/metrics
-emu/report, emu/capture, emu/perfetto
+emu/report, emu/capture, emu/perfetto, emu/study/scale
 emu/report/compare, emu/runtest, emu/record
 emu, emu/study
 emu/study/bench

@@ -460,6 +460,9 @@ func (p *Param) Text(v any) string {
 	return fmt.Sprint(f.Interface())
 }
 
+// Number returns the parameter of a struct, one of an integer type.
+func (p *Param) Number(v any) int64 { return reflect.ValueOf(v).FieldByIndex(p.field).Int() }
+
 // isNone reports whether a field has the value that a word stands for.
 func (p *Param) isNone(f reflect.Value) bool {
 	if p.at != 0 {

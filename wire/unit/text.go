@@ -141,7 +141,7 @@ func (s Size) String() string {
 // String prints r so that ParseRate reads it back, in bits or in bytes,
 // whichever is shorter: "10Gb/s", "1GB/s".
 func (r Rate) String() string {
-	inBits := exact(int64(r), bitRateWords)
+	inBits := r.InBits()
 	if r%8 == 0 && r != 0 {
 		if inBytes := exact(int64(r), byteRateWords); len(inBytes) <= len(inBits) {
 			return inBytes
@@ -149,6 +149,9 @@ func (r Rate) String() string {
 	}
 	return inBits
 }
+
+// InBits prints r in bits, so that ParseRate reads it back: "200Mb/s".
+func (r Rate) InBits() string { return exact(int64(r), bitRateWords) }
 
 // exact prints v with the largest unit that it reaches, and all its digits.
 func exact(v int64, words []suffix) string {

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"fabemu/emu/study/scale"
+	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
+
+	"github.com/spf13/cobra"
+)
+
+func scaleCommand() *cobra.Command {
+	var rate, out string
+	var force bool
+	c := &cobra.Command{
+		Use:   "scale SCENARIO --rate RATE",
+		Short: "Print a scenario slowed down, in proportion, for real time",
+		Long: `Print a scenario whose fastest link has another rate, and in which everything else keeps
+its proportion: rates are divided by the same factor, times multiplied by it; sizes and
+numbers stay. So packets on a line, buffers and thresholds as parts of them, and timers in
+round trips are as they were. Model time is real time then (dilation 1): for real hosts, or
+for a limiter that is to be tried in real time. Comments stay.
+
+What is not in proportion is said on standard error, and in the head of the file.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeScenario,
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := unit.ParseRate(rate)
+			if err != nil {
+				return fmt.Errorf("--rate: %w", err)
+			}
+			x, err := scale.Of(args[0], to)
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			fmt.Fprintf(&text, "# %s by fabemu scale --rate %s: a rate of %d was one of %d, a time of %d one of %d.\n", args[0], rate, x.Num, x.Den, x.Den, x.Num)
+			for _, left := range x.Left {
+				lines := terminal.Wrap("Not in proportion: "+left, 98)
+				fmt.Fprintf(&text, "# %s\n", lines[0])
+				for _, l := range lines[1:] {
+					fmt.Fprintf(&text, "#   %s\n", l)
+				}
+				fmt.Fprintln(c.ErrOrStderr(), "not in proportion:", left)
+			}
+			text.Write(x.Text)
+			return writeOut(c, out, force, text.Bytes())
+		},
+	}
+	c.Flags().StringVar(&rate, "rate", "", "what the fastest link has then, such as 100Mb/s")
+	c.Flags().StringVar(&out, "out", "", "file to write to (default: standard output)")
+	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
+	if err := c.MarkFlagRequired("rate"); err != nil {
+		panic("fabemu: " + err.Error())
+	}
+	return c
+}

@@ -1,0 +1,537 @@
+package scenario
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Scaled is a scenario on another scale of time: rates are Num/Den as high, times Den/Num
+// as long, and all that is counted in bytes, packets or shares is as it was. So what is a
+// quotient of those stays too: the packets on a line, buffers and thresholds as parts of
+// them, timeouts in round trips.
+type Scaled struct {
+	*Scenario
+	Text     []byte   // of the file, with the comments of the one that it is made from
+	Num, Den int64    // without a common factor
+	Left     []string // what is not in proportion, or only nearly, a sentence each
+}
+
+// ScaledSuffix is what the name of a scaled scenario has behind that of the other.
+const ScaledSuffix = "-scaled"
+
+// TimeOf says which power of time the unit of a metric has: 1 for seconds, -1 for a rate.
+// Package metrics has one.
+type TimeOf func(metric string) int
+
+// Scale returns the scenario in the text of a file on the scale of time on which its
+// fastest link has a rate. What is a rate or a time is what the types of the fields say.
+// Defaults that do not follow from what is given are written out. The dilation is 1: model
+// time is real time.
+func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {
+	x := &scaler{file: name, text: strings.TrimPrefix(string(src), "\uFEFF"), timeOf: timeOf}
+	load := func(text string) (*resolver, error) {
+		r := newReports(filepath.ToSlash(name), text)
+		root := r.parse(text)
+		if root == nil {
+			return nil, r.err()
+		}
+		return r.load(root, nil, options{metrics: metrics})
+	}
+	res, err := load(x.text)
+	if err != nil {
+		return nil, err
+	}
+	x.root, x.lines = res.root, res.lines
+	fastest := unit.Rate(0)
+	for i := range res.s.Links {
+		fastest = max(fastest, res.s.Links[i].Rate)
+	}
+	if to <= 0 {
+		return nil, fmt.Errorf("a rate of %v: it is above zero", to)
+	}
+	common := gcd(int64(to), int64(fastest))
+	x.num, x.den = int64(to)/common, int64(fastest)/common
+	out := &Scaled{Num: x.num, Den: x.den}
+
+	x.given()
+	want := x.want(&res.s)
+	if n := len(x.wrong); n > named {
+		x.wrong = append(x.wrong[:named], fmt.Errorf("and %d more", n-named))
+	}
+	if len(x.wrong) > 0 {
+		return nil, errors.Join(x.wrong...)
+	}
+	x.complete(res, want, &res.s, true)
+	var got *resolver
+	for range 2 { // the second time with what has followed from others out of proportion
+		text := x.edited()
+		if got, err = load(text); err != nil {
+			return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w", to, fastest, err)
+		}
+		out.Text = []byte(text)
+		x.complete(res, want, &got.s, false)
+	}
+	apart("", reflect.ValueOf(*want), reflect.ValueOf(got.s), func(path string, want, got reflect.Value) {
+		if d := want.Int() - got.Int(); max(d, -d) <= 1+want.Int()/1e9 {
+			x.round(path, got)
+			return
+		}
+		out.Left = append(out.Left, fmt.Sprintf("%s is %v, where %v would be in proportion", path, got, want))
+	})
+	if n := len(x.rounded); n > named {
+		x.rounded = append(x.rounded[:named], fmt.Sprintf("%d more are rounded to whole picoseconds or bits per second", n-named))
+	}
+	out.Scenario, out.Left = &got.s, slices.Concat(x.rounded, out.Left, commands(&got.s))
+	return out, nil
+}
+
+// named is how many are named of what may be many.
+const named = 3
+
+// scaler makes the changes of a text.
+type scaler struct {
+	file     string
+	text     string
+	lines    []string
+	root     *node
+	timeOf   TimeOf
+	num, den int64
+
+	edits   []edit
+	added   []addition
+	rounded []string
+	wrong   []error
+}
+
+// edit puts a text in the place of so many bytes, from an offset on.
+type edit struct {
+	at, length int
+	text       string
+}
+
+// addition is a key that a mapping is to have.
+type addition struct {
+	to         *node  // nil: the mapping of a path from the root, which there is not
+	path       string // "measure", "defaults.link"
+	key, value string
+}
+
+// given enters the changes of all values that are given.
+func (x *scaler) given() {
+	root := x.root
+	x.values(root)
+	if n := root.get("name"); n != nil {
+		x.replace(n, n.text+ScaledSuffix)
+	}
+	if n := root.get("wall").get("dilation"); n != nil {
+		x.replace(n, "1")
+	} else {
+		x.add("wall", "dilation", "1")
+	}
+	if n := root.get("short").get("dilation"); n != nil {
+		x.replace(n, "1")
+	}
+	if expect := root.get("expect"); expect != nil {
+		for _, c := range expect.items {
+			power := x.timeOf(c.get("metric").text)
+			for _, key := range []string{"low", "high"} {
+				n := c.get(key)
+				if v, ok := n.value.(float64); ok && power != 0 {
+					x.replace(n, strconv.FormatFloat(v*math.Pow(float64(x.den)/float64(x.num), float64(power)), 'f', -1, 64))
+				}
+			}
+		}
+	}
+}
+
+// values enters the changes of the rates and times in a node.
+func (x *scaler) values(n *node) {
+	for _, e := range n.entries {
+		x.values(e.value)
+	}
+	for _, item := range n.items {
+		x.values(item)
+	}
+	if !strings.ContainsAny(n.text, "0123456789") {
+		return // a word, as unlimited
+	}
+	switch v := n.value.(type) {
+	case unit.Duration:
+		x.replace(n, x.duration(n, v).String())
+	case unit.Rate:
+		to := x.rate(n, v)
+		text := to.String()
+		if strings.HasSuffix(strings.TrimSpace(n.text), "b/s") {
+			text = to.InBits()
+		}
+		x.replace(n, text)
+	case startAt:
+		text := x.duration(n, v.first).String()
+		if v.step != 0 {
+			text += " + " + x.duration(n, v.step).String()
+		}
+		x.replace(n, text)
+	}
+}
+
+// duration scales a time that stands at a node.
+func (x *scaler) duration(n *node, d unit.Duration) unit.Duration {
+	v, exact, ok := scaled(int64(d), x.den, x.num)
+	if !ok {
+		x.refuse(n, "it would be longer than %v", unit.Duration(math.MaxInt64))
+	}
+	if !exact {
+		x.round(n.path, unit.Duration(v))
+	}
+	return unit.Duration(v)
+}
+
+// rate scales a rate that stands at a node.
+func (x *scaler) rate(n *node, r unit.Rate) unit.Rate {
+	v, exact, ok := scaled(int64(r), x.num, x.den)
+	if !ok || v == 0 && r > 0 {
+		x.refuse(n, "it has no rate in proportion: rates are whole numbers of bits per second")
+	}
+	if !exact {
+		x.round(n.path, unit.Rate(v))
+	}
+	return unit.Rate(v)
+}
+
+// refuse says what is wrong with a value.
+func (x *scaler) refuse(n *node, format string, args ...any) {
+	x.wrong = append(x.wrong, fmt.Errorf("%s:%d:%d: %s: %s: "+format, append([]any{filepath.ToSlash(x.file), n.at.line, n.at.column, n.path, n.text}, args...)...))
+}
+
+func (x *scaler) round(path string, v any) {
+	if said := fmt.Sprintf("%s is rounded to %v", path, v); !slices.Contains(x.rounded, said) {
+		x.rounded = append(x.rounded, said)
+	}
+}
+
+// scaled returns v num / den, rounded to the nearest.
+func scaled(v, num, den int64) (to int64, exact, ok bool) {
+	hi, lo := bits.Mul64(uint64(v), uint64(num))
+	lo, carry := bits.Add64(lo, uint64(den)/2, 0)
+	if hi += carry; v < 0 || hi >= uint64(den) {
+		return v, true, v < 0
+	}
+	q, rest := bits.Div64(hi, lo, uint64(den))
+	return int64(min(q, math.MaxInt64)), rest == uint64(den)/2, q <= math.MaxInt64
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return max(a, 1)
+}
+
+// want returns a scenario with all rates and times in proportion, those that follow from
+// others too.
+func (x *scaler) want(s *Scenario) *Scenario {
+	out := x.all(reflect.ValueOf(*s)).Interface().(Scenario)
+	out.Name += ScaledSuffix
+	out.Wall.Dilation = 1
+	for i := range out.Expect {
+		c := &out.Expect[i]
+		f := math.Pow(float64(x.den)/float64(x.num), float64(x.timeOf(c.Metric)))
+		c.Low, c.High = c.Low*f, c.High*f
+	}
+	return &out
+}
+
+// all returns a copy of a value with all rates and times in it scaled; what is rounded or
+// refused of those that are given has been told.
+func (x *scaler) all(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Int64:
+		num, den := x.num, x.den
+		switch v.Interface().(type) {
+		case unit.Duration:
+			num, den = den, num
+		case unit.Rate:
+		default:
+			return v
+		}
+		to := reflect.New(v.Type()).Elem()
+		to.SetInt(v.Int())
+		if v.Int() < math.MaxInt64 { // unlimited, or without end
+			n, _, _ := scaled(v.Int(), num, den)
+			to.SetInt(n)
+		}
+		return to
+	case reflect.Struct:
+		to := reflect.New(v.Type()).Elem()
+		to.Set(v)
+		for i := range v.NumField() {
+			if _, keyed := v.Type().Field(i).Tag.Lookup("key"); v.Type().Field(i).IsExported() && (keyed || v.Type().Field(i).Name == "Params") || v.Type().Field(i).Anonymous {
+				to.Field(i).Set(x.all(v.Field(i)))
+			}
+		}
+		return to
+	case reflect.Interface:
+		if !v.IsNil() {
+			to := reflect.New(v.Type()).Elem()
+			to.Set(x.all(v.Elem()))
+			return to
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			to.Index(i).Set(x.all(v.Index(i)))
+		}
+		return to
+	case reflect.Array:
+		to := reflect.New(v.Type()).Elem()
+		for i := range v.Len() {
+			to.Index(i).Set(x.all(v.Index(i)))
+		}
+		return to
+	}
+	return v
+}
+
+// apart tells which rates and times of two values differ.
+func apart(path string, want, got reflect.Value, tell func(path string, want, got reflect.Value)) {
+	if want.Kind() != got.Kind() || want.IsValid() && want.Type() != got.Type() {
+		return
+	}
+	switch want.Kind() {
+	case reflect.Int64:
+		switch w := want.Interface().(type) {
+		case unit.Duration, unit.Rate:
+			if w != got.Interface() {
+				tell(path, want, got)
+			}
+		}
+	case reflect.Struct:
+		for i := range want.NumField() {
+			f := want.Type().Field(i)
+			key, keyed := f.Tag.Lookup("key")
+			switch {
+			case f.Anonymous || f.Name == "Params":
+				apart(path, want.Field(i), got.Field(i), tell)
+			case keyed && f.IsExported():
+				apart(param.Path(path, key), want.Field(i), got.Field(i), tell)
+			}
+		}
+	case reflect.Interface:
+		apart(path, want.Elem(), got.Elem(), tell)
+	case reflect.Slice, reflect.Array:
+		for i := range min(want.Len(), got.Len()) {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if w := want.Index(i); w.Kind() == reflect.Struct {
+				if name := w.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
+					at = path + "." + name.String()
+				}
+			}
+			apart(at, want.Index(i), got.Index(i), tell)
+		}
+	}
+}
+
+// complete adds the values that are not in proportion in a scenario and are not given, each
+// where what it belongs to is given: the parameter of a scheme beside its name, others under
+// the defaults. With fixed it looks at defaults that follow from nothing.
+func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
+	missing := func(v view, want, got any, tell func(key, value string)) {
+		for i := range v.of.Params {
+			p := &v.of.Params[i]
+			if !p.Sets() || p.Kind != param.Duration && p.Kind != param.Rate || v.given(p.Key) || fixed && p.Usual() == nil {
+				continue
+			}
+			if d := p.Number(want) - p.Number(got); d < -1 || d > 1 {
+				tell(p.Key, p.Text(want))
+			}
+		}
+	}
+	section := func(name string, want, got any) {
+		v := view{of: res.language, chain: []*node{x.root}}.sub(name)
+		missing(v, want, got, func(key, value string) { x.add(name, key, value) })
+	}
+	item := func(v view, kind string, want, got any) {
+		missing(v, want, got, func(key, value string) { x.add("defaults."+kind, key, value) })
+	}
+	scheme := func(v view, key string, t *table, chosen string, want, got any) {
+		v = v.sub(key)
+		if v.of = t.find(chosen); v.of == nil || want == nil || got == nil {
+			return
+		}
+		for _, n := range v.chain {
+			if n.get(t.by) != nil {
+				missing(v, want, got, func(key, value string) { x.added = append(x.added, addition{to: n, key: key, value: value}) })
+				return
+			}
+		}
+	}
+	section("wall", want.Wall, got.Wall)
+	section("routing", want.Routing, got.Routing)
+	section("measure", want.Measure, got.Measure)
+	for i, w := range want.Switches {
+		g, v := got.Switches[i], res.machines[w.Name].view
+		item(v, "switch", w, g)
+		scheme(v, "marking", res.tables.points, w.Marking.Scheme, w.Marking.Params, g.Marking.Params)
+	}
+	for i, w := range want.Endpoints {
+		item(res.machines[w.Name].view, "endpoint", w, got.Endpoints[i])
+	}
+	for i, w := range want.Links {
+		item(res.linkView(i), "link", w, got.Links[i])
+	}
+	for i, w := range want.Flows {
+		g, v := got.Flows[i], res.flowView(i)
+		item(v, "flow", w, g)
+		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
+		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)
+	}
+}
+
+// add adds a key to the mapping of a path from the root.
+func (x *scaler) add(path, key, value string) {
+	n := x.root
+	for part := range strings.SplitSeq(path, ".") {
+		n = n.get(part)
+	}
+	if n != nil && n.kind != mapping {
+		n = nil
+	}
+	x.added = append(x.added, addition{n, path, key, value})
+}
+
+// replace has another text in place of a scalar.
+func (x *scaler) replace(n *node, text string) {
+	if text == n.text {
+		return
+	}
+	if !n.verbose {
+		x.refuse(n, "it cannot be replaced in this form: write it plainly")
+		return
+	}
+	x.edits = append(x.edits, edit{x.offset(place{line: n.at.line, column: n.inner}), len(n.text), text})
+}
+
+// offset returns the offset of a place of the file, in bytes.
+func (x *scaler) offset(p place) (at int) {
+	for _, l := range x.lines[:p.line-1] {
+		at += len(l) + 1
+	}
+	for i := range x.lines[p.line-1] {
+		if p.column--; p.column == 0 {
+			return at + i
+		}
+	}
+	return at + len(x.lines[p.line-1])
+}
+
+// edited returns the text with all changes and additions.
+func (x *scaler) edited() string {
+	var order []*node
+	into := map[*node][]addition{}
+	for _, a := range x.added {
+		if !slices.ContainsFunc(into[a.to], func(b addition) bool { return b.key == a.key && b.path == a.path }) {
+			if into[a.to] == nil {
+				order = append(order, a.to)
+			}
+			into[a.to] = append(into[a.to], a)
+		}
+	}
+	all := slices.Clone(x.edits)
+	for _, n := range order {
+		if n != nil {
+			all = append(all, x.insertion(n, n.at, says(into[n])))
+		}
+	}
+	var whole, defaults []string
+	for len(into[nil]) > 0 {
+		path := into[nil][0].path
+		said := "{" + strings.Join(says(slices.DeleteFunc(slices.Clone(into[nil]), func(a addition) bool { return a.path != path })), ", ") + "}"
+		into[nil] = slices.DeleteFunc(into[nil], func(a addition) bool { return a.path == path })
+		if kind, ok := strings.CutPrefix(path, "defaults."); ok {
+			defaults = append(defaults, kind+": "+said)
+		} else {
+			whole = append(whole, path+": "+said)
+		}
+	}
+	if d := x.root.get("defaults"); d != nil && len(defaults) > 0 {
+		all = append(all, x.insertion(d, d.at, defaults))
+	} else if len(defaults) > 0 {
+		whole = append(whole, "defaults: {"+strings.Join(defaults, ", ")+"}")
+	}
+	if len(whole) > 0 {
+		at := x.root.key("endpoints").at // every scenario has it
+		if x.text[x.offset(x.root.at)] == '{' {
+			at = x.root.at
+		}
+		all = append(all, x.insertion(x.root, at, whole))
+	}
+	slices.SortStableFunc(all, func(a, b edit) int { return cmp.Compare(b.at, a.at) })
+	text := x.text
+	for _, e := range all {
+		text = text[:e.at] + e.text + text[e.at+e.length:]
+	}
+	return text
+}
+
+// says writes additions as a file has them.
+func says(all []addition) (said []string) {
+	for _, a := range all {
+		said = append(said, a.key+": "+a.value)
+	}
+	return said
+}
+
+// insertion puts further keys into a mapping, before those that it has, or before the one at
+// a place.
+func (x *scaler) insertion(n *node, before place, said []string) edit {
+	at := x.offset(before)
+	flow := strings.Join(said, ", ")
+	switch {
+	case len(n.entries) == 1 && n.entries[0].value.at == n.at: // a short form
+		short := n.entries[0]
+		return edit{at, len(short.value.text), "{" + short.key.text + ": " + short.value.text + ", " + flow + "}"}
+	case x.text[at] == '{' && len(n.entries) == 0:
+		return edit{at + 1, 0, flow}
+	case x.text[at] == '{':
+		return edit{at + 1, 0, flow + ", "}
+	case len(n.entries) == 0: // nothing stands behind the key
+		return edit{at + strings.IndexByte(x.text[at:], ':') + 1, 0, " {" + flow + "}"}
+	}
+	between := "\n" + strings.Repeat(" ", before.column-1)
+	return edit{at, 0, strings.Join(said, between) + between}
+}
+
+// commands names the programs, of which nobody knows what times and rates are in them, and the
+// checks of what they print.
+func commands(s *Scenario) (left []string) {
+	var programs, checks []string
+	for _, p := range s.Programs {
+		programs = append(programs, p.Name)
+	}
+	for _, c := range s.Expect {
+		if m, ok := s.ProgramMetric(c.Metric); ok && m.Path != nil {
+			checks = append(checks, c.ID)
+		}
+	}
+	if len(programs) > 0 {
+		left = append(left, "times and rates in the commands of programs are as they were: "+strings.Join(programs, ", "))
+	}
+	if len(checks) > 0 {
+		left = append(left, "so are the ranges of numbers that programs print: "+strings.Join(checks, ", "))
+	}
+	return left
+}

@@ -1,0 +1,60 @@
+package scale
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"fabemu/emu/guests"
+	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+)
+
+// Of returns a scenario, named as for emu.Open, on the scale of time on which its fastest link
+// has a rate. Its error is a *mistake.Error.
+func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
+	src, file, err := scenarios.Find(name)
+	if err != nil {
+		return nil, &mistake.Error{Err: err}
+	}
+	x, err := scenario.Scale(file, src, to, metrics.Checker(), metrics.TimeOf)
+	if err != nil {
+		return nil, &mistake.Error{Err: err}
+	}
+	if x.Guests() > 0 {
+		x.Left = append(x.Left, realTime(x)...)
+	}
+	return x, nil
+}
+
+// noticeable is the propagation below which the round trip of guests is longer than their
+// links make it: the program adds a tenth of a millisecond or two (docs/guests.md).
+const noticeable = 200 * unit.Microsecond
+
+// realTime says what of a scaled scenario with guests is that of real time.
+func realTime(x *scenario.Scaled) (left []string) {
+	factor := float64(x.Den) / float64(x.Num)
+	var times []string
+	for _, k := range guests.KernelTimes(1) {
+		was := time.Duration(math.Round(float64(k.Usual) / factor)).Round(time.Microsecond)
+		times = append(times, fmt.Sprintf("%s %v (as %v was)", k.What, k.Usual, was))
+	}
+	if factor != 1 {
+		left = append(left, "the kernels of guests keep to real time: "+strings.Join(times, ", "), "CUBIC and BBR go by real time; tcp: reno goes by round trips",
+			fmt.Sprintf("processors are as fast as they are, %.4g times as fast beside the fabric as before", factor))
+	}
+	var short []string
+	for i := range x.Links {
+		if l := &x.Links[i]; l.Propagation < noticeable {
+			short = append(short, l.Name)
+		}
+	}
+	if len(short) > 0 {
+		left = append(left, fmt.Sprintf("what this program adds to a round trip of guests, up to %v on a computer that is not busy, is not in proportion: it is felt where the propagation is less than that: %s", noticeable, strings.Join(short, ", ")))
+	}
+	return left
+}

@@ -1,0 +1,144 @@
+package scale_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/metrics"
+	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/study/scale"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// A scaled scenario gives the event log of the one that it is made from, with times and rates
+// in proportion. Where nothing is rounded all instants are the same, but for what is drawn at
+// random, which is in whole picoseconds. Where something is, they are less than ten nanoseconds
+// apart in this time, which is enough for two frames of different sources to come to a switch
+// in another order, now and then.
+func TestScaledScenariosAreTheSame(t *testing.T) {
+	const (
+		rates = "a law has rates of whole bits per second"
+		lines = "a packet takes no whole number of picoseconds on a line"
+	)
+	rounded := map[string]string{
+		"bcn/asymmetric": rates, "bcn/convergence": rates, "bcn/delay": rates, "bcn/dimensioning": rates, "bcn/gains": rates, "bcn/mixed": rates, "bcn/parking-lot": rates,
+		"bcn/sampling": rates, "bcn/severe": rates, "bcn/two-points": rates, "bcn/two-way": rates,
+		"hpl2002/fig3c": rates,
+		"qcn/basic":     rates, "qcn/fct": rates, "qcn/lost-cnm": rates, "qcn/og-hotspot": rates, "qcn/rtt-500us": rates, "qcn/single-limiter": rates,
+		"qcn/standard": rates, "qcn/two-points": rates, "qcn/unit-step": rates, "tcp/lossless-qcn": rates,
+		"tcp/droptail": lines, "tcp/fluid": lines, "tcp/red-boundary": lines, "tcp/red-stable": lines, "tcp/red-unstable": lines,
+	}
+	part := []string{"bcn/two-points"} // of which two frames have come in another order
+	for _, e := range scenarios.List() {
+		if e.Guests {
+			continue
+		}
+		src, err := scenarios.Read(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := scale.Of(e.Name, 100_000_000)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if len(x.Left) > 0 && (len(x.Left) > 1 || !strings.Contains(x.Left[0], " is rounded to ")) {
+			t.Errorf("%s: not in proportion: %q", e.Name, x.Left)
+		}
+		length := unit.Millisecond
+		if x.Den < 10*x.Num { // links below 1 Gb/s, with round trips of 40 ms and more
+			length = unit.Second
+		}
+		first, scaled := eventsOf(t, e.Name, src, length), eventsOf(t, e.Name, x.Text, length.Scale(x.Den, x.Num))
+		apart, parts, events := compareScaled(x, first, scaled)
+		t.Logf("%s: %d events, %.3g ps apart at most %s", e.Name, events, apart, parts)
+		limit, why := 1.0, rounded[e.Name]
+		if why != "" {
+			limit = 10_000
+		}
+		switch {
+		case apart >= limit || events == 0:
+			t.Errorf("%s: of %d events some are %.3g ps apart", e.Name, events, apart)
+		case why != "" && apart < 1:
+			t.Errorf("%s: it is the same, and is thought not to be: %s", e.Name, why)
+		case (parts != "") != slices.Contains(part, e.Name):
+			t.Errorf("%s: the logs part %q", e.Name, parts)
+		}
+	}
+}
+
+// logs are the events of the machines of a run.
+type logs map[int32][]trace.Event
+
+// Record keeps an event.
+func (l logs) Record(e *trace.Event) { l[e.Machine] = append(l[e.Machine], *e) }
+
+// eventsOf runs so much of a scenario on the virtual clock.
+func eventsOf(t *testing.T, name string, text []byte, length unit.Duration) logs {
+	t.Helper()
+	s, err := scenario.Load(name, text, runtest.Sets(t, "model.duration="+length.String()), scenario.CheckMetrics(metrics.Checker()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := logs{}
+	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: all}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// compareScaled returns how far events are apart at most, in ps of the first log, up to where
+// the logs part; where that is, if it is, and of how many events that is.
+func compareScaled(x *scenario.Scaled, first, scaled logs) (apart float64, parts string, events int) {
+	end := unit.Never
+	for m, log := range first {
+		if n := len(scaled[m]); n > len(log) {
+			parts = fmt.Sprintf("machine %d has %d events, and %d when scaled", m, len(log), n)
+		}
+		for i := range log {
+			if i == len(scaled[m]) || !alike(&log[i], &scaled[m][i]) {
+				if log[i].At < end {
+					end, parts = log[i].At, fmt.Sprintf("at %v, event %d of machine %d: %+v", log[i].At, i, m, log[i])
+				}
+				break
+			}
+		}
+	}
+	for m, log := range first {
+		for i := range log {
+			if log[i].At >= end {
+				break
+			}
+			events++
+			apart = max(apart, math.Abs(float64(int64(scaled[m][i].At)*x.Num-int64(log[i].At)*x.Den)/float64(x.Den)))
+		}
+	}
+	return apart, parts, events
+}
+
+// alike reports whether two events are the same but for their instants, and for what they tell
+// of rates and times.
+func alike(a, b *trace.Event) bool {
+	same := a.Kind == b.Kind && a.Machine == b.Machine && a.Port == b.Port && a.Lane == b.Lane && a.Flow == b.Flow && a.PSN == b.PSN && a.Bytes == b.Bytes
+	if !same || slices.Contains([]trace.Kind{trace.Control, trace.Deadlock, trace.Timeout, trace.Message}, a.Kind) {
+		return same // these tell numbers that may be rates or times
+	}
+	fields := a.Kind.Fields()
+	for i := range fields {
+		f := &fields[i]
+		v, told := f.Of(a)
+		w, also := f.Of(b)
+		if told != also || v != w && f.Form != trace.Rate && !strings.HasSuffix(f.Key, "_ps") {
+			return false
+		}
+	}
+	return true
+}
