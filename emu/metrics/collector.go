@@ -50,8 +50,8 @@ type Collector struct {
 	losses    map[loss]int64 // the same by place
 
 	edges     []unit.Time
-	cur       int     // edges[cur] is lo
-	rows      []int64 // the counters at each edge, len(now) to a row
+	cur       int // edges[cur] is lo
+	rows      rows
 	perWindow int64
 
 	objects    *objects
@@ -141,7 +141,8 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	if c.edges, c.perWindow, err = edgesOf(s, max(len(c.now), 1)); err != nil {
 		return nil, err
 	}
-	c.rows = make([]int64, len(c.edges)*len(c.now))
+	c.rows.place = make([]int32, len(c.now))
+	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil
 }
@@ -169,7 +170,7 @@ func (c *Collector) Limit(qp uint32, r unit.Rate) {
 	e := trace.Event{Flow: qp}
 	if at, ok := c.flow(&e); ok {
 		c.allow(at, &e, int64(r), 0)
-		c.row(0)[at+flowLimit] = int64(r)
+		*c.rows.cell(0, at+flowLimit) = int64(r)
 	}
 }
 
@@ -382,10 +383,9 @@ func (c *Collector) advance(t unit.Time) bool {
 	for c.cur+1 < len(c.edges) && t >= c.edges[c.cur+1] {
 		c.cur++
 		c.settle(c.edges[c.cur])
-		row := c.row(c.cur)
-		copy(row, c.now)
+		c.rows.add(c.now)
 		for i := range c.ports {
-			row[i*portColumns+outBytes] -= c.unsent(i, c.edges[c.cur])
+			c.rows.change(c.cur, i*portColumns+outBytes, -c.unsent(i, c.edges[c.cur]))
 			c.now[i*portColumns+outLongest] = c.ports[i].queue
 		}
 	}
@@ -397,9 +397,6 @@ func (c *Collector) advance(t unit.Time) bool {
 	c.next = c.edges[c.cur+1]
 	return true
 }
-
-// row returns the counters at edge k.
-func (c *Collector) row(k int) []int64 { return c.rows[k*len(c.now) : (k+1)*len(c.now)] }
 
 // settle counts occupancies, stalls and limits up to t.
 func (c *Collector) settle(t unit.Time) {
@@ -509,24 +506,24 @@ func (c *Collector) late(e *trace.Event) {
 		added[longest], c.now[longest] = 0, length
 	}
 	for ; k <= c.cur; k++ {
-		row := c.row(k)
 		for i, v := range added {
-			row[i] += v
+			c.rows.change(k, i, v)
 		}
 		for _, x := range states {
 			span := c.edges[k].Sub(e.At)
-			row[x.oldColumn] -= product(x.oldWeight, span, x.shift)
-			row[x.newColumn] += product(x.newWeight, span, x.shift)
+			c.rows.change(k, x.oldColumn, -product(x.oldWeight, span, x.shift))
+			c.rows.change(k, x.newColumn, product(x.newWeight, span, x.shift))
 		}
 		if e.Kind == trace.Start {
-			row[c.port(e)+outBytes] -= c.unsent(int(c.number(e)), c.edges[k])
+			c.rows.change(k, c.port(e)+outBytes, -c.unsent(int(c.number(e)), c.edges[k]))
 		}
 		switch { // a machine tells in order what it does: nothing is known of the port after e
 		case longest < 0:
 		case c.edges[k-1] > e.At:
-			row[longest] = length
+			*c.rows.cell(k, longest) = length
 		default:
-			row[longest] = max(row[longest], length)
+			cell := c.rows.cell(k, longest)
+			*cell = max(*cell, length)
 		}
 	}
 }

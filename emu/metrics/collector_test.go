@@ -234,11 +234,9 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	}
 	mixed.Close(100 * ms)
 	for k := range inOrder.edges {
-		if a, b := inOrder.row(k), mixed.row(k); !slices.Equal(a, b) {
-			for i := range a {
-				if a[i] != b[i] {
-					t.Fatalf("edge %d at %v, counter %d: %d in order, %d mixed", k, inOrder.edges[k], i, a[i], b[i])
-				}
+		for i := range inOrder.now {
+			if a, b := inOrder.rows.at(k, i), mixed.rows.at(k, i); a != b {
+				t.Fatalf("edge %d at %v, counter %d: %d in order, %d mixed", k, inOrder.edges[k], i, a, b)
 			}
 		}
 	}

@@ -209,7 +209,7 @@ func (c *Collector) most(column int, from, to unit.Time) float64 {
 	most := int64(0)
 	for k := 1; k <= c.cur; k++ {
 		if c.edges[k] > from && c.edges[k-1] < to {
-			most = max(most, c.row(k)[column])
+			most = max(most, c.rows.at(k, column))
 		}
 	}
 	return float64(most)
@@ -297,7 +297,7 @@ func (c *Collector) Jain(flows []int, from, to unit.Time) float64 {
 func (c *Collector) grown(column int, from, to unit.Time) float64 {
 	a, b := c.edge(from), c.edge(to)
 	if c.edges[a] == from && c.edges[b] == to {
-		return float64(c.row(b)[column] - c.row(a)[column]) // exact
+		return float64(c.rows.at(b, column) - c.rows.at(a, column)) // exact
 	}
 	return c.at(column, b, to) - c.at(column, a, from)
 }
@@ -311,11 +311,11 @@ func (c *Collector) edge(t unit.Time) int {
 // at returns a counter at t, which is not after edge k and after the one before
 // it: on a straight line between the two.
 func (c *Collector) at(column, k int, t unit.Time) float64 {
-	v := float64(c.row(k)[column])
+	v := float64(c.rows.at(k, column))
 	if k == 0 || c.edges[k] <= t {
 		return v
 	}
-	before := float64(c.row(k - 1)[column])
+	before := float64(c.rows.at(k-1, column))
 	return before + (v-before)*float64(t-c.edges[k-1])/float64(c.edges[k]-c.edges[k-1])
 }
 

@@ -113,7 +113,7 @@ func (c *Collector) spread(at int, f *flowState, e *trace.Event) {
 	begin := e.At.Add(-f.span)
 	for k := c.cur; k > 0 && c.edges[k] > begin; k-- {
 		if c.edges[k] <= e.At {
-			c.row(k)[at+flowBytes] += part(int64(e.Bytes), c.edges[k].Sub(begin), f.span)
+			c.rows.change(k, at+flowBytes, part(int64(e.Bytes), c.edges[k].Sub(begin), f.span))
 		}
 	}
 }

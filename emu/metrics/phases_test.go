@@ -161,3 +161,30 @@ func TestSeries(t *testing.T) {
 		t.Error("a direction without data has a series")
 	}
 }
+
+// Of a run of many windows an outline has no more points than a picture shows, and each is
+// one of all points.
+func TestOutlineOfALongRun(t *testing.T) {
+	for _, windows := range []unit.Time{125, 249, 250, 1700} {
+		f, s := paperFabric(1)
+		s.Model.Duration = unit.Duration(windows * 2 * ms)
+		p := newPlay(t, f, s)
+		p.start(10*ms, "root", 0, 1, 2000)
+		p.c.Close(windows * 2 * ms)
+		all, few := p.c.Series(), p.c.Outline()
+		for i := range few {
+			n := len(few[i].Values)
+			if n < OutlinePoints || n > 2*OutlinePoints+1 || len(few[i].Times) != n {
+				t.Fatalf("%d windows: %s of %s has %d values at %d times", windows, few[i].Kind, few[i].Name, n, len(few[i].Times))
+			}
+			if few[i].Kind != LinkRate {
+				continue
+			}
+			for k, at := range few[i].Times {
+				if j := slices.Index(all[i].Times, at); j < 0 || all[i].Values[j] != few[i].Values[k] {
+					t.Fatalf("%d windows: %s is %v at %v, and not so among all points", windows, few[i].Name, few[i].Values[k], at)
+				}
+			}
+		}
+	}
+}

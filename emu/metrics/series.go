@@ -10,10 +10,10 @@ import (
 
 // Series is a figure over model time. UnitOf says what it is counted in.
 type Series struct {
-	Kind   string // what of whom: "link.rate", "flow.limit", "buffer.occupancy", ...
-	Name   string // of the link's direction, the group, the flow
-	Times  []unit.Time
-	Values []float64 // NaN where undefined
+	Kind   string      // what of whom: "link.rate", "flow.limit", "buffer.occupancy", ...
+	Name   string      // of the link's direction, the group, the flow
+	Times  []unit.Time // which series share
+	Values []float64   // NaN where undefined
 }
 
 // Kinds of series. Rates, utilisations and stalls exist for links, groups and
@@ -49,9 +49,12 @@ const (
 func (c *Collector) Series() []Series { return c.series(1) }
 
 // Outline is Series with fewer points: as many as a picture shows, OutlinePoints at the
-// least and two in each window, where there are more.
+// least where there are as many, and in a run of many windows no more than twice that.
 func (c *Collector) Outline() []Series {
 	windows := float64(c.End()) / float64(c.scenario.Measure.Window)
+	if halves := int64(2 * windows); halves >= OutlinePoints {
+		return c.series(c.perWindow / 2 * (halves / OutlinePoints))
+	}
 	wanted := max(int64(math.Ceil(OutlinePoints/max(windows, 1))), 2)
 	step := int64(1)
 	for _, s := range [...]int64{2, 4, 5, 10} { // a window is a whole number of steps
@@ -70,10 +73,19 @@ const OutlinePoints = 250
 func (c *Collector) series(step int64) []Series {
 	var all []Series
 	points, edges := c.points(), c.every(step)
-	windowed := func(kind string, x object, of formula) {
-		all = append(all, c.windowed(kind, points, step, &figure{object: x, formula: of}))
+	times, instants := make([]unit.Time, 0, int64(len(points))/step+1), make([]unit.Time, len(edges))
+	for i := int64(0); i < int64(len(points)); i += step {
+		times = append(times, points[i])
 	}
-	last := c.row(c.cur)
+	for i, k := range edges {
+		instants[i] = c.edges[k]
+	}
+	add := func(kind, name string, times []unit.Time, values []float64) {
+		all = append(all, Series{kind, name, times[:len(values)], values})
+	}
+	windowed := func(kind string, x object, of formula) {
+		add(kind, x.name, times, c.windowed(points, step, &figure{object: x, formula: of}))
+	}
 	used := DataLinks(c.fabric)
 	for _, h := range used {
 		x := object{name: c.fabric.LinkName(h), hop: h}
@@ -88,35 +100,32 @@ func (c *Collector) series(step int64) []Series {
 		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
 		windowed(FlowRate, x, flowRate)
 		windowed(FlowUtilisation, x, flowUtilisation)
-		all = append(all, c.state(FlowLimit, i, flowLimit, edges))
-		if at := c.ofFlows + i*flowColumns; last[at+flowTarget] > 0 {
-			all = append(all, c.state(FlowTarget, i, flowTarget, edges))
+		at := c.ofFlows + i*flowColumns
+		add(FlowLimit, x.name, instants, c.states(at+flowLimit, edges, bytesPerSecond))
+		if c.last(at+flowTarget) > 0 {
+			add(FlowTarget, x.name, instants, c.states(at+flowTarget, edges, bytesPerSecond))
 			windowed(FlowFb, x, meanFeedback)
 		}
 		if c.isStream(uint32(i)) {
-			all = append(all, c.congestionWindow(i, edges))
+			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, asItIs))
 		}
 	}
 	for _, h := range used {
 		name := c.fabric.LinkName(h)
-		all = append(all, c.binned(BufferOccupancy, name, c.in(h)+inOccupancy, edges))
-		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && last[column] > 0 {
-			s := c.binned(LinkQueue, name, column, edges)
-			for k := range s.Values {
-				s.Values[k] *= 1 << queueShift
-			}
-			all = append(all, s)
+		add(BufferOccupancy, name, instants, c.binned(c.in(h)+inOccupancy, edges, 1))
+		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && c.last(column) > 0 {
+			add(LinkQueue, name, instants, c.binned(column, edges, 1<<queueShift))
 		}
 		for b := port.LineBusy; b < port.Blocks; b++ {
-			if column := c.out(h) + outStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(LinkStalled+b.String(), name, column, edges))
+			if column := c.out(h) + outStall + int(b); c.last(column) > 0 {
+				add(LinkStalled+b.String(), name, instants, c.binned(column, edges, 1))
 			}
 		}
 	}
 	for i := range c.fabric.Flows {
 		for b := port.LineBusy; b < port.Blocks; b++ {
-			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.row(c.cur)[column] > 0 {
-				all = append(all, c.binned(FlowStalled+b.String(), c.fabric.Flows[i].Name, column, edges))
+			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.last(column) > 0 {
+				add(FlowStalled+b.String(), c.fabric.Flows[i].Name, instants, c.binned(column, edges, 1))
 			}
 		}
 	}
@@ -177,37 +186,38 @@ func (c *Collector) every(step int64) (edges []int) {
 }
 
 // windowed takes a figure over the window around each point that is a multiple of step.
-func (c *Collector) windowed(kind string, points []unit.Time, step int64, g *figure) Series {
-	s := Series{Kind: kind, Name: g.object.name}
+func (c *Collector) windowed(points []unit.Time, step int64, g *figure) []float64 {
+	values := make([]float64, 0, int64(len(points))/step+1)
 	half := c.perWindow / 2
 	for i := int64(0); i < int64(len(points)); i += step {
 		to := c.End()
 		if k := i + half; k < int64(len(points)) {
 			to = points[k]
 		}
-		s.Times = append(s.Times, points[i])
-		s.Values = append(s.Values, c.figure(g, points[max(0, i-half)], to))
+		values = append(values, c.figure(g, points[max(0, i-half)], to))
 	}
-	return s
+	return values
 }
 
-// binned takes the mean of a counter of time from each of some edges to the next.
-func (c *Collector) binned(kind, name string, column int, edges []int) Series {
-	s := Series{Kind: kind, Name: name}
+// binned takes the mean of a counter of time, scaled, from each of some edges to the next.
+func (c *Collector) binned(column int, edges []int, scale float64) []float64 {
+	values := make([]float64, len(edges)-1)
 	for i, k := range edges[1:] {
 		from := edges[i]
-		s.Times = append(s.Times, c.edges[from])
-		s.Values = append(s.Values, float64(c.row(k)[column]-c.row(from)[column])/float64(c.edges[k]-c.edges[from]))
+		values[i] = float64(c.rows.at(k, column)-c.rows.at(from, column)) / float64(c.edges[k]-c.edges[from]) * scale
 	}
-	return s
+	return values
 }
 
-// state reads a rate of a flow's reaction point at each of some edges.
-func (c *Collector) state(kind string, flow, column int, edges []int) Series {
-	s := Series{Kind: kind, Name: c.fabric.Flows[flow].Name}
-	for _, k := range edges {
-		s.Times = append(s.Times, c.edges[k])
-		s.Values = append(s.Values, unit.Rate(c.row(k)[c.ofFlows+flow*flowColumns+column]).BytesPerSecond())
+// states reads a state at each of some edges.
+func (c *Collector) states(column int, edges []int, read func(int64) float64) []float64 {
+	values := make([]float64, len(edges))
+	for i, k := range edges {
+		values[i] = read(c.rows.at(k, column))
 	}
-	return s
+	return values
 }
+
+func bytesPerSecond(rate int64) float64 { return unit.Rate(rate).BytesPerSecond() }
+
+func asItIs(v int64) float64 { return float64(v) }

@@ -164,13 +164,3 @@ func variance(values, spans []float64) float64 {
 	}
 	return squares / time
 }
-
-// congestionWindow reads the congestion window of a flow at each of some edges.
-func (c *Collector) congestionWindow(flow int, edges []int) Series {
-	s := Series{Kind: FlowWindow, Name: c.fabric.Flows[flow].Name}
-	for _, k := range edges {
-		s.Times = append(s.Times, c.edges[k])
-		s.Values = append(s.Values, float64(c.row(k)[c.ofStreams+flow*tcpColumns+tcpWindow]))
-	}
-	return s
-}

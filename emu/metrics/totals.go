@@ -38,10 +38,10 @@ type LinkTotals struct {
 func (c *Collector) Link(h fabric.Hop) LinkTotals {
 	end := c.fabric.Wires[h.Wire].Ends[h.From]
 	number := int(c.first[end.Machine]) + int(end.Port)
-	why, row := &c.causes[number], c.row(c.cur)[c.out(h):]
-	t := LinkTotals{Bytes: c.tallies[number].bytes, Frames: row[outFrames], Marked: row[outMarked], Acks: row[outAcks], Control: row[outControl], Marks: why.marks, Triggers: why.triggers}
+	why, out := &c.causes[number], c.out(h)
+	t := LinkTotals{Bytes: c.tallies[number].bytes, Frames: c.last(out + outFrames), Marked: c.last(out + outMarked), Acks: c.last(out + outAcks), Control: c.last(out + outControl), Marks: why.marks, Triggers: why.triggers}
 	for b := range t.Stalled {
-		t.Stalled[b] = unit.Duration(row[outStall+b])
+		t.Stalled[b] = unit.Duration(c.last(out + outStall + b))
 	}
 	return t
 }
@@ -56,7 +56,7 @@ type BufferTotals struct {
 func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
 	i := int(c.first[machine]) + int(p)
 	return BufferTotals{
-		Mean: ratio(float64(c.row(c.cur)[i*portColumns+inOccupancy]), float64(c.End())),
+		Mean: ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())),
 		Max:  c.tallies[i].most,
 	}
 }
@@ -76,10 +76,10 @@ type FlowTotals struct {
 // Flow returns the totals of the flow at an index of the fabric's flows. The
 // caller must not change Active.
 func (c *Collector) Flow(i int) FlowTotals {
-	f, row := &c.flows[i], c.row(c.cur)[c.ofFlows+i*flowColumns:]
-	t := FlowTotals{Bytes: row[flowBytes], Frames: row[flowFrames], Marked: row[flowMarked], Acks: f.acks, MarkedAcks: row[flowMarkedAcks], Limit: unit.Rate(row[flowLimit]), Active: c.lives[i].active}
+	f, at := &c.flows[i], c.ofFlows+i*flowColumns
+	t := FlowTotals{Bytes: c.last(at + flowBytes), Frames: c.last(at + flowFrames), Marked: c.last(at + flowMarked), Acks: f.acks, MarkedAcks: c.last(at + flowMarkedAcks), Limit: unit.Rate(c.last(at + flowLimit)), Active: c.lives[i].active}
 	for b := range t.Stalled {
-		t.Stalled[b] = unit.Duration(row[flowStall+b])
+		t.Stalled[b] = unit.Duration(c.last(at + flowStall + b))
 	}
 	return t
 }
@@ -88,9 +88,8 @@ func (c *Collector) Flow(i int) FlowTotals {
 // control packets not counted.
 func (c *Collector) FrameHops() int64 {
 	n := int64(0)
-	row := c.row(c.cur)
 	for at := 0; at < c.ofFlows; at += portColumns {
-		n += row[at+outFrames] + row[at+outAcks]
+		n += c.last(at+outFrames) + c.last(at+outAcks)
 	}
 	return n
 }

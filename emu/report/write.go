@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -10,12 +11,15 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"fabemu/emu/files"
 	"fabemu/emu/metrics"
+	"fabemu/wire/unit"
 )
 
 // The files that WriteDir writes. EventsFile is written by an EventLog,
@@ -127,20 +131,38 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	out.WriteString("time_ps,kind,name,value\n")
 	fmt.Fprintf(out, "0,verdict,%s,\n", r.Verdict.Level)
-	var line []byte
+	var value []byte
+	stamps := map[*unit.Time][]string{} // by the first of them: many series share their times
 	for _, s := range append(series[:len(series):len(series)], paceOf(r.Moments)...) {
-		middle := cells(s.Kind, s.Name)
+		middle, times := cells(s.Kind, s.Name), stampsOf(stamps, s.Times)
+		last := math.Inf(1)
 		for i, v := range s.Values {
-			line = strconv.AppendInt(line[:0], int64(s.Times[i]), 10)
-			line = append(line, middle...)
-			if Number(v).Known() {
-				line = strconv.AppendFloat(line, v, 'g', seriesDigits, 64)
+			if v != last {
+				value = value[:0]
+				if Number(v).Known() {
+					value = strconv.AppendFloat(value, v, 'g', seriesDigits, 64)
+				}
+				value, last = append(value, '\n'), v
 			}
-			line = append(line, '\n')
-			out.Write(line) // the error stays in out until Flush
+			out.WriteString(times[i]) // an error stays in out until Flush
+			out.Write(middle)
+			out.Write(value)
 		}
 	}
 	return out.Flush()
+}
+
+// stampsOf returns times as text.
+func stampsOf(known map[*unit.Time][]string, times []unit.Time) []string {
+	if len(times) == 0 {
+		return nil
+	}
+	texts := known[&times[0]]
+	for _, t := range times[min(len(texts), len(times)):] {
+		texts = append(texts, strconv.FormatInt(int64(t), 10))
+	}
+	known[&times[0]] = texts
+	return texts
 }
 
 // paceOf returns the moments of a wall run as series.
@@ -163,16 +185,12 @@ func paceOf(moments []Moment) []metrics.Series {
 // cells returns two cells of a CSV table with a comma before, between and after
 // them, quoted where they must be.
 func cells(a, b string) []byte {
-	var text appender
+	if !strings.ContainsAny(a+b, "\" ,\r\n") {
+		return []byte("," + a + "," + b + ",")
+	}
+	var text bytes.Buffer
 	w := csv.NewWriter(&text)
 	w.Write([]string{"", a, b}) // writing to memory does not fail
 	w.Flush()
-	return append(text[:len(text)-1], ',')
-}
-
-type appender []byte
-
-func (a *appender) Write(b []byte) (int, error) {
-	*a = append(*a, b...)
-	return len(b), nil
+	return append(bytes.TrimSuffix(text.Bytes(), []byte("\n")), ',')
 }

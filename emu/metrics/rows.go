@@ -1,0 +1,68 @@
+package metrics
+
+// rows keeps the counters of a run at each edge. Most of them never count anything: a row
+// holds those that had by then, in the order in which they began to, and the others are 0.
+type rows struct {
+	all   [][]int64
+	place []int32 // by counter: its place in a row, and one more; 0: it has none
+	used  []int32 // the counters that have a place, in their order
+	room  []int64 // for rows to come
+}
+
+// slab is how many counters room is made for at a time.
+const slab = 1 << 13
+
+// add keeps the counters at the next edge.
+func (r *rows) add(now []int64) {
+	for i, v := range now {
+		if v != 0 && r.place[i] == 0 {
+			r.give(i)
+		}
+	}
+	n := len(r.used)
+	if len(r.room) < n {
+		r.room = make([]int64, max(n, slab))
+	}
+	row := r.room[:n:n]
+	r.room = r.room[n:]
+	for k, i := range r.used {
+		row[k] = now[i]
+	}
+	r.all = append(r.all, row)
+}
+
+// give gives a counter a place in the rows from now on.
+func (r *rows) give(column int) {
+	r.used = append(r.used, int32(column))
+	r.place[column] = int32(len(r.used))
+}
+
+// at returns a counter at edge k.
+func (r *rows) at(k, column int) int64 {
+	if i := int(r.place[column]) - 1; uint(i) < uint(len(r.all[k])) {
+		return r.all[k][i]
+	}
+	return 0
+}
+
+// change adds to a counter at edge k.
+func (r *rows) change(k, column int, by int64) {
+	if by != 0 {
+		*r.cell(k, column) += by
+	}
+}
+
+// cell returns where a counter at edge k is written.
+func (r *rows) cell(k, column int) *int64 {
+	if r.place[column] == 0 {
+		r.give(column)
+	}
+	i := int(r.place[column]) - 1
+	if missing := i + 1 - len(r.all[k]); missing > 0 {
+		r.all[k] = append(r.all[k], make([]int64, missing)...)
+	}
+	return &r.all[k][i]
+}
+
+// last returns a counter at the last edge.
+func (c *Collector) last(column int) int64 { return c.rows.at(c.cur, column) }

@@ -1,0 +1,43 @@
+package metrics
+
+import (
+	"testing"
+
+	"fabemu/wire/unit"
+)
+
+// Rows say what a table of all counters says, and hold no counter before it counts.
+func TestRows(t *testing.T) {
+	const columns, edges = 40, 30
+	random := unit.NewRandom(1, 0)
+	r, now := rows{place: make([]int32, columns)}, make([]int64, columns)
+	var want [][]int64
+	compare := func(when string) {
+		t.Helper()
+		for k := range want {
+			for i, v := range want[k] {
+				if got := r.at(k, i); got != v {
+					t.Fatalf("%s: counter %d at edge %d is %d, want %d", when, i, k, got, v)
+				}
+			}
+		}
+	}
+	for range edges {
+		for range 3 {
+			now[random.Below(columns/2)] += int64(random.Below(5))
+		}
+		r.add(now)
+		want = append(want, append([]int64{}, now...))
+		compare("added")
+		k, i, by := int(random.Below(uint64(len(want)))), int(random.Below(columns-5)), int64(random.Below(3))
+		r.change(k, i, by)
+		want[k][i] += by
+		compare("changed")
+	}
+	if most := columns - 5; len(r.used) > most || len(r.all[0]) > most {
+		t.Errorf("%d counters have a place, and %d ever counted", len(r.used), most)
+	}
+	if r.at(edges-1, columns-1) != 0 || r.place[columns-1] != 0 {
+		t.Error("a counter that never counted has a place")
+	}
+}
