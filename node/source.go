@@ -355,13 +355,13 @@ func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	if t := s.group.target; t != nil {
 		target = t.Target()
 	}
-	rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(limit), B: int64(target)})
+	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))
 }
 
 // report tells that what keeps the flow has changed.
 func (s *source) report(now unit.Time, b port.Block, rec *trace.Recorder) {
 	if b != s.block {
-		rec.Emit(trace.Event{At: now, Kind: trace.Stall, Flow: s.QP, A: int64(b), B: int64(s.block)})
+		rec.State(now, trace.Stall, 0, 0, s.QP, int64(b), int64(s.block))
 		s.block = b
 	}
 }

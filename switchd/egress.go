@@ -82,7 +82,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 			}
 		}
 		if block != out.block[lane] && lane == port.DataLane {
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), A: int64(block), B: int64(out.block[lane])})
+			s.rec.State(now, trace.Stall, uint16(p), 0, 0, int64(block), int64(out.block[lane]))
 		}
 		if block != out.block[lane] {
 			out.block[lane], out.since[lane] = block, now

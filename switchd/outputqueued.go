@@ -318,7 +318,7 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32) {
 
 // report tells how long a queue is.
 func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
-	s.rec.Emit(trace.Event{At: now, Kind: trace.Queue, Port: uint16(p), Lane: lane, A: int64(s.outputs[p].total), B: int64(s.outputs[p].bytes[lane])})
+	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(s.outputs[p].total), int64(s.outputs[p].bytes[lane]))
 }
 
 // send puts a frame of the switch itself, a notification or a message, on its way. It takes no
@@ -376,7 +376,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 			}
 		}
 		if block != o.block[lane] {
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Stall, Port: uint16(p), Lane: uint8(lane), A: int64(block), B: int64(o.block[lane])})
+			s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
 			o.block[lane] = block
 			o.kept &^= 1 << lane
 			if block != port.Open {

@@ -164,6 +164,17 @@ func (c *Collector) Record(e *trace.Event) {
 	c.count(e)
 }
 
+// RecordAll is Record of many events. It is a trace.Bulk.
+func (c *Collector) RecordAll(events []trace.Event) {
+	for i := range events {
+		if e := &events[i]; c.lo <= e.At && e.At < c.next {
+			c.count(e)
+		} else {
+			c.Record(e)
+		}
+	}
+}
+
 // Limit says what the limiter of a flow lets through in the beginning, before the first
 // event.
 func (c *Collector) Limit(qp uint32, r unit.Rate) {

@@ -195,7 +195,7 @@ func (p *Port) maySendEthernet(now unit.Time, f *wire.Frame) Answer {
 // would be a mistake of the machine.
 func (p *Port) assertMaySend(now unit.Time, f *wire.Frame) {
 	if until := p.PausedUntil(f.Lane); until > now {
-		p.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(trace.SentPaused), B: int64(until)})
+		p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 	}
 }
 
@@ -315,13 +315,13 @@ func (p *Port) excused(a *Arrival) bool {
 // one included. It is for Ethernet, where the machine accounts for its memory.
 func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	f := &a.Frame
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(used)})
+	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
 // Released reports a frame that has left the machine's memory; used is what is taken
 // without it.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, B: int64(used)})
+	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
 }
 
 // Refused reports a frame that the machine's memory has no room for, and that is gone.
@@ -335,7 +335,7 @@ func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool)
 		why = trace.LinkWasDown
 	case lossless:
 		why = trace.Overrun
-		p.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: int64(why), B: int64(used)})
+		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(why), int64(used))
 	}
 	p.drop(now, f, why)
 }

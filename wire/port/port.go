@@ -107,7 +107,6 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	if p.pause != nil {
 		return p.receiveEthernet(now, a)
 	}
-	e := trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)}
 	if f.Lane >= Lanes {
 		p.drop(now, f, trace.NoSuchLane)
 		return false
@@ -118,18 +117,15 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 			p.drop(now, f, trace.BadFlowControl)
 			return false
 		}
-		e.B = int64(c.Used())
-		p.rec.Emit(e)
+		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
 		return false
 	}
 	if !c.Received(f.Blocks()) {
-		e.Kind, e.A, e.B = trace.Violation, int64(trace.Overrun), int64(c.Used())
-		p.rec.Emit(e)
+		p.rec.Frame(now, trace.Violation, uint16(p.id), f, uint32(a.Length), int64(trace.Overrun), int64(c.Used()))
 		p.drop(now, f, trace.Overrun)
 		return false
 	}
-	e.B = int64(c.Used())
-	p.rec.Emit(e)
+	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(c.Used()))
 	return true
 }
 
@@ -161,7 +157,7 @@ func (p *Port) Free(now unit.Time, f *wire.Frame) {
 	}
 	c := &p.credit[f.Lane]
 	c.Freed(f.Blocks())
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, B: int64(c.Used())})
+	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(c.Used()))
 }
 
 // MaySend answers whether f may be put on the line now.
@@ -210,7 +206,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Port, t.Frame, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, *f, at, duration, due, n, note
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Start, Port: uint16(p.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(n), A: trace.FrameWord(f), B: int64(left)})
+	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
 // Quiet reports whether the port has nothing to say of flow control, now or later, as it is:

@@ -6,9 +6,24 @@ package trace
 // with one event for many. Each sink has all events, in their order, but only once Flush
 // was called.
 type Batch struct {
-	sinks  []Sink
+	sinks  []Bulk
 	events []Event // those that wait, and places for more
 	n      int     // so many wait
+}
+
+// A Bulk is a Sink that takes many events with one call.
+type Bulk interface {
+	Sink
+	RecordAll([]Event)
+}
+
+// each has a sink take events one by one.
+type each struct{ Sink }
+
+func (s each) RecordAll(events []Event) {
+	for i := range events {
+		s.Record(&events[i])
+	}
 }
 
 // NewBatch returns one that hands its events on whenever there are so many; with 1, each
@@ -16,9 +31,14 @@ type Batch struct {
 func NewBatch(size int, sinks ...Sink) *Batch {
 	b := &Batch{events: make([]Event, max(size, 1))}
 	for _, s := range sinks {
-		if s != nil {
-			b.sinks = append(b.sinks, s)
+		if s == nil {
+			continue
 		}
+		bulk, ok := s.(Bulk)
+		if !ok {
+			bulk = each{s}
+		}
+		b.sinks = append(b.sinks, bulk)
 	}
 	if len(b.sinks) == 0 {
 		return nil
@@ -50,8 +70,6 @@ func (b *Batch) Flush() {
 	events := b.events[:b.n]
 	b.n = 0
 	for _, s := range b.sinks {
-		for i := range events {
-			s.Record(&events[i])
-		}
+		s.RecordAll(events)
 	}
 }

@@ -135,6 +135,35 @@ func (r *Recorder) Emit(e Event) {
 	r.batch.placed()
 }
 
+// Frame is Emit of what happened to a frame at a port. It and State write the event where it
+// stays: most events are theirs.
+func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
+	if r.batch == nil {
+		return
+	}
+	e := r.batch.place()
+	e.At, e.Seq, e.Machine = now, r.seq, r.machine
+	e.Port, e.Kind, e.Lane = port, k, f.Lane
+	e.Flow, e.PSN, e.Bytes = f.QP, f.PSN, bytes
+	e.A, e.B = a, b
+	r.seq++
+	r.batch.placed()
+}
+
+// State is Emit of what a port, or a flow, is in from now on.
+func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
+	if r.batch == nil {
+		return
+	}
+	e := r.batch.place()
+	e.At, e.Seq, e.Machine = now, r.seq, r.machine
+	e.Port, e.Kind, e.Lane = port, k, lane
+	e.Flow, e.PSN, e.Bytes = flow, 0, 0
+	e.A, e.B = a, b
+	r.seq++
+	r.batch.placed()
+}
+
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
 // the feedback of a notification, and whether a TCP segment carries data.
 func FrameWord(f *wire.Frame) int64 {
