@@ -387,9 +387,7 @@ func (e *Endpoint) serve(now unit.Time) {
 		wake = min(wake, free)
 	}
 	e.soon = unit.Never
-	if wake != e.agenda.Due(lineSlot) {
-		e.agenda.Set(lineSlot, wake)
-	}
+	e.agenda.Set(lineSlot, wake)
 	if !quiet && e.agenda.Due(resendSlot) == unit.Never {
 		if at := e.port.Resend(); at != unit.Never {
 			e.agenda.Set(resendSlot, at) // only when it has come: each packet puts it off

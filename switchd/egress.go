@@ -91,9 +91,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if out.sending != none || pt.Owes() {
 		wake = min(wake, pt.Line().Free())
 	}
-	if slot := s.lineSlot(p); wake != s.agenda.Due(slot) {
-		s.agenda.Set(slot, wake)
-	}
+	s.agenda.Set(s.lineSlot(p), wake)
 	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
 		// Set anew only when it has come: each packet puts it off, and to look once too
 		// often costs less than to write it down each time.
@@ -238,7 +236,7 @@ func (s *Switch) Blocked(output int) bool {
 
 // Waits yields what waits in the switch, for the search for deadlock (drive.Waiter). A
 // frame that is being sent waits for nothing: it makes room by itself.
-func (s *Switch) Waits(_ unit.Time, yield func(port.Wait)) {
+func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 	for p := range s.ingress {
 		if len(s.ingress[p].slots) == 0 {
 			continue

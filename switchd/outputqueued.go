@@ -89,6 +89,7 @@ type output struct {
 	waits   uint8     // the priorities whose queue is not empty, a bit each
 	kept    uint8     // those that something keeps: block
 	block   [port.Priorities]port.Block
+	speaks  bool   // it repeats what it says of flow control
 	sending int32  // the slot whose frame is on the line, or none
 	rounds  rounds // ETS
 }
@@ -390,16 +391,13 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	if free := pt.Line().Free(); free > now && (o.sending != none || !quiet && pt.Owes()) {
 		wake = min(wake, free)
 	}
-	if slot := s.lineSlot(p); wake != s.agenda.Due(slot) {
-		s.agenda.Set(slot, wake)
+	s.agenda.Set(s.lineSlot(p), wake)
+	if quiet && !o.speaks {
+		return
 	}
-	at := unit.Never
-	if !quiet {
-		at = pt.Resend()
-	}
-	if slot := s.resendSlot(p); at != s.agenda.Due(slot) {
-		s.agenda.Set(slot, at)
-	}
+	at := pt.Resend()
+	o.speaks = at != unit.Never
+	s.agenda.Set(s.resendSlot(p), at)
 }
 
 // idle reports whether a priority waits for something else than the line.
@@ -520,7 +518,7 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 
 // Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).
 // What its inputs are still taking in, or its outputs are sending, waits for nothing.
-func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
+func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	tell := func(id int32, waits bool) {
 		for ; id != none; id = s.slots[id].next {
 			sl := &s.slots[id]
@@ -532,8 +530,7 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait)) {
 			if pt := &s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
 				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
 			}
-			yield(w)
-			if !waits {
+			if !yield(w) || !waits {
 				return
 			}
 		}

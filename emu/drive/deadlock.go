@@ -12,8 +12,9 @@ import (
 // wait for.
 type Waiter interface {
 	// Waits yields each frame that waits for an output: where it came in, where it is
-	// to leave, and what keeps that output.
-	Waits(now unit.Time, yield func(port.Wait))
+	// to leave, and what keeps that output. Where yield returns false, it wants no other
+	// frame that the same thing keeps; it may get them all the same.
+	Waits(now unit.Time, yield func(port.Wait) bool)
 }
 
 // Expecter is a machine to which something may happen by itself, an endpoint.
@@ -83,11 +84,11 @@ type watcher struct {
 
 	// While it looks:
 	now           unit.Time
-	machine       int                // which is being asked
-	some          bool               // something has waited for long
-	holders       map[input][]output // who keeps the memory of an input
-	free          []*waits           // not stuck; whom they keep is not, either
-	glance, write func(port.Wait)    // made once: to look is not to allocate
+	machine       int                  // which is being asked
+	some          bool                 // something has waited for long
+	holders       map[input][]output   // who keeps the memory of an input
+	free          []*waits             // not stuck; whom they keep is not, either
+	glance, write func(port.Wait) bool // made once: to look is not to allocate
 }
 
 // waits is what an output waits for.
@@ -105,7 +106,7 @@ func newWatcher(f *Fabric) *watcher {
 	}
 	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: f.Watch.Every}
 	w.next = w.after(f, 0)
-	w.glance = func(p port.Wait) { w.some = w.some || w.long(&p) }
+	w.glance = func(p port.Wait) bool { w.some = w.some || w.long(&p); return false }
 	w.write = w.note
 	for _, ends := range f.Wires {
 		w.peer[ends[0]], w.peer[ends[1]] = ends[1], ends[0]
@@ -148,7 +149,7 @@ func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
 }
 
 // ask has each machine yield what waits in it.
-func (w *watcher) ask(f *Fabric, yield func(port.Wait)) {
+func (w *watcher) ask(f *Fabric, yield func(port.Wait) bool) {
 	for m, machine := range f.Machines {
 		if waiter, ok := machine.(Waiter); ok {
 			w.machine = m
@@ -163,7 +164,7 @@ func (w *watcher) long(p *port.Wait) bool {
 }
 
 // note writes down a frame that waits in the machine which is being asked.
-func (w *watcher) note(p port.Wait) {
+func (w *watcher) note(p port.Wait) bool {
 	out := output{End{w.machine, p.Out}, p.Class}
 	in := input{End{w.machine, p.In}, p.Class}
 	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
@@ -172,6 +173,7 @@ func (w *watcher) note(p port.Wait) {
 	if w.long(&p) && w.waits[out] == nil {
 		w.waits[out] = &waits{Waiting: Waiting{From: out.End, To: w.peer[out.End], Class: p.Class, Block: p.Block, Since: p.Since}}
 	}
+	return true
 }
 
 // release takes out whoever could still go on: an output for which some frame makes

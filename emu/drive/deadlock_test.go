@@ -20,7 +20,7 @@ type keeper struct {
 	told  []port.Event
 }
 
-func (k *keeper) Waits(now unit.Time, yield func(port.Wait)) {
+func (k *keeper) Waits(now unit.Time, yield func(port.Wait) bool) {
 	if k.until > 0 && now >= k.until {
 		return
 	}

@@ -271,22 +271,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	o.now = t
 	switch n := len(o.paths); {
 	case slot < n:
-		p := &o.paths[slot]
-		machine, in, number := int(p.machine), p.port, int(p.number)
-		f := o.pop(slot)
-		o.hops++
-		if !f.arrival.Frame.Kind.Control() {
-			o.carried++
-		}
-		if now > t {
-			f.arrival.Late = now.Sub(t)
-			o.overtaken.note(machine, slot, number/2, t, now)
-		}
-		if o.fabric.Tap != nil {
-			o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
-		}
-		o.machines[machine].Receive(now, in, &f.arrival)
-		return machine
+		return o.deliver(slot, t, now)
 	case slot == n && len(o.offers) > 0:
 		machine := o.offers[0].machine
 		o.offers = slices.Delete(o.offers, 0, 1)
@@ -304,6 +289,26 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		o.machines[m].Advance(now)
 		return m
 	}
+}
+
+// deliver is do of a path.
+func (o *order) deliver(slot int, t, now unit.Time) (machine int) {
+	p := &o.paths[slot]
+	machine, in, number := int(p.machine), p.port, int(p.number)
+	f := o.pop(slot)
+	o.hops++
+	if !f.arrival.Frame.Kind.Control() {
+		o.carried++
+	}
+	if now > t {
+		f.arrival.Late = now.Sub(t)
+		o.overtaken.note(machine, slot, number/2, t, now)
+	}
+	if o.fabric.Tap != nil {
+		o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
+	}
+	o.machines[machine].Receive(now, in, &f.arrival)
+	return machine
 }
 
 // nextChange returns when the next change from outside is.
@@ -340,8 +345,16 @@ func (o *order) next() (slot int, t unit.Time) {
 
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
-	if slot < len(o.paths) && o.shares[o.paths[slot].machine] {
-		return o.goOn(o.do(slot, t, t), t, false)
+	if n := len(o.paths); slot < n {
+		if o.shares[o.paths[slot].machine] {
+			o.now = t
+			return o.received(o.deliver(slot, t, t), t)
+		}
+	} else if k := slot - n; k > 0 && k < len(o.owner) {
+		if m := int(o.owner[k]); o.shares[m] {
+			o.now = t
+			return o.advance(m, t)
+		}
 	}
 	if slot == o.watchSlot() {
 		over, err := o.watch(t)
@@ -356,9 +369,6 @@ func (o *order) step(slot int, t unit.Time) error {
 	}
 	m := o.do(slot, t, now)
 	advanced := slot > o.changeSlot()
-	if advanced && o.shares[m] {
-		return o.goOn(m, t, true)
-	}
 	due, err := o.drain(m)
 	if err != nil {
 		return err
@@ -382,20 +392,23 @@ func (o *order) step(slot int, t unit.Time) error {
 	return nil
 }
 
-// goOn is what follows when a machine that shares the agenda has had a frame, or has
-// advanced.
-func (o *order) goOn(m int, t unit.Time, advanced bool) error {
+// received is what follows when a machine that shares the agenda has had a frame.
+func (o *order) received(m int, t unit.Time) error {
+	if o.machines[m].Deadline() > t {
+		return nil
+	}
+	if o.soon.Any() || o.agenda.Next() <= t {
+		o.soon.Add(int(o.rank[m]))
+		return nil
+	}
+	return o.advance(m, t) // nothing else is left at this instant
+}
+
+// advance has a machine that shares the agenda do what is due, and carries what it sends.
+func (o *order) advance(m int, t unit.Time) error {
 	machine := o.machines[m]
-	if !advanced {
-		if machine.Deadline() > t {
-			return nil
-		}
-		if o.soon.Any() || o.agenda.Next() <= t {
-			o.soon.Add(int(o.rank[m]))
-			return nil
-		}
-		machine.Advance(t) // nothing else is left at this instant
-	} else if o.soon.Any() {
+	machine.Advance(t)
+	if o.soon.Any() {
 		o.soon.Remove(int(o.rank[m]))
 	}
 	for sent, ok := machine.Poll(); ok; sent, ok = machine.Poll() {

@@ -102,21 +102,20 @@ func (c *Collector) pausing(number int32) *pausingState {
 // occupy notes that the buffer of e's port holds e.B blocks from now on; on Ethernet
 // bytes, with PFC of the priority of e.
 func (c *Collector) occupy(e *trace.Event) {
-	holds, ok := c.holds(e)
-	if !ok {
+	i, holds := c.number(e), e.B
+	switch counted := c.counted[i]; {
+	case counted == allAtOnce:
+	case counted == oneByOne:
+		s := c.ports[i].pausing
+		lane := &s.lanes[int(e.Lane)%len(s.lanes)]
+		holds += c.tallies[i].occupancy - *lane
+		*lane = e.B
+	case e.Lane != 0:
 		return
 	}
-	i := c.number(e)
 	y := &c.tallies[i]
 	y.area += y.occupancy * int64(e.At-y.since)
-	y.occupancy, y.since = holds, e.At
-	if c.counted[i] == oneByOne {
-		s := c.ports[i].pausing
-		s.lanes[int(e.Lane)%len(s.lanes)] = e.B
-	}
-	if holds > y.most {
-		y.most = holds
-	}
+	y.occupancy, y.since, y.most = holds, e.At, max(y.most, holds)
 }
 
 // holds returns how much the buffer of e's port holds after e, which tells it of one lane;

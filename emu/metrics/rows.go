@@ -14,9 +14,19 @@ const slab = 1 << 13
 
 // add keeps the counters at the next edge.
 func (r *rows) add(now []int64) {
-	for i, v := range now {
-		if v != 0 && r.place[i] == 0 {
-			r.give(i)
+	for from := 0; from < len(now); from += 8 {
+		some := int64(0)
+		few := now[from:min(from+8, len(now))]
+		for _, v := range few {
+			some |= v
+		}
+		if some == 0 {
+			continue
+		}
+		for i, v := range few {
+			if v != 0 && r.place[from+i] == 0 {
+				r.give(from + i)
+			}
 		}
 	}
 	n := len(r.used)

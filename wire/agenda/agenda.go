@@ -119,18 +119,18 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 		}
 		return
 	}
-	for {
-		key = l.earliest()
-		if at == 0 {
-			break
-		}
+	for at != 0 {
 		n = at - 1
 		at = n / fan
-		l = &a.tree[at]
-		if l[n%fan] == key {
-			return
+		up := &a.tree[at]
+		if up[n%fan] != was {
+			return // another one of the line came first, and still does
 		}
-		l[n%fan] = key
+		up[n%fan] = l.earliest()
+		l = up
 	}
-	a.first, a.due = key, a.instant(key)
+	if a.first == was {
+		a.first = l.earliest()
+		a.due = a.instant(a.first)
+	}
 }
