@@ -55,7 +55,7 @@ func (k Kind) String() string {
 }
 
 // Control reports whether k acts on the link it crosses and goes no further.
-func (k Kind) Control() bool { return k == FlowControl || k == Pause || k == PriorityPause }
+func (k Kind) Control() bool { return k-FlowControl <= PriorityPause-FlowControl } // they stand side by side
 
 // Traffic reports whether k is what flows consist of: congestion points look at it.
 func (k Kind) Traffic() bool { return k == Data || k == TCP }
@@ -212,7 +212,12 @@ func (f *Frame) WireSize() unit.Size {
 // the LRH to the last of the VCRC, in units of BlockSize, rounded up. Flow
 // control packets take none.
 func (f *Frame) Blocks() int {
-	if f.Kind.Control() {
+	switch {
+	case f.Kind == Data && f.Family == InfiniBand:
+		return int(HeaderSize+f.Payload+ICRCSize+VCRCSize+BlockSize-1) / BlockSize
+	case f.Kind == Ack:
+		return (HeaderSize + AETHSize + ICRCSize + VCRCSize + BlockSize - 1) / BlockSize
+	case f.Kind.Control():
 		return 0
 	}
 	return int((f.WireSize() + BlockSize - 1) / BlockSize)

@@ -24,6 +24,7 @@ type flights struct {
 	all  []flight
 	free []uint64 // by place, a bit: set where there is no frame; it goes on behind the end of all
 	some []uint64 // by word of free, a bit: set where the word is not zero
+	low  int      // no word of free before this one has a bit
 }
 
 // newFlights returns places for so many frames; there may be more of them later.
@@ -34,6 +35,22 @@ func newFlights(n int) flights {
 
 // take makes a place for a frame. It may move all others.
 func (f *flights) take() int32 {
+	if f.low < len(f.free) {
+		if free := f.free[f.low]; free&(free-1) != 0 { // and others will be left
+			i := f.low*64 + bits.TrailingZeros64(free)
+			f.free[f.low] = free & (free - 1)
+			if i == len(f.all) {
+				f.all = append(f.all, flight{})
+			}
+			return int32(i)
+		}
+	}
+	return f.find()
+}
+
+// find is take where the lowest word that was known to have a free place has none, or its
+// last one.
+func (f *flights) find() int32 {
 	for k, words := range f.some {
 		if words == 0 {
 			continue
@@ -47,6 +64,7 @@ func (f *flights) take() int32 {
 		if i == len(f.all) {
 			f.all = append(f.all, flight{})
 		}
+		f.low = w
 		return int32(i)
 	}
 	if len(f.free)%64 == 0 {
@@ -54,7 +72,7 @@ func (f *flights) take() int32 {
 	}
 	f.some[len(f.some)-1] |= 1 << (len(f.free) % 64)
 	f.free = append(f.free, ^uint64(0))
-	return f.take()
+	return f.find()
 }
 
 // put gives a place back. What was in it stays there until it is taken again.
@@ -62,4 +80,5 @@ func (f *flights) put(i int32) {
 	w := i / 64
 	f.free[w] |= 1 << (i % 64)
 	f.some[w/64] |= 1 << (w % 64)
+	f.low = min(f.low, int(w))
 }

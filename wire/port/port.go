@@ -256,7 +256,7 @@ func (p *Port) Control(now unit.Time) {
 	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
-		if !c.owed && p.told[lane].Add(p.line.medium.resend) > now {
+		if !c.owed && now.Sub(p.told[lane]) < p.line.medium.resend {
 			continue
 		}
 		c.owed = true
