@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"fabemu/emu/host"
 	"fabemu/emu/scenario"
@@ -54,7 +55,7 @@ type Row struct {
 }
 
 // Write writes the page.
-func (p *Page) Write(w io.Writer) error { return pageTemplate.Execute(w, p) }
+func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
 
 // Claims makes a table of the claims of a source and one of ours, a row each.
 func Claims(rows []Row) []template.HTML {
@@ -121,13 +122,15 @@ func MachineSection(m host.Computer) Section {
 
 func parts(name string, data any) template.HTML {
 	var b strings.Builder
-	if err := pageTemplate.ExecuteTemplate(&b, name, data); err != nil {
+	if err := pageTemplate().ExecuteTemplate(&b, name, data); err != nil {
 		panic("report: " + err.Error()) // a template of ours, and memory
 	}
 	return template.HTML(b.String())
 }
 
-var pageTemplate = template.Must(template.New("page").Parse(`<!DOCTYPE html>
+// pageTemplate is parsed when it is wanted: most calls of the command want none.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -183,3 +186,4 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{define "folded"}}<details><summary>{{.Title}}</summary><pre>{{.Text}}</pre></details>{{end}}
 {{define "drawing"}}<div class="figure">{{.}}</div>{{end}}
 `))
+})

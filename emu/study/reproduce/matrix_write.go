@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 
 	"fabemu/emu/terminal"
 )
@@ -78,7 +79,7 @@ func matrixHTML(figures []*FigureResult) (table, commands template.HTML) {
 	}
 	execute := func(name string) template.HTML {
 		var b strings.Builder
-		if err := matrixTemplate.ExecuteTemplate(&b, name, data); err != nil {
+		if err := matrixTemplate().ExecuteTemplate(&b, name, data); err != nil {
 			panic("reproduce: " + err.Error()) // a template of ours, and memory
 		}
 		return template.HTML(b.String())
@@ -125,7 +126,9 @@ func (m *MatrixResult) notesHTML(number int) template.HTML {
 	return template.HTML(b.String() + "</ul>")
 }
 
-var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
+// matrixTemplate is parsed when it is wanted: most calls of the command want none.
+var matrixTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("matrix").Parse(`<style>
 .matrix { overflow: auto; max-height: 85vh; margin: 1rem 0; border: 1px solid var(--line); }
 .matrix table { width: max-content; min-width: 100%; font-size: .85rem; border-collapse: separate; border-spacing: 0; }
 .matrix thead th { position: sticky; top: 0; z-index: 2; background: var(--box); text-align: right; border-bottom: 2px solid #888; }
@@ -158,6 +161,7 @@ var matrixTemplate = template.Must(template.New("matrix").Parse(`<style>
 {{end}}{{end}}</details>
 {{end}}{{end}}
 `))
+})
 
 // matrixScript sorts the table, and shows the command of a cell.
 const matrixScript template.JS = `
