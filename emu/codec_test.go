@@ -23,7 +23,7 @@ func (a *after) Record(*trace.Event) {
 // Frames that go through their bytes give the log of frames that are handed over as values,
 // in every scenario that comes with the program: a machine is told nothing that is not in
 // the bytes.
-func TestValuesAndBytesGiveTheSameLog(t *testing.T) {
+func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 	const events = 40_000
 	for _, e := range scenarios.List() {
 		t.Run(e.Name, func(t *testing.T) {

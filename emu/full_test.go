@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 	"fabemu/emu/terminal"
 )
 
@@ -28,10 +29,7 @@ func (f *full) Write(b []byte) (int, error) {
 func TestAFullDiskDoesNotEndTheRun(t *testing.T) {
 	open := func(o emu.Options) *emu.Result {
 		t.Helper()
-		s, err := emu.OpenShort("qcn/og-hotspot")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := runtest.Load(t, runtest.Text(t, "qcn/og-hotspot"), runtest.Sets(t, "model.duration=5ms")...)
 		o.Clock, o.Digest = emu.VirtualClock, true
 		r, err := emu.Run(context.Background(), s, o)
 		if err != nil {
@@ -44,8 +42,8 @@ func TestAFullDiskDoesNotEndTheRun(t *testing.T) {
 		options emu.Options
 		want    string
 	}{
-		"event log": {emu.Options{Events: &full{100_000}}, "the event log is not whole: no space left on device"},
-		"capture":   {emu.Options{Capture: &emu.Capture{To: &full{100_000}}}, "the capture is not whole: no space left on device"},
+		"event log": {emu.Options{Events: &full{10_000}}, "the event log is not whole: no space left on device"},
+		"capture":   {emu.Options{Capture: &emu.Capture{To: &full{10_000}}}, "the capture is not whole: no space left on device"},
 	} {
 		r := open(x.options)
 		if r.Digest != whole.Digest || r.Partial || r.DurationPs != whole.DurationPs {

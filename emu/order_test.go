@@ -120,7 +120,7 @@ func TestLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 
 // The same scenario and seed give the same log on the virtual clock; another seed gives
 // another.
-func TestVirtualClockIsDeterministic(t *testing.T) {
+func TestModelVirtualClockIsDeterministic(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig3c", "8ms")
 	a, first := logOf(t, s, Options{Clock: VirtualClock})
 	b, second := logOf(t, s, Options{Clock: VirtualClock})

@@ -52,7 +52,7 @@ func (l *losses) Record(e *trace.Event) {
 // Wireshark's analysis of TCP finds nothing that is not there. At the source every segment is
 // there, and what Wireshark calls a retransmission is one of the event log; at the destination one
 // is missing where the switch has dropped it, and nowhere else. All checksums are right.
-func TestTCPInTshark(t *testing.T) {
+func TestModelTCPInTshark(t *testing.T) {
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("there is no tshark")

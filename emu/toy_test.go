@@ -156,7 +156,7 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 }
 
 // A scheme is on the bench by being in the tables.
-func TestTheBenchHasTheScheme(t *testing.T) {
+func TestModelTheBenchHasTheScheme(t *testing.T) {
 	tables := toyTables()
 	tables.Laws = slices.DeleteFunc(tables.Laws, func(l rp.Law) bool { return l.Name != "fixed" && l.Name != "halve" })
 	p := reproduce.CompareSchemes(tables)

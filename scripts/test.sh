@@ -15,8 +15,8 @@
 #      without the race detector: long runs on the virtual clock, which has one
 #      goroutine, and whose code the third pass has raced
 #   6. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
-#      the race detector would spoil: by themselves, one package at a time. The
-#      files of these kinds have "//go:build !race"
+#      the race detector would spoil: by themselves, one package at a time. Their
+#      files, and those of TestFigures..., have "//go:build !race"
 #   7. every fuzz target, for some seconds
 #
 # The last line is "N passed, N failed, N skipped", of 3 to 7 together; the exit
@@ -171,12 +171,13 @@ single() {
 # its events to the summary. scripts/check.sh has vetted the tests.
 passes() {
 	local failed=0 one many
-	one=$(single)
+	one=$(single; go list ./scripts/archtest) # it reads the tree
 	many=$(go list ./... | grep -vxF "$one")
 	# shellcheck disable=SC2086,SC2046 # lists
 	{
 		echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines" >&2
-		go test -json -vet=off -timeout 30m "${race[@]}" -shuffle=on -skip "^($figures|$alone)" $many || failed=1
+		# Four tests of a package at a time: those that run the command wait more than they think.
+		go test -json -vet=off -timeout 30m -parallel 4 "${race[@]}" -shuffle=on -skip "^($figures|$alone)" $many || failed=1
 		echo "+ go test -shuffle=on -skip $figures|$alone, the others" >&2
 		go test -json -vet=off -timeout 30m -shuffle=on -skip "^($figures|$alone)" $one || failed=1
 		echo "+ go test -run $figures" >&2

@@ -26,7 +26,7 @@ func eventful(t *testing.T, end unit.Time) (*Result, *metrics.Collector) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := sampleEvents(f)
+	events := sampleEvents()
 	for i := range events {
 		if events[i].At < end {
 			c.Record(&events[i])

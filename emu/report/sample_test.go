@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,8 +95,9 @@ func sampleFabric() (*fabric.Fabric, *scenario.Scenario) {
 }
 
 // sampleEvents is what that fabric might report: frames at rates that wobble.
-func sampleEvents(f *fabric.Fabric) []trace.Event {
+var sampleEvents = sync.OnceValue(func() []trace.Event {
 	const packet = 2068
+	f, _ := sampleFabric()
 	var events []trace.Event
 	emit := func(e trace.Event) { events = append(events, e) }
 	for i := range f.Flows {
@@ -137,7 +139,7 @@ func sampleEvents(f *fabric.Fabric) []trace.Event {
 		seqs[events[i].Machine]++
 	}
 	return events
-}
+})
 
 // sample runs the events of the sample through a collector.
 func sample(t *testing.T) (*Result, *metrics.Collector) {
@@ -149,7 +151,7 @@ func sample(t *testing.T) (*Result, *metrics.Collector) {
 	}
 	d := NewDigest(len(f.Machines))
 	sink := trace.NewBatch(1, c, nil, d)
-	events := sampleEvents(f)
+	events := sampleEvents()
 	for i := range events {
 		sink.Record(&events[i])
 	}

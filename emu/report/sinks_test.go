@@ -70,7 +70,7 @@ func TestDigestOfMachines(t *testing.T) {
 func TestDigestIsFixed(t *testing.T) {
 	f, _ := sampleFabric()
 	const want = "d2baa75f8b6db2527f22313da2e0c3b5"
-	if got := digestOf(len(f.Machines), sampleEvents(f)[:1000]); got != want {
+	if got := digestOf(len(f.Machines), sampleEvents()[:1000]); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Captures of runs of both families, cut to headers, prove that credit and pauses
 // are kept and that nothing is missing; where a fabric drops, it shows.
-func TestRunsAreProvedRight(t *testing.T) {
+func TestModelRunsAreProvedRight(t *testing.T) {
 	for _, c := range []struct {
 		name, duration string
 		shows          dump.Kind
@@ -67,7 +67,7 @@ func TestRunsAreProvedRight(t *testing.T) {
 
 // What becomes of links and switches stands in a capture too: a pause ends with its link,
 // credit begins anew. What is lost with them is missing only where nobody sends it again.
-func TestRunsWithEventsAreProvedRight(t *testing.T) {
+func TestModelRunsWithEventsAreProvedRight(t *testing.T) {
 	const fabric = `
 switches: {A: {}, B: {}}
 endpoints: ["A[1-3]", "B[1-3]"]

@@ -35,7 +35,7 @@ func bcnScenario(t *testing.T, sets ...string) *scenario.Scenario {
 // Messages reach sources, tags reach congestion points, and the queue settles at Qeq with the
 // link full, whatever the parameters are. Without tags nothing is told to rise again; without
 // messages PAUSE alone is left. What BCN(0,0) costs is not looked at here.
-func TestBCNHoldsTheQueue(t *testing.T) {
+func TestModelBCNHoldsTheQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		sets     []string
 		queue    [2]float64 // bytes, in the mean
@@ -77,7 +77,7 @@ func TestBCNHoldsTheQueue(t *testing.T) {
 }
 
 // A capture of a run proves that each tag follows a message, and each increase a tag.
-func TestBCNTagsAreProvedRight(t *testing.T) {
+func TestModelBCNTagsAreProvedRight(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := bcnScenario(t, "model.duration=10ms", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB", "defaults.flow.control.drift-time=50us")

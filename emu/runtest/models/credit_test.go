@@ -11,10 +11,10 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// TestCreditRoundTrip: what Load warns of comes true. On a link whose buffer does
+// TestModelCreditRoundTrip: what Load warns of comes true. On a link whose buffer does
 // not cover the round trip of a credit, one flow with window enough reaches the
 // share of the rate that the warning names, and nothing is lost.
-func TestCreditRoundTrip(t *testing.T) {
+func TestModelCreditRoundTrip(t *testing.T) {
 	const far = `name: far
 model: {duration: 4ms}
 defaults: {link: {rate: 1GB/s, buffer: 8 packets}, flow: {window: 64}}

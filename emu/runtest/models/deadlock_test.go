@@ -55,7 +55,7 @@ links:
 // "A cyclic wait for credit is found and named": in a ring whose flows cross two links
 // each, every switch comes to wait for the next; and as nothing else can happen then,
 // the run ends long before its time.
-func TestRingOfSwitchesDeadlocks(t *testing.T) {
+func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 	r, err := emu.Run(context.Background(), ring(t, 2), emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestRingOfSwitchesDeadlocks(t *testing.T) {
 }
 
 // Flows that cross one link each share none, and nobody waits in a cycle.
-func TestRingOfShortFlowsGoesOn(t *testing.T) {
+func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 	s := ring(t, 1)
 	s.Model.Duration = 10 * unit.Millisecond
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
@@ -111,7 +111,7 @@ func TestRingOfShortFlowsGoesOn(t *testing.T) {
 
 // A deadlock is not the end of what has nothing to do with it: beside a ring that stands
 // still two endpoints send a packet now and then, until the end of the run.
-func TestDeadlockBesideTraffic(t *testing.T) {
+func TestModelDeadlockBesideTraffic(t *testing.T) {
 	src, err := scenarios.Read("ethernet/ring-deadlock")
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func e2cmScenario(t *testing.T, sets ...string) *scenario.Scenario {
 
 // Probes and messages hold the queue, whoever counts: it neither runs empty nor gets twice as
 // long as Qeq, 75 KB, and the node has what it takes. No more is answered than was asked.
-func TestE2CMHoldsTheQueue(t *testing.T) {
+func TestModelE2CMHoldsTheQueue(t *testing.T) {
 	for name, sets := range map[string][]string{
 		"source":      nil,
 		"destination": {"defaults.flow.control.accounting=destination"},
@@ -60,7 +60,7 @@ func TestE2CMHoldsTheQueue(t *testing.T) {
 }
 
 // A capture of a run proves that each answer says what its probe has said.
-func TestE2CMProbesAreProvedRight(t *testing.T) {
+func TestModelE2CMProbesAreProvedRight(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := e2cmScenario(t, "model.duration=40ms", "defaults.flow.control.probe-interval=15KB")

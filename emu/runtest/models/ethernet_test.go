@@ -68,7 +68,7 @@ func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
 
 // Every claim of every scenario of Ethernet comes out, and no promise of the fabric is
 // broken.
-func TestEthernetScenarios(t *testing.T) {
+func TestModelEthernetScenarios(t *testing.T) {
 	for _, name := range ethernet(t) {
 		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
 			r := onVirtualClock(t, ofEthernet(t, name))
@@ -92,7 +92,7 @@ func TestEthernetScenarios(t *testing.T) {
 }
 
 // "The computed headroom suffices; 10 % less overruns": and the loader has said so.
-func TestTenPercentLessHeadroomOverruns(t *testing.T) {
+func TestModelTenPercentLessHeadroomOverruns(t *testing.T) {
 	s := ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom=0.9")
 	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "keeps 90 % of its headroom and may lose frames") {
 		t.Errorf("warnings: %v", s.Warnings)
@@ -109,7 +109,7 @@ func TestTenPercentLessHeadroomOverruns(t *testing.T) {
 }
 
 // Nothing is lost at any fan-in, and all of the receiver's link is used.
-func TestIncastIsLosslessAtAnyFanIn(t *testing.T) {
+func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
 	src, err := scenarios.Read("ethernet/incast")
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestIncastIsLosslessAtAnyFanIn(t *testing.T) {
 
 // Two priorities without flow control share the memory of a switch with one that is
 // lossless: what they lose is counted, and that one loses nothing.
-func TestLosslessPriorityBesideOthers(t *testing.T) {
+func TestModelLosslessPriorityBesideOthers(t *testing.T) {
 	s, err := scenario.Load("beside.yaml", []byte(`name: beside
 model: {duration: 2ms}
 defaults:
@@ -231,7 +231,7 @@ func TestOverrunOfAnOvertakenFrame(t *testing.T) {
 
 // What is lost is told with its place, in the text, the page and the JSON alike; and the
 // page of a fabric of Ethernet has its quantities in bytes, and none that there is not.
-func TestReportOfDrops(t *testing.T) {
+func TestModelReportOfDrops(t *testing.T) {
 	dir := t.TempDir()
 	r := onVirtualClock(t, ofEthernet(t, "ethernet/incast-drops"))
 	if err := r.Write(dir); err != nil {

@@ -25,7 +25,7 @@ func spanOfMs(from, to int) [2]unit.Time {
 // A flow is known to the source by the octets that come back, by its CN-TAG, or not at
 // all, and then its endpoint has a limiter for all. However it is, notifications reach
 // sources, rates change, and the link stays full without a frame lost.
-func TestNotificationsReachTheirSources(t *testing.T) {
+func TestModelNotificationsReachTheirSources(t *testing.T) {
 	for name, sets := range map[string][]string{
 		"octets":   nil,
 		"CN-TAG":   {"defaults.switch.marking.octets=0", "defaults.flow.control.cn-tag=true"},
@@ -60,7 +60,7 @@ func TestNotificationsReachTheirSources(t *testing.T) {
 }
 
 // Without QCN the same ten sources are held back by PAUSE alone, at the watermarks.
-func TestQCNKeepsSourcesFromBeingPaused(t *testing.T) {
+func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, law := range []string{"qcn", "fixed"} {
 		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+law)

@@ -14,7 +14,7 @@ import (
 // A switch that is restarted comes back: flow control begins anew, no credit is lost or
 // invented, what was lost is counted where it was, and each group of flows has its
 // rate again.
-func TestRestart(t *testing.T) {
+func TestModelRestart(t *testing.T) {
 	s := runtest.Restarting(t, "160ms", "80001us")
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
@@ -45,7 +45,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A link that goes down and up does the same to what is on it.
-func TestLinkDownIsRecoveredFrom(t *testing.T) {
+func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
 	s := runtest.Restarting(t, "160ms", "159ms")
 	s.Events = []scenario.Event{
 		{At: 80 * unit.Millisecond, Link: "trunk", State: "down"},
@@ -63,7 +63,7 @@ func TestLinkDownIsRecoveredFrom(t *testing.T) {
 
 // Without congestion control, where rates do not wander by themselves, each flow by
 // itself has its rate again, and not only its group.
-func TestEachFlowRecoversFromARestart(t *testing.T) {
+func TestModelEachFlowRecoversFromARestart(t *testing.T) {
 	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.law=fixed",
 		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})

@@ -30,7 +30,7 @@ flows: [{name: there, from: "l[1-4]", to: "r[1-4]", spread: uniform, traffic: po
 
 // Both spines carry data, ACKs or notifications come back, and each flow keeps to one way
 // and its order: nothing is violated. With single paths one spine is idle.
-func TestEqualCostPathsCarryBoth(t *testing.T) {
+func TestModelEqualCostPathsCarryBoth(t *testing.T) {
 	for _, family := range []string{"ethernet", "infiniband"} {
 		r, _ := logOf(t, runtest.Load(t, clos(family, "ecmp", "")), emu.Options{Clock: emu.VirtualClock})
 		for _, link := range []string{"left-s1", "left-s2", "s1-right", "s2-right"} {
@@ -108,7 +108,7 @@ func TestRoutingOnTheWallClock(t *testing.T) {
 
 // What waited for the link that failed goes the new way, in its order, and is not lost,
 // with credit as with PAUSE; before there are new routes it waits.
-func TestWhatWaitsTakesTheNewWay(t *testing.T) {
+func TestModelWhatWaitsTakesTheNewWay(t *testing.T) {
 	for _, family := range []string{"ethernet", "infiniband"} {
 		yaml := strings.Replace(clos(family, "{recompute: 300us}", "events: [{at: 1ms, link: left - s1, state: down}]\n"), "timeout: 200us, ", "", 1)
 		r, _ := logOf(t, runtest.Load(t, yaml), emu.Options{Clock: emu.VirtualClock})
@@ -130,7 +130,7 @@ func TestWhatWaitsTakesTheNewWay(t *testing.T) {
 
 // A link that fails where there is no other way leaves the routes as they are: what goes
 // over it waits, as without recompute.
-func TestNoOtherWay(t *testing.T) {
+func TestModelNoOtherWay(t *testing.T) {
 	yaml := func(routing string) string {
 		return clos("infiniband", routing, "events: [{at: 1ms, link: right - r1, state: down}, {at: 2ms, link: right - r1, state: up}]\n")
 	}

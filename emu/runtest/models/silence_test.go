@@ -25,7 +25,7 @@ func silences(t *testing.T, r *emu.Result) map[string]report.Silence {
 
 // A flow that has something to send and delivers nothing for a tenth of the run is named,
 // since when, and what keeps it: whatever that is.
-func TestSilentFlowsAreNamed(t *testing.T) {
+func TestModelSilentFlowsAreNamed(t *testing.T) {
 	const ethernet = `name: silent
 model: {duration: 1ms, seed: 1}
 defaults:
@@ -82,7 +82,7 @@ events:
 }
 
 // A packet that is lost, and never sent again, may leave its flow waiting for an ACK.
-func TestSilenceAfterALoss(t *testing.T) {
+func TestModelSilenceAfterALoss(t *testing.T) {
 	s, err := emu.Open("../random/testdata/fabrics/flap.yaml", scenario.Set{Path: "flows.f.window", Value: "1"})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // hold their credit until then, so that no more comes than it takes, nothing is lost, and
 // who shares the way is held back. It starts slow, or is made so by an event, and
 // recovers. The log is the same on both clocks.
-func TestSlowReceiverOnInfiniBand(t *testing.T) {
+func TestModelSlowReceiverOnInfiniBand(t *testing.T) {
 	yaml := func(service, events string) string {
 		return fmt.Sprintf(`name: slow
 model: {duration: 6ms}

@@ -38,7 +38,7 @@ flows:
 
 // Where the fabric drops frames TCP sends them again, and all of a transfer arrives; nothing is a violation;
 // what is reported of it is what is counted.
-func TestTCPOverAFabricThatDrops(t *testing.T) {
+func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 	for _, recovery := range []string{"reno", "newreno", "sack"} {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []")
 		r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
@@ -104,7 +104,7 @@ func TestTCPOverAFabricThatDrops(t *testing.T) {
 
 // Over a lossless fabric nothing is lost: the receive window fills the buffers, and nothing is
 // sent again.
-func TestTCPOverALosslessFabric(t *testing.T) {
+func TestModelTCPOverALosslessFabric(t *testing.T) {
 	for _, control := range []string{"flow-control: pause", "flow-control: pfc"} {
 		s := streams(t, "receive-window: 64KB", control, "memory: 1MB per port")
 		r := onVirtualClock(t, s)
@@ -139,7 +139,7 @@ func TestTCPOnBothClocks(t *testing.T) {
 
 // A rate limiter paces a flow with TCP as any other, and a reaction point hears what a switch
 // says of its segments.
-func TestTCPUnderARateLimiter(t *testing.T) {
+func TestModelTCPUnderARateLimiter(t *testing.T) {
 	drop := "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []"
 	s := streams(t, "recovery: sack", "flow-control: none", drop, "flows.greedy.rate-limit=2Mb/s")
 	r := onVirtualClock(t, s)

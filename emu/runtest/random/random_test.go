@@ -14,7 +14,7 @@ import (
 // but where a link was down or flow control is not there, and none is stuck but in a
 // deadlock, or behind a link that is down: what was sent has been delivered or dropped
 // when the time is up, or the report names its flow.
-func TestRandomFabricsKeepTheirPromises(t *testing.T) {
+func TestModelRandomFabricsKeepTheirPromises(t *testing.T) {
 	refused, sum := 0, [5]int{}
 	const runs = 90 // scripts/soak.sh -f has more
 	for seed := range uint64(runs) {
@@ -41,7 +41,7 @@ func TestRandomFabricsKeepTheirPromises(t *testing.T) {
 }
 
 // What random fabrics have found once, made as small as it could be, stays right.
-func TestKeptFabrics(t *testing.T) {
+func TestModelKeptFabrics(t *testing.T) {
 	files, err := filepath.Glob("testdata/fabrics/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)

@@ -74,7 +74,7 @@ func naming(lines []string, things ...string) map[int]bool {
 
 // What is left of a fabric is what the fault needs: here two flows of which one ends at
 // the third endpoint, and a link that goes down.
-func TestReduce(t *testing.T) {
+func TestModelReduce(t *testing.T) {
 	faulty := func(text string) bool {
 		s, err := scenario.Load("reduced.yaml", []byte(text), nil)
 		if err != nil {

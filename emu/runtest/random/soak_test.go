@@ -16,7 +16,7 @@ import (
 
 // TestSoakFabrics examines so many random fabrics as FABEMU_FABRICS says, each in all ways
 // there are, from the seed FABEMU_SEED on, which is printed. A fabric that is at fault is
-// made as small as it can be and written beside the others that TestKeptFabrics runs:
+// made as small as it can be and written beside the others that TestModelKeptFabrics runs:
 // commit it with the repair.
 func TestSoakFabrics(t *testing.T) {
 	number := func(name string, def uint64) uint64 {

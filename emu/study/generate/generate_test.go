@@ -36,9 +36,9 @@ func load(t testing.TB, kind string, o generate.Options) *scenario.Scenario {
 	return s
 }
 
-// TestKinds: each kind, in several sizes, is right, has no warnings and the size
+// TestModelKinds: each kind, in several sizes, is right, has no warnings and the size
 // that was asked for, and its claims hold on the virtual clock.
-func TestKinds(t *testing.T) {
+func TestModelKinds(t *testing.T) {
 	sizes := []int{0, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 30, 54, 100}
 	if testing.Short() {
 		sizes = []int{0, 2, 5, 17}
@@ -84,8 +84,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestLarge: 2000 endpoints are written and read, without warnings.
-func TestLarge(t *testing.T) {
+// TestModelLarge: 2000 endpoints are written and read, without warnings.
+func TestModelLarge(t *testing.T) {
 	for _, k := range generate.Kinds() {
 		s := load(t, k.Name, generate.Options{Endpoints: 2000})
 		if len(s.Endpoints) != 2000 || len(s.Warnings) > 0 {

@@ -181,7 +181,7 @@ func built(t *testing.T) string {
 }
 
 // The documents have the limiters of this program as they come out on the virtual clock.
-func TestDocuments(t *testing.T) {
+func TestModelDocuments(t *testing.T) {
 	for _, s := range limiters.Ours() {
 		r, err := limiters.Run(context.Background(), s, limiters.Options{Clock: report.VirtualClock})
 		if err != nil {

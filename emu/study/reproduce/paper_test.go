@@ -54,7 +54,7 @@ func TestFind(t *testing.T) {
 }
 
 // What a paper needs is there, and all its runs can be opened.
-func TestPapersAreWhole(t *testing.T) {
+func TestModelPapersAreWhole(t *testing.T) {
 	for _, p := range Papers() {
 		if p.Name == "" || p.Title == "" || p.Source == "" {
 			t.Errorf("%+v", p)
