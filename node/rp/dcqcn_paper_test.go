@@ -360,7 +360,7 @@ func TestDCQCNRefuses(t *testing.T) {
 		{"rate-timer", func(p *DCQCNParams) { *p = preset("hpcc"); p.RateTimer, p.ByteCounter = 0, 0 }},
 		{"rate-timer", func(p *DCQCNParams) { p.Phases, p.RateTimer, p.ByteCounter = PhasesOfTimer, 0, 0 }},
 		{"byte-counter", func(p *DCQCNParams) { p.Phases = PhasesOfTimer }},
-		{"cnp-per", func(p *DCQCNParams) { p.CNPPer = PerPort }},
+		{"cnp-per", func(p *DCQCNParams) { p.CNPPer, p.CNPRule = PerPort, AtClock }},
 		{"alpha-start", func(p *DCQCNParams) { p.AlphaStart = math.NaN() }},
 		{"timers", func(p *DCQCNParams) { p.AlphaTimer = 0 }},
 		{"gd 31", func(p *DCQCNParams) { p.Gd = 31 }},
@@ -442,10 +442,8 @@ func newPoint(t *testing.T, beside Answerer, p DCQCNParams) *NotificationPoint {
 	return n
 }
 
-// When CNPs are sent. The paper: "If a marked packet arrives for a flow, and no CNP has been
-// sent for the flow in last N microseconds, a CNP is sent immediately. Then, the NIC generates
-// at most one CNP packet every N microseconds for the flow, if any packet that arrives within
-// that time window was marked." ns3-rdma, CheckandSendQCN: begun with the first packet of a
+// When CNPs are sent. The paper, section 3.1: a marked packet has a CNP, unless one was sent for
+// its flow in the last N = 50 us. ns3-rdma, CheckandSendQCN: begun with the first packet of a
 // flow, it schedules itself each "CNP_INTERVAL 50", and sends if ecnbits were seen since.
 func TestDCQCNNotifies(t *testing.T) {
 	packets := []unit.Duration{20 * us, 30 * us, 35 * us, 60 * us, 75 * us, 90 * us, 300 * us, 310 * us}
@@ -456,7 +454,8 @@ func TestDCQCNNotifies(t *testing.T) {
 		marked func(int) bool
 		want   []unit.Duration
 	}{
-		{"paper", preset("paper"), all, []unit.Duration{20 * us, 70 * us, 120 * us, 300 * us, 350 * us}},
+		{"paper", preset("paper"), all, []unit.Duration{20 * us, 75 * us, 300 * us}},
+		{"interval-end", preset("paper", func(p *DCQCNParams) { p.CNPRule = AtIntervalEnd }), all, []unit.Duration{20 * us, 70 * us, 120 * us, 300 * us, 350 * us}},
 		{"paper, nothing marked", preset("paper"), func(int) bool { return false }, nil},
 		{"paper, the first and the last", preset("paper"), func(i int) bool { return i == 0 || i == 7 }, []unit.Duration{20 * us, 310 * us}},
 		{"ns3-rdma", preset("ns3-rdma"), all, []unit.Duration{20 * us, 70 * us, 120 * us, 320 * us}},
@@ -465,7 +464,7 @@ func TestDCQCNNotifies(t *testing.T) {
 		{"connectx", preset("connectx"), all, packets},
 		{"connectx, 20 us", preset("connectx", func(p *DCQCNParams) { p.CNPInterval = 20 * us }), all, []unit.Duration{20 * us, 60 * us, 90 * us, 300 * us}},
 		{"delayed", preset("hpcc", func(p *DCQCNParams) { p.CNPDelay = 55 * us }), all, []unit.Duration{75 * us, 85 * us, 90 * us, 115 * us, 130 * us, 145 * us, 355 * us, 365 * us}},
-		{"paper, delayed", preset("paper", func(p *DCQCNParams) { p.CNPDelay = 55 * us }), all, []unit.Duration{75 * us, 125 * us, 175 * us, 355 * us, 405 * us}},
+		{"paper, delayed", preset("paper", func(p *DCQCNParams) { p.CNPDelay = 55 * us }), all, []unit.Duration{75 * us, 130 * us, 355 * us}},
 	} {
 		if got := cnps(newPoint(t, nil, tc.p), packets, tc.marked); !slices.Equal(got, tc.want) {
 			t.Errorf("%s: CNPs at %v, want %v", tc.name, got, tc.want)

@@ -1,0 +1,121 @@
+package fluid
+
+import (
+	"fmt"
+	"math"
+
+	"fabemu/node/rp"
+	"fabemu/wire/unit"
+)
+
+// DCQCN is the loop of DCQCN at rest: flows that are all alike share a link, whose queue is
+// marked by a line.
+type DCQCN struct {
+	Flows    int
+	Capacity unit.Rate // of the link that they share
+	Packet   unit.Size // on the line
+	Law      rp.DCQCNParams
+
+	// The line of the marks: none up to Min, all above Max, and a share that rises from 0 to
+	// MaxP between.
+	Min, Max unit.Size
+	MaxP     float64
+}
+
+// check refuses what has no such rest.
+func (c *DCQCN) check() error {
+	switch {
+	case c.Flows < 1 || c.Capacity <= 0 || c.Packet <= 0 || c.Max <= c.Min || !(c.MaxP > 0 && c.MaxP <= 1):
+		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min", c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
+	case c.Law.AlphaUpdate != rp.AlphaByCNP || c.Law.Phases == rp.PhasesOfTimer || c.Law.MonitorPeriod > 0 || c.Law.RateTimer <= 0:
+		return fmt.Errorf("fluid: the equations of DCQCN are those of alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
+	}
+	return nil
+}
+
+// per is what the equations reckon in: packets and seconds.
+func (c *DCQCN) per() (capacity, increase, bytes float64) {
+	size := float64(c.Packet)
+	bytes = math.Inf(1)
+	if c.Law.ByteCounter > 0 {
+		bytes = float64(c.Law.ByteCounter) / size
+	}
+	increase = c.Law.ActiveIncrease.BytesPerSecond() / size
+	if c.Law.IncreasePer > 0 {
+		increase *= float64(c.Capacity) / float64(c.Law.IncreasePer)
+	}
+	return c.Capacity.BytesPerSecond() / size, increase, bytes
+}
+
+// Closed returns the share of marked packets at which the loop rests, as a closed form: the
+// first term for a small share.
+func (c DCQCN) Closed() (float64, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	capacity, increase, bytes := c.per()
+	n := float64(c.Flows)
+	cycles := 1/bytes + n/(c.Law.RateTimer.Seconds()*capacity)
+	return math.Cbrt(increase * n * n / (c.Law.AlphaTimer.Seconds() * capacity * capacity) * cycles * cycles), nil
+}
+
+// Rest returns the share at which the equations themselves rest; 1 where they do not.
+func (c DCQCN) Rest() (float64, error) {
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	low, high := 1e-12, 1.0
+	for range 200 {
+		p := math.Sqrt(low * high)
+		if c.falls(p) {
+			high = p
+		} else {
+			low = p
+		}
+	}
+	return high, nil
+}
+
+// falls reports whether rates fall when a share p of the packets is marked.
+func (c *DCQCN) falls(p float64) bool {
+	capacity, increase, bytes := c.per()
+	rate := capacity / float64(c.Flows)
+	log := math.Log1p(-p)
+	none := func(packets float64) float64 { return math.Exp(packets * log) } // of so many is marked
+	cycles := func(packets float64) float64 {                                // that end, for each packet
+		if math.IsInf(packets, 1) {
+			return 0
+		}
+		return p / math.Expm1(-packets*log)
+	}
+	interval := c.Law.CNPInterval.Seconds()
+	cuts := p * rate // for each second
+	if interval > 0 {
+		cuts = (1 - none(interval*rate)) / interval
+	}
+	timer, first := c.Law.RateTimer.Seconds()*rate, float64(c.Law.Threshold)
+	alpha := 1 - none(c.Law.AlphaTimer.Seconds()*rate)
+	ended := cycles(bytes) + cycles(timer)
+	raised := 0.0
+	if c.Law.ByteCounter > 0 {
+		raised = none(first*bytes) * cycles(bytes)
+	}
+	raised += none(first*timer) * cycles(timer)
+	return cuts*cuts*alpha > increase*rate*ended*raised
+}
+
+// Queue returns how long the queue is in which a share p is marked, in bytes, on the line as
+// it would go on above Max.
+func (c *DCQCN) Queue(p float64) float64 {
+	return float64(c.Min) + p/c.MaxP*float64(c.Max-c.Min)
+}
+
+// Cliff returns the least number of flows whose closed form is above MaxP: their queue would
+// have to rest above Max, where each packet is marked.
+func (c DCQCN) Cliff() (int, error) {
+	for c.Flows = 1; ; c.Flows++ {
+		if p, err := c.Closed(); err != nil || p > c.MaxP {
+			return c.Flows, err
+		}
+	}
+}
