@@ -22,6 +22,7 @@ func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
 	r.lintLaws()
+	r.lintRest()
 	r.lintLosses()
 	r.lintIdle()
 	r.lintGuests()

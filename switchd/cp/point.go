@@ -153,6 +153,13 @@ type SwitchFitter interface {
 // what flow control keeps from loss; without it the dropper cannot stand there.
 type Sparer interface{ Spares() bool }
 
+// Liner is a struct of parameters of points that mark by a line: no frame of a queue up to min,
+// all above max, and a share between that rises to most. Packets have a length, which counts
+// where the line is in packets; ok is false if frames are not marked.
+type Liner interface {
+	Line(length unit.Size) (min, max unit.Size, most float64, ok bool)
+}
+
 // Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
 // it sends about data frames like f, with its priority. A notifier without one sends a
 // wire.Message of the priority of f.

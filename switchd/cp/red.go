@@ -139,6 +139,12 @@ func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	return wrong
 }
 
+// Line is that of the average.
+func (p REDParams) Line(length unit.Size) (min, max unit.Size, most float64, ok bool) {
+	bytes := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*length }
+	return bytes(p.Min), bytes(p.Max), p.MaxP, p.ECN && !p.Gentle
+}
+
 // Spares reports whether what flow control keeps from loss is not dropped: RED marks it.
 func (p REDParams) Spares() bool { return p.ECN }
 
