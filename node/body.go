@@ -28,6 +28,17 @@ type BodySource interface {
 	Take(now unit.Time, room int) (wire.Body, bool)
 }
 
+// BodyTimer is a BodySource that has something to do at instants of its own, whatever keeps
+// its packets: the timers of a protocol that it speaks.
+type BodyTimer interface {
+	BodySource
+	// Advance does what is due. Ready is asked after it.
+	Advance(now unit.Time)
+	// Deadline returns when the next of it is due; unit.Never: nothing is. It changes only
+	// by Advance, and by what a BodySink of the same endpoint is handed.
+	Deadline() unit.Time
+}
+
 // BodySink is where the bodies of a flow go: each once, in the order in which their packets
 // are delivered, which is that in which they were taken unless routes change or packets are
 // lost. What Put is handed is its for the call.
@@ -38,12 +49,19 @@ type BodySink interface {
 // bodied is what a source has whose packets have bodies.
 type bodied struct {
 	from    BodySource
+	timer   BodyTimer // from, if it is one; nil: it is not
 	store   *wire.Bodies
 	framing wire.Framing
 	wait    unit.Time         // Ready is not asked before
 	length  unit.Size         // on the line, of the packet that has been loaded
 	again   bool              // of the transport: packets may be sent again,
 	unacked queue[wire.Frame] // and these await their ACK
+}
+
+// timerOf returns a source of bodies as a BodyTimer; nil: it is none.
+func timerOf(b BodySource) BodyTimer {
+	t, _ := b.(BodyTimer)
+	return t
 }
 
 // ready returns when there is a body, given how many packets await their ACK, and whether

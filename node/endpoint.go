@@ -152,7 +152,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 		if f.Bodies != nil {
 			e.bodied = append(e.bodied, i)
-			s.body = &bodied{from: f.Bodies, store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
+			s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
 		}
 		if f.Group != nil {
 			k := slices.Index(shared, f.Group)
@@ -448,6 +448,9 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			e.unload(now, i)
 			left = e.waiting
 			continue
+		}
+		if s.body != nil && s.body.timer != nil {
+			e.askBodies(now) // what it made room for may be of another flow
 		}
 		s.report(now, port.Open, &e.rec)
 		at := now

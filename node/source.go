@@ -127,6 +127,9 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
 	s.own.advance(now, rec)
+	if s.body != nil && s.body.timer != nil {
+		s.body.timer.Advance(now)
+	}
 	switch {
 	case s.stream != nil:
 		s.run(now)
@@ -265,6 +268,9 @@ func (s *source) deadline(a port.Answer) unit.Time {
 		t = min(t, s.Start)
 	default:
 		t = min(t, s.next.At, s.Stop)
+	}
+	if s.body != nil && s.body.timer != nil {
+		t = min(t, s.body.timer.Deadline())
 	}
 	return t
 }
