@@ -26,7 +26,10 @@ func (r *resolver) resolveExpect() {
 		if during == nil && !ofProgram && !n.bad {
 			r.add(n.at, n.path, "this is missing: during (%s)", r.language.Find("expect").Item.Object.Find("during").Wanted())
 		}
-		if during != nil && !during.bad {
+		if during != nil && !during.bad && ofProgram {
+			r.add(during.at, during.path, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
+		}
+		if during != nil && !during.bad && !ofProgram {
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
 		}
