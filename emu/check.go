@@ -65,18 +65,20 @@ func (o Options) check() error {
 
 // checkScenario refuses a run of s where o does not go with what it has.
 func (o Options) checkScenario(s *scenario.Scenario) error {
+	all, real := s.Guests()
 	switch apart := o.Placement != InGoroutines; {
 	case apart && s.Schemes != nil:
 		return mistake.Errorf("schemes that a scenario has beside those of fabemu go with placement %s: the processes of placement %s do not know them",
 			InGoroutines, o.Placement)
-	case s.Guests() == 0:
+	case apart && all > 0:
+		return mistake.Errorf("scenario %s has guests: it runs with placement %s", s.Name, InGoroutines)
+	case real == 0:
 		return nil
 	case o.Clock == VirtualClock:
-		return mistake.Errorf("scenario %s has guests, which are real hosts and live in real time: it runs with --clock wall only", s.Name)
-	case apart:
-		return mistake.Errorf("scenario %s has guests: it runs with placement %s", s.Name, InGoroutines)
+		return mistake.Errorf("scenario %s has guests that are real hosts and live in real time: it runs with --clock wall only; those of kind %s run on both clocks",
+			s.Name, scenario.Netstack)
 	}
-	return host.NeedsLinux("a scenario with guests")
+	return host.NeedsLinux("a scenario with guests that are real hosts")
 }
 
 // known returns a *Mistake where word is none of those that there are.

@@ -37,7 +37,7 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if s.Guests() > 0 {
+			if _, real := s.Guests(); real > 0 {
 				return // real hosts have no virtual clock
 			}
 			var digests [2]string

@@ -172,6 +172,55 @@ func lossesSeen() error {
 	return nil
 }
 
+// A real host and one of this program speak to each other: the pings of the one are answered,
+// and it receives what the other sends.
+func TestRealGuestAndNetstack(t *testing.T) {
+	needNamespaces(t)
+	if _, err := exec.LookPath("ping"); err != nil {
+		t.Skip("there is no ping; Debian has it in iputils-ping")
+	}
+	s := runtest.Load(t, strings.Replace(twoGuests, `[{name: "h[1-2]", guest: tun}]`, "[{name: h1, guest: tun}, {name: h2, guest: netstack}]", 1)+`
+programs:
+  - {name: ping, on: h1, run: ping -c 3 -i 0.1 h2}
+  - {name: client, at: 500ms, on: h2, run: send h1 100KB}
+expect:
+  - {id: answered, metric: ping.status, low: 0, high: 0}
+  - {id: sent, metric: client.status, low: 0, high: 0}
+`)
+	began, came := make(chan bool), make(chan error, 1)
+	go func() {
+		<-began
+		came <- inGuest("h1", func() error {
+			l, err := net.Listen("tcp4", ":5001")
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			c, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if n, err := io.Copy(io.Discard, c); err != nil || n != 100_000 {
+				return fmt.Errorf("%d bytes have come, %v", n, err)
+			}
+			return nil
+		})
+	}()
+	r, err := Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-came; err != nil {
+		t.Error(err)
+	}
+	for _, k := range r.Checks {
+		if k.Outcome != report.Pass {
+			t.Errorf("%s came out as %v: %s", k.ID, k.Value, k.Reason)
+		}
+	}
+}
+
 // A run with guests goes on the wall clock, in one process.
 func TestGuestsAreRefused(t *testing.T) {
 	s := runtest.Load(t, twoGuests)

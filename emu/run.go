@@ -89,31 +89,35 @@ type run struct {
 
 // run runs the fabric and puts together what came out.
 func (r *run) run(ctx context.Context) (*Result, error) {
-	o, wall, open := &r.options, r.options.Clock == WallClock, r.scenario.Guests() > 0
+	o, wall := &r.options, r.options.Clock == WallClock
+	all, real := r.scenario.Guests()
 	var err error
 	r.record, err = record.New(r.fabric, record.Wanted{
 		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
-		Bodies: o.Schemes.BodySource != nil || open, Digest: o.digest() && !open,
+		Bodies: o.Schemes.BodySource != nil || all > 0, Digest: o.digest() && real == 0,
 		Wall: wall, Actual: o.Timing == ActualTiming,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer r.record.Abandon()
-	if open {
+	if all > 0 {
 		if r.guests, err = guests.Open(ctx, r.fabric, r.newID(salt()), o.Directory); err != nil {
 			return nil, err
 		}
 		defer r.guests.Close()
-		r.guests.Join(&o.Schemes)
 	}
-	r.record.Listen(&o.Schemes)
-	f, err := machines.New(r.fabric, o.Schemes, r.record.Events)
+	schemes := o.Schemes
+	if r.guests != nil {
+		r.guests.Join(&schemes)
+	}
+	r.record.Listen(&schemes)
+	f, err := machines.New(r.fabric, schemes, r.record.Events)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
 	r.record.Attach(f)
-	if r.guests != nil {
+	if real > 0 {
 		f.Outside = r.guests
 	}
 	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
@@ -234,12 +238,21 @@ const shortHops = 5_000_000
 // verify compares a wall run with the virtual clock, where Options.Verify asks for it.
 func (r *run) verify(ctx context.Context, out *report.Result) error {
 	o := &r.options
-	if o.Clock == VirtualClock || r.guests != nil || o.Verify == VerifyOff || out.Partial ||
+	_, real := r.scenario.Guests()
+	if o.Clock == VirtualClock || real > 0 || o.Verify == VerifyOff || out.Partial ||
 		o.Verify == VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
-	sameLog := o.Timing == IdealTiming && o.Placement == InGoroutines
-	return r.record.Verify(ctx, o.Schemes, sameLog, out)
+	schemes, sameLog := o.Schemes, o.Timing == IdealTiming && o.Placement == InGoroutines
+	if r.guests != nil {
+		twins, err := guests.Open(ctx, r.fabric, r.id, "")
+		if err != nil {
+			return err
+		}
+		defer twins.Close()
+		twins.Join(&schemes)
+	}
+	return r.record.Verify(ctx, schemes, sameLog, out)
 }
 
 // Dry writes the files of the parts of a run into a directory, for parts that are

@@ -80,7 +80,7 @@ func checkTCP(s *scenario.Scenario, usual string) error {
 		return nil
 	}
 	for i := range s.Endpoints {
-		if g := &s.Endpoints[i].Guest; g.Kind != "" && g.TCP == "" {
+		if g := &s.Endpoints[i].Guest; g.Kind.Real() && g.TCP == "" {
 			return mistake.Errorf("guest %s would have the kernel's congestion control, %s, whose times mean nothing at dilation %d: give it tcp: reno, or tcp: %s to have that all the same",
 				s.Endpoints[i].Name, usual, s.Wall.Dilation, usual)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
@@ -22,7 +23,7 @@ import (
 
 // Guests are those of a run.
 type Guests struct {
-	topology *netns.Topology
+	topology *netns.Topology // of the real ones
 	fabric   *fabric.Fabric
 	all      []*guest       // in the order of the endpoints
 	of       map[int]*guest // by machine
@@ -32,6 +33,7 @@ type Guests struct {
 	told     map[string]bool // what there is a warning of
 	warnings []string
 	times    []KernelTime    // at a dilation above 1
+	real     []*guest        // that have devices, as topology has them
 	waiting  []*netns.Device // for Wait
 	programs *Programs
 	scratch  string // the folder of what programs print, where the caller has none; empty: it has one
@@ -40,6 +42,8 @@ type Guests struct {
 // guest is one host.
 type guest struct {
 	device  port
+	stack   *netstack.Stack // the device of a guest in this program; nil: it is real
+	space   string          // path of the namespace of a real one
 	scene   scenario.Guest
 	name    string
 	machine int
@@ -55,7 +59,7 @@ type guest struct {
 	count   Counts
 }
 
-// port is a netns.Device, or what a test has in its place.
+// port is a netns.Device, a netstack.Stack, or what a test has in their place.
 type port interface {
 	Read(b []byte) (int, error)
 	Write(b []byte) (bool, error)
@@ -84,13 +88,37 @@ type Counts struct {
 // programs. What these print goes into a folder of a directory; an empty one means one that
 // is removed by Close. A *mistake.Error is the user's to mend.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (*Guests, error) {
-	if err := checkTCP(f.Scenario, kernelTCP()); err != nil {
+	g := layOut(f)
+	if err := g.makeReal(ctx, run); err != nil {
 		return nil, err
 	}
-	g := layOut(f)
+	if err := g.makeStacks(); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	var err error
+	if directory == "" {
+		if g.scratch, err = os.MkdirTemp("", "fabemu-"); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+		directory = g.scratch
+	}
+	if g.programs, err = g.openPrograms(directory); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// makeReal makes the namespaces and the devices of the guests that are real hosts.
+func (g *Guests) makeReal(ctx context.Context, run uint32) error {
+	if g.real == nil {
+		return nil
+	}
+	if err := checkTCP(g.fabric.Scenario, kernelTCP()); err != nil {
+		return err
+	}
 	plan := netns.Plan{Run: run}
 	minRTO, parameters := g.dilate()
-	for i, x := range g.all {
+	for i, x := range g.real {
 		plan.Machines = append(plan.Machines, x.name)
 		n := netns.Guest{
 			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MinRTO: minRTO, MTU: int(x.scene.MTU), Queue: x.scene.Queue,
@@ -112,21 +140,31 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (
 	netns.RemoveDead(ctx)
 	var err error
 	if g.topology, err = netns.Build(ctx, plan); err != nil {
-		return nil, mistake.Errorf("the scenario has guests, which are real hosts: %w", err)
+		return mistake.Errorf("the scenario has guests, which are real hosts: %w", err)
 	}
 	for i, d := range g.topology.Devices {
-		g.all[i].device = d
+		g.real[i].device, g.real[i].space = d, d.Namespace
 	}
-	if directory == "" {
-		if g.scratch, err = os.MkdirTemp("", "fabemu-"); err != nil {
-			return nil, errors.Join(err, g.Close())
+	return nil
+}
+
+// makeStacks makes the guests that are stacks in this program. Each has random numbers of its
+// own of the scenario's seed.
+func (g *Guests) makeStacks() (err error) {
+	for _, x := range g.all {
+		if x.scene.Kind.Real() {
+			continue
 		}
-		directory = g.scratch
+		x.stack, err = netstack.New(netstack.Config{
+			Address: x.scene.Address.Prefix(), MTU: int(x.scene.MTU), Queue: x.scene.Queue, TCP: x.scene.TCP,
+			Seed: g.fabric.Scenario.Model.Seed + uint64(x.machine)<<32,
+		})
+		if err != nil {
+			return err
+		}
+		x.device = x.stack
 	}
-	if g.programs, err = g.openPrograms(directory); err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	return g, nil
+	return nil
 }
 
 // Join has flows between guests take their packets from them, and bring them there; those
@@ -171,6 +209,9 @@ func layOut(f *fabric.Fabric) *Guests {
 		}
 		byIP[x.scene.Address.Addr()] = i
 		g.all = append(g.all, x)
+		if x.scene.Kind.Real() {
+			g.real = append(g.real, x)
+		}
 		g.of[i] = x
 	}
 	for i := range f.Flows {
@@ -194,10 +235,14 @@ func layOut(f *fabric.Fabric) *Guests {
 // Source returns where the packets of a flow have their bodies from; nil for one that is not
 // between guests.
 func (g *Guests) Source(f *fabric.Flow) node.BodySource {
-	if q := g.queues[f]; q != nil {
+	switch q := g.queues[f]; {
+	case q == nil:
+		return nil
+	case q.guest.stack != nil:
+		return &timed{q, g}
+	default:
 		return q
 	}
-	return nil
 }
 
 // Sink returns where the bodies of its packets go.
@@ -210,7 +255,7 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 
 // Look reads the devices, as far as the flows have room.
 func (g *Guests) Look(offer func(machine int)) error {
-	for _, x := range g.all {
+	for _, x := range g.real {
 		if err := g.read(x); err != nil {
 			return err
 		}
@@ -334,7 +379,7 @@ func (x *guest) place() {
 // Wait returns when a device can be read that is to be, or after so much wall time.
 func (g *Guests) Wait(most time.Duration) {
 	g.waiting = g.waiting[:0]
-	for i, x := range g.all {
+	for i, x := range g.real {
 		if x.hand.Type == 0 {
 			g.waiting = append(g.waiting, g.topology.Devices[i])
 		}
@@ -371,6 +416,14 @@ func (g *Guests) Close() error {
 	}
 	if g.scratch != "" {
 		_ = os.RemoveAll(g.scratch) // made here, for this run
+	}
+	for _, x := range g.all {
+		if x.stack != nil {
+			x.stack.Close()
+		}
+	}
+	if g.topology == nil {
+		return nil
 	}
 	return g.topology.Close()
 }
@@ -415,6 +468,36 @@ func (q *queue) Take(_ unit.Time, room int) (wire.Body, bool) {
 	return b, true
 }
 
+// timed is the queue of a guest that is a stack of this program. It is the flow's
+// node.BodyTimer.
+type timed struct {
+	*queue
+	guests *Guests
+}
+
+// Advance lets the stack do what is due, and takes what it sends.
+func (t *timed) Advance(now unit.Time) {
+	t.guest.stack.Advance(now)
+	t.guests.mustRead(t.guest)
+}
+
+// Deadline returns when the stack has something to do.
+func (t *timed) Deadline() unit.Time { return t.guest.stack.Deadline() }
+
+// Take returns the first packet, and makes room for what the stack has sent.
+func (t *timed) Take(now unit.Time, room int) (wire.Body, bool) {
+	b, ok := t.queue.Take(now, room)
+	t.guests.mustRead(t.guest)
+	return b, ok
+}
+
+// mustRead reads a stack, which does not fail.
+func (g *Guests) mustRead(x *guest) {
+	if err := g.read(x); err != nil {
+		panic(fmt.Sprintf("guests: the stack of %s cannot be read: %v", x.name, err))
+	}
+}
+
 // sink takes what arrives for a guest by one flow.
 type sink struct {
 	guests *Guests
@@ -424,8 +507,12 @@ type sink struct {
 }
 
 // Put hands the guest a packet.
-func (s *sink) Put(_ unit.Time, b wire.Body) {
+func (s *sink) Put(now unit.Time, b wire.Body) {
 	packet := b.Bytes
+	if s.to.stack != nil {
+		s.to.stack.Advance(now)
+		defer s.guests.mustRead(s.to)
+	}
 	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
 		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
 		s.buf = append(binary.BigEndian.AppendUint16(s.buf, b.Type), b.Bytes...)
@@ -436,10 +523,11 @@ func (s *sink) Put(_ unit.Time, b wire.Body) {
 
 // Report is what there is to say of a guest after a run.
 type Report struct {
-	Name      string     `json:"name"`
-	Namespace string     `json:"namespace"`
-	Address   netip.Addr `json:"address"`
-	MTU       int64      `json:"mtu"`
+	Name      string             `json:"name"`
+	Kind      scenario.GuestKind `json:"kind"`
+	Namespace string             `json:"namespace,omitempty"` // of a real host
+	Address   netip.Addr         `json:"address"`
+	MTU       int64              `json:"mtu"`
 	Counts
 }
 
@@ -450,7 +538,7 @@ func (g *Guests) Times() []KernelTime { return g.times }
 // called before Close.
 func (g *Guests) Report() ([]Report, []string) {
 	var all []Report
-	for i, x := range g.all {
+	for _, x := range g.all {
 		sent, received, err := x.device.Dropped()
 		if err != nil {
 			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
@@ -460,10 +548,7 @@ func (g *Guests) Report() ([]Report, []string) {
 			g.warnOnce("drops."+x.name, "the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
 				x.name, sent, x.scene.Queue)
 		}
-		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Counts: x.count}
-		if g.topology != nil {
-			r.Namespace = g.topology.Devices[i].Namespace
-		}
+		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind, Namespace: x.space, Counts: x.count}
 		all = append(all, r)
 	}
 	return all, g.warnings

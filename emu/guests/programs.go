@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"fabemu/emu/files"
+	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
 )
 
 // ProgramsDir is where the output of programs is kept, in the directory of a run: NAME.out is
@@ -37,6 +39,8 @@ type Programs struct {
 type program struct {
 	scenario.Program
 	cmd      *exec.Cmd
+	sending  *netstack.Sending // in place of cmd, in a guest that is a stack of this program
+	end      *netstack.Stack   // where it sends to; nil: to a real host
 	out, err *os.File
 	report   ProgramReport
 }
@@ -58,6 +62,9 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, ended: make(chan struct{})}
 	var wrong scenario.Errors
 	for i, x := range g.fabric.Scenario.Programs {
+		if g.named(x.On).stack != nil {
+			continue
+		}
 		word, _, _ := strings.Cut(x.Run, " ")
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" && exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
 			wrong.List = append(wrong.List, g.fabric.Scenario.ProgramError(i, "program %s: there is no command %s on this computer", x.Name, word))
@@ -83,13 +90,7 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 		}
 	}()
 	for _, x := range g.fabric.Scenario.Programs {
-		if p.inside[x.On] == nil {
-			if p.inside[x.On], err = netns.Enter(g.namespace(x.On), hosts); err != nil {
-				delete(p.inside, x.On)
-				return p, err
-			}
-		}
-		prog := &program{Program: x, cmd: exec.Command("/bin/sh", "-c", x.Run)}
+		prog := &program{Program: x}
 		prog.report = ProgramReport{
 			Name: x.Name, On: x.On, Run: x.Run, AtPs: int64(x.At), Status: -1, Ended: "never started", Output: filepath.Join(ProgramsDir, x.Name+".out"),
 		}
@@ -97,6 +98,23 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 		if prog.out, err = files.Create(filepath.Join(p.dir, x.Name+".out")); err != nil {
 			return p, err
 		}
+		on := g.named(x.On)
+		if on.stack != nil {
+			s, err := scenario.ReadSending(x.Run)
+			if err != nil {
+				return p, err
+			}
+			to := g.named(s.To)
+			prog.sending, prog.end = on.stack.Send(unit.Time(x.At), to.scene.Address.Addr(), int64(s.Size)), to.stack
+			continue
+		}
+		if p.inside[x.On] == nil {
+			if p.inside[x.On], err = netns.Enter(on.space, hosts); err != nil {
+				delete(p.inside, x.On)
+				return p, err
+			}
+		}
+		prog.cmd = exec.Command("/bin/sh", "-c", x.Run)
 		if prog.err, err = files.Create(filepath.Join(p.dir, x.Name+".err")); err != nil {
 			return p, err
 		}
@@ -106,20 +124,23 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	return p, nil
 }
 
-// namespace returns the path of a guest's.
-func (g *Guests) namespace(name string) string {
-	for i, x := range g.all {
+// named returns a guest.
+func (g *Guests) named(name string) *guest {
+	for _, x := range g.all {
 		if x.name == name {
-			return g.topology.Devices[i].Namespace
+			return x
 		}
 	}
-	return ""
+	panic("guests: there is no guest " + name)
 }
 
 // begin starts each program at its time: model time 0 is now.
 func (p *Programs) begin() {
 	began, dilation := time.Now(), p.guests.fabric.Scenario.Wall.Dilation
 	for _, x := range p.all {
+		if x.sending != nil {
+			continue
+		}
 		p.wait.Go(func() {
 			select {
 			case <-time.After(time.Until(began.Add(time.Duration(int64(x.At) / 1000 * dilation)))):
@@ -157,6 +178,24 @@ func (x *program) run(p *Programs) {
 	}
 }
 
+// told writes down what has become of a sending.
+func (x *program) told() {
+	r := x.sending.Sent(x.end)
+	switch {
+	case r.Error != "":
+		x.report.Status, x.report.Ended = 1, r.Error
+	case r.Whole:
+		x.report.Status, x.report.Ended = 0, "has sent all of it"
+	case r.Endless:
+		x.report.Status, x.report.Ended = 0, "has sent until the end of the run"
+	default:
+		x.report.Ended = "not done at the end of the run"
+	}
+	if err := json.NewEncoder(x.out).Encode(r); err != nil {
+		x.report.Ended += fmt.Sprintf("; its output cannot be written: %v", err)
+	}
+}
+
 // stop kills what still runs.
 func (p *Programs) stop() {
 	select {
@@ -170,6 +209,9 @@ func (p *Programs) stop() {
 		in.Close()
 	}
 	for _, x := range p.all {
+		if x.sending != nil {
+			x.told()
+		}
 		for _, f := range []*os.File{x.out, x.err} {
 			if f != nil {
 				_ = f.Close()

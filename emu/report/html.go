@@ -91,13 +91,16 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
 	}
 	if len(r.Guests) > 0 {
-		rows := [][]string{}
+		rows, text := [][]string{}, ""
+		if r.realGuests() > 0 {
+			text = "Real hosts: the run is not reproducible."
+		}
 		for i := range r.Guests {
 			g := &r.Guests[i]
-			rows = append(rows, []string{g.Name, g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)})
+			rows = append(rows, []string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)})
 		}
-		p.Sections = append(p.Sections, Section{Title: "Guests", Text: "Real hosts: the run is not reproducible.", Parts: []template.HTML{Table("Guests",
-			[]string{"guest", "address", "packets sent", "received", "dropped by its kernel", "without a flow"}, rows)}})
+		p.Sections = append(p.Sections, Section{Title: "Guests", Text: text, Parts: []template.HTML{Table("Guests",
+			[]string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel", "without a flow"}, rows)}})
 	}
 	if len(r.Silences) > 0 {
 		rows := [][]string{}

@@ -93,7 +93,7 @@ type Result struct {
 	Warnings    []string       `json:"warnings"`
 	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
-	// Guests are the real hosts: no two runs with them are the same, and there is no digest.
+	// Guests are the hosts. With real ones no two runs are the same, and there is no digest.
 	Guests   []guests.Report        `json:"guests,omitempty"`
 	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
 	// KernelTimes are what the guests' kernels have of time, at a dilation above 1.
@@ -378,6 +378,16 @@ func (r *Result) TellGuests(s *scenario.Scenario, g *guests.Guests) {
 	if err := g.Close(); err != nil {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("not all of the guests' namespaces could be removed: %v", err))
 	}
+}
+
+// realGuests returns how many guests are real hosts.
+func (r *Result) realGuests() (n int) {
+	for i := range r.Guests {
+		if r.Guests[i].Kind.Real() {
+			n++
+		}
+	}
+	return n
 }
 
 // judgePrograms judges the checks of what programs have done; value returns what is measured

@@ -345,7 +345,7 @@ func (t *page) verdict(r *Result) {
 		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
 	}
 	t.Line("  losses  %s lost, %s, %s", terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
-	if n := len(r.Guests); n > 0 {
+	if n := r.realGuests(); n > 0 {
 		t.Line("  guests  %d, not reproducible: there is no log to compare this one with, and no digest", n)
 	}
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,13 +17,17 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	Kind    GuestKind `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet."`
+	Kind    GuestKind `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
 	Address Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
 	MTU     unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
-	Queue   int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
-	TCP     string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP in the namespace, one that the kernel has: reno, cubic."`
+	Queue   int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
+	TCP     string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
 	DSCP    DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
 }
+
+// NetstackTCP returns the congestion controls that guests of kind netstack have, the usual one
+// first.
+func NetstackTCP() []string { return []string{"cubic", "reno"} }
 
 // String prints a guest as a mapping.
 func (g Guest) String() string {
@@ -127,16 +132,19 @@ func guestOf(v view) (g Guest) {
 	return g
 }
 
-// Guests returns how many endpoints of s are guests. A run of a scenario that has some is
-// open: it goes on the wall clock only, needs the rights to make network namespaces, and no
-// two of its runs are the same.
-func (s *Scenario) Guests() (n int) {
+// Guests returns how many endpoints of s are guests, and how many of these are real hosts. A
+// run of a scenario that has real ones is open: it goes on the wall clock only, needs the
+// rights to make network namespaces, and no two of its runs are the same.
+func (s *Scenario) Guests() (all, real int) {
 	for i := range s.Endpoints {
-		if s.Endpoints[i].Guest.Kind != "" {
-			n++
+		if k := s.Endpoints[i].Guest.Kind; k != "" {
+			all++
+			if k.Real() {
+				real++
+			}
 		}
 	}
-	return n
+	return all, real
 }
 
 // Guest returns the guest that an endpoint is; without a kind it is none.
@@ -237,14 +245,15 @@ func (r *resolver) checkGuests() {
 	first := map[way]int{}
 	told := map[*node]bool{}
 	fits, by := map[string]unit.Size{}, map[string]*Flow{} // by guest
-	kinds := map[GuestKind]string{}
+	frames, packets := false, false                        // of Ethernet, of IP: what those that send to one another have
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		from, to := guests[f.From], guests[f.To]
 		if from == nil || to == nil {
 			continue
 		}
-		kinds[from.Kind], kinds[to.Kind] = f.Name, f.Name
+		frames = frames || from.Kind == Tap || to.Kind == Tap
+		packets = packets || from.Kind != Tap || to.Kind != Tap
 		family := r.family(f.From)
 		for _, name := range []string{f.From, f.To} {
 			if room := guestRoom(f, family, guests[name].Kind); by[name] == nil || room < fits[name] {
@@ -266,14 +275,19 @@ func (r *resolver) checkGuests() {
 		}
 		first[w] = i
 	}
-	if len(kinds) > 1 {
-		at, path := r.guestPlace(r.firstGuest(Tap), "kind")
-		r.add(at, path, "guest %s has a TAP device and guest %s a TUN device: all that send to one another have devices of one kind", r.firstGuest(Tap), r.firstGuest(Tun))
+	if frames && packets {
+		tap := r.firstGuest(func(k GuestKind) bool { return k == Tap })
+		at, path := r.guestPlace(tap, "kind")
+		r.add(at, path, "guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind", tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
 	for i := range r.s.Endpoints {
 		e := &r.s.Endpoints[i]
 		if e.Guest.Kind == "" {
 			continue
+		}
+		if g := &e.Guest; g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
+			at, path := r.guestPlace(e.Name, "tcp")
+			r.add(at, path, "guest %s has no congestion control %q: a netstack has %s", e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
 		}
 		f := by[e.Name]
 		at, path := r.guestPlace(e.Name, "mtu")
@@ -296,9 +310,9 @@ func (r *resolver) checkGuests() {
 }
 
 // firstGuest returns the first guest of a kind.
-func (r *resolver) firstGuest(k GuestKind) string {
+func (r *resolver) firstGuest(of func(GuestKind) bool) string {
 	for i := range r.s.Endpoints {
-		if r.s.Endpoints[i].Guest.Kind == k {
+		if k := r.s.Endpoints[i].Guest.Kind; k != "" && of(k) {
 			return r.s.Endpoints[i].Name
 		}
 	}
@@ -316,7 +330,7 @@ func (r *resolver) indexOf(f *Flow) int {
 
 // lintGuests warns of guests that can only send, or only receive.
 func (r *resolver) lintGuests() {
-	if r.s.Guests() == 0 {
+	if all, _ := r.s.Guests(); all == 0 {
 		return
 	}
 	pairs := map[[2]string]bool{}

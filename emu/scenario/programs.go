@@ -12,7 +12,7 @@ type Program struct {
 	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1" doc:"Name of the program, for checks and for the files of its output. That of a range of guests becomes one program for each, with the guest's name behind a dash."`
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"When it is started, in model time; before the end of the run."`
 	On   string        `key:"on" form:"names" need:"given" what:"the name of a guest or a range of them such as h[1-8]" also:"guest|host" doc:"The guest in which it runs, or a range of them: in each."`
-	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, that of its own in $FABEMU_GUEST. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed."`
+	Run  string        `key:"run" form:"command" need:"given" also:"command|cmd|exec" doc:"The command, as a shell takes it (sh -c). Names of guests are in its /etc/hosts, that of its own in $FABEMU_GUEST. It runs in a PID namespace of its own: with it ends all that it has started, and what still runs at the end of the run is killed. A guest of kind netstack has one command, send GUEST SIZE, as send h2 4MB: by one connection of TCP, which each such guest takes at port 5001; without a size as much as there is time for."`
 }
 
 // resolvePrograms makes a program for each guest of an item.
@@ -47,6 +47,12 @@ func (r *resolver) resolvePrograms() {
 				r.add(on.at, on.path, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
+			if r.s.Endpoints[r.machines[guest].index].Guest.Kind == Netstack && run != nil && !run.bad {
+				if err := r.checkSending(guest, p.Run); err != nil {
+					r.add(run.at, run.path, "%v", err)
+					break
+				}
+			}
 			count[guest]++
 			switch {
 			case each.Name == "":
@@ -75,6 +81,43 @@ func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	}
 	e.Message = fmt.Sprintf(format, args...)
 	return e
+}
+
+// checkSending refuses what a guest of kind netstack cannot run.
+func (r *resolver) checkSending(guest, run string) error {
+	s, err := ReadSending(run)
+	if err != nil {
+		return fmt.Errorf("guest %s is a stack in this program: %w", guest, err)
+	}
+	switch m := r.machines[s.To]; {
+	case s.To == guest:
+		return fmt.Errorf("guest %s would send to itself", guest)
+	case m == nil || m.isSwitch || r.s.Endpoints[m.index].Guest.Kind == "":
+		return fmt.Errorf("guest %s would send to %s, which is no guest", guest, s.To)
+	}
+	return nil
+}
+
+// Sending is the command of a program in a guest of kind netstack.
+type Sending struct {
+	To   string    // a guest
+	Size unit.Size // 0: as much as there is time for
+}
+
+// ReadSending reads a command such as "send h2 4MB".
+func ReadSending(run string) (s Sending, err error) {
+	words := strings.Fields(run)
+	if len(words) < 2 || len(words) > 3 || words[0] != "send" {
+		return s, fmt.Errorf("%q is not what it runs: send GUEST SIZE, such as send h2 4MB, or send h2", run)
+	}
+	s.To = words[1]
+	if len(words) == 2 {
+		return s, nil
+	}
+	if s.Size, err = unit.ParseSize(words[2]); err == nil && s.Size <= 0 {
+		err = fmt.Errorf("it would send %v: at least a byte is wanted, or no size for as much as there is time for", s.Size)
+	}
+	return s, err
 }
 
 // ProgramMetric is what can be measured of a program: "client.status", its exit status, and

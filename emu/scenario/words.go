@@ -113,12 +113,16 @@ type GuestKind string
 
 // The kinds of guests.
 const (
-	Tun GuestKind = "tun" // a device of IP in a network namespace
-	Tap GuestKind = "tap" // one of Ethernet
+	Tun      GuestKind = "tun"      // a device of IP in a network namespace
+	Tap      GuestKind = "tap"      // one of Ethernet
+	Netstack GuestKind = "netstack" // no device: gVisor's stack in this program, on the clock of the model
 )
 
 // Words returns the kinds.
-func (GuestKind) Words() []string { return words(Tun, Tap) }
+func (GuestKind) Words() []string { return words(Tun, Tap, Netstack) }
+
+// Real reports whether a guest of the kind is a real host, which lives in real time.
+func (k GuestKind) Real() bool { return k == Tun || k == Tap }
 
 // Basis is what a claim rests on.
 type Basis string

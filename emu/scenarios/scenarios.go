@@ -69,7 +69,7 @@ func entryOf(src string) (Entry, error) {
 	if err := yaml.Unmarshal([]byte(head(src)), &h); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}, Guests: strings.Contains(src, "guest:")}
+	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}, Guests: strings.Contains(src, "guest:") && !strings.Contains(src, "netstack")}
 	var err error
 	if e.Whole.Duration, err = unit.ParseDuration(h.Model.Duration); err != nil || h.Short == (extent{}) {
 		return e, err

@@ -32,7 +32,7 @@ func TestGoVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?m)^go 1\.26(\.0)?$`).Match(mod) {
+	if !regexp.MustCompile(`(?m)^go 1\.26(\.\d+)?$`).Match(mod) {
 		t.Error("go.mod does not say \"go 1.26\"")
 	}
 	if !regexp.MustCompile(`(?m)^module ` + module + `$`).Match(mod) {

@@ -25,8 +25,12 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 	if err != nil {
 		return nil, &mistake.Error{Err: err}
 	}
-	if x.Guests() > 0 {
+	all, real := x.Guests()
+	if real > 0 {
 		x.Left = append(x.Left, realTime(x)...)
+	}
+	if all > real {
+		x.Left = append(x.Left, "the times of gVisor's TCP, such as its least RTO of 200ms, are what they are")
 	}
 	return x, nil
 }

@@ -1,0 +1,143 @@
+package netstack
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip"
+
+	"fabemu/wire/unit"
+)
+
+// clock is the time of a stack (tcpip.Clock). Timers are set by the goroutines of the stack,
+// which the caller waits for, and run by the caller alone.
+type clock struct {
+	mu     sync.Mutex
+	now    time.Duration // since the beginning of the model
+	made   uint64
+	timers timers
+}
+
+// epoch is the beginning of the model for a stack, which takes times near zero for none.
+var epoch = time.Unix(1_000_000_000, 0)
+
+// timer is one thing to do (tcpip.Timer).
+type timer struct {
+	clock *clock
+	do    func()
+	at    time.Duration
+	order uint64 // timers of one instant run in the order in which they were set
+	place int    // in the heap; -1: it is not set
+}
+
+// Now returns the time of day.
+func (c *clock) Now() time.Time { return epoch.Add(c.read()) }
+
+// NowMonotonic returns the time for differences.
+func (c *clock) NowMonotonic() tcpip.MonotonicTime {
+	return tcpip.MonotonicTime{}.Add(time.Hour + c.read())
+}
+
+// read returns the time, and has a nanosecond pass, as if looking took one. The segments of a
+// burst have to differ in their times: by these RACK tells which was sent before another (RFC
+// 8985, 6.2), and takes those of one instant for lost when the first of them is acknowledged.
+func (c *clock) read() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now++
+	return c.now
+}
+
+func (c *clock) passed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// AfterFunc sets a timer.
+func (c *clock) AfterFunc(d time.Duration, do func()) tcpip.Timer {
+	t := &timer{clock: c, do: do, place: -1}
+	t.Reset(d)
+	return t
+}
+
+// Stop takes a timer out, and reports whether it was set.
+func (t *timer) Stop() bool {
+	t.clock.mu.Lock()
+	defer t.clock.mu.Unlock()
+	if t.place < 0 {
+		return false
+	}
+	heap.Remove(&t.clock.timers, t.place)
+	return true
+}
+
+// Reset sets a timer anew. One that is due at once runs at this instant, in its turn.
+func (t *timer) Reset(d time.Duration) {
+	c := t.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.place >= 0 {
+		heap.Remove(&c.timers, t.place)
+	}
+	c.made++
+	t.at, t.order = c.now+max(d, 0), c.made
+	heap.Push(&c.timers, t)
+}
+
+// set puts the clock forward to an instant of the model.
+func (c *clock) set(now unit.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = max(c.now, time.Duration(now/unit.Time(unit.Nanosecond)))
+}
+
+// due takes out the next timer whose time has come; nil: there is none.
+func (c *clock) due() *timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.timers) == 0 || c.timers[0].at > c.now {
+		return nil
+	}
+	return heap.Pop(&c.timers).(*timer)
+}
+
+// next returns when the next timer is due.
+func (c *clock) next() unit.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.timers) == 0 {
+		return unit.Never
+	}
+	return unit.Time(c.timers[0].at) * unit.Time(unit.Nanosecond)
+}
+
+// timers is a heap of those that are set.
+type timers []*timer
+
+func (h timers) Len() int { return len(h) }
+
+func (h timers) Less(i, j int) bool {
+	if h[i].at != h[j].at {
+		return h[i].at < h[j].at
+	}
+	return h[i].order < h[j].order
+}
+
+func (h timers) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+func (h *timers) Push(x any) {
+	t := x.(*timer)
+	t.place = len(*h)
+	*h = append(*h, t)
+}
+
+func (h *timers) Pop() any {
+	t := (*h)[len(*h)-1]
+	*h, t.place = (*h)[:len(*h)-1], -1
+	return t
+}

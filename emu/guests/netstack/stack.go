@@ -1,0 +1,244 @@
+package netstack
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math/rand"
+	"net/netip"
+	"sync"
+
+	"gvisor.dev/gvisor/pkg/buffer"
+	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+	"gvisor.dev/gvisor/pkg/tcpip/link/channel"
+	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/waiter"
+
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// Config is what a stack is made of.
+type Config struct {
+	Address netip.Prefix
+	MTU     int    // longest packet of IP that it sends
+	Queue   int    // how many packets it keeps until they are read; it drops what comes then
+	TCP     string // congestion control of TCP, of scenario.NetstackTCP; empty: its usual one
+	Seed    uint64
+}
+
+// port is where each stack listens: whoever connects is read from, and what comes is thrown
+// away, as the discard server of iperf 2 does at this port.
+const port = 5001
+
+// nic is the number of the only interface.
+const nic = 1
+
+// Stack is a host.
+type Stack struct {
+	stack    *stack.Stack
+	link     *channel.Endpoint
+	clock    clock
+	listener tcpip.Endpoint
+	open     []connection                // that others have made
+	read     map[tcpip.FullAddress]int64 // bytes that have come by them, by their other end
+	sendings []*Sending
+	closed   bool
+}
+
+// connection is one that another host has made.
+type connection struct {
+	e    tcpip.Endpoint
+	from tcpip.FullAddress
+}
+
+// New returns a stack that listens; the time is 0.
+func New(c Config) (*Stack, error) {
+	s := &Stack{read: map[tcpip.FullAddress]int64{}, link: channel.New(c.Queue, uint32(c.MTU), "")}
+	s.stack = stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol},
+		Clock:              &s.clock,
+		RandSource:         &source{random: unit.NewRandom(c.Seed, 0)},
+		SecureRNG:          &source{random: unit.NewRandom(c.Seed, 1)},
+	})
+	control := tcpip.CongestionControlOption(cmp.Or(c.TCP, scenario.NetstackTCP()[0]))
+	address := tcpip.AddrFrom4(c.Address.Addr().As4())
+	steps := []func() tcpip.Error{
+		func() tcpip.Error { return s.stack.SetTransportProtocolOption(tcp.ProtocolNumber, &control) },
+		func() tcpip.Error { return s.stack.CreateNIC(nic, s.link) },
+		func() tcpip.Error {
+			return s.stack.AddProtocolAddress(nic, tcpip.ProtocolAddress{
+				Protocol:          ipv4.ProtocolNumber,
+				AddressWithPrefix: tcpip.AddressWithPrefix{Address: address, PrefixLen: c.Address.Bits()},
+			}, stack.AddressProperties{})
+		},
+		func() (err tcpip.Error) {
+			s.stack.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
+			s.listener, err = s.stack.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, new(waiter.Queue))
+			return err
+		},
+		func() tcpip.Error { return s.listener.Bind(tcpip.FullAddress{Port: port}) },
+		func() tcpip.Error { return s.listener.Listen(backlog) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("a host with gVisor's TCP cannot be made: %v", err)
+		}
+	}
+	return s, nil
+}
+
+// backlog is how many connections may wait to be accepted; they are at the next instant.
+const backlog = 1024
+
+// Advance does what is due.
+func (s *Stack) Advance(now unit.Time) {
+	s.clock.set(now)
+	s.run()
+}
+
+// run runs the timers that are due.
+func (s *Stack) run() {
+	for t := s.clock.due(); t != nil; t = s.clock.due() {
+		t.do()
+		s.settle()
+	}
+}
+
+// Deadline returns when something is due.
+func (s *Stack) Deadline() unit.Time { return s.clock.next() }
+
+// Write has the stack receive a packet of IP, at the instant of the last Advance. It takes
+// each.
+func (s *Stack) Write(packet []byte) (bool, error) {
+	p := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData(packet)})
+	s.link.InjectInbound(ipv4.ProtocolNumber, p)
+	p.DecRef()
+	s.settle()
+	s.run()
+	return true, nil
+}
+
+// Read takes out a packet that the stack sends, and returns its length; 0: there is none.
+func (s *Stack) Read(b []byte) (int, error) {
+	p := s.link.Read()
+	if p == nil {
+		return 0, nil
+	}
+	defer p.DecRef()
+	v := p.ToView()
+	defer v.Release()
+	return copy(b, v.AsSlice()), nil
+}
+
+// Dropped returns how many packets the stack has dropped because its queue was full, and how
+// many that have come.
+func (s *Stack) Dropped() (sent, received uint64, err error) {
+	stats := s.stack.Stats()
+	return stats.NICs.TxPacketsDroppedNoBufferSpace.Value(), stats.IP.MalformedPacketsReceived.Value() + stats.TCP.ChecksumErrors.Value(), nil
+}
+
+// Close ends the stack: its goroutines are gone when it returns. Once is enough, and more do
+// no harm.
+func (s *Stack) Close() {
+	if s.closed {
+		return
+	}
+	s.closed = true
+	if s.listener != nil {
+		s.listener.Close()
+	}
+	s.stack.Destroy()
+}
+
+// settle lets the goroutines of the stack finish what they are at, then has the programs go
+// on as far as that lets them. A segment for one connection may make work for another, that
+// of a listener for the connection it makes; Pause does not wait for work that comes while it
+// waits for the others, so there is a second round.
+func (s *Stack) settle() {
+	for again := true; again; again = s.work() {
+		for range 2 {
+			s.stack.Pause()
+			s.stack.Resume()
+		}
+	}
+}
+
+// work has the programs do what they can without waiting, and reports whether they have done
+// anything.
+func (s *Stack) work() (some bool) {
+	for {
+		var c connection
+		var err tcpip.Error
+		if c.e, _, err = s.listener.Accept(&c.from); err != nil {
+			break
+		}
+		c.from.NIC = 0
+		s.open = append(s.open, c)
+		some = true
+	}
+	rest := s.open[:0]
+	for _, c := range s.open {
+		n, over := drain(c.e)
+		s.read[c.from] += int64(n)
+		some = some || n > 0 || over
+		if over {
+			c.e.Close()
+			continue
+		}
+		rest = append(rest, c)
+	}
+	clear(s.open[len(rest):])
+	s.open = rest
+	for _, x := range s.sendings {
+		some = x.work() || some
+	}
+	return some
+}
+
+// drain reads what has come by a connection, and reports whether that was all.
+func drain(e tcpip.Endpoint) (n int, over bool) {
+	for {
+		r, err := e.Read(io.Discard, tcpip.ReadOptions{})
+		switch err.(type) {
+		case nil:
+			n += r.Count
+		case *tcpip.ErrWouldBlock:
+			return n, false
+		default:
+			return n, true
+		}
+	}
+}
+
+// source is random numbers for a stack, whose goroutines draw them.
+type source struct {
+	mu     sync.Mutex
+	random *unit.Random
+}
+
+var _ rand.Source64 = (*source)(nil)
+
+func (s *source) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.random.Uint64()
+}
+
+func (s *source) Int63() int64 { return int64(s.Uint64() >> 1) }
+
+// Seed does nothing: the seed is that of the scenario.
+func (s *source) Seed(int64) {}
+
+// Read fills b.
+func (s *source) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(s.Uint64())
+	}
+	return len(b), nil
+}
