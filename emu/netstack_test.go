@@ -17,11 +17,11 @@ wall: {dilation: 1}
 defaults:
   link: {rate: 100Mb/s, flow-control: pfc, propagation: 50us}
   flow: {packet: 1600B}
-switches: {S: {kind: output-queued, memory: 30KB per port, lossless: []}}
+switches: {S: {kind: output-queued, memory: 15KB per port, lossless: []}}
 endpoints: [{name: "h[1-3]", guest: netstack}]
 links: ["h[1-3] - S"]
 flows: [{name: there, from: "h[1-2]", to: h3}, {name: back, from: h3, to: "h[1-2]"}]
-programs: [{name: client, at: 10ms, on: "h[1-2]", run: send h3}]
+programs: [{name: client, at: 1ms, on: "h[1-2]", run: send h3}]
 expect: [{id: again, metric: client-h1.json.retransmits, low: 1, high: 100000}]
 `
 
