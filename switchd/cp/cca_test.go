@@ -77,9 +77,9 @@ func TestCCAPacketSize(t *testing.T) {
 	}
 }
 
-// A port is the root of congestion while it has credit, and a victim without (Annex A10):
-// "Victim Mask - 256 bit mask, ports that mark packets with FECN even if they are victims";
-// "bit 0 - port 0 (enhanced port), bit 1 - port 1".
+// A port is the root of congestion while it has credit, and a victim without (Annex A10).
+// "Victim Mask - 256 bit mask representing switch ports, mark packets with FECN whether they are
+// the source or victim of congestion: bit 0 - port 0 (enhanced port), bit 1 - port 1".
 func TestCCAVictims(t *testing.T) {
 	starved := outputs{blocked: map[int]bool{0: true, 1: true, 2: true, 3: true}}
 	for mask, want := range map[cp.VictimMask][4]bool{

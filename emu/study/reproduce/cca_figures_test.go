@@ -1,0 +1,41 @@
+//go:build !race
+
+package reproduce
+
+import (
+	"context"
+	"testing"
+
+	"fabemu/emu/report"
+)
+
+// Where the CCTI settles, which timers and tables are long enough, and the fabric of
+// HPL-2002-224, of one seed: all claims come out as they are expected to.
+func TestFiguresOfCCA(t *testing.T) {
+	p := cca()
+	var figures []*Figure
+	for i := range p.Figures {
+		p.Figures[i].takeClaims()
+		figures = append(figures, &p.Figures[i])
+	}
+	r, err := Do(context.Background(), p, figures, Options{Seeds: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := 0
+	for _, f := range r.Figures {
+		for _, c := range f.Claims {
+			judged++
+			want := report.Pass
+			if c.ID == "C-1f" {
+				want = report.Differs
+			}
+			if c.Outcome != want {
+				t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())
+			}
+		}
+	}
+	if judged < 30 {
+		t.Errorf("%d claims were judged", judged)
+	}
+}
