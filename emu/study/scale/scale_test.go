@@ -24,19 +24,7 @@ import (
 // apart in this time, which is enough for two frames of different sources to come to a switch
 // in another order, now and then.
 func TestScaledScenariosAreTheSame(t *testing.T) {
-	const (
-		rates = "a law has rates of whole bits per second"
-		lines = "a packet takes no whole number of picoseconds on a line"
-	)
-	rounded := map[string]string{
-		"bcn/asymmetric": rates, "bcn/convergence": rates, "bcn/delay": rates, "bcn/dimensioning": rates, "bcn/gains": rates, "bcn/mixed": rates, "bcn/parking-lot": rates,
-		"bcn/sampling": rates, "bcn/severe": rates, "bcn/two-points": rates, "bcn/two-way": rates,
-		"hpl2002/fig3c": rates,
-		"qcn/basic":     rates, "qcn/fct": rates, "qcn/lost-cnm": rates, "qcn/og-hotspot": rates, "qcn/rtt-500us": rates, "qcn/single-limiter": rates,
-		"qcn/standard": rates, "qcn/two-points": rates, "qcn/unit-step": rates, "tcp/lossless-qcn": rates,
-		"tcp/droptail": lines, "tcp/fluid": lines, "tcp/red-boundary": lines, "tcp/red-stable": lines, "tcp/red-unstable": lines,
-	}
-	part := []string{"bcn/two-points"} // of which two frames have come in another order
+	same := 0
 	for _, e := range scenarios.List() {
 		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have times of their own
 			continue
@@ -59,20 +47,38 @@ func TestScaledScenariosAreTheSame(t *testing.T) {
 		}
 		first, scaled := eventsOf(t, e.Name, src, length), eventsOf(t, e.Name, x.Text, length.Scale(x.Den, x.Num))
 		apart, parts, events := compareScaled(x, first, scaled)
-		t.Logf("%s: %d events, %.3g ps apart at most %s", e.Name, events, apart, parts)
-		limit, why := 1.0, rounded[e.Name]
+		limit, why := 1.0, rounds(x.Scenario)
 		if why != "" {
 			limit = 10_000
 		}
-		switch {
-		case apart >= limit || events == 0:
-			t.Errorf("%s: of %d events some are %.3g ps apart", e.Name, events, apart)
-		case why != "" && apart < 1:
-			t.Errorf("%s: it is the same, and is thought not to be: %s", e.Name, why)
-		case (parts != "") != slices.Contains(part, e.Name):
-			t.Errorf("%s: the logs part %q", e.Name, parts)
+		t.Logf("%s: %d events, %.3g ps apart at most %s; %s", e.Name, events, apart, parts, why)
+		if apart >= limit || events == 0 || parts != "" && (why == "" || events < 1000) {
+			t.Errorf("%s: of %d events some are %.3g ps apart; the logs part %q", e.Name, events, apart, parts)
+		}
+		if parts == "" && apart < 1 {
+			same++
 		}
 	}
+	if same < 30 {
+		t.Errorf("of all scenarios only %d are the same", same)
+	}
+}
+
+// rounds says what is rounded in a run of a scenario, or nothing.
+func rounds(s *scenario.Scenario) string {
+	fixed := scenario.NewFlow("", "", "") // without a law that changes its rate
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		if law := s.Law(f); law.Name != s.Law(&fixed).Name {
+			return "the law " + law.Name + " has rates of whole bits per second"
+		}
+	}
+	for i := range s.Links {
+		if bits := 8 * int64(unit.Second); bits%int64(s.Links[i].Rate) > 0 {
+			return fmt.Sprintf("a byte takes no whole number of picoseconds at %v", s.Links[i].Rate)
+		}
+	}
+	return ""
 }
 
 // logs are the events of the machines of a run.
