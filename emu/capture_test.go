@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -17,11 +16,10 @@ import (
 
 	"fabemu/emu/capture"
 	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // meeting is a scenario whose capture is short, with marks and a link without
 // credit.
@@ -65,28 +63,10 @@ func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 	return r, b
 }
 
-// golden compares with a file of testdata, or writes it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s: %d bytes, want %d; where they differ:\n%s", path, len(got), len(want), cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
-	}
-}
-
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
 	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.DefaultSnap})
-	golden(t, "meeting.pcapng", got)
+	goldentest.File(t, "testdata/meeting.pcapng", got)
 }
 
 // Wireshark shows each frame with its port, direction and comment, and what stands
@@ -112,7 +92,7 @@ func TestCaptureInTshark(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The name of the index has the date in it.
-	golden(t, "meeting.json", regexp.MustCompile(`"_index": "[^"]*"`).ReplaceAll(got, []byte(`"_index": ""`)))
+	goldentest.File(t, "testdata/meeting.json", regexp.MustCompile(`"_index": "[^"]*"`).ReplaceAll(got, []byte(`"_index": ""`)))
 }
 
 // packetsOf returns the packets of a capture, without what only a wall run says.

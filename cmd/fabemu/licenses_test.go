@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,10 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"fabemu/emu/goldentest"
 )
-
-var update = flag.Bool("update", false, "write licenses.txt anew")
 
 // What fabemu licenses prints has the license of each module that is in a binary of a
 // release, and of Go itself.
@@ -68,15 +65,10 @@ func TestLicenses(t *testing.T) {
 	}
 	slices.Sort(parts)
 	want := string(notice) + "\n" + strings.Join(parts, "\n")
-	if *update {
-		if err := os.WriteFile("licenses.txt", []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
+	goldentest.File(t, "licenses.txt", want)
 	got := command(t, binary, "licenses")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fabemu licenses (-want +got):\n%s\ngo test ./cmd/fabemu -run %s -update writes them anew", diff, t.Name())
+	if got != want && !t.Failed() {
+		t.Error("fabemu licenses does not print licenses.txt")
 	}
 	for _, name := range []string{"Creative Commons Attribution 4.0", "The FreeType Project LICENSE", "SIL OPEN FONT LICENSE", "Anthony Starks"} {
 		if !strings.Contains(got, name) {

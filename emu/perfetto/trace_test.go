@@ -2,17 +2,14 @@ package perfetto_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/goldentest"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/runtest"
 	"fabemu/wire"
@@ -20,8 +17,6 @@ import (
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // message is a message of protobuf: its fields by their numbers, in their order.
 type message map[protowire.Number][]field
@@ -213,24 +208,6 @@ func script(t *perfetto.Trace, f *fabric.Fabric) {
 	t.Record(&trace.Event{At: 6 * us, Kind: trace.Start, Machine: 0, Port: 1, Flow: qp, PSN: 8, Bytes: 125, A: data, B: 95})
 }
 
-// golden compares text with a golden file.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s (-want +got):\n%s", name, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
-	}
-}
-
 func TestTrace(t *testing.T) {
 	f := build(t, twoHosts)
 	for _, c := range []struct {
@@ -256,8 +233,8 @@ func TestTrace(t *testing.T) {
 			for _, h := range read(t, b.Bytes()) {
 				lines = append(lines, h.String())
 			}
-			golden(t, c.name+".txt", []byte(strings.Join(lines, "\n")+"\n"))
-			golden(t, c.name+".pftrace", b.Bytes())
+			goldentest.File(t, "testdata/"+c.name+".txt", []byte(strings.Join(lines, "\n")+"\n"))
+			goldentest.File(t, "testdata/"+c.name+".pftrace", b.Bytes())
 		})
 	}
 }

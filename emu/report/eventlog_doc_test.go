@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/goldentest"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 )
@@ -35,29 +35,7 @@ func eventsTable() string {
 
 // docs/events.md has what each kind of event tells.
 func TestEventsOfDocument(t *testing.T) {
-	const (
-		file  = "../../docs/events.md"
-		begin = "<!-- The table below is written by: go test ./emu/report -update -->\n"
-		end   = "<!-- end of the events -->\n"
-	)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	old, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s does not say where the events are", file)
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(before+begin+eventsTable()+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(old, eventsTable()); diff != "" {
-		t.Errorf("%s is not up to date, run go test ./emu/report -update (-old +new):\n%s", file, diff)
-	}
+	goldentest.Part(t, "../../docs/events.md", "<!-- The table below is written by: go test ./emu/report -update -->\n", "<!-- end of the events -->\n", eventsTable())
 }
 
 // A line of the log has the fields that its kind says, and no others.

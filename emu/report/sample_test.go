@@ -2,14 +2,9 @@ package report
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
@@ -20,26 +15,6 @@ import (
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s\ngo test ./emu/report -update writes it anew", path, diff)
-	}
-}
 
 const (
 	us = unit.Time(unit.Microsecond)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/goldentest"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -119,7 +120,7 @@ func TestEventLog(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "events.jsonl", b.Bytes())
+	goldentest.File(t, "testdata/events.jsonl", b.Bytes())
 	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
 		if !json.Valid([]byte(line)) {
 			t.Errorf("not JSON: %s", line)

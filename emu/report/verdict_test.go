@@ -2,9 +2,10 @@ package report
 
 import (
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
+
+	"fabemu/emu/goldentest"
 )
 
 // good are the figures of an exact run.
@@ -208,23 +209,7 @@ func TestLevelsAreMonotone(t *testing.T) {
 
 // The documents have the table of the limits as the code has it.
 func TestLimitsOfDocuments(t *testing.T) {
-	const begin, end = "<!-- limits -->\n", "<!-- end of limits -->"
 	for _, file := range []string{"../../ARCHITECTURE.md", "../../docs/timing.md"} {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, rest, ok := strings.Cut(string(b), begin)
-		table, after, closed := strings.Cut(rest, end)
-		switch {
-		case !ok || !closed:
-			t.Errorf("%s has no place for the table", file)
-		case *update:
-			if err := os.WriteFile(file, []byte(before+begin+LimitsTable()+end+after), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		case table != LimitsTable():
-			t.Errorf("the table of limits in %s is\n%s\nnot\n%s\nrun: go test ./emu/report -run TestLimitsOfDocuments -update", file, table, LimitsTable())
-		}
+		goldentest.Part(t, file, "<!-- limits -->\n", "<!-- end of limits -->", LimitsTable())
 	}
 }

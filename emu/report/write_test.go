@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
@@ -21,13 +22,13 @@ func TestText(t *testing.T) {
 	r.Warnings = []string{"the receive buffer of root is 212992 bytes where 1048576 were asked for: raise net.core.rmem_max, or expect lost datagrams at small dilations"}
 	r.Directory = "out/fig3b"
 	got := render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) })
-	golden(t, "wall.txt", got)
+	goldentest.File(t, "testdata/wall.txt", got)
 	for i, line := range strings.Split(string(got), "\n") {
 		if n := len([]rune(line)); n > terminal.Width {
 			t.Errorf("line %d has %d columns: %s", i+1, n, line)
 		}
 	}
-	golden(t, "wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
+	goldentest.File(t, "testdata/wall-color.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{Color: true}) }))
 }
 
 func TestTextOfAVirtualRun(t *testing.T) {
@@ -37,7 +38,7 @@ func TestTextOfAVirtualRun(t *testing.T) {
 	r.Verdict.Virtual = true
 	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
 	r.Checks = nil
-	golden(t, "virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	goldentest.File(t, "testdata/virtual.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestTextOfAVoidRun(t *testing.T) {
@@ -49,13 +50,13 @@ func TestTextOfAVoidRun(t *testing.T) {
 		r.Violations = append(r.Violations, Violation{int64(i+1) * 1_000_000, "B", "root.B-BC", "local", "overrun", 165})
 	}
 	r.Verdict.Level, r.Verdict.Reason = Judge(r.Verdict.Figures)
-	golden(t, "void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	goldentest.File(t, "testdata/void.txt", render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
 }
 
 func TestJSON(t *testing.T) {
 	r, _ := sample(t)
 	got := render(t, func(b *bytes.Buffer) error { return WriteJSON(b, r) })
-	golden(t, "result.json", got)
+	goldentest.File(t, "testdata/result.json", got)
 	var back Result
 	if err := json.Unmarshal(got, &back); err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestRatesIsTheSameEachTime(t *testing.T) {
 	if !bytes.Equal(first, second) {
 		t.Error("two figures of the same run differ")
 	}
-	golden(t, "rates.svg", first)
+	goldentest.File(t, "testdata/rates.svg", first)
 }
 
 // A run without flows or phases has a figure too: an empty one.

@@ -2,19 +2,15 @@ package scenario_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // checkMetric stands for package emu/metrics: it knows the quantities.
 func checkMetric(expr string, _ *scenario.Scenario) error {
@@ -46,7 +42,7 @@ func TestBad(t *testing.T) {
 				t.Fatalf("an error of type %T: %v", err, err)
 			}
 			checkPlaces(t, list.List, src)
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+			goldentest.File(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
 		})
 	}
 }
@@ -67,23 +63,5 @@ func checkPlaces(t *testing.T, list []scenario.Error, src []byte) {
 			t.Errorf("incomplete: %+v", e)
 		}
 		last = e
-	}
-}
-
-// golden compares a text with a file, or rewrites the file with -update.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }

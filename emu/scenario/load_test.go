@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/node/rp"
@@ -248,7 +249,7 @@ func TestBadSets(t *testing.T) {
 		}
 		fmt.Fprintln(&b, err)
 	}
-	golden(t, "testdata/sets.golden", b.String())
+	goldentest.File(t, "testdata/sets.golden", b.String())
 }
 
 // TestSetOnBadFile: a --set and a mistake in the file are both reported, the
@@ -277,7 +278,7 @@ func TestBuiltin(t *testing.T) {
 		s := load(t, string(src))
 		out := roundTrip(t, s)
 		if e.Name == "hpl2002/fig3b" {
-			golden(t, "testdata/fig3b.resolved.golden", string(out))
+			goldentest.File(t, "testdata/fig3b.resolved.golden", string(out))
 		}
 	}
 }
@@ -293,7 +294,7 @@ func TestEthernet(t *testing.T) {
 	if len(s.Warnings) > 0 {
 		t.Errorf("warnings: %v", s.Warnings)
 	}
-	golden(t, "testdata/ethernet.resolved.golden", string(roundTrip(t, s)))
+	goldentest.File(t, "testdata/ethernet.resolved.golden", string(roundTrip(t, s)))
 }
 
 // TestLateness: the headroom has room for frames that come late, both ways, and so
@@ -352,7 +353,7 @@ func TestSchemes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/"+name+".resolved.golden", string(roundTrip(t, s)))
+		goldentest.File(t, "testdata/"+name+".resolved.golden", string(roundTrip(t, s)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 )
@@ -32,7 +33,7 @@ func TestWarnings(t *testing.T) {
 		for _, w := range s.Warnings {
 			b.WriteString(w.String() + "\n" + w.Excerpt + "\n")
 		}
-		golden(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
+		goldentest.File(t, strings.TrimSuffix(file, ".yaml")+".golden", b.String())
 	}
 }
 

@@ -3,7 +3,6 @@ package schema_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"fabemu/emu/goldentest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
@@ -21,8 +20,6 @@ import (
 	"fabemu/emu/study/generate"
 	"fabemu/wire/param"
 )
-
-var update = flag.Bool("update", false, "rewrite the schema and the reference in docs")
 
 // validator compiles the schema, which must itself be one of draft 7.
 func validator(t *testing.T) *jsonschema.Schema {
@@ -222,27 +219,10 @@ func TestEveryField(t *testing.T) {
 	})
 }
 
-const (
-	begin = "<!-- The reference below is written by: go test ./emu/schema -update -->\n"
-	end   = "<!-- end of the reference -->\n"
-)
-
 // TestSchemaFile: the schema in docs, for those who write scenarios there, is that
 // of the language.
 func TestSchemaFile(t *testing.T) {
-	const file = "../../docs/scenario.schema.json"
-	if *update {
-		if err := os.WriteFile(file, schema.JSON(scenario.Language()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(text), string(schema.JSON(scenario.Language()))); diff != "" {
-		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
-	}
+	goldentest.File(t, "../../docs/scenario.schema.json", schema.JSON(scenario.Language()))
 	examples, err := filepath.Glob("../../docs/examples/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -260,32 +240,9 @@ func TestSchemaFile(t *testing.T) {
 
 // TestDocument: the reference in docs/scenarios.md is that of the language.
 func TestDocument(t *testing.T) {
-	const file = "../../docs/scenarios.md"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	old, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s does not say where the reference is", file)
-	}
-	reference := "\n" + schema.Reference(scenario.Language()) + "\n"
-	if *update {
-		if err := os.WriteFile(file, []byte(before+begin+reference+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(old, reference); diff != "" {
-		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
-	}
+	goldentest.Part(t, "../../docs/scenarios.md", "<!-- The reference below is written by: go test ./emu/schema -update -->\n", "<!-- end of the reference -->\n",
+		"\n"+schema.Reference(scenario.Language())+"\n")
 }
-
-const (
-	beginQuantities = "<!-- The table below is written by: go test ./emu/schema -update -->\n"
-	endQuantities   = "<!-- end of the quantities -->\n"
-)
 
 // quantitiesTable is the table of what a metric can have, as Markdown.
 func quantitiesTable() string {
@@ -312,23 +269,5 @@ func quantitiesTable() string {
 
 // TestMetricsOfDocument: docs/scenarios.md has the table of quantities.
 func TestMetricsOfDocument(t *testing.T) {
-	const file = "../../docs/scenarios.md"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), beginQuantities)
-	old, after, ended := strings.Cut(rest, endQuantities)
-	if !found || !ended {
-		t.Fatalf("%s does not say where the quantities are", file)
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(before+beginQuantities+quantitiesTable()+endQuantities+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(old, quantitiesTable()); diff != "" {
-		t.Errorf("%s is not up to date, run go test ./emu/schema -update (-old +new):\n%s", file, diff)
-	}
+	goldentest.Part(t, "../../docs/scenarios.md", "<!-- The table below is written by: go test ./emu/schema -update -->\n", "<!-- end of the quantities -->\n", quantitiesTable())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -12,15 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fabemu/emu/fabric"
+	"fabemu/emu/goldentest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/study/generate"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // open reads a scenario and lays it out.
 func open(t testing.TB, src []byte) (*scenario.Scenario, *fabric.Fabric) {
@@ -199,7 +195,7 @@ func TestGolden(t *testing.T) {
 			if err := draw(&got, s, f); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, "testdata/"+name+"."+ext, got.Bytes())
+			goldentest.File(t, "testdata/"+name+"."+ext, got.Bytes())
 		}
 	}
 }
@@ -220,25 +216,7 @@ func TestPicturesInDocs(t *testing.T) {
 		if err := SVG(&got, s, f); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "../../../docs/"+file, got.Bytes())
-	}
-}
-
-// compare compares a picture with a golden file, or rewrites that with -update.
-func compare(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
+		goldentest.File(t, "../../../docs/"+file, got.Bytes())
 	}
 }
 

@@ -2,38 +2,18 @@ package plot
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"image/png"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"fabemu/emu/goldentest"
+
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s\ngo test ./emu/report/plot -update writes it anew", path, diff)
-	}
-}
 
 // sample has one of everything.
 func sample() *Figure {
@@ -70,7 +50,7 @@ func TestSVG(t *testing.T) {
 			t.Errorf("it does not say %q", text)
 		}
 	}
-	golden(t, "sample.svg", first.Bytes())
+	goldentest.File(t, "testdata/sample.svg", first.Bytes())
 }
 
 // A PNG has the size of the SVG, and curves where that has them.

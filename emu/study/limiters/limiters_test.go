@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -14,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fabemu/emu/foreign"
+	"fabemu/emu/goldentest"
 	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/study/limiters"
@@ -24,8 +22,6 @@ import (
 	"fabemu/node"
 	"fabemu/wire/unit"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // doubled lets go twice what it should.
 func doubled(r unit.Rate) node.RateLimiter { return twice{node.NewInterPacketDelay(2 * r)} }
@@ -57,19 +53,7 @@ func TestResult(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		golden := filepath.Join("testdata", tc.subject.Name+".txt")
-		if *update {
-			if err := os.WriteFile(golden, text.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), text.String()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		goldentest.File(t, filepath.Join("testdata", tc.subject.Name+".txt"), text.Bytes())
 		var read limiters.Result
 		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 2 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
 			t.Errorf("%v: %+v", err, read)

@@ -5,34 +5,12 @@ package reproduce
 import (
 	"bytes"
 	"context"
-	"flag"
-	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"fabemu/emu/goldentest"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
 )
-
-var update = flag.Bool("update", false, "write the document and the pictures anew")
-
-// compare compares a file with what it should be, or writes it.
-func compare(t *testing.T, path string, want []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not what comes out (-comes out +is there):\n%s\ngo test -tags soak ./emu/study/reproduce -run TestWholePapers -update writes it anew", path, diff)
-	}
-}
 
 // All of each paper, as fabemu reproduce does it: minutes. Each claim comes out as it is
 // expected to, and the document says what comes out.
@@ -60,11 +38,11 @@ func TestWholePapers(t *testing.T) {
 			if err := r.WriteMarkdown(&doc, link); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, docs(d.paper, ".md"), doc.Bytes())
+			goldentest.File(t, docs(d.paper, ".md"), doc.Bytes())
 			for _, f := range r.Figures {
 				for _, x := range f.Pictures {
 					if to := link(x.Name); to != "" {
-						compare(t, "../../../docs/"+to, svg(t, x))
+						goldentest.File(t, "../../../docs/"+to, svg(t, x))
 					}
 				}
 			}
