@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
+	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
@@ -123,6 +124,12 @@ type Options struct {
 	Capture *Capture
 	// Trace, if not nil, is where the trace for Perfetto goes.
 	Trace *Trace
+	// Observe says who is shown the run while it goes on: figures, states, events, at the rate
+	// that each asks for. Who is slow misses some and does not slow the run.
+	Observe []observe.Request
+	// Changes, if not nil, changes the run while it goes on, by events of the language. A run on
+	// the virtual clock, or in processes, refuses them.
+	Changes *observe.Changes
 	// Progress, if not nil, is called from time to time while the run goes on, from
 	// another goroutine.
 	Progress func(Status)

@@ -60,6 +60,9 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Changes != nil {
+		s = s.Opened()
+	}
 	r := &run{scenario: s, options: o, resolved: resolved}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
@@ -81,7 +84,7 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	moments  []report.Moment
+	timing   *drive.Timing  // of a run on the wall clock; nil: it has measured nothing
 	guests   *guests.Guests // nil: there are none
 	began    time.Time      // model time 0 of a run on the wall clock
 	id       uint32         // tells the datagrams of this run from others
@@ -95,7 +98,8 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.record, err = record.New(r.fabric, record.Wanted{
 		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil || all > 0, Digest: o.digest() && real == 0,
-		Wall: wall, Actual: o.Timing == ActualTiming,
+		Observe: o.Observe, Changes: o.Changes,
+		Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.Placement != InGoroutines,
 	})
 	if err != nil {
 		return nil, err
@@ -139,7 +143,10 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		end = f.Progress.Now()
 	}
 	took := time.Since(begin)
-	out := r.record.End(end)
+	out := r.record.End(end, took, r.timing, f.Watch)
+	if r.resolved, err = r.record.Resolved(r.resolved); err != nil {
+		return nil, err
+	}
 	r.complete(out, figures, took)
 	if r.guests != nil {
 		out.TellGuests(r.scenario, r.guests)
@@ -194,7 +201,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	if out.Timing == nil {
 		return report.NoFigures(), err
 	}
-	r.moments = report.MomentsOf(out.Timing)
+	r.timing = out.Timing
 	figures := report.FiguresOf(r.fabric, out.Timing)
 	figures.ForeignCPUs, figures.GCCycles = report.Number(out.ForeignCPUs), out.GCCycles
 	if r.options.Placement == InGoroutines {
@@ -227,7 +234,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}
-	out.Moments, out.Began = r.moments, r.began.UTC()
+	out.Moments, out.Began = report.MomentsOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
 	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)
 }

@@ -84,6 +84,8 @@ type Fabric struct {
 	// Outside is where packets come from by themselves, on the wall clock in one process. It
 	// may be nil.
 	Outside Outside
+	// Visitor looks in between two events. It may be nil.
+	Visitor Visitor
 	// Bodies holds those of the frames that the machines have in hand: that of their
 	// port.Outbox. Nil: a frame that comes with a body has padding from then on.
 	Bodies *wire.Bodies

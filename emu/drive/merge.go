@@ -23,6 +23,7 @@ func (t *Timing) Merge(o *Timing) {
 	t.Data += o.Data
 	t.Late += o.Late
 	t.LateT += o.LateT
+	t.Latest = max(t.Latest, o.Latest)
 	t.Early += o.Early
 	t.Spun += o.Spun
 	t.SpunLate += o.SpunLate

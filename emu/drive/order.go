@@ -272,7 +272,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	switch n := len(o.paths); {
 	case slot < n:
 		return o.deliver(slot, t, now)
-	case slot == n && len(o.offers) > 0:
+	case slot == n && o.offered():
 		machine := o.offers[0].machine
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
@@ -314,12 +314,17 @@ func (o *order) deliver(slot int, t, now unit.Time) (machine int) {
 // nextChange returns when the next change from outside is.
 func (o *order) nextChange() unit.Time {
 	switch {
-	case len(o.offers) > 0:
+	case o.offered():
 		return o.offers[0].at
 	case o.change < len(o.fabric.Changes):
 		return o.fabric.Changes[o.change].At
 	}
 	return unit.Never
+}
+
+// offered reports whether an offer comes before the next of the changes.
+func (o *order) offered() bool {
+	return len(o.offers) > 0 && (o.change == len(o.fabric.Changes) || o.offers[0].at <= o.fabric.Changes[o.change].At)
 }
 
 // offer notes that a machine may have something to send, from outside, at an instant that is

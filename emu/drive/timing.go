@@ -19,6 +19,7 @@ type Timing struct {
 	Data      int64                   // data frames sent
 	Late      int64                   // of them, later than 5 % of T
 	LateT     int64                   // and later than T
+	Latest    int64                   // the lateness of the latest, in thousandths of T
 	Early     int64                   // frames of any kind that left before their due wall time
 	Worst     int                     // wire whose data frames were late by more than 5 % of T the most often; -1: none
 

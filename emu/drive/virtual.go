@@ -36,6 +36,9 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 		}
 		if n&0xFFF == 0 {
 			f.Progress.at(t)
+			if f.Visitor != nil && f.Visitor.Wanted() {
+				f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, found: f.Watch})
+			}
 			select {
 			case <-done:
 				return o.hops, ctx.Err()

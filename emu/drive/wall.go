@@ -112,6 +112,10 @@ type wallRun struct {
 
 	moment    *Moment   // the one that goes on
 	momentEnd unit.Time // and when it ends
+
+	knocked  int64 // since when a visitor waits; 0: none does
+	visited  int64 // how long the last visit took
+	visiting Visit // what the visitor is handed
 }
 
 // route is what a path needs to know of its link.
@@ -271,7 +275,10 @@ func (r *wallRun) until(t unit.Time) error {
 	}
 	target := r.epoch + dilate(t, r.wall.Dilation)
 	r.look(t, 0)
-	if err := r.outside(t); err != nil || r.now >= target {
+	if err := r.outside(t); err != nil {
+		return err
+	}
+	if err := r.visit(t, target); err != nil || r.now >= target {
 		return err
 	}
 	if err := r.read(t, target); err != nil {
@@ -280,10 +287,17 @@ func (r *wallRun) until(t unit.Time) error {
 	began := r.now
 	for target-r.now > sleepRoom && !r.wall.Loop.NeverSleep && !r.stop.Load() {
 		sleep := min(target-r.now-sleepShort, sleepMost)
+		if r.fabric.Visitor != nil {
+			sleep = min(sleep, visitSleep)
+		}
 		r.sleep(time.Duration(sleep))
 		r.look(t, r.now+sleep)
 		r.yielded = r.now
-		if err := r.outside(t); err != nil {
+		err := r.outside(t)
+		if err == nil {
+			err = r.visit(t, target)
+		}
+		if err != nil {
 			r.Slept += r.now - began
 			return err
 		}
@@ -307,6 +321,10 @@ func (r *wallRun) until(t unit.Time) error {
 			return errStopped
 		}
 		if err := r.outside(t); err != nil {
+			r.Spun += r.now - began
+			return err
+		}
+		if err := r.visit(t, target); err != nil {
 			r.Spun += r.now - began
 			return err
 		}
@@ -414,7 +432,9 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire
 		r.moment.Data++
 		r.moment.Worst = max(r.moment.Worst, late)
 		r.Lateness.RecordValue(max(late, 0))
-		r.LatenessT.RecordValue(max(late, 0) * 1000 / route.t)
+		inT := max(late, 0) * 1000 / route.t
+		r.LatenessT.RecordValue(inT)
+		r.Latest = max(r.Latest, inT)
 		if late > route.t/20 {
 			r.Late++
 			r.moment.Late++

@@ -129,6 +129,13 @@ func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 	return all
 }
 
+// Happen returns what an event does to the machines of f that comes to it while it runs, and how
+// deadlock is looked for from then on. The scenario of f has the event.
+func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *drive.Watch) {
+	b := newBuilder(f, Schemes{}, nil)
+	return b.changes(e), b.watch()
+}
+
 // restart returns what it is for a switch to be restarted: it loses what is in it, its
 // links go down at both ends, and later come up.
 func (b *builder) restart(e *scenario.Event) (all []drive.Change) {

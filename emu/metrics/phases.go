@@ -57,7 +57,7 @@ func (c *Collector) Phases() []Phase {
 // active returns the flows that are active at some time of from <= t < to.
 func (c *Collector) active(from, to unit.Time) []int {
 	var flows []int
-	for i := range c.flows {
+	for i := range c.lives {
 		if slices.ContainsFunc(c.lives[i].active, func(a Interval) bool { return a.From < to && from < a.To }) {
 			flows = append(flows, i)
 		}

@@ -42,6 +42,7 @@ type Conductor struct {
 	Sink     trace.Sink                 // is told what all machines report, merged by time
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
+	Visitor  drive.Visitor              // looks in on what was reported; may be nil
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
 
@@ -312,7 +313,9 @@ func (r *conduct) play(ctx context.Context) error {
 			if err := r.hear(n); err != nil {
 				return err
 			}
-			r.merge(false)
+			if now := r.merge(false); r.Visitor != nil && now != unit.Never && r.Visitor.Wanted() {
+				r.Visitor.Visit(&drive.Visit{Now: now, Wall: r.clock() - r.epoch})
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"fabemu/emu/links"
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
+	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -29,8 +31,11 @@ type Wanted struct {
 	Bodies  bool                 // data frames may have bodies
 	Told    map[string]io.Writer // takes what flows are told, by their names
 	Sink    trace.Sink           // is told of each event; may be nil
+	Observe []observe.Request    // who is shown the run
+	Changes *observe.Changes     // who may change it; may be nil
 	Wall    bool                 // the run keeps to the wall clock
 	Link    links.Carrier        // on which its frames travel there
+	Parts   bool                 // its machines live in other processes
 	Actual  bool                 // machines are told the measured time
 }
 
@@ -45,6 +50,7 @@ type Recording struct {
 	log    *report.EventLog // nil: none is wanted
 	tap    *capture.Capture // nil: nothing is captured
 	trace  *perfetto.Trace  // nil: none is wanted
+	hub    *observe.Hub     // nil: nobody is shown the run
 	told   []*told.Writer
 }
 
@@ -56,6 +62,9 @@ const Batch = 256
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 	r := &Recording{fabric: f, wanted: w}
 	err := checkTold(f, w.Told)
+	for i := range w.Observe {
+		err = cmp.Or(err, w.Observe[i].Check())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +92,14 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		}
 		sinks = append(sinks, r.trace)
 	}
+	if len(w.Observe) > 0 || w.Changes != nil {
+		clock := report.VirtualClock
+		if w.Wall {
+			clock = report.WallClock
+		}
+		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.Collector, Clock: clock, Elsewhere: w.Parts, Requests: w.Observe, Changes: w.Changes})
+		sinks = append(sinks, r.hub)
+	}
 	if w.Sink != nil {
 		sinks = append(sinks, w.Sink)
 	}
@@ -109,7 +126,8 @@ func comment(s *scenario.Scenario, w *Wanted) string {
 	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, w.Link, timing)
 }
 
-// Attach has the record hear the links and the rate limits of machines.
+// Attach has the record hear the links and the rate limits of machines, and begins to show
+// the run.
 func (r *Recording) Attach(f *drive.Fabric) {
 	for _, m := range f.Machines {
 		if e, ok := m.(*node.Endpoint); ok {
@@ -125,6 +143,9 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	if r.trace != nil && r.wanted.Wall {
 		f.Tap = r.trace.Tap(f.Tap)
 	}
+	if r.hub != nil {
+		r.hub.Start(f, r.Events)
+	}
 }
 
 // Began says when model time 0 was, on the wall clock.
@@ -134,12 +155,16 @@ func (r *Recording) Began(began time.Time) {
 	}
 }
 
-// End ends the record at an instant of model time and returns what came out. Of the
-// capture the verdict is still to come: Close.
-func (r *Recording) End(at unit.Time) *report.Result {
+// End ends the record at an instant of model time, after so much wall time, and returns what
+// came out. Of the capture the verdict is still to come: Close. The timing may be nil.
+func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) *report.Result {
 	r.Events.Flush()
 	r.Collector.Close(at)
 	out := report.New(r.Collector)
+	if r.hub != nil {
+		out.Warnings = append(out.Warnings, r.hub.Stop(at, took, t, w)...)
+		r.hub = nil
+	}
 	if r.digest != nil {
 		out.Digest = r.digest.Sum()
 	}
@@ -178,9 +203,13 @@ func (r *Recording) Close(out *report.Result) {
 	}
 }
 
-// Abandon ends the capture of a run that has failed; after End it does nothing.
+// Abandon ends the capture of a run that has failed, and what it is shown by; after End it does nothing.
 func (r *Recording) Abandon() {
 	if r.tap != nil {
 		r.tap.End()
+	}
+	if r.hub != nil {
+		r.hub.Abandon()
+		r.hub = nil
 	}
 }

@@ -4,18 +4,35 @@ import (
 	"context"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/wire/trace"
 )
 
+// Resolved returns the scenario in YAML with the events that have come to it, or what it was
+// before if none have.
+func (r *Recording) Resolved(before []byte) ([]byte, error) {
+	if with := r.Collector.Scenario(); with != r.fabric.Scenario {
+		return with.Resolved()
+	}
+	return before, nil
+}
+
 // Verify runs the fabric again on the virtual clock, and writes into out whether it comes to
 // the same: by the digest of the event log with sameLog, by sums over flows otherwise. When ctx
 // is done before, out says nothing of it.
 func (r *Recording) Verify(ctx context.Context, s machines.Schemes, sameLog bool, out *report.Result) error {
-	digest := report.NewDigest(len(r.fabric.Machines))
-	collector, err := metrics.New(r.fabric, r.fabric.Scenario)
+	laid := r.fabric
+	if with := r.Collector.Scenario(); with != laid.Scenario { // events have come to it
+		var err error
+		if laid, err = fabric.Build(with); err != nil {
+			return err
+		}
+	}
+	digest := report.NewDigest(len(laid.Machines))
+	collector, err := metrics.New(laid, laid.Scenario)
 	if err != nil {
 		return err
 	}
@@ -25,7 +42,7 @@ func (r *Recording) Verify(ctx context.Context, s machines.Schemes, sameLog bool
 	}
 	events := trace.NewBatch(Batch, sink)
 	s.Listen = nil // it has heard the run
-	f, err := machines.New(r.fabric, s, events)
+	f, err := machines.New(laid, s, events)
 	if err != nil {
 		return err
 	}

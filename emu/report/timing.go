@@ -8,7 +8,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// FiguresOf puts what the driver of a fabric measured into the terms of the verdict.
+// FiguresOf puts what the driver of a fabric measured into the terms of the verdict. A Timing of
+// a run that goes on may have no histograms.
 func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
@@ -32,9 +33,11 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 		n := func(q float64) Number { return Number(float64(value(q)) / unit) }
 		return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
 	}
-	if t.Data > 0 {
+	if t.Data > 0 && t.Lateness != nil {
 		x.Pace.LatenessUs = at(1e3, t.Lateness.ValueAtQuantile)
 		x.Pace.LatenessPacketTimes = at(1e3, t.LatenessT.ValueAtQuantile)
+	}
+	if t.Data > 0 {
 		x.Pace.LateShare = Number(float64(t.Late) / float64(t.Data))
 	}
 	if t.Spun > 0 {
@@ -63,8 +66,11 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	return x
 }
 
-// MomentsOf puts the moments of a run into the terms of reports.
+// MomentsOf puts the moments of a run into the terms of reports; t may be nil.
 func MomentsOf(t *drive.Timing) []Moment {
+	if t == nil {
+		return nil
+	}
 	list := make([]Moment, 0, len(t.Moments))
 	for _, m := range t.Moments {
 		list = append(list, Moment{

@@ -39,6 +39,9 @@ type Scenario struct {
 	// HasShort says that the file has a short run of the scenario, which Load returns with
 	// Short. It is no part of the scenario either.
 	HasShort bool
+	// Open says that events may come to it while it runs, such as a link that goes down (Happen).
+	// It is no part of the scenario either.
+	Open bool
 
 	// Schemes is what it chooses from; nil: BuiltIn. It is no part of the scenario.
 	Schemes *Schemes
@@ -355,7 +358,7 @@ func (b Basis) Statement(claim, source, from string) string {
 // Loses reports whether frames may be lost although flow control keeps all links from it:
 // a link goes down, or a switch is restarted.
 func (s *Scenario) Loses() bool {
-	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == Down || e.Switch != "" })
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == Down || e.Switch != "" })
 }
 
 // IsSwitch reports whether s has a switch of that name.

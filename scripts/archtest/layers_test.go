@@ -36,7 +36,8 @@ emu/proc
 emu/foreign
 emu/metrics
 emu/report, emu/capture, emu/perfetto, emu/study/scale
-emu/report/compare, emu/runtest, emu/record
+emu/report/compare, emu/runtest, emu/observe
+emu/record
 emu, emu/study
 emu/study/bench
 emu/study/limiters

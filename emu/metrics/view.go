@@ -1,0 +1,312 @@
+package metrics
+
+import (
+	"iter"
+	"math"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// A Mirror is a copy of a collector that another goroutine reads while the run goes on. The
+// goroutine of the run updates it from time to time (Update); what it has copied of the
+// closed bins is never written again, so views of it stay right.
+//
+// An event that comes after its bin was copied is missing from the mirror.
+type Mirror struct {
+	from   *Collector
+	copied Collector     // rows, lives and what ports and flows are in
+	filled int           // so many rows are copied
+	room   []int64       // for those to come
+	settle unit.Duration // a bin that ended so long ago has all of its frames
+}
+
+// copyMost is how many figures of the rows an Update copies, about: 256 KiB.
+const copyMost = 32 << 10
+
+// NewMirror returns a mirror of c, which has counted nothing yet.
+func NewMirror(c *Collector) *Mirror {
+	m := &Mirror{from: c, copied: *c}
+	m.copied.rows = rows{all: make([][]int64, 0, len(c.edges)), place: make([]int32, len(c.now))}
+	m.room, m.copied.now = make([]int64, len(c.edges)*len(c.now)), make([]int64, len(c.now))
+	m.copied.tallies, m.copied.ports = slices.Clone(c.tallies), slices.Clone(c.ports)
+	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
+	for i := range m.copied.lives {
+		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
+	}
+	for i := range m.copied.ports {
+		if s := m.copied.ports[i].pausing; s != nil {
+			m.copied.ports[i].pausing = &pausingState{until: slices.Clone(s.until)}
+		}
+	}
+	for _, d := range c.fabric.Longest() {
+		m.settle = max(m.settle, d)
+	}
+	return m
+}
+
+// Update copies what is new, and what ports and flows are in. It belongs to the goroutine of
+// the run, takes a bounded time, and allocates nothing unless a flow has been active more often
+// than ever; it reports whether all closed bins
+// are copied. Nobody may read States at the same time.
+func (m *Mirror) Update() (whole bool) {
+	c, d := m.from, &m.copied
+	ready := c.cur
+	for !c.closed && ready > 0 && c.edges[ready].Add(m.settle) > c.lo {
+		ready--
+	}
+	for n := 0; m.filled <= ready && n < copyMost; m.filled++ {
+		row := c.rows.all[m.filled]
+		n += len(row)
+		k := copy(m.room, row)
+		d.rows.all = append(d.rows.all, m.room[:k:k])
+		m.room = m.room[k:]
+	}
+	copy(d.rows.place, c.rows.place)
+	d.cur = max(m.filled-1, 0)
+	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
+	copy(d.tallies, c.tallies)
+	for i := range c.ports {
+		p, q := &c.ports[i], &d.ports[i]
+		q.block, q.queue = p.block, p.queue
+		if p.pausing != nil {
+			copy(q.pausing.until, p.pausing.until)
+		}
+	}
+	copy(d.flows, c.flows)
+	for i := range c.lives {
+		x, y := &c.lives[i], &d.lives[i]
+		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
+		y.active = append(y.active[:known], x.active[known:]...)
+		y.ended, y.limited, y.targeted = x.ended, x.limited, x.targeted
+	}
+	d.edges = c.edges
+	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
+	return m.filled > ready
+}
+
+// View is what a mirror had copied at an instant. It is for reading, by any goroutine, as
+// long as the next call of Mirror.View with it.
+type View struct{ c Collector }
+
+// View writes what the mirror has into v, which may have been one before. It must not be
+// called at the same time as Update.
+func (m *Mirror) View(v *View) {
+	lives := v.c.lives
+	if lives == nil {
+		lives = make([]life, len(m.copied.lives))
+	}
+	for i := range lives {
+		active := append(lives[i].active[:0], m.copied.lives[i].active...)
+		lives[i] = m.copied.lives[i]
+		lives[i].active = active
+	}
+	place := append(v.c.rows.place[:0], m.copied.rows.place...)
+	v.c = m.copied
+	v.c.lives, v.c.rows.place = lives, place
+	v.c.flows, v.c.ports, v.c.tallies = nil, nil, nil // what they are in, States says
+}
+
+// End returns the instant up to which the figures of v are complete.
+func (v *View) End() unit.Time { return v.c.End() }
+
+// Window returns the last time over which figures are means: measure.window, ending at End,
+// or what there is of it. It is empty at the begin of a run.
+func (v *View) Window() Interval {
+	return Interval{max(0, v.End().Add(-v.c.scenario.Measure.Window)), v.End()}
+}
+
+// Check returns the value of the check at index i of the scenario's, and whether it is decided:
+// what it is taken over has passed.
+func (v *View) Check(i int) (value float64, decided bool) {
+	during := v.c.scenario.Expect[i].During
+	if during[1] == 0 || unit.Time(during[1]) > v.End() {
+		return math.NaN(), false
+	}
+	return v.c.Check(i), true
+}
+
+// Row is a figure of an object: a direction of a link, a group of flows, or a flow.
+type Row struct {
+	Object   string
+	Quantity Quantity
+	End      string // of the name of a quantity that has several
+	Value    float64
+}
+
+// Name returns the name of the quantity as expressions have it: "stalled.paused".
+func (r Row) Name() string {
+	if r.End == "" {
+		return r.Quantity.Name
+	}
+	return r.Quantity.Name + "." + r.End
+}
+
+// Rows yields the figures of all objects over a time, of the quantities whose names are given,
+// of all if none is; those that are undefined are left out. It computes each as it is asked for.
+func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		for i := range v.c.objects.all {
+			x := &v.c.objects.all[i]
+			for _, q := range table {
+				if q.on(x) == nil {
+					continue
+				}
+				for n, name := range q.names() {
+					if len(names) > 0 && !slices.Contains(names, name) {
+						continue
+					}
+					g := figure{object: *x, formula: q.on(x)}
+					if q.Ends != nil {
+						g.end = q.Ends[n]
+					}
+					value := v.c.figure(&g, during.From, during.To)
+					if !math.IsNaN(value) && !yield(Row{x.name, q, g.end, value}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Figure returns what an expression is over a time.
+func (v *View) Figure(m Metric, during Interval) float64 { return m.Over(&v.c, during.From, during.To) }
+
+// PortTotals is what a port has done from the begin to View.End.
+type PortTotals struct {
+	Sent, Received LinkTotals
+	Paused         unit.Duration // for which the far end had said PAUSE, for some priority
+	Drops          int64         // frames that came and were discarded
+	Deadlocks      int64         // cycles of waiting that were found to go through it
+}
+
+// Port returns the totals of a port. Marks and triggers have no reasons.
+func (v *View) Port(machine int, p port.ID) PortTotals {
+	at := v.c.fabric.Machines[machine].Ports[p]
+	h := fabric.Hop{Wire: at.Wire, From: at.End}
+	out := v.c.out(h)
+	return PortTotals{
+		Sent: v.link(h), Received: v.link(fabric.Hop{Wire: h.Wire, From: 1 - h.From}),
+		Paused: unit.Duration(v.c.last(out + outPaused)), Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
+	}
+}
+
+func (v *View) link(h fabric.Hop) LinkTotals {
+	last := func(column int) int64 { return v.c.last(v.c.out(h) + column) }
+	t := LinkTotals{Bytes: last(outBytes), Frames: last(outFrames), Marked: last(outMarked), Acks: last(outAcks), Control: last(outControl)}
+	for b := range t.Stalled {
+		t.Stalled[b] = unit.Duration(last(outStall + b))
+	}
+	return t
+}
+
+// FlowCounts is what became of a flow from the begin to View.End.
+type FlowCounts struct {
+	Bytes, Frames, Marked int64 // received whole; of the frames, those that came marked
+	Notified, MarkedAcks  int64 // notifications and messages, and ACKs with a mark, that the source took in
+	Probes, Drops         int64
+	Retransmits, Timeouts int64 // of TCP
+	Stalled               Stalls
+	Transfers             int // that have ended
+}
+
+// Flow returns the counts of the flow at an index of the fabric's.
+func (v *View) Flow(i int) FlowCounts {
+	last := func(column int) int64 { return v.c.last(v.c.ofFlows + i*flowColumns + column) }
+	n := FlowCounts{
+		Bytes: last(flowBytes), Frames: last(flowFrames), Marked: last(flowMarked), Notified: last(flowNotified), MarkedAcks: last(flowMarkedAcks),
+		Probes: last(flowProbes), Drops: last(flowDrops), Transfers: len(v.c.lives[i].ended),
+	}
+	for b := range n.Stalled {
+		n.Stalled[b] = unit.Duration(last(flowStall + b))
+	}
+	if v.c.ofStreams > 0 {
+		at := v.c.ofStreams + i*tcpColumns
+		n.Retransmits, n.Timeouts = v.c.last(at+tcpRetransmits), v.c.last(at+tcpTimeouts)
+	}
+	return n
+}
+
+// PortState is what a port is in.
+type PortState struct {
+	Block    port.Block // what keeps the frames that wait for its line, lane 0: Idle where none do
+	Queue    int64      // bytes that wait for its line; -1 where that cannot be told
+	Held     int64      // what is in the buffer behind it: blocks of credit; on Ethernet bytes
+	Paused   uint8      // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
+	Down     bool       // its link is
+	Capacity unit.Rate  // of its line
+}
+
+// FlowState is what a flow is in.
+type FlowState struct {
+	Block  port.Block // what keeps its source: Idle where there is nothing to send
+	Active bool       // it has something to send, or under way
+	Limit  unit.Rate  // what its rate limiter lets through; 0 where that is not known
+	Target unit.Rate  // what its reaction point aims at; 0: it has no target
+	Window int64      // congestion window of TCP in bytes
+}
+
+// States appends what ports and flows were in at the last Update, which was at an instant,
+// to slices: ports by machine and number. It must not be called at the same time as Update.
+func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]PortState, []FlowState) {
+	c := &m.copied
+	down := make([]bool, len(c.fabric.Wires))
+	for w := range down {
+		down[w] = c.isDown(w, at+1)
+	}
+	number := 0
+	for i := range c.fabric.Machines {
+		for _, joined := range c.fabric.Machines[i].Ports {
+			p := &c.ports[number]
+			s := PortState{Block: p.block, Queue: p.queue, Held: c.tallies[number].occupancy, Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
+			if c.lost && !InBytes(c.fabric, joined.Wire) {
+				s.Queue = -1
+			}
+			if p.pausing != nil {
+				for class, until := range p.pausing.until {
+					if until > at {
+						s.Paused |= 1 << class
+					}
+				}
+				if s.Paused != 0 && len(p.pausing.until) == 1 {
+					s.Paused = 0xFF
+				}
+			}
+			ports = append(ports, s)
+			number++
+		}
+	}
+	for i := range c.flows {
+		row := c.now[c.ofFlows+i*flowColumns:]
+		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(), Limit: unit.Rate(row[flowLimit]), Target: unit.Rate(row[flowTarget])}
+		if c.ofStreams > 0 {
+			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
+		}
+		flows = append(flows, s)
+	}
+	return ports, flows
+}
+
+// Violations returns how many promises of the fabric were broken.
+func (m *Mirror) Violations() int64 { return m.copied.violated }
+
+// Happen tells the collector of events of the scenario that have come to it while it runs:
+// what follows is measured with them.
+func (c *Collector) Happen(s *scenario.Scenario) {
+	c.scenario, c.capacities = s, capacitiesOf(c.fabric, s)
+	if !c.lost {
+		for _, e := range s.Events {
+			c.lost = c.lost || e.Restart > 0
+		}
+		if c.lost {
+			c.ahead = nil
+		}
+	}
+	for i := range c.flows {
+		c.flows[i].size = 0
+	}
+}

@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
+	"fabemu/emu/metrics"
+	"fabemu/emu/mistake"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+)
+
+// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready to
+// be put into the options of one run; its methods may be called by any goroutine.
+type Changes struct {
+	mu   sync.Mutex // one at a time
+	hub  atomic.Pointer[Hub]
+	done atomic.Pointer[scenario.Scenario] // with all that was done; nil: nothing was
+}
+
+// pending is a change that the loop of the run is to make.
+type pending struct {
+	scenario *scenario.Scenario // with the event, which is the last of its events
+	changes  []drive.Change     // as if it were at 0
+	watch    *drive.Watch
+	result   chan error
+}
+
+// Apply makes a change: an item of events of the language, without its time, in braces or not,
+// such as "link: trunk, rate: 5Gb/s". It is checked as in a scenario, happens between two events
+// of the run as soon as its loop has time, and is returned with its time when it has; Event.Text
+// is how it stands in a scenario. An error is a *mistake.Error: what is wrong with it, or why
+// nothing can be changed, and nothing was.
+//
+// Where ctx is done first, nothing happens, and the error is that of ctx.
+func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := c.hub.Load()
+	switch {
+	case h == nil:
+		return scenario.Event{}, mistake.Errorf("no run goes on that could be changed")
+	case h.run.Clock == report.VirtualClock:
+		return scenario.Event{}, mistake.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
+	case h.run.Elsewhere:
+		return scenario.Event{}, mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+	}
+	with, e, err := h.scenario().Happen(text, h.run.Fabric.Scenario.Model.Duration-1)
+	if err != nil {
+		return scenario.Event{}, &mistake.Error{Err: err}
+	}
+	f, err := fabric.Build(with)
+	if err != nil {
+		return scenario.Event{}, &mistake.Error{Err: err}
+	}
+	e.At = 0
+	p := &pending{scenario: with, result: make(chan error, 1)}
+	p.changes, p.watch = machines.Happen(f, &e)
+	h.pending.Store(p)
+	select {
+	case err = <-p.result:
+	case <-ctx.Done():
+		err = ctx.Err()
+		if !h.pending.CompareAndSwap(p, nil) { // it is being made
+			err = <-p.result
+		}
+	case <-h.ended:
+		err = mistake.Errorf("the run has ended")
+		if !h.pending.CompareAndSwap(p, nil) {
+			err = <-p.result
+		}
+	}
+	if err != nil {
+		return scenario.Event{}, err
+	}
+	c.done.Store(with)
+	return with.Events[len(with.Events)-1], nil
+}
+
+// apply makes the change. It is called by the loop of the run.
+func (p *pending) apply(c *metrics.Collector, v *drive.Visit, end unit.Duration) {
+	at, ok := v.Next()
+	if !ok || at >= unit.Time(end) {
+		p.result <- mistake.Errorf("the run has ended")
+		return
+	}
+	p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)
+	changes := slices.Clone(p.changes)
+	for i := range changes {
+		changes[i].At += at
+	}
+	c.Happen(p.scenario)
+	v.Change(changes, p.watch)
+	p.result <- nil
+}

@@ -1,0 +1,460 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Run is the run that is shown.
+type Run struct {
+	Fabric    *fabric.Fabric
+	Collector *metrics.Collector
+	Clock     report.Clock
+	Elsewhere bool // the machines live in other processes
+	Requests  []Request
+	Changes   *Changes // may be nil
+}
+
+// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. What
+// the loop of the run writes down is the sample; wanted says whose it is: the loop's while
+// it is set, and the hub's goroutine's otherwise.
+type Hub struct {
+	run      Run
+	machines []drive.Machine
+	batch    *trace.Batch // what the collector hears, to be flushed before it is read
+	mirror   *metrics.Mirror
+	wanted   atomic.Bool
+	pending  atomic.Pointer[pending]
+	filled   chan struct{} // the sample is
+	quit     chan struct{} // the run has ended
+	ended    chan struct{} // the hub's goroutine has
+	watchers []*watcher
+	first    []int
+	last     bool      // the sample is that of the end
+	state    unit.Time // of which the states of the sample are
+
+	// Of the loop:
+	kinds  uint64 // of events that somebody wants, as bits
+	events []trace.Event
+	missed int64 // events for which there was no room
+	yield  func(port.Wait) bool
+	asked  int32 // the machine that yields
+
+	sample sample
+	number int64
+	checks []Check
+	free   chan *Snapshot
+}
+
+// sample is what the loop of a run writes down.
+type sample struct {
+	now       unit.Time
+	wall      int64
+	timed     bool
+	timing    drive.Timing // without its histograms and lists
+	p99       int64        // of the lateness, in thousandths of T
+	deadlocks []drive.Deadlock
+	holds     []hold
+	cut       bool // there was no room for more
+	events    []trace.Event
+	missed    int64
+	whole     bool // the mirror has all
+}
+
+// holdRoom is how many waiting frames a sample has room for.
+const holdRoom = 1 << 14
+
+// watcher is an observer and what it is to be told next.
+type watcher struct {
+	Request
+	inbox    chan *Snapshot
+	ended    chan struct{}
+	due      time.Time
+	missed   atomic.Int64
+	panicked atomic.Pointer[string]
+
+	mu     sync.Mutex
+	events []trace.Event // that wait for its next snapshot
+	lost   int64
+	own    []trace.Event // those of the snapshot that it has
+}
+
+// NewHub returns the hub of a run that is about to begin.
+func NewHub(r Run) *Hub {
+	h := &Hub{
+		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
+		free: make(chan *Snapshot, 4+2*len(r.Requests)),
+	}
+	for i := range r.Requests {
+		q := r.Requests[i]
+		if q.Every == 0 {
+			q.Every = defaultEvery
+		}
+		for _, k := range q.Events {
+			h.kinds |= 1 << k
+		}
+		h.watchers = append(h.watchers, &watcher{Request: q, inbox: make(chan *Snapshot, 1), ended: make(chan struct{})})
+	}
+	if r.Changes != nil {
+		r.Changes.done.Store(nil)
+	}
+	if h.kinds != 0 {
+		h.events, h.sample.events = make([]trace.Event, 0, EventRoom), make([]trace.Event, 0, EventRoom)
+	}
+	h.sample.holds = make([]hold, 0, holdRoom)
+	h.yield = h.note
+	n := 0
+	for i := range r.Fabric.Machines {
+		h.first = append(h.first, n)
+		n += len(r.Fabric.Machines[i].Ports)
+	}
+	return h
+}
+
+// Start begins to show the run of machines that report to events.
+func (h *Hub) Start(f *drive.Fabric, events *trace.Batch) {
+	h.machines, h.batch, f.Visitor = f.Machines, events, h
+	for _, w := range h.watchers {
+		go w.watch(h)
+	}
+	go h.follow()
+	if h.run.Changes != nil {
+		h.run.Changes.hub.Store(h)
+	}
+}
+
+// Record keeps an event that somebody wants. It is a trace.Sink, and belongs to the loop.
+func (h *Hub) Record(e *trace.Event) {
+	switch {
+	case h.kinds>>e.Kind&1 == 0:
+	case len(h.events) == cap(h.events):
+		h.missed++
+	default:
+		h.events = append(h.events, *e)
+	}
+}
+
+// Wanted reports whether a sample is to be taken, or a change is to be made.
+func (h *Hub) Wanted() bool { return h.wanted.Load() || h.pending.Load() != nil }
+
+// Visit takes a sample, and makes a change that is pending.
+func (h *Hub) Visit(v *drive.Visit) {
+	h.batch.Flush()
+	if p := h.pending.Swap(nil); p != nil {
+		p.apply(h.run.Collector, v, h.run.Fabric.Scenario.Model.Duration)
+	}
+	if !h.wanted.Load() {
+		return
+	}
+	s := &h.sample
+	h.state = v.Now
+	s.now, s.wall, s.deadlocks = v.Now, v.Wall, v.Deadlocks()
+	if s.timed = v.Timing != nil; s.timed {
+		s.timing = *v.Timing
+		s.p99 = v.Timing.LatenessT.ValueAtQuantile(99)
+		s.timing.Lateness, s.timing.LatenessT, s.timing.Moments, s.timing.Stalls = nil, nil, nil, nil
+	}
+	s.whole = h.mirror.Update()
+	h.ask(v.Now)
+	s.events, h.events = h.events, s.events[:0]
+	s.missed = h.missed
+	h.wanted.Store(false)
+	h.filled <- struct{}{} // it has room: the one before was taken before wanted was set
+}
+
+// ask has the machines say what frames wait for in them.
+func (h *Hub) ask(now unit.Time) {
+	h.sample.holds, h.sample.cut = h.sample.holds[:0], false
+	if h.run.Elsewhere {
+		return
+	}
+	for i, m := range h.machines {
+		if w, ok := m.(drive.Waiter); ok && !h.sample.cut {
+			h.asked = int32(i)
+			w.Waits(now, h.yield)
+		}
+	}
+}
+
+// note writes down what a frame waits for, and reports whether there is room for more.
+func (h *Hub) note(w port.Wait) bool {
+	s := &h.sample
+	if s.cut = len(s.holds) == cap(s.holds); s.cut {
+		return false
+	}
+	if !w.Room || w.Block == port.NoCredit || w.Block == port.Paused { // it keeps one waiting, or waits for another machine
+		s.holds = append(s.holds, hold{h.asked, w.In, w.Out, w.Class, w.Block, w.Since, w.Room})
+	}
+	return true
+}
+
+// follow wants samples and hands snapshots on.
+func (h *Hub) follow() {
+	defer close(h.ended)
+	every := time.Hour
+	for _, w := range h.watchers {
+		every = min(every, w.Every)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for waits := false; ; {
+		select {
+		case <-tick.C:
+			if !waits && len(h.watchers) > 0 {
+				waits = true
+				h.wanted.Store(true)
+			}
+		case <-h.filled:
+			waits = false
+			h.show()
+			if !h.sample.whole { // the rest is copied as soon as there is time
+				waits = true
+				h.wanted.Store(true)
+			}
+		case <-h.quit:
+			return
+		}
+	}
+}
+
+// show hands the sample to those observers that are due.
+func (h *Hub) show() {
+	now := time.Now()
+	var snapshot *Snapshot
+	for _, w := range h.watchers {
+		w.hear(&h.sample)
+		if now.Before(w.due) && !h.last || w.panicked.Load() != nil {
+			continue
+		}
+		w.due = now.Add(w.Every - w.Every/8) // the tick may be a little early
+		if len(w.inbox) == cap(w.inbox) {
+			if w.missed.Add(1); !h.last {
+				continue
+			}
+			select { // what it has not begun with gives way to the last one
+			case s := <-w.inbox:
+				h.release(s)
+			default:
+			}
+		}
+		if snapshot == nil {
+			snapshot = h.snapshot()
+			defer h.release(snapshot)
+		}
+		snapshot.users.Add(1)
+		w.inbox <- snapshot
+	}
+}
+
+// hear keeps the events of a sample that an observer wants, until its next snapshot.
+func (w *watcher) hear(s *sample) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range s.events {
+		switch e := &s.events[i]; {
+		case !slices.Contains(w.Events, e.Kind):
+		case len(w.events) >= EventRoom:
+			w.lost++
+		default:
+			w.events = append(w.events, *e)
+		}
+	}
+}
+
+// release takes a snapshot back that nobody reads any more.
+func (h *Hub) release(s *Snapshot) {
+	if s.users.Add(-1) > 0 {
+		return
+	}
+	select {
+	case h.free <- s:
+	default:
+	}
+}
+
+// watch calls an observer with one snapshot after another.
+func (w *watcher) watch(h *Hub) {
+	defer close(w.ended)
+	defer func() {
+		if x := recover(); x != nil {
+			text := fmt.Sprint(x)
+			w.panicked.Store(&text)
+		}
+	}()
+	for s := range w.inbox {
+		w.mu.Lock()
+		w.own, w.events = w.events, w.own[:0]
+		lost := w.lost
+		w.mu.Unlock()
+		own := s.copyFor(w.own, w.missed.Load(), lost)
+		w.Observer.Observe(own)
+		h.release(s)
+	}
+}
+
+// copyFor returns s as one observer has it.
+func (s *Snapshot) copyFor(events []trace.Event, missed, lost int64) *Snapshot {
+	return &Snapshot{
+		Number: s.Number, Missed: missed, Last: s.Last, Now: s.Now, End: s.End, Wall: s.Wall, Clock: s.Clock, Dilation: s.Dilation,
+		Fabric: s.Fabric, Scenario: s.Scenario, Figures: s.Figures, Ports: s.Ports, Flows: s.Flows,
+		Stalls: s.Stalls, ByWays: s.ByWays, Cut: s.Cut, Trees: s.Trees, Deadlocks: s.Deadlocks,
+		Level: s.Level, Reason: s.Reason, Verdict: s.Verdict, Checks: s.Checks,
+		Events: events, EventsMissed: s.EventsMissed + lost, first: s.first,
+	}
+}
+
+// snapshot makes one of the sample, of which the caller is the first user.
+func (h *Hub) snapshot() *Snapshot {
+	var s *Snapshot
+	select {
+	case s = <-h.free:
+	default:
+		s = &Snapshot{Figures: &metrics.View{}}
+	}
+	f, from := h.run.Fabric, &h.sample
+	h.number++
+	*s = Snapshot{
+		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration), Wall: time.Duration(from.wall),
+		Clock: h.run.Clock, Fabric: f, Scenario: h.scenario(), Figures: s.Figures,
+		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
+		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, EventsMissed: from.missed, first: h.first,
+	}
+	s.users.Store(1)
+	if s.Clock == report.WallClock {
+		s.Dilation = f.Scenario.Wall.Dilation
+	}
+	h.mirror.View(s.Figures)
+	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
+	w := newWaiting(f)
+	for i := range from.holds {
+		w.hold(&from.holds[i])
+	}
+	w.sources(s.Flows)
+	if s.ByWays {
+		w.ways(s.Link, s.Flows)
+	}
+	s.Stalls = w.list(s.Stalls)
+	s.Trees = trees(f, s.Stalls, s.Flows)
+	h.judge(s)
+	h.checks = judge(s.Figures, s.Scenario, h.checks)
+	s.Checks = append(s.Checks, h.checks...)
+	return s
+}
+
+// judge gives a snapshot its verdict.
+func (h *Hub) judge(s *Snapshot) {
+	s.Verdict = report.NoFigures()
+	switch from := &h.sample; {
+	case s.Clock == report.VirtualClock:
+		s.Verdict.Virtual = true
+	case !from.timed:
+		return
+	default:
+		s.Verdict = report.FiguresOf(s.Fabric, &from.timing)
+		if from.timing.Data > 0 {
+			s.Verdict.Pace.LatenessPacketTimes.P99 = report.Number(float64(from.p99) / 1e3)
+			s.Verdict.Pace.LatenessPacketTimes.Max = report.Number(float64(from.timing.Latest) / 1e3)
+		}
+	}
+	s.Verdict.Violations = h.mirror.Violations()
+	if s.Now > 0 {
+		s.Level, s.Reason = report.Judge(s.Verdict)
+	}
+}
+
+// scenario returns that of the run, with the events that have come to it. It is for the hub's
+// goroutine, and for that of the run once it has ended.
+func (h *Hub) scenario() *scenario.Scenario {
+	if c := h.run.Changes; c != nil {
+		if s := c.done.Load(); s != nil {
+			return s
+		}
+	}
+	return h.run.Fabric.Scenario
+}
+
+// patience is how long a run that has ended waits for its observers.
+const patience = 2 * time.Second
+
+// Stop ends the hub of a run that has ended at an instant, whose collector is closed: observers
+// are shown the end, as far as they take it within two seconds. It returns what is to be said
+// about them.
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) (warnings []string) {
+	h.halt()
+	select {
+	case <-h.filled: // and nobody was shown it
+		for _, w := range h.watchers {
+			w.hear(&h.sample)
+		}
+	default:
+	}
+	for !h.mirror.Update() {
+	}
+	s := &h.sample
+	s.now, s.wall, s.timed, s.deadlocks = end, took.Nanoseconds(), t != nil, w.Found
+	if t != nil {
+		s.timing, s.p99 = *t, t.LatenessT.ValueAtQuantile(99)
+	}
+	h.state = end
+	if w.Ended > 0 {
+		h.state = w.Ended // what is stopped by PAUSE then would not be for ever
+	}
+	h.ask(h.state)
+	s.events = append(s.events[:0], h.events...)
+	h.last = true
+	h.show()
+	limit := time.After(patience)
+	for _, w := range h.watchers {
+		close(w.inbox)
+	}
+	for _, w := range h.watchers {
+		select {
+		case <-w.ended:
+			if text := w.panicked.Load(); text != nil {
+				warnings = append(warnings, fmt.Sprintf("%s panicked, and saw nothing more of the run: %s", w.name(), *text))
+			}
+		case <-limit:
+			limit = time.After(0)
+			warnings = append(warnings, fmt.Sprintf("%s was still busy %v after the run had ended; it is left alone", w.name(), patience))
+		}
+		w.mu.Lock()
+		missed, lost := w.missed.Load(), w.lost
+		w.mu.Unlock()
+		if missed > 0 || lost > 0 {
+			warnings = append(warnings, slow(w.name(), missed, lost))
+		}
+	}
+	return warnings
+}
+
+// halt ends the hub's goroutine, and refuses changes from now on.
+func (h *Hub) halt() {
+	if h.run.Changes != nil {
+		h.run.Changes.hub.Store(nil)
+	}
+	close(h.quit)
+	<-h.ended
+}
+
+// Abandon ends the hub of a run that has failed: observers are shown nothing more.
+func (h *Hub) Abandon() {
+	h.halt()
+	for _, w := range h.watchers {
+		close(w.inbox)
+	}
+}
+
+// Scenario returns that of a run which has ended, with the events that have come to it.
+func (h *Hub) Scenario() *scenario.Scenario { return h.scenario() }

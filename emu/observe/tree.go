@@ -1,0 +1,254 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a
+// priority; 0 where flow control knows no classes.
+type Output struct {
+	Hop   fabric.Hop
+	Class uint8
+}
+
+// Stall is an output that flow control keeps back while frames wait for it: the far end has no
+// room.
+type Stall struct {
+	Output
+	Block port.Block // NoCredit or Paused
+	Since unit.Time  // -1: not known
+	For   []Cause    // who keeps the room at the far end: the edges of the graph of waiting
+}
+
+// Cause is who keeps the room that a Stall waits for.
+type Cause struct {
+	Machine int    // the far end
+	Ends    bool   // the machine itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
+	Next    Output // else the output that the frames wait for which keep it
+	Frames  int    // so many of them; 0: not known
+}
+
+// Tree is all that waits for one root, which waits for nobody.
+type Tree struct {
+	Root    Cause
+	Stalls  []int // of Snapshot.Stalls, what waits for it, directly or not
+	Flows   []int // of Fabric.Flows, those that have something to send across one of these
+	Victims []int // of them, those that do not go through the root
+	Words   string
+}
+
+// hold is that frames in a machine wait for an output, and keep room of an input.
+type hold struct {
+	machine int32
+	in, out port.ID
+	class   uint8
+	block   port.Block
+	since   unit.Time
+	room    bool // there is room again: they keep nobody waiting
+}
+
+// waiting finds out what waits for what.
+type waiting struct {
+	fabric  *fabric.Fabric
+	stalls  map[Output]*Stall
+	holders map[Output]map[Output]int // who keeps the room at the far end of an output, with how many frames
+}
+
+func newWaiting(f *fabric.Fabric) *waiting {
+	return &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
+}
+
+// classOf returns the class of a flow's data on a wire.
+func classOf(f *fabric.Fabric, w *fabric.Flow, wire int) uint8 {
+	if f.Wires[wire].Link.FlowControl == port.PriorityPauseFrames {
+		return w.Priority
+	}
+	return 0
+}
+
+func (w *waiting) stall(o Output, b port.Block, since unit.Time) {
+	if (b == port.NoCredit || b == port.Paused) && w.stalls[o] == nil {
+		w.stalls[o] = &Stall{Output: o, Block: b, Since: since}
+	}
+}
+
+func (w *waiting) keep(in, out Output, frames int) {
+	if w.holders[in] == nil {
+		w.holders[in] = map[Output]int{}
+	}
+	w.holders[in][out] += frames
+}
+
+// hold takes in what frames in a switch wait for.
+func (w *waiting) hold(h *hold) {
+	m := &w.fabric.Machines[h.machine]
+	in, out := m.Ports[h.in], m.Ports[h.out]
+	leaves := Output{fabric.Hop{Wire: out.Wire, From: out.End}, h.class}
+	if !h.room {
+		w.keep(Output{fabric.Hop{Wire: in.Wire, From: 1 - in.End}, h.class}, leaves, 1)
+	}
+	w.stall(leaves, h.block, h.since)
+}
+
+// sources takes in what keeps flows at their sources.
+func (w *waiting) sources(flows []metrics.FlowState) {
+	for i := range flows {
+		f := &w.fabric.Flows[i]
+		w.stall(Output{f.Hops[0], classOf(w.fabric, f, f.Hops[0].Wire)}, flows[i].Block, -1)
+	}
+}
+
+// ways takes in what is known of switches whose frames are not: what keeps their ports, and
+// by which way the flows go on that cross them.
+func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
+	for i := range flows {
+		f := &w.fabric.Flows[i]
+		if !flows[i].Active {
+			continue
+		}
+		for k, h := range f.Hops {
+			o := Output{h, classOf(w.fabric, f, h.Wire)}
+			if k > 0 {
+				w.keep(Output{f.Hops[k-1], classOf(w.fabric, f, f.Hops[k-1].Wire)}, o, 0)
+			}
+			if p := ports(h); p.Paused>>o.Class&1 == 1 && p.Block != port.Idle {
+				w.stall(o, port.Paused, -1)
+			} else if o.Class == 0 {
+				w.stall(o, p.Block, -1)
+			}
+		}
+	}
+}
+
+func byOutput(a, b Output) int {
+	return cmp.Or(cmp.Compare(a.Hop.Wire, b.Hop.Wire), cmp.Compare(a.Hop.From, b.Hop.From), cmp.Compare(a.Class, b.Class))
+}
+
+// list returns the stalls, with who keeps them, in the order of the wires.
+func (w *waiting) list(stalls []Stall) []Stall {
+	for _, o := range slices.SortedFunc(maps.Keys(w.stalls), byOutput) {
+		s := w.stalls[o]
+		far := w.fabric.Wires[o.Hop.Wire].Ends[1-o.Hop.From].Machine
+		for _, next := range slices.SortedFunc(maps.Keys(w.holders[o]), byOutput) {
+			s.For = append(s.For, Cause{Machine: far, Next: next, Frames: w.holders[o][next]})
+		}
+		if len(s.For) == 0 {
+			s.For = []Cause{{Machine: far, Ends: true}}
+		}
+		stalls = append(stalls, *s)
+	}
+	return stalls
+}
+
+// root is a cause without how many frames it keeps.
+type root struct {
+	machine int
+	ends    bool
+	next    Output
+}
+
+// trees finds the roots of stalls, and what waits for each.
+func trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
+	at := map[Output]int{}
+	for i := range stalls {
+		at[stalls[i].Output] = i
+	}
+	waiters := make([][]int, len(stalls)) // who waits for each
+	roots := map[root][]int{}             // and for each root
+	var order []root
+	for i := range stalls {
+		for _, c := range stalls[i].For {
+			if k, stalled := at[c.Next]; stalled && !c.Ends {
+				waiters[k] = append(waiters[k], i)
+				continue
+			}
+			r := root{c.Machine, c.Ends, c.Next}
+			if roots[r] == nil {
+				order = append(order, r)
+			}
+			roots[r] = append(roots[r], i)
+		}
+	}
+	for _, r := range order {
+		t := Tree{Root: Cause{Machine: r.machine, Ends: r.ends, Next: r.next}}
+		in := make([]bool, len(stalls))
+		for next := roots[r]; len(next) > 0; {
+			i := next[len(next)-1]
+			next = next[:len(next)-1]
+			if in[i] {
+				continue
+			}
+			in[i] = true
+			t.Stalls = append(t.Stalls, i)
+			next = append(next, waiters[i]...)
+		}
+		slices.Sort(t.Stalls)
+		for i := range flows {
+			waits, through := false, false
+			for _, h := range f.Flows[i].Hops {
+				o := Output{h, classOf(f, &f.Flows[i], h.Wire)}
+				k, stalled := at[o]
+				waits = waits || stalled && in[k]
+				through = through || !r.ends && o == r.next
+			}
+			if !flows[i].Active || !waits {
+				continue
+			}
+			t.Flows = append(t.Flows, i)
+			if !through && (!r.ends || f.Flows[i].Dst != r.machine) {
+				t.Victims = append(t.Victims, i)
+			}
+		}
+		t.Words = t.words(f)
+		all = append(all, t)
+	}
+	slices.SortStableFunc(all, func(a, b Tree) int { return cmp.Compare(len(b.Flows), len(a.Flows)) })
+	return all
+}
+
+// words names the root of t: "B's port to BC is the root; 7 flows wait; victim: victim".
+func (t *Tree) words(f *fabric.Fabric) string {
+	var b strings.Builder
+	m := &f.Machines[t.Root.Machine]
+	switch {
+	case !t.Root.Ends:
+		h := t.Root.Next.Hop
+		fmt.Fprintf(&b, "%s's port to %s is the root", m.Name, f.Machines[f.Wires[h.Wire].Ends[1-h.From].Machine].Name)
+	case m.Switch == nil:
+		fmt.Fprintf(&b, "%s is the root: it takes frames in slowly, or pauses its peer", m.Name)
+	default:
+		fmt.Fprintf(&b, "%s has just made room", m.Name)
+	}
+	switch n := len(t.Flows); n {
+	case 0:
+	case 1:
+		b.WriteString("; 1 flow waits")
+	default:
+		fmt.Fprintf(&b, "; %d flows wait", n)
+	}
+	const most = 5
+	for i, k := range t.Victims {
+		switch {
+		case i == 0 && len(t.Victims) == 1:
+			b.WriteString("; victim: ")
+		case i == 0:
+			b.WriteString("; victims: ")
+		case i == most:
+			fmt.Fprintf(&b, " and %d more", len(t.Victims)-most)
+			return b.String()
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(f.Flows[k].Name)
+	}
+	return b.String()
+}
