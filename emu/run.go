@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"hash/fnv"
 	"math"
-	"os"
 	"time"
 
 	"fabemu/emu/drive"
@@ -106,7 +104,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.record.Abandon()
 	if all > 0 {
-		if r.guests, err = guests.Open(ctx, r.fabric, r.newID(salt()), o.Directory); err != nil {
+		if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory); err != nil {
 			return nil, err
 		}
 		defer r.guests.Close()
@@ -128,10 +126,10 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	begin := time.Now()
 	var figures report.Figures
 	if wall {
-		r.id = r.newID(salt())
+		r.id = proc.NewID(r.resolved)
 		figures, err = r.wall(ctx, f)
 	} else {
-		r.id = r.newID(0)
+		r.id = proc.ID(r.resolved, 0)
 		figures, err = r.virtual(ctx, f)
 	}
 	var died *proc.Died
@@ -162,17 +160,6 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return result, died
 	}
 	return result, nil
-}
-
-// salt is another number for each run of this computer.
-func salt() uint64 { return uint64(time.Now().UnixNano()) ^ uint64(os.Getpid())<<32 }
-
-// newID returns a number that tells the datagrams of this run from others.
-func (r *run) newID(salt uint64) uint32 {
-	h := fnv.New64a()
-	h.Write(r.resolved)
-	mixed := (h.Sum64() ^ salt) * 0x9E3779B97F4A7C15
-	return uint32(mixed >> 32)
 }
 
 // virtual runs the fabric on the virtual clock.
@@ -273,6 +260,6 @@ func Dry(s *scenario.Scenario, o Options) error {
 	if err != nil {
 		return err
 	}
-	r.id = r.newID(0)
+	r.id = proc.ID(r.resolved, 0)
 	return r.plan().Dry()
 }
