@@ -240,7 +240,7 @@ func TestBadSets(t *testing.T) {
 		"flows.in.A1.stop=5ms", "flows.inn.stop=5ms", "flows.in.stop=500us", "flows.out.control.law=none",
 		"switches.U.crossbar=multi-output", "switches.S=none", "switches=S", "switches.T.marking.scheme=naif",
 		"events.0.rate=1GB/s", "endpoints=C", "endpoints.A1=C", "expect.C1.during=1ms", "expect.C2.low=1", "expect=1",
-		"wall.dilation=0.5", "name=a b", "model.duration=1ns", "defaults.link.rate=100Mb/s",
+		"flows.out.control.cct=0:0,4:1", "wall.dilation=0.5", "name=a b", "model.duration=1ns", "defaults.link.rate=100Mb/s",
 	} {
 		s, err := loadErr(t, small, text)
 		if err == nil {
@@ -250,6 +250,22 @@ func TestBadSets(t *testing.T) {
 		fmt.Fprintln(&b, err)
 	}
 	goldentest.File(t, "testdata/sets.golden", b.String())
+}
+
+// TestSetWithCommas: a table is one value.
+func TestSetWithCommas(t *testing.T) {
+	s, err := loadErr(t, small, "flows.out.control.law=cca", "flows.out.control.cct=0:0,0:1,1:3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Flows {
+		if p, ok := f.Control.Params.(rp.CCAParams); ok && (p.CCT != "0:0,0:1,1:3" || p.Limit != 2) {
+			t.Errorf("%+v", p)
+		} else if ok {
+			return
+		}
+	}
+	t.Error("no flow has the table")
 }
 
 // TestSetOnBadFile: a --set and a mistake in the file are both reported, the

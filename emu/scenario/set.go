@@ -77,7 +77,7 @@ func (r *reports) apply(root *node, p *param.Param, s Set) {
 					r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
 					return
 				}
-				if strings.Contains(s.Value, ",") && f.Kind != param.Text {
+				if strings.Contains(s.Value, ",") && f.Kind != param.Text && !f.Listed() {
 					r.add(at, s.Path, "a comma: --set takes one value here, not a list")
 					return
 				}

@@ -86,7 +86,7 @@ func (e cctError) Offset() int { return e.offset }
 func (CCT) Form() param.Form {
 	const entry = `\s*[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+\s*`
 	return param.Form{
-		Wanted: `a table such as "0:0,0:1,0:2", or linear`, Words: []string{string(linearCCT)}, Pattern: param.Spaced("linear|" + entry + "(," + entry + ")*"),
+		Wanted: `a table such as "0:0,0:1,0:2", or linear`, Words: []string{string(linearCCT)}, Listed: true, Pattern: param.Spaced("linear|" + entry + "(," + entry + ")*"),
 		Read: func(s string) (any, error) {
 			t := CCT(strings.Join(strings.Fields(s), ""))
 			if t == linearCCT {

@@ -84,6 +84,7 @@ type Form struct {
 	Pattern string // a regular expression of the whole text, which lets pass all that Read takes
 	Units   []string
 	Words   []string // allowed beside other values
+	Listed  bool     // a value may have commas
 	Read    func(text string) (any, error)
 }
 

@@ -67,6 +67,40 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// even is a number that is written as its half, in stars.
+type even int
+
+func (even) Form() param.Form {
+	return param.Form{Wanted: "stars", Listed: true, Read: func(s string) (any, error) {
+		if n := len(strings.TrimLeft(s, "*")); n > 0 {
+			return nil, fmt.Errorf("%q is no stars", s)
+		}
+		return even(2 * len(s)), nil
+	}}
+}
+
+func (e even) String() string { return strings.Repeat("*", int(e)/2) }
+
+// A type that is Formed is read and printed in its form.
+func TestFormed(t *testing.T) {
+	type stars struct {
+		E even `key:"e" def:"**" doc:"Stars."`
+	}
+	s := param.Of(stars{})
+	p := s.Find("e")
+	if p.Kind != param.Own || p.Wanted() != "stars" || !p.Listed() || param.Defaults(stars{}) != (stars{4}) {
+		t.Errorf("%+v, %+v", p, param.Defaults(stars{}))
+	}
+	v, err := p.Read("***")
+	got := s.Build(func(*param.Param) any { return v }, nil)
+	if err != nil || got != any(stars{6}) || p.Text(got) != "***" {
+		t.Errorf("%v, %v, %+v", v, err, got)
+	}
+	if _, err := p.Read("x"); err == nil {
+		t.Error("x is read")
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ key, text, want string }{
 		{"count", "0", "from 1 to 9, nor none"},

@@ -111,6 +111,9 @@ func (p *Param) Beside() []string {
 	return p.Words
 }
 
+// Listed reports whether one value may have commas.
+func (p *Param) Listed() bool { return p.Form != nil && p.Form.Listed }
+
 // The patterns of what is written: they let pass all that Read takes.
 const (
 	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
