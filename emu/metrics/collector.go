@@ -141,7 +141,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	if c.edges, c.perWindow, err = edgesOf(s, max(len(c.now), 1)); err != nil {
 		return nil, err
 	}
-	c.rows.place = make([]int32, len(c.now))
+	c.rows = newRows(len(c.now))
 	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil

@@ -1,12 +1,24 @@
 package metrics
 
+import "slices"
+
 // rows keeps the counters of a run at each edge. Most of them never count anything: a row
 // holds those that had by then, in the order in which they began to, and the others are 0.
 type rows struct {
 	all   [][]int64
 	place []int32 // by counter: its place in a row, and one more; 0: it has none
 	used  []int32 // the counters that have a place, in their order
+	idle  []int32 // the others; some of them may have got a place by change
 	room  []int64 // for rows to come
+}
+
+// newRows returns the rows of so many counters, of which there is none yet.
+func newRows(counters int) rows {
+	r := rows{place: make([]int32, counters), idle: make([]int32, counters)}
+	for i := range r.idle {
+		r.idle[i] = int32(i)
+	}
+	return r
 }
 
 // slab is how many counters room is made for at a time.
@@ -14,20 +26,17 @@ const slab = 1 << 13
 
 // add keeps the counters at the next edge.
 func (r *rows) add(now []int64) {
-	for from := 0; from < len(now); from += 8 {
-		some := int64(0)
-		few := now[from:min(from+8, len(now))]
-		for _, v := range few {
-			some |= v
-		}
-		if some == 0 {
-			continue
-		}
-		for i, v := range few {
-			if v != 0 && r.place[from+i] == 0 {
-				r.give(from + i)
+	some := int64(0)
+	for _, i := range r.idle {
+		some |= now[i]
+	}
+	if some != 0 {
+		r.idle = slices.DeleteFunc(r.idle, func(i int32) bool {
+			if now[i] != 0 && r.place[i] == 0 {
+				r.give(int(i))
 			}
-		}
+			return now[i] != 0
+		})
 	}
 	n := len(r.used)
 	if len(r.room) < n {

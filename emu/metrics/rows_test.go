@@ -10,7 +10,7 @@ import (
 func TestRows(t *testing.T) {
 	const columns, edges = 40, 30
 	random := unit.NewRandom(1, 0)
-	r, now := rows{place: make([]int32, columns)}, make([]int64, columns)
+	r, now := newRows(columns), make([]int64, columns)
 	var want [][]int64
 	compare := func(when string) {
 		t.Helper()
