@@ -19,6 +19,8 @@
 #              where it is there, and otherwise built from a copy
 #   ns-3       is used where pkg-config knows it
 #   FABEMU=F   another binary in place of the tree's
+#   DOC=FILE   the document whose table, between the lines <!-- peers --> and
+#              <!-- end of peers -->, is to be written anew: docs/scale.md
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -108,10 +110,32 @@ pair() {
 				if (a[k] < a[i]) { t = a[i]; a[i] = a[k]; a[k] = t }
 			}
 			printf "%-44s %8.0f %8.0f %8.2f   %.2f to %.2f\n", name, a[int((NR + 1) / 2)], b[int((NR + 1) / 2)], ratio[int((NR + 1) / 2)], ratio[1], ratio[NR]
-		}'
+		}' | tee -a "$tmp/table"
 }
 
-echo "load: $(cut -d ' ' -f 1 /proc/loadavg), cpus: $(nproc), $(go env GOVERSION), $count pairs of each"
+# document FILE: writes the table of all pairs into a document.
+document() {
+	awk -v table="$tmp/table" -v under="$under" '
+		/^<!-- peers -->$/ {
+			print
+			print "| ns of CPU a hop, medians | peer | fabemu | ratio | of single pairs |"
+			print "|---|---:|---:|---:|---|"
+			while ((getline line <table) > 0) {
+				name = substr(line, 1, 44)
+				sub(/ +$/, "", name)
+				split(substr(line, 45), v, " ")
+				printf "| %s | %s | %s | %s | %s to %s |\n", name, v[1], v[2], v[3], v[4], v[6]
+			}
+			print "\n" under
+			skip = 1
+		}
+		/^<!-- end of peers -->$/ { skip = 0 }
+		!skip' "$1" >"$tmp/document"
+	cat "$tmp/document" >"$1"
+}
+
+under="load: $(cut -d ' ' -f 1 /proc/loadavg), cpus: $(nproc), $(go env GOVERSION), $count pairs of each"
+echo "$under"
 printf '%-44s %8s %8s %8s\n' "ns of CPU a hop, medians" peer fabemu ratio
 own=scripts/measure/peers
 pair "dumbbell 8+8, bare loop in Go" $own/dumbbell.yaml frame_hops 1000 4000 "$tmp/bare" 8 MS
@@ -130,4 +154,7 @@ fi
 if ns3; then
 	pair "dumbbell 8+8, ns-3 raw" $own/dumbbell.yaml frame_hops 1000 500 "$tmp/ns3_fabric" --mode=raw --ms=MS
 	[ ! -f "$fat" ] || pair "fat tree k=8, ns-3 raw" "$fat" frame_hops 20 20 "$tmp/ns3_fabric" --mode=raw --fabric=fattree --ms=MS
+fi
+if [ -n "${DOC:-}" ]; then
+	document "$DOC"
 fi
