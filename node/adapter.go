@@ -122,9 +122,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	} else {
 		i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
 		s := &e.sinks[i]
-		if s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies) && s.acks {
-			e.push(s.ack(&a.Frame))
-		}
+		e.came(now, s, a)
 		if s.answer != nil {
 			e.heard(now, s, &a.Frame)
 		}

@@ -229,7 +229,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
 		i, ok := e.sink.find(f.QP)
-		if !ok {
+		if !ok || (f.Family == wire.RoCEv2) != (e.sinks[i].roce != nil) {
 			e.port.Discard(now, f, trace.UnknownFlow)
 			break
 		}
@@ -237,9 +237,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.take(now, a)
 			break
 		}
-		if e.sinks[i].delivered(now, &e.port, a, &e.rec, &e.out.Bodies) && e.sinks[i].acks {
-			e.push(e.sinks[i].ack(f))
-		}
+		e.came(now, &e.sinks[i], a)
 		e.port.Free(now, f)
 		e.over(now, f)
 	case f.Kind == wire.TCP:
@@ -250,8 +248,12 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.take(now, a)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
-		if !ok {
+		if !ok || (f.Family == wire.RoCEv2) != (e.sources[i].roce != nil) {
 			e.port.Discard(now, f, trace.UnknownFlow)
+			break
+		}
+		if e.sources[i].roce != nil && f.Src != e.sources[i].Dst {
+			e.port.Discard(now, f, trace.Stranger)
 			break
 		}
 		e.port.Free(now, f)

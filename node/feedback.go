@@ -23,6 +23,9 @@ type Listener interface {
 
 // refuses returns why a source does not take in a frame that has come back to it.
 func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason {
+	if f.Kind == wire.CNP && s.roce == nil {
+		return trace.UnknownFlow
+	}
 	g := s.share
 	if g == nil {
 		g = &s.own
@@ -59,6 +62,9 @@ func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame) trace.Reason {
 	}
 	if j, ok := by.(rp.Judge); ok {
 		return j.Refuses(now, *f)
+	}
+	if f.Kind == wire.CNP {
+		return trace.NotAwaited
 	}
 	return trace.NoReason
 }

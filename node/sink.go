@@ -17,6 +17,9 @@ type sink struct {
 	next      uint32 // PSN expected
 	received  uint32 // messages, for the ACK's MSN
 
+	asked  bool // RoCEv2: a NAK was sent, and what it asks for has not come
+	marked bool // RoCEv2: a packet since the last ACK was
+
 	bodies BodySink // where those of the packets go; nil: nowhere
 
 	stream *tcp.Receiver // nil: its transport is about packets
@@ -45,6 +48,7 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 		}
 		return true // it came before, and its ACK did not
 	}
+	s.asked = false
 	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)})
 	ahead := (f.PSN - s.next) & psnMask
 	overtaken := s.reorders && ahead > psnMask/2

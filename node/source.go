@@ -74,6 +74,9 @@ type source struct {
 	own      group
 	body     *bodied    // nil: its packets have padding
 	stream   *stream    // nil: its transport is about packets
+	roce     *RoCE      // its transport; nil: it is another one
+	frame    wire.Frame // what all its packets have
+	begun    int        // transfers at the front of ends whose last packet has been sent
 	block    port.Block // what keeps it, as last reported
 }
 
@@ -91,6 +94,11 @@ const psnMask = 1<<24 - 1
 func newSource(s *source, f Flow, framing wire.Framing) {
 	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
 	s.own.flow, s.group = s, &s.own
+	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP, Payload: f.Payload}
+	if t, ok := f.Transport.(RoCE); ok {
+		s.roce = &t
+		t.Frame(&s.frame)
+	}
 	s.full = s.lengthOf(f.Payload)
 	s.next.At, s.paced = unit.Never, f.Start
 	if f.Traffic != nil {
@@ -134,15 +142,25 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	case s.stream != nil:
 		s.run(now)
 	case s.sending.deadline() <= now:
-		s.again(now, rec)
+		s.again(now, trace.TimerExpired, rec)
 	}
 }
 
 // again goes back to the oldest packet that awaits its ACK.
-func (s *source) again(now unit.Time, rec *trace.Recorder) {
+func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	n := s.sending.lost()
 	s.count -= uint64(n)
-	rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(n)})
+	for s.begun > 0 && s.ends.at(s.begun-1).last >= s.count {
+		s.begun--
+	}
+	if why == trace.TimerExpired {
+		rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(n)})
+	} else {
+		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(why), B: int64(n)})
+	}
+	if s.egress != nil && !s.greedy && s.ends.empty() {
+		s.egress.used += unit.Size(n) * s.full
+	}
 	if !s.greedy || !s.active {
 		s.offered += uint64(n) // a greedy source that is active has them anyway
 	}
@@ -178,15 +196,16 @@ func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 
 // ending returns the transfer that the next packet ends.
 func (s *source) ending() *transfer {
-	if s.ends.empty() || s.ends.front().last != s.count {
+	if s.begun == s.ends.len() || s.ends.at(s.begun).last != s.count {
 		return nil
 	}
-	return s.ends.front()
+	return s.ends.at(s.begun)
 }
 
 // lengthOf returns the length on the line of a packet with n bytes of payload.
 func (s *source) lengthOf(n uint32) unit.Size {
-	f := wire.Frame{Kind: wire.Data, Family: s.Family, Tagged: s.Tagged, Payload: n}
+	f := s.frame
+	f.Payload = n
 	return s.framing.Length(&f)
 }
 
@@ -277,11 +296,17 @@ func (s *source) deadline(a port.Answer) unit.Time {
 
 // packet returns the frame to send next.
 func (s *source) packet(src wire.LID) wire.Frame {
-	f := wire.Frame{Kind: wire.Data, Family: s.Family, Lane: s.Lane, Tagged: s.Tagged, Src: src, Dst: s.Dst, QP: s.QP, PSN: uint32(s.count) & psnMask, Payload: s.Payload}
+	f := s.frame
+	f.Src, f.PSN = src, uint32(s.count)&psnMask
 	if s.stream != nil {
 		f = s.stream.segment()
 	} else if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
+	}
+	if s.roce != nil {
+		r := f.RoCE()
+		r.AckReq = s.asks(f.Last)
+		f.SetRoCE(r)
 	}
 	if t := s.group.tagger; t != nil && f.Payload > 0 {
 		f = t.Tag(f)
@@ -297,6 +322,8 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 		n = s.body.length
 	}
 	switch {
+	case s.ending() != nil && s.roce != nil:
+		s.begun++ // it may be sent again
 	case s.ending() != nil:
 		s.ends.pop()
 	case s.egress != nil && s.offered > 0 && s.ends.empty():
@@ -321,12 +348,22 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
 	before := s.sending.inFlight()
-	news, inTurn := s.sending.acked(now, (f.PSN-oldest)&psnMask)
+	ahead, nak := (f.PSN-oldest)&psnMask, s.roce != nil && f.RoCE().NAK
+	if nak { // it acknowledges those before the one that it asks for
+		ahead = (ahead - 1) & psnMask
+	}
+	news, inTurn := s.sending.acked(now, ahead)
 	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
 	if s.body != nil {
 		s.body.acked(before - s.sending.inFlight())
+	}
+	for first := s.count - uint64(s.sending.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
+		s.ends.pop()
+	}
+	if nak {
+		s.nak(now, f, rec)
 	}
 	if news {
 		s.feedback(now, f, rec)

@@ -13,13 +13,18 @@ import (
 
 // lossy joins two endpoints by a link that loses what it is told to, and lets model
 // time pass until end. It returns what happened at the source and at the sink.
-func lossy(t *testing.T, transport node.Acknowledged, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+func lossy(t *testing.T, transport node.Transport, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	const rate = 8e9 * unit.BitPerSecond
-	law := rp.NewFixed(rate)
-	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: transport, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: law}
-	a, errA := node.New(node.Config{LID: 1, Port: paperPort(), Flows: []node.Flow{flow}}, &source)
-	b, errB := node.New(node.Config{LID: 2, Port: paperPort(), Sinks: []node.Sink{{QP: 7, Transport: flow.Transport}}}, &sink)
+	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: transport, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: rp.NewFixed(rate)}
+	return over(t, paperPort(), flow, end, lose)
+}
+
+// over is lossy of any flow and ports.
+func over(t *testing.T, p port.Config, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+	t.Helper()
+	a, errA := node.New(node.Config{LID: 1, Port: p, Flows: []node.Flow{flow}}, &source)
+	b, errB := node.New(node.Config{LID: 2, Port: p, Sinks: []node.Sink{{QP: 7, Source: 1, Lane: flow.Lane, Transport: flow.Transport}}}, &sink)
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Transport is what both ends of a flow do about packets that are on their way, and about
-// those that are lost: a choice of the flow. There are Datagrams and Acknowledged.
+// those that are lost: a choice of the flow: Datagrams, Acknowledged, TCP, RoCE.
 type Transport interface {
 	// check refuses a family of fabric that has not what the transport needs.
 	check(f wire.Family) error
@@ -39,6 +39,8 @@ type receiving struct {
 	acks  bool // each packet is acknowledged
 	again bool // packets that are missing are sent again: those behind them must wait
 	loses bool // packets may be missing: whoever dropped them has reported it
+
+	roce *RoCEParams // RoCEv2: which packets are acknowledged, and how; else nil
 }
 
 // Datagrams is the transport of Ethernet: nothing is acknowledged, there is no window, and

@@ -38,5 +38,8 @@ func Transports() []TransportRow {
 		{Name: "tcp", Family: wire.Ethernet, Params: tcp.Params{},
 			Doc: "is a connection of TCP, on Ethernet: what is lost is sent again, and a congestion window goes by what is lost; a packet is an IPv4 packet, of 48B at the least",
 			New: func(params any, _ Way) Transport { return TCP{params.(tcp.Params)} }},
+		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
+			Doc: "is a reliable connection of RoCEv2, on Ethernet: packets of InfiniBand in IP and UDP, each with a payload of packet, of 16B to 4096B; what is lost is sent again, with all that came behind it (go-back-N)",
+			New: func(params any, _ Way) Transport { return RoCE{params.(RoCEParams)} }},
 	}
 }

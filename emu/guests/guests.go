@@ -220,7 +220,7 @@ func layOut(f *fabric.Fabric) *Guests {
 		if from == nil || to == nil {
 			continue
 		}
-		q := &queue{guest: from, name: flow.Name, room: flow.Family.BodyRoom(uint32(flow.Packet))}
+		q := &queue{guest: from, name: flow.Name, room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
 		g.queues[flow] = q
 		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac}
 		from.flows[way{flow.Dst, flow.Priority}] = q

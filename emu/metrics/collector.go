@@ -96,7 +96,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.ofFlows = ports * portColumns
 	columns := c.ofFlows + len(f.Flows)*flowColumns
 	for i := range f.Flows {
-		if c.ofStreams == 0 && c.isStream(uint32(i)) {
+		if c.ofStreams == 0 && c.resends(uint32(i)) {
 			c.ofStreams = columns
 			columns += len(f.Flows) * tcpColumns
 		}
@@ -133,7 +133,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	c.look()
 	for i := range c.flows {
-		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0
+		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	c.violations = make([]trace.Event, 0, maxViolations)

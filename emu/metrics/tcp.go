@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a flow with TCP. They stand behind those of all flows, in fabrics that have
-// such flows.
+// The counters of a flow with TCP, of which RoCEv2 has tcpRetransmits and tcpTimeouts. They stand
+// behind those of all flows, in fabrics that have such flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
 	tcpRetransmits        // segments that were sent again
@@ -24,7 +24,12 @@ const (
 )
 
 // isStream reports whether a flow has TCP.
-func (c *Collector) isStream(flow uint32) bool { return c.fabric.Flows[flow].Transport.Kind != "" }
+func (c *Collector) isStream(flow uint32) bool { return c.fabric.Flows[flow].Transport.Streams() }
+
+// resends reports whether a flow sends again what is lost, on Ethernet: TCP, RoCEv2.
+func (c *Collector) resends(flow uint32) bool {
+	return c.isStream(flow) || c.fabric.Flows[flow].Transport.Acks()
+}
 
 // stream returns where the counters begin that a flow has for TCP.
 func (c *Collector) stream(e *trace.Event) (at int, ok bool) {
@@ -47,10 +52,13 @@ func (c *Collector) tcp(e *trace.Event) {
 		c.now[at+tcpTripTime] += e.A
 	case trace.Retransmit:
 		if trace.Reason(e.A) != trace.WindowProbe {
-			c.now[at+tcpRetransmits]++
+			c.now[at+tcpRetransmits] += max(e.B, 1)
 		}
 	case trace.Timeout:
 		c.now[at+tcpTimeouts]++
+		if !c.isStream(e.Flow - firstQP) {
+			c.now[at+tcpRetransmits] += e.A
+		}
 	case trace.Refuse:
 		c.now[at+tcpRefused]++
 		if f := e.Flow - firstQP; e.Bytes > 0 && int(e.Machine) == c.fabric.Flows[f].Dst {
@@ -70,9 +78,14 @@ func (c *Collector) holdWindow(at, flow int, t unit.Time) {
 // streamed is the sum of what a counter of the flows with TCP grew by; not a number where
 // there are none.
 func (c *Collector) streamed(g *figure, column int, from, to unit.Time) float64 {
+	return c.sumOf(g, column, from, to, (*Collector).isStream)
+}
+
+// sumOf is that of the flows that one of those counters is for.
+func (c *Collector) sumOf(g *figure, column int, from, to unit.Time, has func(c *Collector, flow uint32) bool) float64 {
 	v, any := 0.0, false
 	for _, i := range g.object.flows {
-		if c.isStream(uint32(i)) {
+		if has(c, uint32(i)) {
 			any = true
 			v += c.grown(c.ofStreams+i*tcpColumns+column, from, to)
 		}
@@ -86,6 +99,13 @@ func (c *Collector) streamed(g *figure, column int, from, to unit.Time) float64 
 // ofStreams counts something of the flows with TCP.
 func ofStreams(column int) formula {
 	return func(c *Collector, g *figure, from, to unit.Time) float64 { return c.streamed(g, column, from, to) }
+}
+
+// ofResenders counts something of the flows with TCP or RoCEv2.
+func ofResenders(column int) formula {
+	return func(c *Collector, g *figure, from, to unit.Time) float64 {
+		return c.sumOf(g, column, from, to, (*Collector).resends)
+	}
 }
 
 // windowOf is the mean of a state of those flows over the time.
@@ -117,8 +137,8 @@ var tcpQuantities = []Quantity{
 		flow: func(c *Collector, g *figure, from, to unit.Time) float64 {
 			return ratio(c.streamed(g, tcpTripTime, from, to)/float64(unit.Second), c.streamed(g, tcpTrips, from, to))
 		}},
-	{Name: "retransmissions", Unit: count("segments"), Flows: "segments that TCP sent again", flow: ofStreams(tcpRetransmits)},
-	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often TCP's retransmission timer ran out", flow: ofStreams(tcpTimeouts)},
+	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
+	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},
 	{Name: "refused", Unit: count("segments"), Flows: "segments that an end of TCP did not take in: duplicates, and what fits no state or window", flow: ofStreams(tcpRefused)},
 }
 

@@ -20,6 +20,7 @@ func (r *resolver) check(top view) {
 	r.checkFamilies()
 	r.checkLimits()
 	r.checkWeights()
+	r.checkClasses(top.sub("model"))
 	r.checkQuanta()
 	r.checkEndpoints()
 	r.checkGuests()
@@ -315,7 +316,7 @@ func (r *resolver) checkWindow(top view) {
 	for _, f := range r.s.Flows {
 		for _, i := range r.machines[f.From].links {
 			l := r.s.Links[i]
-			if t := l.Rate.Serialise(r.length(f.Packet, r.family(f.From))); l.Rate > 0 && t > w {
+			if t := l.Rate.Serialise(r.length(&f)); l.Rate > 0 && t > w {
 				r.add(at, "measure.window", "the window of %v is shorter than one packet of flow %s, which takes %v on link %s", w, f.Name, t, l.Name)
 				return
 			}

@@ -101,17 +101,30 @@ func (r *resolver) checkWeights() {
 			continue
 		}
 		told[weights] = true
-		seen := map[string]place{}
-		for _, n := range weights.items {
-			p := n.get("priority")
-			if p == nil || p.bad {
-				continue
-			}
-			if first, twice := seen[p.text]; twice {
-				r.add(p.at, p.path, "priority %s has a weight already%s", p.text, inLine(first))
-			}
-			seen[p.text] = p.at
+		r.checkOnce(weights, "priority", "priority %s has a weight already%s")
+	}
+}
+
+// checkClasses refuses a DSCP that is given two priorities.
+func (r *resolver) checkClasses(model view) {
+	if table := model.list("dscp"); table != nil {
+		r.checkOnce(table, "dscp", "the DSCP %s has a priority already%s")
+	}
+}
+
+// checkOnce refuses items of a list that say the same of a key, in words for that and where the
+// first one is.
+func (r *resolver) checkOnce(list *node, key, words string) {
+	seen := map[string]place{}
+	for _, n := range list.items {
+		p := n.get(key)
+		if p == nil || p.bad {
+			continue
 		}
+		if first, twice := seen[p.text]; twice {
+			r.add(p.at, p.path, words, p.text, inLine(first))
+		}
+		seen[p.text] = p.at
 	}
 }
 

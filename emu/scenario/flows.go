@@ -194,17 +194,19 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
 	family := r.family(f.From)
-	if err := payload(f.Packet, family); err != nil && of.packet != nil && !v.refused("packet") {
+	r.adaptTransport(f, v, family)
+	if err := payload(f.Packet, r.s.Frame(f, family).Family); err != nil && of.packet != nil && !v.refused("packet") {
 		r.add(of.packet.at, of.packet.path, "%v", err)
 	}
-	r.adaptTransport(f, v, family)
 	switch {
 	case family == wire.InfiniBand:
 		f.Priority = 0
 		if f.Window == 0 && of.window != nil {
 			r.add(of.window.at, of.window.path, "on InfiniBand every packet is acknowledged: a window is a number of packets")
 		}
-	case f.Window != 0 && of.window != nil && f.Transport.Kind != "":
+	case f.Window != 0 && of.window != nil && f.Transport.Acks():
+		r.add(of.window.at, of.window.path, "a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
+	case f.Window != 0 && of.window != nil && f.Transport.Streams():
 		r.add(of.window.at, of.window.path, "a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
 	case f.Window != 0 && of.window != nil:
 		r.add(of.window.at, of.window.path, "on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
@@ -214,7 +216,9 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	if _, n := v.at("timeout"); f.Timeout != 0 && !v.refused("timeout") {
 		at := r.place(n, nil)
 		switch {
-		case f.Transport.Kind != "":
+		case f.Transport.Acks():
+			r.add(at, n.path, "this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
+		case f.Transport.Streams():
 			r.add(at, n.path, "this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
 		case family == wire.Ethernet:
 			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
@@ -246,6 +250,8 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 		f.Transport = Transport{}
 	case row.Usual:
 		f.Transport = Transport{}
+	case f.Transport.Acks():
+		r.adaptRoCE(f, v, t, kind)
 	case f.Packet < tcp.MinPacket:
 		if _, n := v.at("packet"); n != nil {
 			kind = n
@@ -256,6 +262,34 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 			refuse(key, "flow %s: %v", f.Name, err)
 		}
 	}
+}
+
+// adaptRoCE fills in the code points of a flow with RoCEv2, and its priority, which follows from
+// them. It refuses those that do not agree.
+func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
+	p := f.Transport.Params.(nodes.RoCEParams)
+	if f.Packet > p.MTU.Size() {
+		r.toldAt(t, "mtu", r.tables.transports.by, kind.at, kind.path, "flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
+	}
+	table := &r.s.Model.DSCP
+	_, priority := v.at("priority")
+	switch _, n := t.at("dscp"); {
+	case n == nil:
+		dscp, ok := table.lowest(f.Priority)
+		if !ok {
+			r.toldAt(v, "priority", "priority", kind.at, kind.path, "flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
+		}
+		p.DSCP = dscp
+	case priority != nil && table.class(p.DSCP) != f.Priority:
+		r.add(n.at, n.path, "flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out", f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
+	default:
+		f.Priority = table.class(p.DSCP)
+	}
+	if _, n := t.at("ack-dscp"); n == nil {
+		p.AckDSCP = p.DSCP
+	}
+	p.AckPriority = table.class(p.AckDSCP)
+	f.Transport.Params = p
 }
 
 // transportsOf lists the transports of a family.
@@ -285,7 +319,7 @@ func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
 		}
 		return of.node.at, of.node.path + "." + name
 	}
-	length := r.length(f.Packet, r.family(f.From))
+	length := r.length(f)
 	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && line > 0 && f.Rate > line {
 		where, path := at("rate")
 		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot", f.Name, f.Rate, line, f.Traffic)
@@ -350,12 +384,14 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	if line == 0 || f.Spread == Uniform {
 		return 0
 	}
-	return line.Serialise(r.length(f.Packet, r.family(f.From))) / 2
+	return line.Serialise(r.length(&f)) / 2
 }
 
-// length returns how long a packet with a payload is on the line.
-func (r *resolver) length(payload unit.Size, family wire.Family) unit.Size {
-	return r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(payload)})
+// length returns how long a packet of a flow is on the line.
+func (r *resolver) length(f *Flow) unit.Size {
+	frame := wire.Frame{Kind: wire.Data, Family: r.family(f.From), Payload: uint32(f.Packet)}
+	f.Transport.frame(&frame)
+	return r.s.Model.Framing.Length(&frame)
 }
 
 // checkGroups refuses names that stand for two things: for two flows, or for a

@@ -159,6 +159,8 @@ func payload(n unit.Size, f wire.Family) error {
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:
 		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB", n, wire.MinMSDU, wire.MaxMSDU)
+	case f == wire.RoCEv2 && uint32(n) != f.Fit(uint32(n)):
+		return fmt.Errorf("%v cannot be a payload of RoCEv2: it is a multiple of %d bytes from %v to %v", n, packetStep, unit.Size(f.Fit(0)), maxPacket)
 	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
 		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v", n, packetStep, minPacket, maxPacket)
 	}

@@ -55,12 +55,31 @@ func (a Address) String() string { return a.Prefix().String() }
 func (a Address) next() Address { return Address{a.Addr().Next().As4(), a.Bits} }
 
 // DSCP has the priority of packets by the six bits of their DSCP, plus 1; 0: it is not listed.
+// RoCEv2 has another priority for what is not listed than guests have.
 type DSCP [64]uint8
 
 // Priority returns the priority for a DSCP, if it is listed.
 func (d *DSCP) Priority(dscp uint8) (priority uint8, listed bool) {
 	p := d[dscp&63]
 	return p - 1, p > 0
+}
+
+// class returns the priority of a packet: as listed, else the class selector.
+func (d *DSCP) class(dscp uint8) uint8 {
+	if p, listed := d.Priority(dscp); listed {
+		return p
+	}
+	return dscp & 63 >> 3
+}
+
+// lowest returns the lowest DSCP of a priority.
+func (d *DSCP) lowest(priority uint8) (dscp uint8, ok bool) {
+	for dscp := range uint8(len(d)) {
+		if d.class(dscp) == priority {
+			return dscp, true
+		}
+	}
+	return 0, false
 }
 
 // String prints the table as a list.
@@ -122,14 +141,22 @@ func guestOf(v view) (g Guest) {
 		return Guest{}
 	}
 	g = build[Guest](sub)
-	if table := sub.list("dscp"); table != nil {
-		item := sub.of.Find("dscp").Item.Object
-		for _, n := range table.items {
-			d := build[dscp](view{of: item, chain: []*node{n}})
-			g.DSCP[d.DSCP&63] = d.Priority + 1
-		}
-	}
+	g.DSCP = dscpOf(sub)
 	return g
+}
+
+// dscpOf returns the table of priorities in a mapping.
+func dscpOf(v view) (all DSCP) {
+	table := v.list("dscp")
+	if table == nil {
+		return all
+	}
+	item := v.of.Find("dscp").Item.Object
+	for _, n := range table.items {
+		d := build[dscp](view{of: item, chain: []*node{n}})
+		all[d.DSCP&63] = d.Priority + 1
+	}
+	return all
 }
 
 // Guests returns how many endpoints of s are guests, and how many of these are real hosts. A
@@ -208,6 +235,9 @@ func (r *resolver) guestPlace(endpoint, key string) (place, string) {
 
 // guestRoom returns how long a packet of IP can be that a packet of a flow carries.
 func guestRoom(f *Flow, family wire.Family, kind GuestKind) unit.Size {
+	if f.Transport.Acks() {
+		family = wire.RoCEv2
+	}
 	room := unit.Size(family.BodyRoom(uint32(f.Packet)))
 	if kind == Tap {
 		room -= tapOverhead

@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"fabemu/emu/fabric/paths"
+	nodes "fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -19,6 +21,7 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	if framer, ok := f.Control.Params.(rp.Framer); ok {
 		framer.Frame(&frame)
 	}
+	f.Transport.frame(&frame)
 	return frame
 }
 
@@ -72,9 +75,15 @@ func (r *resolver) checkFeedback() {
 			cross(k, probe)
 			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, answer)
 		}
-		if f.Transport.Kind != "" { // an ACK with all that it may have
-			ack := wire.Frame{Lane: data.Lane}
+		var ack wire.Frame
+		switch p := f.Transport.Params.(type) {
+		case nodes.RoCEParams:
+			ack = p.Ack(true)
+		case tcp.Params: // with all that it may have
+			ack.Lane = data.Lane
 			ack.SetSegment(&wire.Segment{Flags: wire.ACK, SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
+		}
+		if ack.Kind != 0 {
 			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, ack)
 		}
 		r.ways.Visit(k, func(_ int, step paths.Step) {
@@ -173,7 +182,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 func (r *resolver) longest() unit.Size {
 	longest := unit.Size(0)
 	for i := range r.s.Flows {
-		longest = max(longest, r.length(r.s.Flows[i].Packet, wire.Ethernet))
+		longest = max(longest, r.length(&r.s.Flows[i]))
 	}
 	return longest
 }
@@ -191,8 +200,11 @@ func (r *resolver) checkLaws() {
 		}
 		family := r.family(f.From)
 		switch {
-		case law.Hears == rp.Echoes && family == wire.Ethernet:
+		case law.Hears == rp.Echoes && family == wire.Ethernet && !f.Transport.Acks():
 			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
+			continue
+		case law.Hears == rp.Echoes && family == wire.Ethernet && !f.Transport.Params.(nodes.RoCEParams).Echo:
+			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}", law.Name)
 			continue
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
 			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit", law.Name, f.Name)

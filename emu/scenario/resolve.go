@@ -41,6 +41,7 @@ func (r *resolver) resolve() *Scenario {
 	r.s.Description = get[string](top, "description")
 	model, wall := top.sub("model"), top.sub("wall")
 	r.s.Model, r.s.Wall = build[Model](model), build[Wall](wall)
+	r.s.Model.DSCP = dscpOf(model)
 	if _, n := model.at("duration"); n != nil {
 		r.cut = place{set: n.at.set}
 	}

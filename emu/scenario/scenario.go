@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	nodes "fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -87,6 +89,7 @@ func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
 type Model struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop" doc:"How long the fabric runs, in model time; above zero."`
 	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws. The same seed gives the same run."`
+	DSCP     DSCP          `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio" doc:"Which priority packets of RoCEv2 have, by their DSCP. What is not listed has the priority in its first three bits, DSCP / 8, which are the class selector (RFC 2474, section 4.2.2)."`
 	Framing  wire.Framing  `key:"framing" def:"paper" doc:"Which length of a frame paces a line: paper counts 20 bytes of header for data and for an ACK and nothing for flow control; wire counts the bytes that are sent." source:"HPL-2002-224, Table I"`
 }
 
@@ -279,6 +282,19 @@ func (f *Flow) Complete(given func(key string) bool) {
 type Transport struct {
 	Kind   string // empty: what is usual on the family of the flow; or the name of another row of node.Transports
 	Params any    // of the type of that row's
+}
+
+// Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2.
+func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok }
+
+// Streams reports whether packets are segments of a stream: TCP.
+func (t Transport) Streams() bool { _, ok := t.Params.(tcp.Params); return ok }
+
+// frame makes a data frame one of the transport.
+func (t Transport) frame(f *wire.Frame) {
+	if p, ok := t.Params.(nodes.RoCEParams); ok {
+		p.Frame(f)
+	}
 }
 
 // String prints a transport as a mapping.

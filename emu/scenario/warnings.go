@@ -216,7 +216,7 @@ func (r *resolver) lintCredits() {
 				continue
 			}
 			f, receiver := r.s.Flows[c.flow-1], r.machines[[2]string{l.B, l.A}[side]]
-			time := l.Rate.Serialise(r.length(f.Packet, wire.InfiniBand))
+			time := l.Rate.Serialise(r.length(&f))
 			trip := time + 2*l.Propagation
 			forwarding := ""
 			if receiver.isSwitch {

@@ -35,7 +35,7 @@ const (
 	Message            // a scheme sends a frame of its own, by Port or for Flow
 	Window             // the congestion window of Flow, or its slow start threshold, changed
 	RoundTrip          // the source of Flow measured a round trip
-	Retransmit         // the source of Flow sends a TCP segment again, or a window probe
+	Retransmit         // the source of Flow sends a TCP segment again, or a window probe, or packets at a NAK
 	Refuse             // an end of Flow has not taken in a TCP segment
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 )
@@ -75,10 +75,12 @@ const (
 	NeverSent             // refused: an ACK, or a SACK block, of what was never sent, or very old
 	Duplicate             // refused: all of the segment had come before
 	WasReset              // refused: the segment has reset the connection
+	SequenceError         // sent again: a NAK asks for it (RoCEv2)
+	NotCapable            // violated: a packet that may not be marked was marked
 )
 
 var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter", "early-drop", "early-mark",
-	"timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable", "never-sent", "duplicate", "reset"}
+	"timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable", "never-sent", "duplicate", "reset", "sequence-error", "not-capable"}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

@@ -298,7 +298,7 @@ func (c *Checker) sequence(p *Packet, at where) {
 		c.sequences[s] = p.Trailer.Seq
 	}
 	f := &p.Frame
-	if f.Kind != wire.Data && f.Kind != wire.Ack {
+	if f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.RoCEv2 { // which sends again what is lost, and has ACKs for many
 		return
 	}
 	s := sequence{at, p.Direction, f.Kind, f.Src, f.QP}

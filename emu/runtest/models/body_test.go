@@ -128,6 +128,8 @@ var bodiedKinds = []struct {
 	{"window", fmt.Sprintf(bodied, "buffer: 16 packets", "window: 2", "", ""), 1496, port.Window},
 	{"pause", fmt.Sprintf(bodied, "flow-control: pause", "priority: 3", queued, ""), 1488, port.Paused},
 	{"pfc", fmt.Sprintf(bodied, "flow-control: pfc", "priority: 3", queued, ""), 1488, port.Paused},
+	{"rocev2", fmt.Sprintf(bodied, "flow-control: pfc", "priority: 3, transport: {kind: rocev2, ack-every: 4}", queued, ""), 1496, port.Paused},
+	{"rocev2 over IPv6", fmt.Sprintf(bodied, "flow-control: pause", "transport: {kind: rocev2, ip: ipv6, window: 2}", queued, ""), 1496, port.Window},
 	{"limiter", fmt.Sprintf(bodied, "flow-control: pause", "rate-limit: 1Gb/s", queued, ""), 1488, port.RateLimited},
 	{
 		"shared limiter",
@@ -214,6 +216,8 @@ func (s *starts) Record(e *trace.Event) {
 		s.blocks[e.A]++
 	case e.Kind == trace.Timeout:
 		s.again += e.A
+	case e.Kind == trace.Retransmit:
+		s.again += e.B
 	}
 }
 
@@ -258,12 +262,18 @@ func TestBodiesComeThrough(t *testing.T) {
 // Packets that a link has lost are sent again with their bodies: each comes once.
 func TestBodiesAreSentAgain(t *testing.T) {
 	const events = ", {at: 1ms, link: trunk, state: down}, {at: 1500us, link: trunk, state: up}"
-	s := runtest.Load(t, fmt.Sprintf(bodied, "buffer: 4 packets", "window: 16, timeout: 300us", "", events))
-	lost := &starts{flow: fabric.FirstQP}
-	source, sink, r := carry(t, s, 200, 1496, emu.Options{Clock: emu.VirtualClock, Sink: lost})
-	source.same(t, sink)
-	if lost.again == 0 || r.Verdict.Violations > 0 {
-		t.Errorf("%d packets were sent again; %+v", lost.again, r.Violations)
+	for i, yaml := range []string{
+		fmt.Sprintf(bodied, "buffer: 4 packets", "window: 16, timeout: 300us", "", events),
+		fmt.Sprintf(bodied, "flow-control: pause", "transport: {kind: rocev2, ack-timeout: 300us}", queued, ", {at: 800us, switch: A, restart: 200us}"),
+		fmt.Sprintf(bodied, "flow-control: none", "transport: {kind: rocev2, ack-timeout: 300us, window: 64}", "kind: output-queued, memory: 5KB per port", ""),
+	} {
+		s := runtest.Load(t, yaml)
+		lost := &starts{flow: fabric.FirstQP}
+		source, sink, r := carry(t, s, 200, 1496, emu.Options{Clock: emu.VirtualClock, Sink: lost})
+		source.same(t, sink)
+		if lost.again == 0 || r.Verdict.Violations > 0 {
+			t.Errorf("fabric %d: %d packets were sent again; %+v", i, lost.again, r.Violations)
+		}
 	}
 }
 

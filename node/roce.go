@@ -1,0 +1,151 @@
+package node
+
+import (
+	"fmt"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// IPVersion is a version of IP.
+type IPVersion uint8
+
+// The versions of IP.
+const (
+	IPv4 IPVersion = iota
+	IPv6
+)
+
+// Words returns the words for the versions.
+func (IPVersion) Words() []string { return []string{"ipv4", "ipv6"} }
+
+// PathMTU is one of the sizes that the path MTU of a connection has.
+type PathMTU uint8
+
+// Words returns the words for the sizes (IBTA Volume 1, 9.7.2).
+func (PathMTU) Words() []string { return []string{"256B", "512B", "1024B", "2048B", "4096B"} }
+
+// Size returns the size.
+func (m PathMTU) Size() unit.Size { return 256 << m }
+
+// RoCEParams are what a flow with RoCEv2 may choose.
+type RoCEParams struct {
+	IP       IPVersion     `key:"ip" def:"ipv4" also:"ip-version" doc:"The version of IP."`
+	MTU      PathMTU       `key:"mtu" def:"4096B" also:"path-mtu" doc:"The path MTU of the connection: no packet has a larger payload." source:"IBTA Volume 1, 9.7.2"`
+	Window   int           `key:"window" none:"none" def:"none" low:"1" high:"8388608" doc:"Packets that may await their ACK; none: half of the 24-bit sequence numbers, as many as can be told apart."`
+	AckEvery int           `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing" doc:"An ACK is asked for by each so-manieth packet, and by one that ends a transfer, fills the window, or has no other behind it. An ACK is for all packets up to its own."`
+	Timeout  unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout" doc:"After so long without an ACK that says anything new the oldest packet that awaits one is sent again, and all behind it. Adapters have 4.096us times a power of two." source:"perftest, -u 14: 4.096us times 2^14"`
+	DSCP     uint8         `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow" doc:"The DSCP of data; the priority of the flow follows from it by model.dscp."`
+	AckDSCP  uint8         `key:"ack-dscp" low:"0" high:"63" computed:"that of data" doc:"The DSCP of ACKs and NAKs, likewise."`
+	ECN      bool          `key:"ecn" def:"true" doc:"Data may be marked: it has ECT(0) (RFC 3168)."`
+	Echo     bool          `key:"echo" def:"false" doc:"An ACK has BECN if a packet that it acknowledges was marked, which a law that answers the marks of ACKs hears. Adapters do not; notification is by CNPs (Annex A17)."`
+
+	AckPriority uint8 // that of AckDSCP
+}
+
+// Frame makes f, a data frame, one of RoCEv2.
+func (p RoCEParams) Frame(f *wire.Frame) {
+	f.Family = wire.RoCEv2
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.DSCP, ECT: p.ECN})
+}
+
+// Ack returns an ACK or a NAK of such a flow.
+func (p RoCEParams) Ack(nak bool) wire.Frame {
+	f := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: p.AckPriority}
+	f.SetRoCE(wire.RoCE{IPv6: p.IP == IPv6, DSCP: p.AckDSCP, NAK: nak})
+	return f
+}
+
+// maxOutstanding is how many packets may await their ACK at the most: an ACK names one of them
+// by 24 bits, and one that is old is told from one that is new (IBTA Volume 1, 9.7.2).
+const maxOutstanding = 1 << 23
+
+// RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, by the packets of
+// InfiniBand (IBTA Volume 1, 9.7; Annex A17). Links may lose packets. The destination takes in
+// packets in turn; with one that is ahead of its turn it sends a NAK, PSN sequence error, and it
+// sends no other one until the packet has come which that asks for (9.7.5.2.8). At a NAK, and
+// when no ACK has come for the timeout, the source goes back to the oldest packet that awaits
+// its ACK: go-back-N. A packet that comes again is acknowledged again.
+type RoCE struct{ RoCEParams }
+
+func (t RoCE) check(f wire.Family) error {
+	switch {
+	case f != wire.RoCEv2:
+		return fmt.Errorf("frames of %v, and its transport is RoCEv2", f)
+	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1:
+		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK wants a packet", t.Window, t.Timeout, t.AckEvery, maxOutstanding)
+	}
+	return nil
+}
+
+func (t RoCE) sending() sending {
+	w := &window{Acknowledged: Acknowledged{Window: t.Window, Timeout: t.Timeout, Loses: true}, expires: unit.Never}
+	if w.Window == 0 {
+		w.Window = maxOutstanding
+	}
+	return w
+}
+
+func (t RoCE) receiving() receiving {
+	return receiving{acks: true, again: true, loses: true, roce: &t.RoCEParams}
+}
+
+// asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK.
+func (s *source) asks(last bool) bool {
+	every := uint64(s.roce.AckEvery)
+	alone := s.body != nil || !s.greedy && s.offered <= 1
+	w := s.sending.(*window)
+	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window
+}
+
+// nak goes back to the packet that a NAK asks for, which is the oldest that awaits its ACK: the
+// others were acknowledged by it. One that comes late asks for nothing.
+func (s *source) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
+	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
+	if f.PSN == oldest && s.sending.inFlight() > 0 {
+		s.again(now, trace.SequenceError, rec)
+	}
+}
+
+// reply returns the ACK or the NAK for a data packet that has come, if there is one. The packet
+// has been delivered or has come before, or it is ahead of its turn.
+func (s *sink) reply(f *wire.Frame, ahead bool) (wire.Frame, bool) {
+	switch p := s.roce; {
+	case p == nil && ahead:
+		return wire.Frame{}, false
+	case p == nil:
+		return s.ack(f), true
+	case ahead && s.asked:
+		return wire.Frame{}, false
+	case ahead:
+		s.asked = true
+	case !f.RoCE().AckReq:
+		s.marked = s.marked || f.FECN
+		return wire.Frame{}, false
+	default:
+		s.marked = s.marked || f.FECN
+	}
+	a := s.roce.Ack(ahead)
+	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
+	if a.PSN = s.next; !ahead {
+		a.PSN = (s.next - 1) & psnMask
+	}
+	a.BECN, s.marked = s.roce.Echo && s.marked, false
+	return a, true
+}
+
+// came takes in a data packet that has come whole, and queues what the destination says to it.
+func (e *Endpoint) came(now unit.Time, s *sink, a *port.Arrival) {
+	in := s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies)
+	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN, A: int64(trace.NotCapable)})
+	}
+	if !s.acks {
+		return
+	}
+	if f, ok := s.reply(&a.Frame, !in); ok {
+		e.push(f)
+	}
+}
