@@ -21,7 +21,9 @@ type picture struct {
 	nodes    []node
 	edges    []edge
 	groups   []group
-	ranks    int // of switches; 1 when all of them have endpoints
+	ranks    int     // of switches; 1 when all of them have endpoints
+	gap      float64 // between strands, in pixels
+	nodeOf   []int   // of each machine
 }
 
 // node is a switch, an endpoint, or a pile of endpoints that are alike.
@@ -38,9 +40,8 @@ type node struct {
 
 // edge is a link, or those of a pile.
 type edge struct {
-	a, b    int // nodes
-	wire    int // the first
-	wires   int // how many
+	a, b    int   // nodes
+	links   []int // wires; of a pile there are several
 	label   string
 	strands []strand
 
@@ -95,11 +96,11 @@ func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 
 // newPicture finds what is to be drawn.
 func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
-	p := &picture{scenario: s, fabric: f}
+	p := &picture{scenario: s, fabric: f, gap: gap}
 	p.findCommon()
 	p.findGroups()
-	nodeOf := p.findNodes()
-	p.findEdges(nodeOf)
+	p.findNodes()
+	p.findEdges()
 	return p
 }
 
@@ -128,10 +129,10 @@ func (p *picture) findGroups() {
 	}
 }
 
-// findNodes makes the nodes, and returns the node of each machine.
-func (p *picture) findNodes() []int {
+// findNodes makes the nodes.
+func (p *picture) findNodes() {
 	f := p.fabric
-	nodeOf := make([]int, len(f.Machines))
+	p.nodeOf = make([]int, len(f.Machines))
 	rank := p.rank()
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -145,7 +146,7 @@ func (p *picture) findNodes() []int {
 		if brief, ok := m.Switch.Marking.Params.(fmt.Stringer); ok {
 			note += " " + brief.String()
 		}
-		nodeOf[i] = len(p.nodes)
+		p.nodeOf[i] = len(p.nodes)
 		p.nodes = append(p.nodes, node{label: m.Name, note: note, machines: []int{i}, rank: rank[i]})
 		p.ranks = max(p.ranks, rank[i])
 	}
@@ -178,12 +179,11 @@ func (p *picture) findNodes() []int {
 			var names []string
 			for _, i := range pile {
 				names = append(names, f.Machines[i].Name)
-				nodeOf[i] = len(p.nodes)
+				p.nodeOf[i] = len(p.nodes)
 			}
 			p.nodes = append(p.nodes, node{label: shorten(compress(names), 24), machines: pile, below: p.ranks > 1 || receives[pile[0]]})
 		}
 	}
-	return nodeOf
 }
 
 // manyAlike is how many endpoints that are alike are drawn one by one.
@@ -240,26 +240,26 @@ func (p *picture) rank() []int {
 }
 
 // findEdges makes the edges, and the strands along them.
-func (p *picture) findEdges(nodeOf []int) {
-	f := p.fabric
+func (p *picture) findEdges() {
+	f, nodeOf := p.fabric, p.nodeOf
 	edgeOf := make([]int, len(f.Wires))
 	pile := map[int]int{} // of a pile, its edge
 	for i := range f.Wires {
 		w := &f.Wires[i]
-		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], wire: i, wires: 1, label: p.label(w.Link)}
+		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], links: []int{i}, label: p.label(w.Link)}
 		for _, n := range []int{e.a, e.b} {
 			if len(p.nodes[n].machines) < 2 {
 				continue
 			}
 			if first, drawn := pile[n]; drawn {
 				edgeOf[i] = first
-				p.edges[first].wires++
-				e.wires = 0
+				p.edges[first].links = append(p.edges[first].links, i)
+				e.links = nil
 			} else {
 				pile[n] = len(p.edges)
 			}
 		}
-		if e.wires == 0 {
+		if e.links == nil {
 			continue
 		}
 		edgeOf[i] = len(p.edges)

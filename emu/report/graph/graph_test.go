@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,7 +120,7 @@ func TestLayout(t *testing.T) {
 		wires := 0
 		for i := range p.edges {
 			e := &p.edges[i]
-			wires += e.wires
+			wires += len(e.links)
 			if _, y, _ := p.way(i, 0).at(0.5); y-p.thickness(i)/2 < 0 || y > height {
 				t.Errorf("%s: a link between %s and %s passes %.0f, outside of the picture", name, p.nodes[e.a].label, p.nodes[e.b].label, y)
 			}
@@ -236,5 +237,52 @@ func TestCompress(t *testing.T) {
 	}
 	if got := shorten("sender[1-8], receiver", 12); got != "sender[1-..." {
 		t.Errorf("shortened to %q", got)
+	}
+}
+
+// TestPlan: each machine stands on one node, each direction that a flow crosses on one
+// lane, and a lane begins and ends at its nodes.
+func TestPlan(t *testing.T) {
+	for name, src := range sources(t) {
+		s, f := open(t, src)
+		p := NewPlan(s, f)
+		machines, hops := make([]int, len(f.Machines)), map[fabric.Hop]int{}
+		for i := range p.Nodes {
+			n := &p.Nodes[i]
+			for _, m := range n.Machines {
+				machines[m]++
+			}
+			if n.X-n.W/2 < -0.01 || n.X+n.W/2 > p.Width+0.01 || n.Y-n.H/2 < 0 || n.Y+n.H/2 > p.Height {
+				t.Errorf("%s: %s is outside of the plan: %+v in %.0f x %.0f", name, n.Label, n, p.Width, p.Height)
+			}
+		}
+		for i, n := range machines {
+			if n != 1 {
+				t.Errorf("%s: %s stands in %d places", name, f.Machines[i].Name, n)
+			}
+		}
+		for i := range p.Lanes {
+			l := &p.Lanes[i]
+			for _, h := range l.Hops {
+				hops[h]++
+				ends := f.Wires[h.Wire].Ends
+				if from, to := ends[h.From].Machine, ends[1-h.From].Machine; !slices.Contains(p.Nodes[l.From].Machines, from) || !slices.Contains(p.Nodes[l.To].Machines, to) {
+					t.Errorf("%s: %s is on a lane from %s to %s", name, f.LinkName(h), p.Nodes[l.From].Label, p.Nodes[l.To].Label)
+				}
+			}
+			for k, n := range []*Node{&p.Nodes[l.From], &p.Nodes[l.To]} {
+				at := l.Way[3*k]
+				if dx, dy := math.Abs(at[0]-n.X), math.Abs(at[1]-n.Y); dx > n.W/2+0.01 || dy > n.H/2+0.01 {
+					t.Errorf("%s: a lane ends at %v, not at %s: %+v", name, at, n.Label, n)
+				}
+			}
+		}
+		for i := range f.Flows {
+			for _, h := range f.Flows[i].Hops {
+				if hops[h] != 1 {
+					t.Errorf("%s: %s stands on %d lanes", name, f.LinkName(h), hops[h])
+				}
+			}
+		}
 	}
 }

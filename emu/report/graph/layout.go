@@ -56,7 +56,7 @@ func (p *picture) level(i int) int {
 }
 
 // thickness returns how much room the strands of an edge take side by side.
-func (p *picture) thickness(e int) float64 { return gap * float64(max(1, len(p.edges[e].strands))) }
+func (p *picture) thickness(e int) float64 { return p.gap * float64(max(1, len(p.edges[e].strands))) }
 
 // sizes finds how large the nodes are: for their texts, and for the ends of their edges side
 // by side.

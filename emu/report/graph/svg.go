@@ -180,7 +180,7 @@ func (c curve) at(t float64) (x, y, degrees float64) {
 // drawLink draws a link.
 func (p *picture) drawLink(out *svg, i int) {
 	e := &p.edges[i]
-	link := p.fabric.Wires[e.wire].Link
+	link := p.fabric.Wires[e.links[0]].Link
 	out.line(`<path d="%s" fill="none" stroke="#d9dfe5" stroke-width="%.1f"><title>%s: %s</title></path>`,
 		p.way(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name), html.EscapeString(propertiesOf(link).String()))
 }
@@ -191,7 +191,7 @@ func (p *picture) drawStrands(out *svg, i int) {
 	e := &p.edges[i]
 	between := p.nodes[e.a].rank > 0 && p.nodes[e.b].rank > 0
 	for k, st := range e.strands {
-		c := p.way(i, gap*(float64(k)-float64(len(e.strands)-1)/2))
+		c := p.way(i, p.gap*(float64(k)-float64(len(e.strands)-1)/2))
 		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`, c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
 		switch {
 		case st.arrives && st.forward:
@@ -240,15 +240,11 @@ func (p *picture) drawNode(out *svg, n *node) {
 	out.line(`<text x="%.1f" y="%.1f" font-size="14" font-weight="bold" text-anchor="middle" fill="#ffffff">%s</text></g>`, n.x, text, html.EscapeString(n.label))
 }
 
-// drawLabel says what is special about a link: on the far side of an endpoint,
+// labelAt returns where the label of a link stands: on the far side of an endpoint,
 // above a link between neighbours, on any other.
-func (p *picture) drawLabel(out *svg, i int) {
+func (p *picture) labelAt(i int) (x, y float64) {
 	e := &p.edges[i]
-	if e.label == "" {
-		return
-	}
 	a, b := &p.nodes[e.a], &p.nodes[e.b]
-	x, y := 0.0, 0.0
 	half := p.thickness(i) / 2
 	switch {
 	case a.rank == 0 || b.rank == 0:
@@ -269,5 +265,15 @@ func (p *picture) drawLabel(out *svg, i int) {
 		}
 		y += 4
 	}
-	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`, x, y, html.EscapeString(e.label))
+	return x, y
+}
+
+// drawLabel says what is special about a link.
+func (p *picture) drawLabel(out *svg, i int) {
+	label := p.edges[i].label
+	if label == "" {
+		return
+	}
+	x, y := p.labelAt(i)
+	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`, x, y, html.EscapeString(label))
 }
