@@ -65,6 +65,19 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 	}
 }
 
+// Levels returns the length that a queue should have, and those beyond which a message says
+// more than how far it is from that.
+func (p BCNParams) Levels(unit.Size) []Level {
+	levels := []Level{{"qeq", p.Qeq}}
+	if p.Severe {
+		levels = append(levels, Level{"qsc", p.Qsc})
+	}
+	if p.Maximum > 0 {
+		levels = append(levels, Level{"maximum", p.Maximum})
+	}
+	return levels
+}
+
 // Notice returns the longest message about frames like f.
 func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
 	return wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}

@@ -76,6 +76,14 @@ type InputOutputParams struct {
 	InputParams
 }
 
+// Levels returns the threshold.
+func (p InputOutputParams) Levels(packet unit.Size) []Level {
+	if p.Threshold < 0 {
+		return nil
+	}
+	return []Level{{"threshold", unit.Size(p.Threshold) * packet}}
+}
+
 // String returns the threshold, for pictures.
 func (p InputOutputParams) String() string { return fmt.Sprint(p.Exceeds, p.Threshold) }
 

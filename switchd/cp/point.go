@@ -131,6 +131,18 @@ type Counting interface {
 	Counted() (sending bool, full unit.Room)
 }
 
+// Leveled is a struct of parameters of a point that acts at certain lengths of a queue.
+type Leveled interface {
+	// Levels returns them, for pictures, where packets have a length.
+	Levels(packet unit.Size) []Level
+}
+
+// Level is a length of a queue, and the key of the parameter that it comes from.
+type Level struct {
+	Key string
+	At  unit.Size
+}
+
 // Namer is a struct of parameters of a notifier whose notifications may not say which
 // flow they are about: the source must know another way.
 type Namer interface{ NamesFlow() bool }

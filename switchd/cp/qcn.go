@@ -54,6 +54,9 @@ func (p *QCNParams) Complete(given func(key string) bool) {
 // NamesFlow reports whether notifications say which flow they are about.
 func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
 
+// Levels returns the length that a queue should have.
+func (p QCNParams) Levels(unit.Size) []Level { return []Level{{"qeq", p.Qeq}} }
+
 // Notice returns a notification with as much of f as there can be.
 func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
 	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Octets: wire.MaxOctets, Tagged: f.Tagged}

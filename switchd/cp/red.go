@@ -117,6 +117,12 @@ func tcWeight(min, burst float64) float64 {
 	return w
 }
 
+// Levels returns the thresholds of the average.
+func (p REDParams) Levels(packet unit.Size) []Level {
+	size := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*packet }
+	return []Level{{"min", size(p.Min)}, {"max", size(p.Max)}}
+}
+
 // CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
 func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	refuse := func(key, format string, args ...any) {
