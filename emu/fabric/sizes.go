@@ -30,6 +30,14 @@ func (f *Fabric) Largest() (s Sizes) {
 	return s
 }
 
+// Room returns a buffer in blocks of credit, where s are the sizes of the largest frame.
+func (s Sizes) Room(r unit.Room) int {
+	if r.Packets > 0 {
+		return r.Packets * s.Blocks
+	}
+	return int(r.Bytes / wire.BlockSize)
+}
+
 // Longest returns for each wire the duration of the longest data frame on it.
 func (f *Fabric) Longest() []unit.Duration {
 	length := f.Largest().Length

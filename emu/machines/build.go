@@ -216,14 +216,6 @@ func (b *builder) watch() *drive.Watch {
 	return w
 }
 
-// room returns a buffer in blocks of credit.
-func (b *builder) room(r unit.Room) int {
-	if r.Packets > 0 {
-		return r.Packets * b.largest.Blocks
-	}
-	return int(r.Bytes / wire.BlockSize)
-}
-
 // port describes one port of a machine.
 func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
@@ -234,7 +226,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		Propagation: w.Link.Propagation,
 		Framing:     b.framing,
 		CutThrough:  s != nil && s.Forwarding != scenario.StoreAndForward,
-		Room:        b.room(w.Link.Buffer),
+		Room:        b.largest.Room(w.Link.Buffer),
 		Resend:      w.Link.Resend,
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Machines[w.Ends[p.End].Machine].LID,
@@ -293,7 +285,7 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	if counting, ok := s.Marking.Params.(cp.Counting); ok {
 		var full unit.Room
 		c.CountSending, full = counting.Counted()
-		c.FullAt = b.room(full)
+		c.FullAt = b.largest.Room(full)
 	}
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
