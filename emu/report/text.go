@@ -179,7 +179,7 @@ func (t *page) claims(r *Result) {
 	tally := Tally{}
 	for i := range r.Checks {
 		k := &r.Checks[i]
-		id, wanted, got = max(id, len(k.ID)), max(wanted, len(wantedRange(k))), max(got, len(cameOut(k)))
+		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
 		tally.Add(k.Basis, k.Outcome)
 	}
 	sourced, ours := ByBasis(r.Checks, (*Check).basis)
@@ -211,7 +211,7 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 		if len(lines) > 2 {
 			lines = []string{lines[0], terminal.Shorten(lines[1]+" "+lines[2], claim)}
 		}
-		t.Line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, wantedRange(k), got, cameOut(k), t.Paint(k.Outcome.Color(), k.Outcome.Word()))
+		t.Line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, k.Wanted(), got, k.CameOut(), t.Paint(k.Outcome.Color(), k.Outcome.Word()))
 		rest := lines[1:]
 		if k.Reason != "" && k.Outcome != Pass {
 			rest = append(rest, terminal.Wrap(because(k), t.Columns()-2-id-2)...)
@@ -230,9 +230,9 @@ func because(k *Check) string {
 	return k.Reason
 }
 
-// cameOut prints the value of a check, with so many digits that it does not look
+// CameOut prints the value of a check, with so many digits that it does not look
 // like a bound that it only comes near to.
-func cameOut(k *Check) string {
+func (k *Check) CameOut() string {
 	if k.Outcome == NotMeasured {
 		return "-"
 	}
@@ -266,8 +266,8 @@ func valueTo(k *Check, v Number, digits int) string {
 // bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
 func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
 
-// wantedRange prints the range of a check as it was given.
-func wantedRange(k *Check) string {
+// Wanted prints the range of a check as it was given.
+func (k *Check) Wanted() string {
 	low, high := k.Low.Known(), k.High.Known()
 	switch {
 	case k.Low.Known() && k.Low == k.High:
