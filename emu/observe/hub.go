@@ -346,7 +346,7 @@ func (h *Hub) snapshot() *Snapshot {
 		w.ways(s.Link, s.Flows)
 	}
 	s.Stalls = w.list(s.Stalls)
-	s.Trees = trees(f, s.Stalls, s.Flows)
+	s.Trees = Trees(f, s.Stalls, s.Flows)
 	h.judge(s)
 	h.checks = judge(s.Figures, s.Scenario, h.checks)
 	s.Checks = append(s.Checks, h.checks...)

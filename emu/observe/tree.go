@@ -156,8 +156,8 @@ type root struct {
 	next    Output
 }
 
-// trees finds the roots of stalls, and what waits for each.
-func trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
+// Trees finds the roots of stalls, which are in the order of the wires, and what waits for each.
+func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
 	at := map[Output]int{}
 	for i := range stalls {
 		at[stalls[i].Output] = i
