@@ -6,7 +6,7 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
-#      strace, for those of files, python3, for examples in it
+#      strace, for those of files, python3, for examples in it, chromium, for the live page
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. the same without the race detector, of those that start none, they and what
@@ -100,6 +100,10 @@ fi
 
 if ! command -v ping >/dev/null; then
 	install iputils-ping || echo "test: what needs ping will be skipped"
+fi
+
+if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then
+	install chromium fonts-dejavu-core || echo "test: the live page will not be looked at in a browser"
 fi
 
 if ! command -v strace >/dev/null; then

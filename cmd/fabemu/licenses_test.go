@@ -16,7 +16,7 @@ import (
 )
 
 // What fabemu licenses prints has the license of each module that is in a binary of a
-// release, and of Go itself.
+// release, of Go itself, and of what the live page is made of.
 func TestLicenses(t *testing.T) {
 	dirs := map[string]string{"Go, https://go.dev": strings.TrimSpace(command(t, "go", "env", "GOROOT"))}
 	for _, system := range []string{"linux", "darwin", "windows"} {
@@ -54,6 +54,11 @@ func TestLicenses(t *testing.T) {
 			t.Errorf("%s has no license", module)
 		}
 	}
+	plot, err := os.ReadFile("../../emu/live/page/LICENSE.uPlot") // no module: its files are in the tree
+	if err != nil {
+		t.Fatal(err)
+	}
+	holders[tidy(plot)] = append(holders[tidy(plot)], "uPlot, https://github.com/leeoniya/uPlot")
 	notice, err := os.ReadFile("../../NOTICE")
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +75,7 @@ func TestLicenses(t *testing.T) {
 	if got != want && !t.Failed() {
 		t.Error("fabemu licenses does not print licenses.txt")
 	}
-	for _, name := range []string{"Creative Commons Attribution 4.0", "The FreeType Project LICENSE", "SIL OPEN FONT LICENSE", "Anthony Starks"} {
+	for _, name := range []string{"Creative Commons Attribution 4.0", "The FreeType Project LICENSE", "SIL OPEN FONT LICENSE", "Anthony Starks", "Leon Sorokin"} {
 		if !strings.Contains(got, name) {
 			t.Errorf("they lack %q", name)
 		}

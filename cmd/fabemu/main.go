@@ -4,6 +4,7 @@
 //	fabemu list                   show the scenarios that come with the program
 //	fabemu reproduce PAPER        reproduce the figures of a paper, and judge its claims
 //	fabemu report DIR             make a page for browsers of the results of a run
+//	fabemu live DIR               show the results of a run in a browser, moment by moment
 //	fabemu sweep SCENARIO         run a scenario over lists of values
 //	fabemu bench limiter          measure rate limiters, of this program or of others
 //	fabemu compare DIR DIR        put the results of two runs side by side
@@ -90,7 +91,7 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
 	root.AddCommand(execCommand(), shellCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)

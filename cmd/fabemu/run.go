@@ -12,6 +12,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/files"
+	"fabemu/emu/live"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -38,6 +39,7 @@ type runFlags struct {
 	capture                     captureFlags
 	record                      []string
 	trace                       traceFlags
+	page                        string
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -78,6 +80,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	f.capture.add(c)
 	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
 	f.trace.add(c)
+	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
+	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.codec)
@@ -241,6 +245,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 		options.Told[flow] = file
 	}
+	page, err := f.openPage(s, &options, file)
+	if err != nil {
+		return 0, err
+	}
+	defer page.close()
 	p := newProgress(os.Stderr, s, options.Clock)
 	options.Progress = p.show
 	result, err := emu.Run(ctx, s, options)
@@ -263,6 +272,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		result.Unwritten = append(result.Unwritten, failed.Error())
 		err = errors.Join(err, failed)
 	}
+	page.end("The run is over. fabemu live " + dir + " shows its results.")
 	if f.json {
 		err = errors.Join(err, writing(report.WriteJSON(c.OutOrStdout(), result.Result)))
 	} else {

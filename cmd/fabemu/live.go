@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/files"
+	"fabemu/emu/live"
+	"fabemu/emu/observe"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
+
+	"github.com/spf13/cobra"
+)
+
+func liveCommand() *cobra.Command {
+	var address, out string
+	var force bool
+	c := &cobra.Command{
+		Use:   "live DIR",
+		Short: "Show the results of a run in a browser, moment by moment",
+		Long: `Show the results of a run, of fabemu run, in a browser: the fabric with the links that
+were full or stopped, who waited for whom, and curves over model time; one can go back and
+forth in time. Until Ctrl-C the page is at the address that is printed, on this computer
+alone unless --at names another address; the address has a token, and who has it can look.
+With --out FILE the page is written as one file instead, which opens without a server.
+
+A run that goes on is shown by fabemu run --live.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			d, err := report.ReadDir(args[0])
+			if err != nil {
+				return &emu.Mistake{Err: err}
+			}
+			scene, moments, err := live.Results(d)
+			if err != nil {
+				return &emu.Mistake{Err: fmt.Errorf("%s: %w", args[0], err)}
+			}
+			if out != "" {
+				if c.Flags().Changed("at") {
+					return fmt.Errorf("--at and --out: the page is served, or written to a file")
+				}
+				if exists(out) && !force {
+					return fmt.Errorf("%s is there already; --force writes over it", out)
+				}
+				if err := files.Write(out, func(w io.Writer) error { return live.WritePage(w, scene, moments) }); err != nil {
+					return failure{err}
+				}
+				fmt.Fprintln(c.OutOrStdout(), out)
+				return nil
+			}
+			ctx, stop := untilEnded(c)
+			defer stop()
+			var can live.Options
+			if path := filepath.Join(args[0], report.CaptureFile); exists(path) {
+				can.Save = saveFrom(path)
+			}
+			s, err := live.New(scene, can)
+			if err != nil {
+				return failure{err}
+			}
+			for _, m := range moments {
+				s.Show(m)
+			}
+			s.End("")
+			page, err := s.Listen(address)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.OutOrStdout(), page)
+			<-ctx.Done()
+			(&runPage{s}).close()
+			return nil
+		},
+	}
+	c.Flags().StringVar(&address, "at", live.DefaultAddress, "serve the page at this address, HOST:PORT; a port of 0 is a free one")
+	c.Flags().StringVarP(&out, "out", "o", "", "write the page to this file, and serve nothing")
+	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
+	return c
+}
+
+// exists reports whether there is a file, or may be.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// saveFrom returns what cuts a part of model time out of a capture.
+func saveFrom(path string) func(w io.Writer, from, until unit.Time) error {
+	return func(w io.Writer, from, until unit.Time) error {
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		return pcapng.Cut(w, in, int64(from)/1000, int64(until)/1000)
+	}
+}
+
+// runPage is the page of a run that goes on; nil: there is none.
+type runPage struct{ *live.Server }
+
+// openPage serves the page of a run, where one is wanted, and has the run show itself there.
+// The capture is the one that the run writes, if any.
+func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captureFile) (*runPage, error) {
+	if f.page == "" {
+		return nil, nil
+	}
+	laidOut, err := emu.Prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	scene := live.NewScene(s, laidOut)
+	scene.Clock = o.Clock
+	var can live.Options
+	if o.Clock == emu.WallClock {
+		scene.Dilation = s.Wall.Dilation
+		if o.Placement == emu.InGoroutines {
+			o.Changes = &observe.Changes{}
+			can.Turn = func(change string) error {
+				ctx, stop := context.WithTimeout(context.Background(), turnTime)
+				defer stop()
+				_, err := o.Changes.Apply(ctx, change)
+				return err
+			}
+		}
+	}
+	if o.Capture != nil && !o.Capture.WallTime && !capture.numbered && strings.HasSuffix(capture.name, pcapngEnding) {
+		can.Save = saveFrom(filepath.Join(capture.dir, capture.name))
+	}
+	server, err := live.New(scene, can)
+	if err != nil {
+		return nil, failure{err}
+	}
+	address, err := server.Listen(f.page)
+	if err != nil {
+		return nil, fmt.Errorf("--live: %w", err)
+	}
+	o.Observe = append(o.Observe, observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
+	fmt.Fprintf(os.Stderr, "%s: the page of the run is %s\n", s.Name, address)
+	return &runPage{server}, nil
+}
+
+// turnTime is how long a change may take to come about.
+const turnTime = 5 * time.Second
+
+// end tells those who look that the run is over.
+func (p *runPage) end(words string) {
+	if p != nil {
+		p.End(words)
+	}
+}
+
+// close ends the page. Who looks is told the rest, as far as that takes no more than a second.
+func (p *runPage) close() {
+	if p == nil {
+		return
+	}
+	p.End("The run has failed.") // unless its end is known
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	p.Close(ctx) // who does not take it in time goes without
+}

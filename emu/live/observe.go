@@ -1,0 +1,159 @@
+package live
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/metrics"
+	"fabemu/emu/observe"
+	"fabemu/emu/report"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Every is the wall time from one moment of a run to the next.
+const Every = 100 * time.Millisecond
+
+// lasting is the share of the time since the moment before for which a line must have been
+// stopped for it to count among those that wait: with credit for a few packets a line stops for
+// some packets' time again and again, and nobody is to blame.
+const lasting = 0.25
+
+// Observer shows a run to the pages of a server. It is an observe.Observer, of the run of which the
+// scene is.
+type Observer struct {
+	scene  *Scene
+	show   func(*Moment)
+	before totals // as of the moment before
+	last   *Moment
+}
+
+// totals are what lines and flows had done by an instant.
+type totals struct {
+	at    unit.Time
+	lines []metrics.PortTotals
+	flows []metrics.FlowCounts
+}
+
+// NewObserver returns an observer of the run of a scene, that shows its moments.
+func NewObserver(c *Scene, show func(*Moment)) *Observer { return &Observer{scene: c, show: show} }
+
+// Observe shows a moment.
+func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
+
+func (o *Observer) moment(s *observe.Snapshot) *Moment {
+	c, none := o.scene, Figure(math.NaN())
+	m := &Moment{AtPs: int64(s.Now), WallMs: s.Wall.Milliseconds(), Verdict: string(s.Level), Why: (&report.Verdict{Reason: s.Reason}).Sentence(), Late: Figure(s.Verdict.Pace.LateShare), Floor: Figure(s.Verdict.Pace.FloorShare),
+		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+	if s.Clock == report.VirtualClock {
+		m.WallMs = 0
+	}
+	o.count(m, s)
+	stalled := make([]bool, len(s.Stalls)) // for long
+	for i := range s.Stalls {
+		x := &s.Stalls[i]
+		l := c.line(x.Hop)
+		if l < 0 {
+			continue
+		}
+		m.Stop[l] = NoCredit
+		if x.Block == port.Paused {
+			m.Stop[l] = Paused
+		}
+		if stalled[i] = float64(m.Stopped[l]) >= lasting; !stalled[i] {
+			continue
+		}
+		for _, cause := range x.For {
+			if n := c.line(cause.Next.Hop); !cause.Ends && n >= 0 && !slices.Contains(m.Waits, Wait{l, n}) {
+				m.Waits = append(m.Waits, Wait{l, n})
+			}
+		}
+	}
+	for i := range s.Trees {
+		t := &s.Trees[i]
+		if slices.ContainsFunc(t.Stalls, func(k int) bool { return stalled[k] }) {
+			m.Roots = append(m.Roots, c.root(t))
+		}
+	}
+	for _, d := range report.Deadlocks(s.Fabric, &drive.Watch{Found: s.Deadlocks}) {
+		m.Dead = append(m.Dead, c.deadlock(d))
+	}
+	for i := range s.Checks {
+		k, standing := &s.Checks[i], Standing{}
+		if k.Decided {
+			judged := report.Check{Metric: k.Metric, Value: report.Number(k.Value), Low: report.Number(k.Low), High: report.Number(k.High), Outcome: k.Outcome}
+			standing = Standing{k.Outcome, judged.CameOut()}
+		}
+		m.Checks = append(m.Checks, standing)
+	}
+	for _, e := range s.Scenario.Events[len(s.Fabric.Scenario.Events):] {
+		m.Done = append(m.Done, e.Text())
+	}
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		limit, target := none, none
+		if f.Limit > 0 {
+			limit = Figure(f.Limit.BytesPerSecond())
+		}
+		if f.Target > 0 {
+			target = Figure(f.Target.BytesPerSecond())
+		}
+		m.Limit, m.Target = append(m.Limit, limit), append(m.Target, target)
+	}
+	o.last = m
+	return m
+}
+
+// count tells a moment how much lines and flows did since the one before; where no more is known
+// than then, the same again.
+func (o *Observer) count(m *Moment, s *observe.Snapshot) {
+	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End()}
+	for _, h := range c.hops {
+		end := s.Fabric.Wires[h.Wire].Ends[h.From]
+		state, far := s.Link(h), s.Fabric.Wires[h.Wire].Ends[1-h.From]
+		stop := Goes
+		switch {
+		case state.Down:
+			stop = Down
+		case state.Paused == 0xFF:
+			stop = Paused
+		}
+		queue := Figure(state.Queue)
+		if state.Queue < 0 {
+			queue = Figure(math.NaN())
+		}
+		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue), append(m.Held, Figure(s.Port(far.Machine, far.Port).Held))
+		now.lines = append(now.lines, v.Port(end.Machine, end.Port))
+	}
+	for i := range c.Flows {
+		now.flows = append(now.flows, v.Flow(i))
+	}
+	if o.before.lines == nil {
+		o.before.lines, o.before.flows = make([]metrics.PortTotals, len(now.lines)), make([]metrics.FlowCounts, len(now.flows))
+	}
+	span := now.at.Sub(o.before.at)
+	if span <= 0 && o.last != nil {
+		m.Used, m.Stopped, m.Rate, m.Told = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
+		return
+	}
+	part := func(d unit.Duration) Figure { return Figure(d) / Figure(max(span, 1)) }
+	kept := func(now, before *metrics.Stalls) Figure {
+		return part(now[port.NoCredit] + now[port.Paused] - before[port.NoCredit] - before[port.Paused])
+	}
+	for i, h := range c.hops {
+		a, b := &o.before.lines[i], &now.lines[i]
+		room := s.Link(h).Capacity.BytesPerSecond() * max(span, 1).Seconds()
+		m.Used = append(m.Used, Figure(float64(b.Sent.Bytes-a.Sent.Bytes)/room))
+		m.Stopped = append(m.Stopped, max(kept(&b.Sent.Stalled, &a.Sent.Stalled), part(b.Paused-a.Paused)))
+	}
+	for i := range c.Flows {
+		a, b := &o.before.flows[i], &now.flows[i]
+		m.Rate = append(m.Rate, Figure(float64(b.Bytes-a.Bytes)/max(span, 1).Seconds()))
+		m.Told = append(m.Told, Figure(b.Notified+b.MarkedAcks-a.Notified-a.MarkedAcks))
+		first := c.Flows[i].Way[0] // what keeps a source is counted for its flows
+		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
+	}
+	o.before = now
+}

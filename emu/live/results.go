@@ -1,0 +1,193 @@
+package live
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// stoppedFrom is the share of the time between two points of a series from which on a line
+// counts as stopped, and fullFrom the utilisation from which on others may wait for it.
+const (
+	stoppedFrom = 0.5
+	fullFrom    = 0.8
+)
+
+// Results makes of the results of a run that is over the scene and a moment for each point
+// of its series. Series are means between points, so whom a line waits for is concluded:
+// a line that was stopped for most of the time waits for those that its flows take next and
+// that were stopped themselves, or else for the fullest of them.
+func Results(d *report.Dir) (*Scene, []*Moment, error) {
+	s, err := scenario.Load(report.ResolvedFile, d.Resolved, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := fabric.Build(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := NewScene(s, f)
+	c.Clock, c.Dilation, c.Over, c.EndPs = d.Clock, d.Dilation, true, d.DurationPs
+	c.Events = c.Events[:0]
+	for _, e := range d.Result.Events {
+		c.Events = append(c.Events, Event{e.AtPs, e.What})
+	}
+	r := &results{scene: c, dir: d, series: map[[2]string]*metrics.Series{}}
+	for i := range d.Series {
+		r.series[[2]string{d.Series[i].Kind, d.Series[i].Name}] = &d.Series[i]
+	}
+	for _, t := range r.times() {
+		r.moments = append(r.moments, r.moment(t))
+	}
+	if len(r.moments) == 0 {
+		return nil, nil, errors.New("its series have no points: there is nothing to show")
+	}
+	return c, r.moments, nil
+}
+
+// results makes moments of the files of a run.
+type results struct {
+	scene   *Scene
+	dir     *report.Dir
+	series  map[[2]string]*metrics.Series // by kind and name
+	moments []*Moment
+}
+
+// times returns the points at which flows have rates.
+func (r *results) times() []unit.Time {
+	for i := range r.dir.Series {
+		if r.dir.Series[i].Kind == metrics.FlowRate {
+			return r.dir.Series[i].Times
+		}
+	}
+	return nil
+}
+
+// at returns the figure of a series at an instant, or the last one before; NaN where there is
+// none.
+func (r *results) at(kind, name string, t unit.Time) Figure {
+	s := r.series[[2]string{kind, name}]
+	if s == nil {
+		return Figure(math.NaN())
+	}
+	i, found := slices.BinarySearch(s.Times, t)
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return Figure(math.NaN())
+	}
+	return Figure(s.Values[i])
+}
+
+func (r *results) moment(t unit.Time) *Moment {
+	c, v := r.scene, &r.dir.Verdict
+	m := &Moment{AtPs: int64(t), WallMs: int64(t) / 1e9 * c.Dilation, Verdict: string(v.Level), Why: v.Sentence(),
+		Late: r.at("pace", "late-share", t), Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+	for i := range c.Lines {
+		l := &c.Lines[i]
+		m.Used = append(m.Used, r.at(metrics.LinkUtilisation, l.Name, t))
+		m.Queue = append(m.Queue, r.at(metrics.LinkQueue, l.Name, t))
+		m.Held = append(m.Held, r.at(metrics.BufferOccupancy, l.Name, t))
+		stop, share := r.stopped(i, t)
+		m.Stop, m.Stopped = append(m.Stop, stop), append(m.Stopped, share)
+	}
+	for i := range c.Flows {
+		name := c.Flows[i].Name
+		m.Rate = append(m.Rate, r.at(metrics.FlowRate, name, t))
+		m.Limit = append(m.Limit, r.at(metrics.FlowLimit, name, t))
+		m.Target = append(m.Target, r.at(metrics.FlowTarget, name, t))
+		m.Told = append(m.Told, Figure(math.NaN()))
+	}
+	r.conclude(m)
+	c.tell(m)
+	for _, d := range r.dir.Deadlocks {
+		if d.AtPs <= int64(t) {
+			m.Dead = append(m.Dead, c.deadlock(d))
+		}
+	}
+	for i := range r.dir.Checks {
+		k, s := &r.dir.Checks[i], Standing{}
+		if k.DuringPs[1] <= int64(t) {
+			s = Standing{k.Outcome, k.CameOut()}
+		}
+		m.Checks = append(m.Checks, s)
+	}
+	return m
+}
+
+// stopped returns what keeps a line at t, and in which share of the time flow control did. What
+// keeps a source stands in the series of its flows.
+func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
+	c := r.scene
+	share := func(cause port.Block) Figure {
+		most := r.at(metrics.LinkStalled+cause.String(), c.Lines[line].Name, t)
+		for i := range c.Flows {
+			if w := &c.Flows[i]; w.Way[0] == line {
+				if s := r.at(metrics.FlowStalled+cause.String(), w.Name, t); !(s <= most) && !math.IsNaN(float64(s)) {
+					most = s
+				}
+			}
+		}
+		return most
+	}
+	credit, paused, down := share(port.NoCredit), share(port.Paused), share(port.Down)
+	switch {
+	case down >= stoppedFrom:
+		return Down, 0
+	case credit >= stoppedFrom:
+		return NoCredit, credit
+	case paused >= stoppedFrom:
+		return Paused, paused
+	case credit > 0:
+		return Goes, credit
+	case paused > 0:
+		return Goes, paused
+	}
+	return Goes, 0
+}
+
+// conclude finds whom the lines that are stopped wait for.
+func (r *results) conclude(m *Moment) {
+	c := r.scene
+	next := make([]map[int]bool, len(c.Lines)) // what flows take behind a line
+	for i := range c.Flows {
+		if !(m.Rate[i] > 0) && m.Stop[c.Flows[i].Way[0]] == Goes {
+			continue // it does not send
+		}
+		for k, l := range c.Flows[i].Way[1:] {
+			from := c.Flows[i].Way[k]
+			if next[from] == nil {
+				next[from] = map[int]bool{}
+			}
+			next[from][l] = true
+		}
+	}
+	for l, stop := range m.Stop {
+		if stop != NoCredit && stop != Paused {
+			continue
+		}
+		full := -1
+		any := false
+		for n := range c.Lines {
+			switch {
+			case !next[l][n]:
+			case m.Stop[n] == NoCredit || m.Stop[n] == Paused:
+				m.Waits = append(m.Waits, Wait{l, n})
+				any = true
+			case m.Used[n] >= fullFrom && (full < 0 || m.Used[n] > m.Used[full]):
+				full = n
+			}
+		}
+		if !any && full >= 0 {
+			m.Waits = append(m.Waits, Wait{l, full})
+		}
+	}
+}

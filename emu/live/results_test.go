@@ -1,0 +1,68 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu/report"
+)
+
+// TestResults: of the results of runs the page shows what the papers say: in Fig. 2 of HPL-2002-224
+// the trunk waits for the port to BC while the victim is active, and the victim with it; in the
+// ring all three wait for one another, from when that was found.
+func TestResults(t *testing.T) {
+	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Over || c.Knobs || len(moments) < 100 {
+		t.Errorf("over %v, knobs %v, %d moments", c.Over, c.Knobs, len(moments))
+	}
+	m := moments[len(moments)/2]
+	line := func(name string) int { return slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == name }) }
+	trunk, root := line("trunk.A-B"), line("root.B-BC")
+	if m.Stop[trunk] != NoCredit || m.Used[root] < 0.95 || !slices.Equal(m.Waits, []Wait{{trunk, root}}) {
+		t.Errorf("the trunk: %d, the root is used %v, %v waits", m.Stop[trunk], m.Used[root], m.Waits)
+	}
+	if len(m.Roots) != 1 || m.Roots[0].Line != root || m.Roots[0].Words != "B's port to BC is the root; 11 flows wait; victim: victim." {
+		t.Errorf("%+v", m.Roots)
+	}
+	for i := range moments[1:] {
+		if moments[i+1].AtPs <= moments[i].AtPs {
+			t.Fatalf("moment %d is at %d", i+1, moments[i+1].AtPs)
+		}
+	}
+	open, decided := 0, 0
+	for i := range c.Checks {
+		if moments[0].Checks[i].State == "" {
+			open++
+		}
+		if s := moments[len(moments)-1].Checks[i]; s.State != "" && s.Came != "" {
+			decided++
+		}
+	}
+	if open != len(c.Checks) || decided != open || open == 0 {
+		t.Errorf("of %d checks %d are open at first, and %d decided at last", len(c.Checks), open, decided)
+	}
+
+	c, moments, err = Results(resultsOf(t, "ethernet/ring-deadlock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := moments[len(moments)-1]
+	if len(moments[0].Dead) != 0 || len(last.Dead) != 1 || len(last.Dead[0].Lines) != 3 || !strings.Contains(last.Dead[0].Words, "A waits for B, B for C, C for A") {
+		t.Errorf("at first %+v, at last %+v", moments[0].Dead, last.Dead)
+	}
+	if last.Stop[0] != Paused && last.Stop[1] != Paused {
+		t.Errorf("what is stopped: %v", last.Stop)
+	}
+}
+
+// TestResultsWithoutSeries: a run that ended before there was anything has nothing to show.
+func TestResultsWithoutSeries(t *testing.T) {
+	d := resultsOf(t, "ethernet/ring-deadlock")
+	if _, _, err := Results(&report.Dir{Result: d.Result, Resolved: d.Resolved}); err == nil {
+		t.Error("nothing is shown, and nobody says so")
+	}
+}

@@ -1,0 +1,351 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
+	"fabemu/emu/observe"
+	"fabemu/emu/report"
+	"fabemu/emu/report/graph"
+	"fabemu/emu/scenario"
+	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Scene is what does not change while moments pass: the fabric as it is drawn, its flows,
+// what is expected. Times are in picoseconds of model time, rates in bytes per second.
+type Scene struct {
+	Name     string       `json:"name"`
+	Text     string       `json:"text,omitempty"`
+	Clock    report.Clock `json:"clock"`
+	Dilation int64        `json:"dilation,omitempty"`
+	EndPs    int64        `json:"end_ps"`
+	Over     bool         `json:"over,omitempty"`  // the run is over, and all its moments are there
+	Knobs    bool         `json:"knobs,omitempty"` // the run takes changes
+	Saves    bool         `json:"saves,omitempty"` // there is a capture to cut a part out of
+	InBytes  bool         `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
+
+	Size   [2]float64 `json:"size"` // of the drawing, in pixels
+	Nodes  []Node     `json:"nodes"`
+	Lanes  []Lane     `json:"lanes"`
+	Lines  []Line     `json:"lines"`
+	Flows  []Flow     `json:"flows"`
+	Checks []Check    `json:"checks"`
+	Events []Event    `json:"events"`
+
+	fabric *fabric.Fabric
+	hops   []fabric.Hop       // of lines
+	index  map[fabric.Hop]int // of hops
+}
+
+// Node is a machine of the drawing, or a pile of endpoints that are alike.
+type Node struct {
+	Label    string     `json:"label"`
+	Note     string     `json:"note,omitempty"`
+	Switch   bool       `json:"switch,omitempty"`
+	Box      [4]float64 `json:"box"` // left, top, width, height
+	Machines []string   `json:"machines"`
+}
+
+// Lane is one direction of a link of the drawing, or of those of a pile.
+type Lane struct {
+	From  int           `json:"from"`
+	To    int           `json:"to"`
+	Lines []int         `json:"lines"` // none: no flow crosses it
+	Way   [4][2]float64 `json:"way"`
+	Label string        `json:"label,omitempty"`
+	At    [2]float64    `json:"at"` // of the label
+}
+
+// Line is one direction of a link that some flow crosses.
+type Line struct {
+	Name   string  `json:"name"` // "trunk.A-B"
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Link   string  `json:"link"`
+	Lane   int     `json:"lane"`
+	Rate   float64 `json:"rate"`           // at the begin of the run
+	Room   float64 `json:"room,omitempty"` // of the buffer at its end, as Moment.Held; 0: not known
+	Levels []Level `json:"levels,omitempty"`
+	Pauses bool    `json:"pauses,omitempty"` // its flow control is that of Ethernet
+}
+
+// Level is a length of a queue at which something begins.
+type Level struct {
+	Word string  `json:"word"`
+	At   float64 `json:"at"` // bytes
+}
+
+// Flow is a flow and its way.
+type Flow struct {
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Law   string `json:"law"`
+	Way   []int  `json:"way"` // lines
+}
+
+// Check is what is expected.
+type Check struct {
+	ID     string `json:"id"`
+	Claim  string `json:"claim"`
+	Metric string `json:"metric"`
+	ToPs   int64  `json:"to_ps"`  // when it can be decided
+	Wanted string `json:"wanted"` // the range
+}
+
+// Event is a change that the scenario has.
+type Event struct {
+	AtPs int64  `json:"at_ps"`
+	What string `json:"what"`
+}
+
+// Moment is how things stand at an instant. The slices have the order of the scene's lines,
+// flows and checks.
+type Moment struct {
+	AtPs    int64  `json:"at_ps"`
+	WallMs  int64  `json:"wall_ms"`
+	Verdict string `json:"verdict"` // the level so far; empty: not known
+	Why     string `json:"why,omitempty"`
+	Late    Figure `json:"late"`  // share of data frames that left late
+	Floor   Figure `json:"floor"` // of what a loop that only waits would have
+
+	Used    []Figure `json:"used"`    // share of the line's capacity since the moment before
+	Stop    []Stop   `json:"stop"`    // what keeps the line now
+	Stopped []Figure `json:"stopped"` // share of the time since the moment before in which flow control kept it
+	Queue   []Figure `json:"queue"`   // bytes that wait for the line
+	Held    []Figure `json:"held"`    // what came by it and has not left the machine at its end: bytes, or blocks
+
+	Rate   []Figure `json:"rate"`
+	Limit  []Figure `json:"limit"`
+	Target []Figure `json:"target"`
+	Told   []Figure `json:"told"` // feedback that each source took in since the moment before
+	Alpha  []Figure `json:"alpha,omitempty"`
+
+	Waits []Wait     `json:"waits"`
+	Roots []Root     `json:"roots"`
+	Dead  []Deadlock `json:"dead"`
+
+	Checks []Standing `json:"checks"`
+	Done   []string   `json:"done,omitempty"` // what was changed from outside, as lines of a scenario's events
+}
+
+// Stop is what keeps a line from sending.
+type Stop int
+
+// What keeps a line.
+const (
+	Goes Stop = iota
+	NoCredit
+	Paused
+	Down
+)
+
+// Wait is a line that is stopped since the machine at its end holds frames for another.
+type Wait struct {
+	Line int `json:"line"`
+	For  int `json:"for"`
+}
+
+// Root is what others wait for and that itself waits for none: a line, or a machine that takes
+// nothing in. The other one is -1.
+type Root struct {
+	Line  int    `json:"line"`
+	Node  int    `json:"node"`
+	Words string `json:"words"`
+}
+
+// Deadlock is a cycle of lines each of which waits for the next.
+type Deadlock struct {
+	AtPs  int64  `json:"at_ps"`
+	Lines []int  `json:"lines"`
+	Words string `json:"words"`
+}
+
+// Standing is how a check stands.
+type Standing struct {
+	State report.Outcome `json:"state"` // empty: too early to say
+	Came  string         `json:"came,omitempty"`
+}
+
+// Figure is a number of which a picture shows four digits. What is not a number is null.
+type Figure float64
+
+// MarshalJSON writes four digits, or null.
+func (f Figure) MarshalJSON() ([]byte, error) {
+	v := float64(f)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, v, 'g', 4, 64), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Figure) UnmarshalJSON(b []byte) error {
+	n := report.Missing()
+	err := json.Unmarshal(b, &n)
+	*f = Figure(n)
+	return err
+}
+
+// NewScene lays a scenario out for a page.
+func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
+	plan, largest := graph.NewPlan(s, f), f.Largest()
+	c := &Scene{
+		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Size: [2]float64{plan.Width, plan.Height},
+		Checks: []Check{}, Events: []Event{}, fabric: f, index: map[fabric.Hop]int{},
+	}
+	for i := range plan.Nodes {
+		n := &plan.Nodes[i]
+		node := Node{Label: n.Label, Note: n.Note, Switch: n.Switch, Box: [4]float64{round(n.X - n.W/2), round(n.Y - n.H/2), round(n.W), round(n.H)}}
+		for _, m := range n.Machines {
+			node.Machines = append(node.Machines, f.Machines[m].Name)
+		}
+		c.Nodes = append(c.Nodes, node)
+	}
+	for i := range plan.Lanes {
+		l := &plan.Lanes[i]
+		lane := Lane{From: l.From, To: l.To, Lines: []int{}, Label: l.Label, At: [2]float64{round(l.X), round(l.Y)}}
+		for k, at := range l.Way {
+			lane.Way[k] = [2]float64{round(at[0]), round(at[1])}
+		}
+		for _, h := range l.Hops {
+			c.index[h], c.hops = len(c.Lines), append(c.hops, h)
+			lane.Lines = append(lane.Lines, len(c.Lines))
+			c.Lines = append(c.Lines, newLine(f, h, i, largest))
+		}
+		c.Lanes = append(c.Lanes, lane)
+	}
+	for i := range f.Flows {
+		w := &f.Flows[i]
+		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Law: w.Control.Law}
+		for _, h := range w.Hops {
+			flow.Way = append(flow.Way, c.index[h])
+		}
+		c.Flows = append(c.Flows, flow)
+		c.InBytes = c.InBytes || w.Family == wire.Ethernet
+	}
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		wanted := (&report.Check{Metric: e.Metric, Low: report.Number(e.Low), High: report.Number(e.High)}).Wanted()
+		c.Checks = append(c.Checks, Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
+	}
+	for _, e := range s.Events {
+		c.Events = append(c.Events, Event{int64(e.At), e.Text()})
+	}
+	return c
+}
+
+// round keeps a tenth of a pixel.
+func round(v float64) float64 { return math.Round(v*10) / 10 }
+
+// newLine describes a direction of a wire, on a lane of the drawing.
+func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Line {
+	w := &f.Wires[h.Wire]
+	from, to := &f.Machines[w.Ends[h.From].Machine], &f.Machines[w.Ends[1-h.From].Machine]
+	l := Line{Name: f.LinkName(h), From: from.Name, To: to.Name, Link: w.Name, Lane: lane,
+		Rate: w.Link.Rate.BytesPerSecond(), Pauses: w.Link.Family() == wire.Ethernet}
+	switch {
+	case !l.Pauses:
+		l.Room = float64(largest.Room(w.Link.Buffer))
+	case to.Endpoint != nil:
+		l.Room = float64(to.Endpoint.High)
+	case to.Switch.High > 0:
+		l.Room = float64(to.Switch.High)
+	default:
+		l.Room = float64(to.Switch.Memory.Total(len(to.Ports))) / float64(len(to.Ports))
+	}
+	if from.Switch == nil {
+		return l
+	}
+	if p, ok := from.Switch.Marking.Params.(cp.Leveled); ok {
+		for _, level := range p.Levels(largest.Length) {
+			l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At)})
+		}
+	}
+	return l
+}
+
+// line returns the place of a direction of a wire, -1 where no flow crosses it.
+func (c *Scene) line(h fabric.Hop) int {
+	if i, ok := c.index[h]; ok {
+		return i
+	}
+	return -1
+}
+
+// node returns the place of a machine in the drawing.
+func (c *Scene) node(machine string) int {
+	return slices.IndexFunc(c.Nodes, func(n Node) bool { return slices.Contains(n.Machines, machine) })
+}
+
+// root puts the root of a congestion tree into the terms of the scene.
+func (c *Scene) root(t *observe.Tree) Root {
+	r := Root{Line: -1, Node: -1, Words: t.Words + "."}
+	if t.Root.Ends {
+		r.Node = c.node(c.fabric.Machines[t.Root.Machine].Name)
+	} else {
+		r.Line = c.line(t.Root.Next.Hop)
+	}
+	return r
+}
+
+// tell finds the roots of the lines that wait in a moment of which no more is known than that.
+func (c *Scene) tell(m *Moment) {
+	output := func(line int) observe.Output {
+		o := observe.Output{Hop: c.hops[line]}
+		if c.fabric.Wires[o.Hop.Wire].Link.FlowControl == port.PriorityPauseFrames {
+			if i := slices.IndexFunc(c.Flows, func(w Flow) bool { return slices.Contains(w.Way, line) }); i >= 0 {
+				o.Class = c.fabric.Flows[i].Priority
+			}
+		}
+		return o
+	}
+	var stalls []observe.Stall
+	for l, stop := range m.Stop {
+		s := observe.Stall{Output: output(l), Block: port.NoCredit, Since: -1}
+		if stop == Paused {
+			s.Block = port.Paused
+		}
+		far := c.fabric.Wires[s.Hop.Wire].Ends[1-s.Hop.From].Machine
+		for _, w := range m.Waits {
+			if w.Line == l {
+				s.For = append(s.For, observe.Cause{Machine: far, Next: output(w.For)})
+			}
+		}
+		if s.For != nil {
+			stalls = append(stalls, s)
+		}
+	}
+	flows := make([]metrics.FlowState, len(c.Flows))
+	for i := range flows {
+		flows[i].Active = m.Rate[i] > 0 || m.Stop[c.Flows[i].Way[0]] != Goes
+	}
+	trees := observe.Trees(c.fabric, stalls, flows)
+	for i := range trees {
+		m.Roots = append(m.Roots, c.root(&trees[i]))
+	}
+}
+
+// deadlock names the members of a cycle.
+func (c *Scene) deadlock(d report.Deadlock) Deadlock {
+	out := Deadlock{AtPs: d.AtPs, Lines: []int{}}
+	var names []string
+	for _, w := range d.Cycle {
+		if i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == w.Link }); i >= 0 {
+			out.Lines = append(out.Lines, i)
+		}
+		names = append(names, w.Machine+" for "+w.For)
+	}
+	out.Words = fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.", unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
+	return out
+}
