@@ -105,7 +105,11 @@ func (e *Endpoint) respond(now unit.Time, s *sink) {
 		e.reply(now, s)
 	}
 	if s.answer != nil {
-		e.say(now, s.answer, wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane})
+		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
+		if s.roce != nil {
+			to.SetRoCE(wire.RoCE{IPv6: s.roce.IP == IPv6, DSCP: s.roce.CNPDSCP})
+		}
+		e.say(now, s.answer, to)
 	}
 	e.agenda.Set(s.slot, s.deadline())
 }
@@ -126,7 +130,7 @@ func (s *sink) deadline() unit.Time {
 const atOnce = 1 << 10
 
 // say queues what a scheme sends of its own: the destination and the flow are those of to,
-// as is the priority unless the scheme gives a higher one.
+// as is the priority unless the scheme gives a higher one, and what a CNP says of RoCEv2.
 func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 	for range atOnce {
 		f, ok := sender.Send(now)
@@ -134,6 +138,10 @@ func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 			return
 		}
 		f.Src, f.Dst, f.QP, f.Lane = e.lid, to.Dst, to.QP, max(f.Lane, to.Lane)
+		if f.Kind == wire.CNP {
+			f.Family = wire.RoCEv2
+			f.SetRoCE(to.RoCE())
+		}
 		e.push(f)
 		e.soon = now
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})

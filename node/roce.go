@@ -43,6 +43,7 @@ type RoCEParams struct {
 	Echo     bool          `key:"echo" def:"false" doc:"An ACK has BECN if a packet that it acknowledges was marked, which a law that answers the marks of ACKs hears. Adapters do not; notification is by CNPs (Annex A17)."`
 
 	AckPriority uint8 // that of AckDSCP
+	CNPDSCP     uint8 // that of CNPs
 }
 
 // Frame makes f, a data frame, one of RoCEv2.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	nodes "fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -289,7 +290,21 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
+	if lane, ok := cnpPriority(f); ok {
+		if p.CNPDSCP, ok = table.lowest(lane); !ok {
+			r.add(kind.at, kind.path, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it", f.Name, lane)
+		}
+	}
 	f.Transport.Params = p
+}
+
+// cnpPriority returns the priority of the CNPs that answer a flow; ok is false if none do.
+func cnpPriority(f *Flow) (priority uint8, ok bool) {
+	if speaker, is := f.Control.Params.(rp.Speaker); is {
+		_, answer := speaker.Says(&wire.Frame{Kind: wire.Data, Lane: f.Priority})
+		return answer.Lane, answer.Kind == wire.CNP
+	}
+	return 0, false
 }
 
 // transportsOf lists the transports of a family.

@@ -214,6 +214,10 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit", law.Name, f.Name)
 			continue
 		}
+		if _, ok := cnpPriority(f); ok && !f.Transport.Acks() {
+			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2", law.Name, f.Name)
+			continue
+		}
 		frame := r.s.Frame(f, family)
 		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {

@@ -73,5 +73,5 @@ func (n *NotificationPoint) Send(now unit.Time) (wire.Frame, bool) {
 		return wire.Frame{}, false
 	}
 	n.next++
-	return wire.Frame{Kind: cnp, Lane: n.c.CNPPriority}, true
+	return wire.Frame{Kind: wire.CNP, Lane: n.c.CNPPriority}, true
 }

@@ -140,11 +140,10 @@ func (p DCQCNParams) CheckSite(s Site) (string, error) {
 
 // Says returns a CNP. What it answers is data.
 func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	return *f, wire.Frame{Kind: cnp, Lane: max(f.Lane, p.CNPPriority)}
+	answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
+	answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})
+	return *f, answer
 }
-
-// cnp is the kind of frames that tell of congestion.
-const cnp = wire.Message
 
 // dcqcnLaw is the row of DCQCN.
 func dcqcnLaw() Law {
@@ -245,7 +244,7 @@ func (d *DCQCN) Deadline() unit.Time { return min(d.expires, d.waiting) }
 
 // Refuses returns why a frame says nothing: it is no CNP.
 func (d *DCQCN) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
-	if f.Kind != cnp {
+	if f.Kind != wire.CNP {
 		return trace.NotAwaited
 	}
 	return trace.NoReason
@@ -253,7 +252,7 @@ func (d *DCQCN) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
 
 // Feedback takes in a CNP.
 func (d *DCQCN) Feedback(now unit.Time, f wire.Frame) {
-	if f.Kind != cnp {
+	if f.Kind != wire.CNP {
 		return
 	}
 	fresh := !d.told

@@ -59,7 +59,7 @@ func play(t *testing.T, d *DCQCN, script []step) {
 		}
 		switch s.does {
 		case "cnp":
-			d.Feedback(at, wire.Frame{Kind: cnp})
+			d.Feedback(at, wire.Frame{Kind: wire.CNP})
 		case "sends":
 			d.Sent(at, d.bytes+1)
 		}
@@ -252,7 +252,7 @@ func TestDCQCNOfHPCCFloors(t *testing.T) {
 	d := newDCQCN(t, 100*gbps, half)
 	play(t, d, []step{{0, "cnp", 50000, 50000, 1}, {4 * us, "", 50000 * (1 - math.Pow(kept, 4)/2), 50000, 0}})
 	for i := range 100 {
-		d.Feedback(unit.Time(i+5)*unit.Time(us), wire.Frame{Kind: cnp})
+		d.Feedback(unit.Time(i+5)*unit.Time(us), wire.Frame{Kind: wire.CNP})
 		d.Advance(unit.Time(i+5) * unit.Time(us))
 	}
 	if d.Rate() != gbps {
@@ -312,7 +312,7 @@ func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 				d.Advance(now)
 				continue
 			}
-			d.Feedback(now, wire.Frame{Kind: cnp})
+			d.Feedback(now, wire.Frame{Kind: wire.CNP})
 			switch {
 			case name == "paper":
 				alpha, tick = (1-p.G)*alpha+p.G, now.Add(p.AlphaTimer)
@@ -328,7 +328,7 @@ func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 // A flow that has its line again wakes for nothing, and keeps alpha.
 func TestDCQCNRests(t *testing.T) {
 	d := newDCQCN(t, 10*gbps, preset("paper"))
-	d.Feedback(0, wire.Frame{Kind: cnp})
+	d.Feedback(0, wire.Frame{Kind: wire.CNP})
 	if !d.Active() {
 		t.Error("it is not limited")
 	}
@@ -338,13 +338,13 @@ func TestDCQCNRests(t *testing.T) {
 	if d.Active() || d.Rate() != 10*gbps {
 		t.Errorf("it rests at %v", d.Rate())
 	}
-	d.Feedback(unit.Time(unit.Second), wire.Frame{Kind: cnp})
+	d.Feedback(unit.Time(unit.Second), wire.Frame{Kind: wire.CNP})
 	if got := d.Rate(); got < 9999*mbps || d.Target() != 10*gbps || d.Deadline() != unit.Time(unit.Second+55*us) {
 		t.Errorf("after a second the CNP leaves %v of %v, until %v", got, d.Target(), d.Deadline())
 	}
 	before := d.Rate()
 	d.Feedback(unit.Time(2*unit.Second), wire.Frame{Kind: wire.Ack})
-	if d.Rate() != before || d.Refuses(0, wire.Frame{Kind: wire.Ack}) == 0 || d.Refuses(0, wire.Frame{Kind: cnp}) != 0 {
+	if d.Rate() != before || d.Refuses(0, wire.Frame{Kind: wire.Ack}) == 0 || d.Refuses(0, wire.Frame{Kind: wire.CNP}) != 0 {
 		t.Error("an ACK changes the rate, or is not refused, or a CNP is")
 	}
 }
@@ -413,7 +413,7 @@ func cnps(n *NotificationPoint, packets []unit.Duration, marked func(i int) bool
 			if !ok {
 				return
 			}
-			if f.Kind != cnp {
+			if f.Kind != wire.CNP {
 				panic(f)
 			}
 			at = append(at, unit.Duration(now))

@@ -154,7 +154,7 @@ type Row struct {
 // are not read: that is done where figures are found, or run.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
-	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), cca(), tcpRED(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
+	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), cca(), dcqcn(), tcpRED(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
 }
 
 // Find finds figures by name: all of a paper ("hpl2002"), or one ("hpl2002/fig4a").

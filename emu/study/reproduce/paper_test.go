@@ -28,6 +28,7 @@ func TestFind(t *testing.T) {
 		{"compare", 0, []string{`no paper named "compare"`, "compare-schemes, compare-schemes-short"}},
 		{"e2cm", 5, nil},
 		{"cca", 6, nil},
+		{"dcqcn", 6, nil},
 		{"tcp-red", 4, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
@@ -35,7 +36,7 @@ func TestFind(t *testing.T) {
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, tcp-red, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, tcp-red, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
