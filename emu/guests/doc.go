@@ -25,6 +25,12 @@
 // whole of it (RFC 1701 has that type for Ethernet that is carried by something else). A
 // broadcast goes by the first flow to each guest.
 //
+// # Time
+//
+// A packet comes into the fabric where the loop of the driver is. If that lags behind the wall
+// clock, and has caught up when the packet comes out, the packet is kept back (transit): none is
+// under way for less than the model says.
+//
 // # Limitations
 //
 // IPv6 is off in the namespaces. A guest's kernel computes all checksums, and does no

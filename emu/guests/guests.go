@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"fabemu/emu/fabric"
@@ -32,6 +34,9 @@ type Guests struct {
 	failed   error           // of a device, in the middle of a call that returns none
 	told     map[string]bool // what there is a warning of
 	warnings []string
+	clock    func() int64    // of the wall, in ns
+	seed     maphash.Seed    // for transits
+	keeping  []*sink         // those that keep packets
 	times    []KernelTime    // at a dilation above 1
 	real     []*guest        // that have devices, as topology has them
 	waiting  []*netns.Device // for Wait
@@ -196,7 +201,8 @@ func (g *Guests) Stop() *Programs {
 
 // layOut returns the guests of a fabric, without devices.
 func layOut(f *fabric.Fabric) *Guests {
-	g := &Guests{fabric: f, of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{}, told: map[string]bool{}}
+	began := time.Now()
+	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f, of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{}, told: map[string]bool{}}
 	byIP := map[netip.Addr]int{}
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -222,7 +228,8 @@ func layOut(f *fabric.Fabric) *Guests {
 		}
 		q := &queue{guest: from, name: flow.Name, room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
 		g.queues[flow] = q
-		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac}
+		q.under = &transit{guests: g}
+		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under}
 		from.flows[way{flow.Dst, flow.Priority}] = q
 		if from.first[flow.Dst] == nil {
 			from.first[flow.Dst] = q
@@ -253,8 +260,13 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 	return nil
 }
 
-// Look reads the devices, as far as the flows have room.
+// Look hands guests what has been kept for them, and reads the devices, as far as the flows
+// have room.
 func (g *Guests) Look(offer func(machine int)) error {
+	if len(g.keeping) > 0 {
+		now := g.clock()
+		g.keeping = slices.DeleteFunc(g.keeping, func(s *sink) bool { return !s.release(now) })
+	}
 	for _, x := range g.real {
 		if err := g.read(x); err != nil {
 			return err
@@ -378,6 +390,9 @@ func (x *guest) place() {
 
 // Wait returns when a device can be read that is to be, or after so much wall time.
 func (g *Guests) Wait(most time.Duration) {
+	for _, s := range g.keeping {
+		most = min(most, max(0, time.Duration(s.kept[0].at-g.clock())))
+	}
 	g.waiting = g.waiting[:0]
 	for i, x := range g.real {
 		if x.hand.Type == 0 {
@@ -435,8 +450,9 @@ const queueRoom = 2
 // queue is the packets of a guest that a flow is to take. It is the flow's node.BodySource.
 type queue struct {
 	guest *guest
-	name  string                   // of the flow
-	room  int                      // for the bytes of a body
+	name  string // of the flow
+	room  int    // for the bytes of a body
+	under *transit
 	slots [queueRoom + 1]wire.Body // one is that which was taken last
 	head  int
 	count int
@@ -457,13 +473,14 @@ func (q *queue) Ready(now unit.Time) unit.Time {
 }
 
 // Take returns the first packet. That in hand may have room then.
-func (q *queue) Take(_ unit.Time, room int) (wire.Body, bool) {
+func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
 		return wire.Body{}, false
 	}
 	b := q.slots[q.head]
 	q.head = (q.head + 1) % len(q.slots)
 	q.count--
+	q.under.enter(now, b)
 	q.guest.place()
 	return b, true
 }
@@ -503,22 +520,45 @@ type sink struct {
 	guests *Guests
 	to     *guest
 	from   wire.MAC // of the guest at its other end
+	under  *transit
+	kept   []kept // in their order
 	buf    []byte
 }
 
-// Put hands the guest a packet.
+// kept is a packet that comes at an instant of the wall clock, in ns.
+type kept struct {
+	at     int64
+	packet []byte
+}
+
+// Put hands the guest a packet, when the time has come for it.
 func (s *sink) Put(now unit.Time, b wire.Body) {
 	packet := b.Bytes
-	if s.to.stack != nil {
-		s.to.stack.Advance(now)
-		defer s.guests.mustRead(s.to)
-	}
 	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
 		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
 		s.buf = append(binary.BigEndian.AppendUint16(s.buf, b.Type), b.Bytes...)
 		packet = s.buf
 	}
-	s.guests.write(s.to, packet)
+	at := s.under.leave(now, b)
+	if len(s.kept) == 0 && at-s.guests.clock() < soonEnough {
+		s.guests.write(s.to, packet)
+		return
+	}
+	if len(s.kept) == 0 {
+		s.guests.keeping = append(s.guests.keeping, s)
+	}
+	s.kept = append(s.kept, kept{at, append([]byte(nil), packet...)})
+}
+
+// release hands the guest what has been kept long enough, and returns whether more is kept.
+func (s *sink) release(now int64) bool {
+	n := 0
+	for n < len(s.kept) && s.kept[n].at-now < soonEnough {
+		s.guests.write(s.to, s.kept[n].packet)
+		n++
+	}
+	s.kept = append(s.kept[:0], s.kept[n:]...)
+	return len(s.kept) > 0
 }
 
 // Report is what there is to say of a guest after a run.

@@ -310,3 +310,44 @@ func TestDilation(t *testing.T) {
 		}
 	}
 }
+
+// "No packet is under way for less than the model says": one that came in while the loop lagged
+// behind is kept back where the loop has caught up, and so is what comes behind it.
+func TestNoPacketComesSoonerThanTheModelSays(t *testing.T) {
+	g, fakes, flows := open(t, "tun")
+	wall := int64(0)
+	g.clock = func() int64 { return wall }
+	source, sink := g.Source(flows["ab"]), g.Sink(flows["ab"])
+	take := func(size int, at unit.Time) wire.Body {
+		fakes["a"].sent = append(fakes["a"].sent, packet(t, [4]byte{10, 0, 0, 2}, 0, size))
+		look(t, g)
+		b, _ := source.Take(at, 2000)
+		return wire.Body{Type: b.Type, Bytes: append([]byte(nil), b.Bytes...)}
+	}
+	ms := unit.Time(unit.Millisecond)
+	wall = 10e6 // and the loop is at 1 ms
+	first, lost, second := take(100, ms), take(101, ms), take(102, ms)
+	_ = lost
+	wall = 11e6 // it has caught up: their way takes 5 ms, of which 1 ms has gone by
+	sink.Put(6*ms, first)
+	sink.Put(6*ms+1, second)
+	got := func() int { look(t, g); return len(fakes["b"].received) }
+	if n := got(); n != 0 {
+		t.Errorf("%d packets have come 4 ms too soon", n)
+	}
+	if wall = 14_979_000; got() != 0 {
+		t.Error("a packet has come 21 us too soon")
+	}
+	if wall = 15_000_000; got() != 2 || len(fakes["b"].received[0]) != 100 || len(fakes["b"].received[1]) != 102 {
+		t.Errorf("%d packets have come", got())
+	}
+	if len(g.keeping) != 0 {
+		t.Error("more is kept")
+	}
+	// One for which nothing has to wait comes at once.
+	third := take(103, 15*ms)
+	wall = 20_000_000
+	if sink.Put(20*ms, third); len(fakes["b"].received) != 3 {
+		t.Error("a packet that comes in time is kept")
+	}
+}
