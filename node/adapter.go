@@ -70,9 +70,9 @@ func (in *ingress) keeps() bool {
 	return in.kind != port.Credits || in.service > 0 || !in.frames.empty()
 }
 
-// take stores a frame that has come, and stops the switch if that reaches the high
+// store keeps a frame that has come, and stops the switch if that reaches the high
 // watermark.
-func (e *Endpoint) take(now unit.Time, a *port.Arrival) {
+func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	in := e.ingress
 	if in.kind == port.Credits { // the port has the account of its buffer
 		e.hold(now, a)

@@ -10,10 +10,10 @@ import (
 //
 // It is asked for a body only when the packet leaves at that instant: the window is open, the
 // limiter lets it, and the line is idle and has credit, or is not paused, for a packet of the
-// flow's Payload. So a device is not read while anything of that stops the flow, and what it
-// does then with those who write to it is its matter.
+// flow's Payload. A device is not read while any of these stops the flow; it then treats
+// its writers in its own way.
 //
-// Who cannot say when there will be a body says when to be asked again.
+// A source that cannot say when there will be a body says when to be asked again.
 //
 // A source and a sink at each end of two flows, there and back, are all that a protocol of
 // its own needs: what it acknowledges are bodies of the flow back.

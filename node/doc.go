@@ -1,6 +1,6 @@
 // Package node is the endpoint: the machine at which traffic begins and ends.
 //
-// Who writes a rate limiter needs RateLimiter alone; InterPacketDelay and TokenBucket are two
+// A rate limiter needs RateLimiter alone; InterPacketDelay and TokenBucket are two
 // of them. The rest is the endpoint that they work in.
 //
 // The way of a data frame out of an endpoint is the order of its files:
@@ -21,7 +21,7 @@
 //  6. source.go, back at the source, hands the ACK to the reaction point of the flow's
 //     group (package node/rp), which may change the rate, and the window opens again.
 //
-// What becomes of packets on their way is the flow's Transport (transports.go has the table).
+// The flow's Transport decides what becomes of packets on their way (transports.go has the table).
 // With TCP the source of a flow has a stream (stream.go) in place of packets: package node/tcp
 // says which segment is next, the limiter and the line when it leaves, and the ACKs of the sink
 // are frames of the endpoint's own. On Ethernet, with Datagrams,

@@ -234,7 +234,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			break
 		}
 		if e.ingress != nil && e.ingress.keeps() {
-			e.take(now, a)
+			e.store(now, a)
 			break
 		}
 		e.came(now, &e.sinks[i], a)
@@ -245,7 +245,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.port.Discard(now, f, why)
 			break
 		}
-		e.take(now, a)
+		e.store(now, a)
 	case f.Kind == wire.Ack:
 		i, ok := e.source.find(f.QP)
 		if !ok || (f.Family == wire.RoCEv2) != (e.sources[i].roce != nil) {
@@ -328,7 +328,7 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 	for ; p.next.At <= now; p.next = p.Traffic.Next() {
 		i := p.Flows[p.next.To]
 		if s := &e.sources[i]; p.next.At >= s.Start && p.next.At < s.Stop {
-			s.take(now, p.next, &e.rec)
+			s.arrive(now, p.next, &e.rec)
 			e.agenda.Set(flowSlot+i, now)
 		}
 	}

@@ -127,7 +127,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.FlowStart, Flow: s.QP})
 	}
 	for s.active && s.next.At <= now && s.next.At < s.Stop {
-		s.take(now, s.next, rec)
+		s.arrive(now, s.next, rec)
 		s.next = s.Traffic.Next()
 	}
 	if s.active && now >= s.Stop {
@@ -167,9 +167,9 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	s.limited = 0
 }
 
-// take takes in an arrival: a packet, or a transfer, which is packets of full size and
+// arrive takes in an arrival: a packet, or a transfer, which is packets of full size and
 // one with the rest.
-func (s *source) take(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
+func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	if s.stream != nil {
 		s.write(now, a.Size, a.At, rec)
 		return

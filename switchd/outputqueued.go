@@ -192,7 +192,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	}
 	s.outputs[out].coming += a.Length
 	eligible = max(now.Add(-a.Late), eligible)
-	id := s.take()
+	id := s.freeSlot()
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
 	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, int32(p), int32(out)
 	sl.tail, sl.eligible, sl.marked, sl.next = tail, eligible, false, none
@@ -202,8 +202,8 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	}
 }
 
-// take returns a free slot.
-func (s *OutputQueued) take() int32 {
+// freeSlot returns a free slot.
+func (s *OutputQueued) freeSlot() int32 {
 	id := s.free
 	if id == none {
 		s.slots = append(s.slots, queued{})
@@ -334,7 +334,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
 	}
 	s.rec.Emit(said)
-	id := s.take()
+	id := s.freeSlot()
 	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now, next: none}
 	s.enqueue(now, id)
 }

@@ -260,7 +260,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 		return 0, failure{err}
 	}
-	// What was computed is printed even where it cannot be written.
+	// The result is printed even where it cannot be written.
 	var failed error
 	if log != nil {
 		failed = result.Record(log.Name())

@@ -85,7 +85,7 @@ type Capture struct {
 	begin   int64 // wall time of model time 0, ns since 1970
 	lost    int64 // frames that had no place since the last that had one
 
-	// What follows belongs to the goroutine that writes.
+	// The fields below belong to the goroutine that writes.
 	err       error
 	buf       []byte
 	wrote     int  // bytes of this file, without those in buf
@@ -140,7 +140,7 @@ func New(w io.Writer, o Options) *Capture {
 	c.head()
 	go func() {
 		defer close(c.ended)
-		c.queue.pull(c.take, c.idle)
+		c.queue.pull(c.keep, c.idle)
 		c.release()
 		c.flush()
 	}()
@@ -418,8 +418,8 @@ func (p *packet) say(words []byte) {
 	p.said += copy(p.note[p.said:], words)
 }
 
-// take takes an item from the queue.
-func (c *Capture) take(i *item) {
+// keep takes an item from the queue.
+func (c *Capture) keep(i *item) {
 	if i.now > c.heldAt {
 		c.release()
 		c.heldAt = i.now

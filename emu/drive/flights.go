@@ -33,8 +33,8 @@ func newFlights(n int) flights {
 	return flights{all: make([]flight, 0, n), free: make([]uint64, 0, words), some: make([]uint64, 0, words/64+1)}
 }
 
-// take makes a place for a frame. It may move all others.
-func (f *flights) take() int32 {
+// place makes a place for a frame. It may move all others.
+func (f *flights) place() int32 {
 	if f.low < len(f.free) {
 		if free := f.free[f.low]; free&(free-1) != 0 { // and others will be left
 			i := f.low*64 + bits.TrailingZeros64(free)

@@ -19,7 +19,7 @@ func TestFlightsTakeTheLowestPlace(t *testing.T) {
 			if want < 0 {
 				want, taken = len(taken), append(taken, false)
 			}
-			got := f.take()
+			got := f.place()
 			if int(got) != want {
 				t.Fatalf("step %d: place %d is taken, and %d is free", step, got, want)
 			}

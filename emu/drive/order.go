@@ -225,7 +225,7 @@ func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
 
 // push makes a place for one more frame on a path. It may move those of all others.
 func (o *order) push(p *path) *flight {
-	i := o.flights.take()
+	i := o.flights.place()
 	if p.count == 0 {
 		p.head = i
 	} else {

@@ -14,7 +14,7 @@ import (
 // Part runs some of a fabric's machines on the wall clock, while others run the
 // rest: a process of its own for each machine, or for a switch and its endpoints.
 //
-// What comes from elsewhere is not known before its datagram is here. A process
+// A frame from another process is not known before its datagram is here. A process
 // that waits is asleep, and waking it takes tens of microseconds; a frame can come
 // when its machine has done something later already: it is overtaken. It is then
 // handed over at once, and counted (the look-ahead, the least latency of the model
@@ -291,7 +291,7 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	err := r.poller.Wait(most, func(i int) {
 		came = true
 		if r.failed == nil {
-			r.failed = r.take(int(r.polled[i]))
+			r.failed = r.readPath(int(r.polled[i]))
 		}
 	})
 	r.look(t, r.now+most)
@@ -305,8 +305,8 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 	return errors.Join(err, r.failed)
 }
 
-// take reads the datagrams that have come by a path from elsewhere.
-func (r *partRun) take(slot int) error {
+// readPath reads the datagrams that have come by a path from elsewhere.
+func (r *partRun) readPath(slot int) error {
 	route, p, e := &r.routes[slot], &r.paths[slot], &r.ends[slot]
 	for {
 		n, _, err := r.receive(route, p)
@@ -404,7 +404,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 // overtaken by its end.
 func (r *partRun) stock(ended bool) []Traffic {
 	for _, slot := range r.polled {
-		if err := r.take(int(slot)); err != nil {
+		if err := r.readPath(int(slot)); err != nil {
 			break // the other end is gone; what it has sent shows in its own count
 		}
 		p, end := &r.paths[slot], r.fabric.End

@@ -18,7 +18,7 @@ const (
 	flowStall          // picoseconds by port.Block, from here on
 )
 
-// What is rarer.
+// Rarer counters.
 const (
 	flowNotified   = flowStall + port.Blocks + iota // notifications and messages taken in by the source
 	flowMarkedAcks                                  // ACKs taken in by the source that carried a mark back

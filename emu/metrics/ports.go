@@ -18,7 +18,7 @@ const (
 	outStall           // picoseconds by port.Block, from here on
 )
 
-// What is rarer.
+// Rarer counters.
 const (
 	outMarked    = outStall + port.Blocks + iota // data frames that were marked as they left
 	outQueue                                     // bytes that wait for the line, times 1024 picoseconds

@@ -46,7 +46,7 @@ type Conductor struct {
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
 
-	// What tests of simulated processes have in place of drive.Monotonic and spawnChild.
+	// Tests of simulated processes put these in place of drive.Monotonic and spawnChild.
 	clock func() int64
 	spawn func(*conduct, *seat) (net.Conn, process, error)
 }
@@ -365,7 +365,7 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 		if err != nil {
 			return err
 		}
-		s.take(now, late, list)
+		s.hear(now, late, list)
 	case ended:
 		s.ended, s.now = true, unit.Never
 	case done:

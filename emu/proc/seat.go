@@ -183,9 +183,9 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	}()
 }
 
-// take takes in what a part has reported. A process that was started anew counts its
+// hear takes in what a part has reported. A process that was started anew counts its
 // events from 0; here they go on.
-func (s *seat) take(now unit.Time, late int64, list []trace.Event) {
+func (s *seat) hear(now unit.Time, late int64, list []trace.Event) {
 	for i := range list {
 		e := &list[i]
 		e.Seq += s.base[e.Machine]

@@ -11,7 +11,7 @@ import (
 // Verified says what came out when a run was done again on the virtual clock.
 type Verified string
 
-// What may come out.
+// The results of a comparison.
 const (
 	VerifiedEqual   Verified = "equal"
 	VerifiedDiffers Verified = "differs"

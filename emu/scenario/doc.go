@@ -54,7 +54,7 @@
 //
 // # Warnings
 //
-// What is right but probably not meant is in Scenario.Warnings, each with its
+// Settings that are right but probably not meant are in Scenario.Warnings, each with its
 // place: values without effect (a threshold beside a scheme that has none), links
 // that run below their rate since their buffers do not cover the round trip of a
 // credit, and what a shorter run leaves out.

@@ -141,7 +141,7 @@ func (Basis) Words() []string { return words(Quoted, Derived, Ours) }
 // Expected says whether a claim is known to come out.
 type Expected string
 
-// What is expected of a claim.
+// The expectations of a claim.
 const (
 	Holds   Expected = "holds"
 	Differs Expected = "differs"

@@ -102,7 +102,7 @@ func Parse(name string, text []byte) (*Recording, error) {
 	p := parser{name: name, recording: &Recording{}}
 	for line := range bytes.Lines(text) {
 		p.number++
-		p.take(strings.TrimSpace(string(line)))
+		p.line(strings.TrimSpace(string(line)))
 	}
 	p.complete()
 	if p.wrong != nil {
@@ -132,8 +132,8 @@ func (p *parser) add(format string, args ...any) {
 	}
 }
 
-// take reads a line.
-func (p *parser) take(line string) {
+// line reads a line.
+func (p *parser) line(line string) {
 	switch {
 	case !p.begun:
 		p.begun = true

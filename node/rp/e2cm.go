@@ -68,7 +68,7 @@ type E2CMParams struct {
 // E2CMAccounting says who counts the bytes between probes.
 type E2CMAccounting string
 
-// Who counts.
+// The accountings.
 const (
 	AtSource      E2CMAccounting = "source"
 	AtDestination E2CMAccounting = "destination"
@@ -77,7 +77,7 @@ const (
 // E2CMExpedite says what goes ahead of all else.
 type E2CMExpedite string
 
-// What goes ahead.
+// The frames that go ahead.
 const (
 	AnswersOnly      E2CMExpedite = "answers"
 	ProbesAndAnswers E2CMExpedite = "both"

@@ -96,7 +96,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 		if ahead < 0 && behind <= 0 && uint64(-ahead) < r.nxt { // it lies in what has come
 			why = trace.Duplicate
 		}
-		r.take(g)
+		r.acknowledge(g)
 		r.refuse(now, g, why)
 		return t
 	}
@@ -113,7 +113,7 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	case g.Flags&wire.ACK == 0:
 		r.refuse(now, g, trace.NotAcceptable)
 		return t
-	case !r.take(g):
+	case !r.acknowledge(g):
 		r.answer = true
 		r.refuse(now, g, trace.NeverSent)
 		return t
@@ -183,8 +183,8 @@ func (r *Receiver) acceptable(ahead, behind int64) bool {
 	return ahead >= 0 && ahead < window || behind > 0 && behind <= window
 }
 
-// take takes in the ACK of a segment. It reports whether that is of something that was sent.
-func (r *Receiver) take(g *wire.Segment) bool {
+// acknowledge takes in the ACK of a segment. It reports whether that is of something that was sent.
+func (r *Receiver) acknowledge(g *wire.Segment) bool {
 	if g.Flags&wire.ACK == 0 {
 		return false
 	}

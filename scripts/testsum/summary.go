@@ -86,7 +86,7 @@ func (s *summary) read(r io.Reader, quiet time.Duration) error {
 		if line != "" {
 			var e event
 			if json.Unmarshal([]byte(line), &e) == nil && e.Action != "" {
-				s.take(e)
+				s.hear(e)
 			} else {
 				fmt.Fprintln(s.w, strings.TrimSuffix(line, "\n"))
 			}
@@ -115,7 +115,7 @@ func (s *summary) tell() {
 	fmt.Fprintf(s.w, "...     %s\n", strings.Join(all, ", "))
 }
 
-func (s *summary) take(e event) {
+func (s *summary) hear(e event) {
 	switch e.Action {
 	case "build-output":
 		if s.builds[e.ImportPath] == nil {

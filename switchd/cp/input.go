@@ -29,7 +29,7 @@ func (p Full) Counted() (sending bool, full unit.Room) { return false, p.FullAt 
 // Counts says what cnt1 counts.
 type Counts string
 
-// What cnt1 may count.
+// The frames that cnt1 may count.
 const (
 	Waiting           Counts = "waiting"
 	WaitingAndSending Counts = "waiting-and-sending"

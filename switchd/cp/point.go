@@ -30,7 +30,7 @@ type Point struct {
 // Sight says what a congestion point looks at, and so at which kind of switch it can be.
 type Sight uint8
 
-// What a point looks at.
+// The queues and buffers that a point looks at.
 const (
 	Buffers Sight = iota // of inputs: Queue.Switch
 	Queues               // of outputs: Queue.Bytes

@@ -22,7 +22,7 @@ func Pipe(n int) (a, b *PipeEnd) {
 func (p *PipeEnd) Send(b []byte) error { return p.out.put(b) }
 
 // Recv takes the next datagram out of the pipe.
-func (p *PipeEnd) Recv(b []byte) (int, error) { return p.in.take(b) }
+func (p *PipeEnd) Recv(b []byte) (int, error) { return p.in.pop(b) }
 
 // Close closes this end. What waits for it is lost; what it has sent is not.
 func (p *PipeEnd) Close() error {
@@ -61,7 +61,7 @@ func (r *ring) put(b []byte) error {
 	return nil
 }
 
-func (r *ring) take(b []byte) (int, error) {
+func (r *ring) pop(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

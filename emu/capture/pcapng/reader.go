@@ -73,7 +73,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	default:
 		return nil, p.fail("this is neither pcapng nor pcap")
 	}
-	head, err := p.take(24)
+	head, err := p.bytes(24)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (r *Reader) fail(format string, args ...any) error {
 	return &Error{r.start, fmt.Sprintf(format, args...)}
 }
 
-// take reads n bytes, which are valid until the next call.
-func (r *Reader) take(n int) ([]byte, error) {
+// bytes reads n bytes, which are valid until the next call.
+func (r *Reader) bytes(n int) ([]byte, error) {
 	if cap(r.block) < n {
 		// A length is only believed as far as bytes come: a file that lies about it must
 		// not make us allocate.
@@ -113,7 +113,7 @@ func (r *Reader) take(n int) ([]byte, error) {
 func (r *Reader) Offset() int64 { return r.start }
 
 // Next returns the next packet, which is valid until the next call, or io.EOF.
-// What is wrong is an *Error.
+// An error in the file is an *Error.
 func (r *Reader) Next() (*Packet, error) {
 	for {
 		r.start = r.at
@@ -132,7 +132,7 @@ func (r *Reader) Next() (*Packet, error) {
 
 // old reads a packet of pcap.
 func (r *Reader) old() (*Packet, error) {
-	head, err := r.take(16)
+	head, err := r.bytes(16)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (r *Reader) old() (*Packet, error) {
 	if n > maxBlock || length > math.MaxInt32 {
 		return nil, r.fail("a packet of %d bytes", max(n, length))
 	}
-	data, err := r.take(int(n))
+	data, err := r.bytes(int(n))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (r *Reader) next() (*Packet, error) {
 	if n < 12 || n%4 != 0 || n > maxBlock {
 		return nil, r.fail("a block of %d bytes", n)
 	}
-	b, err := r.take(int(n))
+	b, err := r.bytes(int(n))
 	if err != nil {
 		return nil, err
 	}

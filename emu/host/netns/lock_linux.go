@@ -114,7 +114,7 @@ func claim(l label) (*lock, error) {
 	held := &lock{file: os.NewFile(uintptr(fd), lockName(l.run)), name: lockName(l.run)}
 	_, err = fmt.Fprintln(held.file, l)
 	if err == nil {
-		err = held.take()
+		err = held.tryLock()
 	}
 	if err == nil {
 		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, held.name, unix.AT_SYMLINK_FOLLOW)
@@ -141,7 +141,7 @@ func seize(ctx context.Context, run uint32) (*lock, error) {
 			return nil, err
 		}
 		held := &lock{file: f, name: f.Name()}
-		if err := await(ctx, f, held.take); err != nil {
+		if err := await(ctx, f, held.tryLock); err != nil {
 			return nil, errors.Join(err, held.release())
 		}
 		mine, err := f.Stat()
@@ -151,15 +151,15 @@ func seize(ctx context.Context, run uint32) (*lock, error) {
 		if named, err := os.Stat(held.name); err == nil && os.SameFile(mine, named) {
 			return held, nil
 		}
-		// Who had the lock has taken the file away: this is one without a name.
+		// The last holder has removed the file: this one has no name any more.
 		if err := held.release(); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// take locks the file, if nobody else has.
-func (l *lock) take() error {
+// tryLock locks the file, if nobody else has.
+func (l *lock) tryLock() error {
 	err := unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", l.name, err)

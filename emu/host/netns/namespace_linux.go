@@ -142,7 +142,7 @@ func (n *namespace) close() {
 	}
 }
 
-// What stands under a name of namespaceDir.
+// The states of a name in namespaceDir.
 type kind int
 
 const (

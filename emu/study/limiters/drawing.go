@@ -34,8 +34,8 @@ func (t *drawing) bin(at unit.Time) int {
 	return min(int(float64(at)/float64(t.c.Duration)*bins), bins-1)
 }
 
-// take takes a start. Where time goes back, the case begins anew.
-func (t *drawing) take(s bench.Start) {
+// add adds a start. Where time goes back, the case begins anew.
+func (t *drawing) add(s bench.Start) {
 	if s.At < t.last {
 		*t = drawing{c: t.c, recorded: t.recorded}
 	}

@@ -79,7 +79,7 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 	case err != nil || s.began != nil:
 	case !law && dilation == 0:
 		t := draw(&c)
-		outcome = outcomeOf(&c, "", bench.Measure(s.New, c, t.take), t)
+		outcome = outcomeOf(&c, "", bench.Measure(s.New, c, t.add), t)
 	default:
 		outcome, err = s.replay(ctx, r, c, dilation, law)
 	}
@@ -286,7 +286,7 @@ func (t *tape) Sent(now unit.Time, n unit.Size) {
 		_ = t.gaps.RecordValue(int64(1000 * now.Sub(t.last).Seconds() / t.rate.Serialise(t.size).Seconds()))
 	}
 	t.starts, t.bytes, t.last, t.size = t.starts+1, t.bytes+n, now, n
-	t.trace.take(bench.Start{At: now, Size: n, Rate: t.rate})
+	t.trace.add(bench.Start{At: now, Size: n, Rate: t.rate})
 	t.burst = max(t.burst, unit.Size(t.trace.fill))
 	t.limiter.Sent(now, n)
 }

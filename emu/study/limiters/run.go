@@ -69,7 +69,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	for _, c := range cases {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
-		measured, failed := c.measure(ctx, s, trace.take)
+		measured, failed := c.measure(ctx, s, trace.add)
 		fault, err := s.ended()
 		if ctx.Err() != nil {
 			r.Partial = true

@@ -16,7 +16,7 @@ import (
 // were measured by.
 func RunCase(s *Subject, c bench.Case, clock report.Clock) *Result {
 	t := draw(&c)
-	r := bench.Measure(s.New, c, t.take)
+	r := bench.Measure(s.New, c, t.add)
 	r.Clock = clock
 	return &Result{Limiter: s.Name, Note: s.Note, Cases: []Outcome{outcomeOf(&c, "", r, t)}}
 }

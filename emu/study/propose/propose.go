@@ -57,7 +57,7 @@ type Expectation struct {
 // of a packet time late.
 func (e *Expectation) Late() float64 { return e.Floor + e.Queue }
 
-// What a proposal rests on beside measurements.
+// The assumptions of a proposal beside its measurements.
 const (
 	// headroom is how much more time than the work of the busiest stretch there must
 	// be. The cost of a frame is a median: saturated runs of hpl2002/fig2 and fig3b took
