@@ -35,7 +35,7 @@ alone='Test(Wall|Allocs)'
 all=${FABEMU_TEST_ALL:-}
 export GOFLAGS="${GOFLAGS:-} -pgo=off" # a profile (scripts/pgo.sh) would have all packages compiled twice
 tmp=$(mktemp -d)
-trap 'kill "$beat" 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
 # What takes long says so, until the summary says which test runs.
 while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; done &
@@ -198,6 +198,6 @@ passes() {
 if [ "$status" -ne 0 ]; then
 	echo "test: something failed before the tests: see above"
 fi
-kill "$beat"
+{ kill "$beat" && wait "$beat"; } 2>/dev/null || true
 passes | "$tmp/testsum" "${summary[@]}" || status=1
 exit "$status"
