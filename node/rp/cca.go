@@ -261,7 +261,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 // ccaLaw is the row of CCA.
 func ccaLaw() Law {
 	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes, Doc: "has a delay behind each packet that an index into a table says, which BECNs raise and a timer lowers (InfiniBand, Annex A10)",
-		Trials: []Trial{{Point: "cca"}}},
+		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
 }
 
