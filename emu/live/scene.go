@@ -129,7 +129,6 @@ type Moment struct {
 	Limit  []Figure `json:"limit"`
 	Target []Figure `json:"target"`
 	Told   []Figure `json:"told"` // feedback that each source took in since the moment before
-	Alpha  []Figure `json:"alpha,omitempty"`
 
 	Waits []Wait     `json:"waits"`
 	Roots []Root     `json:"roots"`

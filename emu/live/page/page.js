@@ -296,7 +296,6 @@ function updateFollowed(m) {
   } else if (rows.dataset.kind === "flow") {
     const k = followed.flow;
     list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.told[k]) ? String(m.told[k]) : "–"]];
-    if (m.alpha && known(m.alpha[k])) list.push(["Alpha", digits(m.alpha[k], 3)]);
     list = list.filter(r => r[1] !== "–");
   }
   while (rows.rows.length > list.length) rows.deleteRow(-1);
