@@ -352,7 +352,7 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 	missing := func(v view, want, got any, tell func(key, value string)) {
 		for i := range v.of.Params {
 			p := &v.of.Params[i]
-			if !p.Sets() || p.Kind != param.Duration && p.Kind != param.Rate || v.given(p.Key) || fixed && p.Usual() == nil {
+			if !p.Sets() || p.Kind != param.Duration && p.Kind != param.Rate || v.given(p.Key) || fixed && !p.Fixed() {
 				continue
 			}
 			if d := p.Number(want) - p.Number(got); d < -1 || d > 1 {
