@@ -84,6 +84,9 @@ echo "+ go test -tags soak -run TestWallSoakBesideHogs ./emu/study/bench"
 go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/bench >"$out/limiters.txt" 2>&1 ||
 	failed+=("rate limiters beside hogs: see $out/limiters.txt")
 
+echo "+ go test -tags soak -run TestWallObserver ./emu"
+go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
+
 echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
 go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")

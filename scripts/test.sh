@@ -98,6 +98,10 @@ if ! { command -v tshark && command -v tcpdump; } >/dev/null; then
 	install tshark tcpdump || echo "test: what needs tshark or tcpdump will be skipped"
 fi
 
+if ! command -v promtool >/dev/null; then
+	install prometheus || echo "test: what needs promtool will be skipped"
+fi
+
 if ! command -v ping >/dev/null; then
 	install iputils-ping || echo "test: what needs ping will be skipped"
 fi

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/observe"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 )
@@ -33,6 +34,22 @@ func newProgress(to *os.File, s *scenario.Scenario, clock emu.Clock) *progress {
 		}
 	}
 	return p
+}
+
+// follow has a run show how far it is: on a terminal by a view, elsewhere by lines, and not at
+// all where it is to be quiet. It returns what is to be called when the run has ended.
+func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
+	if quiet {
+		return func() {}
+	}
+	p := newProgress(os.Stderr, s, o.Clock)
+	if !p.terminal {
+		o.Progress = p.show
+		return func() {}
+	}
+	v := newView(os.Stderr)
+	o.Observe = append(o.Observe, observe.Request{Observer: v, Every: viewEvery})
+	return v.end
 }
 
 // show is called while the run goes on.

@@ -40,6 +40,8 @@ type runFlags struct {
 	record                      []string
 	trace                       traceFlags
 	page                        string
+	metrics                     metricsFlags
+	quiet                       bool
 }
 
 func runCommand(status *int) *cobra.Command {
@@ -82,6 +84,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	f.trace.add(c)
 	flags.StringVar(&f.page, "live", "", "show the run in a browser while it goes on: the address of a page is printed; it is on this computer alone, unless --live=HOST:PORT names another address")
 	flags.Lookup("live").NoOptDefVal = live.DefaultAddress
+	f.metrics.add(c)
+	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: neither the view of it that a terminal has, nor lines elsewhere")
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
 	codecFlag(flags, &f.codec)
@@ -191,7 +195,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
 	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.PNGFile)
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile)
 	for _, flow := range f.record {
 		old = append(old, toldFile(flow))
 	}
@@ -250,10 +254,10 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return 0, err
 	}
 	defer page.close()
-	p := newProgress(os.Stderr, s, options.Clock)
-	options.Progress = p.show
+	f.metrics.observe(&options)
+	done := follow(s, &options, f.quiet)
 	result, err := emu.Run(ctx, s, options)
-	p.end()
+	done()
 	if result == nil {
 		for _, file := range recordings {
 			os.Remove(file.Name()) // nothing is in it
@@ -268,6 +272,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	for _, file := range recordings {
 		failed = errors.Join(failed, result.Record(file.Name()))
 	}
+	failed = errors.Join(failed, f.metrics.write(dir, s, result))
 	if failed = errors.Join(failed, result.Write(dir)); failed != nil {
 		result.Unwritten = append(result.Unwritten, failed.Error())
 		err = errors.Join(err, failed)

@@ -25,6 +25,10 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 		showWarnings(s)
 	}
 	f.showIdle(c)
+	if err := f.metrics.listen(); err != nil {
+		return 0, err
+	}
+	defer f.metrics.close()
 	ctx, stop := untilEnded(c)
 	defer stop()
 	if len(all) == 1 {

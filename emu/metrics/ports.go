@@ -26,6 +26,7 @@ const (
 	outPaused                                    // picoseconds for which the peer had a priority stopped
 	outDeadlocks                                 // cycles of waiting that were found to go through the line
 	inDrops                                      // frames that came and were discarded
+	inPauses                                     // PAUSE and PFC frames that came
 	portColumns
 )
 
@@ -136,6 +137,7 @@ func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
 	if p == nil {
 		return
 	}
+	c.now[c.port(e)+inPauses]++
 	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
 	p.told = max(p.told, e.At)
 	until := e.At.Add(unit.Duration(e.B) * p.quantum)

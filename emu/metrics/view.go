@@ -180,6 +180,7 @@ func (v *View) Figure(m Metric, during Interval) float64 { return m.Over(&v.c, d
 type PortTotals struct {
 	Sent, Received LinkTotals
 	Paused         unit.Duration // for which the far end had said PAUSE, for some priority
+	Pauses         int64         // PAUSE and PFC frames that came
 	Drops          int64         // frames that came and were discarded
 	Deadlocks      int64         // cycles of waiting that were found to go through it
 }
@@ -191,7 +192,7 @@ func (v *View) Port(machine int, p port.ID) PortTotals {
 	out := v.c.out(h)
 	return PortTotals{
 		Sent: v.link(h), Received: v.link(fabric.Hop{Wire: h.Wire, From: 1 - h.From}),
-		Paused: unit.Duration(v.c.last(out + outPaused)), Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
+		Paused: unit.Duration(v.c.last(out + outPaused)), Pauses: v.c.last(out + inPauses), Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
 	}
 }
 

@@ -9,7 +9,7 @@
 // between two events, on the wall clock where it has time to wait (drive.Visitor). Everything
 // else is done by a goroutine of the Hub, and each observer is called on a goroutine of its own.
 // One that is slow misses snapshots, which is counted (Snapshot.Missed); one that panics hears
-// nothing more. Both are told in the warnings of the result.
+// nothing more. The warnings of the result tell of both.
 //
 // Changes applies events of the language of scenarios to a run on the wall clock. What was done
 // is part of the scenario from then on: of what is measured, verified, and written.

@@ -432,7 +432,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.
 		w.mu.Lock()
 		missed, lost := w.missed.Load(), w.lost
 		w.mu.Unlock()
-		if missed > 0 || lost > 0 {
+		if w.Name != "" && (missed > 0 || lost > 0) {
 			warnings = append(warnings, slow(w.name(), missed, lost))
 		}
 	}

@@ -31,7 +31,7 @@ func (f Func) Observe(s *Snapshot) { f(s) }
 
 // Request says who observes a run, and what they want.
 type Request struct {
-	Name     string // for messages; empty: "observer"
+	Name     string // for messages; what one without a name is too slow for, nobody is told
 	Observer Observer
 	// Every is the wall time from one snapshot to the next, at the least. Default: 200 ms; at
 	// least 10 ms.

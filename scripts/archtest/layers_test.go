@@ -37,7 +37,7 @@ emu/foreign
 emu/metrics
 emu/report, emu/capture, emu/perfetto, emu/study/scale
 emu/report/compare, emu/runtest, emu/observe
-emu/record, emu/live
+emu/record, emu/live, emu/openmetrics
 emu, emu/study
 emu/study/bench
 emu/study/limiters

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"fabemu/emu"
+	"fabemu/emu/files"
+	"fabemu/emu/metrics"
+	"fabemu/emu/observe"
+	"fabemu/emu/openmetrics"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+
+	"github.com/spf13/cobra"
+)
+
+// metricsFlags say how a run is told of to Prometheus.
+type metricsFlags struct {
+	address, names string
+	series         bool
+	server         *openmetrics.Server
+}
+
+func (f *metricsFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.address, "metrics", "", "serve /metrics for Prometheus while the run goes on: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464")
+	flags.StringVar(&f.names, "metrics-as", string(openmetrics.Own), "names of these metrics: fabemu, or node-exporter, those of real RoCE and InfiniBand fabrics")
+	flags.BoolVar(&f.series, "openmetrics", false, "write how the figures went for promtool too, with model time stamps: "+report.OpenMetricsFile)
+	complete(c, "metrics-as", openmetrics.Words()...)
+}
+
+// listen begins to serve, where that is asked for.
+func (f *metricsFlags) listen() (err error) {
+	if f.address == "" {
+		return nil
+	}
+	if f.server, err = openmetrics.Listen(f.address, openmetrics.Names(f.names)); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "metrics:", f.server.URL())
+	return nil
+}
+
+func (f *metricsFlags) close() {
+	if f.server != nil {
+		f.server.Close()
+	}
+}
+
+// observe has the server shown the run.
+func (f *metricsFlags) observe(o *emu.Options) {
+	if f.server != nil {
+		o.Observe = append(o.Observe, observe.Request{Observer: f.server, Every: openmetrics.Every})
+	}
+}
+
+// write writes the series of a run.
+func (f *metricsFlags) write(dir string, s *scenario.Scenario, r *emu.Result) error {
+	if !f.series {
+		return nil
+	}
+	all := r.Metrics.Outline()
+	if r.AllPoints {
+		all = r.Metrics.Series()
+	}
+	name := filepath.Join(dir, report.OpenMetricsFile)
+	if err := files.Write(name, func(w io.Writer) error { return openmetrics.WriteSeries(w, s, all, ethernet(r.Metrics)) }); err != nil {
+		return err
+	}
+	return r.Record(name)
+}
+
+// ethernet reports whether the buffers of a run are counted in bytes.
+func ethernet(c *metrics.Collector) bool { return metrics.InBytes(c.Fabric(), 0) }

@@ -1,0 +1,6 @@
+//go:build soak && !race
+
+package emu_test
+
+// observerRounds is how many runs there are without an observer, and with one.
+const observerRounds = 10

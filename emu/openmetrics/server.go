@@ -1,0 +1,154 @@
+package openmetrics
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"fabemu/emu/mistake"
+	"fabemu/emu/observe"
+
+	"golang.org/x/net/netutil"
+)
+
+// Server serves the metrics of one run after another, under /metrics. It is an observer; text
+// is made when it is asked for, of the next snapshot.
+type Server struct {
+	names    Names
+	listener net.Listener
+	http     *http.Server
+	host     string // that it was told to listen at
+
+	closing chan struct{}
+	mu      sync.Mutex
+	asked   bool          // for the text of the next snapshot
+	next    chan struct{} // is closed when it is there
+	text    []byte        // the last that was made
+	ended   bool          // no other will come, until another run begins
+}
+
+// Every is how often a server wants a snapshot.
+const Every = 250 * time.Millisecond
+
+// askMost is how long a request waits for a snapshot, and clients how many there may be at a
+// time; others wait for them.
+const (
+	askMost = 5 * time.Second
+	clients = 32
+)
+
+// Listen begins to serve at an address, "9464", ":9464" or "127.0.0.1:9464". Where no host is
+// named it is the loopback. An error is the user's to mend.
+func Listen(address string, names Names) (*Server, error) {
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "" {
+		return nil, mistake.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	switch names {
+	case Own, NodeExporter:
+	default:
+		return nil, mistake.Errorf("metrics cannot be named as %q; there are %s", names, strings.Join(Words(), " and "))
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return nil, mistake.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
+	}
+	s := &Server{names: names, listener: l, host: host, next: make(chan struct{}), closing: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", s.serve)
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "The metrics of this run are at /metrics.\n")
+	})
+	s.http = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 14}
+	go s.http.Serve(netutil.LimitListener(l, clients)) // until Close
+	return s, nil
+}
+
+// URL is where the metrics are.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/metrics" }
+
+// guard refuses requests that name another host: a page of the web that has its own name
+// resolve to this address could read them otherwise.
+func (s *Server) guard(h http.Handler) http.Handler {
+	here, _ := os.Hostname()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.Trim(host, "[]")
+		if net.ParseIP(host) == nil && host != "localhost" && host != s.host && (host != here || here == "") {
+			http.Error(w, "this is not the host that you have asked for", http.StatusMisdirectedRequest)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// Observe makes the text that was asked for. It is that of observe.Observer.
+func (s *Server) Observe(x *observe.Snapshot) {
+	s.mu.Lock()
+	wanted, ready := s.asked || x.Last, s.next
+	s.ended = x.Last
+	if wanted {
+		s.asked, s.next = false, make(chan struct{})
+	}
+	s.mu.Unlock()
+	if !wanted {
+		return
+	}
+	var b bytes.Buffer
+	s.names.Write(&b, x) // memory does not refuse
+	s.mu.Lock()
+	s.text = b.Bytes()
+	s.mu.Unlock()
+	close(ready)
+}
+
+// serve answers with the next snapshot, or, where none comes in time, with the last.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	next, ended := s.next, s.ended
+	s.asked = true
+	s.mu.Unlock()
+	if !ended {
+		select {
+		case <-next:
+		case <-time.After(askMost):
+		case <-r.Context().Done():
+		case <-s.closing:
+		}
+	}
+	s.mu.Lock()
+	text := s.text
+	s.mu.Unlock()
+	if text == nil {
+		http.Error(w, "no run has begun yet", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", ContentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Write(text)
+}
+
+// Close ends the server. Requests that wait are answered.
+func (s *Server) Close() {
+	close(s.closing)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		s.http.Close()
+	}
+}
