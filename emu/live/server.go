@@ -35,12 +35,12 @@ type Options struct {
 
 // Bounds of what readers may have of the computer.
 const (
-	mostClients   = 256              // streams at a time
-	mostBody      = 4 << 10          // bytes of a change
-	mostTurns     = 32               // changes in a second
-	usualPatience = 5 * time.Second  // for which a client may take nothing
-	headTime      = 5 * time.Second  // in which a request has come
-	beat          = 15 * time.Second // after which a stream that is silent says something
+	mostClients = 256              // streams at a time
+	mostBody    = 4 << 10          // bytes of a change
+	mostTurns   = 32               // changes in a second
+	patience    = 5 * time.Second  // for which a client may take nothing
+	headTime    = 5 * time.Second  // in which a request has come
+	beat        = 15 * time.Second // after which a stream that is silent says something
 )
 
 // Counts is what became of moments and clients.
@@ -53,13 +53,12 @@ type Counts struct {
 
 // Server serves the page of one run.
 type Server struct {
-	token    string
-	patience time.Duration // for which a client may take nothing
-	options  Options
-	scene    []byte
-	http     http.Server
-	hosts    hosts
-	text     func() (text, policy string)
+	token   string
+	options Options
+	scene   []byte
+	http    http.Server
+	hosts   hosts
+	text    func() (text, policy string)
 
 	mu     sync.Mutex
 	kept   [][]byte // moments, the oldest first
@@ -82,7 +81,7 @@ func New(scene *Scene, o Options) (*Server, error) {
 	if o.Keep == 0 {
 		o.Keep = 8 << 20
 	}
-	s := &Server{token: rand.Text(), patience: usualPatience, options: o, scene: b, fresh: make(chan struct{})}
+	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
 	s.text = sync.OnceValues(func() (string, string) { return page("") })
 	s.http = http.Server{
 		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
@@ -225,7 +224,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	write := func(event string, data []byte) bool {
-		out.SetWriteDeadline(time.Now().Add(s.patience))
+		out.SetWriteDeadline(time.Now().Add(patience))
 		_, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
 		if err == nil {
 			err = out.Flush()
