@@ -76,7 +76,13 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 	var got *resolver
 	for range 2 { // the second time with what has followed from others out of proportion
 		text := x.edited()
-		if got, err = load(text); err != nil {
+		if got, err = load(text); err != nil && out.Text == nil {
+			// What follows from others, as from a preset, does not fit: it is written out too.
+			x.complete(res, want, &res.s, false)
+			text = x.edited()
+			got, err = load(text)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w", to, fastest, err)
 		}
 		out.Text = []byte(text)
