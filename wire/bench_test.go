@@ -14,12 +14,13 @@ var (
 	ethernet1500 = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 1500}
 	pauseFrame   = wire.Frame{Kind: wire.Pause, Src: 3, Quanta: 65535}
 	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Classes: 8, Stopped: 8, Quanta: 65535}
+	roceIPv6     = roce(roceData, wire.RoCE{IPv6: true, DSCP: 26, ECT: true})
 	trailer      = wire.Trailer{Secret: wire.Secret{1, 2}, Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
 		Seq: 9, Run: 0xC0FFEE, Port: 4, Incarnation: 1, Delimiter: wire.DataPacket}
 )
 
 func BenchmarkAppend(b *testing.B) {
-	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified} {
+	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified, "roce1024": roceData, "roce1024v6": roceIPv6} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			buf := make([]byte, 0, 4200)
@@ -38,7 +39,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified} {
+	for name, f := range map[string]wire.Frame{"data2048": data2048, "ack": ackFrame, "fcp": fcpFrame, "ethernet1500": ethernet1500, "pause": pauseFrame, "cnm": notified, "roce1024": roceData, "roce1024v6": roceIPv6} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			buf, d := f.Append(nil), f.Delimiter()

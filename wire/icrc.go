@@ -41,18 +41,18 @@ func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 // the checksum of UDP, count as ones. What is no such packet has the ICRC 0.
 func RoCEICRC(p []byte) uint32 { return roceICRC(p, false) }
 
+// onesLRH is the state of the CRC behind the eight bytes of ones that stand for an LRH.
+const onesLRH = 0xDEBB20E3
+
 // roceICRC is RoCEICRC; what follows the BTH is known to be zeros if padding says so.
 func roceICRC(p []byte, padding bool) uint32 {
 	n, err := networkSize(p)
 	if err != nil || len(p) < n+BTHSize {
 		return 0
 	}
-	var head [8 + 60 + UDPSize + BTHSize]byte
 	const ones = 0xFF
-	for i := range 8 {
-		head[i] = ones
-	}
-	masked := head[8 : 8+copy(head[8:], p[:n+BTHSize])]
+	var head [60 + UDPSize + BTHSize]byte
+	masked := head[:copy(head[:n+BTHSize], p)]
 	if p[0]>>4 == 4 {
 		masked[1], masked[8], masked[10], masked[11] = ones, ones, ones, ones
 	} else {
@@ -63,7 +63,7 @@ func roceICRC(p []byte, padding bool) uint32 {
 		masked[n-2], masked[n-1] = ones, ones
 	}
 	masked[n+4] = ones
-	s := icrc.update(0xFFFFFFFF, head[:8+len(masked)])
+	s := icrc.update(onesLRH, masked)
 	if padding {
 		return ^icrc.padding(s, len(p)-n-BTHSize)
 	}

@@ -225,13 +225,17 @@ func ecnOf(f *Frame) uint32 {
 // onesSum returns the ones' complement sum of bytes, which are even in number, and a sum
 // before them (RFC 1071).
 func onesSum(sum uint32, b []byte) uint16 {
-	for ; len(b) > 1; b = b[2:] {
-		sum += uint32(binary.BigEndian.Uint16(b))
+	wide := uint64(sum)
+	for ; len(b) > 3; b = b[4:] {
+		wide += uint64(binary.BigEndian.Uint32(b))
 	}
-	for sum > 0xFFFF {
-		sum = sum>>16 + sum&0xFFFF
+	if len(b) > 1 {
+		wide += uint64(binary.BigEndian.Uint16(b))
 	}
-	return uint16(sum)
+	for wide > 0xFFFF {
+		wide = wide>>16 + wide&0xFFFF
+	}
+	return uint16(wide)
 }
 
 // tcpHead returns how many bytes from the network header on are not known to be zeros, of an
