@@ -59,7 +59,8 @@ type OutputQueued struct {
 
 	delay       unit.Duration
 	cut         bool
-	lossless    bool // PAUSE, and watermarks: every frame has flow control
+	cell        unit.Size // in which the congestion points count queues; 0: they do not
+	lossless    bool      // PAUSE, and watermarks: every frame has flow control
 	outputLimit unit.Size
 }
 
@@ -71,7 +72,7 @@ type queued struct {
 	output   int32
 	tail     unit.Time // when all of it is in
 	eligible unit.Time // when it may be forwarded at the earliest
-	marked   bool      // a dropper has marked it
+	marked   bool      // a congestion point has marked it as it came
 	next     int32     // in the queue that it is in, or in the list of free slots
 }
 
@@ -83,11 +84,12 @@ type output struct {
 	queue   [port.Priorities]fifo // in the order in which frames became eligible
 	bytes   [port.Priorities]unit.Size
 	frames  [port.Priorities]int32
-	total   unit.Size // of all priorities
-	coming  unit.Size // for it, but not in its queue yet
-	waiting int       // frames
-	waits   uint8     // the priorities whose queue is not empty, a bit each
-	kept    uint8     // those that something keeps: block
+	cells   [port.Priorities]int32 // where the congestion points count in cells
+	total   unit.Size              // of all priorities
+	coming  unit.Size              // for it, but not in its queue yet
+	waiting int                    // frames
+	waits   uint8                  // the priorities whose queue is not empty, a bit each
+	kept    uint8                  // those that something keeps: block
 	block   [port.Priorities]port.Block
 	speaks  bool   // it repeats what it says of flow control
 	sending int32  // the slot whose frame is on the line, or none
@@ -126,7 +128,11 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		return nil, err
 	}
 	s.empty()
-	return s, s.points.make(c.Points, n, &s.rec)
+	err = s.points.make(c.Points, n, &s.rec)
+	if celled, ok := s.marker.(cp.Celled); ok {
+		s.cell = celled.Cell()
+	}
+	return s, err
 }
 
 // empty makes a switch in which there is nothing.
@@ -267,11 +273,12 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	sl := &s.slots[id]
 	out := int(sl.output)
 	s.outputs[out].coming -= sl.length
-	looks := sl.frame.Kind.Traffic() && s.points.some
+	looks, was := sl.frame.Kind.Traffic() && s.points.some, sl.frame.FECN
 	if looks && s.dropper != nil {
 		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
 		case cp.Marked:
 			sl.marked = true
+			s.marked(now, sl, was)
 		case cp.Drop:
 			s.ports[p].Lost(now, &sl.frame, trace.EarlyDrop)
 			s.release(now, id)
@@ -285,6 +292,8 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	queue := s.queueOf(sl)
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
+		sl.marked = sl.frame.FECN && !was
+		s.marked(now, sl, was)
 	}
 	if s.notifier != nil && sl.frame.Payload > 0 { // who sends an ACK of TCP is not who can slow it down
 		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
@@ -293,11 +302,19 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	}
 }
 
+// marked reports a congestion point that has marked a frame which may not be marked: who reads
+// its bytes takes it for one that may.
+func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
+	if f := &sl.frame; f.FECN && !was && !f.ECT() {
+		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(sl.length), A: int64(trace.NotCapable)})
+	}
+}
+
 // queueOf is what a congestion point sees of the queue that a frame is for.
 func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	o, lane := &s.outputs[sl.output], sl.frame.Lane
 	return cp.Queue{
-		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]),
+		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]), Cells: int(o.cells[lane]),
 		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
@@ -312,9 +329,18 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32) {
 	o.bytes[lane] += sl.length
 	o.total += sl.length
 	o.frames[lane]++
+	o.cells[lane] += s.cells(sl)
 	o.waiting++
 	s.report(now, int(sl.output), lane)
 	s.touch(int(sl.output))
+}
+
+// cells returns how many cells a frame takes, where they are counted.
+func (s *OutputQueued) cells(sl *queued) int32 {
+	if s.cell == 0 {
+		return 0
+	}
+	return int32(cp.CellsOf(sl.length, s.cell))
 }
 
 // report tells how long a queue is.
@@ -459,12 +485,15 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	o.bytes[lane] -= sl.length
 	o.total -= sl.length
 	o.frames[lane]--
+	o.cells[lane] -= s.cells(sl)
 	o.waiting--
 	if sl.frame.Kind.Traffic() && s.points.some {
 		queue, why := s.queueOf(sl), trace.NoReason
 		queue.Leaving = true
 		if s.marker != nil {
+			was := sl.frame.FECN
 			why = s.marker.Dequeue(now, &sl.frame, queue)
+			s.marked(now, sl, was)
 		}
 		if s.notifier != nil && sl.frame.Payload > 0 {
 			s.notifier.Dequeue(now, &sl.frame, queue)

@@ -65,6 +65,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 		o.bytes[lane] -= sl.length
 		o.total -= sl.length
 		o.frames[lane]--
+		o.cells[lane] -= s.cells(sl)
 		o.waiting--
 		sl.output = int32(to)
 		s.enqueue(now, id)

@@ -19,7 +19,7 @@
 //	               threshold packets wait              output
 //
 // They see input buffers. QCN and BCN see the length of an output's queue, and send
-// notifications; RED sees it too, and drops frames or marks them: these are for switches
+// notifications; RED sees it too, and drops frames or marks them; ECN marks them by RED's line: these are for switches
 // that queue at their outputs. A scheme on a switch
 // of the other kind is an error of who builds it (New, switchd.NewOutputQueued).
 //

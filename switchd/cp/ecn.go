@@ -8,23 +8,34 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ECNParams are the parameters of marking by a line, as DCQCN has it: Y. Zhu et al., "Congestion
-// Control for Large-Scale RDMA Deployments" (SIGCOMM 2015), section 3.1, "CP algorithm".
+// ECNParams are the parameters of marking by RED's line. "The paper" is Y. Zhu and others,
+// "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015), section 3.
 type ECNParams struct {
-	Min  unit.Size `key:"min" def:"5KB" low:"1B" also:"kmin" doc:"Kmin: no frame of a queue up to this is marked." source:"Zhu et al. 2015, for 40 Gb/s"`
-	Max  unit.Size `key:"max" def:"200KB" low:"1B" also:"kmax" doc:"Kmax: each frame of a queue above this is marked; above min." source:"Zhu et al. 2015, for 40 Gb/s"`
-	MaxP float64   `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax" doc:"Pmax: the probability with which a frame is marked at max; from min it rises in a line." source:"Zhu et al. 2015, for 40 Gb/s"`
+	Min  unit.Size `key:"min" def:"5KB" low:"0B" also:"kmin" doc:"Kmin: nothing of a queue up to this is marked." source:"Zhu et al. 2015, for 40 Gb/s"`
+	Max  unit.Size `key:"max" def:"200KB" low:"0B" also:"kmax" doc:"Kmax: each packet of a queue above this is marked; min at the least." source:"Zhu et al. 2015, for 40 Gb/s"`
+	MaxP float64   `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax" doc:"Pmax: the probability with which a packet is marked at max; from min it rises in a line." source:"Zhu et al. 2015, for 40 Gb/s"`
+	At   ECNAt     `key:"at" def:"dequeue" words:"enqueue|dequeue" doc:"enqueue: a packet is judged as it comes, by what waits before it; dequeue: as it leaves, by what waits behind it, so that marks are not late by the time in the queue."`
+	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB" doc:"The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins. 400 cells of 208B are a min of 83200B. none counts bytes."`
 }
 
-// CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
+// ECNAt says when a packet is judged.
+type ECNAt string
+
+// The moments.
+const (
+	AtEnqueue ECNAt = "enqueue"
+	AtDequeue ECNAt = "dequeue"
+)
+
+// CheckRoom refuses thresholds in the wrong order, or that no queue reaches.
 func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	switch {
-	case p.Max <= p.Min:
-		return []Misfit{{"max", fmt.Sprintf("max is %v, and must be above min, %v", p.Max, p.Min)}}
+	case p.Max < p.Min:
+		wrong = append(wrong, Misfit{"max", fmt.Sprintf("max is %v, and must be min, %v, at the least", p.Max, p.Min)})
 	case p.Min >= room:
-		return []Misfit{{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)}}
+		wrong = append(wrong, Misfit{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)})
 	}
-	return nil
+	return wrong
 }
 
 // Line is that of the queue.
@@ -34,15 +45,22 @@ func (p ECNParams) Line(unit.Size) (min, max unit.Size, most float64, ok bool) {
 
 func ecnPoints() Point {
 	return Point{
-		Name: "ecn", Also: []string{"wred", "dcqcn"}, Sees: Queues, Params: ECNParams{},
-		Doc:    "marks frames as they leave, with a probability that goes by the length of the queue behind them in a line, on Ethernet",
+		Name: "ecn", Also: []string{"wred", "dcqcn", "dctcp"}, Sees: Queues, Params: ECNParams{},
+		Doc:    "marks packets that may be marked by the length of their queue, with a probability that rises in a line and is 1 above it, and drops none, on Ethernet",
 		Marker: func(params any, s Site) (Marker, error) { return NewECN(params.(ECNParams), s) },
 	}
 }
 
-// ECN marks frames at one switch by the length q of the queue, of their priority, that each
-// leaves behind: with probability 0 up to Min, MaxP (q - Min)/(Max - Min) up to Max, and 1
-// above. Because a frame is judged as it leaves, marks are not late by the time in the queue.
+// ECN marks by RED's line over the queue as it is, for each priority of each output by itself:
+// a packet has the probability
+//
+//	0                              where q <= Min
+//	MaxP (q - Min)/(Max - Min)   where Min < q <= Max
+//	1                              where q > Max
+//
+// The queue q is without the packet itself. Only packets that may be marked are: those with ECT,
+// and frames that are no IP packets. Others pass as they are; RED drops them (with q-weight: 1 and
+// gaps: geometric its line is this one).
 type ECN struct {
 	c    ECNParams
 	site Site
@@ -50,34 +68,64 @@ type ECN struct {
 
 // NewECN returns the congestion points of a switch.
 func NewECN(c ECNParams, s Site) (*ECN, error) {
-	switch wrong := c.CheckRoom(unit.MaxRoom, 1); {
-	case len(wrong) > 0:
-		return nil, fmt.Errorf("marking: %s", wrong[0].Why)
-	case c.Min < 0 || !(c.MaxP > 0 && c.MaxP <= 1):
-		return nil, fmt.Errorf("marking: min is %v and max-p %v: a queue is not shorter than 0, and above 0 to 1 is possible", c.Min, c.MaxP)
+	switch {
+	case c.Min < 0 || len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
+		return nil, fmt.Errorf("marking: min is %v and max %v; they must rise from 0B", c.Min, c.Max)
+	case !(c.MaxP > 0 && c.MaxP <= 1) || c.Cell < 0:
+		return nil, fmt.Errorf("marking: max-p is %v and a cell %v; above 0 to 1, and a size, are possible", c.MaxP, c.Cell)
 	case s.Random == nil:
-		return nil, fmt.Errorf("marking: ECN wants a generator of random numbers")
+		return nil, fmt.Errorf("marking: a generator of random numbers is wanted")
 	}
 	return &ECN{c, s}, nil
 }
 
-// Enqueue does nothing.
-func (*ECN) Enqueue(unit.Time, *wire.Frame, Queue) {}
+// Cell returns the size of the cells that queues are counted in, 0 where they are not.
+func (e *ECN) Cell() unit.Size { return e.c.Cell }
+
+// Enqueue marks f as it joins its queue.
+func (e *ECN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) {
+	if e.c.At == AtEnqueue {
+		own := q.Length
+		if e.c.Cell > 0 {
+			own = unit.Size(CellsOf(q.Length, e.c.Cell)) * e.c.Cell
+		}
+		e.mark(f, e.length(&q)-own)
+	}
+}
+
+// Dequeue marks f as it leaves.
+func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
+	if e.c.At == AtDequeue && e.mark(f, e.length(&q)) {
+		return trace.EarlyMark
+	}
+	return trace.NoReason
+}
 
 // Reset does nothing: there is no state.
 func (*ECN) Reset() {}
 
-// Dequeue marks f, or does not.
-func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
-	if q.Bytes <= e.c.Min || !f.ECT() {
-		return trace.NoReason
+// length returns what waits.
+func (e *ECN) length(q *Queue) unit.Size {
+	if e.c.Cell > 0 {
+		return unit.Size(q.Cells) * e.c.Cell
 	}
-	if q.Bytes <= e.c.Max {
-		likely := e.c.MaxP * (float64(q.Bytes-e.c.Min) / float64(e.c.Max-e.c.Min))
+	return q.Bytes
+}
+
+// mark marks f, or not, and reports whether it does.
+func (e *ECN) mark(f *wire.Frame, q unit.Size) bool {
+	switch {
+	case q <= e.c.Min || f.FECN || !f.ECT():
+		return false
+	case q <= e.c.Max:
+		likely := e.c.MaxP * (float64(q-e.c.Min) / float64(e.c.Max-e.c.Min))
 		if float64(e.site.Random.Below(1<<32)) >= likely*(1<<32) {
-			return trace.NoReason
+			return false
 		}
 	}
 	f.FECN = true
-	return trace.EarlyMark
+	return true
 }
+
+// CellsOf returns how many cells a frame takes.
+func CellsOf(n, cell unit.Size) int { return int((n + cell - 1) / cell) }

@@ -1,78 +1,161 @@
-package cp_test
+package cp
 
 import (
 	"math"
+	"strings"
 	"testing"
 
-	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
-// "p = 0 if q <= Kmin; Pmax (q - Kmin)/(Kmax - Kmin) if Kmin < q <= Kmax; 1 if q > Kmax" (Zhu et
-// al. 2015, the marking probability of the congestion point).
+// newECN returns points with the parameters of DCQCN.
+func newECN(t *testing.T, change func(c *ECNParams)) *ECN {
+	t.Helper()
+	c := param.Defaults(ECNParams{})
+	change(&c)
+	e, err := NewECN(c, Site{Ports: 2, Random: unit.NewRandom(5, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// capable returns a packet of RoCEv2 that may be marked, or not.
+func capable(may bool) *wire.Frame {
+	f := &wire.Frame{Kind: wire.Data, Family: wire.RoCEv2, Payload: 1024}
+	f.SetRoCE(wire.RoCE{ECT: may})
+	return f
+}
+
+// SONiC's test plan for ECN measures the probability at each length of the queue over 200
+// repetitions and compares it with the line; here each is one that the binomial distribution gives
+// more often than once in a million times, of 3200 lengths.
 func TestECNLine(t *testing.T) {
-	c := param.Defaults(cp.ECNParams{})
-	c.MaxP = 0.2
-	e, err := cp.NewECN(c, cp.Site{Ports: 1, Random: unit.NewRandom(1, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const frames = 100_000
-	for _, tc := range []struct {
-		queue unit.Size
-		want  float64
-	}{{0, 0}, {5 * unit.KB, 0}, {5*unit.KB + 1, 0.2 / 195_000}, {102_500, 0.1}, {200 * unit.KB, 0.2}, {200*unit.KB + 1, 1}, {unit.MB, 1}} {
-		marked := 0
-		for range frames {
-			f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet}
-			why := e.Dequeue(0, &f, cp.Queue{Bytes: tc.queue})
-			if f.FECN != (why == trace.EarlyMark) || !f.FECN != (why == trace.NoReason) {
-				t.Fatalf("marked %v, for %v", f.FECN, why)
+	const kmin, kmax, pmax, repetitions = 500_000, 2_000_000, 0.05, 200
+	for _, moment := range []ECNAt{AtEnqueue, AtDequeue} {
+		e := newECN(t, func(c *ECNParams) { c.Min, c.Max, c.MaxP, c.At = kmin, kmax, pmax, moment })
+		all, expected, variance := 0, 0.0, 0.0
+		for q := unit.Size(0); q <= 2_100_000; q += 1000 {
+			marked := 0
+			for range repetitions {
+				f := capable(true)
+				if moment == AtEnqueue { // the packet itself is in the queue
+					e.Enqueue(0, f, Queue{Bytes: q + 1000, Length: 1000})
+				} else if why := e.Dequeue(0, f, Queue{Bytes: q, Length: 1000}); (why == trace.EarlyMark) != f.FECN {
+					t.Fatalf("%v, and the mark is %v", why, f.FECN)
+				}
+				if f.FECN {
+					marked++
+				}
 			}
-			if f.FECN {
-				marked++
+			p := pmax * float64(q-kmin) / (kmax - kmin)
+			switch {
+			case q <= kmin:
+				p = 0
+			case q > kmax:
+				p = 1
+			}
+			if strange := tail(repetitions, marked, p); strange < 1e-6 {
+				t.Errorf("%s: of %d packets at %v %d are marked, want %.1f: so far from it comes with a probability of %.2g", moment, repetitions, q, marked, repetitions*p, strange)
+			}
+			if p < 1 {
+				all, expected, variance = all+marked, expected+repetitions*p, variance+repetitions*p*(1-p)
 			}
 		}
-		most := 4 * math.Sqrt(frames*tc.want*(1-tc.want)) // standard deviations
-		if d := math.Abs(float64(marked) - frames*tc.want); d > most {
-			t.Errorf("a queue of %v: %d of %d are marked, want %.4g of them", tc.queue, marked, frames, tc.want)
+		if math.Abs(float64(all)-expected) > 3*math.Sqrt(variance) {
+			t.Errorf("%s: %d are marked in all, want %.0f +- %.0f", moment, all, expected, math.Sqrt(variance))
 		}
 	}
 }
 
-// A packet that does not say that it may be marked is not (RFC 3168, section 5).
-func TestECNMarksWhatMayBe(t *testing.T) {
-	e, err := cp.NewECN(param.Defaults(cp.ECNParams{}), cp.Site{Ports: 1, Random: unit.NewRandom(1, 1)})
-	if err != nil {
-		t.Fatal(err)
+// tail returns the probability that of n independent packets at least k are marked, or at most k,
+// whichever is less.
+func tail(n, k int, p float64) float64 {
+	if p == 0 || p == 1 {
+		if float64(k) == p*float64(n) {
+			return 1
+		}
+		return 0
 	}
-	for _, may := range []bool{true, false} {
-		f := wire.Frame{Kind: wire.Data, Family: wire.RoCEv2}
-		f.SetRoCE(wire.RoCE{ECT: may})
-		if e.Dequeue(0, &f, cp.Queue{Bytes: unit.MB}); f.FECN != may {
-			t.Errorf("ECT %v: marked %v", may, f.FECN)
+	low, high := 0.0, 0.0
+	for i := range n + 1 {
+		choose, _ := math.Lgamma(float64(n + 1))
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		q := math.Exp(choose - a - b + float64(i)*math.Log(p) + float64(n-i)*math.Log(1-p))
+		if i <= k {
+			low += q
+		}
+		if i >= k {
+			high += q
 		}
 	}
+	return min(low, high)
 }
 
-// Lines that do not rise, or that no queue reaches, are refused.
-func TestECNRefuses(t *testing.T) {
-	good := cp.ECNParams{Min: 5, Max: 200, MaxP: 0.01}
-	for _, change := range []func(*cp.ECNParams, *cp.Site){
-		func(c *cp.ECNParams, _ *cp.Site) { c.Max = 5 }, func(c *cp.ECNParams, _ *cp.Site) { c.Min = -1 },
-		func(c *cp.ECNParams, _ *cp.Site) { c.MaxP = 0 }, func(c *cp.ECNParams, _ *cp.Site) { c.MaxP = math.NaN() },
-		func(_ *cp.ECNParams, s *cp.Site) { s.Random = nil },
+func TestECNThresholds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(c *ECNParams)
+		q      Queue // at dequeue
+		want   bool
+	}{
+		{"at kmin", func(c *ECNParams) { c.Min, c.Max, c.MaxP = 1000, 1000, 1 }, Queue{Bytes: 1000}, false},
+		{"above both", func(c *ECNParams) { c.Min, c.Max, c.MaxP = 1000, 1000, 0.01 }, Queue{Bytes: 1001}, true},
+		{"at kmax with certainty", func(c *ECNParams) { c.Min, c.Max, c.MaxP = 0, 1000, 1 }, Queue{Bytes: 1000}, true},
+		{"cells at the threshold", func(c *ECNParams) { c.Min, c.Max, c.Cell = 400*208, 400*208, 208 }, Queue{Bytes: 1, Cells: 400}, false},
+		{"cells above it", func(c *ECNParams) { c.Min, c.Max, c.Cell = 400*208, 400*208, 208 }, Queue{Bytes: 1, Cells: 401}, true},
 	} {
-		c, s := good, cp.Site{Random: unit.NewRandom(1, 1)}
-		change(&c, &s)
-		if e, err := cp.NewECN(c, s); err == nil {
-			t.Errorf("%+v: %+v", c, e)
+		dequeue := func(change func(*ECNParams)) func(*ECNParams) {
+			return func(p *ECNParams) { change(p); p.At = AtDequeue }
+		}
+		e := newECN(t, dequeue(c.change))
+		if f := capable(true); e.Dequeue(0, f, c.q) != trace.NoReason != c.want || f.FECN != c.want {
+			t.Errorf("%s: marked %v", c.name, f.FECN)
+		}
+		if f := capable(false); e.Dequeue(0, f, c.q) != trace.NoReason || f.FECN {
+			t.Errorf("%s: a packet that may not be marked is", c.name)
+		}
+		was := capable(true)
+		was.FECN = true
+		if e.Dequeue(0, was, c.q) != trace.NoReason {
+			t.Errorf("%s: a marked packet is marked again", c.name)
 		}
 	}
-	if wrong := good.CheckRoom(5, 1); len(wrong) != 1 || wrong[0].Key != "min" {
-		t.Errorf("a room of 5 bytes: %v", wrong)
+	at := newECN(t, func(c *ECNParams) { c.Min, c.Max, c.Cell, c.At = 208, 208, 208, AtEnqueue })
+	for own, want := range map[int]bool{6: false, 7: true} { // a packet of 1068 bytes takes 6 cells
+		f := capable(true)
+		if at.Enqueue(0, f, Queue{Length: 1068, Cells: own + 1}); f.FECN != want {
+			t.Errorf("%d cells with its own: marked %v", own+1, f.FECN)
+		}
+	}
+}
+
+func TestECNRefusals(t *testing.T) {
+	for words, change := range map[string]func(c *ECNParams, s *Site){
+		"must rise":      func(c *ECNParams, _ *Site) { c.Min = c.Max + 1 },
+		"max-p is 2":     func(c *ECNParams, _ *Site) { c.MaxP = 2 },
+		"max-p is NaN":   func(c *ECNParams, _ *Site) { c.MaxP = math.NaN() },
+		"a generator":    func(_ *ECNParams, s *Site) { s.Random = nil },
+		"min is -1B and": func(c *ECNParams, _ *Site) { c.Min = -1 },
+	} {
+		c, s := param.Defaults(ECNParams{}), Site{Random: unit.NewRandom(1, 1)}
+		change(&c, &s)
+		if _, err := NewECN(c, s); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+// RED that marks drops a packet that may not be marked.
+func TestREDDropsWhatMayNotBeMarked(t *testing.T) {
+	for may, want := range map[bool]Verdict{true: Marked, false: Drop} {
+		r := newRED(t, func(c *REDParams) { c.ECN, c.Weight = true, 1 })
+		if got := r.Admit(0, capable(may), found(100)); got != want {
+			t.Errorf("ECT %v: %v", may, got)
+		}
 	}
 }

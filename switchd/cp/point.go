@@ -54,7 +54,8 @@ func Points() []Point {
 // it and never goes back.
 type Marker interface {
 	// Enqueue tells that f can be forwarded to q.Output. The switch has tried already:
-	// q.Leaving says whether f has begun to leave.
+	// q.Leaving says whether f has begun to leave. At a switch that queues at its outputs it may
+	// mark f.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue)
 	// Dequeue tells that f begins to leave by q.Output. It may mark f, and returns the
 	// reason if it does.
@@ -62,6 +63,9 @@ type Marker interface {
 	// Reset begins anew: the switch has lost all that was in it.
 	Reset()
 }
+
+// Celled is a marker of a switch that queues at its outputs, which counts queues in cells.
+type Celled interface{ Cell() unit.Size } // 0: it does not
 
 // Notifier sends frames of its own to the sources of those that pass. There is one for a
 // switch. Time is handed to it and never goes back.
@@ -200,6 +204,7 @@ type Queue struct {
 	Room     unit.Size // of the data buffer of Input, of a switch with input buffers; of the other kind:
 	Rate     unit.Rate // of the line of Output
 	Frames   int       // as Bytes, in frames
+	Cells    int       // as Bytes, in cells; 0 unless the points are Celled
 	Length   unit.Size // of the frame, on the line
 	Lossless bool      // flow control promises that the frame is not lost
 }

@@ -226,7 +226,7 @@ func (r *RED) Admit(now unit.Time, f *wire.Frame, q Queue) Verdict {
 	}
 	p.count = 0
 	switch {
-	case r.c.ECN && (f.Kind != wire.TCP || f.ECT()) && (q.Lossless || likely < 1 || !r.c.HardDrop):
+	case r.c.ECN && f.ECT() && (q.Lossless || likely < 1 || !r.c.HardDrop):
 		f.FECN = true
 		return Marked
 	case q.Lossless:
