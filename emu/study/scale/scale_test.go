@@ -26,6 +26,9 @@ import (
 func TestScaledScenariosAreTheSame(t *testing.T) {
 	same := 0
 	for _, e := range scenarios.List() {
+		if strings.HasPrefix(e.Name, "cca/") { // its ccti-timer is a number, of units of 1.024 us
+			continue
+		}
 		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have times of their own
 			continue
 		}
