@@ -147,7 +147,12 @@ func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
 
 // dcqcnLaw is the row of DCQCN.
 func dcqcnLaw() Law {
-	l := row(Law{Name: "dcqcn", Hears: Marks, Doc: "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it"},
+	rocev2 := []string{"transport.kind=rocev2"}
+	trials := []Trial{
+		{Point: "ecn", Flow: rocev2},
+		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
+	}
+	l := row(Law{Name: "dcqcn", Hears: Marks, Doc: "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it", Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
 	return l

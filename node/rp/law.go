@@ -38,6 +38,7 @@ type Trial struct {
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
 	Marking []string // those of the congestion points: "octets=14"
+	Flow    []string // of the flows, that the law needs: "transport=rocev2"
 }
 
 // NoPoint is the scheme of switches that say nothing of congestion.

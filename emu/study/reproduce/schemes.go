@@ -111,6 +111,9 @@ func trials(tables *scenario.Schemes) []trial {
 			}
 		}
 		t.sets = append(t.sets, "defaults.flow.control.law="+l.Name)
+		for _, s := range v.Flow {
+			t.sets = append(t.sets, "defaults.flow."+s)
+		}
 		for _, s := range v.Control {
 			t.sets = append(t.sets, "defaults.flow.control."+s)
 		}

@@ -47,6 +47,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 		"InfiniBand: none", "InfiniBand: lipd, naive", "InfiniBand: lipd, input", "InfiniBand: lipd, input-output",
 		"InfiniBand: aimd, naive", "InfiniBand: aimd, input", "InfiniBand: aimd, input-output",
 		"Ethernet: none", "Ethernet: qcn with timer", "Ethernet: qcn without timer", "Ethernet: bcn", "Ethernet: bcn with the enhancement", "Ethernet: e2cm source-based", "Ethernet: e2cm destination-based",
+		"Ethernet: dcqcn", "Ethernet: dcqcn connectx", "InfiniBand: cca", "InfiniBand: cca threshold 8",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not there; there are %q", want, names)
