@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
 
@@ -24,6 +25,13 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 	x, err := scenario.Scale(file, src, to, metrics.Checker(), metrics.TimeOf)
 	if err != nil {
 		return nil, &mistake.Error{Err: err}
+	}
+	for i := range x.Flows {
+		if p, ok := x.Flows[i].Control.Params.(rp.CCAParams); ok && x.Num != x.Den {
+			x.Left = append(x.Left, fmt.Sprintf("ccti-timer counts units of 1.024us: it is %d as it was, where %.4g would be in proportion",
+				p.Timer, float64(p.Timer)*float64(x.Den)/float64(x.Num)))
+			break
+		}
 	}
 	all, real := x.Guests()
 	if real > 0 {
