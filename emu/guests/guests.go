@@ -228,7 +228,9 @@ func layOut(f *fabric.Fabric) *Guests {
 		}
 		q := &queue{guest: from, name: flow.Name, room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
 		g.queues[flow] = q
-		q.under = &transit{guests: g}
+		if from.scene.Kind.Real() && to.scene.Kind.Real() {
+			q.under = &transit{guests: g}
+		}
 		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under}
 		from.flows[way{flow.Dst, flow.Priority}] = q
 		if from.first[flow.Dst] == nil {
@@ -450,9 +452,9 @@ const queueRoom = 2
 // queue is the packets of a guest that a flow is to take. It is the flow's node.BodySource.
 type queue struct {
 	guest *guest
-	name  string // of the flow
-	room  int    // for the bytes of a body
-	under *transit
+	name  string                   // of the flow
+	room  int                      // for the bytes of a body
+	under *transit                 // of a flow between real hosts; nil: it is none
 	slots [queueRoom + 1]wire.Body // one is that which was taken last
 	head  int
 	count int
@@ -480,7 +482,9 @@ func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
 	b := q.slots[q.head]
 	q.head = (q.head + 1) % len(q.slots)
 	q.count--
-	q.under.enter(now, b)
+	if q.under != nil {
+		q.under.enter(now, b)
+	}
 	q.guest.place()
 	return b, true
 }
@@ -520,8 +524,8 @@ type sink struct {
 	guests *Guests
 	to     *guest
 	from   wire.MAC // of the guest at its other end
-	under  *transit
-	kept   []kept // in their order
+	under  *transit // nil: not from one real host to another
+	kept   []kept   // in their order
 	buf    []byte
 }
 
@@ -538,6 +542,16 @@ func (s *sink) Put(now unit.Time, b wire.Body) {
 		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
 		s.buf = append(binary.BigEndian.AppendUint16(s.buf, b.Type), b.Bytes...)
 		packet = s.buf
+	}
+	if s.to.stack != nil {
+		s.to.stack.Advance(now)
+		s.guests.write(s.to, packet)
+		s.guests.mustRead(s.to)
+		return
+	}
+	if s.under == nil {
+		s.guests.write(s.to, packet)
+		return
 	}
 	at := s.under.leave(now, b)
 	if len(s.kept) == 0 && at-s.guests.clock() < soonEnough {
