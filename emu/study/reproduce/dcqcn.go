@@ -219,7 +219,7 @@ func dcqcnRest() Figure {
 
 // dcqcnShares is how fair flows are that begin one after the other.
 func dcqcnShares() Figure {
-	p := Plot{X: modelTime, Y: plot.Axis{Label: "Jain's index of the flows"}}
+	p := Plot{X: modelTime, Y: plot.Axis{Label: "Jain's index of the flows (1/N to 1)"}}
 	var all []Quantity
 	for _, n := range []int{2, 4, 6, 8, 10} {
 		r := dcqcnRun("unequal")
