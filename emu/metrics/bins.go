@@ -13,7 +13,7 @@ import (
 // than their frames do.
 const (
 	maxRows  = 32 << 20
-	fineRows = 4 << 20
+	fineRows = 4_400_000
 )
 
 // binsPerWindow are the numbers of bins to a window that are tried, the finest
