@@ -83,8 +83,7 @@ func newCRC(poly uint32) *crcTable {
 // update returns the state after the bytes of p.
 func (t *crcTable) update(s uint32, p []byte) uint32 {
 	for len(p) >= 16 {
-		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
-		s = fold((*[8][256]uint32)(t.slice[8:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.slice[:]), y)
+		s = t.step16(s, binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]))
 		p = p[16:]
 	}
 	if len(p) >= 8 {
@@ -99,6 +98,11 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 		s = s>>8 ^ t.slice[0][byte(s)^v]
 	}
 	return s
+}
+
+// step16 returns the state after the eight bytes of x, the lowest first, and those of y.
+func (t *crcTable) step16(s uint32, x, y uint64) uint32 {
+	return fold((*[8][256]uint32)(t.slice[8:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.slice[:]), y)
 }
 
 // step8 returns the state after the eight bytes of x, the lowest first.
