@@ -84,7 +84,7 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 			for i := range row.Cells {
 				cells = append(cells, t.cell(&row.Cells[i]))
 			}
-			line("| %s (%s) | %s |", cellText(row.statement()), cellText(row.Measured), strings.Join(cells, " | "))
+			line("| %s | %s |", cellText(row.heading()), strings.Join(cells, " | "))
 		}
 	}
 }

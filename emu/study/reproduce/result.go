@@ -98,6 +98,15 @@ func (r *RowResult) statement() string {
 	return r.Source + ": " + r.Says
 }
 
+// heading is what a row of a table of choices begins with: what is said, and what was
+// measured for it if that does not say so itself.
+func (r *RowResult) heading() string {
+	if r.Measured == "" {
+		return r.statement()
+	}
+	return r.statement() + " (" + r.Measured + ")"
+}
+
 // RunResult is a run that figures were taken of.
 type RunResult struct {
 	Run         string         `json:"run"` // the scenario and its changes

@@ -157,7 +157,7 @@ func rowsOf(claims []ClaimResult) []report.Row {
 func (t *TableResult) html() template.HTML {
 	var rows [][]string
 	for _, row := range t.Rows {
-		cells := []string{row.statement() + " (" + row.Measured + ")"}
+		cells := []string{row.heading()}
 		for i := range row.Cells {
 			cells = append(cells, t.cell(&row.Cells[i]))
 		}
