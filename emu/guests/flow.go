@@ -1,0 +1,139 @@
+package guests
+
+import (
+	"encoding/binary"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+	"fmt"
+)
+
+// queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind
+// it, so that a line does not stand still for as long as the loop needs to read a device.
+const queueRoom = 2
+
+// queue is the packets of a guest that a flow is to take. It is the flow's node.BodySource.
+type queue struct {
+	guest *guest
+	name  string                   // of the flow
+	room  int                      // for the bytes of a body
+	under *transit                 // of a flow between real hosts; nil: it is none
+	slots [queueRoom + 1]wire.Body // one is that which was taken last
+	head  int
+	count int
+}
+
+func (q *queue) push(b wire.Body) {
+	s := &q.slots[(q.head+q.count)%len(q.slots)]
+	s.Type, s.Bytes = b.Type, append(s.Bytes[:0], b.Bytes...)
+	q.count++
+}
+
+// Ready returns when there is a packet: at once, or nobody knows when.
+func (q *queue) Ready(now unit.Time) unit.Time {
+	if q.count > 0 {
+		return now
+	}
+	return unit.Never
+}
+
+// Take returns the first packet. That in hand may have room then.
+func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
+	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
+		return wire.Body{}, false
+	}
+	b := q.slots[q.head]
+	q.head = (q.head + 1) % len(q.slots)
+	q.count--
+	if q.under != nil {
+		q.under.enter(now, b)
+	}
+	q.guest.place()
+	return b, true
+}
+
+// timed is the queue of a guest that is a stack of this program. It is the flow's
+// node.BodyTimer.
+type timed struct {
+	*queue
+	guests *Guests
+}
+
+// Advance lets the stack do what is due, and takes what it sends.
+func (t *timed) Advance(now unit.Time) {
+	t.guest.stack.Advance(now)
+	t.guests.mustRead(t.guest)
+}
+
+// Deadline returns when the stack has something to do.
+func (t *timed) Deadline() unit.Time { return t.guest.stack.Deadline() }
+
+// Take returns the first packet, and makes room for what the stack has sent.
+func (t *timed) Take(now unit.Time, room int) (wire.Body, bool) {
+	b, ok := t.queue.Take(now, room)
+	t.guests.mustRead(t.guest)
+	return b, ok
+}
+
+// mustRead reads a stack, which does not fail.
+func (g *Guests) mustRead(x *guest) {
+	if err := g.read(x); err != nil {
+		panic(fmt.Sprintf("guests: the stack of %s cannot be read: %v", x.name, err))
+	}
+}
+
+// sink takes what arrives for a guest by one flow.
+type sink struct {
+	guests *Guests
+	to     *guest
+	from   wire.MAC // of the guest at its other end
+	under  *transit // nil: not from one real host to another
+	kept   []kept   // in their order
+	buf    []byte
+}
+
+// kept is a packet that comes at an instant of the wall clock, in ns.
+type kept struct {
+	at     int64
+	packet []byte
+}
+
+// Put hands the guest a packet, when the time has come for it.
+func (s *sink) Put(now unit.Time, b wire.Body) {
+	packet := b.Bytes
+	if s.to.scene.Kind == scenario.Tap && b.Type != wholeFrame {
+		s.buf = appendMAC(appendMAC(s.buf[:0], s.to.mac), s.from)
+		s.buf = append(binary.BigEndian.AppendUint16(s.buf, b.Type), b.Bytes...)
+		packet = s.buf
+	}
+	if s.to.stack != nil {
+		s.to.stack.Advance(now)
+		s.guests.write(s.to, packet)
+		s.guests.mustRead(s.to)
+		return
+	}
+	if s.under == nil {
+		s.guests.write(s.to, packet)
+		return
+	}
+	at := s.under.leave(now, b)
+	if len(s.kept) == 0 && at-s.guests.clock() < soonEnough {
+		s.guests.write(s.to, packet)
+		return
+	}
+	if len(s.kept) == 0 {
+		s.guests.keeping = append(s.guests.keeping, s)
+	}
+	s.kept = append(s.kept, kept{at, append([]byte(nil), packet...)})
+}
+
+// release hands the guest what has been kept long enough, and returns whether more is kept.
+func (s *sink) release(now int64) bool {
+	n := 0
+	for n < len(s.kept) && s.kept[n].at-now < soonEnough {
+		s.guests.write(s.to, s.kept[n].packet)
+		n++
+	}
+	s.kept = append(s.kept[:0], s.kept[n:]...)
+	return len(s.kept) > 0
+}
