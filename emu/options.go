@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
+	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/wire/trace"
 )
@@ -68,15 +69,14 @@ type Capture = capture.Request
 // Trace says what of a run is traced for Perfetto, and where to.
 type Trace = perfetto.Request
 
-// Verify says whether a wall run is compared with the virtual clock afterwards: by the
-// event log in one process with ideal timing, by sums over flows otherwise.
-type Verify string
+// Verify says whether a wall run is compared with the virtual clock afterwards.
+type Verify = record.Verify
 
 // When to verify.
 const (
-	VerifyShort Verify = "short" // if that takes a few seconds at most
-	VerifyOn    Verify = "on"
-	VerifyOff   Verify = "off"
+	VerifyShort = record.VerifyShort
+	VerifyOn    = record.VerifyOn
+	VerifyOff   = record.VerifyOff
 )
 
 // Options say how a scenario is run. The zero value runs it on the wall clock,
@@ -145,8 +145,15 @@ type Status = drive.Status
 // codec reports whether frames go through their bytes.
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }
 
-// digest reports whether the event log is condensed. That of a wall run is compared.
-func (o *Options) digest() bool { return o.Digest || o.Clock == WallClock }
+// wanted returns what is recorded. The digest of a wall run is compared.
+func (o *Options) wanted() record.Wanted {
+	wall := o.Clock == WallClock
+	return record.Wanted{
+		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
+		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
+		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(),
+	}
+}
 
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)

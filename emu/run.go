@@ -90,42 +90,29 @@ type run struct {
 
 // run runs the fabric and puts together what came out.
 func (r *run) run(ctx context.Context) (*Result, error) {
-	o, wall := &r.options, r.options.Clock == WallClock
-	all, real := r.scenario.Guests()
+	o := &r.options
 	var err error
-	r.record, err = record.New(r.fabric, record.Wanted{
-		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
-		Bodies: o.Schemes.BodySource != nil || all > 0, Digest: o.digest() && real == 0,
-		Observe: o.Observe, Changes: o.Changes,
-		Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.Placement != InGoroutines,
-	})
-	if err != nil {
+	if r.record, err = record.New(r.fabric, o.wanted()); err != nil {
 		return nil, err
 	}
 	defer r.record.Abandon()
-	if all > 0 {
-		if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory); err != nil {
-			return nil, err
-		}
-		defer r.guests.Close()
+	if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory); err != nil {
+		return nil, err
 	}
+	defer r.guests.Close()
 	schemes := o.Schemes
-	if r.guests != nil {
-		r.guests.Join(&schemes)
-	}
+	r.guests.Join(&schemes)
 	r.record.Listen(&schemes)
 	f, err := machines.New(r.fabric, schemes, r.record.Events)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
 	r.record.Attach(f)
-	if real > 0 {
-		f.Outside = r.guests
-	}
+	r.guests.Attach(f)
 	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
 	begin := time.Now()
 	var figures report.Figures
-	if wall {
+	if o.Clock == WallClock {
 		r.id = proc.NewID(r.resolved)
 		figures, err = r.wall(ctx, f)
 	} else {
@@ -150,7 +137,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		out.TellGuests(r.scenario, r.guests)
 	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
-	if err := r.verify(ctx, out); err != nil {
+	if err := r.record.Verify(ctx, o.Verify, o.Schemes, r.id, out); err != nil {
 		return nil, err
 	}
 	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
@@ -178,9 +165,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
 		r.record.Began(began)
-		if r.guests != nil {
-			r.guests.Begin()
-		}
+		r.guests.Begin()
 	}
 	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began
@@ -224,29 +209,6 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Moments, out.Began = report.MomentsOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
 	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)
-}
-
-// shortHops is how many frame-hops the virtual clock does within a few seconds.
-const shortHops = 5_000_000
-
-// verify compares a wall run with the virtual clock, where Options.Verify asks for it.
-func (r *run) verify(ctx context.Context, out *report.Result) error {
-	o := &r.options
-	_, real := r.scenario.Guests()
-	if o.Clock == VirtualClock || real > 0 || o.Verify == VerifyOff || out.Partial ||
-		o.Verify == VerifyShort && out.Verdict.Order.Frames > shortHops {
-		return nil
-	}
-	schemes, sameLog := o.Schemes, o.Timing == IdealTiming && o.Placement == InGoroutines
-	if r.guests != nil {
-		twins, err := guests.Open(ctx, r.fabric, r.id, "")
-		if err != nil {
-			return err
-		}
-		defer twins.Close()
-		twins.Join(&schemes)
-	}
-	return r.record.Verify(ctx, schemes, sameLog, out)
 }
 
 // Dry writes the files of the parts of a run into a directory, for parts that are

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host/netns"
@@ -90,8 +91,12 @@ type Counts struct {
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. What these print goes into a folder of a directory; an empty one means one that
-// is removed by Close. A *mistake.Error is the user's to mend.
+// is removed by Close. A *mistake.Error is the user's to mend. A fabric without guests has nil, of
+// which Attach, Join, Begin and Close do nothing.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string) (*Guests, error) {
+	if all, _ := f.Scenario.Guests(); all == 0 {
+		return nil, nil
+	}
 	g := layOut(f)
 	if err := g.makeReal(ctx, run); err != nil {
 		return nil, err
@@ -174,6 +179,9 @@ func (g *Guests) makeStacks() (err error) {
 // Join has flows between guests take their packets from them, and bring them there; those
 // between others keep what s has for them.
 func (g *Guests) Join(s *machines.Schemes) {
+	if g == nil {
+		return
+	}
 	source, sink := s.BodySource, s.BodySink
 	s.BodySource = func(f *fabric.Flow) node.BodySource {
 		if own := g.Source(f); own != nil || source == nil {
@@ -189,8 +197,19 @@ func (g *Guests) Join(s *machines.Schemes) {
 	}
 }
 
+// Attach has the driver of a fabric look at the devices of guests that are real hosts.
+func (g *Guests) Attach(f *drive.Fabric) {
+	if g != nil && g.real != nil {
+		f.Outside = g
+	}
+}
+
 // Begin starts the programs, each at its time: model time 0 is now.
-func (g *Guests) Begin() { g.programs.begin() }
+func (g *Guests) Begin() {
+	if g != nil {
+		g.programs.begin()
+	}
+}
 
 // Stop kills the programs that still run, and returns them.
 func (g *Guests) Stop() *Programs {
@@ -427,6 +446,9 @@ func (g *Guests) warnOnce(what, format string, args ...any) {
 // Close ends the programs and takes the namespaces away. What does not go is in the error.
 // Once is enough, and more do no harm.
 func (g *Guests) Close() error {
+	if g == nil {
+		return nil
+	}
 	if g.programs != nil {
 		g.programs.stop()
 	}

@@ -1,6 +1,10 @@
 package mistake
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Error is an error that the user can mend.
 type Error struct{ Err error }
@@ -12,3 +16,17 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf returns an *Error with the text of fmt.Errorf.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
+
+// Unknown returns an *Error where word is none of the words that there are, of which there
+// are two at least.
+func Unknown[W ~string](what string, word W, words ...W) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	last := len(words) - 1
+	var list strings.Builder
+	for _, w := range words[:last] {
+		fmt.Fprintf(&list, ", %s", w)
+	}
+	return Errorf("there is no %s %q; there are %s and %s", what, word, list.String()[2:], words[last])
+}

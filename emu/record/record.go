@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/told"
@@ -24,12 +25,13 @@ import (
 
 // Wanted says what is recorded beside the figures.
 type Wanted struct {
-	Digest  bool                 // the event log is condensed
+	Digest  bool                 // the event log is condensed, unless real hosts take part
 	Events  io.Writer            // takes the event log; may be nil
 	Capture *capture.Request     // may be nil
 	Trace   *perfetto.Request    // the trace for Perfetto; may be nil
-	Bodies  bool                 // data frames may have bodies
+	Bodies  bool                 // data frames may have bodies where no guest is
 	Told    map[string]io.Writer // takes what flows are told, by their names
+	Listen  bool                 // the calling program hears what flows are told
 	Sink    trace.Sink           // is told of each event; may be nil
 	Observe []observe.Request    // who is shown the run
 	Changes *observe.Changes     // who may change it; may be nil
@@ -37,6 +39,24 @@ type Wanted struct {
 	Link    links.Carrier        // on which its frames travel there
 	Parts   bool                 // its machines live in other processes
 	Actual  bool                 // machines are told the measured time
+}
+
+// Check returns a *mistake.Error where what is wanted does not go together.
+func (w *Wanted) Check() error {
+	const here = "goes with placement " + string(proc.InGoroutines)
+	switch c := w.Capture; {
+	case w.Parts && (w.Listen || len(w.Told) > 0):
+		return mistake.Errorf("what flows are told %s: elsewhere it is told in other processes", here)
+	case w.Parts && c != nil:
+		return mistake.Errorf("a capture of the whole fabric %s: elsewhere capture the links themselves, with tcpdump", here)
+	case w.Parts && w.Trace != nil:
+		return mistake.Errorf("a trace %s: other processes report when they have ended", here)
+	case c != nil && c.WallTime && !w.Wall:
+		return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
+	case c != nil && c.Snap < 0:
+		return mistake.Errorf("a snap length of %d bytes: it is how many bytes of a data frame are kept, 0 for all", c.Snap)
+	}
+	return nil
 }
 
 // Recording is the record of a run. It belongs to the goroutine of the run.
@@ -60,6 +80,8 @@ const Batch = 256
 
 // New begins the record of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
+	all, real := f.Scenario.Guests()
+	w.Digest, w.Bodies = w.Digest && real == 0, w.Bodies || all > 0
 	r := &Recording{fabric: f, wanted: w}
 	err := checkTold(f, w.Told)
 	for i := range w.Observe {

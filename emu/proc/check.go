@@ -1,0 +1,25 @@
+package proc
+
+import (
+	"fabemu/emu/host"
+	"fabemu/emu/links"
+	"fabemu/emu/mistake"
+)
+
+// Check returns a *mistake.Error where the placement of a plan, its carrier and its parts that are
+// started by hand do not go together, or not on this system; the virtual clock has no carrier.
+func (p *Plan) Check(virtual bool) error {
+	switch apart := p.Placement != InGoroutines; {
+	case apart && p.Carrier == links.Pipe:
+		return mistake.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
+	case !apart && len(p.ByHand) > 0:
+		return mistake.Errorf("a part can be started by hand with placement %s or %s", InProcesses, InDomains)
+	case len(p.ByHand) > 0 && p.Carrier != links.UDP:
+		return mistake.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
+	case apart:
+		return host.NeedsLinux("placement " + string(p.Placement))
+	case !virtual && p.Carrier != links.Pipe:
+		return host.NeedsLinux("a wall run over links of kind " + string(p.Carrier))
+	}
+	return nil
+}
