@@ -1,0 +1,216 @@
+package fabric
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Partition shares the machines between as many parts as there are shares, which are positive,
+// and returns the part of each machine. Each part gets about its share of the work, and few links, above all
+// few that many flows cross, lead from one part to another. A switch and its endpoints stay
+// together, unless one of them alone is more than a part should have: then its machines are
+// shared one by one. With fewer of these than parts some parts are empty. The same fabric and
+// shares give the same parts, always.
+//
+// The work of a machine is counted as its ports, which repeat their flow control, and the
+// flows that cross them.
+func (f *Fabric) Partition(shares []float64) []int {
+	p := &partitioner{shares: shares, of: make([]int, len(f.Machines))}
+	p.group(f)
+	p.grow()
+	for range refinements {
+		if !p.refine() {
+			break
+		}
+	}
+	parts := make([]int, len(f.Machines))
+	for m, u := range p.of {
+		parts[m] = p.part[u]
+	}
+	return parts
+}
+
+const (
+	// refinements is how often at the most all units are looked at for a better part.
+	refinements = 8
+	// slack is how much more than its share a part may have.
+	slack = 1.1
+	// perFlow is how much work a flow that crosses a port is beside the port itself.
+	perFlow = 2
+)
+
+// partitioner shares units, each a machine or a switch with its endpoints, between parts.
+type partitioner struct {
+	shares []float64 // of the work, by part; made to add up to that of all units
+	of     []int     // by machine: its unit
+	work   []float64 // by unit
+	near   [][]bond  // by unit
+	part   []int     // by unit
+	has    []float64 // by part: its work
+}
+
+// bond is what joins a unit to another one.
+type bond struct {
+	unit int
+	cost float64 // of cutting it
+}
+
+// group makes the units: switches with their endpoints, or machines one by one where such a
+// unit is too much for a part.
+func (p *partitioner) group(f *Fabric) {
+	cost := make([]float64, len(f.Wires)) // of cutting a wire: it, and the flows that cross it
+	for w := range f.Wires {
+		cost[w] = 1
+	}
+	for i := range f.Flows {
+		for _, h := range f.Flows[i].Hops {
+			cost[h.Wire] += perFlow
+		}
+	}
+	work, all := make([]float64, len(f.Machines)), 0.
+	for w := range f.Wires {
+		for _, end := range f.Wires[w].Ends {
+			work[end.Machine] += cost[w]
+			all += cost[w]
+		}
+	}
+	least, sum := slices.Min(p.shares), 0.
+	for _, s := range p.shares {
+		sum += s
+	}
+	p.shares = slices.Clone(p.shares)
+	for i := range p.shares {
+		p.shares[i] *= all / sum
+	}
+	home := make([]int, len(f.Machines)) // the switch of an endpoint; of a switch itself
+	together := make([]float64, len(f.Machines))
+	for m := range f.Machines {
+		home[m] = m
+		if f.Machines[m].Switch == nil && len(f.Machines[m].Ports) > 0 {
+			port := f.Machines[m].Ports[0]
+			if peer := f.Wires[port.Wire].Ends[1-port.End].Machine; f.Machines[peer].Switch != nil {
+				home[m] = peer
+			}
+		}
+		together[home[m]] += work[m]
+	}
+	unit := make([]int, len(f.Machines)) // by switch or machine that a unit is made around, and one more
+	for m := range f.Machines {
+		around := home[m]
+		if together[around] > slack*least*all/sum {
+			around = m
+		}
+		if unit[around] == 0 {
+			p.work = append(p.work, 0)
+			unit[around] = len(p.work)
+		}
+		p.of[m] = unit[around] - 1
+		p.work[p.of[m]] += work[m]
+	}
+	p.near = make([][]bond, len(p.work))
+	for w := range f.Wires {
+		a, b := p.of[f.Wires[w].Ends[0].Machine], p.of[f.Wires[w].Ends[1].Machine]
+		if a != b {
+			p.join(a, b, cost[w])
+			p.join(b, a, cost[w])
+		}
+	}
+}
+
+// join adds to the cost of cutting a unit from another one.
+func (p *partitioner) join(a, b int, cost float64) {
+	for i := range p.near[a] {
+		if p.near[a][i].unit == b {
+			p.near[a][i].cost += cost
+			return
+		}
+	}
+	p.near[a] = append(p.near[a], bond{b, cost})
+}
+
+// grow makes the parts one after the other, each from a unit on: next comes the unit of whose
+// bonds the largest share leads into the part already.
+func (p *partitioner) grow() {
+	p.part, p.has = make([]int, len(p.work)), make([]float64, len(p.shares))
+	for u := range p.part {
+		p.part[u] = -1
+	}
+	all := make([]float64, len(p.work))  // the cost of a unit's bonds
+	into := make([]float64, len(p.work)) // and of those into the part that grows
+	for u := range p.near {
+		for _, b := range p.near[u] {
+			all[u] += b.cost
+		}
+	}
+	left := len(p.work)
+	for k := range p.shares {
+		clear(into)
+		last := k == len(p.shares)-1
+		for left > 0 {
+			best := -1
+			for u := range p.part {
+				if p.part[u] < 0 && (best < 0 || into[u]*all[best] > into[best]*all[u]) {
+					best = u
+				}
+			}
+			// The last unit of a part is taken if that comes nearer to its share, or it has none.
+			if !last && p.has[k] > 0 && p.has[k]+p.work[best]/2 > p.shares[k] {
+				break
+			}
+			p.part[best] = k
+			p.has[k] += p.work[best]
+			left--
+			for _, b := range p.near[best] {
+				into[b.unit] += b.cost
+			}
+		}
+	}
+}
+
+// refine moves units to parts to which they are joined more than to their own, as far as
+// these have room, those first that gain the most, and reports whether it has moved any.
+func (p *partitioner) refine() (moved bool) {
+	gains, order := make([]float64, len(p.part)), make([]int, len(p.part))
+	for u := range order {
+		best := p.better(u)
+		order[u], gains[u] = u, p.bound(u, best)-p.bound(u, p.part[u])
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(gains[b], gains[a]) })
+	for _, u := range order {
+		if own, best := p.part[u], p.better(u); best != own {
+			p.part[u] = best
+			p.has[own] -= p.work[u]
+			p.has[best] += p.work[u]
+			moved = true
+		}
+	}
+	return moved
+}
+
+// bound returns what it would cost to cut a unit from a part.
+func (p *partitioner) bound(u, part int) (cost float64) {
+	for _, b := range p.near[u] {
+		if p.part[b.unit] == part {
+			cost += b.cost
+		}
+	}
+	return cost
+}
+
+// better returns the part with room to which a unit is joined the most: its own, if none is
+// better, or if it is alone there.
+func (p *partitioner) better(u int) int {
+	own := p.part[u]
+	best, most := own, p.bound(u, own)
+	if p.has[own] <= p.work[u] {
+		return own
+	}
+	for k := range p.shares {
+		if k != own && p.has[k]+p.work[u] <= slack*p.shares[k] {
+			if cost := p.bound(u, k); cost > most {
+				best, most = k, cost
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,104 @@
+package fabric_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
+)
+
+func generated(t testing.TB, kind string, endpoints int) *fabric.Fabric {
+	t.Helper()
+	text, err := generate.Write(kind, generate.Options{Endpoints: endpoints})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load(kind+".yaml", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, s)
+}
+
+// crossed returns the share of flow-hops and of wires that lead from one part to another.
+func crossed(f *fabric.Fabric, parts []int) (hops, wires float64) {
+	cut := func(w int) bool { return parts[f.Wires[w].Ends[0].Machine] != parts[f.Wires[w].Ends[1].Machine] }
+	all := 0
+	for i := range f.Flows {
+		for _, h := range f.Flows[i].Hops {
+			if all++; cut(h.Wire) {
+				hops++
+			}
+		}
+	}
+	for w := range f.Wires {
+		if cut(w) {
+			wires++
+		}
+	}
+	return hops / float64(all), wires / float64(len(f.Wires))
+}
+
+// "Each part gets about its share of the work, and few links ... lead from one part to
+// another. ... The same fabric and shares give the same parts, always." Machines are counted
+// here, not work: of the incast, whose only switch has half of it, one machine may be a part.
+func TestPartition(t *testing.T) {
+	for _, x := range []struct {
+		kind      string
+		endpoints int
+		shares    []float64
+		hops      float64 // that cross from part to part, at most
+	}{
+		{"fat-tree", 250, []float64{1, 1}, 0.2},
+		{"fat-tree", 2000, []float64{1, 1}, 0.2},
+		{"fat-tree", 250, []float64{1, 1, 1, 1}, 0.3},
+		{"fat-tree", 250, []float64{2, 1}, 0.2},
+		{"parking-lot", 40, []float64{1, 1, 1}, 0.2},
+		{"hpl2002", 22, []float64{1, 1}, 0.2},
+		{"dumbbell", 64, []float64{1, 1}, 0.35},
+		{"incast", 64, []float64{1, 1}, 1},
+		{"incast", 64, []float64{1}, 0},
+	} {
+		t.Run(fmt.Sprint(x.kind, x.endpoints, x.shares), func(t *testing.T) {
+			f := generated(t, x.kind, x.endpoints)
+			parts := f.Partition(x.shares)
+			machines, all := make([]int, len(x.shares)), 0.
+			for _, p := range parts {
+				machines[p]++
+			}
+			for _, s := range x.shares {
+				all += s
+			}
+			for k, n := range machines {
+				want := x.shares[k] / all * float64(len(f.Machines))
+				if x.kind != "incast" && (float64(n) < want/2 || float64(n) > 2*want) {
+					t.Errorf("part %d has %d machines of %d, want about %.0f", k, n, len(f.Machines), want)
+				}
+			}
+			hops, wires := crossed(f, parts)
+			t.Logf("machines %v, hops that cross %.3f, wires %.3f", machines, hops, wires)
+			if hops > x.hops {
+				t.Errorf("%.3f of the hops cross from part to part, want %.3f at most", hops, x.hops)
+			}
+			if again := generated(t, x.kind, x.endpoints).Partition(x.shares); !slices.Equal(again, parts) {
+				t.Errorf("the same fabric has other parts the second time")
+			}
+		})
+	}
+}
+
+// "With fewer of these than parts some parts are empty."
+func TestPartitionIntoMoreThanThereIs(t *testing.T) {
+	f := generated(t, "incast", 2)
+	shares := slices.Repeat([]float64{1}, 50)
+	seen := map[int]bool{}
+	for _, p := range f.Partition(shares) {
+		if seen[p] {
+			t.Errorf("two machines are in part %d, and others are empty", p)
+		}
+		seen[p] = true
+	}
+}
