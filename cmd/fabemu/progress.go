@@ -19,7 +19,8 @@ type progress struct {
 	name     string
 	wall     bool
 	terminal bool
-	next     time.Duration // plain lines: when the next one is due
+	next     time.Duration // plain lines: when the next one is due,
+	silent   int           // and how many parts did not answer in the last one
 	shown    bool
 }
 
@@ -55,15 +56,21 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
 // show is called while the run goes on.
 func (p *progress) show(s emu.Status) {
 	if !p.terminal {
-		if s.Wall < p.next {
+		if s.Wall < p.next && len(s.Silent) == p.silent {
 			return
 		}
-		p.next *= 2
+		if s.Wall >= p.next {
+			p.next *= 2
+		}
+		p.silent = len(s.Silent)
 	}
 	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
 	if p.wall && s.Late > 0 {
 		line += fmt.Sprintf(", %d frames left late", s.Late)
+	}
+	for _, part := range s.Silent {
+		line += ", " + part.String()
 	}
 	if p.terminal {
 		p.shown = true

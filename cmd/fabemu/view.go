@@ -109,6 +109,9 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 		n := min(len(s.Level), len(text))
 		head = append(head, paint(s.Level.Color(), text[:n])+text[n:])
 	}
+	for _, p := range s.Silent {
+		head = append(head, paint(terminal.Red, short(p.String())))
+	}
 	var tail []string
 	for i, t := range s.Trees {
 		if i < 3 && len(t.Flows) > 0 {

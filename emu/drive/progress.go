@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -9,8 +10,9 @@ import (
 
 // Progress tells other goroutines how far a run is.
 type Progress struct {
-	now  atomic.Int64
-	late atomic.Int64
+	now    atomic.Int64
+	late   atomic.Int64
+	silent atomic.Pointer[[]Silent]
 }
 
 // Now returns the model time that the run has reached.
@@ -31,12 +33,38 @@ func (p *Progress) Tell(now unit.Time, late int64) {
 	p.late.Store(late)
 }
 
+// Silent is a part of a run that does not answer: its process is stopped, or gets no processor.
+type Silent struct {
+	Part string
+	For  time.Duration // in wall time
+}
+
+func (s Silent) String() string {
+	return fmt.Sprintf("%s has not answered for %.1f s", s.Part, s.For.Seconds())
+}
+
+// Miss says which parts of the run do not answer now.
+func (p *Progress) Miss(list []Silent) {
+	if p != nil {
+		p.silent.Store(&list)
+	}
+}
+
+// Silent returns which parts of the run do not answer.
+func (p *Progress) Silent() []Silent {
+	if list := p.silent.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
 // Status is how far a run is.
 type Status struct {
 	Now, End unit.Time     // model time
 	Wall     time.Duration // wall time since the begin
 	Left     time.Duration // wall time to go; on the virtual clock, as it looks
 	Late     int64         // data frames that left later than 5 % of their duration
+	Silent   []Silent      // parts in other processes that do not answer
 }
 
 // Follow calls tell from time to time, from another goroutine, until stop is called. The
@@ -65,7 +93,7 @@ func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (sto
 }
 
 func (p *Progress) status(end unit.Time, dilation int64, wall time.Duration) Status {
-	s := Status{Now: p.Now(), End: end, Wall: wall, Late: p.Late()}
+	s := Status{Now: p.Now(), End: end, Wall: wall, Late: p.Late(), Silent: p.Silent()}
 	if dilation > 0 {
 		s.Left = time.Duration(s.End.Sub(s.Now).Seconds()*float64(dilation)*1e3) * time.Millisecond
 	} else if s.Now > 0 {

@@ -51,6 +51,8 @@ type Timing struct {
 	Blind     int64
 	BlindWire int
 
+	Silent []Silent // parts in other processes that did not answer, and for how long in all
+
 	Moments []Moment // the run in equal parts of model time
 }
 

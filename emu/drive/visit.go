@@ -21,6 +21,7 @@ type Visit struct {
 	Wall   int64     // ns since the begin of the run; 0 on the virtual clock
 	Hops   int64     // frames handed over
 	Timing *Timing   // what the driver has counted so far; nil where it does not measure itself
+	Silent []Silent  // parts in other processes that do not answer
 
 	order *order // nil: changes cannot be made
 	found *Watch

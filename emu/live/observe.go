@@ -3,6 +3,7 @@ package live
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"fabemu/emu/drive"
@@ -49,6 +50,9 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
 	if s.Clock == report.VirtualClock {
 		m.WallMs = 0
+	}
+	for _, p := range s.Silent {
+		m.Why = strings.TrimSpace(m.Why + " " + p.String() + ".")
 	}
 	o.count(m, s)
 	stalled := make([]bool, len(s.Stalls)) // for long

@@ -71,6 +71,7 @@ type sample struct {
 	events    []trace.Event
 	missed    int64
 	whole     bool // the mirror has all
+	silent    []drive.Silent
 }
 
 // holdRoom is how many waiting frames a sample has room for.
@@ -166,7 +167,7 @@ func (h *Hub) Visit(v *drive.Visit) {
 		s.p99 = v.Timing.LatenessT.ValueAtQuantile(99)
 		s.timing.Lateness, s.timing.LatenessT, s.timing.Moments, s.timing.Stalls = nil, nil, nil, nil
 	}
-	s.whole = h.mirror.Update()
+	s.whole, s.silent = h.mirror.Update(), v.Silent
 	h.ask(v.Now)
 	s.events, h.events = h.events, s.events[:0]
 	s.missed = h.missed
@@ -309,7 +310,7 @@ func (s *Snapshot) copyFor(events []trace.Event, missed, lost int64) *Snapshot {
 	return &Snapshot{
 		Number: s.Number, Missed: missed, Last: s.Last, Now: s.Now, End: s.End, Wall: s.Wall, Clock: s.Clock, Dilation: s.Dilation,
 		Fabric: s.Fabric, Scenario: s.Scenario, Figures: s.Figures, Ports: s.Ports, Flows: s.Flows,
-		Stalls: s.Stalls, ByWays: s.ByWays, Cut: s.Cut, Trees: s.Trees, Deadlocks: s.Deadlocks,
+		Stalls: s.Stalls, ByWays: s.ByWays, Cut: s.Cut, Trees: s.Trees, Deadlocks: s.Deadlocks, Silent: s.Silent,
 		Level: s.Level, Reason: s.Reason, Verdict: s.Verdict, Checks: s.Checks,
 		Events: events, EventsMissed: s.EventsMissed + lost, first: s.first,
 	}
@@ -329,7 +330,7 @@ func (h *Hub) snapshot() *Snapshot {
 		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration), Wall: time.Duration(from.wall),
 		Clock: h.run.Clock, Fabric: f, Scenario: h.scenario(), Figures: s.Figures,
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
-		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, EventsMissed: from.missed, first: h.first,
+		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent, EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)
 	if s.Clock == report.WallClock {

@@ -126,6 +126,10 @@ type conduct struct {
 	next  int       // of Restarts
 	quit  chan struct{}
 
+	attended int64          // when it last looked which parts are silent
+	silent   []drive.Silent // which were
+	until    unit.Time      // what merge last returned
+
 	secret wire.Secret
 	cradle Cradle
 }
@@ -162,6 +166,9 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	}
 	if out.Timing != nil && err == nil {
 		out.Timing.Lost = max(out.Timing.Lost, r.missing())
+	}
+	if out.Timing != nil {
+		out.Timing.Silent = r.silences()
 	}
 	return out, err
 }
@@ -281,6 +288,9 @@ func (r *conduct) tell(n news) {
 // play hears the parts until all have measured what they can.
 func (r *conduct) play(ctx context.Context) error {
 	counting := false
+	attend := time.NewTicker(attendEvery)
+	defer attend.Stop()
+	r.attended = r.clock()
 	for {
 		all, reported := true, true
 		for _, s := range r.seats {
@@ -313,9 +323,13 @@ func (r *conduct) play(ctx context.Context) error {
 			if err := r.hear(n); err != nil {
 				return err
 			}
-			if now := r.merge(false); r.Visitor != nil && now != unit.Never && r.Visitor.Wanted() {
-				r.Visitor.Visit(&drive.Visit{Now: now, Wall: r.clock() - r.epoch})
-			}
+			r.until = r.merge(false)
+		case <-attend.C:
+			restart.Stop()
+			r.attend()
+		}
+		if r.Visitor != nil && r.until != unit.Never && r.Visitor.Wanted() {
+			r.Visitor.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent})
 		}
 	}
 }

@@ -23,6 +23,7 @@ const (
 	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin  kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
 	events kind = 'e' // part: how far it is, how many frames left late, and events
+	alive  kind = 'a' // part: it is there; said where there was nothing else to say
 	ended  kind = 'x' // part: it has come to the end of the run
 	count  kind = 'c' // conductor: all have; count what has come
 	done   kind = 'd' // part: what it has measured (JSON of Report)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,14 +29,21 @@ type Part struct {
 
 	batch  []byte
 	sent   time.Time // when the last batch was
-	out    chan []byte
+	out    chan message
 	free   chan []byte
 	failed atomic.Pointer[error]
 	wrote  chan struct{} // closed when all is written
+	once   sync.Once     // nothing more is said
 
 	state  atomic.Pointer[string]
 	events atomic.Int64
 	status net.Listener
+}
+
+// message is one to the conductor.
+type message struct {
+	kind    kind
+	payload []byte
 }
 
 // Batches of events are sent when they are full, and when the part is about to
@@ -70,7 +78,7 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 func newPart(f *File, conn net.Conn, progress *drive.Progress) *Part {
 	p := &Part{
 		file: f, conn: conn, in: bufio.NewReader(conn), progress: progress,
-		out: make(chan []byte, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
+		out: make(chan message, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
 	}
 	p.say("waiting for the others")
 	p.fresh()
@@ -110,9 +118,11 @@ func (p *Part) say(state string) { p.state.Store(&state) }
 // when all parts have come to their end.
 func (p *Part) Begin(stop func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
-	if err := writeJSON(p.conn, hello, hi); err != nil {
+	b, err := json.Marshal(hi)
+	if err != nil {
 		return 0, secret, nil, err
 	}
+	p.out <- message{hello, b}
 	k, b, err := read(p.in)
 	switch {
 	case err != nil:
@@ -166,7 +176,7 @@ func (p *Part) flush() {
 	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
 	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
 	p.events.Add(int64(len(p.batch)-stamp) / trace.EventSize)
-	p.out <- p.batch
+	p.out <- message{events, p.batch}
 	p.sent = time.Now()
 	p.fresh()
 }
@@ -182,19 +192,36 @@ func (p *Part) fresh() {
 	p.batch = appendStamp(p.batch, 0, 0)
 }
 
-// write sends batches, so that a conductor that is slow does not hold up the loop
-// at once.
+// write sends messages, so that a conductor that is slow does not hold up the loop
+// at once. Where there are none, it says that the part is alive.
 func (p *Part) write() {
 	defer close(p.wrote)
-	for b := range p.out {
+	quiet := time.NewTicker(aliveEvery)
+	defer quiet.Stop()
+	for greeted, said := false, false; ; {
+		m := message{kind: alive}
+		select {
+		case next, more := <-p.out:
+			if !more {
+				return
+			}
+			m, greeted, said = next, true, true
+		case <-quiet.C:
+			if said || !greeted {
+				said = false
+				continue
+			}
+		}
 		if p.failed.Load() == nil {
-			if err := write(p.conn, events, b); err != nil {
+			if err := write(p.conn, m.kind, m.payload); err != nil {
 				p.failed.Store(&err)
 			}
 		}
-		select {
-		case p.free <- b:
-		default:
+		if m.kind == events {
+			select {
+			case p.free <- m.payload:
+			default:
+			}
 		}
 	}
 }
@@ -203,28 +230,37 @@ func (p *Part) write() {
 func (p *Part) Ended() error {
 	p.say("waiting for the others to end")
 	p.flush()
-	close(p.out)
-	<-p.wrote
+	p.out <- message{kind: ended}
 	if err := p.failed.Load(); err != nil {
 		return *err
 	}
-	return write(p.conn, ended, nil)
+	return nil
 }
 
-// Done sends what was measured.
+// Done sends what was measured. It is the last thing that a part says.
 func (p *Part) Done(r Report) error {
-	select {
-	case <-p.wrote:
-	default: // it has not come to its end
-		p.flush()
-		close(p.out)
-		<-p.wrote
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
 	}
-	return writeJSON(p.conn, done, r)
+	p.flush()
+	p.out <- message{done, b}
+	p.end()
+	if err := p.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// end waits until all is written.
+func (p *Part) end() {
+	p.once.Do(func() { close(p.out) })
+	<-p.wrote
 }
 
 // Close ends the talk, and takes away a status socket that the part has made.
 func (p *Part) Close() {
+	defer p.end()
 	if p.status != nil {
 		p.status.Close()
 	}

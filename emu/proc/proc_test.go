@@ -235,3 +235,42 @@ func TestTail(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A part that says nothing for a second is silent; one that speaks is not, one whose words wait for
+// the conductor is not, and the conductor's own absence is nobody's silence.
+func TestAttend(t *testing.T) {
+	now := int64(0)
+	c := listening()
+	c.clock = func() int64 { return now }
+	s := c.seats[0]
+	s.ready = true
+	for _, x := range []struct {
+		step   time.Duration // since the last look
+		speaks bool
+		waits  bool
+		want   time.Duration // of silence, now
+	}{
+		{100 * time.Millisecond, true, false, 0},
+		{time.Hour, false, false, 0},
+		{200 * time.Millisecond, false, false, 0},
+		{200 * time.Millisecond, false, false, 0},
+		{200 * time.Millisecond, false, false, 0},
+		{200 * time.Millisecond, false, false, time.Second},
+		{100 * time.Millisecond, false, false, 1100 * time.Millisecond},
+		{100 * time.Millisecond, false, true, 0},
+		{100 * time.Millisecond, true, false, 0},
+	} {
+		now += int64(x.step)
+		if x.speaks {
+			s.heard.Add(1)
+		}
+		s.telling.Store(x.waits)
+		c.attend()
+		if got := c.silent; x.want == 0 && len(got) > 0 || x.want > 0 && (len(got) != 1 || got[0] != drive.Silent{Part: "the part", For: x.want}) {
+			t.Errorf("at %v: %v, want %v", time.Duration(now), got, x.want)
+		}
+	}
+	if got := c.silences(); len(got) != 1 || got[0].For != 1100*time.Millisecond {
+		t.Errorf("in all: %v", got)
+	}
+}

@@ -37,6 +37,8 @@ type seat struct {
 	told      map[int32]uint32 // number of the next event of each machine
 	base      map[int32]uint32 // what is added to those of the process that runs now
 	talk      int              // tells the connection of this process from those of the ones before
+
+	attention
 }
 
 // process is one that the conductor has started.
@@ -178,7 +180,12 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 				r.tell(news{seat: s.index, fate: gone, err: err, talk: talk})
 				return
 			}
-			r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
+			s.telling.Store(true)
+			s.heard.Add(1)
+			if k != alive {
+				r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
+			}
+			s.telling.Store(false)
 		}
 	}()
 }

@@ -177,6 +177,19 @@ func (p sockets) Wait(ns int64, came func(i int)) error {
 	return nil
 }
 
+// talk is that of a simulated process: while that is stopped, nothing comes of it.
+type talk struct {
+	net.Conn
+	*simulation
+}
+
+func (x talk) Write(b []byte) (int, error) {
+	if now := time.Since(x.began); now >= x.at && now < x.at+x.away {
+		time.Sleep(x.at + x.away - now)
+	}
+	return x.Conn.Write(b)
+}
+
 // actor is a simulated process.
 type actor struct {
 	end    func()
@@ -202,6 +215,7 @@ type outcome struct {
 	*simulation
 	verdict report.Verdict
 	digest  string
+	missed  []drive.Silent // what the progress has named
 	err     error
 }
 
@@ -276,16 +290,23 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 			}
 			return s.clock()
 		}
-		own := layOut()
+		own, said := layOut(), theirs
+		if file.Part == s.stop {
+			said = talk{theirs, s}
+		}
 		go func() {
 			defer cancel()
-			a.done <- proc.RunPart(ctx, &file, theirs, own, d)
+			a.done <- proc.RunPart(ctx, &file, said, own, d)
 		}()
 		return ours, a
 	})
+	c.Progress = &drive.Progress{}
+	var missed []drive.Silent
+	stop := c.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
 	out, err := c.Run(context.Background())
+	stop()
 	events.Flush()
-	o := outcome{simulation: s, err: err, digest: digest.Sum()}
+	o := outcome{simulation: s, err: err, digest: digest.Sum(), missed: missed}
 	if err != nil {
 		return o
 	}
@@ -349,6 +370,19 @@ func TestSimulatedFaults(t *testing.T) {
 		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, []report.Level{report.Degraded}, func(o outcome) string {
 			if share := o.verdict.Pace.StalledShare; share < 0.08 || share > 0.11 {
 				return fmt.Sprintf("the share of stalls is %v, want 0.1", share)
+			}
+			if len(o.verdict.Silent) > 0 || len(o.missed) > 0 {
+				return fmt.Sprintf("silent for 50 ms: %v, %v", o.verdict.Silent, o.missed)
+			}
+			return ""
+		}},
+		{"stopped for long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 3 * time.Second}, []report.Level{report.Degraded}, func(o outcome) string {
+			s := o.verdict.Silent
+			if len(s) != 1 || s[0].Part != "right" || s[0].Seconds < 2.8 || s[0].Seconds > 3.1 || !strings.Contains(o.verdict.Reason, "right did not answer for 3") && !strings.Contains(o.verdict.Reason, "right did not answer for 2.9") {
+				return fmt.Sprintf("the verdict names %v", s)
+			}
+			if len(o.missed) == 0 || o.missed[0].Part != "right" || o.missed[0].For > 1200*ms {
+				return fmt.Sprintf("the progress named %v", o.missed)
 			}
 			return ""
 		}},

@@ -351,6 +351,9 @@ func (t *page) verdict(r *Result) {
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
 		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
 	}
+	for _, s := range v.Silent {
+		t.Line("  silent  %s did not answer for %s s: its process was stopped, or got no processor", s.Part, short(s.Seconds))
+	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
 		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), percent(p.StalledShare), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}

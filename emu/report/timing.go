@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
@@ -60,6 +62,9 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x.Unreachable = t.Unreachable
 	if t.Worst >= 0 {
 		x.WorstLink = f.Wires[t.Worst].Name
+	}
+	for _, s := range t.Silent {
+		x.Silent = append(x.Silent, Silent{s.Part, Number(math.Round(s.For.Seconds()*10) / 10)})
 	}
 	x.Stalls = t.StallCount
 	x.StalledUs = Number(float64(t.Stalled) / 1e3)

@@ -80,10 +80,17 @@ type Figures struct {
 	Stalls        int64    `json:"stalls"`                    // gaps in which the driver did not run
 	StalledUs     Number   `json:"stalled_us"`                // their sum, in wall time
 	GCCycles      int64    `json:"gc_cycles"`                 // of Go's collector during the run
+	Silent        []Silent `json:"silent_parts,omitempty"`    // parts in other processes that did not answer
 	ForeignCPUs   Number   `json:"foreign_cpus"`              // processors that others used, as a mean
 	BusySeconds   Number   `json:"busy_seconds"`              // wall time in which the driver's loop had something to do
 	CPUSeconds    Number   `json:"cpu_seconds"`               // processor time of this process during the run
 	Verify        Verified `json:"verify"`                    // against a virtual re-run; "": not done
+}
+
+// Silent is a part of a run that did not answer: its process was stopped, or got no processor.
+type Silent struct {
+	Part    string `json:"part"`
+	Seconds Number `json:"seconds"` // of wall time, all times together that were longer than a second
 }
 
 // Order is how far the order of events was that of the model. The keys are older
@@ -282,6 +289,9 @@ func Judge(f Figures) (Level, string) {
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
 	order, pace := orderWords(&f.Order), paceWords(&f.Pace)
+	for _, s := range f.Silent {
+		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, short(s.Seconds))
+	}
 	if f.Overruns > 0 {
 		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount",
 			order, terminal.Count(f.Overruns, "frame"))

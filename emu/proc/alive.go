@@ -1,0 +1,64 @@
+package proc
+
+import (
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/drive"
+)
+
+// A process that is stopped (SIGSTOP, a debugger) or gets no processor says nothing, not even that
+// it is there. Parts that only wait for another one do.
+const (
+	// aliveEvery is how often a part that has nothing else to say says that it is there.
+	aliveEvery = 200 * time.Millisecond
+	// attendEvery is how often the conductor looks who has said something, and silentAfter for how
+	// long a part has said nothing when it is called silent.
+	attendEvery = 100 * time.Millisecond
+	silentAfter = time.Second
+)
+
+// attention is what the conductor knows of when a part has spoken.
+type attention struct {
+	heard   atomic.Int64 // how many messages have come
+	telling atomic.Bool  // one of them waits for the conductor
+
+	before int64         // heard when the conductor last looked
+	quiet  time.Duration // for how long nothing has come
+	silent time.Duration // all times that were longer than silentAfter
+}
+
+// attend looks which parts are silent. The time in which the conductor itself did not run is
+// nobody's.
+func (r *conduct) attend() {
+	now := r.clock()
+	passed := min(time.Duration(now-r.attended), 2*attendEvery)
+	r.attended, r.silent = now, nil
+	for _, s := range r.seats {
+		n := s.heard.Load()
+		if n != s.before || s.telling.Load() || !s.ready || s.report != nil {
+			s.before, s.quiet = n, 0
+			continue
+		}
+		s.quiet += passed
+		if s.quiet < silentAfter {
+			continue
+		}
+		if s.quiet-passed < silentAfter {
+			s.silent += s.quiet - passed
+		}
+		s.silent += passed
+		r.silent = append(r.silent, drive.Silent{Part: s.File.Part, For: s.quiet})
+	}
+	r.Progress.Miss(r.silent)
+}
+
+// silences returns for how long each part was silent, of those that were.
+func (r *conduct) silences() (list []drive.Silent) {
+	for _, s := range r.seats {
+		if s.silent > 0 {
+			list = append(list, drive.Silent{Part: s.File.Part, For: s.silent})
+		}
+	}
+	return list
+}
