@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"mime"
 	"net"
 	"net/http"
@@ -223,6 +224,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
+	next := int64(math.MaxInt64) // the first moment that is not written; before the scene is, none is missed
 	write := func(event string, data []byte) bool {
 		out.SetWriteDeadline(time.Now().Add(patience))
 		_, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)
@@ -232,6 +234,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
 			s.mu.Lock()
 			s.counts.Dropped++
+			s.counts.Skipped += max(0, s.last+1-next)
 			s.mu.Unlock()
 		}
 		return err == nil
@@ -240,7 +243,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	history, next := slices.Clone(s.kept), s.last+1
+	history := slices.Clone(s.kept)
+	next = s.last + 1
 	s.mu.Unlock()
 	for _, b := range history {
 		if !write("moment", b) {
