@@ -87,8 +87,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	for i := range s.Checks {
 		k, standing := &s.Checks[i], Standing{}
 		if k.Decided {
-			judged := report.Check{Metric: k.Metric, Value: report.Number(k.Value), Low: report.Number(k.Low), High: report.Number(k.High), Outcome: k.Outcome}
-			standing = Standing{k.Outcome, judged.CameOut()}
+			standing = Standing{k.Outcome, k.CameOut()}
 		}
 		m.Checks = append(m.Checks, standing)
 	}

@@ -235,7 +235,7 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	}
 	for i := range s.Expect {
 		e := &s.Expect[i]
-		wanted := (&report.Check{Metric: e.Metric, Low: report.Number(e.Low), High: report.Number(e.High)}).Wanted()
+		wanted := (&report.Check{Metric: e.Metric, Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Wanted()
 		c.Checks = append(c.Checks, Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
 	}
 	for _, e := range s.Events {

@@ -118,11 +118,8 @@ func (s *Snapshot) Link(h fabric.Hop) *metrics.PortState {
 
 // Check is a claim of the scenario, and how it came out as far as that is known.
 type Check struct {
-	*scenario.Check
-	Decided bool // what it is taken over has passed
-	Value   float64
-	Outcome report.Outcome // of a check that is decided
-	Note    string         // why, where there is more to say
+	report.Check      // without an outcome until it is decided
+	Decided      bool // what it is taken over has passed
 }
 
 // judge decides the checks that can be.
@@ -132,21 +129,16 @@ func judge(v *metrics.View, s *scenario.Scenario, checks []Check) []Check {
 			checks = append(checks, Check{})
 		}
 		c := &checks[i]
-		if c.Check = &s.Expect[i]; c.Decided {
+		if c.Decided {
 			continue
 		}
-		if c.Value, c.Decided = v.Check(i); c.Decided {
-			c.Outcome, c.Note = report.JudgeClaim(c.Value, c.Low, c.High, c.differs(), "")
+		var value float64
+		value, c.Decided = v.Check(i)
+		if c.Check = report.JudgeCheck(&s.Expect[i], value, ""); !c.Decided {
+			c.Outcome, c.Reason = "", ""
 		}
 	}
 	return checks
-}
-
-func (c *Check) differs() string {
-	if c.Expected == scenario.Differs {
-		return c.Reason
-	}
-	return ""
 }
 
 // slow says what an observer has missed.

@@ -212,7 +212,7 @@ func (w *writer) checks(s *observe.Snapshot) {
 	w.begin(family{"fabemu_check_value", gauge, "Value of a claim of the scenario, once it is known."})
 	for i := range s.Checks {
 		if c := &s.Checks[i]; c.Decided {
-			w.sample(c.Value, math.NaN(), label{"check", c.ID}, label{"metric", c.Metric}, label{"outcome", string(c.Outcome)})
+			w.sample(float64(c.Value), math.NaN(), label{"check", c.ID}, label{"metric", c.Metric}, label{"outcome", string(c.Outcome)})
 		}
 	}
 }

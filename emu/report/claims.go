@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -8,10 +9,38 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// JudgeClaim says how a claim came out that holds where a value is from low to high, and
-// the reason, if there is one. differs is why the claim is known not to hold, empty where
-// it should; unmeasured is why there may be no value, empty where there should be one.
-func JudgeClaim(value, low, high float64, differs, unmeasured string) (Outcome, string) {
+// Judged is a claim and how it came out: what a check of a run and a claim about several
+// runs have in common.
+type Judged struct {
+	ID      string         `json:"id,omitempty"`
+	Basis   scenario.Basis `json:"basis"`
+	Source  string         `json:"source"`
+	From    string         `json:"from,omitempty"` // how a derived claim follows from the source
+	Value   Number         `json:"value"`          // null: undefined
+	Low     Number         `json:"low"`            // null: no bound
+	High    Number         `json:"high"`
+	Outcome Outcome        `json:"outcome"`
+	Reason  string         `json:"reason,omitempty"` // why it differs, or why it has no value
+	Why     string         `json:"why,omitempty"`    // why low and high are what they are
+}
+
+// basis returns what the claim rests on.
+func (j *Judged) basis() scenario.Basis { return j.Basis }
+
+// JudgeClaim says how a claim came out by the value of its metric; unmeasured is why there
+// may be no value, empty where there should be one.
+func JudgeClaim(c *scenario.Check, value float64, unmeasured string) Judged {
+	j := Judged{
+		ID: c.ID, Basis: cmp.Or(c.Basis, scenario.Ours), Source: c.Source, From: c.From, Why: c.Why,
+		Value: Number(value), Low: Number(c.Low), High: Number(c.High),
+	}
+	j.Outcome, j.Reason = outcome(value, c.Low, c.High, c.Differs(), unmeasured)
+	return j
+}
+
+// outcome says how a claim came out that holds where a value is from low to high, and
+// the reason, if there is one. differs is why the claim is known not to hold, or empty.
+func outcome(value, low, high float64, differs, unmeasured string) (Outcome, string) {
 	holds := value >= low && value <= high
 	switch {
 	case math.IsNaN(value) && unmeasured != "":
@@ -83,9 +112,12 @@ func (t Tally) String() string {
 }
 
 // ByBasis splits claims into those that a source makes or supports, and ours.
-func ByBasis[T any](claims []T, basis func(*T) scenario.Basis) (sourced, ours []T) {
+func ByBasis[T any, P interface {
+	*T
+	basis() scenario.Basis
+}](claims []T) (sourced, ours []T) {
 	for i := range claims {
-		if basis(&claims[i]) == scenario.Ours {
+		if P(&claims[i]).basis() == scenario.Ours {
 			ours = append(ours, claims[i])
 		} else {
 			sourced = append(sourced, claims[i])

@@ -6,7 +6,7 @@ import (
 )
 
 // A claim is judged in one place, for runs, sweeps and papers.
-func TestJudgeClaim(t *testing.T) {
+func TestOutcomeOfAClaim(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		value, low, high    float64
@@ -26,7 +26,7 @@ func TestJudgeClaim(t *testing.T) {
 		{nan, 0, 2, "", "ended", NotMeasured, "ended"},
 		{1, 0, 2, "", "ended", Pass, ""}, // a value is a value
 	} {
-		if got, because := JudgeClaim(c.value, c.low, c.high, c.differs, c.unmeasured); got != c.want || because != c.because {
+		if got, because := outcome(c.value, c.low, c.high, c.differs, c.unmeasured); got != c.want || because != c.because {
 			t.Errorf("%+v: %s, %q", c, got, because)
 		}
 	}

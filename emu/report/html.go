@@ -30,7 +30,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 			k := &r.Checks[i]
 			measured := fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
 			tally.Add(k.Basis, k.Outcome)
-			rows[i] = Row{ID: k.ID, Basis: k.Basis, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured, CameOut: k.CameOut(), Accepted: k.Wanted(), Why: k.Why, Outcome: k.Outcome}
+			rows[i] = Row{Judged: k.Judged, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured, CameOut: k.CameOut(), Accepted: k.Wanted()}
 			if k.Reason != "" {
 				rows[i].Reason = because(k)
 			}

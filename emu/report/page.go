@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"fabemu/emu/host"
-	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 )
 
@@ -48,10 +47,9 @@ type Section struct {
 
 // Row is a claim on a page.
 type Row struct {
-	Basis                                        scenario.Basis
-	Says                                         string // the claim with its source, as Statement prints it
-	ID, Measured, CameOut, Accepted, Why, Reason string
-	Outcome                                      Outcome
+	Judged
+	Says                        string // the claim with its source, as Statement prints it
+	Measured, CameOut, Accepted string
 }
 
 // Write writes the page.
@@ -60,7 +58,7 @@ func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
 // Claims makes a table of the claims of a source and one of ours, a row each.
 func Claims(rows []Row) []template.HTML {
 	var tables []template.HTML
-	sourced, ours := ByBasis(rows, func(r *Row) scenario.Basis { return r.Basis })
+	sourced, ours := ByBasis(rows)
 	if len(sourced) > 0 {
 		tables = append(tables, parts("claims", map[string]any{"Says": "what the source says", "Rows": sourced}))
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -158,21 +157,10 @@ func (o Outcome) Color() terminal.Color {
 
 // Check is a claim and what came out.
 type Check struct {
-	ID     string `json:"id"`
-	Source string `json:"source"`
-	Claim  string `json:"claim"`
-
-	Basis scenario.Basis `json:"basis"`
-	From  string         `json:"from,omitempty"` // how a derived claim follows from the source
-
+	Judged
+	Claim    string   `json:"claim"`
 	Metric   string   `json:"metric"`
 	DuringPs [2]int64 `json:"during_ps"`
-	Value    Number   `json:"value"` // null: undefined
-	Low      Number   `json:"low"`
-	High     Number   `json:"high"`
-	Outcome  Outcome  `json:"outcome"`
-	Reason   string   `json:"reason,omitempty"` // why it differs, or why it is undefined
-	Why      string   `json:"why,omitempty"`    // why low and high are what they are
 }
 
 // Phase is a part of the run in which the same flows were active, and the means
@@ -344,26 +332,21 @@ func New(c *metrics.Collector) *Result {
 func checksOf(c *metrics.Collector) []Check {
 	checks := []Check{}
 	for i, want := range c.Scenario().Expect {
-		got := c.Check(i)
-		k := Check{
-			ID: want.ID, Source: want.Source, Claim: want.Claim, Basis: want.Basis, From: want.From, Metric: want.Metric,
-			DuringPs: [2]int64{int64(want.During[0]), int64(want.During[1])},
-			Value:    Number(got), Low: Number(want.Low), High: Number(want.High), Why: want.Why,
-		}
-		differs, unmeasured := "", ""
-		if want.Expected == scenario.Differs {
-			differs = cmp.Or(want.Reason, "it is expected to, for no reason that is given")
-		}
+		unmeasured := ""
 		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
 		case ofProgram:
 			unmeasured = "its program has not been heard of" // TellGuests does
 		case unit.Time(want.During[1]) > c.End():
 			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
 		}
-		k.Outcome, k.Reason = JudgeClaim(got, want.Low, want.High, differs, unmeasured)
-		checks = append(checks, k)
+		checks = append(checks, JudgeCheck(&want, c.Check(i), unmeasured))
 	}
 	return checks
+}
+
+// JudgeCheck says how a check came out; value and unmeasured are those of JudgeClaim.
+func JudgeCheck(c *scenario.Check, value float64, unmeasured string) Check {
+	return Check{JudgeClaim(c, value, unmeasured), c.Claim, c.Metric, [2]int64{int64(c.During[0]), int64(c.During[1])}}
 }
 
 // TellGuests says what became of the guests of a run that has ended, and of their programs,
@@ -400,12 +383,7 @@ func (r *Result) judgePrograms(s *scenario.Scenario, value func(scenario.Program
 			continue
 		}
 		got, why := value(m)
-		differs := ""
-		if want.Expected == scenario.Differs {
-			differs = want.Reason
-		}
-		k.Value = Number(got)
-		if k.Outcome, k.Reason = JudgeClaim(got, want.Low, want.High, differs, ""); why != "" {
+		if k.Judged = JudgeClaim(want, got, ""); why != "" {
 			k.Reason = why
 		}
 	}

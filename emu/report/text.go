@@ -12,7 +12,6 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
-	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
@@ -182,15 +181,13 @@ func (t *page) claims(r *Result) {
 		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
 		tally.Add(k.Basis, k.Outcome)
 	}
-	sourced, ours := ByBasis(r.Checks, (*Check).basis)
+	sourced, ours := ByBasis(r.Checks)
 	t.checks("Claims", "what the source says", sourced, id, wanted, got)
 	t.checks("Checks", "what is expected", ours, id, wanted, got)
 	for _, l := range terminal.Wrap(tally.String(), t.Columns()-2) {
 		t.Line("  %s", l)
 	}
 }
-
-func (k *Check) basis() scenario.Basis { return k.Basis }
 
 // checks writes a table of checks, unless there are none.
 func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -356,6 +357,14 @@ type Check struct {
 	Expected Expected         `key:"expected" def:"holds" also:"outcome" doc:"Whether the claim is known to come out: differs is for one that is known not to, with a reason."`
 	Reason   string           `key:"reason" form:"text" omit:"usual" also:"because" doc:"Why the claim does not come out; required with differs."`
 	Why      string           `key:"why" form:"text" omit:"usual" also:"range|rationale" doc:"Why low and high are what they are: what in the text or the figure supports them."`
+}
+
+// Differs says why the claim is known not to come out; it is empty where the claim should.
+func (c *Check) Differs() string {
+	if c.Expected == Differs {
+		return cmp.Or(c.Reason, "it is expected to, for no reason that is given")
+	}
+	return c.Reason
 }
 
 // Statement prints a claim of that basis with what it rests on.

@@ -203,10 +203,10 @@ func bcnConvergence() Figure {
 		share := func(k int) Quantity {
 			return design(s.run, deviation, func(e effects) float64 { return e.share[k] })
 		}
-		blank := Claim{Low: -none, High: none}
+		blank := Claim{Check: scenario.Check{Low: -none, High: none}}
 		row, parts := blank, blank
-		row.Says, row.Measured = "effects at "+s.name, "of the design"
-		parts.Says, parts.Measured, parts.Unit = "parts of the variation at "+s.name, "of the design", Percent
+		row.Claim, row.Metric = "effects at "+s.name, "of the design"
+		parts.Claim, parts.Metric, parts.Unit = "parts of the variation at "+s.name, "of the design", Percent
 		f.Table.Rows = append(f.Table.Rows,
 			Row{row, []Quantity{effect(0), effect(1), effect(2), effect(3), design(s.run, deviation, func(e effects) float64 { return e.errors })}},
 			Row{parts, []Quantity{Sum(share(0), share(1), share(2), share(3)), share(1), share(2), share(3), share(0)}})
@@ -220,17 +220,15 @@ func bcnConvergence() Figure {
 		}
 		id := fmt.Sprintf("B-2%s", []string{"-1G", "-10G"}[i])
 		f.Claims = append(f.Claims,
-			Claim{ID: id + "a", Basis: scenario.Quoted, Source: slide, Says: says, Measured: s.name + ": qRu of the deviation (packets)", Value: effect(1),
-				Low: positive, High: none, Why: "A large Ru makes it larger. The slides have pictures without figures.", Differs: s.differs[0]},
-			Claim{ID: id + "b", Basis: scenario.Quoted, Source: slide, Says: says, Measured: s.name + ": qPm of the deviation (packets)", Value: effect(2),
-				Low: -none, High: -positive, Why: "A large Pm makes it smaller. The slides have pictures without figures."},
-			Claim{ID: id + "c", Basis: scenario.Derived, Source: slide, Says: "the differences are not chance", From: "\"make oscillations smaller\": the factors do, and not the draw.",
-				Measured: s.name + ": what Ru, Pm and both explain of the variation", Value: Sum(share(1), share(2), share(3)), Unit: Percent,
-				Low: 0.5, High: 1, Why: "More than errors do."},
-			Claim{ID: id + "d", Basis: scenario.Quoted, Source: slide, Says: "Small R... long time to converge", Measured: s.name + ": time until the queue stays within half of its mean at the end for 5 ms, with Ru of 0.8 Mb/s less with 8 Mb/s, Pm = 0.1",
-				Value: Minus(settled(factors("0.8Mb/s", "0.1")), settled(factors("8Mb/s", "0.1"))), Unit: Milliseconds, Low: positive, High: none, Why: "Longer. The slide has no figure.", Differs: s.differs[1]},
-			Claim{ID: id + "e", Basis: scenario.Quoted, Source: slide, Says: "Larger P... excessive signaling overhead", Measured: s.name + ": messages with Pm of 0.1, over those with 0.01",
-				Value: Over(told(factors("0.8Mb/s", "0.1")), told(factors("0.8Mb/s", "0.01"))), Low: 5, High: 20, Why: "Ten times the samples; half and twice of that, since not each sample makes a message."},
+			Claim{Check: scenario.Check{ID: id + "a", Basis: scenario.Quoted, Source: slide, Claim: says, Metric: s.name + ": qRu of the deviation (packets)",
+				Low: positive, High: none, Why: "A large Ru makes it larger. The slides have pictures without figures.", Reason: s.differs[0]}, Value: effect(1)},
+			Claim{Check: scenario.Check{ID: id + "b", Basis: scenario.Quoted, Source: slide, Claim: says, Metric: s.name + ": qPm of the deviation (packets)",
+				Low: -none, High: -positive, Why: "A large Pm makes it smaller. The slides have pictures without figures."}, Value: effect(2)},
+			Claim{Check: scenario.Check{ID: id + "c", Basis: scenario.Derived, Source: slide, Claim: "the differences are not chance", From: "\"make oscillations smaller\": the factors do, and not the draw.",
+				Metric: s.name + ": what Ru, Pm and both explain of the variation",
+				Low:    0.5, High: 1, Why: "More than errors do."}, Value: Sum(share(1), share(2), share(3)), Unit: Percent},
+			Claim{Check: scenario.Check{ID: id + "d", Basis: scenario.Quoted, Source: slide, Claim: "Small R... long time to converge", Metric: s.name + ": time until the queue stays within half of its mean at the end for 5 ms, with Ru of 0.8 Mb/s less with 8 Mb/s, Pm = 0.1", Low: positive, High: none, Why: "Longer. The slide has no figure.", Reason: s.differs[1]}, Value: Minus(settled(factors("0.8Mb/s", "0.1")), settled(factors("8Mb/s", "0.1"))), Unit: Milliseconds},
+			Claim{Check: scenario.Check{ID: id + "e", Basis: scenario.Quoted, Source: slide, Claim: "Larger P... excessive signaling overhead", Metric: s.name + ": messages with Pm of 0.1, over those with 0.01", Low: 5, High: 20, Why: "Ten times the samples; half and twice of that, since not each sample makes a message."}, Value: Over(told(factors("0.8Mb/s", "0.1")), told(factors("0.8Mb/s", "0.01")))},
 		)
 		p := Plot{Name: "convergence-" + []string{"1g", "10g"}[i], Title: "Convergence: all links " + s.name, X: modelTime, Y: plot.Axis{Label: "queue (packets)", High: s.top}, References: []plot.Reference{{Name: "Qeq = 16 packets", Low: qeqPackets, High: qeqPackets}}}
 		for _, c := range [][2]string{{"8Mb/s", "0.01"}, {"8Mb/s", "0.1"}, {"0.8Mb/s", "0.01"}, {"0.8Mb/s", "0.1"}} {
@@ -251,11 +249,11 @@ func bcnDimensioning() Figure {
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, References: []plot.Reference{{Name: "Qeq = 16 packets", Low: qeqPackets, High: qeqPackets}},
 			Curves: []Curve{curve("1 Gb/s", s[0].run, bcnQueue, packets), curve("10 Gb/s", s[1].run, bcnQueue, packets)}}},
 		Claims: append(bcnChecks("dimensioning"),
-			Claim{ID: "B-1c", Basis: scenario.Quoted, Source: "slide Dimensioning Problem", Says: "The rate increase unit R... should be set as C/N for some N. If not, there are large oscillations",
-				Measured: "deviation of the queue at 1 Gb/s, over that with Ru = 0.8 Mb/s", Value: Over(deviation(s[0]), packetsOf(s[0].run.With(setRu+"0.8Mb/s"), bcnDeviation, s[0].from, s[0].to)),
-				Low: 2, High: none, Why: "C/1250 at 10 Gb/s is 8 Mb/s, at 1 Gb/s 0.8 Mb/s. The slide has no figure; large is twice and more."},
-			Claim{ID: "B-1d", Basis: scenario.Derived, Source: "slide Dimensioning Problem", Says: "at 10 Gb/s the same Pm and Ru are stable", From: "\"Same P... and R... leads to instability\": of the two configurations, the one that they are not for.",
-				Measured: "deviation of the queue at 1 Gb/s, over that at 10 Gb/s", Value: Over(deviation(s[0]), deviation(s[1])), Low: 2, High: none, Why: "As B-1c."}),
+			Claim{Check: scenario.Check{ID: "B-1c", Basis: scenario.Quoted, Source: "slide Dimensioning Problem", Claim: "The rate increase unit R... should be set as C/N for some N. If not, there are large oscillations",
+				Metric: "deviation of the queue at 1 Gb/s, over that with Ru = 0.8 Mb/s",
+				Low:    2, High: none, Why: "C/1250 at 10 Gb/s is 8 Mb/s, at 1 Gb/s 0.8 Mb/s. The slide has no figure; large is twice and more."}, Value: Over(deviation(s[0]), packetsOf(s[0].run.With(setRu+"0.8Mb/s"), bcnDeviation, s[0].from, s[0].to))},
+			Claim{Check: scenario.Check{ID: "B-1d", Basis: scenario.Derived, Source: "slide Dimensioning Problem", Claim: "at 10 Gb/s the same Pm and Ru are stable", From: "\"Same P... and R... leads to instability\": of the two configurations, the one that they are not for.",
+				Metric: "deviation of the queue at 1 Gb/s, over that at 10 Gb/s", Low: 2, High: none, Why: "As B-1c."}, Value: Over(deviation(s[0]), deviation(s[1]))}),
 	}
 }
 
@@ -275,10 +273,10 @@ func bcnAsymmetric() Figure {
 		Name: "asymmetric", Source: "slides Asymmetric Topology and Multiple Congestion Points, A Simulation Result on BCN and the Enhanced Version", Title: "One link of 1 Gb/s",
 		Caption: "Four sources share a link of 10 Gb/s, four others one of 1 Gb/s behind a second switch. Pm = 0.01 and Ru = 8 Mb/s for all, or Jain's enhancement: Pm is 0.1 at the slow link, and messages tell its rate, from which Ru = C/1250 and the initial rate C/2 follow. Means over a sliding window of 2 ms.",
 		Claims: append(bcnChecks("asymmetric"),
-			Claim{ID: "B-3d", Basis: scenario.Quoted, Source: "slide A Simulation Result on BCN and the Enhanced Version", Says: "Not Stable", Measured: "deviation of the queue at 1 Gb/s without the enhancement (packets)", Value: deviation(current(), "slow.T-E"),
-				Low: qeqPackets, High: none, Why: "More than Qeq. The slide has pictures without figures."},
-			Claim{ID: "B-3e", Basis: scenario.Derived, Source: "slide Dimensioning Problem", Says: "Need to add bottleneck rate to the BCN message", From: "Without it the queue is \"Not Stable\", with it \"Stable with oscillations\".", Measured: "deviation of the queue at 1 Gb/s without the enhancement, over that with it", Value: Over(deviation(current(), "slow.T-E"), deviation(enhanced, "slow.T-E")),
-				Low: 2, High: none, Why: "Twice and more. The slides have no figure."}),
+			Claim{Check: scenario.Check{ID: "B-3d", Basis: scenario.Quoted, Source: "slide A Simulation Result on BCN and the Enhanced Version", Claim: "Not Stable", Metric: "deviation of the queue at 1 Gb/s without the enhancement (packets)",
+				Low: qeqPackets, High: none, Why: "More than Qeq. The slide has pictures without figures."}, Value: deviation(current(), "slow.T-E")},
+			Claim{Check: scenario.Check{ID: "B-3e", Basis: scenario.Derived, Source: "slide Dimensioning Problem", Claim: "Need to add bottleneck rate to the BCN message", From: "Without it the queue is \"Not Stable\", with it \"Stable with oscillations\".", Metric: "deviation of the queue at 1 Gb/s without the enhancement, over that with it",
+				Low: 2, High: none, Why: "Twice and more. The slides have no figure."}, Value: Over(deviation(current(), "slow.T-E"), deviation(enhanced, "slow.T-E"))}),
 	}
 	for _, c := range [][3]string{{"fast", "fast.S-D", "10 Gb/s"}, {"slow", "slow.T-E", "1 Gb/s"}} {
 		f.Plots = append(f.Plots, Plot{Name: "asymmetric-" + c[0], Title: "Asymmetric topology: the link of " + c[2], X: modelTime, Y: plot.Axis{Label: "queue (packets)"},
@@ -325,10 +323,10 @@ func bcnInitialRate() Figure {
 		Plots: []Plot{{X: plot.Axis{Label: modelTime.Label, High: 40}, Y: plot.Axis{Label: "rate (Gb/s)"},
 			Curves: []Curve{curve("initial rate 5 Gb/s", current(), "slow-sources.limit", gbps), curve("half of the bottleneck", enhanced, "slow-sources.limit", gbps)}}},
 		Claims: []Claim{
-			{ID: "B-4a", Basis: scenario.Quoted, Source: slide, Says: "It takes long time for the sources to decrease their rates to less than 1 Gbps.", Measured: "time until the mean limit of the sources is below 1 Gb/s", Value: time(current()), Unit: Milliseconds,
-				Low: 0.004, High: none, Why: "The slide has no figure. Long: more than the settling time of the slides, some 4 ms."},
-			{ID: "B-4b", Basis: scenario.Derived, Source: slide, Says: "Need to add bottleneck rate to the BCN message", From: "With it the first message has the source begin at half of the bottleneck.", Measured: "the same with the enhancement, over that without", Value: Over(time(enhanced), time(current())),
-				Low: 0, High: 0.5, Why: "Half of the time or less. The slide has no figure."},
+			{Check: scenario.Check{ID: "B-4a", Basis: scenario.Quoted, Source: slide, Claim: "It takes long time for the sources to decrease their rates to less than 1 Gbps.", Metric: "time until the mean limit of the sources is below 1 Gb/s",
+				Low: 0.004, High: none, Why: "The slide has no figure. Long: more than the settling time of the slides, some 4 ms."}, Value: time(current()), Unit: Milliseconds},
+			{Check: scenario.Check{ID: "B-4b", Basis: scenario.Derived, Source: slide, Claim: "Need to add bottleneck rate to the BCN message", From: "With it the first message has the source begin at half of the bottleneck.", Metric: "the same with the enhancement, over that without",
+				Low: 0, High: 0.5, Why: "Half of the time or less. The slide has no figure."}, Value: Over(time(enhanced), time(current()))},
 		},
 	}
 }
@@ -381,31 +379,30 @@ func bcnParkingLot() Figure {
 		Caption: "Four flows a cross two links of 10 Gb/s, b and c one each. Proportional fairness maximises the sum of the logarithms of the rates, max-min fairness the least of them.",
 		Plots:   []Plot{p},
 		Claims: append(bcnChecks("parking-lot"),
-			Claim{ID: "B-5e", Basis: scenario.Quoted, Source: slide, Says: "2(R...+R...)/(R...+...+R...)=1.97", Measured: "2 (b + c) / (a1 + ... + a4) with Ru of 8 Mb/s, that of 10 Gb/s", Value: ratio(r), Low: 1.5, High: 2.1, Why: reason,
-				Differs: "See B-5a: 2.8, with a standard deviation of 0.6 over the seeds; flows through both links have less than proportional fairness gives them."},
-			Claim{ID: "B-5f", Basis: scenario.Quoted, Source: slide, Says: "2(R...+R...)/(R...+...+R...)=1.97", Measured: "the same with Ru of 0.8 Mb/s, the other level of the factorial design", Value: ratio(small), Low: 1.5, High: 2.1, Why: reason},
-			Claim{ID: "B-5g", Basis: scenario.Derived, Source: "slide Summary", Says: "BCN achieves Proportional Fairness (vs max-min fairness)", From: "Of the two allocations the run's is nearer to the proportional one.",
-				Measured: "how far the six rates are from the proportional ones, over how far from the max-min ones (sums of squares)",
-				Value: Combine(func(v []float64) float64 {
-					far := func(a, b float64) (sum float64) {
-						for i, x := range v {
-							want := a
-							if i >= n {
-								want = b
-							}
-							sum += (x - want) * (x - want)
+			Claim{Check: scenario.Check{ID: "B-5e", Basis: scenario.Quoted, Source: slide, Claim: "2(R...+R...)/(R...+...+R...)=1.97", Metric: "2 (b + c) / (a1 + ... + a4) with Ru of 8 Mb/s, that of 10 Gb/s", Low: 1.5, High: 2.1, Why: reason,
+				Reason: "See B-5a: 2.8, with a standard deviation of 0.6 over the seeds; flows through both links have less than proportional fairness gives them."}, Value: ratio(r)},
+			Claim{Check: scenario.Check{ID: "B-5f", Basis: scenario.Quoted, Source: slide, Claim: "2(R...+R...)/(R...+...+R...)=1.97", Metric: "the same with Ru of 0.8 Mb/s, the other level of the factorial design", Low: 1.5, High: 2.1, Why: reason}, Value: ratio(small)},
+			Claim{Check: scenario.Check{ID: "B-5g", Basis: scenario.Derived, Source: "slide Summary", Claim: "BCN achieves Proportional Fairness (vs max-min fairness)", From: "Of the two allocations the run's is nearer to the proportional one.",
+				Metric: "how far the six rates are from the proportional ones, over how far from the max-min ones (sums of squares)",
+				Low:    0, High: 1 - 1e-9, Why: "Nearer to the first."}, Value: Combine(func(v []float64) float64 {
+				far := func(a, b float64) (sum float64) {
+					for i, x := range v {
+						want := a
+						if i >= n {
+							want = b
 						}
-						return sum
+						sum += (x - want) * (x - want)
 					}
-					return far(pa, pb) / far(ma, mb)
-				}, slices.Collect(func(yield func(Quantity) bool) {
-					for _, x := range p.Curves[0].Points {
-						if !yield(x.Y) {
-							return
-						}
+					return sum
+				}
+				return far(pa, pb) / far(ma, mb)
+			}, slices.Collect(func(yield func(Quantity) bool) {
+				for _, x := range p.Curves[0].Points {
+					if !yield(x.Y) {
+						return
 					}
-				})...),
-				Low: 0, High: 1 - 1e-9, Why: "Nearer to the first."}),
+				}
+			})...)}),
 	}
 }
 
@@ -426,10 +423,10 @@ func bcnBursty() Figure {
 		Plots: []Plot{{X: plot.Axis{Label: "burst period (ms of model time)"}, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{points},
 			References: []plot.Reference{{Name: "Qeq", Low: qeqPackets, High: qeqPackets}}}},
 		Claims: append(bcnChecks("bursty"),
-			Claim{ID: "B-7b", Basis: scenario.Quoted, Source: slide, Says: "If not, the system tends to be unstable.", Measured: "greatest deviation of the queue with periods of 1, 2 and 4 ms, over that with 40 ms", Value: Over(Highest(deviation[1], deviation[2], deviation[4]), deviation[40]),
-				Low: 1 + 1e-9, High: none, Why: "Larger. The slide has a picture without figures."},
-			Claim{ID: "B-7c", Basis: scenario.Quoted, Source: slide, Says: "Settling time ~ 4 ms for the above simulations", Measured: "time until the queue of four greedy sources at 10 Gb/s stays within half of its mean at the end for 5 ms", Value: Settled(s.run, bcnQueue, 0, 1*ms, 5*ms, 0.5, s.from, s.to), Unit: Milliseconds,
-				Low: 0.002, High: 0.008, Why: "Half and twice of it."}),
+			Claim{Check: scenario.Check{ID: "B-7b", Basis: scenario.Quoted, Source: slide, Claim: "If not, the system tends to be unstable.", Metric: "greatest deviation of the queue with periods of 1, 2 and 4 ms, over that with 40 ms",
+				Low: 1 + 1e-9, High: none, Why: "Larger. The slide has a picture without figures."}, Value: Over(Highest(deviation[1], deviation[2], deviation[4]), deviation[40])},
+			Claim{Check: scenario.Check{ID: "B-7c", Basis: scenario.Quoted, Source: slide, Claim: "Settling time ~ 4 ms for the above simulations", Metric: "time until the queue of four greedy sources at 10 Gb/s stays within half of its mean at the end for 5 ms",
+				Low: 0.002, High: 0.008, Why: "Half and twice of it."}, Value: Settled(s.run, bcnQueue, 0, 1*ms, 5*ms, 0.5, s.from, s.to), Unit: Milliseconds}),
 	}
 }
 
@@ -445,13 +442,13 @@ func bcnSevere() Figure {
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "link (%)", High: 105},
 			Curves: []Curve{curve("without BCN(0,0)", off, use, 100), curve("with it", r, use, 100), curve("zeros at the equilibrium too", zeros, use, 100)}}},
 		Claims: append(bcnChecks("severe"),
-			Claim{ID: "B-9b", Basis: scenario.Derived, Source: "slide Other Issues", Says: "BCN(0,0) costs throughput", From: "\"This leads to low throughput\": by comparison with the same without it.", Measured: "use of the link from 0 to 40 ms without BCN(0,0), less that with it", Value: Minus(whole(off), whole(r)), Unit: Points,
-				Low: positive, High: none, Why: "Less. The slide has no figure."},
-			Claim{ID: "B-9c", Basis: scenario.Quoted, Source: "slide Other Issues", Says: "sending back Q...=0, Q...=0 to Indicate the severe congestion, which may cause low link utilization",
-				Measured: "use of the link from 0 to 40 ms with zeros at the equilibrium too, less that with BCN(0,0) alone", Value: Minus(whole(zeros), whole(r)), Unit: Points,
-				Low: -none, High: -positive, Why: "Less: \"is very likely when the queue operates at the equilibrium\"."},
-			Claim{ID: "B-9d", Basis: scenario.Quoted, Source: "slide Other Issues", Says: "This leads to low throughput", Measured: "use of the link from 0 to 40 ms with zeros at the equilibrium too", Value: whole(zeros), Unit: Percent,
-				Low: 0, High: 0.9, Why: "That of B-9a."}),
+			Claim{Check: scenario.Check{ID: "B-9b", Basis: scenario.Derived, Source: "slide Other Issues", Claim: "BCN(0,0) costs throughput", From: "\"This leads to low throughput\": by comparison with the same without it.", Metric: "use of the link from 0 to 40 ms without BCN(0,0), less that with it",
+				Low: positive, High: none, Why: "Less. The slide has no figure."}, Value: Minus(whole(off), whole(r)), Unit: Points},
+			Claim{Check: scenario.Check{ID: "B-9c", Basis: scenario.Quoted, Source: "slide Other Issues", Claim: "sending back Q...=0, Q...=0 to Indicate the severe congestion, which may cause low link utilization",
+				Metric: "use of the link from 0 to 40 ms with zeros at the equilibrium too, less that with BCN(0,0) alone",
+				Low:    -none, High: -positive, Why: "Less: \"is very likely when the queue operates at the equilibrium\"."}, Value: Minus(whole(zeros), whole(r)), Unit: Points},
+			Claim{Check: scenario.Check{ID: "B-9d", Basis: scenario.Quoted, Source: "slide Other Issues", Claim: "This leads to low throughput", Metric: "use of the link from 0 to 40 ms with zeros at the equilibrium too",
+				Low: 0, High: 0.9, Why: "That of B-9a."}, Value: whole(zeros), Unit: Percent}),
 	}
 }
 
@@ -466,10 +463,10 @@ func bcnMixed() Figure {
 		Name: "mixed", Source: "slides Mixed TCP and UDP Traffic", Title: "Four sources with TCP, four without",
 		Caption: "They share a link of 10 Gb/s. TCP alone is the same with TCP in place of UDP.",
 		Claims: append(bcnChecks("mixed"),
-			Claim{ID: "B-6f", Basis: scenario.Quoted, Source: slide, Says: says, Measured: "utilisation of the link with both, over that with TCP alone", Value: Over(used(both), used(alone)),
-				Low: 0.95, High: 1.05, Why: "A twentieth below or above is no significant difference."},
-			Claim{ID: "B-6g", Basis: scenario.Quoted, Source: slide, Says: says, Measured: "deviation of the queue with both, over that with TCP alone", Value: Over(swing(both), swing(alone)),
-				Low: 0.5, High: 2, Why: "The slide has no figure. Half and twice, as in B-8d."}),
+			Claim{Check: scenario.Check{ID: "B-6f", Basis: scenario.Quoted, Source: slide, Claim: says, Metric: "utilisation of the link with both, over that with TCP alone",
+				Low: 0.95, High: 1.05, Why: "A twentieth below or above is no significant difference."}, Value: Over(used(both), used(alone))},
+			Claim{Check: scenario.Check{ID: "B-6g", Basis: scenario.Quoted, Source: slide, Claim: says, Metric: "deviation of the queue with both, over that with TCP alone",
+				Low: 0.5, High: 2, Why: "The slide has no figure. Half and twice, as in B-8d."}, Value: Over(swing(both), swing(alone))}),
 	}
 }
 
@@ -485,10 +482,10 @@ func bcnDelay() Figure {
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{curve("0.5 us", short, bcnQueue, packets), curve("9.5 us", long, bcnQueue, packets)},
 			References: []plot.Reference{{Name: "Qeq = 16 packets", Low: qeqPackets, High: qeqPackets}}}},
 		Claims: append(bcnChecks("delay"),
-			Claim{ID: "B-8c", Basis: scenario.Quoted, Source: "slide Bandwidth*Delay Product", Says: "propagation delay ... have small effect on ... the feedback delay", Measured: "messages in 20 ms with 9.5 us, over those with 0.5 us", Value: Over(told(long), told(short)),
-				Low: 0.8, High: 1.25, Why: "The slide has no figure. Of the feedback delay all but 40 us in 480 is the time from sample to sample."},
-			Claim{ID: "B-8d", Basis: scenario.Derived, Source: "slide Bandwidth*Delay Product", Says: "so the queue swings no more", From: "\"The queue is stable\" at 9.5 us as it is at 0.5.", Measured: "deviation of the queue with 9.5 us, over that with 0.5 us", Value: Over(deviation(long), deviation(short)),
-				Low: 0.5, High: 2, Why: "The slide has no figure. Half and twice: less than what the factors of the convergence study do."}),
+			Claim{Check: scenario.Check{ID: "B-8c", Basis: scenario.Quoted, Source: "slide Bandwidth*Delay Product", Claim: "propagation delay ... have small effect on ... the feedback delay", Metric: "messages in 20 ms with 9.5 us, over those with 0.5 us",
+				Low: 0.8, High: 1.25, Why: "The slide has no figure. Of the feedback delay all but 40 us in 480 is the time from sample to sample."}, Value: Over(told(long), told(short))},
+			Claim{Check: scenario.Check{ID: "B-8d", Basis: scenario.Derived, Source: "slide Bandwidth*Delay Product", Claim: "so the queue swings no more", From: "\"The queue is stable\" at 9.5 us as it is at 0.5.", Metric: "deviation of the queue with 9.5 us, over that with 0.5 us",
+				Low: 0.5, High: 2, Why: "The slide has no figure. Half and twice: less than what the factors of the convergence study do."}, Value: Over(deviation(long), deviation(short))}),
 	}
 }
 
@@ -522,11 +519,11 @@ func bcnSampling() Figure {
 			{Name: "sampling-deviation", Title: "Oscillation and sampling", X: axis, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{swings}},
 		},
 		Claims: append(bcnChecks("sampling"),
-			Claim{ID: "B-11b", Basis: scenario.Quoted, Source: slide, Says: "Sampling Delay = ... = Pkt Size/(input rate*Sampling P)", Measured: "how far the delay is from S/(r Pm), with Pm from 0.0025 to 0.1, at the most", Value: Highest(far...), Unit: Percent,
+			Claim{Check: scenario.Check{ID: "B-11b", Basis: scenario.Quoted, Source: slide, Claim: "Sampling Delay = ... = Pkt Size/(input rate*Sampling P)", Metric: "how far the delay is from S/(r Pm), with Pm from 0.0025 to 0.1, at the most",
 				Low: 0, High: 0.25, Why: "A quarter: with 0.0025 there are 42 messages to count, give or take 6, and samples of a source that this point does not limit tell it of no increase.",
-				Differs: "32 %. With Pm from 0.02 on a quarter of the samples find the queue at Qeq and as long as at the sample before: Qoff and Qdelta are zero, and no message is sent, since that would be BCN(0,0)."},
-			Claim{ID: "B-11c", Basis: scenario.Quoted, Source: slide, Says: "Sampling probability P... is the key parameter.", Measured: "deviation of the queue with Pm of 0.0025, over that with 0.1", Value: Over(deviation[0], deviation[len(deviation)-1]),
-				Low: 2, High: none, Why: "Twice and more for forty times the delay. The slide has no figure."}),
+				Reason: "32 %. With Pm from 0.02 on a quarter of the samples find the queue at Qeq and as long as at the sample before: Qoff and Qdelta are zero, and no message is sent, since that would be BCN(0,0)."}, Value: Highest(far...), Unit: Percent},
+			Claim{Check: scenario.Check{ID: "B-11c", Basis: scenario.Quoted, Source: slide, Claim: "Sampling probability P... is the key parameter.", Metric: "deviation of the queue with Pm of 0.0025, over that with 0.1",
+				Low: 2, High: none, Why: "Twice and more for forty times the delay. The slide has no figure."}, Value: Over(deviation[0], deviation[len(deviation)-1])}),
 	}
 }
 
@@ -564,9 +561,9 @@ func bcnGains() Figure {
 				c.Points = append(c.Points, Point{x, Settled(r.With(g.set+g.at(x)), bcnQueue, step.from, window, hold, 0.5, step.to-10*ms, step.to)})
 			}
 			p.Curves = append(p.Curves, c)
-			f.Claims = append(f.Claims, Claim{ID: "B-10-" + g.name + "-" + step.name, Basis: scenario.Quoted, Source: slide, Says: "Increasing Gi, Gd and Ru will always increase the rate of convergence",
-				Measured: "settling time after the step " + step.name + " with a quarter of " + g.name + ", less that with all of it", Value: Minus(c.Points[0].Y, c.Points[2].Y), Unit: Milliseconds,
-				Low: positive, High: none, Why: "Longer. The slide has no figure.", Differs: step.differs[i]})
+			f.Claims = append(f.Claims, Claim{Check: scenario.Check{ID: "B-10-" + g.name + "-" + step.name, Basis: scenario.Quoted, Source: slide, Claim: "Increasing Gi, Gd and Ru will always increase the rate of convergence",
+				Metric: "settling time after the step " + step.name + " with a quarter of " + g.name + ", less that with all of it",
+				Low:    positive, High: none, Why: "Longer. The slide has no figure.", Reason: step.differs[i]}, Value: Minus(c.Points[0].Y, c.Points[2].Y), Unit: Milliseconds})
 		}
 		f.Plots = append(f.Plots, p)
 	}
@@ -598,9 +595,9 @@ func bcnTwoWay() Figure {
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{curve("both ways: there", r, there, packets), curve("both ways: back", r, "shared.T-S.queue", packets), curve("one way", alone, there, packets)},
 			References: []plot.Reference{{Name: "Qeq = 16 packets", Low: qeqPackets, High: qeqPackets}}}},
 		Claims: append(bcnChecks("two-way"),
-			Claim{ID: "BW-5", Says: "traffic the other way changes little: messages have a priority above it", Measured: "deviation of the queue with traffic both ways, over that one way", Value: Over(deviation(r), deviation(alone)),
-				Low: 0.5, High: 2, Why: "Half and twice. A message waits for one frame at the most, 1.2 us to each switch."},
-			Claim{ID: "BW-6", Says: "Larger probability of sampling with two way traffic: it steadies the queue here too", Measured: "deviation of the queue with Pm of 0.1, over that with 0.01, both ways", Value: Over(deviation(r.With(setPm+"0.1")), deviation(r)),
-				Low: 0, High: 1 - 1e-9, Why: "Smaller, as in the convergence study."}),
+			Claim{Check: scenario.Check{ID: "BW-5", Claim: "traffic the other way changes little: messages have a priority above it", Metric: "deviation of the queue with traffic both ways, over that one way",
+				Low: 0.5, High: 2, Why: "Half and twice. A message waits for one frame at the most, 1.2 us to each switch."}, Value: Over(deviation(r), deviation(alone))},
+			Claim{Check: scenario.Check{ID: "BW-6", Claim: "Larger probability of sampling with two way traffic: it steadies the queue here too", Metric: "deviation of the queue with Pm of 0.1, over that with 0.01, both ways",
+				Low: 0, High: 1 - 1e-9, Why: "Smaller, as in the convergence study."}, Value: Over(deviation(r.With(setPm+"0.1")), deviation(r))}),
 	}
 }

@@ -133,14 +133,13 @@ func bcnODE() Figure {
 		for _, flow := range []string{"b", "c", "long"} {
 			rates = append(rates, Mean(r, flow+".rate", 100*ms, 500*ms))
 		}
-		return Claim{
-			ID: id, Basis: scenario.Derived, Source: "slide Simulations for Fairness", Says: fmt.Sprintf("the fixed point of the equations is that of the run: the parking lot with Ru of %s", ru),
-			From:     "Proportional fairness is C/6 and C/3, a ratio of short to long rates of 2.0; the equations have the same.",
-			Measured: fmt.Sprintf("2(Rb+Rc)/(Ra1+...+Ra4) over 0.1 to 0.5 s, over that of the equations, with Ru of %s", ru),
-			Value: over(func() (*fluid.BCNCourse, error) { return overTwo(unit.Rate(mbps * 1e6)) }, func(c *fluid.BCNCourse) float64 { return late(c.Rate[4]) / late(c.Rate[0]) },
-				Combine(func(v []float64) float64 { return 2 * (v[0] + v[1]) / v[2] }, rates...)),
-			Low: 0.75, High: 1.05, Why: "A ratio from 1.5 to 2.1 over 2.0: nearer to proportional than to max-min fairness, which is 1.0.", Differs: differs,
-		}
+		return Claim{Check: scenario.Check{
+			ID: id, Basis: scenario.Derived, Source: "slide Simulations for Fairness", Claim: fmt.Sprintf("the fixed point of the equations is that of the run: the parking lot with Ru of %s", ru),
+			From:   "Proportional fairness is C/6 and C/3, a ratio of short to long rates of 2.0; the equations have the same.",
+			Metric: fmt.Sprintf("2(Rb+Rc)/(Ra1+...+Ra4) over 0.1 to 0.5 s, over that of the equations, with Ru of %s", ru),
+			Low:    0.75, High: 1.05, Why: "A ratio from 1.5 to 2.1 over 2.0: nearer to proportional than to max-min fairness, which is 1.0.", Reason: differs,
+		}, Value: over(func() (*fluid.BCNCourse, error) { return overTwo(unit.Rate(mbps * 1e6)) }, func(c *fluid.BCNCourse) float64 { return late(c.Rate[4]) / late(c.Rate[0]) },
+			Combine(func(v []float64) float64 { return 2 * (v[0] + v[1]) / v[2] }, rates...))}
 	}
 
 	var v []Curve
@@ -174,29 +173,26 @@ func bcnODE() Figure {
 			{Name: "ode-v", Title: "The analytical model: V along solutions", X: plot.Axis{Label: modelTime.Label, High: 150}, Y: plot.Axis{Label: "V less V at the end (1)"}, Curves: v},
 		},
 		Claims: []Claim{
-			{ID: "BO-1", Basis: scenario.Quoted, Source: model, Says: "V increases along any solution",
-				Measured: "the furthest that V falls, as a share of its rise, along three solutions",
-				Value:    Combine(func([]float64) float64 { return fall() }),
-				Low:      0, High: 1e-9, Why: "It may not fall; 1e-9 is for what floats round."},
-			{ID: "BO-2", Basis: scenario.Derived, Source: model, Says: "the fixed point of the equations is that of the run: the slowest source",
-				From:     "A solution converges to the maximum of V, which for one link is C/n.",
-				Measured: "lowest rate of the four sources over 0.2 to 1 s, over that of the equations", Value: over(one, rate, Lowest(rates...)),
-				Low: 0.8, High: 1.2, Why: "The rates of the four equal sources in the slides' parking lot lie up to 12 % from their mean; a fifth is allowed for."},
-			{ID: "BO-3", Basis: scenario.Derived, Source: model, Says: "... the fastest source",
-				From:     "As BO-2.",
-				Measured: "highest rate of the four sources over 0.2 to 1 s, over that of the equations", Value: over(one, rate, Highest(rates...)),
-				Low: 0.8, High: 1.2, Why: "As BO-2."},
-			{ID: "BO-4", Says: "the queue of the run is that of the equations",
-				Measured: "mean queue over 0.2 to 1 s, over that of the equations",
-				Value:    over(one, func(c *fluid.BCNCourse) float64 { return late(c.Queue[0]) }, Mean(r, "shared.S-D.queue", from, to)),
-				Low:      0.75, High: 1.25, Why: "As for QCN: the slides have no figure; a quarter is what can be seen in a picture."},
+			{Check: scenario.Check{ID: "BO-1", Basis: scenario.Quoted, Source: model, Claim: "V increases along any solution",
+				Metric: "the furthest that V falls, as a share of its rise, along three solutions",
+				Low:    0, High: 1e-9, Why: "It may not fall; 1e-9 is for what floats round."}, Value: Combine(func([]float64) float64 { return fall() })},
+			{Check: scenario.Check{ID: "BO-2", Basis: scenario.Derived, Source: model, Claim: "the fixed point of the equations is that of the run: the slowest source",
+				From:   "A solution converges to the maximum of V, which for one link is C/n.",
+				Metric: "lowest rate of the four sources over 0.2 to 1 s, over that of the equations",
+				Low:    0.8, High: 1.2, Why: "The rates of the four equal sources in the slides' parking lot lie up to 12 % from their mean; a fifth is allowed for."}, Value: over(one, rate, Lowest(rates...))},
+			{Check: scenario.Check{ID: "BO-3", Basis: scenario.Derived, Source: model, Claim: "... the fastest source",
+				From:   "As BO-2.",
+				Metric: "highest rate of the four sources over 0.2 to 1 s, over that of the equations",
+				Low:    0.8, High: 1.2, Why: "As BO-2."}, Value: over(one, rate, Highest(rates...))},
+			{Check: scenario.Check{ID: "BO-4", Claim: "the queue of the run is that of the equations",
+				Metric: "mean queue over 0.2 to 1 s, over that of the equations",
+				Low:    0.75, High: 1.25, Why: "As for QCN: the slides have no figure; a quarter is what can be seen in a picture."}, Value: over(one, func(c *fluid.BCNCourse) float64 { return late(c.Queue[0]) }, Mean(r, "shared.S-D.queue", from, to))},
 			lot("BO-5", 8,
 				"The equations have means. In the run Fb has a standard deviation of 14 frames, and one such message raises a long flow's rate of 1.5 Gb/s by 450 Mb/s. Its rates scatter by 56 % of their mean, messages come in proportion to a rate, and a decrease is a share of it: what is taken off goes with the square of the rate, a third more than the mean says. Of its increases an eighth more is lost than the likelihood of a tag says, since the last link to lower a rate tends to be the one that will lower it again."),
 			lot("BO-6", 0.8, ""),
-			{ID: "BO-7", Basis: scenario.Quoted, Source: results, Says: "Increasing Gi, Gd and Ru will always increase the rate of convergence",
-				Measured: "least quickening of the equations' convergence when one of them is doubled",
-				Value:    Combine(func([]float64) float64 { return quickening() }),
-				Low:      1 + 1e-9, High: none, Why: "More, for each of the three; the slides have no figure."},
+			{Check: scenario.Check{ID: "BO-7", Basis: scenario.Quoted, Source: results, Claim: "Increasing Gi, Gd and Ru will always increase the rate of convergence",
+				Metric: "least quickening of the equations' convergence when one of them is doubled",
+				Low:    1 + 1e-9, High: none, Why: "More, for each of the three; the slides have no figure."}, Value: Combine(func([]float64) float64 { return quickening() })},
 		},
 	}
 }

@@ -125,8 +125,8 @@ func ccaIncast() Figure {
 		Name: "incast", Source: "The table 0:i", Title: "Where the CCTI settles",
 		Caption: "Sources that share one link, with the printed set, and a bystander that shares their way over a trunk which is no bottleneck. Claims are from 20 to 100 ms, the table from 80 to 100 ms. The CCTI is that which the rate of the limiter says, a mean over time.",
 		Claims: append(ccaChecks("incast"),
-			Claim{ID: "C-1d", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg and process_becn", Says: "the CCTI settles near N - 1", From: delay, Measured: "16 sources: mean CCTI", Value: mean(ccti(r, 16, 20*ms)...), Low: 13.5, High: 16.5, Why: "15, and a tenth either way: the CCTI is a whole number that rises with single BECNs."},
-			Claim{ID: "C-1e", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg and process_becn", Says: "each settles there", From: delay, Measured: "16 sources: highest mean CCTI less the lowest", Value: Spread(ccti(r, 16, 20*ms)...), Low: 0, High: 3, Why: "A fifth of 15, as the mean may be a tenth off either way."},
+			Claim{Check: scenario.Check{ID: "C-1d", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg and process_becn", Claim: "the CCTI settles near N - 1", From: delay, Metric: "16 sources: mean CCTI", Low: 13.5, High: 16.5, Why: "15, and a tenth either way: the CCTI is a whole number that rises with single BECNs."}, Value: mean(ccti(r, 16, 20*ms)...)},
+			Claim{Check: scenario.Check{ID: "C-1e", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg and process_becn", Claim: "each settles there", From: delay, Metric: "16 sources: highest mean CCTI less the lowest", Low: 0, High: 3, Why: "A fifth of 15, as the mean may be a tenth off either way."}, Value: Spread(ccti(r, 16, 20*ms)...)},
 		),
 		Table: &Table{Title: "By the number of sources", Columns: []string{"N - 1", "mean CCTI", "the link", "Jain's index", "bystander", "bystander without control"}, Note: "Means and standard deviations of five seeds. With few sources a step of the CCTI is a large part of the rate: from 1/4 of the line to 1/5."},
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (% of a link)", High: 105}, Curves: []Curve{
@@ -135,7 +135,7 @@ func ccaIncast() Figure {
 	}
 	for _, n := range []int{4, 8, 16, 32} {
 		r := ccaFlows(n)
-		f.Table.Rows = append(f.Table.Rows, Row{Claim{Says: fmt.Sprintf("%d sources", n), Measured: "shares of 1, but for the CCTI", Low: -none, High: none}, []Quantity{
+		f.Table.Rows = append(f.Table.Rows, Row{Claim{Check: scenario.Check{Claim: fmt.Sprintf("%d sources", n), Metric: "shares of 1, but for the CCTI", Low: -none, High: none}}, []Quantity{
 			constant(float64(n - 1)), mean(ccti(r, n, ccaSettled)...), ccaMean(r, ccaRoot), ccaMean(r, ccaFairness), ccaMean(r, ccaBystander), ccaMean(uncontrolled(r), ccaBystander),
 		}})
 	}
@@ -179,12 +179,12 @@ func ccaTimer() Figure {
 			settles = float64(c.n-1) * float64(c.timer) * 1.024e-3 / (v - 1)
 		}
 		what := fmt.Sprintf("%d sources, timer %d, marking rate %d", c.n, c.timer, c.rate)
-		f.Claims = append(f.Claims, Claim{ID: "CT-" + c.id, Basis: scenario.Derived, Source: hfi1 + ", cca_timer_fn", Says: fmt.Sprintf("with a rise of %.3g, %s 1, %s", v, c.sooner, c.settlesLike), From: rise,
-			Measured: what + ": " + ccaBystander, Unit: Percent, Value: ccaMean(r, ccaBystander), Low: c.low, High: c.high, Why: "Which of the two it is: 9/10 of the line and more, or twice the 8 % of flow control alone and less."})
-		f.Table.Rows = append(f.Table.Rows, Row{Claim{Says: what, Measured: "shares of 1", Low: -none, High: none}, []Quantity{constant(v), ccaMean(r, ccaRoot), ccaMean(r, ccaBystander), ccaMean(r, "trunk.A-B.stalled.no-credit"), constant(settles), scaled(took, 1e3)}})
+		f.Claims = append(f.Claims, Claim{Check: scenario.Check{ID: "CT-" + c.id, Basis: scenario.Derived, Source: hfi1 + ", cca_timer_fn", Claim: fmt.Sprintf("with a rise of %.3g, %s 1, %s", v, c.sooner, c.settlesLike), From: rise,
+			Metric: what + ": " + ccaBystander, Low: c.low, High: c.high, Why: "Which of the two it is: 9/10 of the line and more, or twice the 8 % of flow control alone and less."}, Unit: Percent, Value: ccaMean(r, ccaBystander)})
+		f.Table.Rows = append(f.Table.Rows, Row{Claim{Check: scenario.Check{Claim: what, Metric: "shares of 1", Low: -none, High: none}}, []Quantity{constant(v), ccaMean(r, ccaRoot), ccaMean(r, ccaBystander), ccaMean(r, "trunk.A-B.stalled.no-credit"), constant(settles), scaled(took, 1e3)}})
 		if v > 1 && c.n > 16 {
-			f.Claims = append(f.Claims, Claim{ID: "CT-" + c.id + "t", Basis: scenario.Derived, Source: hfi1 + ", cca_timer_fn", Says: fmt.Sprintf("and that takes %.0f ms", settles), From: rise + " The CCTI rises by rise - 1 in a timer, and has to get to N - 1.",
-				Measured: what + ": until the bystander has 90 % of its line, over that", Value: scaled(took, 1e3/settles), Low: 0.8, High: 1.2, Why: "A fifth either way: the window is 2 ms, and the buffers have to run empty."})
+			f.Claims = append(f.Claims, Claim{Check: scenario.Check{ID: "CT-" + c.id + "t", Basis: scenario.Derived, Source: hfi1 + ", cca_timer_fn", Claim: fmt.Sprintf("and that takes %.0f ms", settles), From: rise + " The CCTI rises by rise - 1 in a timer, and has to get to N - 1.",
+				Metric: what + ": until the bystander has 90 % of its line, over that", Low: 0.8, High: 1.2, Why: "A fifth either way: the window is 2 ms, and the buffers have to run empty."}, Value: scaled(took, 1e3/settles)})
 		}
 	}
 	return f
@@ -222,9 +222,9 @@ func ccaTable() Figure {
 		if c.low > 0 {
 			says = "a table that goes below the fair share does"
 		}
-		f.Claims = append(f.Claims, Claim{ID: "CC-" + c.id, Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Says: says, From: from,
-			Measured: "table " + c.name + ": " + ccaBystander, Unit: Percent, Value: ccaMean(r, ccaBystander), Low: c.low, High: c.high, Why: "Which of the two it is: 9/10 of the line and more, or twice the 8 % of flow control alone and less."})
-		f.Table.Rows = append(f.Table.Rows, Row{Claim{Says: "table " + c.name, Measured: "shares of 1", Low: -none, High: none}, []Quantity{sum, ccaMean(r, ccaRoot), ccaMean(r, ccaFairness), ccaMean(r, ccaBystander)}})
+		f.Claims = append(f.Claims, Claim{Check: scenario.Check{ID: "CC-" + c.id, Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Claim: says, From: from,
+			Metric: "table " + c.name + ": " + ccaBystander, Low: c.low, High: c.high, Why: "Which of the two it is: 9/10 of the line and more, or twice the 8 % of flow control alone and less."}, Unit: Percent, Value: ccaMean(r, ccaBystander)})
+		f.Table.Rows = append(f.Table.Rows, Row{Claim{Check: scenario.Check{Claim: "table " + c.name, Metric: "shares of 1", Low: -none, High: none}}, []Quantity{sum, ccaMean(r, ccaRoot), ccaMean(r, ccaFairness), ccaMean(r, ccaBystander)}})
 	}
 	return f
 }
@@ -246,7 +246,7 @@ func ccaLevels() Figure {
 	}
 	const cool = "cool.utilisation"
 	claim := func(id, source, says, from, measured string, run Run, low, high float64, why string) Claim {
-		return Claim{ID: id, Basis: scenario.Derived, Source: source, Says: says, From: from, Measured: measured + ": " + cool, Unit: Percent, Value: ccaMean(run, cool), Low: low, High: high, Why: why}
+		return Claim{Check: scenario.Check{ID: id, Basis: scenario.Derived, Source: source, Claim: says, From: from, Metric: measured + ": " + cool, Low: low, High: high, Why: why}, Unit: Percent, Value: ccaMean(run, cool)}
 	}
 	const opensm, ipg = "opensm/osm_subnet.c", hfi1 + ", set_link_ipg"
 	const shared = "Both take turns under one limiter, so that the flow to the idle link has what the other has, an eighth: 12.5 %."
@@ -272,9 +272,9 @@ func ccaVictims() Figure {
 		Name: "victims", Source: "The victim mask", Title: "Receivers that are slow, and the mask of victims",
 		Caption: "bench/slow-receiver: a receiver takes a tenth of what its link carries, so that its port at the switch has no credit and is no root. Nobody else could mark: an adapter does not. A bystander shares a trunk with half of the sources. Figures from 50 to 100 ms.",
 		Claims: []Claim{
-			{ID: "CV-1", Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Says: "without the mask nobody marks for a slow receiver", From: from, Measured: "victim-mask none: " + ccaBystander, Unit: Percent, Value: share("none"), High: 0.05, Why: "As without congestion control, where it is 1.7 %."},
-			{ID: "CV-2", Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Says: "ports of the mask do", From: from, Measured: "victim-mask hosts, over none", Value: Over(share("hosts"), share("none")), Low: 5, High: none, Why: "Several times as much. The source has no figure."},
-			{ID: "CV-3", Says: "a mask of all ports slows down the bystander too", Measured: "victim-mask hosts less all", Unit: Points, Value: Minus(share("hosts"), share("all")), Low: positive, High: none, Why: "More: at the trunk, which has no credit at times, its packets are marked as well."},
+			{Check: scenario.Check{ID: "CV-1", Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Claim: "without the mask nobody marks for a slow receiver", From: from, Metric: "victim-mask none: " + ccaBystander, High: 0.05, Why: "As without congestion control, where it is 1.7 %."}, Unit: Percent, Value: share("none")},
+			{Check: scenario.Check{ID: "CV-2", Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Claim: "ports of the mask do", From: from, Metric: "victim-mask hosts, over none", Low: 5, High: none, Why: "Several times as much. The source has no figure."}, Value: Over(share("hosts"), share("none"))},
+			{Check: scenario.Check{ID: "CV-3", Claim: "a mask of all ports slows down the bystander too", Metric: "victim-mask hosts less all", Low: positive, High: none, Why: "More: at the trunk, which has no credit at times, its packets are marked as well."}, Unit: Points, Value: Minus(share("hosts"), share("all"))},
 		},
 	}
 }
@@ -317,7 +317,7 @@ func ccaFabric() Figure {
 		table.Columns = append(table.Columns, s.name)
 	}
 	for _, m := range metrics {
-		row := Row{Claim: Claim{Says: m.says, Measured: "share", Low: -none, High: none}}
+		row := Row{Claim: Claim{Check: scenario.Check{Claim: m.says, Metric: "share", Low: -none, High: none}}}
 		for _, s := range schemes {
 			row.Cells = append(row.Cells, m.of(s.run))
 		}
@@ -331,13 +331,13 @@ func ccaFabric() Figure {
 		Caption: "Two switches, ten local and ten remote flows that share the root link, and a victim flow from 40 to 60 ms. Everything is as in hpl2002.md but the scheme: buffers of 4 packets, windows of one. As printed is the set of ibccconfig(8); threshold 8 is half a buffer, two packets, in place of a quarter of a packet. Rates are means over a sliding window of 2 ms.",
 		Table:   table,
 		Claims: []Claim{
-			{ID: "C-1f", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Says: "with the printed set the root link is full", From: `"src = (max_pkt_time >> shift) * mult": as C-1a, with twenty flows.`, Measured: "CCA as printed: " + root, Unit: Percent, Value: during(printed, root), Low: 0.97, High: 1, Why: "As for C-1a.",
-				Differs: "Threshold 15 is a sixteenth of a buffer, and that has room for 4 packets here: any two packets that meet are marked, and the queue runs dry. It is a set for deeper buffers: with 16 packets in place of 4 the link is full, and so it is with threshold 8 (C-1g)."},
-			{ID: "C-1g", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Says: "and so it is where the threshold is some packets", From: `"src = (max_pkt_time >> shift) * mult": as C-1a, with twenty flows.`, Measured: "CCA threshold 8, and 16 packets: lowest " + root, Unit: Percent, Value: Lowest(during(half, root), during(deep, root)), Low: 0.97, High: 1, Why: "As for C-1a."},
-			{ID: "CH-1", Says: "remote and local flows have the same rate, as with none of the paper's schemes that keep the link full", Measured: "CCA threshold 8: remote/local", Value: during(half, remoteLocal), Low: 0.9, High: 1.2, Why: "A tenth from 1 either way, and as much again for the remote ones, which wait longer and are marked the less for it. Of the paper's schemes 3(c) alone gets there, with a root link that is not full."},
-			{ID: "CH-2", Says: "the twenty flows share the root link more evenly than with any scheme of the paper", Measured: "Jain's index: CCA threshold 8, less the best of Fig. 3", Value: Minus(fairness(half), best(fairness)), Low: positive, High: none, Why: "More."},
-			{ID: "CH-3", Says: "the victim has what the remote flows leave of the inter-switch link", Measured: "CCA threshold 8: victim, over 1 - remote", Unit: Percent, Value: left(half), Low: 0.85, High: 1, Why: "As with the schemes of the paper that keep the root link full, with which it is 92 to 94 %."},
-			{ID: "CH-4", Says: "as printed, the victim has less than half of that", Measured: "CCA as printed: victim, over 1 - remote", Unit: Percent, Value: left(printed), High: 0.5, Why: "Less than half. Its packets meet remote ones at the inter-switch link, which is no bottleneck, and are marked."},
+			{Check: scenario.Check{ID: "C-1f", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Claim: "with the printed set the root link is full", From: `"src = (max_pkt_time >> shift) * mult": as C-1a, with twenty flows.`, Metric: "CCA as printed: " + root, Low: 0.97, High: 1, Why: "As for C-1a.",
+				Reason: "Threshold 15 is a sixteenth of a buffer, and that has room for 4 packets here: any two packets that meet are marked, and the queue runs dry. It is a set for deeper buffers: with 16 packets in place of 4 the link is full, and so it is with threshold 8 (C-1g)."}, Unit: Percent, Value: during(printed, root)},
+			{Check: scenario.Check{ID: "C-1g", Basis: scenario.Derived, Source: hfi1 + ", set_link_ipg", Claim: "and so it is where the threshold is some packets", From: `"src = (max_pkt_time >> shift) * mult": as C-1a, with twenty flows.`, Metric: "CCA threshold 8, and 16 packets: lowest " + root, Low: 0.97, High: 1, Why: "As for C-1a."}, Unit: Percent, Value: Lowest(during(half, root), during(deep, root))},
+			{Check: scenario.Check{ID: "CH-1", Claim: "remote and local flows have the same rate, as with none of the paper's schemes that keep the link full", Metric: "CCA threshold 8: remote/local", Low: 0.9, High: 1.2, Why: "A tenth from 1 either way, and as much again for the remote ones, which wait longer and are marked the less for it. Of the paper's schemes 3(c) alone gets there, with a root link that is not full."}, Value: during(half, remoteLocal)},
+			{Check: scenario.Check{ID: "CH-2", Claim: "the twenty flows share the root link more evenly than with any scheme of the paper", Metric: "Jain's index: CCA threshold 8, less the best of Fig. 3", Low: positive, High: none, Why: "More."}, Value: Minus(fairness(half), best(fairness))},
+			{Check: scenario.Check{ID: "CH-3", Claim: "the victim has what the remote flows leave of the inter-switch link", Metric: "CCA threshold 8: victim, over 1 - remote", Low: 0.85, High: 1, Why: "As with the schemes of the paper that keep the root link full, with which it is 92 to 94 %."}, Unit: Percent, Value: left(half)},
+			{Check: scenario.Check{ID: "CH-4", Claim: "as printed, the victim has less than half of that", Metric: "CCA as printed: victim, over 1 - remote", High: 0.5, Why: "Less than half. Its packets meet remote ones at the inter-switch link, which is no bottleneck, and are marked."}, Unit: Percent, Value: left(printed)},
 		},
 	}
 	for _, x := range []struct {

@@ -167,9 +167,9 @@ func dcqcnRest() Figure {
 	runs, closed, rest := Curve{Name: "runs", Scale: kilobytes}, Curve{Name: "closed form", Scale: kilobytes}, Curve{Name: "equations", Scale: kilobytes}
 	table := &Table{Title: "The fixed point", Note: "Means and standard deviations of five seeds, from 30 to 100 ms. Kmax is 200 KB, Pmax 1 %."}
 	rows := []Row{
-		{Claim: Claim{Says: "marked packets, closed form", Unit: Percent}}, {Claim: Claim{Says: "marked packets, run", Unit: Percent}},
-		{Claim: Claim{Says: "queue, closed form", Unit: Kilobytes}}, {Claim: Claim{Says: "queue, equations", Unit: Kilobytes}},
-		{Claim: Claim{Says: "queue, run", Unit: Kilobytes}}, {Claim: Claim{Says: "its deviation", Unit: Kilobytes}},
+		{Claim: Claim{Check: scenario.Check{Claim: "marked packets, closed form"}, Unit: Percent}}, {Claim: Claim{Check: scenario.Check{Claim: "marked packets, run"}, Unit: Percent}},
+		{Claim: Claim{Check: scenario.Check{Claim: "queue, closed form"}, Unit: Kilobytes}}, {Claim: Claim{Check: scenario.Check{Claim: "queue, equations"}, Unit: Kilobytes}},
+		{Claim: Claim{Check: scenario.Check{Claim: "queue, run"}, Unit: Kilobytes}}, {Claim: Claim{Check: scenario.Check{Claim: "its deviation"}, Unit: Kilobytes}},
 	}
 	for _, n := range flows {
 		table.Columns = append(table.Columns, fmt.Sprintf("%d flows", n))
@@ -189,11 +189,11 @@ func dcqcnRest() Figure {
 	over := func(id string, n int) Claim {
 		p, _ := restOf(n).Closed()
 		c := restOf(n)
-		return Claim{
-			ID: id, Basis: scenario.Derived, Source: text, Says: fmt.Sprintf("%d flows rest at a queue of %.1f KB", n, c.Queue(p)*kilobytes), From: "The closed form above.",
-			Measured: "mean queue of the run, over that of the closed form", Value: Over(settledMean(n, hotQueue), closedQueue(n)),
-			Low: 0.8, High: 1.2, Why: "A fifth up or down: the closed form is the first term for a small share.",
-		}
+		return Claim{Check: scenario.Check{
+			ID: id, Basis: scenario.Derived, Source: text, Claim: fmt.Sprintf("%d flows rest at a queue of %.1f KB", n, c.Queue(p)*kilobytes), From: "The closed form above.",
+			Metric: "mean queue of the run, over that of the closed form",
+			Low:    0.8, High: 1.2, Why: "A fifth up or down: the closed form is the first term for a small share.",
+		}, Value: Over(settledMean(n, hotQueue), closedQueue(n))}
 	}
 	marked := func(n int) Quantity { return settledMean(n, "sources.marked") }
 	return Figure{
@@ -202,16 +202,15 @@ func dcqcnRest() Figure {
 		Plots: []Plot{{X: plot.Axis{Label: "flows"}, Y: plot.Axis{Label: "queue (KB)", High: 260}, Curves: []Curve{runs, closed, rest},
 			References: []plot.Reference{{Name: "Kmax = 200 KB", Low: 200, High: 200}}}},
 		Claims: append([]Claim{over("DQ-1a", 2), over("DQ-1b", 4)}, append(dcqcnChecks("fixed-point"), []Claim{
-			{ID: "DQ-2a", Basis: scenario.Derived, Source: text, Says: "ten flows rest below the cliff", From: "The closed form: q* of 158 KB, of Kmax 200 KB.",
-				Measured: "mean queue of ten flows", Unit: Kilobytes, Value: settledMean(10, hotQueue), Low: 0, High: 200e3, Why: "Below Kmax."},
-			{ID: "DQ-2b", Basis: scenario.Derived, Source: text, Says: "the queue of fourteen flows is at the cliff or above it", From: "The closed form: p* of 1.23 %, of Pmax 1 %.",
-				Measured: "mean queue of fourteen flows", Unit: Kilobytes, Value: settledMean(14, hotQueue), Low: 200e3, High: none, Why: "At Kmax or above.",
-				Differs: "Above Kmax each packet is marked, so that the queue is held just below: its mean stays some KB short of the cliff that it stands at (DQ-2c)."},
-			{ID: "DQ-2c", Says: "fourteen flows need more marks than the line has", Measured: "share of packets marked of fourteen flows", Unit: Percent, Value: marked(14), Low: 0.01, High: none, Why: "Above Pmax: the line below Kmax has no more."},
-			{ID: "DQ-2d", Says: "ten flows need fewer", Measured: "share of packets marked of ten flows", Unit: Percent, Value: marked(10), Low: 0, High: 0.01, Why: "Below Pmax.",
-				Differs: "The queue of ten flows swings, and touches Kmax at times, where each packet is marked; in the mean it stays 53 KB below."},
-			{ID: "DQ-2e", Says: "at the cliff the queue no longer grows with the flows", Measured: "queue of sixteen flows less that of fourteen, over that of six less that of four",
-				Value: Over(Minus(settledMean(16, hotQueue), settledMean(14, hotQueue)), Minus(settledMean(6, hotQueue), settledMean(4, hotQueue))), Low: 0, High: 0.5, Why: "Half as much at the most, and still more."},
+			{Check: scenario.Check{ID: "DQ-2a", Basis: scenario.Derived, Source: text, Claim: "ten flows rest below the cliff", From: "The closed form: q* of 158 KB, of Kmax 200 KB.",
+				Metric: "mean queue of ten flows", Low: 0, High: 200e3, Why: "Below Kmax."}, Unit: Kilobytes, Value: settledMean(10, hotQueue)},
+			{Check: scenario.Check{ID: "DQ-2b", Basis: scenario.Derived, Source: text, Claim: "the queue of fourteen flows is at the cliff or above it", From: "The closed form: p* of 1.23 %, of Pmax 1 %.",
+				Metric: "mean queue of fourteen flows", Low: 200e3, High: none, Why: "At Kmax or above.",
+				Reason: "Above Kmax each packet is marked, so that the queue is held just below: its mean stays some KB short of the cliff that it stands at (DQ-2c)."}, Unit: Kilobytes, Value: settledMean(14, hotQueue)},
+			{Check: scenario.Check{ID: "DQ-2c", Claim: "fourteen flows need more marks than the line has", Metric: "share of packets marked of fourteen flows", Low: 0.01, High: none, Why: "Above Pmax: the line below Kmax has no more."}, Unit: Percent, Value: marked(14)},
+			{Check: scenario.Check{ID: "DQ-2d", Claim: "ten flows need fewer", Metric: "share of packets marked of ten flows", Low: 0, High: 0.01, Why: "Below Pmax.",
+				Reason: "The queue of ten flows swings, and touches Kmax at times, where each packet is marked; in the mean it stays 53 KB below."}, Unit: Percent, Value: marked(10)},
+			{Check: scenario.Check{ID: "DQ-2e", Claim: "at the cliff the queue no longer grows with the flows", Metric: "queue of sixteen flows less that of fourteen, over that of six less that of four", Low: 0, High: 0.5, Why: "Half as much at the most, and still more."}, Value: Over(Minus(settledMean(16, hotQueue), settledMean(14, hotQueue)), Minus(settledMean(6, hotQueue), settledMean(4, hotQueue)))},
 		}...)...),
 		Table: table,
 	}
@@ -233,10 +232,10 @@ func dcqcnShares() Figure {
 		Name: "fairness", Source: "CoNEXT 2016, abstract", Title: "Shares of flows from unequal starts",
 		Caption: "The first flow begins at 0 and has the link to itself; the others begin 2 ms apart, each at the rate of its line. Jain's index of those that are active, over a sliding window of 1 ms; in the claims from 75 to 150 ms.",
 		Plots:   []Plot{p},
-		Claims: append(dcqcnChecks("unequal"), Claim{
-			ID: "DQ-3", Basis: scenario.Derived, Source: "abstract", Says: "flows from unequal starts have equal shares, whatever their number", From: "\"DCQCN ... converges to a unique fixed point\".",
-			Measured: "lowest Jain's index of 2, 4, 6, 8 and 10 flows", Value: Lowest(all...), Low: 0.98, High: 1, Why: "As DQ-3c.",
-		}),
+		Claims: append(dcqcnChecks("unequal"), Claim{Check: scenario.Check{
+			ID: "DQ-3", Basis: scenario.Derived, Source: "abstract", Claim: "flows from unequal starts have equal shares, whatever their number", From: "\"DCQCN ... converges to a unique fixed point\".",
+			Metric: "lowest Jain's index of 2, 4, 6, 8 and 10 flows", Low: 0.98, High: 1, Why: "As DQ-3c.",
+		}, Value: Lowest(all...)}),
 	}
 }
 
@@ -252,7 +251,7 @@ func dcqcnPresets() Figure {
 		{"marked packets", "sources.marked", Percent}, {"Jain's index", "sources.fairness", Plain}, {"CNPs per MB", "sources.feedback", Plain},
 	}
 	for _, x := range rows {
-		table.Rows = append(table.Rows, Row{Claim: Claim{Says: x.says, Unit: x.unit, Low: -none, High: none}})
+		table.Rows = append(table.Rows, Row{Claim: Claim{Check: scenario.Check{Claim: x.says, Low: -none, High: none}, Unit: x.unit}})
 	}
 	for _, preset := range param.Of(rp.DCQCNParams{}).Find("preset").Words {
 		r := dcqcnRun("fixed-point").With("defaults.flow.control.preset=" + preset)
@@ -280,8 +279,8 @@ func dcqcnDelay() Figure {
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)"}, Curves: []Curve{curve("55 us", r, "port.S-server.queue", kilobytes), curve("none", without, "port.S-server.queue", kilobytes)},
 			References: []plot.Reference{{Name: "PFC begins", Low: 500, High: 500}}}},
 		Claims: append(dcqcnChecks("cnp-delay"),
-			Claim{ID: "DQ-6b", Basis: scenario.Quoted, Source: "issue 12", Says: "Using identical parameters in NS3 simulation, PFC pause frames were not observed",
-				Measured: "share of the time in which PFC stops the sender, without the delay", Unit: Percent, Value: Mean(without.seeded(), "write.stalled.flow-control", 0, 3*ms), Low: 0, High: 0, Why: "None."}),
+			Claim{Check: scenario.Check{ID: "DQ-6b", Basis: scenario.Quoted, Source: "issue 12", Claim: "Using identical parameters in NS3 simulation, PFC pause frames were not observed",
+				Metric: "share of the time in which PFC stops the sender, without the delay", Low: 0, High: 0, Why: "None."}, Unit: Percent, Value: Mean(without.seeded(), "write.stalled.flow-control", 0, 3*ms)}),
 	}
 }
 
@@ -294,8 +293,8 @@ func dcqcnPFC() Figure {
 		Caption: "Fifty senders at 100 Gb/s, and one receiver. The window is of 12 packets: what 100 Gb/s bring in the round trip of 1 us.",
 		Plots:   []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)"}, Curves: []Curve{curve("DCQCN", r, hotQueue, kilobytes), curve("DCQCN and a window", windowed, hotQueue, kilobytes)}}},
 		Claims: append(dcqcnChecks("incast-pfc"),
-			Claim{ID: "DQ-5b", Basis: scenario.Quoted, Source: "issue 14", Says: "I have tried the (DCQCN + enable win), the PFC is not triggered",
-				Measured: "share of the time in which PFC stops a sender, with a window", Unit: Percent, Value: Mean(windowed.seeded(), "sources.stalled.flow-control", 0, 3*ms), Low: 0, High: 0, Why: "None."}),
+			Claim{Check: scenario.Check{ID: "DQ-5b", Basis: scenario.Quoted, Source: "issue 14", Claim: "I have tried the (DCQCN + enable win), the PFC is not triggered",
+				Metric: "share of the time in which PFC stops a sender, with a window", Low: 0, High: 0, Why: "None."}, Unit: Percent, Value: Mean(windowed.seeded(), "sources.stalled.flow-control", 0, 3*ms)}),
 	}
 }
 

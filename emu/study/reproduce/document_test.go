@@ -147,13 +147,13 @@ func describes(t *testing.T, text string, f *Figure) {
 		t.Errorf("the document does not have %s", f.Name)
 	}
 	for _, c := range f.Claims {
-		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Says, c.Source, c.From)+" | "+c.Measured+" | ")
+		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Claim, c.Source, c.From)+" | "+c.Metric+" | ")
 		row, _, _ = strings.Cut(row, "\n")
-		x := ClaimResult{Unit: c.Unit, Low: report.Number(c.Low), High: report.Number(c.High)}
+		x := ClaimResult{Unit: c.Unit, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
 		if !found || !strings.Contains(row, " | "+x.Accepted()+" | "+cellText(c.Why)+" | ") {
 			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
 		}
-		if c.Differs != "" && !strings.Contains(text, c.Differs) {
+		if c.Reason != "" && !strings.Contains(text, c.Reason) {
 			t.Errorf("the document does not say why %s differs", c.ID)
 		}
 	}
@@ -161,8 +161,8 @@ func describes(t *testing.T, text string, f *Figure) {
 		return
 	}
 	for _, row := range f.Table.Rows {
-		if !strings.Contains(text, row.Claim.Says) {
-			t.Errorf("the document does not have the row %q", row.Claim.Says)
+		if !strings.Contains(text, row.Claim.Claim) {
+			t.Errorf("the document does not have the row %q", row.Claim.Claim)
 		}
 	}
 }

@@ -103,19 +103,18 @@ func e2cmHotspot() Figure {
 	const slide = "slide Results single-hop OG scenario (N= 16)"
 	on, off := e2cmRun("hotspot"), e2cmRun("hotspot-drops")
 	row := func(says string, source [2]float64, here func(Run) Quantity, r Run) Row {
-		return Row{Claim{Says: says, Measured: "frames", Low: -none, High: none}, []Quantity{constant(source[0]), constant(source[1]), here(destinationBased(r)), here(r)}}
+		return Row{Claim{Check: scenario.Check{Claim: says, Metric: "frames", Low: -none, High: none}}, []Quantity{constant(source[0]), constant(source[1]), here(destinationBased(r)), here(r)}}
 	}
 	overloaded := func(r Run) Quantity { return scaled(lostFrames(r), 1./overload) }
 	uncontrolled := row("PAUSE off, in seconds of overload without control", [2]float64{146_595. / overload, 130_268. / overload}, overloaded, off)
-	uncontrolled.Claim.Measured = "s"
+	uncontrolled.Claim.Metric = "s"
 	f := Figure{
 		Name: "hotspot", Source: slide, Title: "The hotspot, with PAUSE and without",
 		Caption: "Sixteen nodes send to all others at 85 % load, and node 1 takes a tenth of its link. The count of the slides is that of runs of unknown length; per second of overload ours are: the hotspot lasts all of 100 ms. Seconds of overload are the drops over 625 000 a second. Queues in KB.",
 		Claims: append(append(e2cmChecks("hotspot"), e2cmChecks("hotspot-drops")...),
-			Claim{ID: "E-1d", Basis: scenario.Quoted, Source: slide, Says: "Dst-based ... PAUSE on 0", Measured: "frames dropped, destination-based", Value: lostFrames(destinationBased(on)), Low: 0, High: 0, Why: "The table has 0 for both."},
-			Claim{ID: "E-2f", Basis: scenario.Quoted, Source: "slide Conclusions", Says: "Source-based and destination-based E2CM are practically indistinguishable", Measured: "frames dropped source-based, over destination-based",
-				Value: Over(lostFrames(off), lostFrames(destinationBased(off))), Low: 0.8, High: 1.25, Why: "130,268 of 146,595 of the slides' own table are 0.89, of which they say so: twice as far either way."},
-			Claim{ID: "E-2e", Basis: scenario.Derived, Source: "slide Conclusions", Says: "E2CM keeps most frames from being lost", From: "\"Pat's Orlando Proposal Works\".", Measured: "frames dropped, over those without control", Value: Over(lostFrames(off), lostFrames(off.With("defaults.flow.control.law=fixed"))), Low: 0, High: 0.5, Why: "Half as many at the most. The slides have no run without control."},
+			Claim{Check: scenario.Check{ID: "E-1d", Basis: scenario.Quoted, Source: slide, Claim: "Dst-based ... PAUSE on 0", Metric: "frames dropped, destination-based", Low: 0, High: 0, Why: "The table has 0 for both."}, Value: lostFrames(destinationBased(on))},
+			Claim{Check: scenario.Check{ID: "E-2f", Basis: scenario.Quoted, Source: "slide Conclusions", Claim: "Source-based and destination-based E2CM are practically indistinguishable", Metric: "frames dropped source-based, over destination-based", Low: 0.8, High: 1.25, Why: "130,268 of 146,595 of the slides' own table are 0.89, of which they say so: twice as far either way."}, Value: Over(lostFrames(off), lostFrames(destinationBased(off)))},
+			Claim{Check: scenario.Check{ID: "E-2e", Basis: scenario.Derived, Source: "slide Conclusions", Claim: "E2CM keeps most frames from being lost", From: "\"Pat's Orlando Proposal Works\".", Metric: "frames dropped, over those without control", Low: 0, High: 0.5, Why: "Half as many at the most. The slides have no run without control."}, Value: Over(lostFrames(off), lostFrames(off.With("defaults.flow.control.law=fixed")))},
 		),
 		Table: &Table{Title: "Switch frame drops", Columns: []string{"slides, dst-based", "slides, src-based", "here, dst-based", "here, src-based"}, Rows: []Row{
 			row("PAUSE on", [2]float64{0, 0}, lostFrames, on),
@@ -164,23 +163,23 @@ func e2cmRTT() Figure {
 		ratio := Over(lostFrames(free), lostFrames(limited))
 		queue := scaled(Mean(free, e2cmQueue, 0, e2cmEnd), kilobytes)
 		unlimited, queues = append(unlimited, lostFrames(free)), append(queues, queue)
-		f.Table.Rows = append(f.Table.Rows, Row{Claim{Says: fmt.Sprintf("RTT %d us", d.us), Measured: "frames", Low: -none, High: none}, []Quantity{
+		f.Table.Rows = append(f.Table.Rows, Row{Claim{Check: scenario.Check{Claim: fmt.Sprintf("RTT %d us", d.us), Metric: "frames", Low: -none, High: none}}, []Quantity{
 			constant(d.unlimited), lostFrames(free), perSecond(lostFrames(free)), constant(d.limited), lostFrames(limited), constant(d.unlimited / d.limited), ratio, queue,
 		}})
-		f.Claims = append(f.Claims, Claim{ID: fmt.Sprintf("E-4-%dus", d.us), Basis: scenario.Quoted, Source: "slide Conclusions", Says: "frame drops* can be significantly (~10x) reduced by using per-OQ drop threshold",
-			Measured: fmt.Sprintf("frames dropped, over those with the limit, RTT of %d us", d.us), Value: ratio, Low: 5, High: 20,
-			Why: fmt.Sprintf("About ten: half and twice of it. The slides' table has %.1f here, and 8.4 to 20.1 in all.", d.unlimited/d.limited)})
+		f.Claims = append(f.Claims, Claim{Check: scenario.Check{ID: fmt.Sprintf("E-4-%dus", d.us), Basis: scenario.Quoted, Source: "slide Conclusions", Claim: "frame drops* can be significantly (~10x) reduced by using per-OQ drop threshold",
+			Metric: fmt.Sprintf("frames dropped, over those with the limit, RTT of %d us", d.us), Low: 5, High: 20,
+			Why: fmt.Sprintf("About ten: half and twice of it. The slides' table has %.1f here, and 8.4 to 20.1 in all.", d.unlimited/d.limited)}, Value: ratio})
 		for i, q := range []Quantity{lostFrames(free), lostFrames(limited)} {
 			points[i] = append(points[i], Point{float64(d.us), q})
 		}
 	}
 	last := len(delays) - 1
 	f.Claims = append(f.Claims,
-		Claim{ID: "E-3a", Basis: scenario.Derived, Source: slide, Says: "the longest round trip costs the most", From: "189,371 frames at 500 us, 1.4 times the 134,879 at 0.", Measured: "frames dropped at 500 us, over those at 0", Value: Over(unlimited[last], unlimited[0]), Low: 1, High: 2, Why: "More, and not twice as many."},
-		Claim{ID: "E-3b", Basis: scenario.Derived, Source: slide, Says: "up to 200 us it makes little difference", From: "134,879 to 148,816 frames: 1.10.", Measured: "most frames dropped from 0 to 200 us, over the fewest", Value: Over(Highest(unlimited[:last]...), Lowest(unlimited[:last]...)), Low: 1, High: 1.4, Why: "Less than the 1.4 of 500 us.",
-			Differs: "A draw: with one seed 41 000 to 152 000 frames are lost at one RTT, and the most of four means over the fewest is 1.3 by chance alone. In the mean it is more with each RTT but 100 us."},
-		Claim{ID: "E-5d", Basis: scenario.Quoted, Source: "slide Conclusions", Says: "mean queue level increases with RTT", Measured: "least step of the mean queue from one RTT to the next (KB)", Value: LeastStep(queues...), Low: positive, High: none, Why: "Increases at each step. The slides have pictures without figures.",
-			Differs: "The queue of the first 50 ms, up to 4 MB, is most of the mean, and differs by 100 to 200 KB from seed to seed. In the mean it is 1.70 MB at 0 and 1.79 MB at 500 us, with a step down at 100 us. Once the sources have slowed down, it does not depend on the RTT."},
+		Claim{Check: scenario.Check{ID: "E-3a", Basis: scenario.Derived, Source: slide, Claim: "the longest round trip costs the most", From: "189,371 frames at 500 us, 1.4 times the 134,879 at 0.", Metric: "frames dropped at 500 us, over those at 0", Low: 1, High: 2, Why: "More, and not twice as many."}, Value: Over(unlimited[last], unlimited[0])},
+		Claim{Check: scenario.Check{ID: "E-3b", Basis: scenario.Derived, Source: slide, Claim: "up to 200 us it makes little difference", From: "134,879 to 148,816 frames: 1.10.", Metric: "most frames dropped from 0 to 200 us, over the fewest", Low: 1, High: 1.4, Why: "Less than the 1.4 of 500 us.",
+			Reason: "A draw: with one seed 41 000 to 152 000 frames are lost at one RTT, and the most of four means over the fewest is 1.3 by chance alone. In the mean it is more with each RTT but 100 us."}, Value: Over(Highest(unlimited[:last]...), Lowest(unlimited[:last]...))},
+		Claim{Check: scenario.Check{ID: "E-5d", Basis: scenario.Quoted, Source: "slide Conclusions", Claim: "mean queue level increases with RTT", Metric: "least step of the mean queue from one RTT to the next (KB)", Low: positive, High: none, Why: "Increases at each step. The slides have pictures without figures.",
+			Reason: "The queue of the first 50 ms, up to 4 MB, is most of the mean, and differs by 100 to 200 KB from seed to seed. In the mean it is 1.70 MB at 0 and 1.79 MB at 500 us, with a step down at 100 us. Once the sources have slowed down, it does not depend on the RTT."}, Value: LeastStep(queues...)},
 	)
 	f.Plots = []Plot{{X: plot.Axis{Label: "RTT (us of model time)"}, Y: plot.Axis{Label: "dropped in 100 ms (frames)"},
 		Curves: []Curve{{Name: "as much as there is", Points: points[0]}, {Name: "600 KB to an output", Points: points[1]}}},
@@ -202,10 +201,10 @@ func e2cmProbes() Figure {
 		Name: "probes", Source: "slides Simulation Setup & Parameters, Modification addressing Concern #2", Title: "What probes add to ECM",
 		Caption: "As hotspot-drops, with ECM alone, with probes that overtake their flows, and with the gains at flow scope as they are printed.",
 		Claims: []Claim{
-			{ID: "EM-1", Says: "with probes the queue swings less than with ECM alone", Measured: "deviation of the queue, over that with ECM alone", Value: Over(swing(r), swing(ecm)), Low: 0, High: 1, Why: "Less.",
-				Differs: "With ECM alone nothing swings in the end: the queue has run empty, and the link carries 4.5 % of the 10 % that node 1 takes. A limited flow is sampled too rarely to hear that it may go on faster; a probe each 10 ms tells it."},
-			{ID: "EM-2", Says: "probes that overtake their flow see no queue", Measured: "deviation of the queue with expedite: both, over that with answers alone", Value: Over(swing(both), swing(r)), Low: 2, High: none, Why: "Without the queue of the flow each probe tells it to go faster, against ECM: twice and more."},
-			{ID: "EM-3", Says: "the printed gains lose no more frames", Measured: "frames dropped with flow-gains: flow, over those with ecm", Value: Over(lostFrames(printed), lostFrames(r)), Low: 0.5, High: 1.25, Why: "Larger steps down end the overload no later."},
+			{Check: scenario.Check{ID: "EM-1", Claim: "with probes the queue swings less than with ECM alone", Metric: "deviation of the queue, over that with ECM alone", Low: 0, High: 1, Why: "Less.",
+				Reason: "With ECM alone nothing swings in the end: the queue has run empty, and the link carries 4.5 % of the 10 % that node 1 takes. A limited flow is sampled too rarely to hear that it may go on faster; a probe each 10 ms tells it."}, Value: Over(swing(r), swing(ecm))},
+			{Check: scenario.Check{ID: "EM-2", Claim: "probes that overtake their flow see no queue", Metric: "deviation of the queue with expedite: both, over that with answers alone", Low: 2, High: none, Why: "Without the queue of the flow each probe tells it to go faster, against ECM: twice and more."}, Value: Over(swing(both), swing(r))},
+			{Check: scenario.Check{ID: "EM-3", Claim: "the printed gains lose no more frames", Metric: "frames dropped with flow-gains: flow, over those with ecm", Low: 0.5, High: 1.25, Why: "Larger steps down end the overload no later."}, Value: Over(lostFrames(printed), lostFrames(r))},
 		},
 		Plots: []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)", High: 1000}, References: []plot.Reference{{Name: "Qeq = 75 KB", Low: 75, High: 75}},
 			Curves: []Curve{curve("E2CM", r, e2cmQueue, kilobytes), curve("ECM alone", ecm, e2cmQueue, kilobytes), curve("probes overtake", both, e2cmQueue, kilobytes)}}},
@@ -232,6 +231,6 @@ func e2cmLimiters() Figure {
 		Name: "limiters", Source: "slide Simulation Setup & Parameters", Title: "Too few rate limiters",
 		Caption: "\"No limit on number of rate limiters\", says the slide. Four nodes take a tenth of their links, and an adapter has two limiters, or as many as it has flows.",
 		Claims: append(e2cmChecks("limiters"),
-			Claim{ID: "EL-3", Says: "with as many limiters as flows nothing is lost in the end", Measured: "frames dropped from 80 to 100 ms", Value: late(enough), Low: 0, High: 0, Why: "As E-2d."}),
+			Claim{Check: scenario.Check{ID: "EL-3", Claim: "with as many limiters as flows nothing is lost in the end", Metric: "frames dropped from 80 to 100 ms", Low: 0, High: 0, Why: "As E-2d."}, Value: late(enough)}),
 	}
 }

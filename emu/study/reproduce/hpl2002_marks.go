@@ -161,15 +161,15 @@ func limited() []Claim {
 	const why = "Ten flows at 1/20 of the link leave half of it. Five points around that."
 	remotes := drawn("fig2").With("flows.remote.traffic=constant", "flows.remote.rate=50MB/s")
 	all := remotes.With("flows.local.traffic=constant", "flows.local.rate=50MB/s")
-	return []Claim{{
-		ID: "IB-21a", Basis: scenario.Quoted, Source: "section III", Says: says,
-		Measured: "remote flows that offer 50 MB/s each: " + victim, Unit: Percent, Value: during(remotes, victim), Low: 0.45, High: 0.55, Why: why,
-		Differs: "The local flows go on to take all that they can get. Served in the order of arrival, ten remote packets in twenty would need as many places in the queue as the local ones, and the buffer has four: it is full, the remote flows have four turns of fourteen (28.6 %), which is less than they offer, and nothing has changed. The sentence holds if the local flows limit themselves too (IB-21b).",
-	}, {
-		ID: "IB-21b", Basis: scenario.Derived, Source: "section III", Says: "if all twenty flows reduce their rates to 1/20, the victim can use what is left of the inter-switch link",
-		From:     `"the rate determined by the bottleneck link, i.e. 1/20 of the link bandwidth": a twentieth is the share of each of twenty flows, so that all have to keep to it.`,
-		Measured: "all flows but the victim offer 50 MB/s each: " + victim, Unit: Percent, Value: during(all, victim), Low: 0.45, High: 0.55, Why: why,
-	}}
+	return []Claim{{Check: scenario.Check{
+		ID: "IB-21a", Basis: scenario.Quoted, Source: "section III", Claim: says,
+		Metric: "remote flows that offer 50 MB/s each: " + victim, Low: 0.45, High: 0.55, Why: why,
+		Reason: "The local flows go on to take all that they can get. Served in the order of arrival, ten remote packets in twenty would need as many places in the queue as the local ones, and the buffer has four: it is full, the remote flows have four turns of fourteen (28.6 %), which is less than they offer, and nothing has changed. The sentence holds if the local flows limit themselves too (IB-21b).",
+	}, Unit: Percent, Value: during(remotes, victim)}, {Check: scenario.Check{
+		ID: "IB-21b", Basis: scenario.Derived, Source: "section III", Claim: "if all twenty flows reduce their rates to 1/20, the victim can use what is left of the inter-switch link",
+		From:   `"the rate determined by the bottleneck link, i.e. 1/20 of the link bandwidth": a twentieth is the share of each of twenty flows, so that all have to keep to it.`,
+		Metric: "all flows but the victim offer 50 MB/s each: " + victim, Low: 0.45, High: 0.55, Why: why,
+	}, Unit: Percent, Value: during(all, victim)}}
 }
 
 // marks are the rows about which packets a marking event marks.
@@ -188,41 +188,40 @@ func marks() Figure {
 	return Figure{
 		Name: "marks", Source: "section IV", Title: "Whose packets are marked",
 		Caption: "What marking events at switch B find, packet by packet, from 4 ms on (Fig. 4: from 100 ms on). An event marks the packets that wait for the root link at its moment. They are fewer in the end, since an event that comes before the last one's packets have left marks some of them again.",
-		Claims: []Claim{{
-			ID: "IB-20a", Basis: scenario.Quoted, Source: "section IV.A", Says: "none of the packets of the local flows is marked since each local flow uses a different input buffer and the window limit prevents it from filling the buffer",
-			Measured: "Fig. 3(a): local.marked, whole run", Unit: Percent, Value: Mean(a, "local.marked", 0, 100*ms), High: 0, Why: "None.",
-		}, {
-			ID: "IB-20b", Basis: scenario.Quoted, Source: "section IV.B", Says: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
-			Measured: "Fig. 3(b), 4 slots: remote packets that an event of a full buffer finds waiting", Value: perEvent(b, settling, 0, remoteFlows),
-			Low: 3, High: 4, Why: `Four slots, less one for what footnote 6 names: "a victim flow may be using one of the buffer slots or a packet in the buffer is being transmitted and cannot be marked anymore".`,
-		}, {
-			ID: "IB-20c", Basis: scenario.Quoted, Source: "section IV.B", Says: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
-			Measured: "Fig. 3(b), 4 slots: remote packets that leave marked, for each event of a full buffer",
-			Value:    counted(b, settling, func(c *census) float64 { return c.marks[0][remoteFlows] / c.events[0].n }),
-			Low:      3, High: 4, Why: "As for IB-20b.",
-			Differs: `A buffer that is full becomes full again with the next packet that takes the slot of one that has left: such events come before the packets of the one before have left, and find most of them marked already. The paper says so itself: "causing counter cnt2 to be updated with the current value of counter cnt1 a second time before it reaches zero".`,
-		}, {
-			ID: "IB-20d", Basis: scenario.Quoted, Source: "section IV.B", Says: "the event that triggers packet marking (a full input buffer) is biased to preferentially mark remote flows",
-			Measured: "Fig. 3(b): marked share of the remote packets over that of the local ones", Value: preference(b, settling, 0, remoteFlows, localFlows),
-			Low: 1, High: none, Why: "More of the remote packets are marked. The text has no figure.",
-		}, {
-			ID: "IB-20e", Basis: scenario.Quoted, Source: "section IV.C", Says: "Output-triggered marking events tend to preferentially mark local flows",
-			Measured: "marked share of the local packets over that of the remote ones, by the threshold alone: lowest of Fig. 3(c) and (d), and of 12 packets with threshold 4 and 8", Value: Lowest(local...),
-			Low: 1, High: none, Why: "More of the local packets are marked. The text has no figure.",
-		}, {
-			ID: "IB-20f", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Says: "the number of local packets marked in an output-triggered marking event is increased for larger thresholds",
-			Measured: "12 packets: local packets that an event of the threshold finds waiting, threshold 8 less 4", Value: Minus(event(8, localFlows), event(4, localFlows)),
-			Low: positive, High: none, Why: "The text has no figure.",
-		}, {
-			ID: "IB-20g", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Says: "while the number of remote packets marked is not",
-			Measured: "12 packets: remote packets that an event of the threshold finds waiting, threshold 8 less 4", Value: Minus(event(8, remoteFlows), event(4, remoteFlows)),
-			High: 0, Why: "Not increased.",
-			Differs: "With the higher threshold more packets of both kinds wait, and of the remote ones even more are added. They come one after another, but the queue that they join is longer. Without the victim, or with no threshold at switch A, both kinds grow alike.",
-		}, {
-			ID: "IB-20h", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Says: "This reduces the difference between the number of marked packets from local and remote flows",
-			Measured: "12 packets: difference between local and remote packets that an event of the threshold finds waiting, threshold 8 less 16", Value: Minus(apart(8), apart(16)),
-			Low: positive, High: none, Why: "Reduced. The text has no figure.",
-			Differs: "At both thresholds as many remote packets wait as local ones, within a tenth: there is hardly a difference to reduce, and twice as many packets have a somewhat larger one.",
-		}},
+		Claims: []Claim{{Check: scenario.Check{
+			ID: "IB-20a", Basis: scenario.Quoted, Source: "section IV.A", Claim: "none of the packets of the local flows is marked since each local flow uses a different input buffer and the window limit prevents it from filling the buffer",
+			Metric: "Fig. 3(a): local.marked, whole run", High: 0, Why: "None.",
+		}, Unit: Percent, Value: Mean(a, "local.marked", 0, 100*ms)}, {Check: scenario.Check{
+			ID: "IB-20b", Basis: scenario.Quoted, Source: "section IV.B", Claim: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
+			Metric: "Fig. 3(b), 4 slots: remote packets that an event of a full buffer finds waiting",
+			Low:    3, High: 4, Why: `Four slots, less one for what footnote 6 names: "a victim flow may be using one of the buffer slots or a packet in the buffer is being transmitted and cannot be marked anymore".`,
+		}, Value: perEvent(b, settling, 0, remoteFlows)}, {Check: scenario.Check{
+			ID: "IB-20c", Basis: scenario.Quoted, Source: "section IV.B", Claim: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
+			Metric: "Fig. 3(b), 4 slots: remote packets that leave marked, for each event of a full buffer",
+			Low:    3, High: 4, Why: "As for IB-20b.",
+			Reason: `A buffer that is full becomes full again with the next packet that takes the slot of one that has left: such events come before the packets of the one before have left, and find most of them marked already. The paper says so itself: "causing counter cnt2 to be updated with the current value of counter cnt1 a second time before it reaches zero".`,
+		}, Value: counted(b, settling, func(c *census) float64 { return c.marks[0][remoteFlows] / c.events[0].n })}, {Check: scenario.Check{
+			ID: "IB-20d", Basis: scenario.Quoted, Source: "section IV.B", Claim: "the event that triggers packet marking (a full input buffer) is biased to preferentially mark remote flows",
+			Metric: "Fig. 3(b): marked share of the remote packets over that of the local ones",
+			Low:    1, High: none, Why: "More of the remote packets are marked. The text has no figure.",
+		}, Value: preference(b, settling, 0, remoteFlows, localFlows)}, {Check: scenario.Check{
+			ID: "IB-20e", Basis: scenario.Quoted, Source: "section IV.C", Claim: "Output-triggered marking events tend to preferentially mark local flows",
+			Metric: "marked share of the local packets over that of the remote ones, by the threshold alone: lowest of Fig. 3(c) and (d), and of 12 packets with threshold 4 and 8",
+			Low:    1, High: none, Why: "More of the local packets are marked. The text has no figure.",
+		}, Value: Lowest(local...)}, {Check: scenario.Check{
+			ID: "IB-20f", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "the number of local packets marked in an output-triggered marking event is increased for larger thresholds",
+			Metric: "12 packets: local packets that an event of the threshold finds waiting, threshold 8 less 4",
+			Low:    positive, High: none, Why: "The text has no figure.",
+		}, Value: Minus(event(8, localFlows), event(4, localFlows))}, {Check: scenario.Check{
+			ID: "IB-20g", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "while the number of remote packets marked is not",
+			Metric: "12 packets: remote packets that an event of the threshold finds waiting, threshold 8 less 4",
+			High:   0, Why: "Not increased.",
+			Reason: "With the higher threshold more packets of both kinds wait, and of the remote ones even more are added. They come one after another, but the queue that they join is longer. Without the victim, or with no threshold at switch A, both kinds grow alike.",
+		}, Value: Minus(event(8, remoteFlows), event(4, remoteFlows))}, {Check: scenario.Check{
+			ID: "IB-20h", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "This reduces the difference between the number of marked packets from local and remote flows",
+			Metric: "12 packets: difference between local and remote packets that an event of the threshold finds waiting, threshold 8 less 16",
+			Low:    positive, High: none, Why: "Reduced. The text has no figure.",
+			Reason: "At both thresholds as many remote packets wait as local ones, within a tenth: there is hardly a difference to reduce, and twice as many packets have a somewhat larger one.",
+		}, Value: Minus(apart(8), apart(16))}},
 	}
 }

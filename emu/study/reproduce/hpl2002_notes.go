@@ -23,47 +23,42 @@ func footnotes() Figure {
 	early := func(buffer, full int) Run {
 		return cell(buffer, 0, fmt.Sprintf("defaults.switch.marking.full-at=%dpackets", full))
 	}
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-16a", Basis: scenario.Quoted, Source: "footnote 3", Says: "With the current use of small buffers in SAN switches, a lower buffer size threshold is likely to only reduce link utilization by causing the buffer to empty more frequently",
-		Measured: "buffer of 4 packets: utilisation of the root link, full at 4 less full at 3", Unit: Points,
-		Value: Minus(steady(cell(4, 0), root), steady(early(4, 3), root)), Low: positive, High: none,
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-16a", Basis: scenario.Quoted, Source: "footnote 3", Claim: "With the current use of small buffers in SAN switches, a lower buffer size threshold is likely to only reduce link utilization by causing the buffer to empty more frequently",
+		Metric: "buffer of 4 packets: utilisation of the root link, full at 4 less full at 3", Low: positive, High: none,
 		Why: "Reduced: the difference is positive. The text has no figure.",
-	}, Claim{
-		ID: "IB-16b", Basis: scenario.Quoted, Source: "footnote 3", Says: "If switch buffers become larger, using a buffer size threshold below the maximum capacity might be beneficial by preventing congestion spreading before its occurrence while preserving high utilization",
-		Measured: "buffer of 10 packets, full at 8: utilisation of the root link", Unit: Percent,
-		Value: steady(early(10, 8), root), Low: 0.90, High: 1,
+	}, Unit: Points, Value: Minus(steady(cell(4, 0), root), steady(early(4, 3), root))}, Claim{Check: scenario.Check{
+		ID: "IB-16b", Basis: scenario.Quoted, Source: "footnote 3", Claim: "If switch buffers become larger, using a buffer size threshold below the maximum capacity might be beneficial by preventing congestion spreading before its occurrence while preserving high utilization",
+		Metric: "buffer of 10 packets, full at 8: utilisation of the root link", Low: 0.90, High: 1,
 		Why: "High is more than 90 % elsewhere in the text.",
-	}, Claim{
-		ID: "IB-16c", Basis: scenario.Quoted, Source: "footnote 3", Says: "preventing congestion spreading before its occurrence",
-		Measured: "buffer of 10 packets: share of the time in which the inter-switch link lacks credit, full at 10 less full at 8", Unit: Points,
-		Value: Minus(steady(cell(10, 0), "trunk.A-B.stalled.no-credit"), steady(early(10, 8), "trunk.A-B.stalled.no-credit")), Low: positive, High: none,
+	}, Unit: Percent, Value: steady(early(10, 8), root)}, Claim{Check: scenario.Check{
+		ID: "IB-16c", Basis: scenario.Quoted, Source: "footnote 3", Claim: "preventing congestion spreading before its occurrence",
+		Metric: "buffer of 10 packets: share of the time in which the inter-switch link lacks credit, full at 10 less full at 8", Low: positive, High: none,
 		Why: "Prevented: the share is smaller. The text has no figure.",
-	})
+	}, Unit: Points, Value: Minus(steady(cell(10, 0), "trunk.A-B.stalled.no-credit"), steady(early(10, 8), "trunk.A-B.stalled.no-credit"))})
 
 	// Footnote 4.
 	var worst []Quantity
 	for _, m := range []string{root, trunk, local, remote, victim} {
 		worst = append(worst, Combine(abs, Minus(steady(cell(4, 4), m), steady(cell(4, 4, "defaults.switch.marking.skip-blocked=true"), m))))
 	}
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-14", Basis: scenario.Quoted, Source: "footnote 4", Says: "we simulated various scenarios using a marking policy that does not mark packets that are transmitted on a link that was recently blocked and confirmed that the results were identical to those obtained with the mechanism presented in this paper",
-		Measured: "Fig. 4, 4 packets, threshold 4: greatest difference of any of the five rates", Unit: Points, Value: Highest(worst...),
-		High: 0.02, Why: "Identical as far as a figure shows it: two points of the link. The rates themselves differ by up to half a point between seeds. In Fig. 3 the policy never acts, and nothing could differ.",
-	})
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-14", Basis: scenario.Quoted, Source: "footnote 4", Claim: "we simulated various scenarios using a marking policy that does not mark packets that are transmitted on a link that was recently blocked and confirmed that the results were identical to those obtained with the mechanism presented in this paper",
+		Metric: "Fig. 4, 4 packets, threshold 4: greatest difference of any of the five rates",
+		High:   0.02, Why: "Identical as far as a figure shows it: two points of the link. The rates themselves differ by up to half a point between seeds. In Fig. 3 the policy never acts, and nothing could differ.",
+	}, Unit: Points, Value: Highest(worst...)})
 
 	// Footnote 6.
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-13", Basis: scenario.Quoted, Source: "footnote 6", Says: "the probability of having a victim packet in a full buffer is very small, since most of the time the victim can cut through",
-		Measured: "Fig. 3(b), 42 to 60 ms: of the times at which the inter-switch link's buffer at switch B becomes full, the share in which a packet of the victim has a slot of it", Unit: Percent,
-		Value: counted(drawn("fig3b").With("model.duration=60ms"), 42*ms, func(c *census) float64 { return c.withVictim / c.fills }), High: 0.05,
-		Why:     `The text has no figure. The victim carries seven tenths of what crosses that buffer; 5 % is "very small" beside it.`,
-		Differs: "A packet that cuts through has its slot until its tail has left, one packet time, and the victim sends one after another: it has a slot most of the time, and the last slot is taken by a remote packet while one of the victim passes. What does hold is why it matters: none of them waits in the full buffer, and none is marked.",
-	}, Claim{
-		ID: "IB-13b", Basis: scenario.Derived, Source: "footnote 6", Says: "a packet of the victim that is in a full buffer does not wait there",
-		From:     `"the victim can cut through and start being transmitted to its output port just after its header is received".`,
-		Measured: "Fig. 3(b): marking events of a full buffer at switch B for the victim's link over those for the root link", Unit: Percent,
-		Value: Over(Triggers(drawn("fig3b"), "B-BV", "full-buffer"), Triggers(drawn("fig3b"), "root.B-BC", "full-buffer")), High: 0.05, Why: "As for IB-13.",
-	})
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-13", Basis: scenario.Quoted, Source: "footnote 6", Claim: "the probability of having a victim packet in a full buffer is very small, since most of the time the victim can cut through",
+		Metric: "Fig. 3(b), 42 to 60 ms: of the times at which the inter-switch link's buffer at switch B becomes full, the share in which a packet of the victim has a slot of it", High: 0.05,
+		Why:    `The text has no figure. The victim carries seven tenths of what crosses that buffer; 5 % is "very small" beside it.`,
+		Reason: "A packet that cuts through has its slot until its tail has left, one packet time, and the victim sends one after another: it has a slot most of the time, and the last slot is taken by a remote packet while one of the victim passes. What does hold is why it matters: none of them waits in the full buffer, and none is marked.",
+	}, Unit: Percent, Value: counted(drawn("fig3b").With("model.duration=60ms"), 42*ms, func(c *census) float64 { return c.withVictim / c.fills })}, Claim{Check: scenario.Check{
+		ID: "IB-13b", Basis: scenario.Derived, Source: "footnote 6", Claim: "a packet of the victim that is in a full buffer does not wait there",
+		From:   `"the victim can cut through and start being transmitted to its output port just after its header is received".`,
+		Metric: "Fig. 3(b): marking events of a full buffer at switch B for the victim's link over those for the root link", High: 0.05, Why: "As for IB-13.",
+	}, Unit: Percent, Value: Over(Triggers(drawn("fig3b"), "B-BV", "full-buffer"), Triggers(drawn("fig3b"), "root.B-BC", "full-buffer"))})
 
 	// Footnote 7.
 	var fall []Quantity
@@ -71,12 +66,11 @@ func footnotes() Figure {
 		r := cell(b, 0, "defaults.flow.control.law=fixed", "flows.local.traffic=poisson", "flows.local.rate=60MB/s", "flows.remote.traffic=poisson", "flows.remote.rate=30MB/s")
 		fall = append(fall, Combine(func(v []float64) float64 { return v[0] * float64(b) }, counted(r.Once(), 100*ms, func(c *census) float64 { return c.fills })))
 	}
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-25", Basis: scenario.Quoted, Source: "footnote 7", Says: "the blocking probability of queueing systems with finite queue capacity, which is known to decrease faster than linearly with the queue capacity",
-		Measured: "sources that heed no marks, Poisson, at 60 and 30 % of the root link: how often the inter-switch link's buffer becomes full in 400 ms, times its size, least fall from 2 to 3, 4, 5, 6, 8 packets",
-		Value:    LeastStep(fall...), Low: positive, High: none,
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-25", Basis: scenario.Quoted, Source: "footnote 7", Claim: "the blocking probability of queueing systems with finite queue capacity, which is known to decrease faster than linearly with the queue capacity",
+		Metric: "sources that heed no marks, Poisson, at 60 and 30 % of the root link: how often the inter-switch link's buffer becomes full in 400 ms, times its size, least fall from 2 to 3, 4, 5, 6, 8 packets", Low: positive, High: none,
 		Why: `"If the arrival process and mean rate of remote packets did not change with buffer size" (section IV.C): faster than linearly is that the product with the size falls.`,
-	})
+	}, Value: LeastStep(fall...)})
 
 	// Section IV.B: counters and a scan.
 	const scan = "defaults.switch.marking.selection=scan"
@@ -88,17 +82,15 @@ func footnotes() Figure {
 		}
 	}
 	out := cell(2, 0, "defaults.switch.crossbar=single-output").Once()
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-26a", Basis: scenario.Quoted, Source: "section IV.B", Says: "this counter implementation may mark a different set of packets than a direct packet scanning approach, since packets can be transmitted out of order",
-		Measured: "two packets, no threshold, each input feeds one output at a time: utilisation of the root link, difference", Unit: Points,
-		Value: Combine(abs, Minus(steady(out, root), steady(out.With(scan), root))), Low: positive, High: none,
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-26a", Basis: scenario.Quoted, Source: "section IV.B", Claim: "this counter implementation may mark a different set of packets than a direct packet scanning approach, since packets can be transmitted out of order",
+		Metric: "two packets, no threshold, each input feeds one output at a time: utilisation of the root link, difference", Low: positive, High: none,
 		Why: "Different sets have different effects. With this crossbar packets overtake those whose input is busy.",
-	}, Claim{
-		ID: "IB-26b", Basis: scenario.Derived, Source: "section IV.B", Says: "where no packet overtakes another one for the same output, counters and a scan are the same",
-		From:     `"since packets can be transmitted out of order": here none is, since an input may feed several outputs at once.`,
-		Measured: "Fig. 3(b) and (d), 42 to 60 ms: greatest difference of any of the five rates", Unit: Points,
-		Value: Highest(same...), High: 0, Why: "The same packets are marked.",
-	})
+	}, Unit: Points, Value: Combine(abs, Minus(steady(out, root), steady(out.With(scan), root)))}, Claim{Check: scenario.Check{
+		ID: "IB-26b", Basis: scenario.Derived, Source: "section IV.B", Claim: "where no packet overtakes another one for the same output, counters and a scan are the same",
+		From:   `"since packets can be transmitted out of order": here none is, since an input may feed several outputs at once.`,
+		Metric: "Fig. 3(b) and (d), 42 to 60 ms: greatest difference of any of the five rates", High: 0, Why: "The same packets are marked.",
+	}, Unit: Points, Value: Highest(same...)})
 
 	// Footnote 8.
 	var full []Quantity
@@ -107,16 +99,16 @@ func footnotes() Figure {
 			full = append(full, Triggers(cell(b, t).Once(), "", "full-buffer"))
 		}
 	}
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-11a", Basis: scenario.Quoted, Source: "footnote 8", Says: "For buffer sizes 12 and greater, all marking is output-triggered regardless of output threshold, because the input buffer never becomes full",
-		Measured: "times at which any buffer was full, buffers of 12 to 20 packets, all thresholds", Value: Sum(full...), High: 0,
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-11a", Basis: scenario.Quoted, Source: "footnote 8", Claim: "For buffer sizes 12 and greater, all marking is output-triggered regardless of output threshold, because the input buffer never becomes full",
+		Metric: "times at which any buffer was full, buffers of 12 to 20 packets, all thresholds", High: 0,
 		Why: "Never: 10 remote flows and a victim with a window of one packet each are 11 packets.",
-	}, Claim{
-		ID: "IB-11b", Basis: scenario.Derived, Source: "footnote 8", Says: "a buffer for fewer packets than there are flows does become full",
-		From:     `"because the input buffer never becomes full, since there are only 10 remote flows and one victim flow": the bound is 11 packets.`,
-		Measured: "times at which a buffer was full, buffer of 10 packets, no threshold", Value: Triggers(cell(10, 0).Once(), "", "full-buffer"), Low: 1, High: none,
+	}, Value: Sum(full...)}, Claim{Check: scenario.Check{
+		ID: "IB-11b", Basis: scenario.Derived, Source: "footnote 8", Claim: "a buffer for fewer packets than there are flows does become full",
+		From:   `"because the input buffer never becomes full, since there are only 10 remote flows and one victim flow": the bound is 11 packets.`,
+		Metric: "times at which a buffer was full, buffer of 10 packets, no threshold", Low: 1, High: none,
 		Why: "With room for 10 of 11 packets it must happen.",
-	})
+	}, Value: Triggers(cell(10, 0).Once(), "", "full-buffer")})
 	return f
 }
 
@@ -163,40 +155,40 @@ func sensitivity() Figure {
 	type rates = func(figure, metric string) Quantity
 	type grid = func(metric string, buffer, threshold int) Quantity
 	rate := func(source, says, figure, metric string, low, high float64) {
-		row(Claim{Source: source, Says: says, Measured: metric, Unit: Percent, Low: low, High: high}, func(r rates, _ grid) Quantity { return r(figure, metric) })
+		row(Claim{Check: scenario.Check{Source: source, Claim: says, Metric: metric, Low: low, High: high}, Unit: Percent}, func(r rates, _ grid) Quantity { return r(figure, metric) })
 	}
 	rate("Fig. 2", "inter-switch link 32.5 %", "fig2", trunk, 0.32, 0.33)
 	rate("Fig. 2", "victim 4 %", "fig2", victim, 0.037, 0.043)
 	rate("Fig. 3(a)", "local flows have 90 % of the root link", "fig3a", localOfRoot, 0.88, 0.92)
 	rate("Fig. 3(a)", "the victim has high throughput", "fig3a", victim, 0.75, 1)
 	rate("Fig. 3(b)", "the inter-switch link is highly utilised", "fig3b", trunk, 0.90, 1)
-	row(Claim{Source: "Fig. 3(b)", Says: "fairer than naive marking", Measured: "remote/local less that of 3(a)", Low: positive, High: none},
+	row(Claim{Check: scenario.Check{Source: "Fig. 3(b)", Claim: "fairer than naive marking", Metric: "remote/local less that of 3(a)", Low: positive, High: none}},
 		func(r rates, _ grid) Quantity { return Minus(r("fig3b", remoteLocal), r("fig3a", remoteLocal)) })
 	rate("Fig. 3(c)", "threshold 4: the root link is underutilised", "fig3c", root, 0, 0.85)
 	rate("Fig. 3(d)", "threshold 8: the root link is highly utilised", "fig3d", root, 0.97, 1)
-	row(Claim{Source: "Fig. 3(d), first version", Says: "threshold 8: fairer than input-triggered marking", Measured: "remote/local less that of 3(b)", Low: positive, High: none},
+	row(Claim{Check: scenario.Check{Source: "Fig. 3(d), first version", Claim: "threshold 8: fairer than input-triggered marking", Metric: "remote/local less that of 3(b)", Low: positive, High: none}},
 		func(r rates, _ grid) Quantity { return Minus(r("fig3d", remoteLocal), r("fig3b", remoteLocal)) })
-	row(Claim{Source: "Fig. 3(d), second version", Says: "threshold 8: about equal rates", Measured: "remote/local", Low: 0.8, High: 1.25},
+	row(Claim{Check: scenario.Check{Source: "Fig. 3(d), second version", Claim: "threshold 8: about equal rates", Metric: "remote/local", Low: 0.8, High: 1.25}},
 		func(r rates, _ grid) Quantity { return r("fig3d", remoteLocal) })
-	row(Claim{Source: "Fig. 4(a)", Says: "threshold 4 underutilises", Measured: "highest of 4 and 12 packets", Unit: Percent, High: 0.90},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(a)", Claim: "threshold 4 underutilises", Metric: "highest of 4 and 12 packets", High: 0.90}, Unit: Percent},
 		func(_ rates, g grid) Quantity { return Highest(g(root, 4, 4), g(root, 12, 4)) })
 	for _, b := range []int{2, 3, 4} {
-		row(Claim{Source: "Fig. 4(a)", Says: fmt.Sprintf("a buffer of %d packets underutilises", b), Measured: "no threshold", Unit: Percent, High: 0.90},
+		row(Claim{Check: scenario.Check{Source: "Fig. 4(a)", Claim: fmt.Sprintf("a buffer of %d packets underutilises", b), Metric: "no threshold", High: 0.90}, Unit: Percent},
 			func(_ rates, g grid) Quantity { return g(root, b, 0) })
 	}
-	row(Claim{Source: "Fig. 4(a)", Says: "threshold 6: more than 90 %", Measured: "lowest of 4 and 12 packets", Unit: Percent, Low: 0.90, High: 1},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(a)", Claim: "threshold 6: more than 90 %", Metric: "lowest of 4 and 12 packets", Low: 0.90, High: 1}, Unit: Percent},
 		func(_ rates, g grid) Quantity { return Lowest(g(root, 4, 6), g(root, 12, 6)) })
-	row(Claim{Source: "Fig. 4(a)", Says: "... except at the smallest buffer", Measured: "2 packets, threshold 6", Unit: Percent, High: 0.90},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(a)", Claim: "... except at the smallest buffer", Metric: "2 packets, threshold 6", High: 0.90}, Unit: Percent},
 		func(_ rates, g grid) Quantity { return g(root, 2, 6) })
-	row(Claim{Source: "Fig. 4(b)", Says: "fairer with larger buffers", Measured: "remote/local, no threshold, least step 2, 4, 8 packets", Low: positive, High: none},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(b)", Claim: "fairer with larger buffers", Metric: "remote/local, no threshold, least step 2, 4, 8 packets", Low: positive, High: none}},
 		func(_ rates, g grid) Quantity {
 			return LeastStep(g(remoteLocal, 2, 0), g(remoteLocal, 4, 0), g(remoteLocal, 8, 0))
 		})
-	row(Claim{Source: "Fig. 4(b)", Says: "no change above the threshold", Measured: "remote/local, threshold 4, 8 and 12 packets, spread", High: 0.05},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(b)", Claim: "no change above the threshold", Metric: "remote/local, threshold 4, 8 and 12 packets, spread", High: 0.05}},
 		func(_ rates, g grid) Quantity { return Spread(g(remoteLocal, 8, 4), g(remoteLocal, 12, 4)) })
-	row(Claim{Source: "Fig. 4(b)", Says: "local share falls from threshold 4 to 8", Measured: "remote/local, 12 packets, difference", Low: positive, High: none},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(b)", Claim: "local share falls from threshold 4 to 8", Metric: "remote/local, 12 packets, difference", Low: positive, High: none}},
 		func(_ rates, g grid) Quantity { return Minus(g(remoteLocal, 12, 8), g(remoteLocal, 12, 4)) })
-	row(Claim{Source: "Fig. 4(b)", Says: "fairer again at 16", Measured: "distance from 1, 12 packets, threshold 8 less 16", Low: positive, High: none},
+	row(Claim{Check: scenario.Check{Source: "Fig. 4(b)", Claim: "fairer again at 16", Metric: "distance from 1, 12 packets, threshold 8 less 16", Low: positive, High: none}},
 		func(_ rates, g grid) Quantity {
 			return Minus(FromOne(g(remoteLocal, 12, 8)), FromOne(g(remoteLocal, 12, 16)))
 		})
@@ -252,7 +244,7 @@ func laws() Figure {
 	}
 	f.Plots = []Plot{use, ratio}
 	row := func(says, measured string, unit Unit, of func(r Run) Quantity) {
-		x := Row{Claim: Claim{Says: says, Measured: measured, Unit: unit, Low: -none, High: none}}
+		x := Row{Claim: Claim{Check: scenario.Check{Claim: says, Metric: measured, Low: -none, High: none}, Unit: unit}}
 		for _, law := range names {
 			x.Cells = append(x.Cells, of(fine[law]))
 		}
@@ -268,11 +260,11 @@ func laws() Figure {
 	})
 	row("time to reclaim the link", "root link, as defined above", Milliseconds, reclaim)
 
-	f.Claims = append(f.Claims, Claim{
-		ID: "IB-17", Basis: scenario.Quoted, Source: "footnote 1", Says: "the well-known AIMD [10] function or a more efficient variation for this environment that we term LIPD",
-		Measured: "utilisation of the root link, 60 to 100 ms: LIPD less AIMD", Unit: Points, Value: Minus(utilisation(fine["lipd"]), utilisation(fine["aimd"])),
-		Low: positive, High: none, Why: "More efficient is read as: more of the link is used. The text has no figure.",
-	})
+	f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+		ID: "IB-17", Basis: scenario.Quoted, Source: "footnote 1", Claim: "the well-known AIMD [10] function or a more efficient variation for this environment that we term LIPD",
+		Metric: "utilisation of the root link, 60 to 100 ms: LIPD less AIMD",
+		Low:    positive, High: none, Why: "More efficient is read as: more of the link is used. The text has no figure.",
+	}, Unit: Points, Value: Minus(utilisation(fine["lipd"]), utilisation(fine["aimd"]))})
 	// What each law needs to take a flow from the share that it has to the one that it
 	// can have, if no mark comes: the inverse of its continuous increase.
 	const packet, rho = 2.068e-6, 256.0 // s; Rmax/Rmin
@@ -285,12 +277,11 @@ func laws() Figure {
 		{"aimd", "AIMD adds Rmin in each 1/Rmin", func(from, to float64) float64 { return (to - from) * packet * rho * rho }},
 	} {
 		before := Mean(fine[x.law], remote, 90*ms, localStop)
-		f.Claims = append(f.Claims, Claim{
-			ID: "IB-18/" + x.law, Basis: scenario.Derived, Source: "US 7,920,476", Says: x.text, From: "The laws of recovery in the claims of the patent, of the paper's authors: one decrease is made good in the time of one packet at the lowest rate.",
-			Measured: "time to reclaim the link over what the law gives for a tenth of it",
-			Value:    Combine(func(v []float64) float64 { return v[0] / x.predict(v[1]/10, reclaimed/10) }, reclaim(fine[x.law]), before),
-			Low:      0.8, High: 1.25, Why: "The law is of one flow in continuous time; here ten flows of unequal rates share, and a window of 0.5 ms sees them. A quarter up or down.",
-		})
+		f.Claims = append(f.Claims, Claim{Check: scenario.Check{
+			ID: "IB-18/" + x.law, Basis: scenario.Derived, Source: "US 7,920,476", Claim: x.text, From: "The laws of recovery in the claims of the patent, of the paper's authors: one decrease is made good in the time of one packet at the lowest rate.",
+			Metric: "time to reclaim the link over what the law gives for a tenth of it",
+			Low:    0.8, High: 1.25, Why: "The law is of one flow in continuous time; here ten flows of unequal rates share, and a window of 0.5 ms sees them. A quarter up or down.",
+		}, Value: Combine(func(v []float64) float64 { return v[0] / x.predict(v[1]/10, reclaimed/10) }, reclaim(fine[x.law]), before)})
 	}
 	return f
 }

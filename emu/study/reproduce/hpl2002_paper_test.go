@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )
 
@@ -100,7 +101,7 @@ func values(t *testing.T, list ...Quantity) []float64 {
 	t.Helper()
 	f := &Figure{Name: "values"}
 	for _, q := range list {
-		f.Claims = append(f.Claims, Claim{Value: q, Low: math.Inf(-1), High: none})
+		f.Claims = append(f.Claims, Claim{Check: scenario.Check{Low: math.Inf(-1), High: none}, Value: q})
 	}
 	r, err := Do(context.Background(), hpl2002(), []*Figure{f}, Options{Seeds: 1})
 	if err != nil {

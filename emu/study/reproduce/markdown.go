@@ -65,7 +65,7 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 			}
 		}
 	}
-	sourced, ours := report.ByBasis(f.Claims, (*ClaimResult).basis)
+	sourced, ours := report.ByBasis(f.Claims)
 	table("what the source says", sourced)
 	table("what we expect", ours)
 	for _, x := range reasons {

@@ -75,20 +75,12 @@ type Course struct {
 	Metric string
 }
 
-// Claim is a statement of a paper about a quantity, or one of ours.
+// Claim is a statement of a paper, or one of ours, about a quantity of several runs. The Metric
+// of its Check is that quantity in words, or as a metric; its Low and High may be infinities.
 type Claim struct {
-	ID       string
-	Basis    scenario.Basis // empty: ours
-	Source   string         // section, figure or footnote; empty where it is ours
-	Says     string         // the statement: the paper's words, where it is quoted
-	From     string         // derived: the statement it follows from, and how
-	Measured string         // what the quantity is, in words or as a metric
-	Value    Quantity
-	Unit     Unit
-	Low      float64 // the range in which the statement holds; an infinity where it has no end
-	High     float64
-	Why      string // why it is that range
-	Differs  string // why the statement is known not to come out; empty when it should
+	scenario.Check
+	Value Quantity
+	Unit  Unit
 
 	// taken, if not nil, returns the claims that stand in the place of this one: those of a
 	// scenario, which is read only where they are wanted.

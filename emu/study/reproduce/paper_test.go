@@ -88,7 +88,7 @@ func TestModelPapersAreWhole(t *testing.T) {
 			}
 			for _, c := range f.Claims {
 				once(&ids, "claim", c.ID)
-				if c.Says == "" || c.Measured == "" || c.Why == "" {
+				if c.Claim == "" || c.Metric == "" || c.Why == "" {
 					t.Errorf("%s: something is not said: %+v", c.ID, c)
 				}
 				switch c.Basis {
@@ -123,7 +123,7 @@ func TestModelPapersAreWhole(t *testing.T) {
 			}
 			for _, row := range f.Table.Rows {
 				if len(row.Cells) != len(f.Table.Columns) {
-					t.Errorf("%s: %q has %d cells", f.Name, row.Claim.Says, len(row.Cells))
+					t.Errorf("%s: %q has %d cells", f.Name, row.Claim.Claim, len(row.Cells))
 				}
 			}
 		}
@@ -149,7 +149,7 @@ func TestClaimsOfHPL2002(t *testing.T) {
 			if f.Name == "fig3d" && strings.Contains(c.Source, "version") {
 				versions++
 			}
-			if c.ID == "IB-7c" && c.Differs == "" {
+			if c.ID == "IB-7c" && c.Reason == "" {
 				t.Error("that the rates are about equal (second version) does not come out")
 			}
 		}

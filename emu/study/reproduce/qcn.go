@@ -136,11 +136,9 @@ func ethernetChecks(r Run, queues float64) []Claim {
 		case strings.HasSuffix(c.Metric, ".rate"):
 			scale, unit = 8e-9, Plain // Gb/s
 		}
-		return Claim{
-			ID: c.ID, Basis: c.Basis, Source: c.Source, Says: c.Claim, From: c.From, Measured: c.Metric, Unit: unit,
-			Value: scaled(Mean(r.seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale),
-			Low:   c.Low * scale, High: c.High * scale, Why: c.Why, Differs: c.Reason,
-		}
+		claim := Claim{Check: *c, Unit: unit, Value: scaled(Mean(r.seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale)}
+		claim.Low, claim.High = c.Low*scale, c.High*scale
+		return claim
 	})
 }
 
@@ -203,15 +201,15 @@ func recoveries() Figure {
 		Name: "recovery", Source: "slides Recovery Time, Timer-supported QCN", Title: "Recovery when the link is back",
 		Caption: "The end of the hotspot at 4 s. Recovered is the end of the first 10 ms over which the link carries 95 %.",
 		Plots:   []Plot{p},
-		Claims: []Claim{{
-			ID: "QR-1", Says: "recovery takes several times longer without the timer",
-			Measured: "recovery of basic QCN over that with a timer of 10 ms", Value: Over(recovery("basic"), recovery("og-hotspot")),
-			Low: 3, High: none, Why: "Several: three or more. The talk has no figure.",
-		}, {
-			ID: "QR-2", Says: "recovery takes longer with the timer of the standard",
-			Measured: "recovery with the defaults of the standard less that with a timer of 10 ms", Unit: Milliseconds, Value: Minus(recovery("standard"), recovery("og-hotspot")),
-			Low: positive, High: none, Why: "Longer: five cycles of 15 ms are 25 ms more than five of 10 ms; what follows depends on the phase of both.",
-		}},
+		Claims: []Claim{{Check: scenario.Check{
+			ID: "QR-1", Claim: "recovery takes several times longer without the timer",
+			Metric: "recovery of basic QCN over that with a timer of 10 ms",
+			Low:    3, High: none, Why: "Several: three or more. The talk has no figure.",
+		}, Value: Over(recovery("basic"), recovery("og-hotspot"))}, {Check: scenario.Check{
+			ID: "QR-2", Claim: "recovery takes longer with the timer of the standard",
+			Metric: "recovery with the defaults of the standard less that with a timer of 10 ms",
+			Low:    positive, High: none, Why: "Longer: five cycles of 15 ms are 25 ms more than five of 10 ms; what follows depends on the phase of both.",
+		}, Unit: Milliseconds, Value: Minus(recovery("standard"), recovery("og-hotspot"))}},
 	}
 }
 
@@ -251,18 +249,17 @@ func unitStep() Figure {
 			{Name: "unit-step-rate", Title: "Unit step: mean rate of a source", X: first, Y: plot.Axis{Label: "rate (Gb/s)"},
 				Curves: []Curve{curve("run", begin, "sources.rate", 8e-10), {Name: "equations", Solved: solved(func(c *fluid.Course) []float64 { return c.Rate }, 1e-9)}}},
 		},
-		Claims: append(qcnChecks("unit-step"), Claim{
-			ID: "QU-5", Says: "the queue of the run is that of the equations",
-			Measured: "mean queue from 300 to 500 ms, over that of the equations",
-			Value: Combine(func(v []float64) float64 {
-				c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
-				if err != nil {
-					return math.NaN()
-				}
-				return v[0] / c.Mean(c.Queue, 300*unit.Millisecond, 500*unit.Millisecond)
-			}, Mean(byTheStandard("measure.window=2ms", "model.duration=500ms").seeded(), queue, 300*ms, 500*ms)),
-			Low: 0.75, High: 1.25, Why: "A quarter up or down: the equations leave out what is random.",
-		}),
+		Claims: append(qcnChecks("unit-step"), Claim{Check: scenario.Check{
+			ID: "QU-5", Claim: "the queue of the run is that of the equations",
+			Metric: "mean queue from 300 to 500 ms, over that of the equations",
+			Low:    0.75, High: 1.25, Why: "A quarter up or down: the equations leave out what is random.",
+		}, Value: Combine(func(v []float64) float64 {
+			c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
+			if err != nil {
+				return math.NaN()
+			}
+			return v[0] / c.Mean(c.Queue, 300*unit.Millisecond, 500*unit.Millisecond)
+		}, Mean(byTheStandard("measure.window=2ms", "model.duration=500ms").seeded(), queue, 300*ms, 500*ms))}),
 	}
 }
 
@@ -308,11 +305,11 @@ func stability() Figure {
 		Name: "stability", Source: "slides Stability (RTT = 50 usecs), (RTT = 500 usecs)", Title: "The range of stability",
 		Caption: "Rules of the standard, with a timer of 10 ms. Standard deviation of the queue from 150 to 300 ms after a unit step, by runs and by the equations of package emu/study/fluid, of which the runs have in addition the noise of single packets and samples. The equations hold the queue at 100 packets when sources are paused; in the runs it takes in what is under way, up to an RTT of ten links.",
 		Plots:   []Plot{p},
-		Claims: []Claim{{
-			ID: "QX-1", Says: "a longer RTT makes the loop oscillate",
-			Measured: "deviation of the queue of ten sources at 2000 us, over that at 50 us", Value: Over(swings[10][2000], swings[10][50]),
-			Low: 1.5, High: none, Why: "Larger by half or more. The talk has pictures and no figure.",
-		}},
+		Claims: []Claim{{Check: scenario.Check{
+			ID: "QX-1", Claim: "a longer RTT makes the loop oscillate",
+			Metric: "deviation of the queue of ten sources at 2000 us, over that at 50 us",
+			Low:    1.5, High: none, Why: "Larger by half or more. The talk has pictures and no figure.",
+		}, Value: Over(swings[10][2000], swings[10][50])}},
 	}
 }
 
@@ -347,16 +344,15 @@ func completions() Figure {
 			References: []plot.Reference{{Name: "offered", Low: 8, High: 8}},
 		}},
 		Claims: append(qcnChecks("fct"),
-			Claim{ID: "QF-3", Says: "the average flow completion time is longer with PAUSE alone than with QCN",
-				Measured: "mean completion with PAUSE alone, over that with QCN", Value: Over(mean(pause), mean(with)),
-				Low: 1 + 1e-9, High: none, Why: "Longer. The talk names the metric, \"average flow completion time\", and compares nothing by it."},
-			Claim{ID: "QF-4", Says: "its variance is larger with PAUSE alone than with QCN",
-				Measured: "variance of the completion times with PAUSE alone, over that with QCN", Value: Over(variance(pause.seeded()), variance(with.seeded())),
-				Low: 1 + 1e-9, High: none, Why: "Larger. As QF-3: \"and its variance\"."},
-			Claim{ID: "QF-5", Says: "without congestion control and PAUSE fewer transfers end whole",
-				Measured: "transfers that end whole without PAUSE and QCN, over those with QCN",
-				Value:    Over(whole(nothing), whole(with)),
-				Low:      0, High: 1 - 1e-9, Why: "Fewer: packets are dropped."},
+			Claim{Check: scenario.Check{ID: "QF-3", Claim: "the average flow completion time is longer with PAUSE alone than with QCN",
+				Metric: "mean completion with PAUSE alone, over that with QCN",
+				Low:    1 + 1e-9, High: none, Why: "Longer. The talk names the metric, \"average flow completion time\", and compares nothing by it."}, Value: Over(mean(pause), mean(with))},
+			Claim{Check: scenario.Check{ID: "QF-4", Claim: "its variance is larger with PAUSE alone than with QCN",
+				Metric: "variance of the completion times with PAUSE alone, over that with QCN",
+				Low:    1 + 1e-9, High: none, Why: "Larger. As QF-3: \"and its variance\"."}, Value: Over(variance(pause.seeded()), variance(with.seeded()))},
+			Claim{Check: scenario.Check{ID: "QF-5", Claim: "without congestion control and PAUSE fewer transfers end whole",
+				Metric: "transfers that end whole without PAUSE and QCN, over those with QCN",
+				Low:    0, High: 1 - 1e-9, Why: "Fewer: packets are dropped."}, Value: Over(whole(nothing), whole(with))},
 		),
 	}
 }
@@ -405,28 +401,28 @@ func rules() Figure {
 	return Figure{
 		Name: "rules", Source: "slides Basic QCN, Timer-supported QCN, Simulations: OG Hotspot", Title: "Rules that can be seen from outside",
 		Caption: "By the runs of the OG hotspot and of the unit step. For the probability sources that do not answer are held by PAUSE, so that the queue is nearly constant, at 57 and at 192 KB.",
-		Claims: []Claim{{
-			ID: "QP-1", Basis: scenario.Quoted, Source: "slide Simulations: OG Hotspot", Says: "Max offered rate per source: 1.05G",
-			Measured: "highest rate of any source's line over 10 ms, in Gb/s", Value: scaled(Highest(offered...), 8e-9),
-			Low: 1, High: 1.0524, Why: "The talk's figure, and two packets of 12 kb in 10 ms: one that is cut by an end of the 10 ms, and one that a source may make up for.",
-		}, {
-			ID: "QP-2", Basis: scenario.Quoted, Source: limited, Says: "quantize Fb to 6 bits",
-			Measured: "largest Fb of notifications while the unit step fills the queue", Value: highest(qcnRun("unit-step").With("measure.window=200us", "model.duration=60ms").seeded(), "sources.fb", 10*unit.Time(unit.Microsecond)),
-			Low: 63, High: 63, Why: "A queue of 400 packets is far above what 6 bits can say: 63.",
-		}, {
-			ID: "QP-3", Basis: scenario.Quoted, Source: limited, Says: "reflect only negative Fb values back to Reaction Point",
-			Measured: "notifications in 100 ms of nine sources, which offer 9.45 Gb/s", Value: Mean(below.seeded(), "sources.notifications", 0, 100*ms),
-			Low: 0, High: 0, Why: "The queue stays below Qeq, and Fb is positive in each of some 800 samples.",
-		}, {
-			ID: "QP-4", Basis: scenario.Quoted, Source: limited, Says: "with a probability proportional to Fb",
-			Measured: "notifications for each frame and unit of Fb: with Fb at 60, over those at 9", Value: Over(perFb(held("19500B", "18KB")), perFb(held("6KB", "4500B"))),
-			Low: 0.9, High: 1.1, Why: "Proportional: the same at any Fb. A tenth is four times what some 1500 notifications leave to chance.",
-			Differs: "The talk does not say of what the probability is a part. The program has what its authors published elsewhere: a line from 1 % at Fb = 0 to 10 % at 63, which is not through the origin; it makes this 0.63.",
-		}, {
-			ID: "QP-5", Basis: scenario.Quoted, Source: "slide Timer-supported QCN", Says: "RL goes to HAI only after 500 pkts have been sent",
-			Measured: "fewest packets of any source between a notification and hyper-active increase, after the hotspot", Value: untilHyper(shorter.seeded(), 700*ms),
-			Low: 500, High: none, Why: "The talk's figure. Packets are counted up to 200 us before the increase.",
-		}},
+		Claims: []Claim{{Check: scenario.Check{
+			ID: "QP-1", Basis: scenario.Quoted, Source: "slide Simulations: OG Hotspot", Claim: "Max offered rate per source: 1.05G",
+			Metric: "highest rate of any source's line over 10 ms, in Gb/s",
+			Low:    1, High: 1.0524, Why: "The talk's figure, and two packets of 12 kb in 10 ms: one that is cut by an end of the 10 ms, and one that a source may make up for.",
+		}, Value: scaled(Highest(offered...), 8e-9)}, {Check: scenario.Check{
+			ID: "QP-2", Basis: scenario.Quoted, Source: limited, Claim: "quantize Fb to 6 bits",
+			Metric: "largest Fb of notifications while the unit step fills the queue",
+			Low:    63, High: 63, Why: "A queue of 400 packets is far above what 6 bits can say: 63.",
+		}, Value: highest(qcnRun("unit-step").With("measure.window=200us", "model.duration=60ms").seeded(), "sources.fb", 10*unit.Time(unit.Microsecond))}, {Check: scenario.Check{
+			ID: "QP-3", Basis: scenario.Quoted, Source: limited, Claim: "reflect only negative Fb values back to Reaction Point",
+			Metric: "notifications in 100 ms of nine sources, which offer 9.45 Gb/s",
+			Low:    0, High: 0, Why: "The queue stays below Qeq, and Fb is positive in each of some 800 samples.",
+		}, Value: Mean(below.seeded(), "sources.notifications", 0, 100*ms)}, {Check: scenario.Check{
+			ID: "QP-4", Basis: scenario.Quoted, Source: limited, Claim: "with a probability proportional to Fb",
+			Metric: "notifications for each frame and unit of Fb: with Fb at 60, over those at 9",
+			Low:    0.9, High: 1.1, Why: "Proportional: the same at any Fb. A tenth is four times what some 1500 notifications leave to chance.",
+			Reason: "The talk does not say of what the probability is a part. The program has what its authors published elsewhere: a line from 1 % at Fb = 0 to 10 % at 63, which is not through the origin; it makes this 0.63.",
+		}, Value: Over(perFb(held("19500B", "18KB")), perFb(held("6KB", "4500B")))}, {Check: scenario.Check{
+			ID: "QP-5", Basis: scenario.Quoted, Source: "slide Timer-supported QCN", Claim: "RL goes to HAI only after 500 pkts have been sent",
+			Metric: "fewest packets of any source between a notification and hyper-active increase, after the hotspot",
+			Low:    500, High: none, Why: "The talk's figure. Packets are counted up to 200 us before the increase.",
+		}, Value: untilHyper(shorter.seeded(), 700*ms)}},
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
-	"fabemu/emu/scenario"
 )
 
 // Result is what came out: the content of claims.json.
@@ -57,21 +56,12 @@ type Picture struct {
 
 // ClaimResult is a claim and what came out.
 type ClaimResult struct {
-	ID        string         `json:"id,omitempty"`
-	Basis     scenario.Basis `json:"basis"`
-	Source    string         `json:"source"`
-	Says      string         `json:"says"`
-	From      string         `json:"from,omitempty"` // how a derived claim follows from the source
-	Measured  string         `json:"measured"`
-	Unit      Unit           `json:"unit"`
-	Value     report.Number  `json:"value"`     // shares 0 to 1, times in seconds; null: undefined
-	Deviation report.Number  `json:"deviation"` // standard deviation over the seeds
-	Seeds     int            `json:"seeds"`
-	Low       report.Number  `json:"low"` // null: no bound
-	High      report.Number  `json:"high"`
-	Outcome   report.Outcome `json:"outcome"`
-	Why       string         `json:"why"`              // why low and high are what they are
-	Reason    string         `json:"reason,omitempty"` // why it differs, or has no value
+	report.Judged               // of a value in shares from 0 to 1, or in seconds
+	Says          string        `json:"says"`
+	Measured      string        `json:"measured"`
+	Unit          Unit          `json:"unit"`
+	Deviation     report.Number `json:"deviation"` // standard deviation over the seeds
+	Seeds         int           `json:"seeds"`
 }
 
 // TableResult is a table of statements and choices.
@@ -181,8 +171,6 @@ func (r *Result) Tally() report.Tally {
 // statement is the claim with what it rests on.
 func (c *ClaimResult) statement() string { return c.Basis.Statement(c.Says, c.Source, c.From) }
 
-func (c *ClaimResult) basis() scenario.Basis { return c.Basis }
-
 // CameOut prints the value, with its deviation over the seeds.
 func (c *ClaimResult) CameOut() string {
 	s := c.print(float64(c.Value), 3)
@@ -223,7 +211,7 @@ func (c *ClaimResult) Accepted() string {
 		return "any"
 	case (lowless || low == 0) && !highless:
 		return "at most " + bound(high)
-	case highless && low < 1e-300:
+	case highless && low == positive:
 		return "above 0"
 	case highless:
 		return "at least " + bound(low)
@@ -262,11 +250,18 @@ func digits(v float64, count int) string {
 // WriteCSV writes the claims as a table, one row a claim.
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds", "low", "high", "outcome", "why", "reason", "verdict"}) // errors stay in out
+	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds",
+		"low", "high", "outcome", "why", "reason", "verdict", "accepted"}) // errors stay in out
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
-			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value), number(c.Deviation), strconv.Itoa(c.Seeds), number(c.Low), number(c.High), string(c.Outcome), c.Why, c.Reason, string(r.Verdict.Level)})
+			low := c.Low
+			if low == positive {
+				low = 0 // "above 0" stands under accepted
+			}
+			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value),
+				number(c.Deviation), strconv.Itoa(c.Seeds), number(low), number(c.High), string(c.Outcome), c.Why, c.Reason,
+				string(r.Verdict.Level), c.Accepted()})
 		}
 	}
 	out.Flush()

@@ -1,7 +1,6 @@
 package reproduce
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -395,7 +394,7 @@ func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result
 			t := &TableResult{Title: f.Table.Title, Columns: f.Table.Columns, Note: f.Table.Note}
 			for i := range f.Table.Rows {
 				row := &f.Table.Rows[i]
-				x := RowResult{Says: row.Claim.Says, Measured: row.Claim.Measured, Source: row.Claim.Source}
+				x := RowResult{Says: row.Claim.Claim, Measured: row.Claim.Metric, Source: row.Claim.Source}
 				for k := range row.Cells {
 					x.Cells = append(x.Cells, b.claim(&row.Claim, &row.Cells[k]))
 				}
@@ -417,17 +416,14 @@ func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result
 // claim judges a claim with a value.
 func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 	mean, deviation, n := b.value(q)
-	out := ClaimResult{
-		ID: c.ID, Basis: cmp.Or(c.Basis, scenario.Ours), Source: c.Source, Says: c.Says, From: c.From, Measured: c.Measured, Unit: c.Unit,
-		Value: report.Number(mean), Deviation: report.Number(deviation), Seeds: n,
-		Low: report.Number(c.Low), High: report.Number(c.High), Why: c.Why,
-	}
 	unmeasured := ""
 	if b.partial {
 		unmeasured = "it was not run to its end"
 	}
-	out.Outcome, out.Reason = report.JudgeClaim(mean, c.Low, c.High, c.Differs, unmeasured)
-	return out
+	return ClaimResult{
+		Judged: report.JudgeClaim(&c.Check, mean, unmeasured), Says: c.Claim, Measured: c.Metric,
+		Unit: c.Unit, Deviation: report.Number(deviation), Seeds: n,
+	}
 }
 
 // picture draws a plot.

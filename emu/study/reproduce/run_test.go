@@ -22,7 +22,7 @@ import (
 func little() (*Paper, []*Figure) {
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=3ms")
 	claim := func(id string, q Quantity, low, high float64, differs string) Claim {
-		return Claim{ID: id, Says: "so <it> is", Measured: "a mean", Value: q, Unit: Percent, Low: low, High: high, Why: "because", Differs: differs}
+		return Claim{Check: scenario.Check{ID: id, Claim: "so <it> is", Metric: "a mean", Low: low, High: high, Why: "because", Reason: differs}, Value: q, Unit: Percent}
 	}
 	use := Mean(r, root, 2*ms, 3*ms)
 	p := &Paper{Name: "little", Title: "A little paper", Source: "Nobody 2002", Figures: []Figure{{
@@ -179,7 +179,7 @@ func TestMistakesOfAPaper(t *testing.T) {
 		"edit":     Mean(Run{Scenario: "hpl2002/fig2", Edits: [][2]string{{"what is not there", ""}}}, root, 0, ms),
 		"metric":   Mean(Run{Scenario: "hpl2002/fig2"}.With("model.duration=2ms"), "nobody.rate", 0, ms),
 	} {
-		f := &Figure{Name: name, Claims: []Claim{{ID: name, Value: q, High: 1}}}
+		f := &Figure{Name: name, Claims: []Claim{{Check: scenario.Check{ID: name, High: 1}, Value: q}}}
 		if _, err := Do(context.Background(), &Paper{}, []*Figure{f}, Options{}); err == nil || !strings.Contains(err.Error(), "hpl2002/fig") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -215,14 +215,14 @@ func TestPrinting(t *testing.T) {
 		c             ClaimResult
 		out, accepted string
 	}{
-		{ClaimResult{Unit: Percent, Value: 0.3266, Low: 0.32, High: 0.33}, "32.7 %", "32 to 33 %"},
-		{ClaimResult{Unit: Percent, Value: 0.0408, Deviation: 0.0012, Seeds: 5, Low: 0, High: 0.043}, "4.08 % ± 0.12", "at most 4.3 %"},
-		{ClaimResult{Unit: Points, Value: -0.001, Low: positive, High: inf}, "-0.1 pt", "above 0"},
-		{ClaimResult{Value: 1234.4, Low: 1, High: inf}, "1234", "at least 1"},
-		{ClaimResult{Unit: Milliseconds, Value: 0.0366, Low: -inf, High: inf}, "36.6 ms", "any"},
-		{ClaimResult{Value: report.Missing(), Low: -inf, High: 2}, "undefined", "at most 2"},
-		{ClaimResult{Value: 0, Low: 3, High: 3}, "0", "3"},
-		{ClaimResult{Value: 1.0516, Low: 1, High: 1.0524}, "1.05", "1 to 1.0524"},
+		{ClaimResult{Unit: Percent, Judged: report.Judged{Value: 0.3266, Low: 0.32, High: 0.33}}, "32.7 %", "32 to 33 %"},
+		{ClaimResult{Unit: Percent, Deviation: 0.0012, Seeds: 5, Judged: report.Judged{Value: 0.0408, Low: 0, High: 0.043}}, "4.08 % ± 0.12", "at most 4.3 %"},
+		{ClaimResult{Unit: Points, Judged: report.Judged{Value: -0.001, Low: positive, High: inf}}, "-0.1 pt", "above 0"},
+		{ClaimResult{Judged: report.Judged{Value: 1234.4, Low: 1, High: inf}}, "1234", "at least 1"},
+		{ClaimResult{Unit: Milliseconds, Judged: report.Judged{Value: 0.0366, Low: -inf, High: inf}}, "36.6 ms", "any"},
+		{ClaimResult{Judged: report.Judged{Value: report.Missing(), Low: -inf, High: 2}}, "undefined", "at most 2"},
+		{ClaimResult{Judged: report.Judged{Value: 0, Low: 3, High: 3}}, "0", "3"},
+		{ClaimResult{Judged: report.Judged{Value: 1.0516, Low: 1, High: 1.0524}}, "1.05", "1 to 1.0524"},
 	} {
 		if out, accepted := test.c.CameOut(), test.c.Accepted(); out != test.out || accepted != test.accepted {
 			t.Errorf("%+v: %q, %q; want %q, %q", test.c, out, accepted, test.out, test.accepted)

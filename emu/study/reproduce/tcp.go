@@ -243,8 +243,7 @@ func tcpAccuracy() Figure {
 		for i := range list {
 			list[i] = FromOne(list[i])
 		}
-		return Claim{ID: id, Basis: scenario.Derived, Source: f.Source, Says: says, From: "\"Why are the Diff Eqn models so accurate?\": accurate is within a fifth.", Measured: measured,
-			Value: Highest(list...), Unit: Percent, Low: 0, High: 0.2, Why: "As TR-2a."}
+		return Claim{Check: scenario.Check{ID: id, Basis: scenario.Derived, Source: f.Source, Claim: says, From: "\"Why are the Diff Eqn models so accurate?\": accurate is within a fifth.", Metric: measured, Low: 0, High: 0.2, Why: "As TR-2a."}, Value: Highest(list...), Unit: Percent}
 	}
 	f.Claims = append(f.Claims,
 		within("TR-2d", "the mean queue is that of the equations at other RTTs", "mean queue over that of the equations, at the most from 1, for RTTs of 40 to 200 ms", means[1:]...),
@@ -266,7 +265,7 @@ func tcpAccuracy() Figure {
 
 // butDiffers is a claim that is known not to come out, for a reason.
 func (c Claim) butDiffers(reason string) Claim {
-	c.Differs = reason
+	c.Reason = reason
 	return c
 }
 
@@ -365,14 +364,14 @@ func tcpBoundary() Figure {
 		far = append(far, FromOne(q))
 	}
 	f.Claims = []Claim{
-		{ID: "TR-1k", Basis: scenario.Derived, Source: slides, Says: "the longer the RTT that is too long, the smaller the capacity", From: "\"As the bandwidth-delay-product increases, the TCP--RED control loop becomes unstable\".",
-			Measured: "least fall of the boundary from 4500 to 9000 to 18000 packets/s, in ms", Value: LeastStep(byCapacity[2], byCapacity[1], byCapacity[0]), Low: 1, High: none, Why: "It falls by a millisecond at the least: RTTs are further apart."},
-		{ID: "TR-1l", Basis: scenario.Derived, Source: slides, Says: "it is the product of both that counts", From: "\"As the bandwidth-delay-product increases\".",
-			Measured: "RTT times capacity at the boundary, greatest over least of the three", Value: Over(Highest(product(0, 4500), product(1, 9000), product(2, 18000)), Lowest(product(0, 4500), product(1, 9000), product(2, 18000))), Low: 1, High: 1.15, Why: "In the equations it is the same to the last digit. A seventh is the step from one RTT to the next."},
-		{ID: "TR-1m", Basis: scenario.Derived, Source: "slide TCP--RED: Stability analysis", Says: "there is a condition of stability on the number of users: more are more stable", From: "\"Determine stability conditions (RTT limits, number of users, etc)\", and the linear equations.",
-			Measured: "least rise of the boundary over 20, 30, 50, 80, 120 sources, in ms", Value: LeastStep(bySources...), Low: 1, High: none, Why: "It rises by a millisecond at the least."},
-		{ID: "TR-1n", Basis: scenario.Quoted, Source: "slide Unit step response of the network", Says: "Is linearized analysis useful? ... Yes!",
-			Measured: "boundary of the packets over that of the linear equations, at the most from 1", Value: Highest(far...), Unit: Percent, Low: 0, High: 0.25, Why: "A quarter up or down: chance makes a loop swing before it is unstable, and a queue that runs empty is no linear one."},
+		{Check: scenario.Check{ID: "TR-1k", Basis: scenario.Derived, Source: slides, Claim: "the longer the RTT that is too long, the smaller the capacity", From: "\"As the bandwidth-delay-product increases, the TCP--RED control loop becomes unstable\".",
+			Metric: "least fall of the boundary from 4500 to 9000 to 18000 packets/s, in ms", Low: 1, High: none, Why: "It falls by a millisecond at the least: RTTs are further apart."}, Value: LeastStep(byCapacity[2], byCapacity[1], byCapacity[0])},
+		{Check: scenario.Check{ID: "TR-1l", Basis: scenario.Derived, Source: slides, Claim: "it is the product of both that counts", From: "\"As the bandwidth-delay-product increases\".",
+			Metric: "RTT times capacity at the boundary, greatest over least of the three", Low: 1, High: 1.15, Why: "In the equations it is the same to the last digit. A seventh is the step from one RTT to the next."}, Value: Over(Highest(product(0, 4500), product(1, 9000), product(2, 18000)), Lowest(product(0, 4500), product(1, 9000), product(2, 18000)))},
+		{Check: scenario.Check{ID: "TR-1m", Basis: scenario.Derived, Source: "slide TCP--RED: Stability analysis", Claim: "there is a condition of stability on the number of users: more are more stable", From: "\"Determine stability conditions (RTT limits, number of users, etc)\", and the linear equations.",
+			Metric: "least rise of the boundary over 20, 30, 50, 80, 120 sources, in ms", Low: 1, High: none, Why: "It rises by a millisecond at the least."}, Value: LeastStep(bySources...)},
+		{Check: scenario.Check{ID: "TR-1n", Basis: scenario.Quoted, Source: "slide Unit step response of the network", Claim: "Is linearized analysis useful? ... Yes!",
+			Metric: "boundary of the packets over that of the linear equations, at the most from 1", Low: 0, High: 0.25, Why: "A quarter up or down: chance makes a loop swing before it is unstable, and a queue that runs empty is no linear one."}, Value: Highest(far...), Unit: Percent},
 	}
 	return f
 }
@@ -396,9 +395,9 @@ func tcpDropTail() Figure {
 			{Name: "droptail-red", Title: "Windows over RED", X: part, Y: plot.Axis{Label: "window (packets)"}, Curves: windows(red)},
 		},
 		Claims: append(tcpChecks("droptail"),
-			Claim{ID: "TD-5", Basis: scenario.Quoted, Source: "abstract", Says: "The RED gateway ... avoids the global synchronization of many connections decreasing their window at the same time",
-				Measured: "synchrony over the drop-tail queue, over that with RED", Value: Over(synchrony(tail), synchrony(red)), Low: 5, High: none, Why: "The paper has no figure for it. RED's own loop is unstable at this RTT and synchronises a little; five times as much is another kind."},
-			Claim{ID: "TD-6", Says: "in each episode of drops nearly all sources lose a packet", Measured: "share of the sources that lose one, mean of the episodes; drops less than half a second apart are one episode", Value: hit(tail), Unit: Percent, Low: 0.8, High: 1, Why: "All but a fifth: each has one packet more on its way than fits, when all windows have grown by one."},
+			Claim{Check: scenario.Check{ID: "TD-5", Basis: scenario.Quoted, Source: "abstract", Claim: "The RED gateway ... avoids the global synchronization of many connections decreasing their window at the same time",
+				Metric: "synchrony over the drop-tail queue, over that with RED", Low: 5, High: none, Why: "The paper has no figure for it. RED's own loop is unstable at this RTT and synchronises a little; five times as much is another kind."}, Value: Over(synchrony(tail), synchrony(red))},
+			Claim{Check: scenario.Check{ID: "TD-6", Claim: "in each episode of drops nearly all sources lose a packet", Metric: "share of the sources that lose one, mean of the episodes; drops less than half a second apart are one episode", Low: 0.8, High: 1, Why: "All but a fifth: each has one packet more on its way than fits, when all windows have grown by one."}, Value: hit(tail), Unit: Percent},
 		),
 	}
 }

@@ -48,7 +48,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 				}
 			}
 		}
-		sourced, ours := report.ByBasis(f.Claims, (*ClaimResult).basis)
+		sourced, ours := report.ByBasis(f.Claims)
 		table("the source says", sourced)
 		table("we expect", ours)
 		if f.Table != nil {

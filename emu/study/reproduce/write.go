@@ -147,7 +147,7 @@ func rowsOf(claims []ClaimResult) []report.Row {
 	rows := make([]report.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = report.Row{ID: c.ID, Basis: c.Basis, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Why: c.Why, Reason: c.Reason, Outcome: c.Outcome}
+		rows[i] = report.Row{Judged: c.Judged, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted()}
 	}
 	return rows
 }
