@@ -251,6 +251,7 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	if o.tell != nil {
 		now = o.tell(t)
 	}
+	o.key(now, o.watchSlot())
 	found := w.look(o.fabric, t)
 	w.next = w.after(o.fabric, t)
 	o.agenda.Set(o.watchSlot(), w.next)

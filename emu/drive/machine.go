@@ -75,6 +75,12 @@ type Fabric struct {
 	// ports of a machine by the order of the machines at their other ends. Nil is the
 	// rule of the model: by index, and by port.
 	Ties []int
+	// Least is, by path, the least time from the start of a frame until it is due, and Passing,
+	// by machine, that from an arrival until the machine sends by another port because of it:
+	// what promises between those who share a fabric rest on. Both nil: nothing is known.
+	Least, Passing []unit.Duration
+	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
+	Key *Key
 	// Watch looks for deadlock. It may be nil.
 	Watch *Watch
 	// Progress is told how far the run is. It may be nil.

@@ -25,6 +25,8 @@ type order struct {
 	owner    []int32 // by slot from changeSlot on: its machine
 	shares   []bool  // by machine: whether its slots are its own, as Sharer
 	change   int     // the next of fabric.Changes
+	numbers  []int   // of a part, by change: its number in the whole run
+	least    Place   // of a part: the next event comes no earlier in the order, whatever it is
 	offers   []offer // that came from outside, before that
 	agenda   *agenda.Agenda
 	soon     agenda.Now // by place in their order: the machines that share the agenda and have something to do now
@@ -274,18 +276,21 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		return o.deliver(slot, t, now)
 	case slot == n && o.offered():
 		machine := o.offers[0].machine
+		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
 		o.machines[machine].Apply(now, port.Event{Kind: port.Offer})
 		return machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
+		o.key(now, slot)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
 		o.machines[c.Machine].Apply(now, c.Event)
 		return c.Machine
 	default:
 		m := int(o.owner[slot-n])
+		o.key(now, slot)
 		o.machines[m].Advance(now)
 		return m
 	}
@@ -295,6 +300,7 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 func (o *order) deliver(slot int, t, now unit.Time) (machine int) {
 	p := &o.paths[slot]
 	machine, in, number := int(p.machine), p.port, int(p.number)
+	o.key(now, slot)
 	f := o.pop(slot)
 	o.hops++
 	if !f.arrival.Frame.Kind.Control() {
@@ -381,6 +387,7 @@ func (o *order) step(slot int, t unit.Time) error {
 	if due <= t && !advanced && o.agenda.Next() > t && !o.soon.Any() {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
+		o.key(now, o.machineSlot(m))
 		o.machines[m].Advance(now)
 		if due, err = o.drain(m); err != nil {
 			return err
@@ -412,6 +419,7 @@ func (o *order) received(m int, t unit.Time) error {
 // advance has a machine that shares the agenda do what is due, and carries what it sends.
 func (o *order) advance(m int, t unit.Time) error {
 	machine := o.machines[m]
+	o.key(t, o.machineSlot(m))
 	machine.Advance(t)
 	if o.soon.Any() {
 		o.soon.Remove(int(o.rank[m]))

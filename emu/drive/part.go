@@ -72,7 +72,7 @@ type partRun struct {
 	*wallRun
 	part   *Part
 	told   []unit.Time // by machine: the last time that it was told
-	last   []int       // and the highest slot of the events that it has done then
+	last   []Place     // and the last place of the events that it has done then
 	poller Poller
 	polled []int32 // the path that comes by each end of the poller
 	ends   []end   // by path
@@ -114,11 +114,12 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 			machines[i] = elsewhere{}
 		}
 	}
-	for _, c := range f.Changes {
+	var numbers []int
+	for i, c := range f.Changes {
 		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
 		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
 			c.At = max(c.At, p.From) // a machine that is restarted is told again what holds since before
-			changes = append(changes, c)
+			changes, numbers = append(changes, c), append(numbers, i)
 		}
 	}
 	fabric := *f
@@ -127,10 +128,11 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	o.numbers = numbers
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
 	r := &partRun{
 		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: p.Clock, epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
-		part:    p, told: make([]unit.Time, len(machines)), last: make([]int, len(machines)), ends: make([]end, len(o.paths)),
+		part:    p, told: make([]unit.Time, len(machines)), last: make([]Place, len(machines)), ends: make([]end, len(o.paths)),
 	}
 	if r.clock == nil {
 		r.clock = Monotonic()
@@ -380,13 +382,14 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	if r.part.Actual {
 		now = max(r.told[m], r.measured(t))
 	}
-	last := slot
+	r.least = 0
 	if now == r.told[m] {
-		last = max(slot, r.last[m])
-		if slot < r.last[m] && slot < len(r.paths) && t == now {
+		r.least = r.last[m]
+		if slot < len(r.paths) && Place(slot) < r.last[m] && t == now {
 			r.overtaken.frames++ // at the same instant, but after what comes after it
 		}
 	}
+	last := max(r.placeOf(slot), r.least)
 	r.do(slot, t, now)
 	due, err := r.drain(m)
 	if err != nil {

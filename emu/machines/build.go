@@ -78,8 +78,12 @@ func (b *builder) build() (*drive.Fabric, error) {
 		}
 		out.Machines = append(out.Machines, m)
 	}
-	for _, w := range f.Wires {
+	for i, w := range f.Wires {
 		out.Wires = append(out.Wires, [2]drive.End{drive.End(w.Ends[0]), drive.End(w.Ends[1])})
+		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
+	}
+	for i := range f.Machines {
+		out.Passing = append(out.Passing, f.Passing(i))
 	}
 	out.Watch = b.watch()
 	out.Changes = b.reroutes

@@ -1,0 +1,60 @@
+package drive
+
+import (
+	"cmp"
+
+	"fabemu/wire/unit"
+)
+
+// Key is the place of an event in the one order of a run. What several loops or processes have
+// told of one run, each in its own order, is put into that of the virtual clock by it: whoever
+// runs a share of the machines has Fabric.Key point to a Key of its own, writes its value down
+// with all that it is told while an event happens (records, frames of a Tap), and who merges
+// sorts all of that stably by Compare. An event is of one machine, so no two shares have the
+// same key, and what one share has told under one key keeps its order.
+//
+// What was told before the first event has the zero Key.
+type Key struct {
+	At    unit.Time // the instant, as the machine is told it
+	Place Place
+}
+
+// Place is the place of an event among those of its instant: the frames that arrive, by path;
+// changes from outside; then the machines that have something to do, and the look for deadlock
+// at last. It is the same whoever runs the machine, in every run of one fabric.
+type Place uint32
+
+// The kinds of events, in their order.
+const (
+	placeOfPath    Place = iota << 30 // a frame arrives: the slot of its path
+	placeOfChange                     // a change from outside: its number
+	placeOfMachine                    // a machine does what is due: its rank
+	placeOfWatch                      // the look for deadlock
+)
+
+// Compare returns -1, 0 or 1 where the event of k comes before, is, or comes after that of o.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.At, o.At), cmp.Compare(k.Place, o.Place))
+}
+
+// key notes that the event of a slot happens now.
+func (o *order) key(now unit.Time, slot int) {
+	if o.fabric.Key != nil {
+		*o.fabric.Key = Key{now, max(o.placeOf(slot), o.least)}
+	}
+}
+
+// placeOf returns the place of the event of a slot that is next there.
+func (o *order) placeOf(slot int) Place {
+	switch n := len(o.paths); {
+	case slot < n:
+		return placeOfPath | Place(slot)
+	case slot == o.watchSlot():
+		return placeOfWatch
+	case slot > n:
+		return placeOfMachine | Place(o.rank[o.owner[slot-n]])
+	case o.numbers != nil:
+		return placeOfChange | Place(o.numbers[o.change])
+	}
+	return placeOfChange | Place(o.change)
+}
