@@ -251,14 +251,17 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	if o.tell != nil {
 		now = o.tell(t)
 	}
-	o.key(now, o.watchSlot())
-	found := w.look(o.fabric, t)
+	found, told := w.look(o.fabric, t), Place(0)
 	w.next = w.after(o.fabric, t)
 	o.agenda.Set(o.watchSlot(), w.next)
 	for _, d := range found {
 		w.Found = append(w.Found, d)
 		for _, p := range d.Cycle {
 			m := p.From.Machine
+			if k := o.fabric.Key; k != nil {
+				*k = Key{now, placeOfWatch | told} // each of them has a place of its own
+			}
+			told++
 			o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 			due, err := o.drain(m)
 			if err != nil {

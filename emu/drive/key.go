@@ -29,7 +29,7 @@ const (
 	placeOfPath    Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                     // a change from outside: its number
 	placeOfMachine                    // a machine does what is due: its rank
-	placeOfWatch                      // the look for deadlock
+	placeOfWatch                      // the look for deadlock: how many machines it has told before
 )
 
 // Compare returns -1, 0 or 1 where the event of k comes before, is, or comes after that of o.
@@ -49,8 +49,6 @@ func (o *order) placeOf(slot int) Place {
 	switch n := len(o.paths); {
 	case slot < n:
 		return placeOfPath | Place(slot)
-	case slot == o.watchSlot():
-		return placeOfWatch
 	case slot > n:
 		return placeOfMachine | Place(o.rank[o.owner[slot-n]])
 	case o.numbers != nil:

@@ -1,15 +1,14 @@
 package proc
 
 import (
-	"cmp"
 	"slices"
 
-	"fabemu/wire/trace"
+	"fabemu/emu/drive"
 	"fabemu/wire/unit"
 )
 
 // merge hands on what no part can report anything earlier than, in the order of
-// time; at the end, all. It returns that instant.
+// the run; at the end, all. It returns that instant.
 func (r *conduct) merge(all bool) unit.Time {
 	until := unit.Never
 	var late int64
@@ -20,7 +19,7 @@ func (r *conduct) merge(all bool) unit.Time {
 	if r.Progress != nil && until != unit.Never {
 		r.Progress.Tell(until, late)
 	}
-	var ripe []trace.Event
+	var ripe []told
 	for _, s := range r.seats {
 		n := 0
 		for n < len(s.queue) && (all || !r.Hold && s.queue[n].At < until) {
@@ -29,11 +28,11 @@ func (r *conduct) merge(all bool) unit.Time {
 		ripe = append(ripe, s.queue[:n]...)
 		s.queue = append(s.queue[:0], s.queue[n:]...)
 	}
-	slices.SortFunc(ripe, func(a, b trace.Event) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Seq, b.Seq))
+	slices.SortStableFunc(ripe, func(a, b told) int {
+		return drive.Key{At: a.At, Place: a.place}.Compare(drive.Key{At: b.At, Place: b.place})
 	})
 	for i := range ripe {
-		r.Sink.Record(&ripe[i])
+		r.Sink.Record(&ripe[i].Event)
 	}
 	return until
 }

@@ -103,15 +103,29 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(late))
 }
 
+// told is an event as a part tells it: with its place among those of its instant.
+type told struct {
+	place drive.Place
+	trace.Event
+}
+
+// toldSize is how many bytes a told event has.
+const toldSize = 4 + trace.EventSize
+
+// appendTold appends an event that was told at a place.
+func appendTold(b []byte, p drive.Place, e *trace.Event) []byte {
+	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
+}
+
 // parseEvents reads the content of an events message. The machines of the fabric have so
 // many ports.
-func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []trace.Event, err error) {
-	if len(b) < stamp || (len(b)-stamp)%trace.EventSize != 0 {
+func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []told, err error) {
+	if len(b) < stamp || (len(b)-stamp)%toldSize != 0 {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}
 	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
-	for b = b[stamp:]; len(b) > 0; b = b[trace.EventSize:] {
-		e, err := trace.ParseEvent(b)
+	for b = b[stamp:]; len(b) > 0; b = b[toldSize:] {
+		e, err := trace.ParseEvent(b[4:])
 		switch {
 		case err != nil:
 			return 0, 0, nil, err
@@ -122,7 +136,7 @@ func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []trace
 		case int(e.Port) >= ports[e.Machine]:
 			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
 		}
-		list = append(list, e)
+		list = append(list, told{drive.Place(binary.BigEndian.Uint32(b)), e})
 	}
 	return now, late, list, nil
 }

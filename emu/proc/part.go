@@ -26,6 +26,7 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *drive.Progress
+	key      drive.Key // of the event that happens now
 
 	batch  []byte
 	sent   time.Time // when the last batch was
@@ -153,7 +154,7 @@ func (p *Part) Begin(stop func()) (epoch int64, secret wire.Secret, settled <-ch
 
 // Record sends an event to the conductor.
 func (p *Part) Record(e *trace.Event) {
-	p.batch = e.Append(p.batch)
+	p.batch = appendTold(p.batch, p.key.Place, e)
 	if len(p.batch) >= batchSize {
 		p.flush()
 	}
@@ -175,7 +176,7 @@ func (p *Part) Idle(now unit.Time) error {
 func (p *Part) flush() {
 	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
 	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
-	p.events.Add(int64(len(p.batch)-stamp) / trace.EventSize)
+	p.events.Add(int64(len(p.batch)-stamp) / toldSize)
 	p.out <- message{events, p.batch}
 	p.sent = time.Now()
 	p.fresh()
@@ -187,7 +188,7 @@ func (p *Part) fresh() {
 	case b := <-p.free:
 		p.batch = b[:0]
 	default:
-		p.batch = make([]byte, 0, batchSize+2*trace.EventSize)
+		p.batch = make([]byte, 0, batchSize+2*toldSize)
 	}
 	p.batch = appendStamp(p.batch, 0, 0)
 }

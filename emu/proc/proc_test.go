@@ -48,16 +48,16 @@ func TestMessages(t *testing.T) {
 }
 
 func TestParseEvents(t *testing.T) {
-	want := []trace.Event{{At: 5, Machine: 1, Kind: trace.Start}, {At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}
+	want := []told{{7, trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {1 << 31, trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
 	b := appendStamp(nil, 99, 4)
 	for i := range want {
-		b = want[i].Append(b)
+		b = appendTold(b, want[i].place, &want[i].Event)
 	}
 	now, late, got, err := parseEvents(b, []int{1, 1, 1})
 	if err != nil || now != 99 || late != 4 {
 		t.Errorf("%v %d %v", now, late, err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{})); diff != "" {
 		t.Error(diff)
 	}
 	if _, _, _, err := parseEvents(b, []int{1, 1}); err == nil {
@@ -81,7 +81,7 @@ func listening() *conduct {
 
 // What a part may not say ends the run with an error that names it.
 func TestConductorIsToldNonsense(t *testing.T) {
-	event := func(e trace.Event) string { return string(e.Append(appendStamp(nil, 5, 0))) }
+	event := func(e trace.Event) string { return string(appendTold(appendStamp(nil, 5, 0), 1, &e)) }
 	for _, x := range []struct {
 		kind    kind
 		payload string
@@ -119,7 +119,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 
 func FuzzConductor(f *testing.F) {
 	e := trace.Event{At: 1, Machine: 1, Kind: trace.Start}
-	f.Add(byte(events), e.Append(appendStamp(nil, 5, 0)))
+	f.Add(byte(events), appendTold(appendStamp(nil, 5, 0), 1, &e))
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
@@ -141,22 +141,27 @@ func FuzzConductor(f *testing.F) {
 	})
 }
 
-// The merge hands on what no part can report anything earlier than, by time, by
-// machine, by number.
+// The merge hands on what no part can report anything earlier than, by time and place; of one
+// event, as it was told.
 func TestMerge(t *testing.T) {
 	var got []unit.Time
-	c := &conduct{Conductor: &Conductor{Sink: sink(func(e *trace.Event) { got = append(got, e.At) })}}
-	a := &seat{now: 30, queue: []trace.Event{{At: 10}, {At: 29}, {At: 30}}}
-	b := &seat{now: 20, queue: []trace.Event{{At: 5, Machine: 1}, {At: 10, Machine: 1}, {At: 15, Machine: 1}}}
+	var order []uint32
+	c := &conduct{Conductor: &Conductor{Sink: sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })}}
+	one := func(at unit.Time, p drive.Place, psn uint32) told { return told{p, trace.Event{At: at, PSN: psn}} }
+	a := &seat{now: 30, queue: []told{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
+	b := &seat{now: 20, queue: []told{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
 	c.seats = []*seat{a, b}
 	if until := c.merge(false); until != 20 {
 		t.Errorf("merged until %v", until)
 	}
-	if diff := cmp.Diff([]unit.Time{5, 10, 10, 15}, got); diff != "" {
+	if diff := cmp.Diff([]unit.Time{5, 10, 10, 10, 10, 15}, got); diff != "" {
 		t.Error(diff)
 	}
 	c.merge(true)
-	if diff := cmp.Diff([]unit.Time{5, 10, 10, 15, 29, 30}, got); diff != "" {
+	if diff := cmp.Diff([]unit.Time{5, 10, 10, 10, 10, 15, 29, 30}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]uint32{0, 1, 2, 3, 4, 5, 6, 7}, order); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"fabemu/emu/files"
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -31,7 +30,7 @@ type seat struct {
 	state              string    // how its process has ended
 	now                unit.Time // nothing earlier will be reported any more
 	late               int64
-	queue              []trace.Event
+	queue              []told
 
 	restarted bool             // at least once: what its processes before had to report is lost
 	told      map[int32]uint32 // number of the next event of each machine
@@ -192,7 +191,7 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 
 // hear takes in what a part has reported. A process that was started anew counts its
 // events from 0; here they go on.
-func (s *seat) hear(now unit.Time, late int64, list []trace.Event) {
+func (s *seat) hear(now unit.Time, late int64, list []told) {
 	for i := range list {
 		e := &list[i]
 		e.Seq += s.base[e.Machine]

@@ -68,7 +68,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
 	if err != nil {
 		return &mistake.Error{Err: err}
 	}
-	all.Run, all.Progress = p.file.Run, p.progress
+	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
 	for i := range f.Machines {
 		if !slices.Contains(p.file.Machines, f.Machines[i].Name) {
 			all.Machines[i] = nil
