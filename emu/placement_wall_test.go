@@ -96,6 +96,9 @@ func TestWallPlacements(t *testing.T) {
 			if r.Placement != p || r.Partial || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 || r.Verdict.Refused != 0 {
 				t.Errorf("placement %s, partial %v, %d lost, %d violations, %d refused", r.Placement, r.Partial, r.Verdict.LostDatagrams, r.Verdict.Violations, r.Verdict.Refused)
 			}
+			if len(r.Deadlocks) != 0 {
+				t.Errorf("deadlocks: %+v", r.Deadlocks)
+			}
 			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Ratio.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
 				t.Errorf("the verdict lacks figures: %+v", r.Verdict)
 			}

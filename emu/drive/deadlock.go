@@ -35,7 +35,8 @@ type Expecter interface {
 // control packets go on for ever and mean nothing; within an interval one has come,
 // and has not helped. The last look is at the end of the run, which may be shorter than
 // an interval: there it is enough to have waited for as long as the word takes that there
-// is room. A Part does not look: it sees only some of the machines.
+// is room. A Part sees only some of the machines: it tells what waits in them (Waits), and a
+// Lookout puts that together.
 type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender knows, at the most
@@ -73,6 +74,7 @@ type output struct {
 // watcher looks for deadlock on behalf of a driver.
 type watcher struct {
 	*Watch
+	fabric  *Fabric
 	peer    map[End]End
 	waits   map[output]*waits
 	named   map[output]bool // outputs of the cycles that were found
@@ -81,6 +83,8 @@ type watcher struct {
 	moved   unit.Time // when something but flow control was last handed over
 	carried int64     // what had been handed over when it last looked
 	stuck   bool      // when it last looked there was a deadlock
+
+	ask func(yield func(port.Wait) bool) // has each machine yield what waits in it
 
 	// While it looks:
 	now           unit.Time
@@ -104,8 +108,8 @@ func newWatcher(f *Fabric) *watcher {
 	if f.Watch == nil {
 		return nil
 	}
-	w := &watcher{Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: f.Watch.Every}
-	w.next = w.after(f, 0)
+	w := &watcher{fabric: f, Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: f.Watch.Every}
+	w.next, w.ask = w.after(0), w.askMachines
 	w.glance = func(p port.Wait) bool { w.some = w.some || w.long(&p); return false }
 	w.write = w.note
 	for _, ends := range f.Wires {
@@ -115,8 +119,8 @@ func newWatcher(f *Fabric) *watcher {
 }
 
 // after returns when to look after t: at intervals, and just before the run ends.
-func (w *watcher) after(f *Fabric, t unit.Time) unit.Time {
-	next, last := t.Add(w.Every), f.End-1
+func (w *watcher) after(t unit.Time) unit.Time {
+	next, last := t.Add(w.Every), w.fabric.End-1
 	if t < last && next > last {
 		w.wait = w.Word
 		return last
@@ -132,15 +136,13 @@ type input struct {
 
 // look looks for deadlocks at now, and returns those that are new. Mostly nothing has
 // waited for long, and there is nothing to write down.
-func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
-	w.now, w.some, w.stuck = now, false, false
-	w.ask(f, w.glance)
-	if !w.some {
+func (w *watcher) look(now unit.Time) []Deadlock {
+	if w.stuck = false; !w.waited(now) {
 		return nil
 	}
 	clear(w.waits)
 	clear(w.holders)
-	w.ask(f, w.write)
+	w.ask(w.write)
 	for _, o := range w.waits {
 		o.holders = w.holders[input{o.To, o.Class}]
 	}
@@ -148,9 +150,16 @@ func (w *watcher) look(f *Fabric, now unit.Time) []Deadlock {
 	return w.cycles(now)
 }
 
-// ask has each machine yield what waits in it.
-func (w *watcher) ask(f *Fabric, yield func(port.Wait) bool) {
-	for m, machine := range f.Machines {
+// waited reports whether an output has waited for long at now.
+func (w *watcher) waited(now unit.Time) bool {
+	w.now, w.some = now, false
+	w.ask(w.glance)
+	return w.some
+}
+
+// askMachines has each machine of the fabric yield what waits in it.
+func (w *watcher) askMachines(yield func(port.Wait) bool) {
+	for m, machine := range w.fabric.Machines {
 		if waiter, ok := machine.(Waiter); ok {
 			w.machine = m
 			waiter.Waits(w.now, yield)
@@ -239,6 +248,7 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 		}
 		found = append(found, d)
 	}
+	w.Found = append(w.Found, found...)
 	return found
 }
 
@@ -251,15 +261,14 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	if o.tell != nil {
 		now = o.tell(t)
 	}
-	found, told := w.look(o.fabric, t), Place(0)
-	w.next = w.after(o.fabric, t)
+	found, told := w.look(t), 0
+	w.next = w.after(t)
 	o.agenda.Set(o.watchSlot(), w.next)
 	for _, d := range found {
-		w.Found = append(w.Found, d)
 		for _, p := range d.Cycle {
 			m := p.From.Machine
 			if k := o.fabric.Key; k != nil {
-				*k = Key{now, placeOfWatch | told} // each of them has a place of its own
+				*k = Key{now, PlaceOfWatch(told)} // each of them has a place of its own
 			}
 			told++
 			o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
@@ -270,14 +279,21 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 			o.note(m, due, t)
 		}
 	}
-	if o.carried != w.carried || o.change < len(o.fabric.Changes) {
-		w.carried, w.moved = o.carried, t
+	return w.over(t, o.carried, func() bool { return o.expects(now) }), nil
+}
+
+// over reports whether nothing else can happen after a look at t, when so many frames that are not
+// flow control have been handed over. It asks at most once whether a machine expects something.
+func (w *watcher) over(t unit.Time, carried int64, expects func() bool) bool {
+	changes := w.fabric.Changes
+	if carried != w.carried || len(changes) > 0 && changes[len(changes)-1].At > t {
+		w.carried, w.moved = carried, t
 	}
-	if w.next < o.fabric.End && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !o.expects(now) {
+	if w.next < w.fabric.End && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !expects() {
 		w.Ended = t
-		return true, nil
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // expects reports whether something will happen to some machine by itself.

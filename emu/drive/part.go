@@ -43,6 +43,9 @@ type Part struct {
 	// Incarnation is how often that has happened before.
 	From        unit.Time
 	Incarnation uint16
+	// Watch, if not nil, is told what waits in the machines of the part at each instant of the
+	// fabric's Watch.
+	Watch func(Waits) error
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
 	// have come to theirs: what has not arrived then is lost.
 	Settle func() error
@@ -52,6 +55,10 @@ type Part struct {
 	Clock  func() int64
 	Poller func(ends []link.File) Poller
 }
+
+// ErrOver is the cause (context.Cause) by which a Part ends before its time although nothing is
+// wrong: nothing else can happen in the fabric.
+var ErrOver = errors.New("drive: nothing else can happen")
 
 // Poller waits for datagrams, as a link.Poller does.
 type Poller interface {
@@ -123,7 +130,10 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		}
 	}
 	fabric := *f
-	fabric.Changes, fabric.Watch = changes, nil
+	fabric.Changes = changes
+	if p.Watch == nil {
+		fabric.Watch = nil
+	}
 	o, err := newOrder(&fabric, machines, false)
 	if err != nil {
 		return nil, nil, err
@@ -147,6 +157,12 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
 		}
 	}
+	if w := o.watcher; w != nil {
+		for w.next < p.From {
+			w.next = w.after(w.next)
+		}
+		o.agenda.Set(o.watchSlot(), w.next)
+	}
 	if p.From == 0 {
 		for i := range r.ends {
 			r.ends[i].known = true
@@ -160,7 +176,11 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.loop()
-	if errors.Is(err, errStopped) {
+	over := errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver
+	switch {
+	case over:
+		err = nil
+	case errors.Is(err, errStopped):
 		err = ctx.Err()
 	}
 	r.now = r.clock()
@@ -168,7 +188,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	if ended && p.Settle != nil {
 		err = p.Settle()
 	}
-	return r.Timing, r.stock(ended), err
+	return r.Timing, r.stock(ended && !over), err
 }
 
 // join finds the ends of the paths, and those to wait for.
@@ -369,6 +389,9 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 // step lets the event of a slot happen. Its machine is told the time of the event,
 // or what it was told last, if that is later: the frame is overtaken then.
 func (r *partRun) step(slot int, t unit.Time) error {
+	if slot == r.watchSlot() {
+		return r.watched(t)
+	}
 	var m int
 	switch n := len(r.paths); {
 	case slot < n:
@@ -401,6 +424,16 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	}
 	r.agenda.Set(r.machineSlot(m), max(due, t))
 	return nil
+}
+
+// watched tells what waits in the machines at t.
+func (r *partRun) watched(t unit.Time) error {
+	w := r.watcher
+	r.order.now = t
+	told := Waits{At: t, Carried: r.carried, Expects: r.expects(t), Frames: w.collect(t)}
+	w.next = w.after(t)
+	r.agenda.Set(r.watchSlot(), w.next)
+	return r.part.Watch(told)
 }
 
 // stock reads what has come since, and counts. What was due in a run that has ended was

@@ -37,7 +37,7 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 		if n&0xFFF == 0 {
 			f.Progress.at(t)
 			if f.Visitor != nil && f.Visitor.Wanted() {
-				f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, found: f.Watch})
+				f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, Watch: f.Watch})
 			}
 			select {
 			case <-done:

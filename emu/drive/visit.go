@@ -23,16 +23,17 @@ type Visit struct {
 	Timing *Timing   // what the driver has counted so far; nil where it does not measure itself
 	Silent []Silent  // parts in other processes that do not answer
 
+	Watch *Watch // that looks for deadlock; may be nil
+
 	order *order // nil: changes cannot be made
-	found *Watch
 }
 
 // Deadlocks returns the deadlocks that were found so far. They stay as they are.
 func (v *Visit) Deadlocks() []Deadlock {
-	if v.found == nil {
+	if v.Watch == nil {
 		return nil
 	}
-	return v.found.Found[:len(v.found.Found):len(v.found.Found)]
+	return v.Watch.Found[:len(v.Watch.Found):len(v.Watch.Found)]
 }
 
 // Next returns the first instant at which the fabric can still be changed, and whether it can.
@@ -94,7 +95,7 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	r.knocked = 0
 	before, began := len(r.fabric.Changes), r.now
 	r.Timing.Wall, r.Timing.Reached, r.Timing.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured(0))), r.hops
-	r.visiting = Visit{Now: r.Timing.Reached, Wall: r.Timing.Wall, Hops: r.hops, Timing: r.Timing, order: r.order, found: r.fabric.Watch}
+	r.visiting = Visit{Now: r.Timing.Reached, Wall: r.Timing.Wall, Hops: r.hops, Timing: r.Timing, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(t, 0)
 	r.visited = r.now - began

@@ -20,11 +20,12 @@ import (
 
 // Seat is one part of a run, as the conductor starts it.
 type Seat struct {
-	File    *File
-	Path    string     // where File is written
-	Command []string   // program and arguments that begin it; Path and the flag of the socket are added
-	Sockets []*os.File // handed over, as file descriptors from FirstSocket on
-	ByHand  bool       // a user starts it, the conductor waits for it
+	File     *File
+	Machines []int      // of the part, in the fabric
+	Path     string     // where File is written
+	Command  []string   // program and arguments that begin it; Path and the flag of the socket are added
+	Sockets  []*os.File // handed over, as file descriptors from FirstSocket on
+	ByHand   bool       // a user starts it, the conductor waits for it
 }
 
 // FirstSocket is the file descriptor of the first of Seat.Sockets in its process: 3 is
@@ -42,6 +43,7 @@ type Conductor struct {
 	Sink     trace.Sink                 // is told what all machines report, merged by time
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
+	Fabric   *drive.Fabric              // that is watched for deadlock; may be nil
 	Visitor  drive.Visitor              // looks in on what was reported; may be nil
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
@@ -130,6 +132,9 @@ type conduct struct {
 	silent   []drive.Silent // which were
 	until    unit.Time      // what merge last returned
 
+	lookout *drive.Lookout // nil: nobody looks for deadlock, or nothing else can happen
+	over    unit.Time      // since then; 0: it can
+
 	secret wire.Secret
 	cradle Cradle
 }
@@ -147,6 +152,9 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	defer r.closeStatus()
 	for i := range c.Seats {
 		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i, told: make(map[int32]uint32), base: make(map[int32]uint32)})
+	}
+	if c.Fabric != nil && c.Fabric.Watch != nil {
+		r.lookout = drive.NewLookout(c.Fabric)
 	}
 	err := r.begin(ctx)
 	if err == nil {
@@ -253,7 +261,7 @@ func (r *conduct) restart(x Restart) error {
 		return nil // it has died; who hears of it says so
 	}
 	s.talk++ // what the one before still says is not heard any more
-	s.restarted, s.ready = true, false
+	s.restarted, s.ready, s.waits = true, false, nil
 	if err := old.Kill(); err != nil {
 		return fmt.Errorf("restart the process of %s: %w", s.File.Part, err)
 	}
@@ -323,13 +331,16 @@ func (r *conduct) play(ctx context.Context) error {
 			if err := r.hear(n); err != nil {
 				return err
 			}
+			if err := r.watch(); err != nil {
+				return err
+			}
 			r.until = r.merge(false)
 		case <-attend.C:
 			restart.Stop()
 			r.attend()
 		}
 		if r.Visitor != nil && r.until != unit.Never && r.Visitor.Wanted() {
-			r.Visitor.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent})
+			r.Visitor.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent, Watch: r.watched()})
 		}
 	}
 }
@@ -380,6 +391,15 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 			return err
 		}
 		s.hear(now, late, list)
+	case waits:
+		w, err := parseWaits(payload, r.Ports)
+		if err != nil {
+			return err
+		}
+		if n := len(s.waits); n > 0 && s.waits[n-1].At >= w.At {
+			return fmt.Errorf("it tells of %v what waits, after %v", w.At, s.waits[n-1].At)
+		}
+		s.waits = append(s.waits, w)
 	case ended:
 		s.ended, s.now = true, unit.Never
 	case done:

@@ -32,6 +32,9 @@ func (r *conduct) merge(all bool) unit.Time {
 		return drive.Key{At: a.At, Place: a.place}.Compare(drive.Key{At: b.At, Place: b.place})
 	})
 	for i := range ripe {
+		if r.over > 0 && ripe[i].At > r.over {
+			break // where nothing else can happen, the run has ended
+		}
 		r.Sink.Record(&ripe[i].Event)
 	}
 	return until

@@ -23,10 +23,12 @@ const (
 	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin  kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
 	events kind = 'e' // part: how far it is, how many frames left late, and events
+	waits  kind = 'w' // part: what waits in its machines at an instant of the watch
 	alive  kind = 'a' // part: it is there; said where there was nothing else to say
 	ended  kind = 'x' // part: it has come to the end of the run
 	count  kind = 'c' // conductor: all have; count what has come
 	done   kind = 'd' // part: what it has measured (JSON of Report)
+	finish kind = 'f' // conductor: nothing else can happen; come to your end
 	quit   kind = 'q' // conductor: end now
 )
 

@@ -115,9 +115,9 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 func (p *Part) say(state string) { p.state.Store(&state) }
 
 // Begin says that the part is ready, and waits for the epoch. From then on stop is
-// called when the conductor goes away or tells the part to end; settled is told
-// when all parts have come to their end.
-func (p *Part) Begin(stop func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
+// called when the conductor goes away or tells the part to end, and over when nothing
+// else can happen; settled is told when all parts have come to their end.
+func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
 	b, err := json.Marshal(hi)
 	if err != nil {
@@ -142,6 +142,8 @@ func (p *Part) Begin(stop func()) (epoch int64, secret wire.Secret, settled <-ch
 			switch {
 			case err != nil || k == quit:
 				return
+			case k == finish:
+				over()
 			case k == count && !counting:
 				counting = true
 				close(all)
@@ -169,6 +171,13 @@ func (p *Part) Idle(now unit.Time) error {
 	if err := p.failed.Load(); err != nil {
 		return *err
 	}
+	return nil
+}
+
+// Watch sends what waits in the machines, behind what they have reported.
+func (p *Part) Watch(w drive.Waits) error {
+	p.flush()
+	p.out <- message{waits, appendWaits(nil, &w)}
 	return nil
 }
 

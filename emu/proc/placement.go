@@ -144,7 +144,7 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 			Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
 			Timing: p.Timing, Priority: p.Priority, Control: filepath.Base(c.Control), Status: fileOf(x.name) + ".sock",
 		}
-		s := Seat{File: file, Path: filepath.Join(dir, PartFile(x.name)), ByHand: byHand[x.name]}
+		s := Seat{File: file, Machines: x.machines, Path: filepath.Join(dir, PartFile(x.name)), ByHand: byHand[x.name]}
 		command := "node"
 		if x.sw {
 			command = "switchd"

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/drive"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -106,6 +107,15 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{done, `{"Timing": {"BlindWire": -1}}`, "wires 0 and -1"},
 		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
 		{done, `{"Err": "no room"}`, "no room"},
+		{waits, waiting(5, held(0, 0), held(1, 0)), ""},
+		{waits, waiting(5, held(0, 0))[1:], "cut off"},
+		{waits, waiting(5)[:16] + "\x02", "cut off"},
+		{waits, waiting(-1), "what waits at -"},
+		{waits, waiting(5, held(2, 0)), "machine 2: there is none"},
+		{waits, waiting(5, held(1, 2)), "from port 0 for port 2 of machine 1: there is none"},
+		{waits, waiting(2, held(1, 0)), "has waited since 3ps, at 2ps"},
+		{waits, waiting(5, held(1, 0), held(1, 0)), "out of its order"},
+		{waits, waiting(5, held(1, 0), held(0, 0)), "out of its order"},
 	} {
 		err := listening().hear(news{kind: x.kind, payload: []byte(x.payload)})
 		if x.want == "" && err == nil {
@@ -117,12 +127,66 @@ func TestConductorIsToldNonsense(t *testing.T) {
 	}
 }
 
+func held(machine int, out port.ID) drive.Held {
+	return drive.Held{Machine: machine, Wait: port.Wait{Out: out, Block: port.NoCredit, Since: 3}}
+}
+
+func waiting(at unit.Time, list ...drive.Held) string {
+	return string(appendWaits(nil, &drive.Waits{At: at, Carried: 7, Expects: true, Frames: list}))
+}
+
+// What waits is what was told; anything that can be read is what would be written.
+func FuzzWaits(f *testing.F) {
+	f.Add([]byte(waiting(5, held(0, 0), held(1, 0), held(1, 1))))
+	f.Add([]byte(waiting(0)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		w, err := parseWaits(b, []int{1, 2})
+		if err != nil {
+			return
+		}
+		if again := appendWaits(nil, &w); !bytes.Equal(again, b) {
+			t.Errorf("%x is %+v, which is %x", b, w, again)
+		}
+	})
+}
+
+// A part does not tell of instants again.
+func TestWaitsGoOn(t *testing.T) {
+	c := listening()
+	for i, at := range []unit.Time{5, 6, 6} {
+		err := c.hear(news{kind: waits, payload: []byte(waiting(at))})
+		if (err != nil) != (i == 2) {
+			t.Errorf("at %v: %v", at, err)
+		}
+	}
+}
+
+// An output that waits in a cycle is an event of its machine, the last of the instant: what the
+// machine reported afterwards has a higher number, and so has what it still will.
+func TestDeadlockIsAnEvent(t *testing.T) {
+	c := listening()
+	s := c.seats[0]
+	s.Machines = []int{1}
+	s.hear(9, 0, []told{{0, trace.Event{At: 4, Machine: 1}}, {0, trace.Event{At: 5, Machine: 1, Seq: 1}}, {0, trace.Event{At: 7, Machine: 1, Seq: 2}}})
+	c.deadlocked(5, drive.PlaceOfWatch(0), drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
+	s.hear(9, 0, []told{{0, trace.Event{At: 8, Machine: 1, Seq: 3}}})
+	want := []told{
+		{0, trace.Event{At: 4, Machine: 1}}, {0, trace.Event{At: 5, Machine: 1, Seq: 1}},
+		{drive.PlaceOfWatch(0), trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
+		{0, trace.Event{At: 7, Machine: 1, Seq: 3}}, {0, trace.Event{At: 8, Machine: 1, Seq: 4}},
+	}
+	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(told{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzConductor(f *testing.F) {
 	e := trace.Event{At: 1, Machine: 1, Kind: trace.Start}
 	f.Add(byte(events), appendTold(appendStamp(nil, 5, 0), 1, &e))
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
+	f.Add(byte(waits), []byte(waiting(5, held(1, 0))))
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		c := listening()
 		if err := c.hear(news{kind: kind(k), payload: payload}); err != nil {

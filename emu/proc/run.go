@@ -92,7 +92,7 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 			}
 		}
 	}()
-	c.Sink, c.Progress, c.Visitor = sink, f.Progress, f.Visitor
+	c.Sink, c.Progress, c.Visitor, c.Fabric = sink, f.Progress, f.Visitor, f
 	c.Restarts = p.restarts(f, c)
 	if p.Priority {
 		defer KeepAwake("/proc/self/exe")()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/drive"
 	"fabemu/emu/files"
 	"fabemu/wire/unit"
 )
@@ -31,6 +32,7 @@ type seat struct {
 	now                unit.Time // nothing earlier will be reported any more
 	late               int64
 	queue              []told
+	waits              []drive.Waits // by their instants
 
 	restarted bool             // at least once: what its processes before had to report is lost
 	told      map[int32]uint32 // number of the next event of each machine

@@ -76,13 +76,15 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	epoch, secret, settled, err := p.Begin(cancel)
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	epoch, secret, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
 	if err != nil {
 		return err
 	}
 	all.Secret = secret
 	d.Dilation, d.Epoch, d.Longest, d.Actual = p.file.Dilation, epoch, f.Longest(), p.file.Timing == ActualTiming
-	d.From, d.Incarnation, d.Idle = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle
+	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
 	d.Settle = func() error {
 		if err := p.Ended(); err != nil {
 			return err
@@ -94,7 +96,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
 			return ctx.Err()
 		}
 	}
-	timing, traffic, err := d.Run(ctx, all)
+	timing, traffic, err := d.Run(running, all)
 	out := Report{Timing: timing, Traffic: traffic}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()

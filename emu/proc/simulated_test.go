@@ -119,16 +119,27 @@ func (x *socket) comes(delay time.Duration, b []byte) {
 	if at := time.Now().Add(delay); at.After(x.last) {
 		x.last = at
 	}
+	if delay == 0 && len(x.under) == 0 {
+		x.arrives(b)
+		return
+	}
 	x.under = append(x.under, b)
 	time.AfterFunc(time.Until(x.last), func() {
 		x.mu.Lock()
-		x.queue, x.under = append(x.queue, x.under[0]), x.under[1:]
-		x.mu.Unlock()
-		select {
-		case x.wake <- struct{}{}:
-		default:
-		}
+		defer x.mu.Unlock()
+		first := x.under[0]
+		x.under = x.under[1:]
+		x.arrives(first)
 	})
+}
+
+// arrives puts a datagram where x can read it.
+func (x *socket) arrives(b []byte) {
+	x.queue = append(x.queue, b)
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Recv reads what has come.

@@ -1,0 +1,66 @@
+//go:build !race
+
+package emu
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// Deadlock is found over processes as in one, the same cycle, and the run ends where
+// nothing else can happen. Where no frame was overtaken, each machine has reported what it does on
+// the virtual clock.
+func TestWallDeadlockOverProcesses(t *testing.T) {
+	const name = "ethernet/ring-deadlock"
+	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Clock: VirtualClock, Digest: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(virtual.Deadlocks) != 1 || virtual.EndedPs == 0 {
+		t.Fatalf("on the virtual clock: %+v, ended at %d", virtual.Deadlocks, virtual.EndedPs)
+	}
+	for i, c := range []struct {
+		placement Placement
+		byHand    []string
+	}{{InProcesses, nil}, {InDomains, nil}, {InDomains, []string{"B"}}} {
+		t.Run(string(c.placement)+" "+strconv.Itoa(len(c.byHand))+" by hand", func(t *testing.T) {
+			dir := t.TempDir()
+			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "wall.dilation=500", "wall.udp-port="+strconv.Itoa(24000+100*i))...)
+			served := make(chan error, 1)
+			o := Options{Placement: c.placement, Directory: dir, ByHand: c.byHand, Verify: VerifyOff}
+			o.Waiting = func([]*proc.File) {
+				go func() {
+					served <- proc.Serve(context.Background(), filepath.Join(dir, proc.PartsDir, "B.json"), 0, "devel")
+				}()
+			}
+			r, err := Run(context.Background(), s, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.byHand != nil {
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			}
+			t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+			if diff := cmp.Diff(virtual.Deadlocks, r.Deadlocks, cmpopts.IgnoreFields(report.Waiting{}, "SincePs"), cmpopts.IgnoreFields(report.Deadlock{}, "AtPs")); diff != "" {
+				t.Fatal(diff)
+			}
+			if r.Deadlocks[0].AtPs < virtual.Deadlocks[0].AtPs || r.EndedPs < virtual.EndedPs || r.Partial || r.Verdict.LostDatagrams != 0 {
+				t.Errorf("ended at %d, on the virtual clock %d; partial %v, %d datagrams lost", r.EndedPs, virtual.EndedPs, r.Partial, r.Verdict.LostDatagrams)
+			}
+			if r.Verdict.Order.Overtaken == 0 && (r.Digest != virtual.Digest || r.EndedPs != virtual.EndedPs) {
+				t.Errorf("no frame was overtaken, but the digest is %s, want %s; ended at %d, want %d", r.Digest, virtual.Digest, r.EndedPs, virtual.EndedPs)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package proc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/drive"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// The content of a waits message: the instant, how many frames were handed over, whether something
+// is expected, and the frames that wait.
+const (
+	waitsHead = 17
+	heldSize  = 18
+	classes   = 16 // of flow control, at the most
+)
+
+// appendWaits appends the content of a waits message.
+func appendWaits(b []byte, w *drive.Waits) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(w.At))
+	b = binary.BigEndian.AppendUint64(b, uint64(w.Carried))
+	b = append(b, flag(w.Expects))
+	for _, h := range w.Frames {
+		b = binary.BigEndian.AppendUint32(b, uint32(h.Machine))
+		b = binary.BigEndian.AppendUint16(b, uint16(h.In))
+		b = binary.BigEndian.AppendUint16(b, uint16(h.Out))
+		b = append(b, h.Class, flag(h.Room)<<7|byte(h.Block))
+		b = binary.BigEndian.AppendUint64(b, uint64(h.Since))
+	}
+	return b
+}
+
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
+// What waits is told in its order, once: so there is no more of it than machines can hold.
+func parseWaits(b []byte, ports []int) (w drive.Waits, err error) {
+	if len(b) < waitsHead || (len(b)-waitsHead)%heldSize != 0 || b[16] > 1 {
+		return w, fmt.Errorf("what waits in %d bytes: cut off", len(b))
+	}
+	w.At, w.Carried, w.Expects = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:])), b[16] == 1
+	if w.At < 0 || w.Carried < 0 {
+		return w, fmt.Errorf("what waits at %v, after %d frames", w.At, w.Carried)
+	}
+	for b = b[waitsHead:]; len(b) > 0; b = b[heldSize:] {
+		h := drive.Held{Machine: int(binary.BigEndian.Uint32(b)), Wait: port.Wait{
+			In: port.ID(binary.BigEndian.Uint16(b[4:])), Out: port.ID(binary.BigEndian.Uint16(b[6:])),
+			Class: b[8], Block: port.Block(b[9] &^ 0x80), Room: b[9]&0x80 != 0,
+			Since: unit.Time(binary.BigEndian.Uint64(b[10:])),
+		}}
+		switch {
+		case h.Machine >= len(ports) || int(h.In) >= ports[h.Machine] || int(h.Out) >= ports[h.Machine] || h.Class >= classes:
+			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Machine)
+		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
+			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Machine, h.Since, w.At, h.Block)
+		case len(w.Frames) > 0 && w.Frames[len(w.Frames)-1].Compare(h) >= 0:
+			return w, fmt.Errorf("what waits at machine %d is out of its order", h.Machine)
+		}
+		w.Frames = append(w.Frames, h)
+	}
+	return w, nil
+}
+
+// watch looks for deadlock at the instants of which all parts have told. A part that can report
+// nothing of an instant any more was not there: its process was started anew.
+func (r *conduct) watch() error {
+	for r.lookout != nil {
+		at, ok := r.lookout.Next()
+		if !ok {
+			return nil
+		}
+		var list []drive.Waits
+		for _, s := range r.seats {
+			s.waits = slices.DeleteFunc(s.waits, func(w drive.Waits) bool { return w.At < at })
+			switch {
+			case len(s.waits) > 0 && s.waits[0].At == at:
+				list = append(list, s.waits[0])
+			case s.now <= at:
+				return nil
+			}
+		}
+		found, over := r.lookout.Look(list)
+		n := 0
+		for _, d := range found {
+			for _, p := range d.Cycle {
+				r.deadlocked(at, drive.PlaceOfWatch(n), p)
+				n++
+			}
+		}
+		if !over {
+			continue
+		}
+		for _, s := range r.seats {
+			if s.ended {
+				continue
+			}
+			if err := write(s.conn, finish, nil); err != nil {
+				return r.death(s, err)
+			}
+		}
+		r.lookout, r.over = nil, at
+	}
+	return nil
+}
+
+// deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
+// process: the last of that instant.
+func (r *conduct) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
+	m := int32(p.From.Machine)
+	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
+	s := r.seats[r.seatOf(p.From.Machine)]
+	e.Seq = s.told[m]
+	i := len(s.queue)
+	for ; i > 0 && s.queue[i-1].At > at; i-- {
+		if later := &s.queue[i-1]; later.Machine == m {
+			e.Seq = later.Seq
+			later.Seq++
+		}
+	}
+	s.queue = slices.Insert(s.queue, i, told{place, e})
+	s.told[m]++
+	s.base[m]++
+}
+
+// seatOf returns the part of a machine.
+func (r *conduct) seatOf(machine int) int {
+	return slices.IndexFunc(r.seats, func(s *seat) bool { return slices.Contains(s.Machines, machine) })
+}
+
+// watched is what looks for deadlock; nil: nobody does.
+func (r *conduct) watched() *drive.Watch {
+	if r.Fabric == nil {
+		return nil
+	}
+	return r.Fabric.Watch
+}
