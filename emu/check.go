@@ -30,7 +30,8 @@ func (o Options) check() error {
 	case virtual && o.apart():
 		return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
 	case o.apart() && o.Schemes.Warning() != "":
-		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu", InGoroutines)
+		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
+			InGoroutines)
 	}
 	plan, wanted := proc.Plan{Placement: o.Placement, Carrier: o.Link, ByHand: o.ByHand}, o.wanted()
 	return cmp.Or(plan.Check(virtual), wanted.Check())

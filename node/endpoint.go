@@ -95,7 +95,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	for i := range c.Flows {
 		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
 			if g.Limiter == nil || g.Controller == nil {
-				return nil, fmt.Errorf("flow with queue pair %d: a limiter and a reaction point are wanted for its group", c.Flows[i].QP)
+				return nil, fmt.Errorf("flow with queue pair %d: a limiter and a reaction point are wanted for its group",
+					c.Flows[i].QP)
 			}
 			shared = append(shared, g)
 		}
@@ -137,7 +138,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		case f.sends() && c.Port.FlowControl == port.Credits:
 			return nil, fmt.Errorf("flow with queue pair %d: its reaction point sends frames of its own, which InfiniBand does not have", f.QP)
 		case f.Payload != f.Family.Fit(f.Payload):
-			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes do not fit a frame; %d do", f.QP, f.Payload, f.Family.Fit(f.Payload))
+			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes do not fit a frame; %d do",
+				f.QP, f.Payload, f.Family.Fit(f.Payload))
 		}
 		if err := f.Transport.check(f.Family); err != nil {
 			return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
@@ -152,7 +154,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		}
 		if f.Bodies != nil {
 			e.bodied = append(e.bodied, i)
-			s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing, again: f.Transport.receiving().again}
+			s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
+				again: f.Transport.receiving().again}
 		}
 		if f.Group != nil {
 			k := slices.Index(shared, f.Group)
@@ -167,7 +170,8 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	for k, s := range c.Spreads {
 		for _, i := range s.Flows {
 			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil || c.Flows[i].Bodies != nil {
-				return nil, fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own", i, len(c.Flows))
+				return nil, fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own",
+					i, len(c.Flows))
 			}
 			e.sources[i].greedy = false
 		}
@@ -195,11 +199,13 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		case k.Answer != nil && c.Port.FlowControl == port.Credits:
 			return nil, fmt.Errorf("sink of queue pair %d: InfiniBand has no frames for what answers the flow", k.QP)
 		}
-		e.sinks[i] = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
+		e.sinks[i] = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(),
+			reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
 		ends = append(ends, k.QP)
 		t, stream := k.Transport.(TCP)
 		if stream {
-			e.sinks[i].stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
+			e.sinks[i].stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1),
+				trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
 		}
 		if stream || k.Answer != nil {
 			e.sinks[i].slot = e.answerSlot() + len(e.answered)

@@ -76,7 +76,8 @@ func (t RoCE) check(f wire.Family) error {
 	case f != wire.RoCEv2:
 		return fmt.Errorf("frames of %v, and its transport is RoCEv2", f)
 	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1:
-		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK wants a packet", t.Window, t.Timeout, t.AckEvery, maxOutstanding)
+		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK wants a packet",
+			t.Window, t.Timeout, t.AckEvery, maxOutstanding)
 	}
 	return nil
 }
@@ -141,7 +142,8 @@ func (s *sink) reply(f *wire.Frame, ahead bool) (wire.Frame, bool) {
 func (e *Endpoint) came(now unit.Time, s *sink, a *port.Arrival) {
 	in := s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies)
 	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN, A: int64(trace.NotCapable)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
+			A: int64(trace.NotCapable)})
 	}
 	if !s.acks {
 		return

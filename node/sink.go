@@ -49,7 +49,8 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 		return true // it came before, and its ACK did not
 	}
 	s.asked = false
-	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f)})
+	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
+		A: trace.FrameWord(f)})
 	ahead := (f.PSN - s.next) & psnMask
 	overtaken := s.reorders && ahead > psnMask/2
 	switch {
@@ -59,7 +60,8 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 	case s.loses && ahead <= psnMask/2:
 		s.missing += ahead
 	case !s.reorders:
-		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(s.next)})
+		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder),
+			B: int64(s.next)})
 	}
 	if !overtaken {
 		s.next = (f.PSN + 1) & psnMask
@@ -67,7 +69,8 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 	s.received = (s.received + 1) & psnMask
 	s.bytes += int64(f.Payload)
 	if f.Last {
-		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(s.missing), B: s.bytes})
+		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
+			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
 	s.deliver(now, f, bodies)
@@ -76,5 +79,6 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 
 // ack returns the ACK of the data packet that was delivered last, which echoes its mark.
 func (s *sink) ack(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Ack, Lane: port.AckLane, BECN: f.FECN, Src: f.Dst, Dst: f.Src, QP: f.QP, PSN: f.PSN, MSN: s.received}
+	return wire.Frame{Kind: wire.Ack, Lane: port.AckLane, BECN: f.FECN, Src: f.Dst, Dst: f.Src, QP: f.QP, PSN: f.PSN,
+		MSN: s.received}
 }

@@ -92,9 +92,11 @@ const psnMask = 1<<24 - 1
 
 // newSource makes s the source of a flow on a port with this framing.
 func newSource(s *source, f Flow, framing wire.Framing) {
-	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle, own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
+	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle,
+		own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
 	s.own.flow, s.group = s, &s.own
-	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP, Payload: f.Payload}
+	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP,
+		Payload: f.Payload}
 	if t, ok := f.Transport.(RoCE); ok {
 		s.roce = &t
 		t.Frame(&s.frame)
@@ -154,9 +156,11 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 		s.begun--
 	}
 	if why == trace.TimerExpired {
-		rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(n)})
+		rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
+			A: int64(n)})
 	} else {
-		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask, A: int64(why), B: int64(n)})
+		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
+			A: int64(why), B: int64(n)})
 	}
 	if s.egress != nil && !s.greedy && s.ends.empty() {
 		s.egress.used += unit.Size(n) * s.full
@@ -191,7 +195,8 @@ func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	t.length = s.lengthOf(t.rest)
 	s.offered += whole + 1
 	s.ends.push(t)
-	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask, A: int64(a.At), B: int64(a.Size)})
+	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: uint32(t.last) & psnMask,
+		A: int64(a.At), B: int64(a.Size)})
 }
 
 // ending returns the transfer that the next packet ends.
@@ -354,7 +359,8 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 	news, inTurn := s.sending.acked(now, ahead)
 	if !inTurn && !s.reorders {
-		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN, A: int64(trace.OutOfOrder), B: int64(oldest)})
+		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN,
+			A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
 	if s.body != nil {
 		s.body.acked(before - s.sending.inFlight())
@@ -382,7 +388,8 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	} else {
 		s.own.feedback(now, s, f, rec)
 	}
-	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f), B: int64(s.group.limit())})
+	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f),
+		B: int64(s.group.limit())})
 }
 
 // concerns reports whether a notification that names no flow is about this one.

@@ -67,7 +67,8 @@ func (s *source) write(now unit.Time, size unit.Size, at unit.Time, rec *trace.R
 		return
 	}
 	seq := s.stream.Write(uint64(size), true)
-	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: seq, A: int64(at), B: int64(size)})
+	rec.Emit(trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: seq, A: int64(at),
+		B: int64(size)})
 }
 
 // run does what is due.
@@ -148,7 +149,8 @@ func (s *sink) stretch(now unit.Time, a *port.Arrival, g *wire.Segment, rec *tra
 	t := s.stream.Receive(now, g)
 	if t.Fresh {
 		f := &a.Frame
-		rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(t.InOrder)})
+		rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
+			A: trace.FrameWord(f), B: int64(t.InOrder)})
 	}
 	for seq, size, ok := s.stream.Ended(); ok; seq, size, ok = s.stream.Ended() {
 		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: s.lane, Flow: s.qp, PSN: seq, B: int64(size)})

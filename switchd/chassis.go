@@ -31,7 +31,8 @@ type chassis struct {
 }
 
 // assemble makes the ports of a switch.
-func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64, events trace.Sink) error {
+func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64,
+	events trace.Sink) error {
 	n := len(ports)
 	if out == nil {
 		out = new(port.Outbox)

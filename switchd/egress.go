@@ -177,7 +177,8 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 		}
 		if sl.reason != trace.NoReason && !came {
 			note.Reason = uint8(sl.reason)
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(sl.reason), B: int64(out.waiting)})
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
+				A: int64(sl.reason), B: int64(out.waiting)})
 		}
 		if !s.countSending {
 			out.waiting--
@@ -201,7 +202,8 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
 		Input: sl.input, Output: sl.output, Leaving: sl.state == sending, Switch: s,
-		Bytes: unit.Size(s.egress[sl.output].blocks) * wire.BlockSize, Room: unit.Size(s.ports[sl.input].Room(port.DataLane)) * wire.BlockSize,
+		Bytes: unit.Size(s.egress[sl.output].blocks) * wire.BlockSize,
+		Room:  unit.Size(s.ports[sl.input].Room(port.DataLane)) * wire.BlockSize,
 	}
 }
 
@@ -242,7 +244,8 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 			continue
 		}
 		pt := &s.ports[p]
-		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet), port.AckLane: pt.HasRoom(port.AckLane, 1)}
+		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet),
+			port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots[id]
 			w := port.Wait{In: port.ID(p), Out: port.ID(sl.output), Class: sl.frame.Lane, Room: room[sl.frame.Lane]}

@@ -21,7 +21,8 @@ type memory struct {
 }
 
 func newMemory(c *OutputQueuedConfig, inputs int) memory {
-	m := memory{room: c.Memory, pooled: c.Pooled, used: make([]unit.Size, 1), marks: make([]port.Buffer, inputs*port.Priorities), pfc: c.pfc(), flow: c.Lossless}
+	m := memory{room: c.Memory, pooled: c.Pooled, used: make([]unit.Size, 1),
+		marks: make([]port.Buffer, inputs*port.Priorities), pfc: c.pfc(), flow: c.Lossless}
 	if !c.Pooled {
 		m.room /= unit.Size(inputs)
 		m.used = make([]unit.Size, inputs)

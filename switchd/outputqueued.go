@@ -103,9 +103,11 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	case n == 0 || c.Memory < unit.Size(n):
 		return nil, fmt.Errorf("a memory of %v for %d ports: it must hold a frame for each", c.Memory, n)
 	case c.Low > c.High || c.High > c.Memory || c.Low < 0:
-		return nil, fmt.Errorf("watermarks of %v and %v in a memory of %v: low, high and the memory must rise", c.High, c.Low, c.Memory)
+		return nil, fmt.Errorf("watermarks of %v and %v in a memory of %v: low, high and the memory must rise",
+			c.High, c.Low, c.Memory)
 	case c.Delay < 0 || c.OutputLimit < 0:
-		return nil, fmt.Errorf("a delay of %v and an output limit of %v: they cannot be negative", c.Delay, c.OutputLimit)
+		return nil, fmt.Errorf("a delay of %v and an output limit of %v: they cannot be negative",
+			c.Delay, c.OutputLimit)
 	}
 	for i := range c.Ports {
 		if f := c.Ports[i].FlowControl; f == port.Credits || f != c.Ports[0].FlowControl {
@@ -306,7 +308,8 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 // its bytes takes it for one that may.
 func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
-		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, Bytes: uint32(sl.length), A: int64(trace.NotCapable)})
+		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
+			PSN: f.PSN, Bytes: uint32(sl.length), A: int64(trace.NotCapable)})
 	}
 }
 
@@ -314,8 +317,9 @@ func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	o, lane := &s.outputs[sl.output], sl.frame.Lane
 	return cp.Queue{
-		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]), Cells: int(o.cells[lane]),
-		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
+		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]),
+		Cells: int(o.cells[lane]),
+		Rate:  s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
 
@@ -355,13 +359,15 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	if !ok {
 		return // the source has no way back; what was sampled has one there
 	}
-	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
+	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
+		A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
 	if f.Kind == wire.Message {
 		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
 	}
 	s.rec.Emit(said)
 	id := s.freeSlot()
-	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out), tail: now, eligible: now, next: none}
+	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
+		tail: now, eligible: now, next: none}
 	s.enqueue(now, id)
 }
 
@@ -506,7 +512,8 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 		}
 		if why != trace.NoReason {
 			note.Reason = uint8(why)
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN, A: int64(why), B: int64(o.waiting)})
+			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
+				A: int64(why), B: int64(o.waiting)})
 		}
 	}
 	at := now
@@ -555,7 +562,8 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 				continue // a notification of the switch itself keeps nobody's memory
 			}
 			lane := sl.frame.Lane
-			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane), Room: !s.memory.stopped(int(sl.input), lane)}
+			w := port.Wait{In: port.ID(sl.input), Out: port.ID(sl.output), Class: s.memory.class(lane),
+				Room: !s.memory.stopped(int(sl.input), lane)}
 			if pt := &s.ports[sl.output]; waits && pt.PausedUntil(lane) > now {
 				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
 			}

@@ -63,7 +63,8 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	}
 	for i, pc := range c.Ports {
 		if c.Packet < 1 || pc.Room < c.Packet {
-			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d", i, pc.Room, c.Packet)
+			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d",
+				i, pc.Room, c.Packet)
 		}
 		s.fullAt[i] = pc.Room
 		if c.FullAt > 0 {

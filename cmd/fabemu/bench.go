@@ -68,18 +68,26 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.exec, "exec", "", "start this program, one process for each limiter; words after the first are arguments")
-	flags.StringVar(&f.socket, "socket", "", "talk to the program that listens at this Unix socket, one connection for each limiter")
-	flags.DurationVar(&f.patience, "patience", 5*time.Second, "how long an answer of the program, and its end, may take")
-	flags.StringSliceVar(&f.cases, "case", nil, "the cases, by name, pattern or the part before the slash (default: all)")
-	flags.IntVar(&f.packets, "packets", 0, "how many packets a case has at most, about (default: all; of a program's limiter 2000)")
+	flags.StringVar(&f.exec, "exec", "",
+		"start this program, one process for each limiter; words after the first are arguments")
+	flags.StringVar(&f.socket, "socket", "",
+		"talk to the program that listens at this Unix socket, one connection for each limiter")
+	flags.DurationVar(&f.patience, "patience", 5*time.Second,
+		"how long an answer of the program, and its end, may take")
+	flags.StringSliceVar(&f.cases, "case", nil,
+		"the cases, by name, pattern or the part before the slash (default: all)")
+	flags.IntVar(&f.packets, "packets", 0,
+		"how many packets a case has at most, about (default: all; of a program's limiter 2000)")
 	flags.StringVar(&f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both")
 	complete(c, "clock", string(report.VirtualClock), string(report.WallClock), bothClocks)
-	flags.StringVar(&f.replay, "replay", "", "hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
-	flags.StringVar(&f.speed, "speed", speedMost, "with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
+	flags.StringVar(&f.replay, "replay", "",
+		"hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
+	flags.StringVar(&f.speed, "speed", speedMost,
+		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
-	flags.BoolVar(&f.json, "json", false, "print "+benchFile+" instead of the tables; of several limiters, one after another")
+	flags.BoolVar(&f.json, "json", false,
+		"print "+benchFile+" instead of the tables; of several limiters, one after another")
 	return c
 }
 
@@ -145,11 +153,12 @@ func (f *benchFlags) run(c *cobra.Command, args []string) (status int, err error
 
 // measuring returns what is done with each limiter.
 func (f *benchFlags) measuring(c *cobra.Command) (func(context.Context, *limiters.Subject) (*limiters.Result, error), error) {
-	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: report.Clock(f.clock), Fabemu: version(), Done: func(o *limiters.Outcome) {
-		if terminal.Is(os.Stderr) {
-			fmt.Fprintf(os.Stderr, "\r\x1b[K%s", o.Case)
-		}
-	}}
+	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: report.Clock(f.clock), Fabemu: version(),
+		Done: func(o *limiters.Outcome) {
+			if terminal.Is(os.Stderr) {
+				fmt.Fprintf(os.Stderr, "\r\x1b[K%s", o.Case)
+			}
+		}}
 	if f.clock == bothClocks {
 		o.Clock = ""
 	}
@@ -201,7 +210,9 @@ func dilationOf(speed string) (int64, error) {
 }
 
 // measure measures one limiter.
-func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, measure func(context.Context, *limiters.Subject) (*limiters.Result, error), s *limiters.Subject, several bool) (status int, err error) {
+func (f *benchFlags) measure(ctx context.Context, c *cobra.Command,
+	measure func(context.Context, *limiters.Subject) (*limiters.Result, error), s *limiters.Subject, several bool,
+) (status int, err error) {
 	r, err := measure(ctx, s)
 	if terminal.Is(os.Stderr) {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
@@ -213,7 +224,8 @@ func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, measure func
 	if out != "" && several {
 		out = filepath.Join(out, fileName(r.Limiter))
 	}
-	dir, hold, err := resultsDirectory(out, "limiter-"+fileName(r.Limiter), f.force, []string{benchFile, report.PageFile})
+	dir, hold, err := resultsDirectory(out, "limiter-"+fileName(r.Limiter), f.force,
+		[]string{benchFile, report.PageFile})
 	if err != nil {
 		return 0, err
 	}
@@ -222,7 +234,8 @@ func (f *benchFlags) measure(ctx context.Context, c *cobra.Command, measure func
 	if err := hold.Retire(benchFile, report.PageFile); err != nil {
 		return 0, failure{err}
 	}
-	failed := errors.Join(files.Write(filepath.Join(dir, report.PageFile), r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
+	failed := errors.Join(files.Write(filepath.Join(dir, report.PageFile), r.WriteHTML),
+		files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
 	if f.json {
 		err = writing(r.WriteJSON(c.OutOrStdout()))
 	} else {

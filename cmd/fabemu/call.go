@@ -26,7 +26,8 @@ func knownCommand(parent *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("there is no command %q%s: there are %s", args[0], spelling.DidYouMean(spelling.Nearest(args[0], names)), strings.Join(names, ", "))
+	return fmt.Errorf("there is no command %q%s: there are %s",
+		args[0], spelling.DidYouMean(spelling.Nearest(args[0], names)), strings.Join(names, ", "))
 }
 
 // sayUsage has a command, and those below it, say how it is called where it is called
@@ -57,7 +58,8 @@ func flagMistake(c *cobra.Command, err error) error {
 	}
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		wanted := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number", "float64": "a number", "bool": "true or false"}[value.GetFlag().Value.Type()]
+		wanted := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number",
+			"float64": "a number", "bool": "true or false"}[value.GetFlag().Value.Type()]
 		switch {
 		case errors.Is(err, strconv.ErrRange):
 			return fmt.Errorf("--%s %s: the number is too large", value.GetFlag().Name, value.GetValue())
@@ -73,7 +75,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
-		ValidArgsFunction: func(_ *cobra.Command, words []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ValidArgsFunction: func(_ *cobra.Command, words []string, _ string) ([]cobra.Completion,
+			cobra.ShellCompDirective) {
 			var names []cobra.Completion
 			if c, rest, err := root.Find(words); err == nil && len(rest) == 0 {
 				for _, below := range c.Commands() {

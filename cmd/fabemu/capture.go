@@ -31,8 +31,10 @@ type captureFlags struct {
 
 func (f *captureFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringSliceVar(&f.filter, "pcap-filter", nil, "capture these alone: ports (B:3), machines, links or flows, with commas between")
-	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap, "keep so many bytes of a data frame, whose payload is padding; 0: all")
+	flags.StringSliceVar(&f.filter, "pcap-filter", nil,
+		"capture these alone: ports (B:3), machines, links or flows, with commas between")
+	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap,
+		"keep so many bytes of a data frame, whose payload is padding; 0: all")
 	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	flags.StringVar(&f.time, "pcap-time", "model", "time stamps of the capture: model, or wall")
 	complete(c, "pcap-time", "model", "wall")
@@ -77,8 +79,10 @@ const (
 
 // checkName refuses names of captures that say neither what they are nor where.
 func (f *captureFile) checkName() error {
-	if strings.ContainsAny(f.name, `/\`) || !strings.HasSuffix(f.name, pcapngEnding) && !strings.HasSuffix(f.name, gzipEnding) {
-		return fmt.Errorf("--pcap=%s: the name of a file in the folder of the results is wanted that ends with %s or %s", f.name, pcapngEnding, gzipEnding)
+	if strings.ContainsAny(f.name, `/\`) ||
+		!strings.HasSuffix(f.name, pcapngEnding) && !strings.HasSuffix(f.name, gzipEnding) {
+		return fmt.Errorf("--pcap=%s: the name of a file in the folder of the results is wanted that ends with %s or %s",
+			f.name, pcapngEnding, gzipEnding)
 	}
 	return nil
 }
@@ -145,9 +149,11 @@ What came out of the run goes to standard error. The run ends when nobody reads 
 	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
 	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, or actual")
 	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth, or pipe")
-	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
+	flags.StringVar(&f.dilation, "dilation", "",
+		"wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
-	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	flags.BoolVar(&f.priority, "priority", true,
+		"give this process the highest priority while a wall run goes on, where the system allows it")
 	f.capture.add(c)
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
 	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
@@ -181,7 +187,8 @@ func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
 	showWarnings(s)
 	ctx, stop := untilEnded(c)
 	defer stop()
-	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing), Priority: f.priority, Version: version()}
+	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing),
+		Priority: f.priority, Version: version()}
 	out := &watched{Writer: os.Stdout, gone: stop}
 	if o.Capture, err = f.capture.capture(out); err != nil {
 		return 0, err

@@ -15,8 +15,10 @@ type changes struct {
 
 // add gives a command the flags of changes.
 func (x *changes) add(c *cobra.Command) {
-	c.Flags().StringArrayVar(&x.sets, "set", nil, "change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
-	c.Flags().BoolVar(&x.short, "short", false, "the short run of the scenario, if it has one: what its section short says takes the place of the rest")
+	c.Flags().StringArrayVar(&x.sets, "set", nil,
+		"change a field of the scenario: PATH=VALUE, such as defaults.link.buffer=8packets (may be repeated)")
+	c.Flags().BoolVar(&x.short, "short", false,
+		"the short run of the scenario, if it has one: what its section short says takes the place of the rest")
 }
 
 // open reads a scenario and changes it; more changes come last.

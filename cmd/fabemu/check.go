@@ -70,8 +70,10 @@ func checkCommand(status *int) *cobra.Command {
 				showWarnings(s)
 				v := all[len(all)-1]
 				fmt.Fprintf(c.OutOrStdout(), "%s: ok: %s, %s, %s, %s, %s; %v of model time, %s of wall time\n", name,
-					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
-					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration, durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
+					terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"),
+					terminal.Count(v.Links, "link"),
+					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
+					durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
 			}
 			if asJSON {
 				return writing(printJSON(c.OutOrStdout(), all))
@@ -80,7 +82,8 @@ func checkCommand(status *int) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
-	c.Flags().BoolVar(&computer, "computer", false, "measure this computer too, some seconds, and warn of a dilation that is too low for it")
+	c.Flags().BoolVar(&computer, "computer", false,
+		"measure this computer too, some seconds, and warn of a dilation that is too low for it")
 	x.add(c)
 	return c
 }
@@ -103,7 +106,8 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 	for _, w := range s.Warnings {
 		v.Warnings = append(v.Warnings, said{w.File, w.Line, w.Column, w.Path, w.Message})
 	}
-	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows), len(s.Expect)
+	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows),
+		len(s.Expect)
 	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s.Model.Duration, s.Wall.Dilation).Seconds()
 	return v
 }
@@ -120,7 +124,8 @@ func checkDilation(c *cobra.Command, s *scenario.Scenario) error {
 	if s.Wall.Dilation < d.Proposal.Dilation {
 		s.Warnings = append(s.Warnings, scenario.Warning{
 			File: s.Name, Path: "wall.dilation",
-			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor says why); the order of events is kept all the same", s.Wall.Dilation, d.Proposal.Dilation),
+			Message: fmt.Sprintf("wall.dilation is %d, and this computer wants %d for timing that can be trusted (fabemu doctor says why); the order of events is kept all the same",
+				s.Wall.Dilation, d.Proposal.Dilation),
 		})
 	}
 	return nil

@@ -21,7 +21,8 @@ func daemonCommands() []*cobra.Command {
 
 // awakeCommand is what a run with processes starts to keep the processors awake.
 func awakeCommand() *cobra.Command {
-	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs, Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
+	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
 }
 
 func daemonCommand(name, short string) *cobra.Command {

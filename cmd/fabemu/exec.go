@@ -88,9 +88,12 @@ func oneGuest(all []netns.LiveGuest, name, run string) (netns.LiveGuest, error) 
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return found[0], fmt.Errorf("several runs have a guest %s: say which with --run, one of %s", name, strings.Join(runs, ", "))
+		return found[0],
+			fmt.Errorf("several runs have a guest %s: say which with --run, one of %s", name, strings.Join(runs, ", "))
 	case len(names) == 0:
-		return netns.LiveGuest{}, errors.New("no run with guests goes on on this computer, or none that this user may see")
+		return netns.LiveGuest{},
+			errors.New("no run with guests goes on on this computer, or none that this user may see")
 	}
-	return netns.LiveGuest{}, fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
+	return netns.LiveGuest{},
+		fmt.Errorf("no run that goes on has a guest %s; there are %s", name, strings.Join(slices.Compact(names), ", "))
 }

@@ -35,7 +35,8 @@ func graphCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			draw := map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": graph.SVG, "dot": graph.DOT, "mermaid": graph.Mermaid}[format]
+			draw := map[string]func(io.Writer, *scenario.Scenario,
+				*fabric.Fabric) error{"svg": graph.SVG, "dot": graph.DOT, "mermaid": graph.Mermaid}[format]
 			var picture bytes.Buffer
 			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}

@@ -72,7 +72,8 @@ func listTable() *table {
 	for _, e := range scenarios.List() {
 		e.Whole.Dilation, e.Short.Dilation = cmp.Or(e.Whole.Dilation, usual), cmp.Or(e.Short.Dilation, usual)
 		took := wallTime(e.Whole.Duration, e.Whole.Dilation)
-		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration), e.Whole.Dilation, took.Seconds(), 0, e.Guests}
+		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration),
+			e.Whole.Dilation, took.Seconds(), 0, e.Guests}
 		time := durationText(took)
 		if e.Short.Duration > 0 {
 			short := wallTime(e.Short.Duration, e.Short.Dilation)

@@ -83,7 +83,8 @@ A run that goes on is shown by fabemu run --live.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&address, "at", live.DefaultAddress, "serve the page at this address, HOST:PORT; a port of 0 is a free one")
+	c.Flags().StringVar(&address, "at", live.DefaultAddress,
+		"serve the page at this address, HOST:PORT; a port of 0 is a free one")
 	c.Flags().StringVarP(&out, "out", "o", "", "write the page to this file, and serve nothing")
 	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
 	return c
@@ -146,7 +147,8 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, capture captur
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
-	o.Observe = append(o.Observe, observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
+	o.Observe = append(o.Observe,
+		observe.Request{Name: "the page", Observer: live.NewObserver(scene, server.Show), Every: live.Every})
 	fmt.Fprintf(os.Stderr, "%s: the page of the run is %s\n", s.Name, address)
 	return &runPage{server}, nil
 }

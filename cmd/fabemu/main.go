@@ -91,7 +91,9 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status), schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(), doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
+	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status),
+		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
+		doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
 	root.AddCommand(execCommand(), shellCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)

@@ -26,9 +26,12 @@ type metricsFlags struct {
 
 func (f *metricsFlags) add(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.address, "metrics", "", "serve /metrics for Prometheus while the run goes on: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464")
-	flags.StringVar(&f.names, "metrics-as", string(openmetrics.Own), "names of these metrics: fabemu, or node-exporter, those of real RoCE and InfiniBand fabrics")
-	flags.BoolVar(&f.series, "openmetrics", false, "write how the figures went for promtool too, with model time stamps: "+report.OpenMetricsFile)
+	flags.StringVar(&f.address, "metrics", "",
+		"serve /metrics for Prometheus while the run goes on: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464")
+	flags.StringVar(&f.names, "metrics-as", string(openmetrics.Own),
+		"names of these metrics: fabemu, or node-exporter, those of real RoCE and InfiniBand fabrics")
+	flags.BoolVar(&f.series, "openmetrics", false,
+		"write how the figures went for promtool too, with model time stamps: "+report.OpenMetricsFile)
 	complete(c, "metrics-as", openmetrics.Words()...)
 }
 

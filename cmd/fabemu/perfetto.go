@@ -20,7 +20,8 @@ type traceFlags struct {
 func (f *traceFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.BoolVar(&f.on, "perfetto", false, "write a trace for https://ui.perfetto.dev too: "+report.TraceFile)
-	flags.StringVar(&f.window, "perfetto-window", "", "trace this part of the run, in model time, such as 20ms..21ms (default: all of it, some 100 bytes for a frame on a link)")
+	flags.StringVar(&f.window, "perfetto-window", "",
+		"trace this part of the run, in model time, such as 20ms..21ms (default: all of it, some 100 bytes for a frame on a link)")
 	flags.BoolVar(&f.counters, "perfetto-counters", false, "trace counters alone: queues, buffers, credit, rates")
 	flags.StringVar(&f.follow, "perfetto-follow", "", "draw arrows along the ways of the frames of this flow")
 }

@@ -29,7 +29,8 @@ func newProgress(to *os.File, s *scenario.Scenario, clock emu.Clock) *progress {
 	p.terminal = terminal.Is(to)
 	if p.wall {
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
-		fmt.Fprintf(to, "%s: %v of model time at dilation %d takes %s\n", s.Name, s.Model.Duration, s.Wall.Dilation, durationText(took.Round(10*time.Millisecond)))
+		fmt.Fprintf(to, "%s: %v of model time at dilation %d takes %s\n",
+			s.Name, s.Model.Duration, s.Wall.Dilation, durationText(took.Round(10*time.Millisecond)))
 		if s.HasShort && took > time.Minute {
 			fmt.Fprintf(to, "%s: --short runs a short form of it\n", s.Name)
 		}

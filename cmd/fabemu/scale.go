@@ -36,7 +36,8 @@ What is not in proportion is said on standard error, and in the head of the file
 				return err
 			}
 			var text bytes.Buffer
-			fmt.Fprintf(&text, "# %s by fabemu scale --rate %s: a rate of %d was one of %d, a time of %d one of %d.\n", args[0], rate, x.Num, x.Den, x.Den, x.Num)
+			fmt.Fprintf(&text, "# %s by fabemu scale --rate %s: a rate of %d was one of %d, a time of %d one of %d.\n",
+				args[0], rate, x.Num, x.Den, x.Den, x.Num)
 			for _, left := range x.Left {
 				lines := terminal.Wrap("Not in proportion: "+left, 98)
 				fmt.Fprintf(&text, "# %s\n", lines[0])

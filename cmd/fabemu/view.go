@@ -126,7 +126,8 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 		for _, w := range s.Deadlocks[i].Cycle {
 			names = append(names, s.Fabric.Machines[w.From.Machine].Name)
 		}
-		tail = append(tail, paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
+		tail = append(tail,
+			paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
 	}
 	tail = append(tail, v.checks(s, columns, paint)...)
 	links := v.links(s, columns, max(0, rows-len(head)-len(tail)), paint)
@@ -136,7 +137,8 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 
 // clock says how far the run is.
 func (v *view) clock(s *observe.Snapshot) string {
-	text := fmt.Sprintf("%s  %.1f of %.1f ms, %.0f %%", s.Scenario.Name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3, 100*float64(s.Now)/float64(s.End))
+	text := fmt.Sprintf("%s  %.1f of %.1f ms, %.0f %%",
+		s.Scenario.Name, s.Now.Seconds()*1e3, s.End.Seconds()*1e3, 100*float64(s.Now)/float64(s.End))
 	left := time.Duration(0)
 	switch {
 	case s.Dilation > 0:
@@ -161,7 +163,8 @@ type linkRow struct {
 }
 
 // links shows what links carry, those between switches first, then the busiest.
-func (v *view) links(s *observe.Snapshot, columns, rows int, paint func(terminal.Color, string) string) (lines []string) {
+func (v *view) links(s *observe.Snapshot, columns, rows int,
+	paint func(terminal.Color, string) string) (lines []string) {
 	during := s.Figures.Window()
 	figures := map[string][2]float64{}
 	for r := range s.Figures.Rows(during, "utilisation", "stalled.flow-control") {
@@ -179,7 +182,8 @@ func (v *view) links(s *observe.Snapshot, columns, rows int, paint func(terminal
 		p, name := s.Link(h), s.Fabric.LinkName(h)
 		f := figures[name]
 		all = append(all, linkRow{
-			name: name, between: s.Fabric.Machines[w.Ends[0].Machine].Switch != nil && s.Fabric.Machines[w.Ends[1].Machine].Switch != nil,
+			name: name, between: s.Fabric.Machines[w.Ends[0].Machine].Switch != nil &&
+				s.Fabric.Machines[w.Ends[1].Machine].Switch != nil,
 			used: f[0], kept: f[1], queue: p.Queue, down: p.Down,
 			stopped: slices.ContainsFunc(s.Stalls, func(x observe.Stall) bool { return x.Hop == h }),
 		})
@@ -266,7 +270,8 @@ func (v *view) checks(s *observe.Snapshot, columns int, paint func(terminal.Colo
 	text, color := fmt.Sprintf("checks: %d of %d decided, as expected", hold+fail, len(s.Checks)), terminal.Plain
 	switch {
 	case fail > 0:
-		text, color = fmt.Sprintf("checks: %d of %d decided, failed: %s", hold+fail, len(s.Checks), strings.Join(failed, ", ")), terminal.Red
+		text, color = fmt.Sprintf("checks: %d of %d decided, failed: %s",
+			hold+fail, len(s.Checks), strings.Join(failed, ", ")), terminal.Red
 	case hold == 0:
 		text = fmt.Sprintf("checks: %d to come", len(s.Checks))
 	case hold == len(s.Checks):

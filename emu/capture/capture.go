@@ -134,7 +134,8 @@ const (
 func New(w io.Writer, o Options) *Capture {
 	c := &Capture{
 		options: o, out: w, queue: &queue{waits: !o.Wall}, ended: make(chan struct{}),
-		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize), frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
+		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize),
+		frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
 		state: newState(o.Ports), machines: machineNames(o.Machines),
 	}
 	c.head()
@@ -355,7 +356,8 @@ func (c *Capture) Close(verdict string) error {
 // addInterface adds the interface of a port.
 func (c *Capture) addInterface(p int) {
 	port := &c.options.Ports[p]
-	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description, Filter: c.options.Filter, Speed: uint64(port.Rate)}
+	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description,
+		Filter: c.options.Filter, Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
 		i.Snap = uint32(max(c.options.Snap, contentSize))
 		if c.options.Bodies {
@@ -488,7 +490,8 @@ func (c *Capture) comment(e *trace.Event) {
 	}
 	for i := range slices.Backward(c.held) {
 		h := &c.held[i]
-		if h.kind == received && h.port == at && h.frame.QP == e.Flow && h.frame.PSN == e.PSN && h.frame.Lane == e.Lane {
+		if h.kind == received && h.port == at && h.frame.QP == e.Flow && h.frame.PSN == e.PSN &&
+			h.frame.Lane == e.Lane {
 			if h.frame.Kind.Control() && e.Kind == trace.Arrive {
 				return // it takes no room
 			}
@@ -550,7 +553,8 @@ func (c *Capture) release() {
 			p.Comments = append(p.Comments, h.note[:h.said])
 		}
 		if h.lost > 0 {
-			p.Comments = append(p.Comments, fmt.Appendf(nil, "missing: %d frames before this one, the queue was full", h.lost))
+			p.Comments = append(p.Comments,
+				fmt.Appendf(nil, "missing: %d frames before this one, the queue was full", h.lost))
 		}
 		if c.err != nil {
 			c.queue.missed.Add(1)

@@ -97,7 +97,8 @@ func (s *state) appendMark(b []byte, i *item) []byte {
 		b = fmt.Appendf(b, ", triggered at %v by %v with %d waiting", t.at, t.reason, t.waiting)
 	}
 	if in, ok := s.inputs[[2]uint32{uint32(m), i.frame.QP}]; ok {
-		b = fmt.Appendf(b, ", buffer of port %d %d %s", in, s.buffers[[3]int32{m, int32(in), int32(i.frame.Lane)}], s.unit(s.port(m, in)))
+		b = fmt.Appendf(b, ", buffer of port %d %d %s",
+			in, s.buffers[[3]int32{m, int32(in), int32(i.frame.Lane)}], s.unit(s.port(m, in)))
 	}
 	return b
 }

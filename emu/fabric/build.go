@@ -116,9 +116,11 @@ func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 		dst, okDst := index[flow.To]
 		switch {
 		case !okSrc || !okDst:
-			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are machines", flow.Name, flow.From, flow.To)
+			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are machines",
+				flow.Name, flow.From, flow.To)
 		case f.Machines[src].Switch != nil || f.Machines[dst].Switch != nil:
-			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are endpoints", flow.Name, flow.From, flow.To)
+			return fmt.Errorf("fabric: flow %q goes from %q to %q, and not both are endpoints",
+				flow.Name, flow.From, flow.To)
 		case src == dst:
 			return fmt.Errorf("fabric: flow %q goes from %q to itself", flow.Name, flow.From)
 		}
@@ -126,7 +128,8 @@ func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 		if err != nil {
 			return fmt.Errorf("fabric: flow %q: %w", flow.Name, err)
 		}
-		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src, Dst: dst, Hops: hops, Later: later, Stop: unit.Never}
+		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src,
+			Dst: dst, Hops: hops, Later: later, Stop: unit.Never}
 		jitter := unit.NewRandom(s.Model.Seed, uint64(i)).Span(flow.Jitter)
 		out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
 		if flow.Stop > 0 {

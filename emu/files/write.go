@@ -44,7 +44,8 @@ func Write(path string, write func(io.Writer) error) error {
 func begin(path string) (*os.File, error) {
 	dir, name := filepath.Split(path)
 	for {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%s-%d", dir, name, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%s-%d", dir, name, rand.Uint32()),
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, err
 		}

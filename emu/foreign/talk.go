@@ -177,7 +177,8 @@ func (t *Talk) fail(what string, line []byte) {
 	t.mu.Lock()
 	first := t.fault == nil
 	if first {
-		t.fault = &Fault{What: what, Asked: strings.TrimSpace(string(t.line)), Line: strings.TrimRight(string(line), "\r\n")}
+		t.fault = &Fault{What: what, Asked: strings.TrimSpace(string(t.line)),
+			Line: strings.TrimRight(string(line), "\r\n")}
 	}
 	f := t.fault
 	t.mu.Unlock()
@@ -212,7 +213,8 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 		return t.early()
 	}
 	if t.calls++; t.calls > mostCalls {
-		t.fail(fmt.Sprintf("has been asked %d times without a packet that starts, and wants to be asked again", mostCalls), nil)
+		t.fail(fmt.Sprintf("has been asked %d times without a packet that starts, and wants to be asked again",
+			mostCalls), nil)
 		return nil, false
 	}
 	t.line = append(t.line, '\n')

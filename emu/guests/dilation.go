@@ -42,7 +42,8 @@ func KernelTimes(dilation int64) []KernelTime {
 		{What: "FIN-WAIT-2", Usual: time.Minute, By: "net.ipv4.tcp_fin_timeout", unit: time.Second},
 		{What: "keepalive, first", Usual: 2 * time.Hour, By: "net.ipv4.tcp_keepalive_time", unit: time.Second},
 		{What: "keepalive, again", Usual: 75 * time.Second, By: "net.ipv4.tcp_keepalive_intvl", unit: time.Second},
-		{What: "SACK withheld, at most", Usual: time.Millisecond, By: "net.ipv4.tcp_comp_sack_delay_ns", unit: time.Nanosecond},
+		{What: "SACK withheld, at most", Usual: time.Millisecond, By: "net.ipv4.tcp_comp_sack_delay_ns",
+			unit: time.Nanosecond},
 		{What: "fragments of IP kept", Usual: 30 * time.Second, By: "net.ipv4.ipfrag_time", unit: time.Second},
 		{What: "ACK delayed, at least", Usual: 40 * time.Millisecond},
 		{What: "ACK delayed, at most", Usual: 200 * time.Millisecond},
@@ -106,6 +107,8 @@ func (g *Guests) dilate() (rto time.Duration, parameters map[string]string) {
 			short = append(short, fmt.Sprintf("%s %v", k.What, k.Model.Round(time.Microsecond)))
 		}
 	}
-	g.warnOnce("dilation", "guests live in wall time: in model time, at dilation %d, their processors are %d times as fast, and these are shorter than usual: %s", d, d, strings.Join(short, "; "))
+	g.warnOnce("dilation",
+		"guests live in wall time: in model time, at dilation %d, their processors are %d times as fast, and these are shorter than usual: %s",
+		d, d, strings.Join(short, "; "))
 	return g.times[0].Wall, parameters
 }

@@ -130,7 +130,8 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 	for i, x := range g.real {
 		plan.Machines = append(plan.Machines, x.name)
 		n := netns.Guest{
-			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MinRTO: minRTO, MTU: int(x.scene.MTU), Queue: x.scene.Queue,
+			Machine: i, Ethernet: x.scene.Kind == scenario.Tap, Address: x.scene.Address.Prefix(), MinRTO: minRTO,
+			MTU: int(x.scene.MTU), Queue: x.scene.Queue,
 		}
 		for k := range n.Hardware {
 			n.Hardware[k] = byte(x.mac >> (40 - 8*k))
@@ -220,7 +221,9 @@ func (g *Guests) Stop() *Programs {
 // layOut returns the guests of a fabric, without devices.
 func layOut(f *fabric.Fabric) *Guests {
 	began := time.Now()
-	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f, of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{}, told: map[string]bool{}}
+	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
+		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
+		told: map[string]bool{}}
 	byIP := map[netip.Addr]int{}
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -228,8 +231,9 @@ func layOut(f *fabric.Fabric) *Guests {
 			continue
 		}
 		x := &guest{
-			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), flows: map[way]*queue{}, first: map[int]*queue{},
-			byIP: byIP, buf: make([]byte, wire.MaxFrameSize),
+			scene: m.Endpoint.Guest, name: m.Name, machine: i, mac: m.LID.MAC(), flows: map[way]*queue{},
+			first: map[int]*queue{},
+			byIP:  byIP, buf: make([]byte, wire.MaxFrameSize),
 		}
 		byIP[x.scene.Address.Addr()] = i
 		g.all = append(g.all, x)
@@ -367,7 +371,9 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		if len(x.hand.Bytes) > q.room {
 			x.hand.Type = 0
 			x.count.TooLong++
-			g.warnOnce("too-long."+x.name, "guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped", x.name, len(packet), q.name, q.room)
+			g.warnOnce("too-long."+x.name,
+				"guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped",
+				x.name, len(packet), q.name, q.room)
 			return
 		}
 	}
@@ -379,8 +385,10 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 		return // a broadcast where nobody is
 	}
 	x.count.NoFlow++
-	g.warnOnce("no-flow."+x.name, "guest %s has sent packets that no flow of the scenario takes, the first to %s: they are dropped%s",
-		x.name, whither(x, packet), map[bool]string{true: ", and answered by ICMP, destination unreachable"}[x.scene.Kind == scenario.Tun])
+	g.warnOnce("no-flow."+x.name,
+		"guest %s has sent packets that no flow of the scenario takes, the first to %s: they are dropped%s",
+		x.name, whither(x, packet),
+		map[bool]string{true: ", and answered by ICMP, destination unreachable"}[x.scene.Kind == scenario.Tun])
 	if x.scene.Kind == scenario.Tun {
 		if answer := unreachable(packet); answer != nil {
 			g.write(x, answer)
@@ -490,10 +498,12 @@ func (g *Guests) Report() ([]Report, []string) {
 		}
 		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
 		if sent > 0 {
-			g.warnOnce("drops."+x.name, "the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
+			g.warnOnce("drops."+x.name,
+				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
 				x.name, sent, x.scene.Queue)
 		}
-		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind, Namespace: x.space, Counts: x.count}
+		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
+			Namespace: x.space, Counts: x.count}
 		all = append(all, r)
 	}
 	return all, g.warnings

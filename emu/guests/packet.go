@@ -88,10 +88,12 @@ func unreachable(packet []byte) []byte {
 	}
 	header, fragment := int(packet[0]&0xF)*4, binary.BigEndian.Uint16(packet[6:])&0x1FFF
 	from := netip.AddrFrom4([4]byte(packet[12:16]))
-	if header < ipv4Header || len(packet) < header || fragment != 0 || !from.IsGlobalUnicast() || to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+	if header < ipv4Header || len(packet) < header || fragment != 0 || !from.IsGlobalUnicast() || to.IsMulticast() ||
+		to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil
 	}
-	if packet[9] == protocolICMP && (len(packet) == header || packet[header] != icmpEcho && packet[header] != icmpTimestamp) {
+	if packet[9] == protocolICMP &&
+		(len(packet) == header || packet[header] != icmpEcho && packet[header] != icmpTimestamp) {
 		return nil
 	}
 	quote := packet[:min(len(packet), header+quoted)]

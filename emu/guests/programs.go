@@ -59,15 +59,18 @@ type ProgramReport struct {
 // openPrograms prepares the programs of the scenario; their output goes into a folder of a
 // directory. Nothing is started yet. It refuses a command that there is not.
 func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
-	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{}, ended: make(chan struct{})}
+	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{},
+		ended: make(chan struct{})}
 	var wrong scenario.Errors
 	for i, x := range g.fabric.Scenario.Programs {
 		if g.named(x.On).stack != nil {
 			continue
 		}
 		word, _, _ := strings.Cut(x.Run, " ")
-		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" && exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
-			wrong.List = append(wrong.List, g.fabric.Scenario.ProgramError(i, "program %s: there is no command %s on this computer", x.Name, word))
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" &&
+			exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
+			wrong.List = append(wrong.List,
+				g.fabric.Scenario.ProgramError(i, "program %s: there is no command %s on this computer", x.Name, word))
 		}
 	}
 	if len(wrong.List) > 0 {
@@ -92,7 +95,8 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	for _, x := range g.fabric.Scenario.Programs {
 		prog := &program{Program: x}
 		prog.report = ProgramReport{
-			Name: x.Name, On: x.On, Run: x.Run, AtPs: int64(x.At), Status: -1, Ended: "never started", Output: filepath.Join(ProgramsDir, x.Name+".out"),
+			Name: x.Name, On: x.On, Run: x.Run, AtPs: int64(x.At), Status: -1, Ended: "never started",
+			Output: filepath.Join(ProgramsDir, x.Name+".out"),
 		}
 		p.all = append(p.all, prog)
 		if prog.out, err = files.Create(filepath.Join(p.dir, x.Name+".out")); err != nil {

@@ -56,7 +56,8 @@ func (s *Server) admit(r *http.Request) (what string, status int) {
 		return "", http.StatusForbidden
 	}
 	ours := slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site"))
-	leads := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	leads := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
+		r.Header.Get("Sec-Fetch-Dest") == "document"
 	if !ours && !leads { // another page may lead to this one by a link, and do nothing else
 		return "", http.StatusForbidden
 	}

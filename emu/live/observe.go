@@ -46,7 +46,9 @@ func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
 
 func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	c, none := o.scene, Figure(math.NaN())
-	m := &Moment{AtPs: int64(s.Now), WallMs: s.Wall.Milliseconds(), Verdict: string(s.Level), Why: (&report.Verdict{Reason: s.Reason}).Sentence(), Late: Figure(s.Verdict.Pace.LateShare), Floor: Figure(s.Verdict.Pace.FloorShare),
+	m := &Moment{AtPs: int64(s.Now), WallMs: s.Wall.Milliseconds(), Verdict: string(s.Level),
+		Why: (&report.Verdict{Reason: s.Reason}).Sentence(), Late: Figure(s.Verdict.Pace.LateShare),
+		Floor: Figure(s.Verdict.Pace.FloorShare),
 		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
 	if s.Clock == report.VirtualClock {
 		m.WallMs = 0
@@ -127,14 +129,16 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		if state.Queue < 0 {
 			queue = Figure(math.NaN())
 		}
-		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue), append(m.Held, Figure(s.Port(far.Machine, far.Port).Held))
+		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue),
+			append(m.Held, Figure(s.Port(far.Machine, far.Port).Held))
 		now.lines = append(now.lines, v.Port(end.Machine, end.Port))
 	}
 	for i := range c.Flows {
 		now.flows = append(now.flows, v.Flow(i))
 	}
 	if o.before.lines == nil {
-		o.before.lines, o.before.flows = make([]metrics.PortTotals, len(now.lines)), make([]metrics.FlowCounts, len(now.flows))
+		o.before.lines, o.before.flows = make([]metrics.PortTotals, len(now.lines)),
+			make([]metrics.FlowCounts, len(now.flows))
 	}
 	span := now.at.Sub(o.before.at)
 	if span <= 0 && o.last != nil {

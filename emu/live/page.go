@@ -41,7 +41,8 @@ func page(data string) (text, policy string) {
 		"<!--data-->", data,
 		"<!--scripts-->", "<script>"+scripts+"</script>",
 	).Replace(pageHTML)
-	return text, fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", hash(scripts), hash(styles))
+	return text, fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		hash(scripts), hash(styles))
 }
 
 // WritePage writes the page with its moments in it: one file, which opens without a server.
@@ -55,7 +56,8 @@ func WritePage(w io.Writer, scene *Scene, moments []*Moment) error {
 	}
 	text, policy := page(string(data))
 	policy, _, _ = strings.Cut(policy, "; frame-ancestors") // of no effect in a file
-	text = strings.Replace(text, `<meta charset="utf-8">`, `<meta charset="utf-8">`+"\n"+`<meta http-equiv="Content-Security-Policy" content="`+policy+`">`, 1)
+	text = strings.Replace(text, `<meta charset="utf-8">`,
+		`<meta charset="utf-8">`+"\n"+`<meta http-equiv="Content-Security-Policy" content="`+policy+`">`, 1)
 	_, err = io.WriteString(w, text)
 	return err
 }

@@ -90,7 +90,8 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 func (r *results) moment(t unit.Time) *Moment {
 	c, v := r.scene, &r.dir.Verdict
 	m := &Moment{AtPs: int64(t), WallMs: int64(t) / 1e9 * c.Dilation, Verdict: string(v.Level), Why: v.Sentence(),
-		Late: r.at("pace", "late-share", t), Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+		Late: r.at("pace", "late-share", t), Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{},
+		Dead: []Deadlock{}, Checks: []Standing{}}
 	for i := range c.Lines {
 		l := &c.Lines[i]
 		m.Used = append(m.Used, r.at(metrics.LinkUtilisation, l.Name, t))

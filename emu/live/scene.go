@@ -205,7 +205,8 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	}
 	for i := range plan.Nodes {
 		n := &plan.Nodes[i]
-		node := Node{Label: n.Label, Note: n.Note, Switch: n.Switch, Box: [4]float64{round(n.X - n.W/2), round(n.Y - n.H/2), round(n.W), round(n.H)}}
+		node := Node{Label: n.Label, Note: n.Note, Switch: n.Switch,
+			Box: [4]float64{round(n.X - n.W/2), round(n.Y - n.H/2), round(n.W), round(n.H)}}
 		for _, m := range n.Machines {
 			node.Machines = append(node.Machines, f.Machines[m].Name)
 		}
@@ -235,8 +236,10 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	}
 	for i := range s.Expect {
 		e := &s.Expect[i]
-		wanted := (&report.Check{Metric: e.Metric, Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Wanted()
-		c.Checks = append(c.Checks, Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
+		wanted := (&report.Check{Metric: e.Metric,
+			Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Wanted()
+		c.Checks = append(c.Checks,
+			Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
 	}
 	for _, e := range s.Events {
 		c.Events = append(c.Events, Event{int64(e.At), e.Text()})
@@ -345,6 +348,7 @@ func (c *Scene) deadlock(d report.Deadlock) Deadlock {
 		}
 		names = append(names, w.Machine+" for "+w.For)
 	}
-	out.Words = fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.", unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
+	out.Words = fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
+		unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))
 	return out
 }

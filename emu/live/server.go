@@ -85,8 +85,9 @@ func New(scene *Scene, o Options) (*Server, error) {
 	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
 	s.text = sync.OnceValues(func() (string, string) { return page("") })
 	s.http = http.Server{
-		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headTime, IdleTimeout: time.Minute, MaxHeaderBytes: 8 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // an address may have the token
+		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headTime, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 8 << 10,
+		ErrorLog:       log.New(io.Discard, "", 0), // an address may have the token
 	}
 	return s, nil
 }

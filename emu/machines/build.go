@@ -303,7 +303,9 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
 	}
 	if e := m.Endpoint; e != nil {
-		c.Adapter = node.AdapterConfig{Egress: e.Egress, Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service), Limiters: e.Limiters}
+		c.Adapter = node.AdapterConfig{Egress: e.Egress,
+			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service),
+			Limiters: e.Limiters}
 	}
 	groups := map[int]*node.Group{} // of the flows that share a limiter
 	spreads := map[string]int{}     // by group, where its flows from here have their traffic from
@@ -314,7 +316,8 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 		if err != nil {
 			return nil, fmt.Errorf("flow %s: %w", f.Name, err)
 		}
-		s := node.Sink{QP: f.QP, Source: b.fabric.Machines[f.Src].LID, Lane: f.Priority, Transport: b.transport(f), Answer: a}
+		s := node.Sink{QP: f.QP, Source: b.fabric.Machines[f.Src].LID, Lane: f.Priority,
+			Transport: b.transport(f), Answer: a}
 		if b.schemes.BodySink != nil {
 			s.Bodies = b.schemes.BodySink(f)
 		}
@@ -368,7 +371,8 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	return node.Flow{
 		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
-		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0, Limiter: limiter, Controller: controller, Listener: b.schemes.listener(f),
+		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0, Limiter: limiter, Controller: controller,
+		Listener: b.schemes.listener(f),
 	}, err
 }
 
@@ -383,7 +387,8 @@ func (b *builder) transport(f *fabric.Flow) node.Transport {
 func (b *builder) traffic(f *fabric.Flow, line unit.Rate, destinations int) (traffic.Generator, error) {
 	frame := b.fabric.Frame(f)
 	c := traffic.Config{
-		Kind: f.Traffic, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst, Shape: f.Shape,
+		Kind: f.Traffic, Start: f.Start, Rate: f.Rate, Length: b.framing.Length(&frame), Peak: line, Burst: f.Burst,
+		Shape: f.Shape,
 		Count: f.Count, Destinations: destinations, Seed: b.scenario.Model.Seed, Stream: 1<<32 + uint64(f.QP),
 	}
 	switch f.Traffic {

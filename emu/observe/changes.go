@@ -47,9 +47,11 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	case h == nil:
 		return scenario.Event{}, mistake.Errorf("no run goes on that could be changed")
 	case h.run.Clock == report.VirtualClock:
-		return scenario.Event{}, mistake.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
+		return scenario.Event{},
+			mistake.Errorf("a run on the virtual clock cannot be changed: have the event stand in the scenario")
 	case h.run.Elsewhere:
-		return scenario.Event{}, mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
+		return scenario.Event{},
+			mistake.Errorf("a run whose machines live in processes of their own cannot be changed: have the event stand in the scenario, or let them live in one process")
 	}
 	with, e, err := h.scenario().Happen(text, h.run.Fabric.Scenario.Model.Duration-1)
 	if err != nil {

@@ -95,8 +95,9 @@ type watcher struct {
 // NewHub returns the hub of a run that is about to begin.
 func NewHub(r Run) *Hub {
 	h := &Hub{
-		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
-		free: make(chan *Snapshot, 4+2*len(r.Requests)),
+		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), quit: make(chan struct{}),
+		ended: make(chan struct{}),
+		free:  make(chan *Snapshot, 4+2*len(r.Requests)),
 	}
 	for i := range r.Requests {
 		q := r.Requests[i]
@@ -106,7 +107,8 @@ func NewHub(r Run) *Hub {
 		for _, k := range q.Events {
 			h.kinds |= 1 << k
 		}
-		h.watchers = append(h.watchers, &watcher{Request: q, inbox: make(chan *Snapshot, 1), ended: make(chan struct{})})
+		h.watchers = append(h.watchers,
+			&watcher{Request: q, inbox: make(chan *Snapshot, 1), ended: make(chan struct{})})
 	}
 	if r.Changes != nil {
 		r.Changes.done.Store(nil)
@@ -308,8 +310,9 @@ func (w *watcher) watch(h *Hub) {
 // copyFor returns s as one observer has it.
 func (s *Snapshot) copyFor(events []trace.Event, missed, lost int64) *Snapshot {
 	return &Snapshot{
-		Number: s.Number, Missed: missed, Last: s.Last, Now: s.Now, End: s.End, Wall: s.Wall, Clock: s.Clock, Dilation: s.Dilation,
-		Fabric: s.Fabric, Scenario: s.Scenario, Figures: s.Figures, Ports: s.Ports, Flows: s.Flows,
+		Number: s.Number, Missed: missed, Last: s.Last, Now: s.Now, End: s.End, Wall: s.Wall, Clock: s.Clock,
+		Dilation: s.Dilation,
+		Fabric:   s.Fabric, Scenario: s.Scenario, Figures: s.Figures, Ports: s.Ports, Flows: s.Flows,
 		Stalls: s.Stalls, ByWays: s.ByWays, Cut: s.Cut, Trees: s.Trees, Deadlocks: s.Deadlocks, Silent: s.Silent,
 		Level: s.Level, Reason: s.Reason, Verdict: s.Verdict, Checks: s.Checks,
 		Events: events, EventsMissed: s.EventsMissed + lost, first: s.first,
@@ -327,10 +330,12 @@ func (h *Hub) snapshot() *Snapshot {
 	f, from := h.run.Fabric, &h.sample
 	h.number++
 	*s = Snapshot{
-		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration), Wall: time.Duration(from.wall),
+		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration),
+		Wall:  time.Duration(from.wall),
 		Clock: h.run.Clock, Fabric: f, Scenario: h.scenario(), Figures: s.Figures,
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
-		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent, EventsMissed: from.missed, first: h.first,
+		ByWays: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
+		EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)
 	if s.Clock == report.WallClock {
@@ -424,11 +429,13 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.
 		select {
 		case <-w.ended:
 			if text := w.panicked.Load(); text != nil {
-				warnings = append(warnings, fmt.Sprintf("%s panicked, and saw nothing more of the run: %s", w.name(), *text))
+				warnings = append(warnings,
+					fmt.Sprintf("%s panicked, and saw nothing more of the run: %s", w.name(), *text))
 			}
 		case <-limit:
 			limit = time.After(0)
-			warnings = append(warnings, fmt.Sprintf("%s was still busy %v after the run had ended; it is left alone", w.name(), patience))
+			warnings = append(warnings,
+				fmt.Sprintf("%s was still busy %v after the run had ended; it is left alone", w.name(), patience))
 		}
 		w.mu.Lock()
 		missed, lost := w.missed.Load(), w.lost

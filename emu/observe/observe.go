@@ -144,7 +144,8 @@ func judge(v *metrics.View, s *scenario.Scenario, checks []Check) []Check {
 // slow says what an observer has missed.
 func slow(name string, missed, events int64) string {
 	if events > 0 {
-		return fmt.Sprintf("%s missed %d snapshots and %d events: they came faster than it took them", name, missed, events)
+		return fmt.Sprintf("%s missed %d snapshots and %d events: they came faster than it took them",
+			name, missed, events)
 	}
 	return fmt.Sprintf("%s missed %d snapshots: they came faster than it took them", name, missed)
 }

@@ -130,7 +130,8 @@ func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metric
 }
 
 func byOutput(a, b Output) int {
-	return cmp.Or(cmp.Compare(a.Hop.Wire, b.Hop.Wire), cmp.Compare(a.Hop.From, b.Hop.From), cmp.Compare(a.Class, b.Class))
+	return cmp.Or(cmp.Compare(a.Hop.Wire, b.Hop.Wire), cmp.Compare(a.Hop.From, b.Hop.From),
+		cmp.Compare(a.Class, b.Class))
 }
 
 // list returns the stalls, with who keeps them, in the order of the wires.

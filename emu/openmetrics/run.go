@@ -63,18 +63,26 @@ func (w *writer) one(name string, k kind, help string, value float64, labels ...
 // run tells of the run as a whole.
 func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run", info, "The run that is told of.", 1,
-		label{"scenario", s.Scenario.Name}, label{"clock", string(s.Clock)}, label{"seed", strconv.FormatUint(s.Scenario.Model.Seed, 10)})
-	w.one("fabemu_run_model_seconds", counter, "Model time up to which all counters are complete. Divide rates by the rate of this one: seconds of all other metrics are those of the model.", s.Figures.End().Seconds())
+		label{"scenario", s.Scenario.Name}, label{"clock", string(s.Clock)},
+		label{"seed", strconv.FormatUint(s.Scenario.Model.Seed, 10)})
+	w.one("fabemu_run_model_seconds", counter,
+		"Model time up to which all counters are complete. Divide rates by the rate of this one: seconds of all other metrics are those of the model.",
+		s.Figures.End().Seconds())
 	w.one("fabemu_run_wall_seconds", counter, "Wall time since the begin of the run.", s.Wall.Seconds())
 	w.one("fabemu_run_duration_seconds", gauge, "How long the run is to last, in model time.", s.End.Seconds())
 	if s.Clock == report.WallClock {
 		w.one("fabemu_run_dilation", gauge, "Wall time per model time that the run keeps to.", float64(s.Dilation))
 	}
 	if s.Level != "" {
-		w.one("fabemu_run_verdict", info, "The verdict so far: how far the figures of the run can be trusted.", 1, label{"level", string(s.Level)})
-		w.one("fabemu_run_late_ratio", gauge, "Share of the data frames that left late: by more than 5 % of a packet time.", float64(s.Verdict.Pace.LateShare))
-		w.one("fabemu_run_late_floor_ratio", gauge, "The same for a loop that only waits, on this computer.", float64(s.Verdict.Pace.FloorShare))
-		w.one("fabemu_run_violations", counter, "Promises of the fabric that were broken.", float64(s.Verdict.Violations))
+		w.one("fabemu_run_verdict", info, "The verdict so far: how far the figures of the run can be trusted.", 1,
+			label{"level", string(s.Level)})
+		w.one("fabemu_run_late_ratio", gauge,
+			"Share of the data frames that left late: by more than 5 % of a packet time.",
+			float64(s.Verdict.Pace.LateShare))
+		w.one("fabemu_run_late_floor_ratio", gauge, "The same for a loop that only waits, on this computer.",
+			float64(s.Verdict.Pace.FloorShare))
+		w.one("fabemu_run_violations", counter, "Promises of the fabric that were broken.",
+			float64(s.Verdict.Violations))
 		w.one("fabemu_run_lost_datagrams", counter, "Datagrams that the kernel lost.", float64(s.Verdict.LostDatagrams))
 	}
 	w.one("fabemu_run_deadlocks", counter, "Cycles of waiting that were found.", float64(len(s.Deadlocks)))
@@ -107,8 +115,10 @@ func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
 	at := m.Ports[id]
 	p := portOf{
 		PortTotals: s.Figures.Port(machine, id), state: s.Port(machine, id),
-		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil, block: wire.BlockSize,
-		labels: []label{{"machine", m.Name}, {"port", strconv.Itoa(int(id) + 1)}, {"link", s.Fabric.LinkName(fabric.Hop{Wire: at.Wire, From: at.End})}},
+		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil,
+		block: wire.BlockSize,
+		labels: []label{{"machine", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
+			{"link", s.Fabric.LinkName(fabric.Hop{Wire: at.Wire, From: at.End})}},
 	}
 	if p.ethernet {
 		p.block = 1
@@ -137,20 +147,35 @@ func (w *writer) ports(s *observe.Snapshot) {
 	each := func(name string, k kind, help string, of func(p *portOf) float64) {
 		w.eachPort(s, family{name, k, help}, of)
 	}
-	each("fabemu_port_transmit_bytes", counter, "Data that left by the port, headers included, ACKs and flow control not.", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	each("fabemu_port_transmit_packets", counter, "Data frames that left by the port.", func(p *portOf) float64 { return float64(p.Sent.Frames) })
-	each("fabemu_port_receive_bytes", counter, "Data that the far end has sent to the port.", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	each("fabemu_port_receive_packets", counter, "Data frames that the far end has sent to the port.", func(p *portOf) float64 { return float64(p.Received.Frames) })
-	each("fabemu_port_dropped_packets", counter, "Links: "+help("drops", false)+".", func(p *portOf) float64 { return float64(p.Drops) })
-	each("fabemu_port_pause_frames_received", counter, "PAUSE and PFC frames that came.", func(p *portOf) float64 { return only(p.ethernet, float64(p.Pauses)) })
-	each("fabemu_port_paused_seconds", counter, "Time in which the far end had said PAUSE, for some priority.", func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
-	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.", func(p *portOf) float64 { return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds()) })
-	each("fabemu_port_capacity_bytes_per_second", gauge, "What the line can carry.", func(p *portOf) float64 { return p.state.Capacity.BytesPerSecond() })
+	each("fabemu_port_transmit_bytes", counter,
+		"Data that left by the port, headers included, ACKs and flow control not.",
+		func(p *portOf) float64 { return float64(p.Sent.Bytes) })
+	each("fabemu_port_transmit_packets", counter, "Data frames that left by the port.",
+		func(p *portOf) float64 { return float64(p.Sent.Frames) })
+	each("fabemu_port_receive_bytes", counter, "Data that the far end has sent to the port.",
+		func(p *portOf) float64 { return float64(p.Received.Bytes) })
+	each("fabemu_port_receive_packets", counter, "Data frames that the far end has sent to the port.",
+		func(p *portOf) float64 { return float64(p.Received.Frames) })
+	each("fabemu_port_dropped_packets", counter, "Links: "+help("drops", false)+".",
+		func(p *portOf) float64 { return float64(p.Drops) })
+	each("fabemu_port_pause_frames_received", counter, "PAUSE and PFC frames that came.",
+		func(p *portOf) float64 { return only(p.ethernet, float64(p.Pauses)) })
+	each("fabemu_port_paused_seconds", counter, "Time in which the far end had said PAUSE, for some priority.",
+		func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
+	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.",
+		func(p *portOf) float64 { return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds()) })
+	each("fabemu_port_capacity_bytes_per_second", gauge, "What the line can carry.",
+		func(p *portOf) float64 { return p.state.Capacity.BytesPerSecond() })
 	each("fabemu_port_up", gauge, "Whether the link is up.", func(p *portOf) float64 { return truth(!p.state.Down) })
-	each("fabemu_buffer_bytes", gauge, "What is in the buffer behind the port; on Ethernet what came by it and has not left.", func(p *portOf) float64 { return float64(p.state.Held) * p.block })
-	each("fabemu_queue_bytes", gauge, "What waits in the switch for the line of the port.", func(p *portOf) float64 { return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue)) })
-	each("fabemu_queue_ecn_marked_packets", counter, "Data frames that were marked as they left by the port.", func(p *portOf) float64 { return only(p.ofSwitch, float64(p.Sent.Marked)) })
-	w.begin(family{"fabemu_port_stopped", gauge, "Whether flow control keeps frames back that wait for the port, of a priority or virtual lane."})
+	each("fabemu_buffer_bytes", gauge,
+		"What is in the buffer behind the port; on Ethernet what came by it and has not left.",
+		func(p *portOf) float64 { return float64(p.state.Held) * p.block })
+	each("fabemu_queue_bytes", gauge, "What waits in the switch for the line of the port.",
+		func(p *portOf) float64 { return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue)) })
+	each("fabemu_queue_ecn_marked_packets", counter, "Data frames that were marked as they left by the port.",
+		func(p *portOf) float64 { return only(p.ofSwitch, float64(p.Sent.Marked)) })
+	w.begin(family{"fabemu_port_stopped", gauge,
+		"Whether flow control keeps frames back that wait for the port, of a priority or virtual lane."})
 	for _, x := range s.Stalls {
 		end := s.Fabric.Wires[x.Hop.Wire].Ends[x.Hop.From]
 		p := portAt(s, end.Machine, end.Port)
@@ -160,7 +185,8 @@ func (w *writer) ports(s *observe.Snapshot) {
 		}
 		w.sample(1, math.NaN(), append(p.labels, class, label{"cause", x.Block.String()})...)
 	}
-	w.begin(family{"fabemu_congestion_tree_flows", gauge, "Flows that wait for the root of a congestion tree, by what the root is."})
+	w.begin(family{"fabemu_congestion_tree_flows", gauge,
+		"Flows that wait for the root of a congestion tree, by what the root is."})
 	named := map[string]bool{}
 	for _, t := range s.Trees {
 		if !named[t.Words] {
@@ -181,23 +207,36 @@ func (w *writer) flows(s *observe.Snapshot) {
 	}
 	type counts = metrics.FlowCounts
 	type state = metrics.FlowState
-	each("fabemu_flow_receive_bytes", counter, "Data of the flow that was received whole, headers included.", func(n *counts, _ *state) float64 { return float64(n.Bytes) })
-	each("fabemu_flow_receive_packets", counter, "Data frames of the flow that were received whole.", func(n *counts, _ *state) float64 { return float64(n.Frames) })
-	each("fabemu_flow_ecn_marked_packets", counter, "Of these, those that came marked.", func(n *counts, _ *state) float64 { return float64(n.Marked) })
-	each("fabemu_flow_dropped_packets", counter, "Flows: "+help("drops", true)+".", func(n *counts, _ *state) float64 { return float64(n.Drops) })
-	each("fabemu_flow_cnp_handled", counter, "Flows: "+help("notifications", true)+".", func(n *counts, _ *state) float64 { return float64(n.Notified) })
-	each("fabemu_flow_marked_acks", counter, "ACKs that the source took in and that carry a mark back.", func(n *counts, _ *state) float64 { return float64(n.MarkedAcks) })
-	each("fabemu_flow_retransmitted_packets", counter, "Segments that the source has sent again.", func(n *counts, _ *state) float64 { return float64(n.Retransmits) })
-	each("fabemu_flow_transfers", counter, "Finite transfers that have ended.", func(n *counts, _ *state) float64 { return float64(n.Transfers) })
-	each("fabemu_flow_rate_limit_bits_per_second", gauge, "What the rate limiter of the source lets through.", func(_ *counts, x *state) float64 { return only(x.Limit > 0, float64(x.Limit)) })
-	each("fabemu_flow_rate_target_bits_per_second", gauge, "What its reaction point aims at.", func(_ *counts, x *state) float64 { return only(x.Target > 0, float64(x.Target)) })
-	each("fabemu_flow_congestion_window_bytes", gauge, "Congestion window of TCP.", func(_ *counts, x *state) float64 { return only(x.Window > 0, float64(x.Window)) })
-	w.begin(family{"fabemu_flow_stalled_seconds", counter, "Time in which the source was kept from sending, by what kept it."})
+	each("fabemu_flow_receive_bytes", counter, "Data of the flow that was received whole, headers included.",
+		func(n *counts, _ *state) float64 { return float64(n.Bytes) })
+	each("fabemu_flow_receive_packets", counter, "Data frames of the flow that were received whole.",
+		func(n *counts, _ *state) float64 { return float64(n.Frames) })
+	each("fabemu_flow_ecn_marked_packets", counter, "Of these, those that came marked.",
+		func(n *counts, _ *state) float64 { return float64(n.Marked) })
+	each("fabemu_flow_dropped_packets", counter, "Flows: "+help("drops", true)+".",
+		func(n *counts, _ *state) float64 { return float64(n.Drops) })
+	each("fabemu_flow_cnp_handled", counter, "Flows: "+help("notifications", true)+".",
+		func(n *counts, _ *state) float64 { return float64(n.Notified) })
+	each("fabemu_flow_marked_acks", counter, "ACKs that the source took in and that carry a mark back.",
+		func(n *counts, _ *state) float64 { return float64(n.MarkedAcks) })
+	each("fabemu_flow_retransmitted_packets", counter, "Segments that the source has sent again.",
+		func(n *counts, _ *state) float64 { return float64(n.Retransmits) })
+	each("fabemu_flow_transfers", counter, "Finite transfers that have ended.",
+		func(n *counts, _ *state) float64 { return float64(n.Transfers) })
+	each("fabemu_flow_rate_limit_bits_per_second", gauge, "What the rate limiter of the source lets through.",
+		func(_ *counts, x *state) float64 { return only(x.Limit > 0, float64(x.Limit)) })
+	each("fabemu_flow_rate_target_bits_per_second", gauge, "What its reaction point aims at.",
+		func(_ *counts, x *state) float64 { return only(x.Target > 0, float64(x.Target)) })
+	each("fabemu_flow_congestion_window_bytes", gauge, "Congestion window of TCP.",
+		func(_ *counts, x *state) float64 { return only(x.Window > 0, float64(x.Window)) })
+	w.begin(family{"fabemu_flow_stalled_seconds", counter,
+		"Time in which the source was kept from sending, by what kept it."})
 	for i := range s.Flows {
 		n := s.Figures.Flow(i)
 		for b := port.LineBusy; b < port.Blocks; b++ {
 			if n.Stalled[b] > 0 {
-				w.sample(n.Stalled[b].Seconds(), math.NaN(), append(flowLabels(s.Fabric, i), label{"cause", b.String()})...)
+				w.sample(n.Stalled[b].Seconds(), math.NaN(),
+					append(flowLabels(s.Fabric, i), label{"cause", b.String()})...)
 			}
 		}
 	}
@@ -212,7 +251,8 @@ func (w *writer) checks(s *observe.Snapshot) {
 	w.begin(family{"fabemu_check_value", gauge, "Value of a claim of the scenario, once it is known."})
 	for i := range s.Checks {
 		if c := &s.Checks[i]; c.Decided {
-			w.sample(float64(c.Value), math.NaN(), label{"check", c.ID}, label{"metric", c.Metric}, label{"outcome", string(c.Outcome)})
+			w.sample(float64(c.Value), math.NaN(), label{"check", c.ID}, label{"metric", c.Metric},
+				label{"outcome", string(c.Outcome)})
 		}
 	}
 }
@@ -236,13 +276,18 @@ func (w *writer) nodes(s *observe.Snapshot) {
 			}
 		}
 	}
-	ib("port_data_transmitted_bytes", "Number of data octets transmitted on all links", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	ib("port_data_received_bytes", "Number of data octets received on all links", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	ib("port_packets_transmitted", "Number of packets transmitted on all VLs by this port (including errors)", func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
-	ib("port_packets_received", "Number of packets received on all VLs by this port (including errors)", func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
-	ib("port_transmit_wait", "Number of ticks during which the port had data to transmit but no data was sent during the entire tick. A tick is 1 ns of model time.", func(p *portOf) float64 {
-		return math.Round(p.Sent.Stalled[port.NoCredit].Seconds() * 1e9)
-	})
+	ib("port_data_transmitted_bytes", "Number of data octets transmitted on all links",
+		func(p *portOf) float64 { return float64(p.Sent.Bytes) })
+	ib("port_data_received_bytes", "Number of data octets received on all links",
+		func(p *portOf) float64 { return float64(p.Received.Bytes) })
+	ib("port_packets_transmitted", "Number of packets transmitted on all VLs by this port (including errors)",
+		func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
+	ib("port_packets_received", "Number of packets received on all VLs by this port (including errors)",
+		func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
+	ib("port_transmit_wait",
+		"Number of ticks during which the port had data to transmit but no data was sent during the entire tick. A tick is 1 ns of model time.", func(p *portOf) float64 {
+			return math.Round(p.Sent.Stalled[port.NoCredit].Seconds() * 1e9)
+		})
 	// What a RoCE adapter counts, of all flows that begin or end there.
 	type adapter struct{ marked, handled float64 }
 	adapters := map[int]*adapter{}
@@ -267,8 +312,12 @@ func (w *writer) nodes(s *observe.Snapshot) {
 			w.sample(of(adapters[m]), math.NaN(), label{"device", f.Machines[m].Name}, label{"port", "1"})
 		}
 	}
-	roce("np_ecn_marked_roce_packets_received", "Number of RoCEv2 packets received by the notification point which were marked for experienced congestion (bits where the ECN field is set to CE)", func(a *adapter) float64 { return a.marked })
-	roce("rp_cnp_packets_handled", "Number of CNP packets handled by the Reaction Point to throttle the transmission rate", func(a *adapter) float64 { return a.handled })
+	roce("np_ecn_marked_roce_packets_received",
+		"Number of RoCEv2 packets received by the notification point which were marked for experienced congestion (bits where the ECN field is set to CE)",
+		func(a *adapter) float64 { return a.marked })
+	roce("rp_cnp_packets_handled",
+		"Number of CNP packets handled by the Reaction Point to throttle the transmission rate",
+		func(a *adapter) float64 { return a.handled })
 	net := func(name, help string, of func(p *portOf) float64) {
 		w.begin(family{"node_network_" + name, counter, help})
 		for i := range f.Machines {
@@ -282,10 +331,14 @@ func (w *writer) nodes(s *observe.Snapshot) {
 			}
 		}
 	}
-	net("transmit_bytes", "Network device statistic transmit_bytes.", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	net("receive_bytes", "Network device statistic receive_bytes.", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	net("transmit_packets", "Network device statistic transmit_packets.", func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
-	net("receive_packets", "Network device statistic receive_packets.", func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
+	net("transmit_bytes", "Network device statistic transmit_bytes.",
+		func(p *portOf) float64 { return float64(p.Sent.Bytes) })
+	net("receive_bytes", "Network device statistic receive_bytes.",
+		func(p *portOf) float64 { return float64(p.Received.Bytes) })
+	net("transmit_packets", "Network device statistic transmit_packets.",
+		func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
+	net("receive_packets", "Network device statistic receive_packets.",
+		func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
 	net("receive_drop", "Network device statistic receive_drop.", func(p *portOf) float64 { return float64(p.Drops) })
 }
 
@@ -322,7 +375,8 @@ func WriteSeries(to io.Writer, s *scenario.Scenario, all []metrics.Series, inByt
 		w.begin(seriesFamily(k, inBytes))
 		for _, x := range of[k] {
 			for i, t := range x.Times {
-				w.sample(x.Values[i], math.Round(t.Seconds()*stretch*1e3)/1e3, label{"scenario", s.Name}, label{"of", x.Name})
+				w.sample(x.Values[i], math.Round(t.Seconds()*stretch*1e3)/1e3, label{"scenario", s.Name},
+					label{"of", x.Name})
 			}
 		}
 	}

@@ -71,7 +71,8 @@ func Listen(address string, names Names) (*Server, error) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "The metrics of this run are at /metrics.\n")
 	})
-	s.http = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 1 << 14}
+	s.http = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
+		MaxHeaderBytes: 1 << 14}
 	go s.http.Serve(netutil.LimitListener(l, clients)) // until Close
 	return s, nil
 }

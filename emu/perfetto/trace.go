@@ -92,7 +92,8 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		t.q.Until = unit.Never
 	}
 	if end := unit.Time(f.Scenario.Model.Duration); t.q.From >= min(t.q.Until, end) {
-		return nil, mistake.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v", q.From, t.q.Until, end)
+		return nil, mistake.Errorf("a trace from %v to %v: it is to begin before it ends, and before the run does, at %v",
+			q.From, t.q.Until, end)
 	}
 	for i := range f.Flows {
 		w := &f.Flows[i]
@@ -102,7 +103,8 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		}
 	}
 	if q.Follow != "" && t.follow == 0 {
-		return nil, mistake.Errorf("trace: %q is no flow of this scenario; it has %s and others", q.Follow, f.Flows[0].Name)
+		return nil, mistake.Errorf("trace: %q is no flow of this scenario; it has %s and others",
+			q.Follow, f.Flows[0].Name)
 	}
 	for i := range f.Machines {
 		m := &f.Machines[i]
@@ -111,7 +113,8 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		ports := make([]portState, len(m.Ports))
 		for k, p := range m.Ports {
 			w := &f.Wires[p.Wire]
-			ports[k] = portState{name: f.LinkName(fabric.Hop{Wire: p.Wire, From: p.End}), unit: "blocks", rate: w.Link.Rate}
+			ports[k] = portState{name: f.LinkName(fabric.Hop{Wire: p.Wire, From: p.End}), unit: "blocks",
+				rate: w.Link.Rate}
 			if w.Link.Family() == wire.Ethernet {
 				ports[k].unit = "bytes"
 			}
@@ -464,7 +467,8 @@ func (t *Trace) Sent(path int, x *port.Transmission, body wire.Body, now unit.Ti
 	if p.pace == 0 {
 		p.pace = t.track(int32(end.Machine), p.name+" pace")
 	}
-	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: p.pace, Name: "late", Notes: []note{{Key: "late_ns", Value: late}}})
+	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: p.pace, Name: "late",
+		Notes: []note{{Key: "late_ns", Value: late}}})
 }
 
 // Received hands a frame that has come on.

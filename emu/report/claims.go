@@ -98,7 +98,8 @@ func (t Tally) String() string {
 		for _, x := range []struct {
 			outcome Outcome
 			words   string
-		}{{Fail, "%d failed"}, {NotMeasured, "%d not measured"}, {Differs, "%d known to differ"}, {UnexpectedPass, "%d of them against expectation"}} {
+		}{{Fail, "%d failed"}, {NotMeasured, "%d not measured"}, {Differs, "%d known to differ"},
+			{UnexpectedPass, "%d of them against expectation"}} {
 			if n[x.outcome] > 0 {
 				s += ", " + fmt.Sprintf(x.words, n[x.outcome])
 			}

@@ -95,7 +95,8 @@ func (l *EventLog) Record(e *trace.Event) {
 	}
 	if len(l.same) > 0 && e.At != l.same[0].At {
 		if e.At < l.same[0].At {
-			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v", e.Seq, l.names.machine(e), e.At, l.same[0].At)
+			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v",
+				e.Seq, l.names.machine(e), e.At, l.same[0].At)
 			return
 		}
 		l.flush()

@@ -28,9 +28,11 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		rows := make([]Row, len(r.Checks))
 		for i := range r.Checks {
 			k := &r.Checks[i]
-			measured := fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
+			measured := fmt.Sprintf("%s from %v to %v",
+				k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
 			tally.Add(k.Basis, k.Outcome)
-			rows[i] = Row{Judged: k.Judged, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured, CameOut: k.CameOut(), Accepted: k.Wanted()}
+			rows[i] = Row{Judged: k.Judged, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured,
+				CameOut: k.CameOut(), Accepted: k.Wanted()}
 			if k.Reason != "" {
 				rows[i].Reason = because(k)
 			}
@@ -79,16 +81,22 @@ func WriteHTML(w io.Writer, d *Dir) error {
 	p.Sections = append(p.Sections, Section{Title: "Timing", Parts: []template.HTML{timingTable(r)}})
 	flows := [][]string{}
 	for _, f := range r.Flows {
-		flows = append(flows, []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames), fmt.Sprint(f.Marked)})
+		flows = append(flows,
+			[]string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+				fmt.Sprint(f.Marked)})
 	}
-	p.Sections = append(p.Sections, Section{Title: "Flows", Parts: []template.HTML{Table("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
+	p.Sections = append(p.Sections,
+		Section{Title: "Flows",
+			Parts: []template.HTML{Table("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
 	if len(r.Losses) > 0 {
 		rows := [][]string{}
 		for i := range r.Losses {
 			l := &r.Losses[i]
 			rows = append(rows, []string{l.place(), l.Reason, fmt.Sprint(l.Count)})
 		}
-		p.Sections = append(p.Sections, Section{Title: "Frames that were dropped", Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
+		p.Sections = append(p.Sections,
+			Section{Title: "Frames that were dropped",
+				Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
 	}
 	if len(r.Guests) > 0 {
 		rows, text := [][]string{}, ""
@@ -97,7 +105,9 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		}
 		for i := range r.Guests {
 			g := &r.Guests[i]
-			rows = append(rows, []string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)})
+			rows = append(rows,
+				[]string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+					fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)})
 		}
 		p.Sections = append(p.Sections, Section{Title: "Guests", Text: text, Parts: []template.HTML{Table("Guests",
 			[]string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel", "without a flow"}, rows)}})
@@ -108,13 +118,17 @@ func WriteHTML(w io.Writer, d *Dir) error {
 			s := &r.Silences[i]
 			rows = append(rows, []string{s.Flow, s.when(), s.why()})
 		}
-		p.Sections = append(p.Sections, Section{Title: "Silence", Parts: []template.HTML{Table(r.silent(), []string{"flow", "when", "what kept it"}, rows)}})
+		p.Sections = append(p.Sections,
+			Section{Title: "Silence",
+				Parts: []template.HTML{Table(r.silent(), []string{"flow", "when", "what kept it"}, rows)}})
 	}
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
 	if len(r.Warnings) > 0 {
 		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: strings.Join(r.Warnings, " ")})
 	}
-	p.Sections = append(p.Sections, Section{Title: "Scenario", Text: "As it was run, with every default.", Parts: []template.HTML{Folded(ResolvedFile, string(d.Resolved))}})
+	p.Sections = append(p.Sections,
+		Section{Title: "Scenario", Text: "As it was run, with every default.",
+			Parts: []template.HTML{Folded(ResolvedFile, string(d.Resolved))}})
 	return p.Write(w)
 }
 
@@ -174,13 +188,17 @@ func timingTable(r *Result) template.HTML {
 		rows = append(rows, []string{"log against the virtual clock", string(v.Verify)})
 	}
 	if v.Order.SumsApart.Known() {
-		rows = append(rows, []string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf, significant(100*float64(v.Order.SumsApart), 2) + " points"})
+		rows = append(rows,
+			[]string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf,
+				significant(100*float64(v.Order.SumsApart), 2) + " points"})
 	}
 	if v.Pace.Ratio.Known() {
 		us := func(n Number) string { return significant(float64(n), 3) + " us" }
 		rows = append(rows, []string{"pace", percent(v.Pace.Ratio)},
-			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)}, []string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
-			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)}, []string{"the machine's floor", percent(v.Pace.FloorShare)},
+			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)},
+			[]string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
+			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)},
+			[]string{"the machine's floor", percent(v.Pace.FloorShare)},
 			[]string{"wall time in which the driver stalled", percent(v.Pace.StalledShare)})
 	}
 	return Table("Timing", []string{"figure", "value"}, rows)
@@ -226,7 +244,8 @@ func (r *Result) seriesFigure(series []metrics.Series, title, kind, label string
 		}
 		f.Curves = append(f.Curves, c)
 	}
-	if more := len(f.Curves) - plot.MaxCurves; more > 0 && (kind == metrics.BufferOccupancy || kind == metrics.LinkQueue) {
+	if more := len(f.Curves) - plot.MaxCurves; more > 0 &&
+		(kind == metrics.BufferOccupancy || kind == metrics.LinkQueue) {
 		f.Curves, left, which = fullest(f.Curves, plot.MaxCurves), more, "the fullest"
 	}
 	if left > 0 {

@@ -110,7 +110,9 @@ func Drawing(svg []byte) template.HTML {
 
 // computerTable makes a table of the computer.
 func computerTable(m host.Computer) template.HTML {
-	return Table("The computer of the run", []string{"part", "what it is"}, [][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU}, {"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
+	return Table("The computer of the run", []string{"part", "what it is"},
+		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
+			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
 }
 
 // MachineSection is the part of a page about the computer.

@@ -44,7 +44,8 @@ func ReadDir(dir string) (*Dir, error) {
 			missing = append(missing, name)
 			return
 		case err == nil:
-			if sum := sha256.Sum256(b); d.Files != nil && name != ResultFile && d.Files[name] != hex.EncodeToString(sum[:]) {
+			if sum := sha256.Sum256(b); d.Files != nil && name != ResultFile &&
+				d.Files[name] != hex.EncodeToString(sum[:]) {
 				others = append(others, name)
 			}
 			err = take(b)
@@ -80,7 +81,8 @@ func ReadDir(dir string) (*Dir, error) {
 
 // mixed says that files are not those that a result was written with.
 func mixed(dir string, names ...string) error {
-	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not what %s was written with", dir, strings.Join(names, ", "), ResultFile)
+	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not what %s was written with",
+		dir, strings.Join(names, ", "), ResultFile)
 }
 
 // Events opens the event log of the run. The error is fs.ErrNotExist if it has none.

@@ -324,7 +324,8 @@ func New(c *metrics.Collector) *Result {
 	n := namesOf(c.Fabric())
 	for i := range first {
 		e := &first[i]
-		r.Violations = append(r.Violations, Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
+		r.Violations = append(r.Violations,
+			Violation{int64(e.At), n.machine(e), n.port(e), n.flow(e), e.Reason().String(), e.B})
 	}
 	return r
 }
@@ -404,7 +405,8 @@ func phasesOf(c *metrics.Collector) []Phase {
 	groups := metrics.Groups(f)
 	phases := []Phase{}
 	for _, p := range c.Phases() {
-		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows), Rates: []Rate{}, Fairness: []Fairness{}}
+		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows),
+			Rates: []Rate{}, Fairness: []Fairness{}}
 		for _, h := range aggregates(f) {
 			rate, share := c.LinkFigures(h, p.Interval)
 			out.Rates = append(out.Rates, Rate{"link", f.LinkName(h), Number(rate), Number(share)})
@@ -415,11 +417,13 @@ func phasesOf(c *metrics.Collector) []Phase {
 		}
 		for _, g := range groups {
 			if active := both(g.Flows, p.Flows); len(active) > 1 {
-				out.Fairness = append(out.Fairness, Fairness{"group", g.Name, len(active), Number(c.Jain(active, p.From, p.To))})
+				out.Fairness = append(out.Fairness,
+					Fairness{"group", g.Name, len(active), Number(c.Jain(active, p.From, p.To))})
 			}
 		}
 		for _, b := range c.Bottlenecks(p.Flows, p.Interval) {
-			out.Fairness = append(out.Fairness, Fairness{"bottleneck", f.LinkName(b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
+			out.Fairness = append(out.Fairness,
+				Fairness{"bottleneck", f.LinkName(b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
 		}
 		phases = append(phases, out)
 	}
@@ -487,10 +491,13 @@ func linksOf(c *metrics.Collector) []Link {
 			t, ends := c.Link(h), f.Wires[w].Ends
 			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
 			links = append(links, Link{
-				Name: f.LinkName(h), From: f.Machines[ends[from].Machine].Name, To: f.Machines[ends[1-from].Machine].Name,
-				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks, Control: t.Control,
+				Name: f.LinkName(h), From: f.Machines[ends[from].Machine].Name,
+				To:       f.Machines[ends[1-from].Machine].Name,
+				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks,
+				Control:     t.Control,
 				Utilisation: Number(share), Marked: t.Marked,
-				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)), Stalled: stalls(&t.Stalled),
+				Marks: counts(metrics.ReasonCounts(&t.Marks)), Triggers: counts(metrics.ReasonCounts(&t.Triggers)),
+				Stalled: stalls(&t.Stalled),
 			})
 		}
 	}
@@ -506,7 +513,8 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		}
 		for p, end := range f.Machines[m].Ports {
 			t := c.Buffer(m, port.ID(p))
-			b := Buffer{Machine: f.Machines[m].Name, Port: p, Link: f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
+			b := Buffer{Machine: f.Machines[m].Name, Port: p,
+				Link: f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
 			if metrics.InBytes(f, end.Wire) {
 				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
 			} else {

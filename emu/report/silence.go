@@ -23,7 +23,8 @@ type Silence struct {
 // silencesOf puts the silences of a run into the terms of reports.
 func silencesOf(c *metrics.Collector) (all []Silence) {
 	for _, s := range c.Silences() {
-		out := Silence{Flow: c.Fabric().Flows[s.Flow].Name, FromPs: int64(s.From), ToPs: int64(s.To), Lasting: s.Lasting, Limit: int64(s.Limit)}
+		out := Silence{Flow: c.Fabric().Flows[s.Flow].Name, FromPs: int64(s.From), ToPs: int64(s.To),
+			Lasting: s.Lasting, Limit: int64(s.Limit)}
 		if s.Block != port.Open && s.Block != port.Idle {
 			out.Cause = s.Block.String()
 		}
@@ -58,5 +59,6 @@ func (s *Silence) why() string {
 
 // silent is the title of the section about silences.
 func (r *Result) silent() string {
-	return fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
+	return fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer",
+		unit.Duration(r.PatiencePs))
 }

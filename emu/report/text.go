@@ -44,7 +44,8 @@ func (t *page) title(r *Result) {
 		how = append(how, throughBytes)
 	}
 	if r.Clock != VirtualClock {
-		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link), placed(r.Placement))
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), r.Timing+" timing", string(r.Link),
+			placed(r.Placement))
 	}
 	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
 	if r.WallSeconds.Known() {
@@ -208,7 +209,9 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 		if len(lines) > 2 {
 			lines = []string{lines[0], terminal.Shorten(lines[1]+" "+lines[2], claim)}
 		}
-		t.Line("  %-*s  %-*s  %*s  %*s  %s", id, k.ID, claim, lines[0], wanted, k.Wanted(), got, k.CameOut(), t.Paint(k.Outcome.Color(), k.Outcome.Word()))
+		t.Line("  %-*s  %-*s  %*s  %*s  %s",
+			id, k.ID, claim, lines[0], wanted, k.Wanted(), got, k.CameOut(),
+			t.Paint(k.Outcome.Color(), k.Outcome.Word()))
 		rest := lines[1:]
 		if k.Reason != "" && k.Outcome != Pass {
 			rest = append(rest, terminal.Wrap(because(k), t.Columns()-2-id-2)...)
@@ -298,13 +301,15 @@ func (t *page) verdict(r *Result) {
 	sentence := v.Sentence()
 	lines := terminal.Wrap("Verdict: "+string(v.Level)+". "+sentence, t.Columns())
 	head := "Verdict: " + string(v.Level)
-	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) + strings.TrimPrefix(lines[0], head)
+	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) +
+		strings.TrimPrefix(lines[0], head)
 	for _, l := range lines {
 		t.Line("%s", l)
 	}
 	if r.Clock == VirtualClock {
 		if r.WallSeconds > 0 {
-			t.Line("  speed   %s million frame-hops a second of wall time", significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
+			t.Line("  speed   %s million frame-hops a second of wall time",
+				significant(float64(r.FrameHops)/1e6/float64(r.WallSeconds), 3))
 		}
 		return
 	}
@@ -323,7 +328,8 @@ func (t *page) verdict(r *Result) {
 			order += "; the event log differs from the virtual clock's"
 		}
 		if v.Order.SumsApart.Known() {
-			order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)", significant(100*float64(v.Order.SumsApart), 2), v.Order.SumsOf)
+			order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)",
+				significant(100*float64(v.Order.SumsApart), 2), v.Order.SumsOf)
 		}
 		t.Line("  order   %s", order)
 	}
@@ -339,20 +345,26 @@ func (t *page) verdict(r *Result) {
 		t.Line("  worst   %s", v.WorstLink)
 	}
 	if p.LateShare.Known() {
-		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s", percent(p.LateShare), percent(p.FloorShare))
+		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s",
+			percent(p.LateShare), percent(p.FloorShare))
 	}
-	t.Line("  losses  %s lost, %s, %s", terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
+	t.Line("  losses  %s lost, %s, %s",
+		terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
 	if n := r.realGuests(); n > 0 {
 		t.Line("  guests  %d, not reproducible: there is no log to compare this one with, and no digest", n)
 	}
 	if v.BusySeconds.Known() && v.CPUSeconds.Known() {
-		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time", short(v.BusySeconds), short(v.CPUSeconds))
+		t.Line("  cpu     the loop was busy for %s s, this process used %s s of processor time",
+			short(v.BusySeconds), short(v.CPUSeconds))
 	}
 	for _, s := range v.Silent {
-		t.Line("  silent  %s did not answer for %s s: its process was stopped, or got no processor", s.Part, short(s.Seconds))
+		t.Line("  silent  %s did not answer for %s s: its process was stopped, or got no processor",
+			s.Part, short(s.Seconds))
 	}
 	if v.Stalls > 0 || v.GCCycles > 0 || v.ForeignCPUs.Known() {
-		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others", terminal.Count(v.Stalls, "stall"), short(v.StalledUs), percent(p.StalledShare), terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
+		t.Line("  machine %s (%s us, %s), %s of the Go runtime, %s processors used by others",
+			terminal.Count(v.Stalls, "stall"), short(v.StalledUs), percent(p.StalledShare),
+			terminal.Count(v.GCCycles, "collection"), short(v.ForeignCPUs))
 	}
 }
 
@@ -414,7 +426,8 @@ func (t *page) end(r *Result) {
 	if len(r.Guests) > 0 {
 		t.Line("")
 		t.Line("%s", t.Paint(terminal.Bold, "Packets of guests"))
-		t.Line("  %-16s  %-15s  %10s  %10s  %s", "guest", "address", "sent", "received", "dropped by its kernel, and without a flow")
+		t.Line("  %-16s  %-15s  %10s  %10s  %s",
+			"guest", "address", "sent", "received", "dropped by its kernel, and without a flow")
 		for i := range r.Guests {
 			g := &r.Guests[i]
 			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
@@ -440,7 +453,8 @@ func (t *page) end(r *Result) {
 		t.Line("")
 		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))
 		for _, w := range d.Cycle {
-			t.Line("  %s waits for %s by %s (%s, class %d) since %v", w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+			t.Line("  %s waits for %s by %s (%s, class %d) since %v",
+				w.Machine, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
 		}
 	}
 	if r.EndedPs > 0 {

@@ -133,8 +133,9 @@ func NoFigures() Figures {
 	n := Missing()
 	none := Percentiles{n, n, n, n, n, n}
 	return Figures{
-		Order:       Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
-		Pace:        Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n, StalledShare: n},
+		Order: Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
+		Pace: Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n,
+			StalledShare: n},
 		StalledUs:   n,
 		ForeignCPUs: n,
 		BusySeconds: n,
@@ -293,8 +294,9 @@ func Judge(f Figures) (Level, string) {
 		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, short(s.Seconds))
 	}
 	if f.Overruns > 0 {
-		return Degraded, fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount",
-			order, terminal.Count(f.Overruns, "frame"))
+		return Degraded,
+			fmt.Sprintf("%s, and for %s there was no room because of that (timing-overrun): figures are off by an unknown amount",
+				order, terminal.Count(f.Overruns, "frame"))
 	}
 	for _, l := range limitsOf() {
 		switch {
@@ -351,7 +353,8 @@ func sumsWords(o *Order) string {
 	if !o.SumsApart.Known() {
 		return ""
 	}
-	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure", o.SumsOf, significant(100*float64(o.SumsApart), 2))
+	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure",
+		o.SumsOf, significant(100*float64(o.SumsApart), 2))
 }
 
 // paceWords says how the pace was: what keeps it from being exact, if anything.
@@ -377,16 +380,19 @@ func paceWords(p *Pace) string {
 	case !late.Known():
 		short = append(short, "the lateness of frames was not measured")
 	case late > exact.late && p.FloorShare > exact.late:
-		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
-			percent(late), percent(p.FloorShare), percent(exact.late)))
+		short = append(short,
+			fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
+				percent(late), percent(p.FloorShare), percent(exact.late)))
 	case late > p.floor()+exact.aboveFloor || late > exact.late:
-		short = append(short, fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
+		short = append(short,
+			fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
 	}
 	switch l := &p.LatenessPacketTimes; {
 	case p.LateShare.Known() && !(l.P99.Known() && l.Max.Known()):
 		short = append(short, "the lateness of the latest frames was not measured")
 	case l.P99 > exact.p99:
-		short = append(short, fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(l.P99), 2)))
+		short = append(short,
+			fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(l.P99), 2)))
 	case l.Max > exact.latest:
 		short = append(short, fmt.Sprintf("the latest left %s packet times late", significant(float64(l.Max), 2)))
 	}

@@ -67,7 +67,8 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) erro
 			continue
 		}
 		sum := sha256.New()
-		err := files.Write(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
+		err := files.Write(filepath.Join(dir, f.name),
+			func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
 		if err != nil {
 			return fmt.Errorf("results: %w", err)
 		}

@@ -57,7 +57,8 @@ func Short(t testing.TB, name, duration string, sets ...string) *scenario.Scenar
 // lost is sent again.
 func Restarting(t testing.TB, duration, at string, sets ...string) *scenario.Scenario {
 	t.Helper()
-	text := strings.Replace(Text(t, "hpl2002/fig3b"), "\nevents: []", "\nevents:\n  - {at: "+at+", switch: A, restart: 500us}", 1)
+	text := strings.Replace(Text(t, "hpl2002/fig3b"), "\nevents: []",
+		"\nevents:\n  - {at: "+at+", switch: A, restart: 500us}", 1)
 	list := Sets(t, "model.duration="+duration, "defaults.flow.timeout=300us", "flows.victim.stop=end")
 	for _, flow := range []string{"local", "remote", "victim"} {
 		list = append(list, scenario.Set{Path: "flows." + flow + ".start", Value: "0us"})

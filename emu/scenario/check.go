@@ -44,7 +44,8 @@ func (r *resolver) checkLists() {
 		}
 	}
 	if n := r.root.get("flows"); n != nil && len(r.s.Flows) > maxFlows {
-		r.add(n.at, n.path, "there are %d flows; queue pair numbers of 24 bits are enough for %d", len(r.s.Flows), maxFlows)
+		r.add(n.at, n.path, "there are %d flows; queue pair numbers of 24 bits are enough for %d",
+			len(r.s.Flows), maxFlows)
 		r.broken = true
 	}
 }
@@ -60,11 +61,13 @@ func (r *resolver) checkWall(top view) {
 	_, n := wall.at("dilation")
 	at := r.place(n, r.root.get("model"))
 	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
-		r.add(at, "wall.dilation", "%v of model time %d times slower is more wall time than a clock can count", r.s.Model.Duration, r.s.Wall.Dilation)
+		r.add(at, "wall.dilation", "%v of model time %d times slower is more wall time than a clock can count",
+			r.s.Model.Duration, r.s.Wall.Dilation)
 	}
 	if _, n := wall.at("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
 		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
-			r.add(n.at, n.path, "%d links need %d ports, from %d to %d; the last there is is 65535", len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
+			r.add(n.at, n.path, "%d links need %d ports, from %d to %d; the last there is is 65535",
+				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
 		}
 	}
 }
@@ -114,7 +117,8 @@ func (r *resolver) checkRates() {
 	case n > 1:
 		others = ", nor have " + itoa(n) + " more items"
 	}
-	r.add(first.at, first.path+".rate", "the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
+	r.add(first.at, first.path+".rate",
+		"the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
 
 // checkEndpoints refuses an endpoint that has not exactly one link, and a switch
@@ -132,7 +136,9 @@ func (r *resolver) checkEndpoints() {
 			r.add(m.at, m.path, "endpoint %s has no link: it needs one", name)
 		case len(m.links) > 1 && !told[[2]place{m.at, m.linkAt[1]}]:
 			told[[2]place{m.at, m.linkAt[1]}] = true
-			r.add(m.linkAt[1], r.links[m.links[1]].node.path, "endpoint %s has a second link; its first is given%s, and an endpoint has one", name, inLine(m.linkAt[0]))
+			r.add(m.linkAt[1], r.links[m.links[1]].node.path,
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one",
+				name, inLine(m.linkAt[0]))
 		}
 	}
 	for _, s := range r.s.Switches {
@@ -158,7 +164,9 @@ func (r *resolver) checkSwitches() {
 				if n != nil {
 					at, path = n.at, n.path
 				}
-				r.add(at, path, "switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)", s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
+				r.add(at, path,
+					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
+					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
 				break
 			}
 		}
@@ -192,7 +200,9 @@ func (r *resolver) checkPaths() {
 		switch {
 		case told[of.node]:
 		case err == ErrRound:
-			r.add(of.to.at, of.to.path, "flow %s goes round and never arrives: the routes lead it past %s again and again", f.Name, r.allMachines()[at])
+			r.add(of.to.at, of.to.path,
+				"flow %s goes round and never arrives: the routes lead it past %s again and again",
+				f.Name, r.allMachines()[at])
 		default:
 			r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 		}
@@ -244,7 +254,8 @@ func (r *resolver) checkBuffers() {
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
 			told[n] = true
-			r.add(n.at, n.path, "the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
+			r.add(n.at, n.path,
+				"the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
 				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
 		}
 	}
@@ -311,13 +322,17 @@ func (r *resolver) checkWindow(top view) {
 		r.add(at, "measure.window", "the window of %v does not fit: %s", w, r.runEnds())
 	}
 	if n := int64(end / w); w > 0 && n > maxWindows {
-		r.add(at, "measure.window", "%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window", end, n, w, maxWindows)
+		r.add(at, "measure.window",
+			"%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window",
+			end, n, w, maxWindows)
 	}
 	for _, f := range r.s.Flows {
 		for _, i := range r.machines[f.From].links {
 			l := r.s.Links[i]
 			if t := l.Rate.Serialise(r.length(&f)); l.Rate > 0 && t > w {
-				r.add(at, "measure.window", "the window of %v is shorter than one packet of flow %s, which takes %v on link %s", w, f.Name, t, l.Name)
+				r.add(at, "measure.window",
+					"the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
+					w, f.Name, t, l.Name)
 				return
 			}
 		}

@@ -178,5 +178,6 @@ func (r *reports) excerpt(line, column int) string {
 			caret.WriteRune(c)
 		}
 	}
-	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^", line, before, shown.String(), after, len(before), "", caret.String())
+	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^",
+		line, before, shown.String(), after, len(before), "", caret.String())
 }

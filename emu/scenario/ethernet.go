@@ -34,7 +34,9 @@ func (r *resolver) checkFamilies() {
 		for _, i := range m.links {
 			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.add(m.linkAt[slices.Index(m.links, i)], r.links[i].node.path, "link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same", l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
+				r.add(m.linkAt[slices.Index(m.links, i)], r.links[i].node.path,
+					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
+					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
 			}
 		}
@@ -53,10 +55,14 @@ func (r *resolver) checkFamilies() {
 			switch kind := r.s.Switches[m.index].Kind; {
 			case kind == InputBuffered && l.Family() == wire.Ethernet:
 				told[n] = true
-				r.add(at, path, "link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued", l.Name, l.FlowControl, name)
+				r.add(at, path,
+					"link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued",
+					l.Name, l.FlowControl, name)
 			case kind == OutputQueued && l.Family() == wire.InfiniBand:
 				told[n] = true
-				r.add(at, path, "link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only", l.Name, name)
+				r.add(at, path,
+					"link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only",
+					l.Name, name)
 			}
 		}
 	}
@@ -80,13 +86,18 @@ func (r *resolver) checkPriorities() {
 			}
 			s, l := &r.s.Switches[step.To], &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
-			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities && !told[given] {
+			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
+				!told[given] {
 				told[given] = true
-				r.add(given.at, given.path, "switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc", s.Name, l.Name)
+				r.add(given.at, given.path,
+					"switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc",
+					s.Name, l.Name)
 			}
 			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
 				told[of.node] = true
-				r.add(given.at, given.path, "priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control", f.Priority, s.Name, f.Name, l.Name)
+				r.add(given.at, given.path,
+					"priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control",
+					f.Priority, s.Name, f.Name, l.Name)
 			}
 		})
 	}
@@ -140,9 +151,13 @@ func (r *resolver) checkLimits() {
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
 		case control == port.PauseFrames && s.stops(control):
-			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none, or lossless: [], with which the switch stops nobody", s.Name, s.OutputLimit)
+			r.add(n.at, n.path,
+				"switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none, or lossless: [], with which the switch stops nobody",
+				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
-			r.add(n.at, n.path, "switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others", s.Name, s.OutputLimit)
+			r.add(n.at, n.path,
+				"switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others",
+				s.Name, s.OutputLimit)
 		}
 	}
 }
@@ -153,9 +168,12 @@ func (r *resolver) checkQuanta() {
 	for i := range r.s.Links {
 		l := &r.s.Links[i]
 		_, n := r.linkView(i).at("quanta")
-		if least := port.LeastQuanta(r.s.Model.Framing); n != nil && !n.bad && !told[n] && l.FlowControl.Pauses() && l.Quanta < least {
+		if least := port.LeastQuanta(r.s.Model.Framing); n != nil && !n.bad && !told[n] && l.FlowControl.Pauses() &&
+			l.Quanta < least {
 			told[n] = true
-			r.add(n.at, n.path, "a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed", l.Quanta, least)
+			r.add(n.at, n.path,
+				"a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed",
+				l.Quanta, least)
 		}
 	}
 }

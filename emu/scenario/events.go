@@ -67,7 +67,8 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
 	case r.broken || len(m.links) == 0:
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
-		r.add(n.at, n.path, "%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
+		r.add(n.at, n.path,
+			"%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
 		r.add(n.at, n.path, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	}
@@ -106,9 +107,11 @@ func (r *resolver) checkChange(n *node) {
 	}
 	switch {
 	case len(all) == 0:
-		r.add(n.at, n.path, "nothing happens: an event gives a link its rate or state, an endpoint its service or pause-storm, or a switch its restart")
+		r.add(n.at, n.path,
+			"nothing happens: an event gives a link its rate or state, an endpoint its service or pause-storm, or a switch its restart")
 	case len(all) > 1:
-		r.add(n.at, n.path, "%s are given: an event changes one thing, and two can be at the same time", strings.Join(all, " and "))
+		r.add(n.at, n.path, "%s are given: an event changes one thing, and two can be at the same time",
+			strings.Join(all, " and "))
 	case n.get(of) == nil || len(others) > 0:
 		article := "a"
 		if of == "endpoint" {

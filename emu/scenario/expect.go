@@ -24,16 +24,19 @@ func (r *resolver) resolveExpect() {
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
 		during := n.get("during")
 		if during == nil && !ofProgram && !n.bad {
-			r.add(n.at, n.path, "this is missing: during (%s)", r.language.Find("expect").Item.Object.Find("during").Wanted())
+			r.add(n.at, n.path, "this is missing: during (%s)",
+				r.language.Find("expect").Item.Object.Find("during").Wanted())
 		}
 		if during != nil && !during.bad && ofProgram {
-			r.add(during.at, during.path, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
+			r.add(during.at, during.path,
+				"%s is a figure of a program, known when that has ended: leave during out", c.Metric)
 		}
 		if during != nil && !during.bad && !ofProgram {
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
 		}
-		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad && c.Low > c.High {
+		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad &&
+			c.Low > c.High {
 			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
 		}
 		r.checkBasis(n, v, &c)

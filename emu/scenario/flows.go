@@ -36,7 +36,9 @@ func (r *resolver) resolveFlows() {
 		}
 		names[named.text] = named.at
 		if link := r.linkNames[named.text]; link != nil {
-			r.add(named.at, named.path, "the name %q is used twice: a link has it already%s, and metrics could not tell them apart", named.text, inLine(link.at))
+			r.add(named.at, named.path,
+				"the name %q is used twice: a link has it already%s, and metrics could not tell them apart",
+				named.text, inLine(link.at))
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
@@ -67,7 +69,9 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 			o.load = load.value.(float64)
 		}
 		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n && !own.bad && !v.refused("traffic") {
-			r.add(own.at, own.path, "greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate", lastOf(own.path))
+			r.add(own.at, own.path,
+				"greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate",
+				lastOf(own.path))
 		}
 		if f.Traffic == traffic.Greedy {
 			return offer{}
@@ -140,7 +144,9 @@ func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
 	}
 	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
-		r.add(of.to.at, of.to.path, "%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long", from.text, from.size(), to.text, to.size())
+		r.add(of.to.at, of.to.path,
+			"%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long",
+			from.text, from.size(), to.text, to.size())
 		return
 	}
 	begin, startNode := v.at("start")
@@ -203,14 +209,18 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	case family == wire.InfiniBand:
 		f.Priority = 0
 		if f.Window == 0 && of.window != nil {
-			r.add(of.window.at, of.window.path, "on InfiniBand every packet is acknowledged: a window is a number of packets")
+			r.add(of.window.at, of.window.path,
+				"on InfiniBand every packet is acknowledged: a window is a number of packets")
 		}
 	case f.Window != 0 && of.window != nil && f.Transport.Acks():
-		r.add(of.window.at, of.window.path, "a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
+		r.add(of.window.at, of.window.path,
+			"a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
 	case f.Window != 0 && of.window != nil && f.Transport.Streams():
-		r.add(of.window.at, of.window.path, "a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
+		r.add(of.window.at, of.window.path,
+			"a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
 	case f.Window != 0 && of.window != nil:
-		r.add(of.window.at, of.window.path, "on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
+		r.add(of.window.at, of.window.path,
+			"on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
 	default:
 		f.Window = 0
 	}
@@ -218,11 +228,14 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 		at := r.place(n, nil)
 		switch {
 		case f.Transport.Acks():
-			r.add(at, n.path, "this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
+			r.add(at, n.path,
+				"this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
 		case f.Transport.Streams():
-			r.add(at, n.path, "this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
+			r.add(at, n.path,
+				"this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
 		case family == wire.Ethernet:
-			r.add(at, n.path, "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
+			r.add(at, n.path,
+				"on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
 		case f.Traffic == traffic.Transfers:
 			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
 		}
@@ -247,7 +260,8 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	}
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		refuse(r.tables.transports.by, "flow %s is on %v, and %s is a transport of %v: there is %s", f.Name, family, row.Name, row.Family, r.transportsOf(family))
+		refuse(r.tables.transports.by, "flow %s is on %v, and %s is a transport of %v: there is %s",
+			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = Transport{}
 	case row.Usual:
 		f.Transport = Transport{}
@@ -257,7 +271,9 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 		if _, n := v.at("packet"); n != nil {
 			kind = n
 		}
-		r.add(kind.at, kind.path, "flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted", f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
+		r.add(kind.at, kind.path,
+			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted",
+			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
 			refuse(key, "flow %s: %v", f.Name, err)
@@ -270,7 +286,8 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.toldAt(t, "mtu", r.tables.transports.by, kind.at, kind.path, "flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
+		r.toldAt(t, "mtu", r.tables.transports.by, kind.at, kind.path,
+			"flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
 	_, priority := v.at("priority")
@@ -278,11 +295,14 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.toldAt(v, "priority", "priority", kind.at, kind.path, "flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
+			r.toldAt(v, "priority", "priority", kind.at, kind.path,
+				"flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
 		}
 		p.DSCP = dscp
 	case priority != nil && table.class(p.DSCP) != f.Priority:
-		r.add(n.at, n.path, "flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out", f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
+		r.add(n.at, n.path,
+			"flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out",
+			f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
 	default:
 		f.Priority = table.class(p.DSCP)
 	}
@@ -292,7 +312,8 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p.AckPriority = table.class(p.AckDSCP)
 	if lane, ok := cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
-			r.add(kind.at, kind.path, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it", f.Name, lane)
+			r.add(kind.at, kind.path, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+				f.Name, lane)
 		}
 	}
 	f.Transport.Params = p
@@ -337,15 +358,18 @@ func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
 	length := r.length(f)
 	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && line > 0 && f.Rate > line {
 		where, path := at("rate")
-		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot", f.Name, f.Rate, line, f.Traffic)
+		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot",
+			f.Name, f.Rate, line, f.Traffic)
 	}
 	if f.Traffic == traffic.Bursts && f.Burst < length {
 		where, path := at("burst")
-		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line", f.Burst, f.Name, length)
+		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line",
+			f.Burst, f.Name, length)
 	}
 	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
 		where, path := at("spread")
-		r.add(where, path, "%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
+		r.add(where, path,
+			"%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}
 }
 
@@ -373,7 +397,8 @@ func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt,
 		return -1
 	}
 	if startedBy(start, members, end) < members {
-		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s", members, members-1, start.step, start.first, what)
+		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s",
+			members, members-1, start.step, start.first, what)
 		return -1
 	}
 	return members
@@ -428,7 +453,9 @@ func (r *resolver) checkGroups() {
 			if !known {
 				shared[[2]string{f.Group, f.From}] = i
 			} else if !f.sharesWith(&r.s.Flows[first]) {
-				r.add(r.flows[i].node.at, r.flows[i].node.path+".spread", "flow %s shares the traffic of %s, of the same group and endpoint, and must have the same", f.Name, r.s.Flows[first].Name)
+				r.add(r.flows[i].node.at, r.flows[i].node.path+".spread",
+					"flow %s shares the traffic of %s, of the same group and endpoint, and must have the same",
+					f.Name, r.s.Flows[first].Name)
 			}
 		}
 		at, path := r.flows[i].node.at, r.flows[i].node.path+".group"
@@ -439,7 +466,8 @@ func (r *resolver) checkGroups() {
 			r.add(at, path, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, path, "the group %q has the name of a link%s, and metrics could not tell them apart", f.Group, inLine(link.at))
+			r.add(at, path, "the group %q has the name of a link%s, and metrics could not tell them apart",
+				f.Group, inLine(link.at))
 		}
 	}
 }

@@ -30,29 +30,42 @@ func ownForms() param.Forms {
 	}
 	name := func(s string) (any, error) { return s, checkName(s) }
 	forms := param.Forms{
-		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`, readScenarioName),
-		"name":     form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
-		"machine":  form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether there is one is found later
-		"flow":     form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`, func(s string) (any, error) { return s, checkDotted(s, ".") }),
-		"names":    form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern), func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
-		"joint":    form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`, param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
-		"link":     form(param.Own, "the name of a link", `\S`, readLink),
-		"start":    form(param.Own, "a duration such as 1ms, or a first one and a step such as 0us + 100us", param.Spaced(param.DurationPattern+`(\s*\+\s*`+param.DurationPattern+`)?`), readStart),
-		"memory":   form(param.Own, "a size such as 2MB, or 300KB per port", param.Spaced(`(`+param.SizePattern+`)(\s*per port)?`), readMemory),
-		"packet":   form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
-		"text":     form(param.Text, "a text", "", readText),
-		"metric":   form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "", readMetric),
-		"address":  form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`), func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
-		"command":  form(param.Text, "a command such as iperf3 -c h2", "", readCommand),
-		"word":     form(param.Text, "a word such as reno", "", readWord),
-		"natural":  form(param.Whole, "a whole number such as 1", "", readNatural),
-		"shape":    {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape), High: float(traffic.MaxShape)},
-		"switches": {Kind: param.Map, What: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}", Form: &param.Form{Pattern: `^` + namePattern + `$`}},
-		"short":    {Kind: param.Object},
+		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
+			readScenarioName),
+		"name":    form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
+		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether there is one is found later
+		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
+			func(s string) (any, error) { return s, checkDotted(s, ".") }),
+		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
+			func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
+		"joint": form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`,
+			param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
+		"link": form(param.Own, "the name of a link", `\S`, readLink),
+		"start": form(param.Own, "a duration such as 1ms, or a first one and a step such as 0us + 100us",
+			param.Spaced(param.DurationPattern+`(\s*\+\s*`+param.DurationPattern+`)?`), readStart),
+		"memory": form(param.Own, "a size such as 2MB, or 300KB per port",
+			param.Spaced(`(`+param.SizePattern+`)(\s*per port)?`), readMemory),
+		"packet": form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
+		"text":   form(param.Text, "a text", "", readText),
+		"metric": form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "",
+			readMetric),
+		"address": form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`),
+			func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
+		"command": form(param.Text, "a command such as iperf3 -c h2", "", readCommand),
+		"word":    form(param.Text, "a word such as reno", "", readWord),
+		"natural": form(param.Whole, "a whole number such as 1", "", readNatural),
+		"shape": {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape),
+			High: float(traffic.MaxShape)},
+		"switches": {Kind: param.Map,
+			What: "a mapping from the names of switches to what is special about each, such as {A: {}, B: {}}",
+			Form: &param.Form{Pattern: `^` + namePattern + `$`}},
+		"short": {Kind: param.Object},
 
-		"dscp":       list("a list such as [{dscp: 46, priority: 5}]", param.Param{Kind: param.Object, Object: param.Of(dscp{})}),
+		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
+			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),
 		"priorities": list("a list of priorities such as [3, 4]", param.Param{Kind: param.Whole, Low: "0", High: "7"}),
-		"weights":    list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]", param.Param{Kind: param.Object, Object: param.Of(weight{})}),
+		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
+			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
 	}
 	bound := func(name, low, high string, units []string) {
 		p := forms[name]
@@ -149,7 +162,8 @@ func readPacket(s string) (any, error) {
 	case err != nil:
 		return nil, err
 	case n < minPacket || n > wire.MaxMSDU:
-		return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v, or on Ethernet any size from %dB to %dB", s, packetStep, minPacket, maxPacket, wire.MinMSDU, wire.MaxMSDU)
+		return nil, fmt.Errorf("%q cannot be a payload: it is a multiple of %d bytes from %v to %v, or on Ethernet any size from %dB to %dB",
+			s, packetStep, minPacket, maxPacket, wire.MinMSDU, wire.MaxMSDU)
 	}
 	return n, nil
 }
@@ -158,11 +172,14 @@ func readPacket(s string) (any, error) {
 func payload(n unit.Size, f wire.Family) error {
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:
-		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB", n, wire.MinMSDU, wire.MaxMSDU)
+		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB",
+			n, wire.MinMSDU, wire.MaxMSDU)
 	case f == wire.RoCEv2 && uint32(n) != f.Fit(uint32(n)):
-		return fmt.Errorf("%v cannot be a payload of RoCEv2: it is a multiple of %d bytes from %v to %v", n, packetStep, unit.Size(f.Fit(0)), maxPacket)
+		return fmt.Errorf("%v cannot be a payload of RoCEv2: it is a multiple of %d bytes from %v to %v",
+			n, packetStep, unit.Size(f.Fit(0)), maxPacket)
 	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
-		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v", n, packetStep, minPacket, maxPacket)
+		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v",
+			n, packetStep, minPacket, maxPacket)
 	}
 	return nil
 }

@@ -296,19 +296,24 @@ func (r *resolver) checkGuests() {
 		at, path := of.node.at, of.node.path
 		if _, n := r.flowView(i).at("traffic"); n != nil && f.Traffic != traffic.Greedy {
 			told[of.node] = true
-			r.add(n.at, n.path, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own", f.Name, f.From)
+			r.add(n.at, n.path, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
+				f.Name, f.From)
 		}
 		w := way{f.From, f.To, f.Priority}
 		if k, twice := first[w]; twice {
 			told[of.node] = true
-			r.add(at, path, "flows %s and %s both take packets of guest %s to %s with priority %d, which could not be told apart: give them different priorities", r.s.Flows[k].Name, f.Name, f.From, f.To, f.Priority)
+			r.add(at, path,
+				"flows %s and %s both take packets of guest %s to %s with priority %d, which could not be told apart: give them different priorities",
+				r.s.Flows[k].Name, f.Name, f.From, f.To, f.Priority)
 		}
 		first[w] = i
 	}
 	if frames && packets {
 		tap := r.firstGuest(func(k GuestKind) bool { return k == Tap })
 		at, path := r.guestPlace(tap, "kind")
-		r.add(at, path, "guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind", tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
+		r.add(at, path,
+			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
+			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
 	for i := range r.s.Endpoints {
 		e := &r.s.Endpoints[i]
@@ -317,7 +322,8 @@ func (r *resolver) checkGuests() {
 		}
 		if g := &e.Guest; g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
 			at, path := r.guestPlace(e.Name, "tcp")
-			r.add(at, path, "guest %s has no congestion control %q: a netstack has %s", e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
+			r.add(at, path, "guest %s has no congestion control %q: a netstack has %s",
+				e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
 		}
 		f := by[e.Name]
 		at, path := r.guestPlace(e.Name, "mtu")
@@ -329,12 +335,16 @@ func (r *resolver) checkGuests() {
 			at, path := r.flows[r.indexOf(f)].node.at, r.flows[r.indexOf(f)].node.path
 			if !told[r.flows[r.indexOf(f)].node] {
 				told[r.flows[r.indexOf(f)].node] = true
-				r.add(at, path, "packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v", f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
+				r.add(at, path,
+					"packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v",
+					f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
 			}
 		case e.Guest.MTU == 0:
 			e.Guest.MTU = min(usualMTU, room)
 		case e.Guest.MTU > room:
-			r.add(at, path, "packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v", f.Name, f.Packet, room, e.Name, room, f.Packet+e.Guest.MTU-room)
+			r.add(at, path,
+				"packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v",
+				f.Name, f.Packet, room, e.Name, room, f.Packet+e.Guest.MTU-room)
 		}
 	}
 }
@@ -370,9 +380,12 @@ func (r *resolver) lintGuests() {
 	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		if r.s.Guest(f.From).Kind != "" && r.s.Guest(f.To).Kind != "" && !pairs[[2]string{f.To, f.From}] && !told[of.node] {
+		if r.s.Guest(f.From).Kind != "" && r.s.Guest(f.To).Kind != "" && !pairs[[2]string{f.To, f.From}] &&
+			!told[of.node] {
 			told[of.node] = true
-			r.warn(of.node.at, of.node.path, "there is no flow from guest %s back to %s: what wants an answer, as TCP and ping do, gets none", f.To, f.From)
+			r.warn(of.node.at, of.node.path,
+				"there is no flow from guest %s back to %s: what wants an answer, as TCP and ping do, gets none",
+				f.To, f.From)
 		}
 	}
 }

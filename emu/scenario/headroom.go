@@ -45,7 +45,8 @@ func (r *resolver) checkMemories() {
 			continue
 		}
 		ports := len(m.links)
-		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High, low: &s.Low, factor: s.Headroom, lossless: uint8(s.Lossless)}
+		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High,
+			low: &s.Low, factor: s.Headroom, lossless: uint8(s.Lossless)}
 		a.what = fmt.Sprintf("the part of an input, %v", a.room)
 		if !s.Memory.PerPort {
 			a.what = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
@@ -86,7 +87,8 @@ func (r *resolver) checkAdapters() {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
 			continue
 		}
-		a := &account{name: "endpoint " + e.Name, what: fmt.Sprintf("its ingress, %v", e.Ingress), owner: m, room: e.Ingress, high: &e.High, low: &e.Low, factor: 1, lossless: 0xFF}
+		a := &account{name: "endpoint " + e.Name, what: fmt.Sprintf("its ingress, %v", e.Ingress), owner: m,
+			room: e.Ingress, high: &e.High, low: &e.Low, factor: 1, lossless: 0xFF}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4
 		}
@@ -123,7 +125,8 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
 	h := port.Headroom{
-		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness, Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
+		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness,
+		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
 	slowest := l.Rate
@@ -160,7 +163,8 @@ func (r *resolver) settle(a *account) {
 	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
-		r.add(highNode.at, highNode.path, "the high watermark of %s, %v, is more than %s: it would never be reached", a.name, *a.high, a.what)
+		r.add(highNode.at, highNode.path, "the high watermark of %s, %v, is more than %s: it would never be reached",
+			a.name, *a.high, a.what)
 		return
 	case tight < 0 && computed:
 		*a.high = 0 // there is nobody to stop
@@ -187,7 +191,9 @@ func (r *resolver) settle(a *account) {
 		}
 		*a.low = min(max(*a.high-2*frame, *a.high/2), *a.high-1)
 	case *a.low >= *a.high && lowNode != nil:
-		r.add(lowNode.at, lowNode.path, "the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once", a.name, *a.low, *a.high)
+		r.add(lowNode.at, lowNode.path,
+			"the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",
+			a.name, *a.low, *a.high)
 	}
 }
 
@@ -223,10 +229,12 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, n *node) {
 	sum := fmt.Sprintf("its headroom, %v", in.needs())
 	remedy := "give it more room"
 	if high > 0 {
-		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,", high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
+		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,",
+			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
 	}
-	r.add(n.at, n.path, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s", a.name, r.s.Links[in.link].Name, comma(sum, high), a.what, in.arithmetic(), remedy)
+	r.add(n.at, n.path, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
+		a.name, r.s.Links[in.link].Name, comma(sum, high), a.what, in.arithmetic(), remedy)
 }
 
 func comma(sum string, high unit.Size) string {
@@ -242,7 +250,9 @@ func (r *resolver) risky(a *account, in *input) {
 	if n == nil {
 		return
 	}
-	r.warn(n.at, n.path, "%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s", a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
+	r.warn(n.at, n.path,
+		"%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
+		a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
 }
 
 // arithmetic says how a headroom comes about.
@@ -252,7 +262,8 @@ func (i *input) arithmetic() string {
 	text := fmt.Sprintf("%v: what comes at %v in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
 	if h.Slowest > 0 {
 		slowest = h.Slowest
-		text = fmt.Sprintf("%v: what comes at %v, the highest rate of the link, in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
+		text = fmt.Sprintf("%v: what comes at %v, the highest rate of the link, in %v there and %v back",
+			h.Bytes(), h.Rate, h.There, h.Back)
 	}
 	ahead := max(h.Reverse, h.Pause)
 	text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", slowest.Serialise(ahead), ahead)

@@ -42,7 +42,8 @@ func (t tables) forms() param.Forms {
 	object := func(s *param.Struct) param.Param { return param.Param{Kind: param.Object, Object: s} }
 	forms["control"] = object(&param.Struct{Params: t.laws.fields("fixed", "The law by which the source changes its rate")})
 	forms["transport"] = param.Param{
-		Kind: param.Object, Short: t.transports.by, Object: &param.Struct{Params: t.transports.fields("", "What becomes of packets on their way")},
+		Kind: param.Object, Short: t.transports.by,
+		Object: &param.Struct{Params: t.transports.fields("", "What becomes of packets on their way")},
 	}
 	forms["marking"] = object(&param.Struct{Params: t.points.fields(NoScheme, "Whom the switch marks or notifies, and when")})
 	forms["defaults"] = object(param.Of(defaults{}, param.Forms{

@@ -34,7 +34,9 @@ func (r *resolver) resolveLinks() {
 		_, of.flowControl = v.at("flow-control")
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
-			r.add(named.at, named.path, "%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one", between.text, max(j.a.size(), j.b.size()), name)
+			r.add(named.at, named.path,
+				"%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one",
+				between.text, max(j.a.size(), j.b.size()), name)
 			r.broken = true
 			continue
 		}
@@ -60,7 +62,8 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 		r.add(at, path, "%s is linked to itself", link.A)
 		return false
 	case link.A+"-"+link.B == link.B+"-"+link.A:
-		r.add(at, path, "the directions of this link would both be called %q: rename one of the machines", link.A+"-"+link.B)
+		r.add(at, path, "the directions of this link would both be called %q: rename one of the machines",
+			link.A+"-"+link.B)
 		return false
 	}
 	if named != nil {
@@ -68,7 +71,8 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 	}
 	if first := r.linkNames[link.Name]; first != nil {
 		if named == nil {
-			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name", link.A, link.B, inLine(first.at))
+			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
+				link.A, link.B, inLine(first.at))
 		} else {
 			r.add(at, path, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
 		}
@@ -81,7 +85,8 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 			continue
 		}
 		if named == nil || other.Name == other.A+" - "+other.B {
-			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name", link.A, link.B, inLine(r.links[i].node.at))
+			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
+				link.A, link.B, inLine(r.links[i].node.at))
 			return false
 		}
 	}

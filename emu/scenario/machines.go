@@ -100,7 +100,8 @@ func (r *resolver) known(n *node, at place, p pattern, all func() []string, what
 	case missing == 1 && !p.ranged:
 		r.add(at, n.path, "there is no %s named %q%s", what, first, listNames(first, all()))
 	case missing == p.size():
-		r.add(at, n.path, "there is no %s named %q, nor any other of %s%s", what, first, p.text, listNames(first, all()))
+		r.add(at, n.path, "there is no %s named %q, nor any other of %s%s",
+			what, first, p.text, listNames(first, all()))
 	case missing == 1:
 		r.add(at, n.path, "there is no %s named %q, one of %s", what, first, p.text)
 	default:

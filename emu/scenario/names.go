@@ -109,7 +109,8 @@ const (
 )
 
 func tooLong(name string, most int) error {
-	return fmt.Errorf("the name %s... has %d characters, and files are named by it: at most %d are possible", name[:20], len(name), most)
+	return fmt.Errorf("the name %s... has %d characters, and files are named by it: at most %d are possible",
+		name[:20], len(name), most)
 }
 
 // checkDotted is checkName for names of several parts joined by a separator.
@@ -119,7 +120,8 @@ func checkDotted(name, separator string) error {
 			if part == name {
 				return err
 			}
-			return fmt.Errorf("%q is not a name: each part between %q is a letter, then letters, digits, \"_\" and \"-\"", name, separator)
+			return fmt.Errorf("%q is not a name: each part between %q is a letter, then letters, digits, \"_\" and \"-\"",
+				name, separator)
 		}
 	}
 	return nil
@@ -135,7 +137,8 @@ type joint struct {
 func parseJoint(text string) (joint, int, error) {
 	parts := strings.Split(text, " - ")
 	if len(parts) != 2 {
-		return joint{}, 0, fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text)
+		return joint{}, 0,
+			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text)
 	}
 	var j joint
 	var err error
@@ -148,7 +151,9 @@ func parseJoint(text string) (joint, int, error) {
 		return j, j.bAt, err
 	}
 	if j.a.ranged && j.b.ranged && j.a.size() != j.b.size() {
-		return j, j.bAt, fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long", j.a.text, j.a.size(), j.b.text, j.b.size())
+		return j, j.bAt,
+			fmt.Errorf("%s stands for %d machines and %s for %d: two ranges are joined pairwise and must be equally long",
+				j.a.text, j.a.size(), j.b.text, j.b.size())
 	}
 	return j, 0, nil
 }
@@ -177,7 +182,8 @@ func listNames(name string, names []string) string {
 	case 1:
 		return fmt.Sprintf("%s: there is %s", spelling.DidYouMean(spelling.Nearest(name, names)), names[0])
 	}
-	return fmt.Sprintf("%s: there are %s", spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
+	return fmt.Sprintf("%s: there are %s",
+		spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
 }
 
 // someOf prints a list, of long ones the beginning.

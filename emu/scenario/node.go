@@ -136,7 +136,8 @@ func (r *reports) parse(src string) *node {
 	for i, line := range r.lines {
 		line = strings.TrimSuffix(line, "\r")
 		if at := strings.IndexFunc(line, control); at >= 0 {
-			r.add(place{line: i + 1, column: utf8.RuneCountInString(line[:at]) + 1}, "", "the file holds the control character U+%04X", line[at])
+			r.add(place{line: i + 1, column: utf8.RuneCountInString(line[:at]) + 1}, "",
+				"the file holds the control character U+%04X", line[at])
 			return nil
 		}
 	}
@@ -267,7 +268,8 @@ func (r *reports) node(n ast.Node, path string, depth int) *node {
 		return out
 	}
 	refuse := func(what string) *node {
-		r.add(out.at, path, "%s are not part of the scenario language: write the value out, or put what several items share under defaults", what)
+		r.add(out.at, path,
+			"%s are not part of the scenario language: write the value out, or put what several items share under defaults", what)
 		out.kind, out.bad = scalar, true
 		return out
 	}
@@ -335,7 +337,8 @@ func (r *reports) entries(out *node, values []*ast.MappingValueNode, depth int) 
 		key := &node{kind: scalar, at: placeOf(v.Key), text: keyText(v.Key), path: out.path}
 		switch k := v.Key.(type) {
 		case *ast.MergeKeyNode:
-			r.add(key.at, out.path, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
+			r.add(key.at, out.path,
+				"merge keys (<<) are not part of the scenario language: put what several items share under defaults")
 			out.bad = true
 			continue
 		case ast.ScalarNode:

@@ -81,7 +81,8 @@ func (r *resolver) checkFeedback() {
 			ack = p.Ack(true)
 		case tcp.Params: // with all that it may have
 			ack.Lane = data.Lane
-			ack.SetSegment(&wire.Segment{Flags: wire.ACK, SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
+			ack.SetSegment(&wire.Segment{Flags: wire.ACK,
+				SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
 		}
 		if ack.Kind != 0 {
 			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, ack)
@@ -110,7 +111,9 @@ func (r *resolver) checkFeedback() {
 				done[b] = notice
 				if cross(b, notice) != nil {
 					_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
-					r.add(scheme.at, scheme.path, "switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round", s.Name, f.From, f.Name)
+					r.add(scheme.at, scheme.path,
+						"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
+						s.Name, f.From, f.Name)
 					return
 				}
 			}
@@ -132,10 +135,13 @@ func (r *resolver) checkPoints() {
 		r.checkParams(v, r.tables.points.find(p.Name))
 		switch {
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
-			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued", p.Name, s.Name)
+			r.toldAt(v, "scheme", "scheme", m.at, m.path,
+				"%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued",
+				p.Name, s.Name)
 			continue
 		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
-			r.toldAt(v, "scheme", "scheme", m.at, m.path, "%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
+			r.toldAt(v, "scheme", "scheme", m.at, m.path,
+				"%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
 			continue
 		}
 		room := s.Memory.Total(len(m.links))
@@ -172,7 +178,9 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
 			}
-			r.toldAt(marking, "ecn", "scheme", m.at, m.path, "%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s", scheme, f.Name, control, s.Name, instead)
+			r.toldAt(marking, "ecn", "scheme", m.at, m.path,
+				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
+				scheme, f.Name, control, s.Name, instead)
 			return
 		}
 	}
@@ -204,24 +212,29 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
 			continue
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !f.Transport.Params.(nodes.RoCEParams).Echo:
-			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}", law.Name)
+			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}",
+				law.Name)
 			continue
 		case law.Hears == rp.Notifications && family != wire.Ethernet:
-			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit", law.Name, f.Name)
+			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit",
+				law.Name, f.Name)
 			continue
 		}
 		if law.Answer != nil && family != wire.Ethernet {
-			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit", law.Name, f.Name)
+			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit",
+				law.Name, f.Name)
 			continue
 		}
 		if _, ok := cnpPriority(f); ok && !f.Transport.Acks() {
-			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2", law.Name, f.Name)
+			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
+				law.Name, f.Name)
 			continue
 		}
 		frame := r.s.Frame(f, family)
 		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {
-			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of.node, refuse)
+			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped,
+				of.node, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
 			r.checkNotified(r.key(i), f, frame.Tagged || grouped != "", refuse)
@@ -241,16 +254,21 @@ func (r *resolver) checkLimiters() {
 	for _, e := range r.s.Endpoints {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			_, at := r.machines[e.Name].view.at("limiters")
-			r.add(at.at, at.path, "%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d", n, e.Name, e.Limiters)
+			r.add(at.at, at.path,
+				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
+				n, e.Name, e.Limiters)
 		}
 	}
 }
 
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node, refuse func(key, format string, args ...any)) {
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node,
+	refuse func(key, format string, args ...any)) {
 	limit := r.itemView("flows", item)
 	if f.RateLimit > 0 && grouped != "" {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out", f.Name, grouped)
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path,
+			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
+			f.Name, grouped)
 	}
 	checker, ok := f.Control.Params.(rp.SiteChecker)
 	if !ok {
@@ -265,7 +283,8 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node, ref
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
+		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s has a rate-limit of %v: %v",
+			f.Name, f.RateLimit, err)
 	}
 }
 
@@ -335,7 +354,8 @@ func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, for
 			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
 			if there != "" && there != here {
-				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too", f.Name, key, here, s.Name, there)
+				warn(key, "flow %s reckons with a %s of %s, and that of switch %s is %s: give it to the flow too",
+					f.Name, key, here, s.Name, there)
 			}
 		}
 	})
@@ -363,7 +383,8 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, fo
 			return
 		}
 		if namer, ok := s.Marking.Params.(cp.Namer); ok && !namer.NamesFlow() && !known {
-			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared", s.Name, f.Name)
+			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
+				s.Name, f.Name)
 		}
 	})
 }

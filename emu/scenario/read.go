@@ -86,7 +86,8 @@ func (r *reports) readObject(n *node, p *param.Param) {
 			continue
 		}
 		if f == nil {
-			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s", e.key.text, suggest(p.Object, e.key.text), keys(p.Object, e.key.text))
+			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s",
+				e.key.text, suggest(p.Object, e.key.text), keys(p.Object, e.key.text))
 			continue
 		}
 		r.read(e.value, f)
@@ -108,9 +109,11 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 			field, all := part(p, e.key.text)
 			switch {
 			case field == "":
-				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s", e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, all)), someOf(all))
+				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s",
+					e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough", field, p.Key, e.key.text)
+				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough",
+					field, p.Key, e.key.text)
 			default:
 				n.put(field, e.value)
 			}

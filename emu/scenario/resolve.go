@@ -79,7 +79,8 @@ func (r *resolver) resolveWindow(top view) {
 		r.s.Measure.Window = end
 	case r.cut.set != nil && given.at.set == nil:
 		r.s.Measure.Window = end
-		r.warn(r.cut, "measure.window", "the run is shorter than the measuring window of %v: rates are means over all of it", window)
+		r.warn(r.cut, "measure.window",
+			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
 	}
 }
 

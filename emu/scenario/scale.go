@@ -83,7 +83,8 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 			got, err = load(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w", to, fastest, err)
+			return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w",
+				to, fastest, err)
 		}
 		out.Text = []byte(text)
 		x.complete(res, want, &got.s, false)
@@ -96,7 +97,8 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 		out.Left = append(out.Left, fmt.Sprintf("%s is %v, where %v would be in proportion", path, got, want))
 	})
 	if n := len(x.rounded); n > named {
-		x.rounded = append(x.rounded[:named], fmt.Sprintf("%d more are rounded to whole picoseconds or bits per second", n-named))
+		x.rounded = append(x.rounded[:named],
+			fmt.Sprintf("%d more are rounded to whole picoseconds or bits per second", n-named))
 	}
 	out.Scenario, out.Left = &got.s, slices.Concat(x.rounded, out.Left, commands(&got.s))
 	return out, nil
@@ -154,7 +156,8 @@ func (x *scaler) given() {
 			for _, key := range []string{"low", "high"} {
 				n := c.get(key)
 				if v, ok := n.value.(float64); ok && power != 0 {
-					x.replace(n, strconv.FormatFloat(v*math.Pow(float64(x.den)/float64(x.num), float64(power)), 'f', -1, 64))
+					x.replace(n, strconv.FormatFloat(v*math.Pow(float64(x.den)/float64(x.num), float64(power)),
+						'f', -1, 64))
 				}
 			}
 		}
@@ -217,7 +220,9 @@ func (x *scaler) rate(n *node, r unit.Rate) unit.Rate {
 
 // refuse says what is wrong with a value.
 func (x *scaler) refuse(n *node, format string, args ...any) {
-	x.wrong = append(x.wrong, fmt.Errorf("%s:%d:%d: %s: %s: "+format, append([]any{filepath.ToSlash(x.file), n.at.line, n.at.column, n.path, n.text}, args...)...))
+	x.wrong = append(x.wrong,
+		fmt.Errorf("%s:%d:%d: %s: %s: "+format,
+			append([]any{filepath.ToSlash(x.file), n.at.line, n.at.column, n.path, n.text}, args...)...))
 }
 
 func (x *scaler) round(path string, v any) {
@@ -282,7 +287,8 @@ func (x *scaler) all(v reflect.Value) reflect.Value {
 		to := reflect.New(v.Type()).Elem()
 		to.Set(v)
 		for i := range v.NumField() {
-			if _, keyed := v.Type().Field(i).Tag.Lookup("key"); v.Type().Field(i).IsExported() && (keyed || v.Type().Field(i).Name == "Params") || v.Type().Field(i).Anonymous {
+			if _, keyed := v.Type().Field(i).Tag.Lookup("key"); v.Type().Field(i).IsExported() &&
+				(keyed || v.Type().Field(i).Name == "Params") || v.Type().Field(i).Anonymous {
 				to.Field(i).Set(x.all(v.Field(i)))
 			}
 		}
@@ -380,7 +386,8 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		}
 		for _, n := range v.chain {
 			if n.get(t.by) != nil {
-				missing(v, want, got, func(key, value string) { x.added = append(x.added, addition{to: n, key: key, value: value}) })
+				missing(v, want, got,
+					func(key, value string) { x.added = append(x.added, addition{to: n, key: key, value: value}) })
 				return
 			}
 		}
@@ -534,7 +541,8 @@ func commands(s *Scenario) (left []string) {
 		}
 	}
 	if len(programs) > 0 {
-		left = append(left, "times and rates in the commands of programs are as they were: "+strings.Join(programs, ", "))
+		left = append(left,
+			"times and rates in the commands of programs are as they were: "+strings.Join(programs, ", "))
 	}
 	if len(checks) > 0 {
 		left = append(left, "so are the ranges of numbers that programs print: "+strings.Join(checks, ", "))

@@ -67,7 +67,8 @@ type loaded struct {
 func newLoaded(s *Scenario, w *Ways) *loaded {
 	l := &loaded{scenario: *s, ways: w}
 	c := &l.scenario
-	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints), slices.Clone(s.Links), slices.Clone(s.Flows)
+	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
+		slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
 	c.Programs = slices.Clone(s.Programs)
 	return l
@@ -82,8 +83,11 @@ func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
 		return nil, false
 	}
 	c := &l.scenario
-	return l.ways, c.Model == s.Model && c.Routing == s.Routing && slices.Equal(c.Routes, s.Routes) && slices.Equal(c.Events, s.Events) &&
-		slices.Equal(c.Links, s.Links) && slices.Equal(c.Switches, s.Switches) && slices.Equal(c.Endpoints, s.Endpoints)
+	return l.ways,
+		c.Model == s.Model && c.Routing == s.Routing && slices.Equal(c.Routes, s.Routes) &&
+			slices.Equal(c.Events, s.Events) &&
+			slices.Equal(c.Links, s.Links) && slices.Equal(c.Switches, s.Switches) &&
+			slices.Equal(c.Endpoints, s.Endpoints)
 }
 
 // Model says how long the fabric runs, in model time, and from which seed.

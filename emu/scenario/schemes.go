@@ -72,7 +72,8 @@ func transport(kind string, family wire.Family) (row nodes.TransportRow) {
 
 // NewTransport returns the transport of a flow, given the family of its frames.
 func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
-	return transport(f.Transport.Kind, family).New(f.Transport.Params, nodes.Way{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses()})
+	return transport(f.Transport.Kind, family).New(f.Transport.Params,
+		nodes.Way{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses()})
 }
 
 // choices returns what the scenario chooses from.
@@ -162,7 +163,8 @@ func (s Schemes) tables() tables {
 	for _, t := range nodes.Transports() {
 		transports = append(transports, choice{t.Name, t.Also, t.Doc, param.Of(t.Params)})
 	}
-	t := tables{laws: newTable("law", laws), points: newTable("scheme", points), transports: newTable("kind", transports)}
+	t := tables{laws: newTable("law", laws), points: newTable("scheme", points),
+		transports: newTable("kind", transports)}
 	t.language = param.Of(Scenario{}, t.forms())
 	return t
 }
@@ -250,7 +252,8 @@ func marking(v view, t tables) Marking {
 	if of := t.points.find(out.Scheme); of != nil {
 		out.Params = params(m, of, func(pointer any, given func(key string) bool) {
 			if c, ok := pointer.(cp.SwitchFitter); ok {
-				c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput, get[unit.Size](v, "output-limit"), given)
+				c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput,
+					get[unit.Size](v, "output-limit"), given)
 			}
 		})
 	}

@@ -65,7 +65,8 @@ func (r *reports) apply(root *node, p *param.Param, s Set) {
 				}
 			}
 			if f == nil {
-				r.add(at, s.Path, "%s has no field %q%s: it has %s", wholePath(done), name, suggest(p.Object, name), keys(p.Object, name))
+				r.add(at, s.Path, "%s has no field %q%s: it has %s",
+					wholePath(done), name, suggest(p.Object, name), keys(p.Object, name))
 				return
 			}
 			done, rest = param.Path(done, name), more
@@ -114,7 +115,9 @@ func (r *reports) apply(root *node, p *param.Param, s Set) {
 				if len(known) == 0 {
 					r.add(at, s.Path, "%s has no item %q: it is empty", done, first)
 				} else {
-					r.add(at, s.Path, "%s has no item %q%s: it has %s", done, first, spelling.DidYouMean(spelling.Nearest(first, known)), someOf(spelling.ByNearness(first, known)))
+					r.add(at, s.Path, "%s has no item %q%s: it has %s",
+						done, first, spelling.DidYouMean(spelling.Nearest(first, known)),
+						someOf(spelling.ByNearness(first, known)))
 				}
 				return
 			}

@@ -62,7 +62,9 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnedAt(r.flowView(i), "timeout", "timeout", of.node.at, of.node.path, "flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s", f.Name, lost, f.Window, remedy)
+		r.warnedAt(r.flowView(i), "timeout", "timeout", of.node.at, of.node.path,
+			"flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s",
+			f.Name, lost, f.Window, remedy)
 	}
 }
 
@@ -94,7 +96,8 @@ func (r *resolver) lintIdle() {
 	const most = 5 // items that are named
 	for i, n := range items {
 		if i == most-1 && len(items) > most {
-			r.warn(n.at, n.path, "no flow uses the links of this item and of %d more, in part or all of them", len(items)-most)
+			r.warn(n.at, n.path, "no flow uses the links of this item and of %d more, in part or all of them",
+				len(items)-most)
 			return
 		}
 		first, more, hint := idle[n][0], "", ""
@@ -244,10 +247,13 @@ func (r *resolver) lintCredits() {
 			enough := int((trip + time - 1) / time)
 			remedy := fmt.Sprintf("a buffer of %d packets would do", enough)
 			if enough*blocks > maxGranted {
-				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance", maxGranted, wire.BlockSize)
+				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance",
+					maxGranted, wire.BlockSize)
 			}
-			r.warn(n.at, n.path, "link %s cannot run at its full rate, %.3g %% of %v at the most: the credit for a packet comes back after %v (%v on the line, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
-				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding, holds, remedy)
+			r.warn(n.at, n.path,
+				"link %s cannot run at its full rate, %.3g %% of %v at the most: the credit for a packet comes back after %v (%v on the line, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
+				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding,
+				holds, remedy)
 		}
 	}
 }

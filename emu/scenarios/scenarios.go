@@ -69,7 +69,8 @@ func entryOf(src string) (Entry, error) {
 	if err := yaml.Unmarshal([]byte(head(src)), &h); err != nil {
 		return Entry{}, err
 	}
-	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation}, Guests: strings.Contains(src, "guest:") && !strings.Contains(src, "netstack")}
+	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation},
+		Guests: strings.Contains(src, "guest:") && !strings.Contains(src, "netstack")}
 	var err error
 	if e.Whole.Duration, err = unit.ParseDuration(h.Model.Duration); err != nil || h.Short == (extent{}) {
 		return e, err
@@ -125,7 +126,8 @@ func Find(name string) (src []byte, file string, err error) {
 	case name == "-":
 		src, err = io.ReadAll(os.Stdin)
 		return src, "standard input", err
-	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name, "."), strings.HasPrefix(name, "/"):
+	case strings.HasSuffix(name, ".yaml"), strings.HasSuffix(name, ".yml"), strings.HasPrefix(name,
+		"."), strings.HasPrefix(name, "/"):
 		src, err = os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("there is no file %s; fabemu list shows the scenarios that come with the program", name)
@@ -146,7 +148,8 @@ func Read(name string) ([]byte, error) {
 			return files.ReadFile(name + ext)
 		}
 	}
-	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s", name, spelling.DidYouMean(nearest(name, all)), strings.Join(all, ", "))
+	return nil, fmt.Errorf("there is no scenario named %q%s: there are %s",
+		name, spelling.DidYouMean(nearest(name, all)), strings.Join(all, ", "))
 }
 
 // nearest returns the scenario that is meant by a name that does not exist: one

@@ -20,7 +20,8 @@ type field struct {
 }
 
 // whole returns the getter and setter of a field that is a whole number.
-func whole[N ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int16 | ~int64](key string, at func(f *wire.Frame) *N, kinds ...wire.Kind) field {
+func whole[N ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int16 | ~int64](key string, at func(f *wire.Frame) *N,
+	kinds ...wire.Kind) field {
 	return field{key, kinds,
 		func(f *wire.Frame) int64 { return int64(*at(f)) },
 		func(f *wire.Frame, v int64) bool { *at(f) = N(v); return int64(N(v)) == v }}
@@ -51,7 +52,8 @@ var fields = []field{
 	whole("value", func(f *wire.Frame) *uint64 { return &f.Value }, wire.Message, wire.Probe),
 	whole("sent-at", func(f *wire.Frame) *unit.Time { return &f.SentAt }, wire.Probe),
 	whole("came-at", func(f *wire.Frame) *unit.Time { return &f.CameAt }, wire.Probe),
-	whole("psn", func(f *wire.Frame) *uint32 { return &f.PSN }, wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe),
+	whole("psn", func(f *wire.Frame) *uint32 { return &f.PSN }, wire.Ack, wire.Notification, wire.BCN, wire.Message,
+		wire.Probe),
 	whole("msn", func(f *wire.Frame) *uint32 { return &f.MSN }, wire.Ack),
 	flag("fecn", func(f *wire.Frame) *bool { return &f.FECN }, wire.Ack, wire.Notification, wire.BCN, wire.CNP),
 	flag("last", func(f *wire.Frame) *bool { return &f.Last }, wire.Notification, wire.BCN),

@@ -179,7 +179,8 @@ func (p *parser) head(line string) {
 		}
 		keys = append(keys, h.key)
 	}
-	p.add("there is no %q: the head has %s, and each other line begins with an instant in ps", key, strings.Join(keys, ", "))
+	p.add("there is no %q: the head has %s, and each other line begins with an instant in ps",
+		key, strings.Join(keys, ", "))
 }
 
 // family reads a family of fabrics.
@@ -213,7 +214,8 @@ func (p *parser) entry(words []string) {
 	p.now = max(p.now, at)
 	switch {
 	case len(words) == 3 && words[1] == rateWord:
-		p.recording.Entries = append(p.recording.Entries, Entry{At: at, Rate: unit.Rate(p.whole(rateWord, words[2], 0))})
+		p.recording.Entries = append(p.recording.Entries,
+			Entry{At: at, Rate: unit.Rate(p.whole(rateWord, words[2], 0))})
 	case len(words) >= 3 && words[1] == feedbackWord:
 		f, err := ParseFrame(words[2:])
 		if err != nil {
@@ -223,7 +225,8 @@ func (p *parser) entry(words []string) {
 	case len(words) == 2 && words[1] == endWord:
 		p.recording.End, p.ended = at, true
 	default:
-		p.add("%q: after the instant comes %s RATE, %s KIND KEY=NUMBER..., or %s", shorten(strings.Join(words, " ")), rateWord, feedbackWord, endWord)
+		p.add("%q: after the instant comes %s RATE, %s KIND KEY=NUMBER..., or %s",
+			shorten(strings.Join(words, " ")), rateWord, feedbackWord, endWord)
 	}
 }
 

@@ -29,7 +29,8 @@ type AIMDParams struct {
 
 // aimdLaw is the row of AIMD.
 func aimdLaw() Law {
-	return row(Law{Name: "aimd", Hears: Echoes, Doc: "divides the rate by a factor for a mark, and adds to it without (Santos, Turner and Janakiraman)"},
+	return row(Law{Name: "aimd", Hears: Echoes,
+		Doc: "divides the rate by a factor for a mark, and adds to it without (Santos, Turner and Janakiraman)"},
 		func(p AIMDParams, s Site) (Controller, error) { return NewAIMD(p, s) })
 }
 

@@ -106,7 +106,9 @@ func (p BCNLimiter) Explain() string {
 		parts = append(parts, fmt.Sprintf("gd = alpha / ((2 w + 1) qeq / unit) = %g / %s = %g", p.Alpha, n, p.Gd))
 	}
 	if p.Beta > 0 {
-		parts = append(parts, fmt.Sprintf("gi = beta capacity / (ru (2 w + 1) qeq / unit) = %g x %v / (%v x %s) = %g", p.Beta, p.Capacity, p.Ru, n, p.Gi))
+		parts = append(parts,
+			fmt.Sprintf("gi = beta capacity / (ru (2 w + 1) qeq / unit) = %g x %v / (%v x %s) = %g",
+				p.Beta, p.Capacity, p.Ru, n, p.Gi))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -124,10 +126,12 @@ func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
 	most := p.most()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) qeq / unit = (2 x %g + 1) x %v / %v = %g", p.W, p.Qeq, p.Unit, most)
 	if step := p.Gd * most; step > 1 {
-		doubts = append(doubts, Doubt{"gd", fmt.Sprintf("one message can take off more than the rate: %s, and gd |Fb| = %g x %g = %.4g; above 1 nothing but min-rate is left", fb, p.Gd, most, step)})
+		doubts = append(doubts,
+			Doubt{"gd", fmt.Sprintf("one message can take off more than the rate: %s, and gd |Fb| = %g x %g = %.4g; above 1 nothing but min-rate is left", fb, p.Gd, most, step)})
 	}
 	if step := p.Gi * most * float64(p.Ru); step > float64(s.Line) {
-		doubts = append(doubts, Doubt{"gi", fmt.Sprintf("one message can add more than the rate of the line: %s, and gi |Fb| ru = %g x %g x %v = %.4g b/s, above %v", fb, p.Gi, most, p.Ru, step, s.Line)})
+		doubts = append(doubts,
+			Doubt{"gi", fmt.Sprintf("one message can add more than the rate of the line: %s, and gi |Fb| ru = %g x %g x %v = %.4g b/s, above %v", fb, p.Gi, most, p.Ru, step, s.Line)})
 	}
 	return doubts
 }
@@ -153,7 +157,8 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 // bcnLaw is the row of BCN.
 func bcnLaw() Law {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
-	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications, Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet", Trials: trials},
+	return row(Law{Name: "bcn", Also: []string{"ecm"}, Hears: Notifications,
+		Doc: "is additive increase and multiplicative decrease by BCN messages, on Ethernet", Trials: trials},
 		func(p BCNParams, s Site) (Controller, error) { return NewBCN(p.BCNLimiter, s) })
 }
 
@@ -189,11 +194,14 @@ func NewBCN(c BCNLimiter, s Site) (*BCN, error) {
 	}
 	switch {
 	case !(c.W >= 0 && c.Gi >= 0 && c.Gd >= 0 && c.Share >= 1 && c.DriftRu >= 0):
-		return nil, fmt.Errorf("reaction point: w of %v, gains of %v and %v, a share of %v and a drift of %v: they cannot be negative", c.W, c.Gi, c.Gd, c.Share, c.DriftRu)
+		return nil, fmt.Errorf("reaction point: w of %v, gains of %v and %v, a share of %v and a drift of %v: they cannot be negative",
+			c.W, c.Gi, c.Gd, c.Share, c.DriftRu)
 	case c.Ru <= 0 || c.Initial <= 0 || c.MinRate < 0 || c.Unit < 1 || c.Restart < 1:
-		return nil, fmt.Errorf("reaction point: ru of %v, an initial rate of %v, a lowest of %v, frames of %v and a restart at 1/%d: they must be positive", c.Ru, c.Initial, c.MinRate, c.Unit, c.Restart)
+		return nil, fmt.Errorf("reaction point: ru of %v, an initial rate of %v, a lowest of %v, frames of %v and a restart at 1/%d: they must be positive",
+			c.Ru, c.Initial, c.MinRate, c.Unit, c.Restart)
 	case c.Drift < 0 || c.StopTime <= 0:
-		return nil, fmt.Errorf("reaction point: a drift each %v and stops of %v: they cannot be negative", c.Drift, c.StopTime)
+		return nil, fmt.Errorf("reaction point: a drift each %v and stops of %v: they cannot be negative",
+			c.Drift, c.StopTime)
 	case s.Random == nil:
 		return nil, fmt.Errorf("reaction point: stops want a generator of random numbers")
 	}

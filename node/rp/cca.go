@@ -86,7 +86,8 @@ func (e cctError) Offset() int { return e.offset }
 func (CCT) Form() param.Form {
 	const entry = `\s*[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+\s*`
 	return param.Form{
-		Wanted: `a table such as "0:0,0:1,0:2", or linear`, Words: []string{string(linearCCT)}, Listed: true, Pattern: param.Spaced("linear|" + entry + "(," + entry + ")*"),
+		Wanted: `a table such as "0:0,0:1,0:2", or linear`, Words: []string{string(linearCCT)}, Listed: true,
+		Pattern: param.Spaced("linear|" + entry + "(," + entry + ")*"),
 		Read: func(s string) (any, error) {
 			t := CCT(strings.Join(strings.Fields(s), ""))
 			if t == linearCCT {
@@ -115,7 +116,8 @@ func (t CCT) entries() (all []cctEntry, err error) {
 		if why != "" {
 			if wrong++; wrong == 1 {
 				offset := at + len(text) - len(strings.TrimLeft(text, " \t"))
-				err = cctError{fmt.Errorf("entry %d of the table (CCTI %d, column %d of it), %q: %s", len(all)+1, len(all), offset+1, strings.TrimSpace(text), why), offset}
+				err = cctError{fmt.Errorf("entry %d of the table (CCTI %d, column %d of it), %q: %s",
+					len(all)+1, len(all), offset+1, strings.TrimSpace(text), why), offset}
 			}
 		}
 		all, at = append(all, e), at+len(text)+1
@@ -226,11 +228,13 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 		if p.Min > 0 {
 			key = "ccti-min"
 		}
-		doubt(key, "without any BECN the flow has 1/%.4g of its line: the delay of entry %d, the lowest CCTI, is not 0", first, p.Min)
+		doubt(key, "without any BECN the flow has 1/%.4g of its line: the delay of entry %d, the lowest CCTI, is not 0",
+			first, p.Min)
 	}
 	for i := range all[1:] {
 		if all[i+1].slowdown() < all[i].slowdown() {
-			doubt("cct", "entry %d of the table (CCTI %d) has a shorter delay than the one before: a BECN there raises the rate, and the CCTI does not settle", i+2, i+1)
+			doubt("cct", "entry %d of the table (CCTI %d) has a shorter delay than the one before: a BECN there raises the rate, and the CCTI does not settle",
+				i+2, i+1)
 			break
 		}
 	}
@@ -243,7 +247,8 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	}
 	if sum := float64(s.Flows) * float64(s.Line) / slowest; sum > float64(s.Capacity)*(1+1e-9) {
 		wanted := float64(s.Flows) * float64(s.Line) / float64(s.Capacity)
-		doubt(table, "the table is too short: the lowest rate is that of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f", slowest, s.Flows, sum/float64(s.Capacity), s.Capacity, wanted, math.Ceil(wanted-1-1e-9))
+		doubt(table, "the table is too short: the lowest rate is that of the line over %.4g, and %d such flows, which share the busiest link of the way, have %.4g times its %v; an entry with 1 + multiplier / 2^shift of %.4g or more is wanted, such as 0:%.0f",
+			slowest, s.Flows, sum/float64(s.Capacity), s.Capacity, wanted, math.Ceil(wanted-1-1e-9))
 		return doubts
 	}
 	share := s.Marked
@@ -253,14 +258,17 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	fair := min(float64(s.Capacity)/float64(s.Flows), float64(s.Line))
 	packets := p.period().Seconds() * fair / 8 / float64(s.Length)
 	if rise := packets * share * float64(p.Increase); rise < 1 && fair < float64(s.Line) {
-		doubt("ccti-timer", "the timer is too short: at its fair share of %v, one of %d, a flow sends %.3g packets in the %v of the timer, of which %.3g are marked at the most: the CCTI rises by %.3g and falls by 1, and never gets to where the rate is that; a ccti-timer of %.0f or more is wanted", unit.Rate(fair), s.Flows, packets, p.period(), packets*share, rise, math.Ceil(float64(p.Timer)/rise))
+		doubt("ccti-timer",
+			"the timer is too short: at its fair share of %v, one of %d, a flow sends %.3g packets in the %v of the timer, of which %.3g are marked at the most: the CCTI rises by %.3g and falls by 1, and never gets to where the rate is that; a ccti-timer of %.0f or more is wanted",
+			unit.Rate(fair), s.Flows, packets, p.period(), packets*share, rise, math.Ceil(float64(p.Timer)/rise))
 	}
 	return doubts
 }
 
 // ccaLaw is the row of CCA.
 func ccaLaw() Law {
-	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes, Doc: "has a delay behind each packet that an index into a table says, which BECNs raise and a timer lowers (InfiniBand, Annex A10)",
+	return row(Law{Name: "cca", Also: []string{"ibta", "a10"}, Hears: Echoes,
+		Doc:    "has a delay behind each packet that an index into a table says, which BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
 		func(p CCAParams, s Site) (Controller, error) { return NewCCA(p, s) })
 }
@@ -408,5 +416,6 @@ func (p CCAParams) Explain() string {
 	for _, e := range all[:p.Limit+1] {
 		slowdowns = append(slowdowns, e.slowdown())
 	}
-	return fmt.Sprintf("rates from line / %.4g at CCTI %d to line / %.4g; the timer has %v", all[p.Min].slowdown(), p.Min, slices.Max(slowdowns), p.period())
+	return fmt.Sprintf("rates from line / %.4g at CCTI %d to line / %.4g; the timer has %v",
+		all[p.Min].slowdown(), p.Min, slices.Max(slowdowns), p.period())
 }

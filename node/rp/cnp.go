@@ -22,7 +22,8 @@ type NotificationPoint struct {
 // NewNotificationPoint returns the notification point of a flow.
 func NewNotificationPoint(p DCQCNParams, s Site) (*NotificationPoint, error) {
 	if p.CNPInterval < 0 || p.CNPDelay < 0 || p.CNPPriority > 7 {
-		return nil, fmt.Errorf("notification point: an interval of %v, a delay of %v and priority %d: the first two must not be negative, and 7 is the highest", p.CNPInterval, p.CNPDelay, p.CNPPriority)
+		return nil, fmt.Errorf("notification point: an interval of %v, a delay of %v and priority %d: the first two must not be negative, and 7 is the highest",
+			p.CNPInterval, p.CNPDelay, p.CNPPriority)
 	}
 	n := &NotificationPoint{c: p, free: new(unit.Time), at: unit.Never}
 	if other, ok := s.Beside.(*NotificationPoint); ok && p.CNPPer == PerPort && other.c.CNPPer == PerPort {

@@ -96,7 +96,8 @@ type FixedParams struct{}
 
 // fixedLaw is the row of Fixed.
 func fixedLaw() Law {
-	return row(Law{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate", Trials: []Trial{{Point: NoPoint}}},
+	return row(Law{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
+		Trials: []Trial{{Point: NoPoint}}},
 		func(_ FixedParams, s Site) (Controller, error) { return NewFixed(s.Line), s.check() })
 }
 

@@ -129,11 +129,15 @@ func (p DCQCNParams) CheckSite(s Site) (string, error) {
 	case p.MinRate > s.Line:
 		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
 	case p.RateTimer == 0 && p.ByteCounter == 0:
-		return "rate-timer", fmt.Errorf("with neither rate-timer nor byte-counter no rate rises again: give one of them")
+		return "rate-timer",
+			fmt.Errorf("with neither rate-timer nor byte-counter no rate rises again: give one of them")
 	case p.Phases == PhasesOfTimer && p.ByteCounter > 0:
-		return "byte-counter", fmt.Errorf("with phases: timer there is no byte counter, and byte-counter is %v: leave it out, or choose other phases", p.ByteCounter)
+		return "byte-counter",
+			fmt.Errorf("with phases: timer there is no byte counter, and byte-counter is %v: leave it out, or choose other phases",
+				p.ByteCounter)
 	case p.CNPPer == PerPort && p.CNPInterval > 0 && p.CNPRule != AtNextMark:
-		return "cnp-per", fmt.Errorf("with cnp-per: port the CNP goes to the flow whose packet is marked next: give cnp-rule: next-mark")
+		return "cnp-per",
+			fmt.Errorf("with cnp-per: port the CNP goes to the flow whose packet is marked next: give cnp-rule: next-mark")
 	}
 	return "", nil
 }
@@ -152,7 +156,9 @@ func dcqcnLaw() Law {
 		{Point: "ecn", Flow: rocev2},
 		{Name: "connectx", Point: "ecn", Flow: rocev2, Control: []string{"preset=connectx"}},
 	}
-	l := row(Law{Name: "dcqcn", Hears: Marks, Doc: "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it", Trials: trials},
+	l := row(Law{Name: "dcqcn", Hears: Marks,
+		Doc:    "is that of RoCEv2: the destination answers marked packets by CNPs, each of which takes a share off the rate that goes by how many came lately, and byte counter and timer raise it",
+		Trials: trials},
 		func(p DCQCNParams, s Site) (Controller, error) { return NewDCQCN(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
 	return l
@@ -213,13 +219,18 @@ func NewDCQCN(p DCQCNParams, s Site) (*DCQCN, error) {
 	}
 	switch {
 	case !(p.AlphaStart > 0 && p.AlphaStart <= 1 && p.G > 0 && p.G <= 1 && p.FirstRate > 0 && p.FirstRate <= 1):
-		return nil, fmt.Errorf("reaction point: alpha-start %v, g %v and first-rate %v: above 0 to 1 is possible", p.AlphaStart, p.G, p.FirstRate)
+		return nil, fmt.Errorf("reaction point: alpha-start %v, g %v and first-rate %v: above 0 to 1 is possible",
+			p.AlphaStart, p.G, p.FirstRate)
 	case p.AlphaTimer <= 0 || p.MonitorPeriod < 0 || p.RateTimer < 0 || p.ByteCounter < 0 || p.Threshold < 1:
-		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive, but for what is none", p.AlphaTimer, p.MonitorPeriod, p.RateTimer, p.ByteCounter, p.Threshold)
-	case p.Gd < 0 || p.Gd > 30 || p.MinDecrease < 0 || p.MinDecrease > 100 || p.MinRate <= 0 || p.ActiveIncrease < 0 || p.HyperIncrease < 0 || p.IncreasePer < 0:
-		return nil, fmt.Errorf("reaction point: gd %d, min-decrease %d, min-rate %v, increases of %v and %v per %v: out of range", p.Gd, p.MinDecrease, p.MinRate, p.ActiveIncrease, p.HyperIncrease, p.IncreasePer)
+		return nil, fmt.Errorf("reaction point: timers of %v, %v and %v, a byte counter of %v and a threshold of %d: all must be positive, but for what is none",
+			p.AlphaTimer, p.MonitorPeriod, p.RateTimer, p.ByteCounter, p.Threshold)
+	case p.Gd < 0 || p.Gd > 30 || p.MinDecrease < 0 || p.MinDecrease > 100 || p.MinRate <= 0 || p.ActiveIncrease < 0 ||
+		p.HyperIncrease < 0 || p.IncreasePer < 0:
+		return nil, fmt.Errorf("reaction point: gd %d, min-decrease %d, min-rate %v, increases of %v and %v per %v: out of range",
+			p.Gd, p.MinDecrease, p.MinRate, p.ActiveIncrease, p.HyperIncrease, p.IncreasePer)
 	}
-	d := &DCQCN{c: p, line: float64(s.Line), alpha: p.AlphaStart, bytes: p.ByteCounter, expires: unit.Never, waiting: unit.Never}
+	d := &DCQCN{c: p, line: float64(s.Line), alpha: p.AlphaStart, bytes: p.ByteCounter, expires: unit.Never,
+		waiting: unit.Never}
 	d.current, d.target, d.rate = d.line, d.line, s.Line
 	d.ai, d.hai = float64(p.ActiveIncrease), float64(p.HyperIncrease)
 	if p.IncreasePer > 0 {

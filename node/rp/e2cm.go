@@ -95,8 +95,11 @@ const (
 // e2cmLaw is the row of E2CM.
 func e2cmLaw() Law {
 	ecm := []string{"version=ecm"}
-	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm}, {Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
-	l := row(Law{Name: "e2cm", Hears: Notifications, Doc: "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet", Trials: trials},
+	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},
+		{Name: "destination-based", Point: "bcn", Marking: ecm, Control: []string{"accounting=destination"}}}
+	l := row(Law{Name: "e2cm", Hears: Notifications,
+		Doc:    "is BCN with the parameters of ECM, and probes each limited flow for what it keeps in the fabric, on Ethernet",
+		Trials: trials},
 		func(p E2CMParams, s Site) (Controller, error) { return NewE2CM(p, s) })
 	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }
 	return l
@@ -133,13 +136,16 @@ func (p *E2CMParams) step(fb float64) float64 {
 func (p *E2CMParams) steps() (down, up string) {
 	_, norm := p.norm()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) flow-qeq = (2 x %g + 1) x %v", p.W, p.FlowQeq)
-	return fmt.Sprintf("%s, and flow-alpha |Fb| / %s with flow-alpha %g makes %.4g of the rate", fb, norm, p.FlowAlpha, p.share(-p.flowMost())),
-		fmt.Sprintf("%s, and flow-beta capacity |Fb| / %s with flow-beta %g and %v makes %.4g b/s", fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
+	return fmt.Sprintf("%s, and flow-alpha |Fb| / %s with flow-alpha %g makes %.4g of the rate",
+			fb, norm, p.FlowAlpha, p.share(-p.flowMost())),
+		fmt.Sprintf("%s, and flow-beta capacity |Fb| / %s with flow-beta %g and %v makes %.4g b/s",
+			fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
 }
 
 // Says returns a probe and its answer.
 func (p E2CMParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
+	probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane},
+		wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
 	if p.Expedite == ProbesAndAnswers {
 		probe.Lane = answer.Lane
 	}
@@ -152,7 +158,8 @@ func (p E2CMParams) Explain() string {
 	if text != "" {
 		text += "; "
 	}
-	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v", p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
+	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v",
+		p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
 }
 
 // Assumes returns qeq where gains follow from it.
@@ -174,11 +181,16 @@ func (p E2CMParams) CheckSite(s Site) (string, error) {
 	takes := 2 * s.Line.Serialise(wire.WireFraming.Length(&probe))
 	switch {
 	case p.Interval < s.Length:
-		return "probe-interval", fmt.Errorf("a probe each %v, and a packet is %v: no probe comes sooner than behind the next packet", p.Interval, s.Length)
+		return "probe-interval",
+			fmt.Errorf("a probe each %v, and a packet is %v: no probe comes sooner than behind the next packet",
+				p.Interval, s.Length)
 	case p.Most < takes:
-		return "probe-time", fmt.Errorf("a probe each %v, and with its answer it takes lines of %v for %v: nothing would be left for the flow", p.Most, s.Line, takes)
+		return "probe-time",
+			fmt.Errorf("a probe each %v, and with its answer it takes lines of %v for %v: nothing would be left for the flow",
+				p.Most, s.Line, takes)
 	case p.FlowMost > 0 && p.FlowMost <= p.FlowQeq:
-		return "flow-maximum", fmt.Errorf("the maximum of a flow, %v, must be above flow-qeq, %v", p.FlowMost, p.FlowQeq)
+		return "flow-maximum",
+			fmt.Errorf("the maximum of a flow, %v, must be above flow-qeq, %v", p.FlowMost, p.FlowQeq)
 	case p.share(-p.flowMost())*float64(s.Line) < 1:
 		return "flow-alpha", fmt.Errorf("no probe lowers a rate: %s, of %v less than 1b/s", down, s.Line)
 	case p.step(p.flowMost()) < 1:
@@ -193,10 +205,14 @@ func (p E2CMParams) WarnSite(s Site) []Doubt {
 	doubts := p.BCNLimiter.WarnSite(s)
 	down, up := p.steps()
 	if p.share(-p.flowMost()) > 1 {
-		doubts = append(doubts, Doubt{"flow-alpha", "one probe can take off more than the rate: " + down + "; above 1 nothing but min-rate is left"})
+		doubts = append(doubts,
+			Doubt{"flow-alpha",
+				"one probe can take off more than the rate: " + down + "; above 1 nothing but min-rate is left"})
 	}
 	if p.step(p.flowMost()) > float64(s.Line) {
-		doubts = append(doubts, Doubt{"flow-beta", fmt.Sprintf("one probe can add more than the rate of the line: %s, above %v", up, s.Line)})
+		doubts = append(doubts,
+			Doubt{"flow-beta",
+				fmt.Sprintf("one probe can add more than the rate of the line: %s, above %v", up, s.Line)})
 	}
 	return doubts
 }
@@ -212,9 +228,11 @@ func NewE2CM(p E2CMParams, s Site) (*E2CM, error) {
 	}
 	switch {
 	case p.Jitter < 0 || p.Jitter > 99 || p.Priority > 7 || p.Lost < 0 || p.Lost > 100:
-		return nil, fmt.Errorf("reaction point: jitter of %d %%, priority %d, and %d %% of the probes lost: at most 99, 7 and 100 are possible", p.Jitter, p.Priority, p.Lost)
+		return nil, fmt.Errorf("reaction point: jitter of %d %%, priority %d, and %d %% of the probes lost: at most 99, 7 and 100 are possible",
+			p.Jitter, p.Priority, p.Lost)
 	case p.FlowQeq < 1 || p.FlowMost < 0:
-		return nil, fmt.Errorf("reaction point: flow-qeq of %v and a maximum of %v: they must be positive", p.FlowQeq, p.FlowMost)
+		return nil, fmt.Errorf("reaction point: flow-qeq of %v and a maximum of %v: they must be positive",
+			p.FlowQeq, p.FlowMost)
 	}
 	return &E2CM{BCN: *b, p: p, least: math.MaxInt64}, nil
 }
@@ -370,7 +388,8 @@ func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 		if r.p.Lost > 0 && r.random.Below(100) < uint64(r.p.Lost) {
 			return
 		}
-		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now, Flags: wire.ProbeAnswer}
+		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now,
+			Flags: wire.ProbeAnswer}
 		if r.p.Accounting == AtDestination {
 			a.Value, a.Flags = r.counted, a.Flags|wire.ProbeCounted
 		}

@@ -76,7 +76,8 @@ func (p QCNParams) CheckSite(s Site) (string, error) {
 // qcnLaw is the row of QCN.
 func qcnLaw() Law {
 	named := []string{"octets=14"} // so that notifications name their flow
-	trials := []Trial{{Name: "with timer", Marking: named}, {Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
+	trials := []Trial{{Name: "with timer", Marking: named},
+		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
 	return row(Law{Name: "qcn", Hears: Notifications, Doc: "is that of IEEE 802.1Qau, on Ethernet", Trials: trials},
 		func(p QCNParams, s Site) (Controller, error) { return NewQCN(p, s) })
 }
@@ -113,13 +114,17 @@ type QCN struct {
 func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	switch {
 	case s.Line <= 0 || c.MinRate <= 0 || c.MinRate > s.Line:
-		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and that of the link, %v", c.MinRate, s.Line)
+		return nil, fmt.Errorf("reaction point: the lowest rate, %v, must be between 1b/s and that of the link, %v",
+			c.MinRate, s.Line)
 	case c.ByteReset < 1 || c.TimeReset < 0 || c.Threshold < 1:
-		return nil, fmt.Errorf("reaction point: a byte counter of %v, a timer of %v and %d cycles of fast recovery: all must be positive (a timer of 0 is none)", c.ByteReset, c.TimeReset, c.Threshold)
+		return nil, fmt.Errorf("reaction point: a byte counter of %v, a timer of %v and %d cycles of fast recovery: all must be positive (a timer of 0 is none)",
+			c.ByteReset, c.TimeReset, c.Threshold)
 	case c.ActiveIncrease < 0 || c.HyperIncrease < 0:
-		return nil, fmt.Errorf("reaction point: increases of %v and %v: they cannot be negative", c.ActiveIncrease, c.HyperIncrease)
+		return nil, fmt.Errorf("reaction point: increases of %v and %v: they cannot be negative",
+			c.ActiveIncrease, c.HyperIncrease)
 	case c.Gd < 0 || c.Gd > 30 || c.MinDecrease < 0 || c.MinDecrease > 100 || c.Jitter < 0 || c.Jitter > 99:
-		return nil, fmt.Errorf("reaction point: Gd of %d, a least share of %d %% and jitter of %d %% are out of range", c.Gd, c.MinDecrease, c.Jitter)
+		return nil, fmt.Errorf("reaction point: Gd of %d, a least share of %d %% and jitter of %d %% are out of range",
+			c.Gd, c.MinDecrease, c.Jitter)
 	case c.Jitter > 0 && s.Random == nil:
 		return nil, fmt.Errorf("reaction point: jitter wants a generator of random numbers")
 	}
@@ -222,7 +227,8 @@ func (q *QCN) increase(first bool) {
 	bytes, timer, threshold := q.byteStage, q.timeStage, q.c.Threshold
 	var up unit.Rate
 	switch {
-	case bytes > threshold && timer > threshold && (q.c.Version != Talk || q.since >= unit.Size(threshold)*q.c.ByteReset):
+	case bytes > threshold && timer > threshold &&
+		(q.c.Version != Talk || q.since >= unit.Size(threshold)*q.c.ByteReset):
 		q.hyper++
 		n := min(bytes, timer) - threshold
 		if q.c.Version == Talk {

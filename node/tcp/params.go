@@ -41,9 +41,12 @@ func (p Params) Check() (key string, err error) {
 	case p.ReceiveWindow < 1 || p.ReceiveWindow > maxWindow:
 		return "receive-window", fmt.Errorf("a receive window of %v: 1B to %v are possible", p.ReceiveWindow, maxWindow)
 	case p.MinRTO < 1 || p.InitialRTO < 1 || p.MinRTO > p.MaxRTO || p.InitialRTO > p.MaxRTO:
-		return "max-rto", fmt.Errorf("the greatest retransmission timeout, %v, is below the initial one, %v, or the least, %v", p.MaxRTO, p.InitialRTO, p.MinRTO)
+		return "max-rto",
+			fmt.Errorf("the greatest retransmission timeout, %v, is below the initial one, %v, or the least, %v",
+				p.MaxRTO, p.InitialRTO, p.MinRTO)
 	case p.DelayedACK > max(500*unit.Millisecond, p.InitialRTO/2): // RFC 6298 has 1s for the latter: the same, and on any scale of time
-		return "delayed-ack", fmt.Errorf("an ACK that waits for %v: an ACK must come within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
+		return "delayed-ack",
+			fmt.Errorf("an ACK that waits for %v: an ACK must come within 500ms (RFC 5681, section 4.2)", p.DelayedACK)
 	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
 		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")
 	}

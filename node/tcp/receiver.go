@@ -107,7 +107,8 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 			r.refuse(now, g, trace.NotAcceptable)
 			return t
 		}
-		*r = Receiver{p: r.p, mss: r.mss, iss: r.iss, who: r.who, rec: r.rec, shift: r.shift, state: reset, nxt: r.nxt, delayed: unit.Never, expires: unit.Never, opens: unit.Never}
+		*r = Receiver{p: r.p, mss: r.mss, iss: r.iss, who: r.who, rec: r.rec, shift: r.shift, state: reset, nxt: r.nxt,
+			delayed: unit.Never, expires: unit.Never, opens: unit.Never}
 		r.refuse(now, g, trace.WasReset)
 		return t
 	case g.Flags&wire.ACK == 0:
@@ -231,7 +232,8 @@ func (r *Receiver) listen(now unit.Time, g *wire.Segment) {
 }
 
 func (r *Receiver) refuse(now unit.Time, g *wire.Segment, why trace.Reason) {
-	r.rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Flow: r.who.Flow, Lane: r.who.Lane, PSN: g.Seq, Bytes: g.Length, A: int64(why)})
+	r.rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Flow: r.who.Flow, Lane: r.who.Lane, PSN: g.Seq, Bytes: g.Length,
+		A: int64(why)})
 }
 
 // read lets the application take what it has had the time for.

@@ -131,7 +131,8 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 		if s.nxt > 0 || s.written == 1 && !s.greedy {
 			return g, false, false
 		}
-		g = wire.Segment{Seq: s.iss, Flags: wire.SYN, Window: 65535, MSS: uint16(min(s.mss, 65535)), SACKPermitted: s.p.Recovery == SACK, Scales: true}
+		g = wire.Segment{Seq: s.iss, Flags: wire.SYN, Window: 65535, MSS: uint16(min(s.mss, 65535)),
+			SACKPermitted: s.p.Recovery == SACK, Scales: true}
 		if s.p.ECN {
 			g.Flags |= wire.ECE | wire.CWR
 		}
@@ -414,7 +415,8 @@ func (s *Sender) Advance(now unit.Time) {
 		s.probe = true
 		return
 	}
-	s.report(now, trace.Event{Kind: trace.Timeout, PSN: s.sequence(s.una), A: int64((s.nxt - s.una + s.mss - 1) / s.mss), B: int64(s.rto)})
+	s.report(now, trace.Event{Kind: trace.Timeout, PSN: s.sequence(s.una),
+		A: int64((s.nxt - s.una + s.mss - 1) / s.mss), B: int64(s.rto)})
 	s.expires, s.timed = unit.Never, 0
 	if s.state == opening {
 		s.nxt, s.lostSYN = 0, true

@@ -48,19 +48,20 @@ const (
 func (VictimMask) Form() param.Form {
 	words := []string{string(NoVictims), string(HostVictims), string(AllVictims)}
 	wanted := "none, hosts, all, or a mask of ports such as 0x1E"
-	return param.Form{Wanted: wanted, Words: words, Pattern: param.Spaced("none|hosts|all|0[xX][0-9a-fA-F]{1,64}"), Read: func(s string) (any, error) {
-		s = strings.TrimSpace(s)
-		for _, w := range words {
-			if s == w {
-				return VictimMask(s), nil
+	return param.Form{Wanted: wanted, Words: words, Pattern: param.Spaced("none|hosts|all|0[xX][0-9a-fA-F]{1,64}"),
+		Read: func(s string) (any, error) {
+			s = strings.TrimSpace(s)
+			for _, w := range words {
+				if s == w {
+					return VictimMask(s), nil
+				}
 			}
-		}
-		digits, hex := strings.CutPrefix(strings.ToLower(s), "0x")
-		if !hex || digits == "" || len(digits) > 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-			return nil, fmt.Errorf("%q is no mask of victims: %s is wanted", s, wanted)
-		}
-		return VictimMask("0x" + digits), nil
-	}}
+			digits, hex := strings.CutPrefix(strings.ToLower(s), "0x")
+			if !hex || digits == "" || len(digits) > 64 || strings.Trim(digits, "0123456789abcdef") != "" {
+				return nil, fmt.Errorf("%q is no mask of victims: %s is wanted", s, wanted)
+			}
+			return VictimMask("0x" + digits), nil
+		}}
 }
 
 // has reports whether a port, numbered from 0, is in the mask.
@@ -118,7 +119,8 @@ type CCA struct {
 func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	switch {
 	case p.Threshold < 0 || p.Threshold > 15 || p.PacketSize < 0 || p.MarkingRate < 0:
-		return nil, fmt.Errorf("marking: a threshold of %d, a packet size of %d and a marking rate of %d are out of range", p.Threshold, p.PacketSize, p.MarkingRate)
+		return nil, fmt.Errorf("marking: a threshold of %d, a packet size of %d and a marking rate of %d are out of range",
+			p.Threshold, p.PacketSize, p.MarkingRate)
 	case p.MarkingGaps == GeometricCCAGaps && s.Random == nil:
 		return nil, fmt.Errorf("marking: gaps at random want a generator of random numbers")
 	}

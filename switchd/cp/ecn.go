@@ -33,7 +33,8 @@ func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	case p.Max < p.Min:
 		wrong = append(wrong, Misfit{"max", fmt.Sprintf("max is %v, and must be min, %v, at the least", p.Max, p.Min)})
 	case p.Min >= room:
-		wrong = append(wrong, Misfit{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)})
+		wrong = append(wrong,
+			Misfit{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)})
 	}
 	return wrong
 }
@@ -72,7 +73,8 @@ func NewECN(c ECNParams, s Site) (*ECN, error) {
 	case c.Min < 0 || len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
 		return nil, fmt.Errorf("marking: min is %v and max %v; they must rise from 0B", c.Min, c.Max)
 	case !(c.MaxP > 0 && c.MaxP <= 1) || c.Cell < 0:
-		return nil, fmt.Errorf("marking: max-p is %v and a cell %v; above 0 to 1, and a size, are possible", c.MaxP, c.Cell)
+		return nil, fmt.Errorf("marking: max-p is %v and a cell %v; above 0 to 1, and a size, are possible",
+			c.MaxP, c.Cell)
 	case s.Random == nil:
 		return nil, fmt.Errorf("marking: a generator of random numbers is wanted")
 	}

@@ -91,7 +91,8 @@ func naivePoint() Point {
 	return Point{
 		Name: "naive", Doc: "marks the frames of an input buffer that has become full", Params: NaiveParams{},
 		Marker: func(params any, s Site) (Marker, error) {
-			return newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}}, true, s), nil
+			return newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}},
+				true, s), nil
 		},
 	}
 }
@@ -168,7 +169,8 @@ func (m *InputMarking) full(now unit.Time, q Queue) {
 		if !ok {
 			return
 		}
-		if !waiting || m.params.IdleExempt && !q.Switch.Sending(output) || m.params.SkipBlocked && q.Switch.Blocked(output) {
+		if !waiting || m.params.IdleExempt && !q.Switch.Sending(output) ||
+			m.params.SkipBlocked && q.Switch.Blocked(output) {
 			continue
 		}
 		if m.naive {

@@ -47,7 +47,8 @@ type Site struct {
 
 // Points returns the table of congestion points.
 func Points() []Point {
-	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints(), ecnPoints(), ccaPoints()}
+	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints(), ecnPoints(),
+		ccaPoints()}
 }
 
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to

@@ -66,13 +66,18 @@ func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
 // that cut the number of a flow in two.
 func (p QCNParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	if p.Qeq >= room {
-		wrong = append(wrong, Misfit{"qeq", fmt.Sprintf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
+		wrong = append(wrong,
+			Misfit{"qeq", fmt.Sprintf("Qeq is %v, and no queue can be longer than %v: nobody would be notified", p.Qeq, room)})
 	}
 	if p.Octets > 0 && p.Octets < wholeHead {
-		wrong = append(wrong, Misfit{"octets", fmt.Sprintf("%d octets of a frame do not hold the number of its flow: %d to %d do, or 0", p.Octets, wholeHead, wire.MaxOctets)})
+		wrong = append(wrong,
+			Misfit{"octets",
+				fmt.Sprintf("%d octets of a frame do not hold the number of its flow: %d to %d do, or 0", p.Octets, wholeHead, wire.MaxOctets)})
 	}
 	if least := p.SampleBase * 123 / 1000 * unit.Size(100-p.Jitter) / 100; least < longest {
-		wrong = append(wrong, Misfit{"sample-base", fmt.Sprintf("the shortest interval between samples is %v, an eighth of sample-base less the jitter, and a frame is %v long: every frame would be sampled", least, longest)})
+		wrong = append(wrong,
+			Misfit{"sample-base",
+				fmt.Sprintf("the shortest interval between samples is %v, an eighth of sample-base less the jitter, and a frame is %v long: every frame would be sampled", least, longest)})
 	}
 	return wrong
 }
@@ -125,12 +130,14 @@ func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	case c.SampleBase < 10000:
 		return nil, fmt.Errorf("marking: a sample each %v; at least 10000B are wanted", c.SampleBase)
 	case c.Jitter < 0 || c.Jitter > 99 || c.Priority > 7:
-		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible", c.Jitter, c.Priority)
+		return nil, fmt.Errorf("marking: jitter of %d %% and priority %d: at most 99 and 7 are possible",
+			c.Jitter, c.Priority)
 	case c.Lost < 0 || c.Lost > 100:
 		return nil, fmt.Errorf("marking: %d %% of the notifications are to be lost; 0 to 100 are possible", c.Lost)
 	case c.Octets != 0 && (c.Octets < wholeHead || c.Octets > wire.MaxOctets):
 		// Fewer would cut the number of the flow in two.
-		return nil, fmt.Errorf("marking: %d octets of the sampled frame: %d to %d are possible, or none", c.Octets, wholeHead, wire.MaxOctets)
+		return nil, fmt.Errorf("marking: %d octets of the sampled frame: %d to %d are possible, or none",
+			c.Octets, wholeHead, wire.MaxOctets)
 	case s.Random == nil && (c.Jitter > 0 || c.Sampling == Linear || c.Lost > 0):
 		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
 	}

@@ -63,7 +63,8 @@ const (
 
 // Complete fills in the defaults that do not follow from the switch.
 func (p *REDParams) Complete(given func(key string) bool) {
-	usual := REDParams{Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.02, Weight: 0.002, Gaps: UniformGaps, MeanPacket: 1000}
+	usual := REDParams{Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.02, Weight: 0.002,
+		Gaps: UniformGaps, MeanPacket: 1000}
 	switch p.Version {
 	case REDns2:
 		usual.MaxP, usual.Gaps, usual.MeanPacket, usual.Gentle, usual.HardDrop = 0.1, WaitGaps, 500, true, true
@@ -134,7 +135,8 @@ func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	}
 	switch {
 	case p.Max == (unit.Room{}):
-		refuse("version", "with version: tc RED takes max from the output-limit, and there is none: give the switch an output-limit, or max and min")
+		refuse("version",
+			"with version: tc RED takes max from the output-limit, and there is none: give the switch an output-limit, or max and min")
 	case (p.Min.Packets > 0) != (p.Max.Packets > 0):
 		refuse("max", "min is %v and max is %v: give both in packets, or both in bytes", p.Min, p.Max)
 	case p.Min.Packets >= p.Max.Packets && p.Min.Bytes >= p.Max.Bytes:

@@ -56,7 +56,8 @@ func Install(files []File, force bool) error {
 		case err != nil:
 			taken = append(taken, err)
 		case !force && !bytes.HasPrefix(there, []byte(f.mark)):
-			taken = append(taken, fmt.Errorf("%s is there and is not fabemu's: move it away, or overwrite it with --force", f.Path))
+			taken = append(taken,
+				fmt.Errorf("%s is there and is not fabemu's: move it away, or overwrite it with --force", f.Path))
 		}
 	}
 	if err := errors.Join(taken...); err != nil {

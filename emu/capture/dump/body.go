@@ -41,11 +41,15 @@ func bodyWords(body wire.Body) string {
 				words += string(letter)
 			}
 		}
-		return fmt.Sprintf("%s seq=%d ack=%d win=%d len=%d", words, binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint16(b[14:]), len(b)-int(b[12]>>4)*4)
+		return fmt.Sprintf("%s seq=%d ack=%d win=%d len=%d",
+			words, binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint16(b[14:]),
+			len(b)-int(b[12]>>4)*4)
 	case (protocol == 6 || protocol == 17) && len(b) >= 4:
 		return fmt.Sprintf("%s %s %d->%d", words, name, binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]))
 	case protocol == 1 && len(b) >= 8 && (b[0] == 0 || b[0] == 8):
-		return fmt.Sprintf("%s icmp echo-%s id=%d seq=%d", words, map[byte]string{0: "reply", 8: "request"}[b[0]], binary.BigEndian.Uint16(b[4:]), binary.BigEndian.Uint16(b[6:]))
+		return fmt.Sprintf("%s icmp echo-%s id=%d seq=%d",
+			words, map[byte]string{0: "reply", 8: "request"}[b[0]], binary.BigEndian.Uint16(b[4:]),
+			binary.BigEndian.Uint16(b[6:]))
 	case (protocol == 1 || protocol == 58) && len(b) >= 2:
 		return fmt.Sprintf("%s %s type-%d code-%d", words, name, b[0], b[1])
 	}

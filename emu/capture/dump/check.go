@@ -85,7 +85,8 @@ func NewChecker() *Checker {
 	return &Checker{
 		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
 		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
-		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{}, probes: map[limited]*probes{},
+		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{},
+		probes: map[limited]*probes{},
 	}
 }
 
@@ -336,7 +337,8 @@ func (c *Checker) told(p *Packet, at where, out bool) {
 		if a.sentKnown && f.Op != wire.OpInit { // with that a link begins anew
 			c.Checked[Credit]++
 			if a.sent != f.FCTBS {
-				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d", f.Lane, f.FCTBS, a.sent)
+				c.found(p, Credit, "lane %d: FCTBS says that %d blocks were sent, the capture has %d",
+					f.Lane, f.FCTBS, a.sent)
 			}
 		}
 		a.sent, a.sentKnown, a.tells = f.FCTBS, true, true
@@ -382,7 +384,8 @@ func (c *Checker) credit(p *Packet, at where) {
 	}
 	c.Checked[Credit]++
 	if (a.limit-a.sent)%modulus > half {
-		c.exceeded(p, at, Credit, "lane %d is overdrawn: %d blocks were sent with this frame of %d, the limit is %d", n, a.sent, blocks, a.limit)
+		c.exceeded(p, at, Credit, "lane %d is overdrawn: %d blocks were sent with this frame of %d, the limit is %d",
+			n, a.sent, blocks, a.limit)
 	}
 }
 
@@ -468,7 +471,8 @@ func (c *Checker) kept(p *Packet, at where) {
 	// Stamps of a capture are cut to nanoseconds.
 	const cut = 1000
 	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
-		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends", f.Lane, unit.Duration(s.until[f.Lane]-start))
+		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends",
+			f.Lane, unit.Duration(s.until[f.Lane]-start))
 	}
 }
 
@@ -514,7 +518,9 @@ func (c *Checker) tagged(p *Packet, run uint32) {
 		case l.tagged[f.CPID]:
 			c.Checked[Tags]++
 		case l.begun:
-			c.found(p, Tags, "congestion point %#x tells queue pair %d of a queue that is not above Qeq, and no frame has carried its tag", f.CPID, f.QP)
+			c.found(p, Tags,
+				"congestion point %#x tells queue pair %d of a queue that is not above Qeq, and no frame has carried its tag",
+				f.CPID, f.QP)
 		default:
 			c.Gaps[NoMessages]++
 		}
@@ -530,7 +536,9 @@ func (c *Checker) tagged(p *Packet, run uint32) {
 			c.Checked[Tags]++
 		case l.tagged[f.CPID]: // as the first, of which it was said
 		case l.begun && len(c.limit(limited{run, f.Src, 0}).told) > 0:
-			c.found(p, Tags, "a frame of queue pair %d has the tag of congestion point %#x, which has not told its source of a queue above Qeq", f.QP, f.CPID)
+			c.found(p, Tags,
+				"a frame of queue pair %d has the tag of congestion point %#x, which has not told its source of a queue above Qeq",
+				f.QP, f.CPID)
 		default:
 			c.Gaps[NoMessages]++
 		}
@@ -573,9 +581,11 @@ func (c *Checker) answered(p *Packet, run uint32) {
 	c.Checked[Probes]++
 	switch {
 	case f.SentAt != was.SentAt:
-		c.found(p, Probes, "probe %d of queue pair %d was sent at %v, and this says %v", f.PSN, f.QP, was.SentAt, f.SentAt)
+		c.found(p, Probes, "probe %d of queue pair %d was sent at %v, and this says %v",
+			f.PSN, f.QP, was.SentAt, f.SentAt)
 	case f.Flags&wire.ProbeCounted == 0 && f.Value != was.Value:
-		c.found(p, Probes, "probe %d of queue pair %d counts %d bytes, and this says %d", f.PSN, f.QP, was.Value, f.Value)
+		c.found(p, Probes, "probe %d of queue pair %d counts %d bytes, and this says %d",
+			f.PSN, f.QP, was.Value, f.Value)
 	case answer && f.CameAt < f.SentAt:
 		c.found(p, Probes, "probe %d of queue pair %d came at %v, before it was sent", f.PSN, f.QP, f.CameAt)
 	}

@@ -57,7 +57,8 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	d.n++
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
-		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction, Speed: i.Speed,
+		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
+		Speed:   i.Speed,
 		snapped: p.Length > len(p.Data),
 	}
 	for _, c := range p.Comments {
@@ -159,7 +160,8 @@ func (d *Decoder) frame(out *Packet, kind wire.Delimiter, b []byte, size int) {
 			out.Err = short("FCP", len(b))
 			return
 		}
-		if t, at := etherType(b); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) && len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
+		if t, at := etherType(b); kind == wire.StartOfFrame && at >= 0 && roceV2(t, b[at:]) &&
+			len(b) < at+ipSize(t)+wire.UDPSize+wire.BTHSize {
 			out.Err = short("BTH", len(b)) // which the headers in front of it follow from
 			return
 		}
@@ -252,10 +254,14 @@ const (
 var payloads = map[wire.Delimiter][]int{
 	wire.DataPacket: {wire.HeaderSize},
 	wire.StartOfFrame: {
-		behindIPv6 + wire.CNTagSize + wire.RLTagSize, behindIPv6 + wire.RLTagSize, behindIPv6 + wire.CNTagSize, behindIPv6,
-		behindIPv4 + wire.CNTagSize + wire.RLTagSize, behindIPv4 + wire.RLTagSize, behindIPv4 + wire.CNTagSize, behindIPv4,
-		behindSegment + wire.CNTagSize + wire.RLTagSize, behindSegment + wire.RLTagSize, behindSegment + wire.CNTagSize, behindSegment,
-		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize, behindHeader,
+		behindIPv6 + wire.CNTagSize + wire.RLTagSize, behindIPv6 + wire.RLTagSize,
+		behindIPv6 + wire.CNTagSize, behindIPv6,
+		behindIPv4 + wire.CNTagSize + wire.RLTagSize, behindIPv4 + wire.RLTagSize,
+		behindIPv4 + wire.CNTagSize, behindIPv4,
+		behindSegment + wire.CNTagSize + wire.RLTagSize, behindSegment + wire.RLTagSize, behindSegment + wire.CNTagSize,
+		behindSegment,
+		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize,
+		behindHeader,
 	},
 }
 

@@ -45,7 +45,8 @@ func (s *Summary) Problems() int {
 func (s *Summary) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	words := map[Kind]string{
-		Reading: "packets", Checksum: "packets that were captured whole", Credit: "frames against the credit of their lane",
+		Reading: "packets", Checksum: "packets that were captured whole",
+		Credit:   "frames against the credit of their lane",
 		Sequence: "numbers that follow another", PauseKept: "frames of ports that were paused before",
 	}
 	for _, k := range Kinds() {

@@ -77,7 +77,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Interfaces = []Interface{{Link: LinkType(p.order.Uint32(head[20:]) & 0xFFFF), Snap: p.order.Uint32(head[16:]), FCS: -1}}
+	p.Interfaces = []Interface{{Link: LinkType(p.order.Uint32(head[20:]) & 0xFFFF),
+		Snap: p.order.Uint32(head[16:]), FCS: -1}}
 	return p, nil
 }
 
@@ -136,7 +137,8 @@ func (r *Reader) old() (*Packet, error) {
 	if err != nil {
 		return nil, err
 	}
-	seconds, fraction, n, length := r.order.Uint32(head), r.order.Uint32(head[4:]), r.order.Uint32(head[8:]), r.order.Uint32(head[12:])
+	seconds, fraction, n, length := r.order.Uint32(head), r.order.Uint32(head[4:]), r.order.Uint32(head[8:]),
+		r.order.Uint32(head[12:])
 	if n > maxBlock || length > math.MaxInt32 {
 		return nil, r.fail("a packet of %d bytes", max(n, length))
 	}
@@ -296,7 +298,8 @@ func (r *Reader) enhanced(b []byte) (*Packet, error) {
 		return nil, r.fail("a packet of %d bytes in a block with room for %d", n, len(b)-20)
 	}
 	p := &r.packet
-	*p = Packet{Interface: int(i), Time: r.time(int(i), r.order.Uint32(b[4:]), r.order.Uint32(b[8:])), Length: int(length), Data: b[20 : 20+n], Comments: p.Comments[:0]}
+	*p = Packet{Interface: int(i), Time: r.time(int(i), r.order.Uint32(b[4:]), r.order.Uint32(b[8:])),
+		Length: int(length), Data: b[20 : 20+n], Comments: p.Comments[:0]}
 	err := r.options(b[min(len(b), 20+(int(n)+3)&^3):], func(code uint16, v []byte) {
 		switch {
 		case code == comment:

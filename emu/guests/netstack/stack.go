@@ -140,7 +140,8 @@ func (s *Stack) Read(b []byte) (int, error) {
 // many that have come.
 func (s *Stack) Dropped() (sent, received uint64, err error) {
 	stats := s.stack.Stats()
-	return stats.NICs.TxPacketsDroppedNoBufferSpace.Value(), stats.IP.MalformedPacketsReceived.Value() + stats.TCP.ChecksumErrors.Value(), nil
+	return stats.NICs.TxPacketsDroppedNoBufferSpace.Value(),
+		stats.IP.MalformedPacketsReceived.Value() + stats.TCP.ChecksumErrors.Value(), nil
 }
 
 // Close ends the stack: its goroutines are gone when it returns. Once is enough, and more do

@@ -100,21 +100,27 @@ func (j *judgement) timing() {
 
 	stalls, g := "none in "+span(floor.WatchedNs), Good
 	if floor.Stalls > 0 {
-		stalls = fmt.Sprintf("%s of more than 5 ms in %s, the longest gap %s", terminal.Count(floor.Stalls, "stall"), span(floor.WatchedNs), span(floor.GapMaxNs))
+		stalls = fmt.Sprintf("%s of more than 5 ms in %s, the longest gap %s",
+			terminal.Count(floor.Stalls, "stall"), span(floor.WatchedNs), span(floor.GapMaxNs))
 		g = grade(float64(floor.StalledNs)/float64(max(1, floor.WatchedNs)), 0, 0.1)
 	}
-	j.add("stalls", stalls, g, "nobody can use the processor in this time: end other work, or ask whoever runs the host")
+	j.add("stalls", stalls, g,
+		"nobody can use the processor in this time: end other work, or ask whoever runs the host")
 
 	load, cores := j.f.Load, float64(j.f.System.Cores)
 	g = grade(load.Foreign, foreignGood, cores-1)
-	j.add("other load", fmt.Sprintf("%.2f of %s busy with other work", load.Foreign, terminal.Count(j.f.System.Cores, "processor")),
+	j.add("other load",
+		fmt.Sprintf("%.2f of %s busy with other work", load.Foreign, terminal.Count(j.f.System.Cores, "processor")),
 		g, "a run wants a processor for itself, all the time: end other work")
 	if load.Stolen > 0 || j.f.System.Hypervisor != "" {
 		j.add("stolen time", fmt.Sprintf("%s of a processor taken by the hypervisor", Percent(load.Stolen)),
-			grade(load.Stolen, stolenGood, stolenBad), "the host has more work than processors: ask for processors of your own")
+			grade(load.Stolen, stolenGood, stolenBad),
+			"the host has more work than processors: ask for processors of your own")
 	}
 	sleep := &j.f.Speed.Sleep
-	j.add("sleep", fmt.Sprintf("%s asked of the system come %s late (median), %s (p99); runs spin instead", span(sleep.AskedNs), span(sleep.P50Ns), span(sleep.P99Ns)), Good, "")
+	j.add("sleep",
+		fmt.Sprintf("%s asked of the system come %s late (median), %s (p99); runs spin instead",
+			span(sleep.AskedNs), span(sleep.P50Ns), span(sleep.P99Ns)), Good, "")
 
 	src := j.f.System.ClockSource
 	if src == "" {
@@ -149,33 +155,39 @@ func (j *judgement) datagrams() {
 		inline += fmt.Sprintf(", %d were lost", speed.LostDatagrams)
 		g = Bad
 	}
-	j.add("delivery", inline, g, "runs wait for each datagram that is on its way, which slows them down; see packet steering")
+	j.add("delivery", inline, g,
+		"runs wait for each datagram that is on its way, which slows them down; see packet steering")
 
 	steering, g := "off", Good
 	if len(n.Steering) > 0 {
 		steering, g = "on for lo: "+strings.Join(n.Steering, ", "), Warning
 	}
-	j.add("packet steering", steering, g, "order holds, but each datagram takes a way over another processor: echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus")
+	j.add("packet steering", steering, g,
+		"order holds, but each datagram takes a way over another processor: echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus")
 
 	g = Good
 	if n.Backlog < backlogGood {
 		g = Warning
 	}
-	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight), g, "raise it: sysctl -w net.core.netdev_max_backlog=1000")
+	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight), g,
+		"raise it: sysctl -w net.core.netdev_max_backlog=1000")
 
 	l := &j.f.Limits
 	g = Good
 	if l.Granted < l.Asked {
 		g = Bad
 	}
-	j.add("socket buffers", fmt.Sprintf("%s granted of %s asked for (rmem_max %s, default %s)", size(l.Granted), size(l.Asked), size(int64(n.RmemMax)), size(int64(n.RmemDef))),
+	j.add("socket buffers",
+		fmt.Sprintf("%s granted of %s asked for (rmem_max %s, default %s)",
+			size(l.Granted), size(l.Asked), size(int64(n.RmemMax)), size(int64(n.RmemDef))),
 		g, fmt.Sprintf("datagrams will be lost, and a lost datagram makes a run void: sysctl -w net.core.rmem_max=%d", l.Asked))
 
 	g = Good
 	if l.Files < filesGood {
 		g = Warning
 	}
-	j.add("open files", fmt.Sprintf("%d: enough for %d links", l.Files, LinksFor(l.Files)), g, "raise the limit: ulimit -n 65536")
+	j.add("open files", fmt.Sprintf("%d: enough for %d links", l.Files, LinksFor(l.Files)), g,
+		"raise the limit: ulimit -n 65536")
 }
 
 func (j *judgement) computer() {
@@ -189,7 +201,8 @@ func (j *judgement) computer() {
 	if s.Cores < 2 {
 		g = Bad
 	}
-	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cpu), g, "a run keeps one processor busy, and all else disturbs it: use at least two")
+	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cpu), g,
+		"a run keeps one processor busy, and all else disturbs it: use at least two")
 
 	if s.Hypervisor != "" {
 		// That it is virtual harms only where it shows.
@@ -197,7 +210,8 @@ func (j *judgement) computer() {
 		if j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood {
 			g = Warning
 		}
-		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, g, "a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
+		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, g,
+			"a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
 	} else {
 		j.add("virtual", "no", Good, "")
 	}
@@ -206,7 +220,8 @@ func (j *judgement) computer() {
 		if s.Quota >= float64(s.Cores) {
 			g = Warning
 		}
-		j.add("CPU quota", fmt.Sprintf("%.4g processors", s.Quota), g, "a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
+		j.add("CPU quota", fmt.Sprintf("%.4g processors", s.Quota), g,
+			"a process that has used up its quota stands still until the next period, which ruins timing: lift it (cpu.max, --cpus)")
 	} else {
 		j.add("CPU quota", "none", Good, "")
 	}
@@ -215,7 +230,8 @@ func (j *judgement) computer() {
 		if slices.Contains(s.Governors, "powersave") || slices.Contains(s.Governors, "conservative") {
 			g = Warning
 		}
-		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), g, "processors that save power are slow to wake: cpupower frequency-set -g performance")
+		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), g,
+			"processors that save power are slow to wake: cpupower frequency-set -g performance")
 	}
 	j.add("kernel", s.Kernel, Good, "")
 }
@@ -253,9 +269,11 @@ func (j *judgement) rights() {
 	}
 	switch {
 	case !r.TUN:
-		j.add("real hosts", "/dev/net/tun cannot be opened", Warning, "only scenarios with guests need it: run as root, load the module (modprobe tun); in a container, hand it the device (--device /dev/net/tun)")
+		j.add("real hosts", "/dev/net/tun cannot be opened", Warning,
+			"only scenarios with guests need it: run as root, load the module (modprobe tun); in a container, hand it the device (--device /dev/net/tun)")
 	case !r.NetworkNamespaces:
-		j.add("real hosts", "/dev/net/tun is there, namespaces are not", Warning, "scenarios with guests need both: run as root")
+		j.add("real hosts", "/dev/net/tun is there, namespaces are not", Warning,
+			"scenarios with guests need both: run as root")
 	default:
 		j.add("real hosts", "/dev/net/tun can be opened", Good, "")
 	}
@@ -268,7 +286,8 @@ func (j *judgement) tools() {
 		any    []string
 		advice string
 	}{
-		{"captures", []string{"wireshark", "tshark", "dumpcap", "tcpdump"}, "to look into captures install wireshark or tshark"},
+		{"captures", []string{"wireshark", "tshark", "dumpcap", "tcpdump"},
+			"to look into captures install wireshark or tshark"},
 		{"iproute2", []string{"ip", "tc"}, "scripts/bench.sh pacing and veth links use it: install iproute2"},
 	} {
 		var have []string

@@ -152,7 +152,8 @@ func Measure(ctx context.Context, progress func(done float64)) (Speed, error) {
 		m.sleep(sleepWindow)
 	}
 	s := Speed{Floor: m.floor(), LostDatagrams: m.lost}
-	s.Sleep = Sleep{AskedNs: int64(sleepAsked), P50Ns: m.sleeps.ValueAtQuantile(50), P99Ns: m.sleeps.ValueAtQuantile(99)}
+	s.Sleep = Sleep{AskedNs: int64(sleepAsked), P50Ns: m.sleeps.ValueAtQuantile(50),
+		P99Ns: m.sleeps.ValueAtQuantile(99)}
 	for i, size := range sizes {
 		ns := median(costs[i])
 		s.Datagrams = append(s.Datagrams, Datagram{Bytes: size, Ns: math.Round(ns), PerSecond: math.Round(1e9 / ns)})
@@ -204,7 +205,8 @@ func (m *measurement) watch(length time.Duration) {
 func (m *measurement) floor() Floor {
 	f := Floor{
 		Windows: len(m.shares[0]), WatchedNs: m.watched, Stalls: m.stalls, StalledNs: m.stalled,
-		ReadNs: m.gaps.ValueAtQuantile(50), GapP99Ns: m.gaps.ValueAtQuantile(99), GapP999Ns: m.gaps.ValueAtQuantile(99.9), GapMaxNs: m.gaps.Max(),
+		ReadNs: m.gaps.ValueAtQuantile(50), GapP99Ns: m.gaps.ValueAtQuantile(99),
+		GapP999Ns: m.gaps.ValueAtQuantile(99.9), GapMaxNs: m.gaps.Max(),
 	}
 	for i, than := range thresholds {
 		f.Late = append(f.Late, Late{ThanNs: than, Share: median(m.shares[i])})

@@ -107,7 +107,8 @@ func quota(root fs.FS) float64 {
 			}
 		case slices.Contains(strings.Split(parts[1], ","), "cpu") && v1 != "":
 			for dir := range upwards(v1, parts[2]) {
-				grant(parseMax(text(root, path.Join(dir, "cpu.cfs_quota_us")) + " " + text(root, path.Join(dir, "cpu.cfs_period_us"))))
+				grant(parseMax(text(root, path.Join(dir, "cpu.cfs_quota_us")) + " " +
+					text(root, path.Join(dir, "cpu.cfs_period_us"))))
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 // titles of the groups of findings, in their order.
 var titles = []struct{ group, title string }{
-	{"timing", "Timing"}, {"datagrams", "Datagrams"}, {"computer", "Computer"}, {"rights", "Rights"}, {"tools", "Tools"},
+	{"timing", "Timing"}, {"datagrams", "Datagrams"}, {"computer", "Computer"}, {"rights", "Rights"},
+	{"tools", "Tools"},
 }
 
 // WriteText writes the findings for people, group by group, the advice below what
@@ -40,7 +41,8 @@ func (r *Report) WriteText(w io.Writer, look terminal.Look) error {
 	p.Line("")
 	switch {
 	case n[Bad] > 0:
-		p.Line("%s", p.Paint(terminal.Red, fmt.Sprintf("%s, %s", terminal.Count(n[Bad], "thing")+" in the way of runs", terminal.Count(n[Warning], "warning"))))
+		p.Line("%s", p.Paint(terminal.Red,
+			fmt.Sprintf("%s, %s", terminal.Count(n[Bad], "thing")+" in the way of runs", terminal.Count(n[Warning], "warning"))))
 	case n[Warning] > 0:
 		p.Line("%s", p.Paint(terminal.Yellow, terminal.Count(n[Warning], "warning")+", nothing in the way of runs"))
 	default:
@@ -56,7 +58,8 @@ func finding(p *terminal.Page, f *Finding, names int) {
 	color := map[Grade]terminal.Color{Good: terminal.Green, Warning: terminal.Yellow, Bad: terminal.Red}[f.Grade]
 	for i, l := range terminal.Wrap(f.Value, p.Columns()-indent) {
 		if i == 0 {
-			p.Line("  %s%*s  %-*s  %s", p.Paint(color, string(f.Grade)), len(Warning)-len(f.Grade), "", names, f.Name, l)
+			p.Line("  %s%*s  %-*s  %s",
+				p.Paint(color, string(f.Grade)), len(Warning)-len(f.Grade), "", names, f.Name, l)
 		} else {
 			p.Line("%*s%s", indent, "", l)
 		}

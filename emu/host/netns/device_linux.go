@@ -54,7 +54,8 @@ func (b *builder) device(g *Guest) (d *Device, err error) {
 func (d *Device) open(g *Guest) (err error) {
 	if d.fd, err = unix.Open(tunPath, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err != nil {
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
-			return fmt.Errorf("open %s: %w: the kernel has no TUN devices here: load the module (modprobe tun); in a container, hand it the device (--device %s)", tunPath, err, tunPath)
+			return fmt.Errorf("open %s: %w: the kernel has no TUN devices here: load the module (modprobe tun); in a container, hand it the device (--device %s)",
+				tunPath, err, tunPath)
 		}
 		return fmt.Errorf("open %s: %w", tunPath, explain(err))
 	}

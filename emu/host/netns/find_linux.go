@@ -129,7 +129,8 @@ func (r *Run) look() (ours bool, err error) {
 	}
 	r.Namespaces = mine
 	if others && len(mine) > 0 {
-		return false, errors.Join(append(wrong, fmt.Errorf("run %v is left alone: %s: %w; remove it if nobody misses it", r, r.Lock(), errOthers))...)
+		return false, errors.Join(append(wrong,
+			fmt.Errorf("run %v is left alone: %s: %w; remove it if nobody misses it", r, r.Lock(), errOthers))...)
 	}
 	return r.known || len(mine) > 0, errors.Join(wrong...)
 }

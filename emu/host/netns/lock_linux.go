@@ -117,9 +117,11 @@ func claim(l label) (*lock, error) {
 		err = held.tryLock()
 	}
 	if err == nil {
-		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, held.name, unix.AT_SYMLINK_FOLLOW)
+		err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, held.name,
+			unix.AT_SYMLINK_FOLLOW)
 		if errors.Is(err, unix.EEXIST) {
-			err = fmt.Errorf("a run with the id %08x is there already, or has left %s: start this one again, it will have another id", l.run, held.name)
+			err = fmt.Errorf("a run with the id %08x is there already, or has left %s: start this one again, it will have another id",
+				l.run, held.name)
 		}
 	}
 	if err != nil {

@@ -118,7 +118,8 @@ func (n *namespace) mount() error {
 	f, err := os.OpenFile(n.path(), os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove what has this one (ip netns delete %s): %w", n.name, err)
+			return fmt.Errorf("the name is taken, and not by this run: start the run again, it will have other names, or remove what has this one (ip netns delete %s): %w",
+				n.name, err)
 		}
 		return explain(err)
 	}
@@ -227,7 +228,8 @@ func unlabelled(i netlink.Link) bool {
 	if a.Alias != "" || !strings.HasPrefix(a.Name, interfacePrefix) {
 		return false
 	}
-	return i.Type() == deviceType || i.Type() == "veth" && len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
+	return i.Type() == deviceType ||
+		i.Type() == "veth" && len(a.HardwareAddr) == 6 && [2]byte(a.HardwareAddr) == addressPrefix()
 }
 
 // removeNamespace removes a namespace of a run, if it is one and holds nothing but
@@ -254,7 +256,8 @@ func removeNamespace(run uint32, name string, known bool) error {
 		case !labelled || l.run != run:
 			return fmt.Errorf("namespace %s has no label of the run %08x: it is left alone", name, run)
 		case len(foreign) > 0:
-			return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup", name, strings.Join(foreign, ", "), name, foreign[0])
+			return fmt.Errorf("namespace %s holds interfaces that are not ours (%s) and is left alone: move them away (ip -n %s link set %s netns 1), then fabemu cleanup",
+				name, strings.Join(foreign, ", "), name, foreign[0])
 		}
 		if err := unix.Unmount(path, unix.MNT_DETACH); err != nil {
 			return fmt.Errorf("namespace %s: unmount it: %w", name, explain(err))

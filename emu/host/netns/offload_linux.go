@@ -22,7 +22,8 @@ func offloads() []uint32 {
 // the calling thread. What the kernel cannot turn off stays.
 func setOffloadsOff(name string) error {
 	for _, command := range offloads() {
-		if _, err := ethtool(name, command); err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
+		if _, err := ethtool(name, command); err != nil && !errors.Is(err, unix.EOPNOTSUPP) &&
+			!errors.Is(err, unix.EINVAL) {
 			return fmt.Errorf("turn the offloads of %s off: %w", name, explain(err))
 		}
 	}

@@ -58,9 +58,12 @@ func (p *Plan) check() error {
 	for _, name := range p.Machines {
 		switch full := namespaceName(p.Run, name); {
 		case name == "" || strings.Trim(name, letters) != "":
-			wrong = append(wrong, fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
+			wrong = append(wrong,
+				fmt.Errorf("machine %q: the name of a namespace has letters, digits, \"-\", \"_\" and \".\"", name))
 		case len(full) > longestName:
-			wrong = append(wrong, fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's", name, full, len(full), longestName))
+			wrong = append(wrong,
+				fmt.Errorf("machine %s: the name %s has %d characters, at most %d are possible: shorten the machine's",
+					name, full, len(full), longestName))
 		case names[name]:
 			wrong = append(wrong, fmt.Errorf("machine %s is there twice", name))
 		}
@@ -71,9 +74,12 @@ func (p *Plan) check() error {
 		for _, e := range l.Ends {
 			switch other, there := taken[e]; {
 			case e.Machine < 0 || e.Machine >= len(p.Machines) || e.Port < 0 || e.Port > maxPort:
-				wrong = append(wrong, fmt.Errorf("link %s: there is no port %d of machine %d", l.Name, e.Port, e.Machine))
+				wrong = append(wrong,
+					fmt.Errorf("link %s: there is no port %d of machine %d", l.Name, e.Port, e.Machine))
 			case there:
-				wrong = append(wrong, fmt.Errorf("link %s: port %d of %s belongs to link %s already", l.Name, e.Port, p.Machines[e.Machine], other))
+				wrong = append(wrong,
+					fmt.Errorf("link %s: port %d of %s belongs to link %s already",
+						l.Name, e.Port, p.Machines[e.Machine], other))
 			}
 			taken[e] = l.Name
 		}

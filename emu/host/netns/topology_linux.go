@@ -168,7 +168,8 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	veth.PeerNamespace = netlink.NsFd(int(far.ns))
 	if err := near.link.LinkAdd(veth); err != nil {
 		if errors.Is(err, unix.EEXIST) {
-			return ports, fmt.Errorf("make the veth pair %s in %s, %s in %s: a name is taken, so somebody else has put an interface there: %w", ports[0].Interface, near.name, ports[1].Interface, far.name, err)
+			return ports, fmt.Errorf("make the veth pair %s in %s, %s in %s: a name is taken, so somebody else has put an interface there: %w",
+				ports[0].Interface, near.name, ports[1].Interface, far.name, err)
 		}
 		return ports, fmt.Errorf("make a veth pair: %w", explain(err))
 	}

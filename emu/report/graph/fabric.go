@@ -181,7 +181,8 @@ func (p *picture) findNodes() {
 				names = append(names, f.Machines[i].Name)
 				p.nodeOf[i] = len(p.nodes)
 			}
-			p.nodes = append(p.nodes, node{label: shorten(compress(names), 24), machines: pile, below: p.ranks > 1 || receives[pile[0]]})
+			p.nodes = append(p.nodes,
+				node{label: shorten(compress(names), 24), machines: pile, below: p.ranks > 1 || receives[pile[0]]})
 		}
 	}
 }
@@ -272,7 +273,8 @@ func (p *picture) findEdges() {
 			for _, h := range f.Flows[k].Hops {
 				e := &p.edges[edgeOf[h.Wire]]
 				ends := f.Wires[h.Wire].Ends
-				st := strand{group: g, forward: nodeOf[ends[h.From].Machine] == e.a, arrives: ends[1-h.From].Machine == f.Flows[k].Dst}
+				st := strand{group: g, forward: nodeOf[ends[h.From].Machine] == e.a,
+					arrives: ends[1-h.From].Machine == f.Flows[k].Dst}
 				if !slices.Contains(e.strands, st) {
 					e.strands = append(e.strands, st)
 				}

@@ -229,7 +229,8 @@ func (p *picture) meet() {
 			sides[side] = append(sides[side], e)
 		}
 		for side, edges := range sides {
-			slices.SortStableFunc(edges, func(a, b int) int { return cmp.Compare(p.nodes[p.other(a, i)].x, p.nodes[p.other(b, i)].x) })
+			slices.SortStableFunc(edges,
+				func(a, b int) int { return cmp.Compare(p.nodes[p.other(a, i)].x, p.nodes[p.other(b, i)].x) })
 			more := between / 2
 			if side >= 2 {
 				more = between + 6

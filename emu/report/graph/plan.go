@@ -75,7 +75,9 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 	out.Width, out.Height = p.layout()
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		out.Nodes = append(out.Nodes, Node{Label: n.label, Note: n.note, Switch: n.rank > 0, Machines: n.machines, X: n.x, Y: n.y, W: n.w, H: n.h})
+		out.Nodes = append(out.Nodes,
+			Node{Label: n.label, Note: n.note, Switch: n.rank > 0, Machines: n.machines, X: n.x, Y: n.y,
+				W: n.w, H: n.h})
 	}
 	for i := range p.edges {
 		e := &p.edges[i]
@@ -89,7 +91,8 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 			if st.forward {
 				lanes = append(lanes, Lane{From: e.a, To: e.b, Hops: hops[i][0], Way: way})
 			} else {
-				lanes = append(lanes, Lane{From: e.b, To: e.a, Hops: hops[i][1], Way: curve{way[3], way[2], way[1], way[0]}})
+				lanes = append(lanes,
+					Lane{From: e.b, To: e.a, Hops: hops[i][1], Way: curve{way[3], way[2], way[1], way[0]}})
 			}
 		}
 		lanes[0].Label, lanes[0].X, lanes[0].Y = e.label, x, y

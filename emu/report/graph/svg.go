@@ -48,13 +48,16 @@ func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	out.line(`<desc>%s</desc>`, html.EscapeString(p.words()))
 	out.line(`<style>%s</style>`, dark)
 	out.line(`<rect width="100%%" height="100%%" fill="#ffffff"/>`)
-	out.line(`<text x="%.0f" y="%.0f" font-size="17" font-weight="bold" fill="#1f2933">%s</text>`, margin, margin+13, html.EscapeString(s.Name))
+	out.line(`<text x="%.0f" y="%.0f" font-size="17" font-weight="bold" fill="#1f2933">%s</text>`,
+		margin, margin+13, html.EscapeString(s.Name))
 	y := margin + 13
 	if s.Description != "" {
 		y += 19
-		out.line(`<text x="%.0f" y="%.0f" font-size="12.5" fill="#3e4c59">%s</text>`, margin, y, html.EscapeString(s.Description))
+		out.line(`<text x="%.0f" y="%.0f" font-size="12.5" fill="#3e4c59">%s</text>`,
+			margin, y, html.EscapeString(s.Description))
 	}
-	out.line(`<text x="%.0f" y="%.0f" font-size="11.5" fill="#7b8794">%s</text>`, margin, y+18, html.EscapeString(p.caption()))
+	out.line(`<text x="%.0f" y="%.0f" font-size="11.5" fill="#7b8794">%s</text>`,
+		margin, y+18, html.EscapeString(p.caption()))
 	out.line(`<g transform="translate(%.1f %.1f)">`, margin+(wide-width)/2, margin+head)
 	for i := range p.edges {
 		p.drawLink(out, i)
@@ -72,7 +75,8 @@ func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	for i, text := range legend {
 		at := margin + head + height + 30 + 20*float64(i)
 		if i < len(p.groups) && i < mostLegend {
-			out.line(`<path d="M%.0f %.1fh24" stroke="%s" stroke-width="3" stroke-linecap="round"/>`, margin, at-4, colour(i))
+			out.line(`<path d="M%.0f %.1fh24" stroke="%s" stroke-width="3" stroke-linecap="round"/>`,
+				margin, at-4, colour(i))
 		}
 		out.line(`<text x="%.0f" y="%.1f" font-size="12" fill="#3e4c59">%s</text>`, margin+34, at, text)
 	}
@@ -123,11 +127,14 @@ func (p *picture) legend() []string {
 	var lines []string
 	for i := range p.groups {
 		if i == mostLegend {
-			lines = append(lines, fmt.Sprintf("and %d groups more, in the same colours again", len(p.groups)-mostLegend))
+			lines = append(lines,
+				fmt.Sprintf("and %d groups more, in the same colours again", len(p.groups)-mostLegend))
 			break
 		}
 		g := &p.groups[i]
-		lines = append(lines, fmt.Sprintf(`<tspan font-weight="bold">%s</tspan><tspan dx="7">%s</tspan>`, html.EscapeString(g.name), html.EscapeString(p.describe(g))))
+		lines = append(lines,
+			fmt.Sprintf(`<tspan font-weight="bold">%s</tspan><tspan dx="7">%s</tspan>`,
+				html.EscapeString(g.name), html.EscapeString(p.describe(g))))
 	}
 	return lines
 }
@@ -144,7 +151,8 @@ func (p *picture) way(i int, shift float64) curve {
 		return curve{{e.ax, e.ay + shift}, {e.ax, e.ay + shift}, {e.bx, e.by + shift}, {e.bx, e.by + shift}}
 	case a.rank == b.rank: // over those between
 		up := 34 + min(math.Abs(e.ax-e.bx)*0.06, 50)
-		return curve{{e.ax + shift, e.ay}, {e.ax + shift, e.ay - up + shift}, {e.bx - shift, e.by - up + shift}, {e.bx - shift, e.by}}
+		return curve{{e.ax + shift, e.ay}, {e.ax + shift, e.ay - up + shift}, {e.bx - shift, e.by - up + shift},
+			{e.bx - shift, e.by}}
 	default:
 		// What is shifted to the right on the steep parts is shifted up or down where the
 		// way goes to the side, so that strands stay apart.
@@ -162,7 +170,8 @@ func (c curve) path() string {
 	if c[0] == c[1] && c[2] == c[3] {
 		return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", c[0][0], c[0][1], c[3][0], c[3][1])
 	}
-	return fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", c[0][0], c[0][1], c[1][0], c[1][1], c[2][0], c[2][1], c[3][0], c[3][1])
+	return fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f",
+		c[0][0], c[0][1], c[1][0], c[1][1], c[2][0], c[2][1], c[3][0], c[3][1])
 }
 
 // at returns the point at a part t of the way, and the direction there in degrees.
@@ -182,7 +191,8 @@ func (p *picture) drawLink(out *svg, i int) {
 	e := &p.edges[i]
 	link := p.fabric.Wires[e.links[0]].Link
 	out.line(`<path d="%s" fill="none" stroke="#d9dfe5" stroke-width="%.1f"><title>%s: %s</title></path>`,
-		p.way(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name), html.EscapeString(propertiesOf(link).String()))
+		p.way(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name),
+		html.EscapeString(propertiesOf(link).String()))
 }
 
 // drawStrands draws the groups that cross a link, with heads that say where they
@@ -192,7 +202,8 @@ func (p *picture) drawStrands(out *svg, i int) {
 	between := p.nodes[e.a].rank > 0 && p.nodes[e.b].rank > 0
 	for k, st := range e.strands {
 		c := p.way(i, p.gap*(float64(k)-float64(len(e.strands)-1)/2))
-		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`, c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
+		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`,
+			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
 		switch {
 		case st.arrives && st.forward:
 			head(out, c, 1, 0, st.group)
@@ -215,7 +226,8 @@ func head(out *svg, c curve, t, turn float64, group int) {
 		back := (degrees + turn) * math.Pi / 180
 		x, y = x-5*math.Cos(back), y-5*math.Sin(back)
 	}
-	out.line(`<path d="M-5 -4.5L4.5 0L-5 4.5Z" fill="%s" transform="translate(%.1f %.1f) rotate(%.0f)"/>`, colour(group), x, y, degrees+turn)
+	out.line(`<path d="M-5 -4.5L4.5 0L-5 4.5Z" fill="%s" transform="translate(%.1f %.1f) rotate(%.0f)"/>`,
+		colour(group), x, y, degrees+turn)
 }
 
 // drawNode draws a machine, or a pile of them.
@@ -225,9 +237,11 @@ func (p *picture) drawNode(out *svg, n *node) {
 		out.line(`<g><title>%s</title>`, html.EscapeString(n.label))
 		for k := min(len(n.machines)-1, 2); k >= 0; k-- {
 			d := 3 * float64(k)
-			out.line(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="13" fill="#ffffff" stroke="#9aa5b1" stroke-width="1.2"/>`, x+d, y+d, n.w, n.h)
+			out.line(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="13" fill="#ffffff" stroke="#9aa5b1" stroke-width="1.2"/>`,
+				x+d, y+d, n.w, n.h)
 		}
-		out.line(`<text x="%.1f" y="%.1f" font-size="12" text-anchor="middle" fill="#1f2933">%s</text></g>`, n.x, n.y+4, html.EscapeString(n.label))
+		out.line(`<text x="%.1f" y="%.1f" font-size="12" text-anchor="middle" fill="#1f2933">%s</text></g>`,
+			n.x, n.y+4, html.EscapeString(n.label))
 		return
 	}
 	out.line(`<g><title>switch %s</title>`, html.EscapeString(n.label))
@@ -235,9 +249,11 @@ func (p *picture) drawNode(out *svg, n *node) {
 	text := n.y + 5
 	if n.note != "" {
 		text = n.y - 3
-		out.line(`<text x="%.1f" y="%.1f" font-size="10.5" text-anchor="middle" fill="#cbd2d9">%s</text>`, n.x, n.y+13, html.EscapeString(n.note))
+		out.line(`<text x="%.1f" y="%.1f" font-size="10.5" text-anchor="middle" fill="#cbd2d9">%s</text>`,
+			n.x, n.y+13, html.EscapeString(n.note))
 	}
-	out.line(`<text x="%.1f" y="%.1f" font-size="14" font-weight="bold" text-anchor="middle" fill="#ffffff">%s</text></g>`, n.x, text, html.EscapeString(n.label))
+	out.line(`<text x="%.1f" y="%.1f" font-size="14" font-weight="bold" text-anchor="middle" fill="#ffffff">%s</text></g>`,
+		n.x, text, html.EscapeString(n.label))
 }
 
 // labelAt returns where the label of a link stands: on the far side of an endpoint,
@@ -275,5 +291,6 @@ func (p *picture) drawLabel(out *svg, i int) {
 		return
 	}
 	x, y := p.labelAt(i)
-	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`, x, y, html.EscapeString(label))
+	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`,
+		x, y, html.EscapeString(label))
 }

@@ -23,11 +23,13 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 			fmt.Fprintf(&b, "  %q [shape=box, style=rounded];\n", m.Name)
 			continue
 		}
-		fmt.Fprintf(&b, "  %q [shape=box, style=filled, fillcolor=\"#323f4b\", fontcolor=white, tooltip=%q];\n", m.Name, "marking: "+m.Switch.Marking.Scheme)
+		fmt.Fprintf(&b, "  %q [shape=box, style=filled, fillcolor=\"#323f4b\", fontcolor=white, tooltip=%q];\n",
+			m.Name, "marking: "+m.Switch.Marking.Scheme)
 	}
 	for i := range f.Wires {
 		l := f.Wires[i].Link
-		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, penwidth=2];\n", l.A, l.B, p.label(l), propertiesOf(l).String())
+		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, penwidth=2];\n",
+			l.A, l.B, p.label(l), propertiesOf(l).String())
 	}
 	for i, g := range p.groups {
 		for k, flow := range g.flows {
@@ -36,7 +38,8 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 				label = g.name
 			}
 			fl := &f.Flows[flow]
-			fmt.Fprintf(&b, "  %q -- %q [dir=forward, constraint=false, style=dashed, color=%q, fontcolor=%q, label=%q, tooltip=%q];\n",
+			fmt.Fprintf(&b,
+				"  %q -- %q [dir=forward, constraint=false, style=dashed, color=%q, fontcolor=%q, label=%q, tooltip=%q];\n",
 				fl.From, fl.To, colour(i), colour(i), label, fl.Name)
 		}
 	}

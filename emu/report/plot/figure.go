@@ -149,7 +149,8 @@ func (f *Figure) draw(canvas vg.CanvasSizer) error {
 	p.Draw(draw.Crop(inner, 0, -l.width, footHeight, -titleHeight))
 	l.Draw(draw.Crop(inner, inner.Max.X-inner.Min.X-l.width+8, 0, footHeight, -titleHeight))
 
-	title := draw.TextStyle{Font: bold(13), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft, YAlign: draw.YTop}
+	title := draw.TextStyle{Font: bold(13), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft,
+		YAlign: draw.YTop}
 	all.FillText(title, vg.Point{X: inner.Min.X, Y: inner.Max.Y}, f.Title)
 	small := title
 	small.Font, small.Color = sans(10), soft

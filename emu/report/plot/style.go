@@ -34,7 +34,8 @@ var dashes = [...][]vg.Length{
 
 // shapes are those of points.
 var shapes = [...]draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{},
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.PlusGlyph{}, draw.RingGlyph{},
+	draw.SquareGlyph{}, draw.TriangleGlyph{},
 }
 
 // legend stands beside the curves and is as wide as its names, within bounds.
@@ -133,7 +134,8 @@ var eventLine = draw.LineStyle{Color: faint, Width: 0.8, Dashes: []vg.Length{3, 
 // (plot.Plotter).
 func (e events) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
-	name := draw.TextStyle{Font: sans(8), Color: soft, Handler: plot.DefaultTextHandler, Rotation: math.Pi / 2, XAlign: draw.XRight, YAlign: draw.YBottom}
+	name := draw.TextStyle{Font: sans(8), Color: soft, Handler: plot.DefaultTextHandler, Rotation: math.Pi / 2,
+		XAlign: draw.XRight, YAlign: draw.YBottom}
 	free := c.Min.X
 	for _, one := range e {
 		at := x(one.At)

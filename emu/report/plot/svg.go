@@ -28,9 +28,11 @@ func (f *Figure) SVG(w io.Writer) error {
 	}
 	_, body, _ := bytes.Cut(drawn.Bytes(), []byte("<g ")) // without the head of the library
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%.5gpt" height="%.5gpt" viewBox="0 0 %[2]g %[3]g" font-family="%s">`+"\n",
+	fmt.Fprintf(&out,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%.5gpt" height="%.5gpt" viewBox="0 0 %[2]g %[3]g" font-family="%s">`+"\n",
 		html.EscapeString(f.Title), width.Points(), height.Points(), families)
-	fmt.Fprintf(&out, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n<g ", html.EscapeString(f.Title), html.EscapeString(f.Words()), dark)
+	fmt.Fprintf(&out, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n<g ",
+		html.EscapeString(f.Title), html.EscapeString(f.Words()), dark)
 	out.Write(textElement.ReplaceAllFunc(body, fitted))
 	_, err := w.Write(out.Bytes())
 	return err
@@ -61,7 +63,9 @@ func fitted(element []byte) []byte {
 		style.Font, weight = bold(size), "font-weight:bold;"
 	}
 	wide := style.Width(html.UnescapeString(string(m[5]))).Points()
-	return fmt.Appendf(nil, `<text %s textLength="%.5g" lengthAdjust="spacingAndGlyphs" style="%sfont-size:%spx;%s">%s</text>`, m[1], wide, weight, m[3], m[4], m[5])
+	return fmt.Appendf(nil,
+		`<text %s textLength="%.5g" lengthAdjust="spacingAndGlyphs" style="%sfont-size:%spx;%s">%s</text>`,
+		m[1], wide, weight, m[3], m[4], m[5])
 }
 
 // Words says what a figure shows, for who does not see it: the axes, the least, the greatest

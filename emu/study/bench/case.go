@@ -75,11 +75,13 @@ func Cases() []Case {
 	}
 	add(Case{
 		Name: "sizes/unknown", Doc: "the limiter is asked for the longest packet, and a shorter one starts",
-		Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, 3 * gbps}}, Sizes: []unit.Size{1500, 300, 64}, Unknown: true,
+		Line: 10 * gbps, Duration: 20 * unit.Millisecond, Rates: []Step{{0, 3 * gbps}},
+		Sizes: []unit.Size{1500, 300, 64}, Unknown: true,
 	})
 	add(Case{
 		Name: "step/up", Doc: "the rate rises while a packet waits for an instant of the lower one",
-		Line: gbps, Duration: 200 * unit.Millisecond, Rates: []Step{{0, 10 * mbps}, {20*ms + 500*us, 100 * mbps}, {60*ms + 70*us, gbps}},
+		Line: gbps, Duration: 200 * unit.Millisecond,
+		Rates: []Step{{0, 10 * mbps}, {20*ms + 500*us, 100 * mbps}, {60*ms + 70*us, gbps}},
 	})
 	add(Case{
 		Name: "step/up from almost nothing", Doc: "the rate rises from one packet in minutes",
@@ -87,29 +89,34 @@ func Cases() []Case {
 	})
 	add(Case{
 		Name: "step/down", Doc: "the rate falls while a packet waits",
-		Line: gbps, Duration: 400 * unit.Millisecond, Rates: []Step{{0, gbps}, {20*ms + 5*us, 100 * mbps}, {60*ms + 70*us, 10 * mbps}},
+		Line: gbps, Duration: 400 * unit.Millisecond,
+		Rates: []Step{{0, gbps}, {20*ms + 5*us, 100 * mbps}, {60*ms + 70*us, 10 * mbps}},
 	})
 	add(Case{
 		Name: "rate/zero", Doc: "the rate is 0 for a time: nothing starts, and then all goes on",
-		Line: gbps, Duration: 300 * unit.Millisecond, Rates: []Step{{0, 100 * mbps}, {50*ms + 55*us, 0}, {200*ms + 55*us, 100 * mbps}},
+		Line: gbps, Duration: 300 * unit.Millisecond,
+		Rates: []Step{{0, 100 * mbps}, {50*ms + 55*us, 0}, {200*ms + 55*us, 100 * mbps}},
 	})
 	add(Case{
 		Name: "rate/tiny", Doc: "one bit per second for days, and then the line's rate",
 		Line: gbps, Duration: 3*86400*unit.Second + 20*unit.Millisecond, Rates: []Step{{0, 1}, {3 * 86400 * s, gbps}},
 	})
 	add(Case{
-		Name: "idle/then burst", Doc: "nothing to send for a time, and then always a packet: credit is what the limiter promises",
+		Name: "idle/then burst",
+		Doc:  "nothing to send for a time, and then always a packet: credit is what the limiter promises",
 		Line: gbps, Duration: 400 * unit.Millisecond, Rates: []Step{{0, 100 * mbps}},
 		Idle: []Span{{50*ms + 31*us, 150 * ms}, {200*ms + 47*us, 300 * ms}},
 	})
 	add(Case{
 		Name: "idle/for hours", Doc: "nothing to send for a day on a line of 400 Gb/s",
-		Line: 400 * gbps, Duration: 86400*unit.Second + 2*unit.Millisecond, Rates: []Step{{0, 400 * gbps}, {86400*s + ms, 100 * gbps}},
-		Idle: []Span{{ms, 86400 * s}},
+		Line: 400 * gbps, Duration: 86400*unit.Second + 2*unit.Millisecond,
+		Rates: []Step{{0, 400 * gbps}, {86400*s + ms, 100 * gbps}},
+		Idle:  []Span{{ms, 86400 * s}},
 	})
 	rests, end := longer(10*us, unit.Millisecond, 20*86400*unit.Second)
 	add(Case{
-		Name: "idle/longer and longer", Doc: "nothing to send for a millisecond, and then for longer and longer, up to 20 days",
+		Name: "idle/longer and longer",
+		Doc:  "nothing to send for a millisecond, and then for longer and longer, up to 20 days",
 		Line: 400 * gbps, Duration: end.Sub(0), Idle: rests,
 	})
 	for _, f := range []struct {
@@ -142,20 +149,25 @@ func Cases() []Case {
 	} {
 		add(Case{
 			Name: "feedback/" + f.name, Doc: f.doc + "; then the last rate holds",
-			Line: gbps, Duration: 200 * unit.Millisecond, Rates: f.mangle(storm(3, 20000, 5*unit.Microsecond, gbps, 50*mbps)),
+			Line: gbps, Duration: 200 * unit.Millisecond,
+			Rates: f.mangle(storm(3, 20000, 5*unit.Microsecond, gbps, 50*mbps)),
 		})
 	}
 	add(Case{
 		Name: "late/caller", Doc: "the caller comes late by up to 10 ms, and says so only with feedback",
-		Line: gbps, Duration: 2 * unit.Second, Rates: storm(4, 100, 10*unit.Millisecond, 100*mbps, 50*mbps), Late: 10 * unit.Millisecond, Seed: 5,
+		Line: gbps, Duration: 2 * unit.Second, Rates: storm(4, 100, 10*unit.Millisecond, 100*mbps, 50*mbps),
+		Late: 10 * unit.Millisecond, Seed: 5,
 	})
 	add(Case{
 		Name: "late/line", Doc: "the line is held for up to 10 ms when a packet may start",
-		Line: gbps, Duration: 2 * unit.Second, Rates: []Step{{0, 100 * mbps}}, Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
+		Line: gbps, Duration: 2 * unit.Second, Rates: []Step{{0, 100 * mbps}},
+		Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
 	})
 	add(Case{
-		Name: "late/line and feedback", Doc: "the rate changes while the line is held, between what lets a packet start and its start",
-		Line: gbps, Duration: 2 * unit.Second, Rates: storm(8, 2000, 800*unit.Microsecond, 100*mbps, 50*mbps), Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
+		Name: "late/line and feedback",
+		Doc:  "the rate changes while the line is held, between what lets a packet start and its start",
+		Line: gbps, Duration: 2 * unit.Second, Rates: storm(8, 2000, 800*unit.Microsecond, 100*mbps, 50*mbps),
+		Held: holds(6, 2*s, 30*unit.Millisecond, 10*unit.Millisecond),
 	})
 	add(Case{
 		Name: "many/32", Doc: "32 of the kind share nine tenths of a line",

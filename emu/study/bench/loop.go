@@ -49,18 +49,28 @@ func Loops() []Loop {
 	whole, half := []Step{{0, loopLine}}, []Step{{0, loopLine / 2}}
 	storm := []Span{{20 * ms, 25 * ms}}
 	return []Loop{
-		{Name: "loop/free", Doc: "there is no congestion", Sources: 1, Bottleneck: whole, Duration: long / 4, Use: most},
-		{Name: "loop/half", Doc: "the bottleneck has half the rate of the line", Sources: 1, Bottleneck: half, Duration: long, Use: some},
-		{Name: "loop/many", Doc: "eight sources share the bottleneck", Sources: 8, Bottleneck: whole, Duration: 2 * long, Use: some},
-		{Name: "loop/cut", Doc: "the bottleneck falls to a tenth and comes back", Sources: 2, Bottleneck: []Step{{0, loopLine}, {50 * ms, gbps}, {80 * ms, loopLine}}, Duration: long, Use: some},
-		{Name: "loop/storm", Doc: "congestion is reported all the time for 5 ms, and then there is none", Sources: 1, Bottleneck: whole, Duration: 2 * long, Storm: storm, Use: most},
-		{Name: "loop/repeated", Doc: "each feedback comes three times", Sources: 2, Bottleneck: whole, Duration: long, Copies: 2, Use: some},
-		{Name: "loop/lost", Doc: "two of three feedbacks are lost", Sources: 2, Bottleneck: whole, Duration: long, Lost: 66, Use: some},
-		{Name: "loop/out of order", Doc: "feedback overtakes feedback", Sources: 2, Bottleneck: whole, Duration: long, Shuffle: 10 * loopDelay, Use: some},
-		{Name: "loop/late", Doc: "deadlines are told up to 10 ms late", Sources: 1, Bottleneck: whole, Duration: 2 * long, Late: 10 * unit.Millisecond, Storm: storm, Use: most},
+		{Name: "loop/free", Doc: "there is no congestion", Sources: 1, Bottleneck: whole,
+			Duration: long / 4, Use: most},
+		{Name: "loop/half", Doc: "the bottleneck has half the rate of the line", Sources: 1, Bottleneck: half,
+			Duration: long, Use: some},
+		{Name: "loop/many", Doc: "eight sources share the bottleneck", Sources: 8, Bottleneck: whole,
+			Duration: 2 * long, Use: some},
+		{Name: "loop/cut", Doc: "the bottleneck falls to a tenth and comes back", Sources: 2,
+			Bottleneck: []Step{{0, loopLine}, {50 * ms, gbps}, {80 * ms, loopLine}}, Duration: long, Use: some},
+		{Name: "loop/storm", Doc: "congestion is reported all the time for 5 ms, and then there is none", Sources: 1,
+			Bottleneck: whole, Duration: 2 * long, Storm: storm, Use: most},
+		{Name: "loop/repeated", Doc: "each feedback comes three times", Sources: 2, Bottleneck: whole, Duration: long,
+			Copies: 2, Use: some},
+		{Name: "loop/lost", Doc: "two of three feedbacks are lost", Sources: 2, Bottleneck: whole, Duration: long,
+			Lost: 66, Use: some},
+		{Name: "loop/out of order", Doc: "feedback overtakes feedback", Sources: 2, Bottleneck: whole, Duration: long,
+			Shuffle: 10 * loopDelay, Use: some},
+		{Name: "loop/late", Doc: "deadlines are told up to 10 ms late", Sources: 1, Bottleneck: whole,
+			Duration: 2 * long, Late: 10 * unit.Millisecond, Storm: storm, Use: most},
 		{
-			Name: "loop/hours", Doc: "a storm, then two hours without a packet", Sources: 1, Bottleneck: whole, Storm: storm,
-			Idle: []Span{{30 * ms, 2 * 3600 * s}}, Duration: 2*3600*unit.Second + 2*long, Use: most,
+			Name: "loop/hours", Doc: "a storm, then two hours without a packet", Sources: 1, Bottleneck: whole,
+			Storm: storm,
+			Idle:  []Span{{30 * ms, 2 * 3600 * s}}, Duration: 2*3600*unit.Second + 2*long, Use: most,
 		},
 	}
 }
@@ -88,7 +98,8 @@ type LoopReport struct {
 
 // String returns the figures on a line.
 func (r *LoopReport) String() string {
-	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v", r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)
+	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v",
+		r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)
 	if r.Reaction >= 0 {
 		s += fmt.Sprintf(", reaction %v", r.Reaction)
 	}
@@ -108,8 +119,10 @@ const (
 // MeasureController puts reaction points into a loop on the virtual clock. Points makes the
 // congestion points whose notifications they hear; nil: they hear ACKs, which echo the marks
 // of a queue that is too long.
-func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport, err error) {
-	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2), out: LoopReport{Loop: l.Name, Lowest: loopLine, Reaction: -1, Recovery: -1}}
+func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
+	err error) {
+	p := &loop{l: &l, random: unit.NewRandom(l.Seed, 2),
+		out: LoopReport{Loop: l.Name, Lowest: loopLine, Reaction: -1, Recovery: -1}}
 	if points != nil {
 		site := cp.Site{Ports: 2, Address: 1, Random: unit.NewRandom(l.Seed, 1), Recorder: &trace.Recorder{}}
 		if p.notifier, err = points(site); err != nil {
@@ -290,7 +303,8 @@ func (p *loop) start(e *event) {
 		p.ask(s)
 		return
 	}
-	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: wire.LID(s.number + 2), Dst: 1, QP: uint32(s.number + 1), PSN: s.packets, Payload: uint32(defaultSize - overhead())}
+	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: wire.LID(s.number + 2), Dst: 1,
+		QP: uint32(s.number + 1), PSN: s.packets, Payload: uint32(defaultSize - overhead())}
 	if p.notifier == nil {
 		f.Family = wire.InfiniBand
 	}
@@ -379,7 +393,8 @@ func (p *loop) feedback(e *event) {
 	s := e.source
 	f := e.frame
 	if f == nil {
-		f = &wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: uint32(s.number + 1), PSN: e.packet, BECN: e.marked}
+		f = &wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand, QP: uint32(s.number + 1), PSN: e.packet,
+			BECN: e.marked}
 	}
 	p.out.Feedback++
 	if p.storms() && (p.notifier != nil || f.BECN) {
@@ -399,7 +414,8 @@ func (p *loop) advance(e *event) {
 	if s := e.source; s.due <= p.now {
 		for n := 0; s.controller.Deadline() <= p.now; n++ {
 			if n == 1000 {
-				p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v", p.now, s.controller.Deadline())
+				p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
+					p.now, s.controller.Deadline())
 				return
 			}
 			s.controller.Advance(p.now)
@@ -423,7 +439,8 @@ func (p *loop) settle(s *looped) {
 	if d := s.controller.Deadline(); d > p.now && p.random.Below(16) == 0 {
 		before := s.controller.Rate()
 		if s.controller.Advance(p.now); s.controller.Rate() != before {
-			p.fault(Contract, s, "Advance is called at %v, before its Deadline %v, and changes the rate from %v to %v", p.now, d, before, s.controller.Rate())
+			p.fault(Contract, s, "Advance is called at %v, before its Deadline %v, and changes the rate from %v to %v",
+				p.now, d, before, s.controller.Rate())
 		}
 	}
 	if d := s.controller.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
@@ -479,7 +496,8 @@ func (p *loop) judge() {
 		p.fault(Recovery, s, "in the end %.3f of the bottleneck is used, want %v at least", u, p.l.Use)
 	}
 	if h := p.out.Held; h > mostHeld {
-		p.fault(Overshoot, s, "in %.3f of the end the queue is full and holds the sources, want %v at most", h, mostHeld)
+		p.fault(Overshoot, s, "in %.3f of the end the queue is full and holds the sources, want %v at most",
+			h, mostHeld)
 	}
 	if f := p.out.Fairness; len(p.sources) > 2 && f < leastFair {
 		p.fault(Fairness, s, "Jain's index of the sources is %.3f, want %v at least", f, leastFair)

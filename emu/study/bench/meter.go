@@ -189,7 +189,8 @@ func (m *meter) rested(now unit.Time) {
 		m.out.Credit = unit.Size(m.credit)
 	}
 	if m.credit < least {
-		m.find(Credit, least-m.credit, now, says("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
+		m.find(Credit, least-m.credit, now,
+			says("after a rest %.0f bytes start at once, want %.0f at least", m.credit, least))
 	}
 }
 
@@ -203,7 +204,8 @@ func (m *meter) lets(now, due unit.Time) {
 	m.lag += m.lowest.BytesPerSecond() * max(0, due.Sub(max(m.wants, m.last)).Seconds()) * (1 - slack)
 	m.out.Withheld = max(m.out.Withheld, unit.Size(m.lag))
 	if most := m.promised(); m.lag > float64(most)+1 {
-		m.find(Withheld, m.lag, now, says("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
+		m.find(Withheld, m.lag, now,
+			says("%.0f bytes less have started than the rate lets through, want %.0f at most", m.lag, float64(most)))
 	}
 	if m.change == unit.Never || m.rate == 0 {
 		return
@@ -213,7 +215,8 @@ func (m *meter) lets(now, due unit.Time) {
 	if most := m.rate.Serialise(m.promised()); delay > most+unit.Nanosecond {
 		rate := m.rate
 		m.find(Reaction, delay.Seconds()/most.Seconds(), now, func() string {
-			return fmt.Sprintf("a packet that waits as the rate becomes %v may start %v later, want %v at most", rate, delay, most)
+			return fmt.Sprintf("a packet that waits as the rate becomes %v may start %v later, want %v at most",
+				rate, delay, most)
 		})
 	}
 }
@@ -247,12 +250,14 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 		m.each(start)
 	}
 	span := now.Sub(m.last)
-	came := max(m.came+m.rate.BytesPerSecond()*now.Sub(m.set).Seconds(), m.rate.BytesPerSecond()*span.Seconds()) * (1 + slack)
+	came := max(m.came+m.rate.BytesPerSecond()*now.Sub(m.set).Seconds(),
+		m.rate.BytesPerSecond()*span.Seconds()) * (1 + slack)
 	m.level = max(0, m.level-came) + size
 	m.over = max(0, m.over-came) + size
 	m.out.Burst = max(m.out.Burst, unit.Size(m.level))
 	if most := m.promised(); m.level > float64(most)+1 {
-		m.find(Burst, m.level, now, says("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
+		m.find(Burst, m.level, now,
+			says("%.0f bytes more have started than the rate lets through, want %.0f at most", m.level, float64(most)))
 	}
 	if m.out.Lowered {
 		m.out.Overshoot = max(m.out.Overshoot, unit.Size(m.over))
@@ -293,7 +298,8 @@ func (m *meter) measure(now unit.Time, size float64) {
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
 			packets := w.Packets
 			m.find(RateError, math.Abs(off)/most, now, func() string {
-				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most", packets, 100*off, 100*most)
+				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most",
+					packets, 100*off, 100*most)
 			})
 		}
 	}

@@ -132,7 +132,8 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, ", overshoot %v", r.Overshoot)
 	}
 	if w := r.Wall; w != nil {
-		fmt.Fprintf(&b, "; on the wall clock, dilation %d, gaps %.3g times those of the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
+		fmt.Fprintf(&b,
+			"; on the wall clock, dilation %d, gaps %.3g times those of the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
 			w.Dilation, w.Limiter.Gap, w.Ideal.Gap, w.Limiter.Late, w.Ideal.Late, w.Limiter.Calls, w.Ideal.Calls)
 	}
 	return b.String()

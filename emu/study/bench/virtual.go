@@ -203,7 +203,8 @@ func (p *play) report() *Report {
 		r.Fairness = sum * sum / (float64(len(p.sources)) * squares)
 	}
 	if r.Fairness < fair {
-		r.add(Fault{Criterion: Fairness, At: p.now, Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
+		r.add(Fault{Criterion: Fairness, At: p.now,
+			Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
 	}
 	return r
 }

@@ -22,17 +22,21 @@ func WallCases() []Case {
 	const line, packet = gbps, 12 * us // that a packet takes
 	duration := unit.Duration(150 * packet)
 	return []Case{
-		{Name: "wall/steady", Doc: "a rate that stays, and always a packet", Line: line, Duration: duration, Rates: []Step{{0, line}}},
+		{Name: "wall/steady", Doc: "a rate that stays, and always a packet", Line: line, Duration: duration,
+			Rates: []Step{{0, line}}},
 		{
 			Name: "wall/steps", Doc: "the rate falls and rises while packets wait", Line: line, Duration: duration,
-			Rates: []Step{{0, line}, {30*packet + 5*us, line / 4}, {90*packet + 7*us, line / 2}, {120*packet + 3*us, line}},
+			Rates: []Step{{0, line}, {30*packet + 5*us, line / 4}, {90*packet + 7*us, line / 2},
+				{120*packet + 3*us, line}},
 		},
 		{
-			Name: "wall/storm", Doc: "the rate changes many times within each packet; then the last one holds", Line: line, Duration: duration,
+			Name: "wall/storm", Doc: "the rate changes many times within each packet; then the last one holds",
+			Line: line, Duration: duration,
 			Rates: storm(7, 200, 4*unit.Microsecond, line, line/2),
 		},
 		{
-			Name: "wall/idle", Doc: "nothing to send for a time, and then always a packet", Line: line, Duration: duration, Rates: []Step{{0, line / 2}},
+			Name: "wall/idle", Doc: "nothing to send for a time, and then always a packet", Line: line,
+			Duration: duration, Rates: []Step{{0, line / 2}},
 			Idle: []Span{{40 * packet, 80 * packet}},
 		},
 	}

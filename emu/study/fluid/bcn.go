@@ -73,9 +73,12 @@ func (c *BCN) check(during, step unit.Duration) error {
 	case c.Start != nil && len(c.Start) != len(c.Paths):
 		return fmt.Errorf("fluid: %d starts of %d sources", len(c.Start), len(c.Paths))
 	case slices.Min(c.Capacity) <= 0 || c.Line <= 0 || c.Initial <= 0 || c.MinRate <= 0 || c.Memory <= 0 || c.Delay < 0:
-		return fmt.Errorf("fluid: links of %v, sources of %v, from %v, at least %v, a memory of %v, a delay of %v: all must be positive (the delay may be 0)", c.Capacity, c.Line, c.Initial, c.MinRate, c.Memory, c.Delay)
-	case c.Qeq <= 0 || c.Frame <= 0 || c.Ru <= 0 || !(c.Pm > 0 && c.Pm <= 1) || !(c.Spread > 0) || !(c.Gi > 0) || !(c.Gd > 0) || !(c.W >= 0):
-		return fmt.Errorf("fluid: Qeq %v, frames of %v, Ru %v, Pm %v, a spread of %v, Gi %v, Gd %v, W %v: all must be positive (W may be 0), and Pm at most 1", c.Qeq, c.Frame, c.Ru, c.Pm, c.Spread, c.Gi, c.Gd, c.W)
+		return fmt.Errorf("fluid: links of %v, sources of %v, from %v, at least %v, a memory of %v, a delay of %v: all must be positive (the delay may be 0)",
+			c.Capacity, c.Line, c.Initial, c.MinRate, c.Memory, c.Delay)
+	case c.Qeq <= 0 || c.Frame <= 0 || c.Ru <= 0 || !(c.Pm > 0 && c.Pm <= 1) || !(c.Spread > 0) || !(c.Gi > 0) ||
+		!(c.Gd > 0) || !(c.W >= 0):
+		return fmt.Errorf("fluid: Qeq %v, frames of %v, Ru %v, Pm %v, a spread of %v, Gi %v, Gd %v, W %v: all must be positive (W may be 0), and Pm at most 1",
+			c.Qeq, c.Frame, c.Ru, c.Pm, c.Spread, c.Gi, c.Gd, c.W)
 	}
 	for i, path := range c.Paths {
 		for _, l := range path {
@@ -86,7 +89,8 @@ func (c *BCN) check(during, step unit.Duration) error {
 	}
 	interval := slices.Max(c.Capacity).Serialise(c.Frame).Seconds() / c.Pm
 	if step <= 0 || during < step || step.Seconds() > interval/5 {
-		return fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the sampling interval, %.3g us, are possible", step, during, interval*1e6)
+		return fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the sampling interval, %.3g us, are possible",
+			step, during, interval*1e6)
 	}
 	return nil
 }
@@ -117,7 +121,8 @@ type bcnSample struct {
 }
 
 func (c BCN) loop(n int, dt float64) *bcnLoop {
-	s := &bcnLoop{BCN: c, n: n, dt: dt, delay: max(1, int(math.Round(c.Delay.Seconds()/dt))), sent: make([]float64, len(c.Paths))}
+	s := &bcnLoop{BCN: c, n: n, dt: dt, delay: max(1, int(math.Round(c.Delay.Seconds()/dt))),
+		sent: make([]float64, len(c.Paths))}
 	for _, path := range c.Paths {
 		s.sources = append(s.sources, bcnSource{rate: c.Line.BytesPerSecond(), tags: make([]float64, len(path))})
 	}

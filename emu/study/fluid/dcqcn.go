@@ -26,8 +26,10 @@ type DCQCN struct {
 func (c *DCQCN) check() error {
 	switch {
 	case c.Flows < 1 || c.Capacity <= 0 || c.Packet <= 0 || c.Max <= c.Min || !(c.MaxP > 0 && c.MaxP <= 1):
-		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min", c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
-	case c.Law.AlphaUpdate != rp.AlphaByCNP || c.Law.Phases == rp.PhasesOfTimer || c.Law.MonitorPeriod > 0 || c.Law.RateTimer <= 0:
+		return fmt.Errorf("fluid: %d flows, a link of %v, packets of %v, marks from %v to %v by %v: all must be positive, and max above min",
+			c.Flows, c.Capacity, c.Packet, c.Min, c.Max, c.MaxP)
+	case c.Law.AlphaUpdate != rp.AlphaByCNP || c.Law.Phases == rp.PhasesOfTimer || c.Law.MonitorPeriod > 0 ||
+		c.Law.RateTimer <= 0:
 		return fmt.Errorf("fluid: the equations of DCQCN are those of alpha-update: cnp without monitor-period, with a rate-timer and phases: paper or qcn")
 	}
 	return nil

@@ -56,14 +56,18 @@ var intervals = [8]float64{1, 0.5, 1.0 / 3, 0.25, 0.2, 1.0 / 6, 1.0 / 7, 0.123}
 func (c QCN) Solve(during, step unit.Duration) (*Course, error) {
 	switch {
 	case c.Sources < 1 || c.Line <= 0 || c.Capacity <= 0 || c.RTT <= 0 || c.Memory <= 0:
-		return nil, fmt.Errorf("fluid: %d sources at %v, a link of %v, an RTT of %v and a memory of %v: all must be positive", c.Sources, c.Line, c.Capacity, c.RTT, c.Memory)
+		return nil, fmt.Errorf("fluid: %d sources at %v, a link of %v, an RTT of %v and a memory of %v: all must be positive",
+			c.Sources, c.Line, c.Capacity, c.RTT, c.Memory)
 	case c.Qeq <= 0 || c.SampleBase <= 0 || c.ByteReset <= 0 || c.TimeReset < 0 || c.Threshold < 1:
-		return nil, fmt.Errorf("fluid: Qeq %v, samples each %v, cycles of %v and %v: all must be positive (a timer of 0 is none)", c.Qeq, c.SampleBase, c.ByteReset, c.TimeReset)
+		return nil, fmt.Errorf("fluid: Qeq %v, samples each %v, cycles of %v and %v: all must be positive (a timer of 0 is none)",
+			c.Qeq, c.SampleBase, c.ByteReset, c.TimeReset)
 	case step <= 0 || during < step || step > c.RTT/5:
-		return nil, fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the RTT, %v, are possible", step, during, c.RTT)
+		return nil, fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the RTT, %v, are possible",
+			step, during, c.RTT)
 	}
 	s := newLoop(c, int(during/step)+1, step.Seconds())
-	out := &Course{times: times{step}, Queue: make([]float64, s.n), Rate: make([]float64, s.n), Target: make([]float64, s.n)}
+	out := &Course{times: times{step}, Queue: make([]float64, s.n), Rate: make([]float64, s.n),
+		Target: make([]float64, s.n)}
 	for i := range s.n {
 		s.step(i)
 		out.Queue[i], out.Rate[i], out.Target[i] = s.q[i], s.sent[i]*8, s.target*8
@@ -95,7 +99,8 @@ type loop struct {
 }
 
 func newLoop(c QCN, n int, dt float64) *loop {
-	s := &loop{QCN: c, n: n, dt: dt, free: 1, delay: max(1, int(math.Round(c.RTT.Seconds()/2/dt))), cycle: float64(c.ByteReset)}
+	s := &loop{QCN: c, n: n, dt: dt, free: 1, delay: max(1, int(math.Round(c.RTT.Seconds()/2/dt))),
+		cycle: float64(c.ByteReset)}
 	s.line = c.Line.BytesPerSecond()
 	s.rate, s.target = s.line, s.line
 	for _, v := range []*[]float64{&s.q, &s.sent, &s.x, &s.l, &s.told, &s.fb, &s.sampled} {

@@ -33,9 +33,11 @@ func (c *TCP) check() error {
 	low, high := c.thresholds()
 	switch {
 	case c.Sources < 1 || !(c.Capacity > 0) || c.RTT <= 0 || !(c.Memory > 0) || c.AckEvery < 1:
-		return fmt.Errorf("fluid: %d sources, a link of %v packets per second, an RTT of %v, a memory of %v packets, an ACK for %d packets: all must be positive", c.Sources, c.Capacity, c.RTT, c.Memory, c.AckEvery)
+		return fmt.Errorf("fluid: %d sources, a link of %v packets per second, an RTT of %v, a memory of %v packets, an ACK for %d packets: all must be positive",
+			c.Sources, c.Capacity, c.RTT, c.Memory, c.AckEvery)
 	case !(low > 0 && high > low) || !(c.RED.MaxP > 0 && c.RED.MaxP <= 1) || !(c.RED.Weight > 0 && c.RED.Weight < 1):
-		return fmt.Errorf("fluid: RED from %v to %v packets, max-p %v, weight %v: min and max must rise, and the others be between 0 and 1", low, high, c.RED.MaxP, c.RED.Weight)
+		return fmt.Errorf("fluid: RED from %v to %v packets, max-p %v, weight %v: min and max must rise, and the others be between 0 and 1",
+			low, high, c.RED.MaxP, c.RED.Weight)
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (c TCP) Solve(during, step unit.Duration) (*TCPCourse, error) {
 		return nil, err
 	}
 	if step <= 0 || during < step || step > c.RTT/5 {
-		return nil, fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the RTT, %v, are possible", step, during, c.RTT)
+		return nil, fmt.Errorf("fluid: steps of %v in %v: at most a fifth of the RTT, %v, are possible",
+			step, during, c.RTT)
 	}
 	n, dt := int(during/step)+1, step.Seconds()
 	out := &TCPCourse{times: times{step}}
@@ -124,7 +127,8 @@ func (c TCP) Rest() (Rest, error) {
 	}
 	low, high := 0.0, c.Memory
 	if r, over := at(high); !over {
-		return r, fmt.Errorf("fluid: with a memory of %v packets RED drops %.3g of them, which does not hold %d windows of %.3g", c.Memory, r.Lost, c.Sources, r.Window)
+		return r, fmt.Errorf("fluid: with a memory of %v packets RED drops %.3g of them, which does not hold %d windows of %.3g",
+			c.Memory, r.Lost, c.Sources, r.Window)
 	}
 	for high-low > 1e-9*c.Memory {
 		if middle := (low + high) / 2; middle == low || middle == high {

@@ -61,7 +61,8 @@ func (k Kind) text(o Options) ([]byte, error) {
 	case o.Endpoints < k.Least || o.Endpoints > MaxEndpoints:
 		return nil, fmt.Errorf("%s has from %d to %d endpoints, not %d", k.Name, k.Least, MaxEndpoints, o.Endpoints)
 	case o.Rate < slowest:
-		return nil, fmt.Errorf("a rate of %v is too low: at less than %v the header of a packet takes longer than a switch waits", o.Rate, slowest)
+		return nil, fmt.Errorf("a rate of %v is too low: at less than %v the header of a packet takes longer than a switch waits",
+			o.Rate, slowest)
 	}
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("%s-%d", k.Name, o.Endpoints)
@@ -141,7 +142,8 @@ func (f *file) switches(names []string) {
 
 // check writes a claim.
 func (f *file) check(id, claim, metric string, low, high float64) {
-	f.line("  - {id: %s, claim: %s, metric: %s, during: [%s, %s], low: %v, high: %v}", id, claim, metric, f.from, f.to, low, high)
+	f.line("  - {id: %s, claim: %s, metric: %s, during: [%s, %s], low: %v, high: %v}",
+		id, claim, metric, f.from, f.to, low, high)
 }
 
 // names returns a range of names, quoted: "A[1-10]", or A1 for a single one.

@@ -140,7 +140,8 @@ func leafSpine(f *file) {
 	}
 	spines := (f.n + leaves - 1) / leaves
 	each := f.n / 2
-	f.line("description: %d leaves, each with a link to each of %d spines, and %d endpoints, each of which sends to one in the other half.", leaves, spines, f.n)
+	f.line("description: %d leaves, each with a link to each of %d spines, and %d endpoints, each of which sends to one in the other half.",
+		leaves, spines, f.n)
 	f.model(spines)
 	f.line("routing: ecmp # flows are spread over all shortest paths by a hash")
 	f.defaults()
@@ -175,7 +176,8 @@ func hpl2002(f *file) {
 	remote := f.n - 3 - local
 	locals, remotes := names("B", 1, local), names("A", 1, remote)
 	f.line("source: HPL-2002-224, Fig. 1 and Table I")
-	f.line("description: %d local and %d remote senders overload one link; a victim shares only the way to it.", local, remote)
+	f.line("description: %d local and %d remote senders overload one link; a victim shares only the way to it.",
+		local, remote)
 	f.model(local + remote)
 	f.line("defaults:")
 	f.line("  link: {rate: %v, buffer: 4 packets}", f.rate)
@@ -202,7 +204,8 @@ func hpl2002(f *file) {
 	// The link serves packets in the order of arrival.
 	f.line("  # With a packet of each local flow no more than %d of the others wait, which is", held)
 	f.line("  # what the buffer at the end of the trunk holds: at least %d of %d are local.", local, local+held)
-	f.check("local", "the local flows take at least their part of the order of arrival", "local.utilisation", round(float64(local)/float64(local+held)-0.03), 1)
+	f.check("local", "the local flows take at least their part of the order of arrival", "local.utilisation",
+		round(float64(local)/float64(local+held)-0.03), 1)
 }
 
 // round cuts a number to two digits after the point.

@@ -51,7 +51,8 @@ func Laws() []*Subject {
 
 // lawOf returns a law of this program.
 func lawOf(l rp.Law) *Subject {
-	return &Subject{Name: l.Name, Note: l.Doc, law: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
+	return &Subject{Name: l.Name, Note: l.Doc,
+		law: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
 // pointsOf returns what makes the congestion points that a law hears: those of its name, or
@@ -112,7 +113,8 @@ func loopOf(r *bench.LoopReport) Loop {
 		return &ps
 	}
 	l := Loop{
-		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation), Fairness: report.Number(r.Fairness),
+		Loop: r.Loop, Packets: r.Starts, Feedback: r.Feedback, Utilisation: report.Number(r.Utilisation),
+		Fairness:   report.Number(r.Fairness),
 		ReactionPs: known(r.Reaction), RecoveryPs: known(r.Recovery), LowestBps: int64(r.Lowest),
 	}
 	for _, f := range r.Faults {
@@ -122,7 +124,8 @@ func loopOf(r *bench.LoopReport) Loop {
 }
 
 // loopHeads are those of the table of loops.
-var loopHeads = []string{"loop", "packets", "feedback", "utilisation", "fairness", "reaction", "recovery", "lowest rate", "outcome"}
+var loopHeads = []string{"loop", "packets", "feedback", "utilisation", "fairness", "reaction", "recovery",
+	"lowest rate", "outcome"}
 
 // loopHeadsDoc says what they are.
 const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck, in the last part of the time. Reaction: from the first feedback of a storm until the rate falls. " +
@@ -131,7 +134,8 @@ const loopHeadsDoc = "Utilisation and fairness (Jain's index): of the bottleneck
 // row returns the cells of a loop.
 func (l *Loop) row() []string {
 	return []string{
-		l.Loop, fmt.Sprint(l.Packets), fmt.Sprint(l.Feedback), number(l.Utilisation, 3), number(l.Fairness, 3), known(l.ReactionPs), known(l.RecoveryPs),
+		l.Loop, fmt.Sprint(l.Packets), fmt.Sprint(l.Feedback), number(l.Utilisation, 3), number(l.Fairness, 3),
+		known(l.ReactionPs), known(l.RecoveryPs),
 		rateText(l.LowestBps), outcomeText(l.Faults),
 	}
 }
@@ -175,7 +179,8 @@ func WriteLawTable(table, notes io.Writer, results []*Result) error {
 		if half == nil || many == nil || storm == nil {
 			return fmt.Errorf("the results of %s are not of all loops", r.Limiter)
 		}
-		fmt.Fprintf(&b, "| `%s` | %d of %d | %s | %s | %s | %s | %s | %s |\n", r.Limiter, passed, len(r.Loops), number(half.Utilisation, 3), number(many.Utilisation, 3),
+		fmt.Fprintf(&b, "| `%s` | %d of %d | %s | %s | %s | %s | %s | %s |\n",
+			r.Limiter, passed, len(r.Loops), number(half.Utilisation, 3), number(many.Utilisation, 3),
 			number(many.Fairness, 3), known(storm.ReactionPs), known(storm.RecoveryPs), rateText(storm.LowestBps))
 	}
 	if _, err := io.WriteString(table, b.String()); err != nil {

@@ -14,7 +14,8 @@ import (
 
 // WriteHTML writes a result for browsers, in one file.
 func (r *Result) WriteHTML(w io.Writer) error {
-	p := &report.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Says: r.says(), Bad: !r.Good()}
+	p := &report.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Says: r.says(),
+		Bad: !r.Good()}
 	if r.Note != "" {
 		p.Subtitle += "; " + r.Note
 	}
@@ -23,7 +24,8 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		rows = append(rows, r.Cases[i].row())
 	}
 	if rows != nil || r.Loops == nil {
-		p.Sections = append(p.Sections, report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
+		p.Sections = append(p.Sections,
+			report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
 	}
 	if r.Loops != nil {
 		loops := report.Section{Title: "Loops", Text: loopHeadsDoc}
@@ -34,7 +36,8 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		loops.Parts = append(loops.Parts, report.Table("Loops with a bottleneck", loopHeads, rows))
 		for i := range r.Loops {
 			for _, f := range r.Loops[i].Faults {
-				loops.Parts = append(loops.Parts, report.Folded(r.Loops[i].Loop+": "+string(f.Criterion)+": "+f.Text, f.Around))
+				loops.Parts = append(loops.Parts,
+					report.Folded(r.Loops[i].Loop+": "+string(f.Criterion)+": "+f.Text, f.Around))
 			}
 		}
 		p.Sections = append(p.Sections, loops)
@@ -115,7 +118,8 @@ func (o *Outcome) over(title, label string) (*plot.Figure, scale) {
 	s := fit(float64(o.trace.c.Duration), times)
 	return &plot.Figure{
 		Title: title, Subtitle: o.Case, Stamp: string(o.Clock) + " clock",
-		X: plot.Axis{Label: "model time (" + s.word + ")", High: float64(o.trace.c.Duration) / s.base}, Y: plot.Axis{Label: label},
+		X: plot.Axis{Label: "model time (" + s.word + ")", High: float64(o.trace.c.Duration) / s.base},
+		Y: plot.Axis{Label: label},
 	}, s
 }
 
@@ -129,9 +133,11 @@ func (o *Outcome) ratesFigure() *plot.Figure {
 	speed := fit(most, speeds)
 	f, s := o.over("Rate", fmt.Sprintf("mean over a %dth of the time (%s)", bins, speed.word))
 	at = scaled(at, s)
-	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)}, {Name: "what started", X: at, Y: scaled(started, speed)}}
+	f.Curves = []plot.Curve{{Name: "the rate that is set", X: at, Y: scaled(set, speed)},
+		{Name: "what started", X: at, Y: scaled(started, speed)}}
 	if o.trace.recorded != nil {
-		f.Curves = append(f.Curves, plot.Curve{Name: "set in the recorded run", X: at, Y: scaled(o.trace.ratesOf(o.trace.recorded), speed)})
+		f.Curves = append(f.Curves,
+			plot.Curve{Name: "set in the recorded run", X: at, Y: scaled(o.trace.ratesOf(o.trace.recorded), speed)})
 	}
 	return f
 }
@@ -158,9 +164,12 @@ func (o *Outcome) gapsFigure() *plot.Figure {
 		c.X, c.Y = append(c.X, low, low, low+width, low+width), append(c.Y, 0, share, share, 0)
 	}
 	f := &plot.Figure{
-		Title: "Gaps between departures", Subtitle: fmt.Sprintf("%s; %d gaps, in parts of %v of the ideal", o.Case, o.Gaps.Count, width), Stamp: string(o.Clock) + " clock",
-		X: plot.Axis{Label: "gap from start to start over the ideal, size over rate", High: most}, Y: plot.Axis{Label: "share of the gaps (%)"},
-		Curves: []plot.Curve{c}, Events: []plot.Event{{At: 1, Name: "ideal"}},
+		Title:    "Gaps between departures",
+		Subtitle: fmt.Sprintf("%s; %d gaps, in parts of %v of the ideal", o.Case, o.Gaps.Count, width),
+		Stamp:    string(o.Clock) + " clock",
+		X:        plot.Axis{Label: "gap from start to start over the ideal, size over rate", High: most},
+		Y:        plot.Axis{Label: "share of the gaps (%)"},
+		Curves:   []plot.Curve{c}, Events: []plot.Event{{At: 1, Name: "ideal"}},
 	}
 	if beyond > 0 {
 		f.Note = fmt.Sprintf("(%d are longer, up to %s times the ideal)", beyond, number(o.Gaps.Max, 3))
@@ -195,7 +204,8 @@ func (o *Outcome) reactionFigure() *plot.Figure {
 	}
 	y := fit(float64(most), times)
 	f, s := o.over("Delay of reaction", "from a change of the rate to the next start ("+y.word+")")
-	took, ideal := plot.Curve{Name: "to the next start", Points: true}, plot.Curve{Name: "a packet at the new rate", Points: true}
+	took, ideal := plot.Curve{Name: "to the next start", Points: true},
+		plot.Curve{Name: "a packet at the new rate", Points: true}
 	for _, d := range o.trace.heard {
 		x := float64(d.at) / s.base
 		took.X, took.Y = append(took.X, x, x), append(took.Y, float64(d.took)/y.base, math.NaN()) // no line to the next

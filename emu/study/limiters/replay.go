@@ -45,7 +45,8 @@ func named(names []string, all []*Subject) (out []*Subject, err error) {
 	for _, name := range names {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return nil, mistake.Errorf("there is no limiter %q%s: there are %s", name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
+			return nil, mistake.Errorf("there is no limiter %q%s: there are %s",
+				name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
 		}
 		out = append(out, all[i])
 	}
@@ -125,9 +126,11 @@ func (s *Subject) isLaw(ctx context.Context, r *told.Recording) (bool, error) {
 }
 
 // replay lets the subject pace a real source.
-func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, dilation int64, law bool) (out Outcome, err error) {
+func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, dilation int64, law bool) (out Outcome,
+	err error) {
 	if r.Packet < wire.MinMSDU || r.Packet > wire.MaxMSDU {
-		return out, mistake.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes", r.Packet, wire.MinMSDU, wire.MaxMSDU)
+		return out, mistake.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
+			r.Packet, wire.MinMSDU, wire.MaxMSDU)
 	}
 	text := fmt.Sprintf(`
 name: replay
@@ -177,14 +180,16 @@ flows:
 	if b, ok := t.limiter.(interface{ Burst() unit.Size }); ok && b.Burst() > 0 {
 		promised = max(b.Burst(), r.Packet)
 	}
-	measured := bench.Report{Clock: o.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps, Burst: t.burst, Fairness: 1}
+	measured := bench.Report{Clock: o.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps,
+		Burst: t.burst, Fairness: 1}
 	for _, d := range t.trace.heard {
 		measured.Reaction = max(measured.Reaction, d.took)
 	}
 	out = outcomeOf(&c, "", &measured, t.trace)
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
 	out.Said = fmt.Sprintf("%d of %d frames of feedback were taken in; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
-		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, mean(recorded, r)/1e6, o.Clock, result.Verdict.Level)
+		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, mean(recorded, r)/1e6, o.Clock,
+		result.Verdict.Level)
 	return out, nil
 }
 

@@ -48,7 +48,8 @@ type Result struct {
 
 // Good reports whether nothing was found at fault.
 func (r *Result) Good() bool {
-	return r.Verdict == "" && !r.Partial && !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
+	return r.Verdict == "" && !r.Partial &&
+		!slices.ContainsFunc(r.Cases, func(o Outcome) bool { return len(o.Faults) > 0 }) &&
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
@@ -304,8 +305,10 @@ type Fault struct {
 // outcomeOf reads a report of the bench.
 func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
-		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes), PromisedBytes: int64(r.Promised),
-		Judged: true, BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld), ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,
+		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes),
+		PromisedBytes: int64(r.Promised),
+		Judged:        true, BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld),
+		ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,
 	}
 	for _, w := range r.Windows {
 		o.Windows = append(o.Windows, Window{w.Packets, report.Number(w.Low), report.Number(w.High)})
@@ -319,7 +322,8 @@ func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outco
 		o.Overshoot = &over
 	}
 	if w := r.Wall; w != nil {
-		o.Wall = &Wall{w.Dilation, report.Number(w.Ideal.Gap), report.Number(w.Limiter.Gap), int64(w.Limiter.Late), int64(w.Limiter.Calls)}
+		o.Wall = &Wall{w.Dilation, report.Number(w.Ideal.Gap), report.Number(w.Limiter.Gap), int64(w.Limiter.Late),
+			int64(w.Limiter.Calls)}
 	}
 	for _, f := range r.Faults {
 		o.Faults = append(o.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})

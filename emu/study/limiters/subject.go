@@ -29,7 +29,8 @@ type Subject struct {
 func Ours() []*Subject {
 	return []*Subject{
 		{Name: "inter-packet-delay", New: func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) }},
-		{Name: "token-bucket", Note: "3000 bytes deep", New: func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }},
+		{Name: "token-bucket", Note: "3000 bytes deep",
+			New: func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }},
 	}
 }
 

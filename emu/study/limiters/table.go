@@ -68,14 +68,16 @@ func WriteTable(table, notes io.Writer, results []*Result) error {
 		if wall.Wall != nil {
 			real = number(wall.Wall.Gap, 3)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %.2g %% | %s | %d B | %d of %d B | %s |\n", r.Limiter, tally(report.VirtualClock), tally(report.WallClock),
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %.2g %% | %s | %d B | %d of %d B | %s |\n",
+			r.Limiter, tally(report.VirtualClock), tally(report.WallClock),
 			100*error, steady.gaps(), withheld, worst.BurstBytes, worst.PromisedBytes, real)
 		if r.Note != "" {
 			fmt.Fprintf(&n, "* `%s`: %s.\n", r.Limiter, r.Note)
 		}
 		for i := range r.Cases {
 			if o := &r.Cases[i]; o.Judged && len(o.Faults) > 0 {
-				fmt.Fprintf(&n, "  * %s: %s: %s\n", o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
+				fmt.Fprintf(&n, "  * %s: %s: %s\n",
+					o.Case, outcomeText(o.Faults), terminal.Shorten(o.Faults[0].Text, 160))
 			}
 		}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // heads are those of the table of cases.
-var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised", "withheld", "reaction", "fairness", "outcome"}
+var heads = []string{"case", "packets", "rate error", "gaps", "burst", "promised", "withheld", "reaction",
+	"fairness", "outcome"}
 
 // headsDoc says what they are.
 const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where that is all there is. Gaps: from start to start over what they are at the rate, 1 % and 99 %. " +
@@ -25,7 +26,8 @@ const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where t
 // row returns the cells of a case.
 func (o *Outcome) row() []string {
 	return []string{
-		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes), bytesText(o.WithheldBytes),
+		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes),
+		bytesText(o.WithheldBytes),
 		durationText(o.ReactionPs), number(o.Fairness, 3), outcomeText(o.Faults),
 	}
 }
@@ -168,7 +170,8 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	p.Line("")
 	p.Paragraph(0, r.says())
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
-		p.Paragraph(0, "Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
+		p.Paragraph(0,
+			"Cases with many packets were made smaller: report.html says by how much, and --packets sets how many.")
 	}
 	p.Paragraph(0, doc)
 	_, err := io.WriteString(w, p.String())

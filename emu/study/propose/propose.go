@@ -450,7 +450,8 @@ func (p *proposer) propose() *Proposal {
 	out.ForRate = roundUp(out.Busy * headroom)
 
 	for _, r := range p.replays {
-		e := Expectation{Dilation: r.dilation, Floor: p.speed.Floor.Share(float64(p.longest) / 1000 * float64(r.dilation) / 20)}
+		e := Expectation{Dilation: r.dilation,
+			Floor: p.speed.Floor.Share(float64(p.longest) / 1000 * float64(r.dilation) / 20)}
 		if p.allData > 0 {
 			e.Queue = float64(r.late) / float64(p.allData)
 		}
@@ -489,7 +490,8 @@ func choose(expected []Expectation, forRate int64) (dilation int64, steady bool)
 // reason says why, in sentences, for a scenario of that duration.
 func (p *Proposal) reason(duration unit.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The busiest %v begin at %v, with %d frames, %d of them data. A frame is %.2g us of work, which makes %.3g times the model time: the rate asks for a dilation of %d, with headroom.",
+	fmt.Fprintf(&b,
+		"The busiest %v begin at %v, with %d frames, %d of them data. A frame is %.2g us of work, which makes %.3g times the model time: the rate asks for a dilation of %d, with headroom.",
 		unit.Duration(p.BusyForPs), unit.Duration(p.BusyAtPs), p.Frames, p.DataFrames, p.FrameNs/1e3, p.Busy, p.ForRate)
 	var at, below *Expectation
 	for i := range p.Expected {
@@ -501,12 +503,16 @@ func (p *Proposal) reason(duration unit.Duration) string {
 		}
 	}
 	if at != nil {
-		fmt.Fprintf(&b, " At %d, 5 %% of a packet time are %.3g us: this computer is later than that %s of the time, and %s of the data frames wait longer than that for others.",
-			at.Dilation, float64(p.LongestPs)/1e6*float64(at.Dilation)/20, doctor.Percent(at.Floor), doctor.Percent(at.Queue))
+		fmt.Fprintf(&b,
+			" At %d, 5 %% of a packet time are %.3g us: this computer is later than that %s of the time, and %s of the data frames wait longer than that for others.",
+			at.Dilation, float64(p.LongestPs)/1e6*float64(at.Dilation)/20, doctor.Percent(at.Floor),
+			doctor.Percent(at.Queue))
 	}
 	switch {
 	case !p.Steady:
-		fmt.Fprintf(&b, " That is more than the %s that are wanted, and no dilation up to %d makes it good: end other work on this computer and ask again.", doctor.Percent(lateWanted), max(sensible, p.Dilation))
+		fmt.Fprintf(&b,
+			" That is more than the %s that are wanted, and no dilation up to %d makes it good: end other work on this computer and ask again.",
+			doctor.Percent(lateWanted), max(sensible, p.Dilation))
 	case below != nil:
 		fmt.Fprintf(&b, " Together that may be %s", doctor.Percent(lateWanted))
 		if below.Late() > lateWanted {

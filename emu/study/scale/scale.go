@@ -28,8 +28,9 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 	}
 	for i := range x.Flows {
 		if p, ok := x.Flows[i].Control.Params.(rp.CCAParams); ok && x.Num != x.Den {
-			x.Left = append(x.Left, fmt.Sprintf("ccti-timer counts units of 1.024us: it is %d as it was, where %.4g would be in proportion",
-				p.Timer, float64(p.Timer)*float64(x.Den)/float64(x.Num)))
+			x.Left = append(x.Left,
+				fmt.Sprintf("ccti-timer counts units of 1.024us: it is %d as it was, where %.4g would be in proportion",
+					p.Timer, float64(p.Timer)*float64(x.Den)/float64(x.Num)))
 			break
 		}
 	}
@@ -56,7 +57,8 @@ func realTime(x *scenario.Scaled) (left []string) {
 		times = append(times, fmt.Sprintf("%s %v (as %v was)", k.What, k.Usual, was))
 	}
 	if factor != 1 {
-		left = append(left, "the kernels of guests keep to real time: "+strings.Join(times, ", "), "CUBIC and BBR go by real time; tcp: reno goes by round trips",
+		left = append(left, "the kernels of guests keep to real time: "+strings.Join(times, ", "),
+			"CUBIC and BBR go by real time; tcp: reno goes by round trips",
 			fmt.Sprintf("processors are as fast as they are, %.4g times as fast beside the fabric as before", factor))
 	}
 	var short []string
@@ -66,7 +68,9 @@ func realTime(x *scenario.Scaled) (left []string) {
 		}
 	}
 	if len(short) > 0 {
-		left = append(left, fmt.Sprintf("what this program adds to a round trip of guests, up to %v on a computer that is not busy, is not in proportion: it is felt where the propagation is less than that: %s", noticeable, strings.Join(short, ", ")))
+		left = append(left,
+			fmt.Sprintf("what this program adds to a round trip of guests, up to %v on a computer that is not busy, is not in proportion: it is felt where the propagation is less than that: %s",
+				noticeable, strings.Join(short, ", ")))
 	}
 	return left
 }

@@ -81,7 +81,8 @@ func run(ctx context.Context, args []string) error {
 	for _, path := range args {
 		text := table.String()
 		if filepath.Base(path) != "README.md" {
-			text += "\n" + notes.String() + "\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
+			text += "\n" + notes.String() +
+				"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
 		}
 		if err := insert(path, text); err != nil {
 			return err

@@ -67,7 +67,8 @@ const farMAC = "02:00:00:00:00:02"
 // isUp waits until a device is.
 func isUp(device string) error {
 	for range 200 {
-		if out, err := exec.Command("ip", "link", "show", device).Output(); err == nil && strings.Contains(string(out), "state UP") {
+		if out, err := exec.Command("ip", "link", "show", device).Output(); err == nil &&
+			strings.Contains(string(out), "state UP") {
 			return nil
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -93,9 +94,13 @@ func (q qdisc) measure() (*limiters.Result, error) {
 		}); err != nil {
 			return err
 		}
-		calls := [][]string{{"ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "address", farMAC, "netns", peer}, {"ip", "addr", "add", net.IP(here[:]).String() + "/24", "dev", "near"}, {"ip", "link", "set", "near", "up"}, {"ip", "neigh", "add", net.IP(there[:]).String(), "lladdr", farMAC, "dev", "near", "nud", "permanent"}}
+		calls := [][]string{{"ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "address", farMAC,
+			"netns", peer}, {"ip", "addr", "add", net.IP(here[:]).String() + "/24", "dev", "near"},
+			{"ip", "link", "set", "near", "up"},
+			{"ip", "neigh", "add", net.IP(there[:]).String(), "lladdr", farMAC, "dev", "near", "nud", "permanent"}}
 		for _, c := range q.setUp {
-			calls = append(calls, append([]string{"tc"}, strings.Fields(strings.ReplaceAll(strings.Join(c, " "), "DEV", "near"))...))
+			calls = append(calls,
+				append([]string{"tc"}, strings.Fields(strings.ReplaceAll(strings.Join(c, " "), "DEV", "near"))...))
 		}
 		return calling(calls)
 	})
@@ -141,8 +146,11 @@ func (q qdisc) measure() (*limiters.Result, error) {
 		}
 	}
 	c := bench.Case{
-		Name: "kernel/" + q.name, Doc: "datagrams through the qdisc, stamped by the kernel as they come out of a veth device", Line: 400_000_000_000,
-		Duration: wire.Duration(at[len(at)-1]) + wire.Microsecond, Rates: []bench.Step{{At: 0, Rate: kernelRate}}, Idle: []bench.Span{{From: rest[0], To: rest[1]}},
+		Name:     "kernel/" + q.name,
+		Doc:      "datagrams through the qdisc, stamped by the kernel as they come out of a veth device",
+		Line:     400_000_000_000,
+		Duration: wire.Duration(at[len(at)-1]) + wire.Microsecond, Rates: []bench.Step{{At: 0, Rate: kernelRate}},
+		Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
 		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; what this computer is late by is in the figures, which are not judged",
