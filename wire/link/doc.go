@@ -4,8 +4,8 @@
 //
 // There are three kinds of links:
 //
-//   - UDP: two connected sockets on the loopback interface. The datagrams can be
-//     captured, and the ends can be in different threads.
+//   - UDP: two connected sockets, on the loopback interface or on two hosts (BindUDP).
+//     The datagrams can be captured, and the ends can be in different threads.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
 //     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
@@ -21,8 +21,7 @@
 //
 // # Limitations
 //
-// UDP links are for one host: both ends are bound to 127.0.0.1. They and veth links are for Linux. Each
-// end has one owner: no two calls of Recv or of Send, nor Close beside any other
+// UDP and veth links are for Linux. Each end has one owner: no two calls of Recv or of Send, nor Close beside any other
 // call, may run at the same time on the same end of a UDP or veth link. A datagram has at least one
 // byte and at most MaxDatagram.
 package link

@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 
 	"golang.org/x/sys/unix"
 
@@ -16,14 +17,38 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 	if port < 1 || port > 65535 || peer < 1 || peer > 65535 || port == peer {
 		return nil, fmt.Errorf("UDP ports %d and %d: two different ones from 1 to 65535 are wanted", port, peer)
 	}
-	u, err := listenUDP(port, opts)
+	u, err := listenUDP(loopback(port), opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(u.connect(peer), u.carries(opts.Largest)); err != nil {
+	if err := errors.Join(u.connect(loopback(peer)), u.carries(opts.Largest)); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil
+}
+
+// BindUDP opens one end of a UDP link whose other end is on another host, and binds it
+// to an address of this one: port 0 lets the kernel choose. It carries nothing before
+// Connect. Of the options Port and Stamp have no effect.
+func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
+	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
+		return nil, fmt.Errorf("bind a UDP socket to %v: an address of this host is wanted", at)
+	}
+	opts.Stamp = false
+	return listenUDP(at, opts)
+}
+
+// Connect fixes the other end of one that BindUDP has opened, and returns how long a
+// datagram may be that is not cut into fragments on the way, as far as this host knows.
+func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
+	if !to.Addr().IsValid() || to.Port() == 0 {
+		return 0, fmt.Errorf("connect UDP port %d to %v: an address and a port are wanted", u.port, to)
+	}
+	if err := u.connect(to); err != nil {
+		return 0, err
+	}
+	mtu, err := u.mtu()
+	return mtu - u.headers(), err
 }
 
 // AdoptUDP makes an end of a file descriptor that another process has opened with
@@ -33,19 +58,19 @@ func AdoptUDP(fd int) (*UDP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("file descriptor %d is no UDP socket: %w", fd, err)
 	}
-	address, ok := name.(*unix.SockaddrInet4)
-	if !ok {
+	port := portOf(name)
+	if port == 0 {
 		return nil, fmt.Errorf("file descriptor %d is no UDP socket: its address is a %T", fd, name)
 	}
 	if _, err := unix.Getpeername(fd); err != nil {
-		return nil, fmt.Errorf("the UDP socket on port %d has no peer: %w", address.Port, err)
+		return nil, fmt.Errorf("the UDP socket on port %d has no peer: %w", port, err)
 	}
 	unix.CloseOnExec(fd)
 	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	if err != nil {
-		return nil, fmt.Errorf("read the receive buffer of UDP port %d: %w", address.Port, err)
+		return nil, fmt.Errorf("read the receive buffer of UDP port %d: %w", port, err)
 	}
-	u := newUDP(fd, address.Port)
+	u := newUDP(fd, port)
 	u.granted = unit.Size(doubled / 2)
 	return u, nil
 }

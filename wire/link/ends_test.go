@@ -3,6 +3,7 @@ package link_test
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"testing"
@@ -47,6 +48,48 @@ func TestUDPEnd(t *testing.T) {
 	for _, ports := range [][2]int{{0, 5}, {5, 0}, {5, 5}, {5, 65536}, {-1, 5}} {
 		if _, err := link.UDPEnd(ports[0], ports[1], link.UDPOptions{}); err == nil {
 			t.Errorf("ports %v were taken", ports)
+		}
+	}
+}
+
+// Ends on two hosts know their own address first, and each other's when both are there.
+// What has come before is not the other end's.
+func TestUDPBetweenHosts(t *testing.T) {
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		at := netip.AddrPortFrom(netip.MustParseAddr(host), 0)
+		a, err := link.BindUDP(at, link.UDPOptions{Fragments: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		b, err := link.BindUDP(at, link.UDPOptions{Fragments: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		of := func(u *link.UDP) netip.AddrPort { return netip.AddrPortFrom(at.Addr(), uint16(u.LocalPort())) }
+		stranger, err := net.Dial("udp", of(b).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stranger.Close()
+		stranger.Write([]byte("stranger"))
+		for _, x := range []struct{ from, to *link.UDP }{{a, b}, {b, a}} {
+			if whole, err := x.from.Connect(of(x.to)); err != nil || whole < 1280-48 {
+				t.Errorf("%s: datagrams of %d bytes are whole, %v", host, whole, err)
+			}
+		}
+		if err := a.Send([]byte("to b")); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(recv(t, b, make([]byte, 100))); got != "to b" {
+			t.Errorf("%s: %q came", host, got)
+		}
+	}
+	for _, at := range []string{"0.0.0.0:0", "192.0.2.1:0"} {
+		if u, err := link.BindUDP(netip.MustParseAddrPort(at), link.UDPOptions{}); err == nil {
+			u.Close()
+			t.Errorf("an end was bound to %s", at)
 		}
 	}
 }

@@ -20,6 +20,10 @@ type UDPOptions struct {
 	// ErrTooLong. 0 asks for nothing.
 	Largest int
 
+	// Fragments lets IP cut datagrams that the path has no room for. Without it they are
+	// refused by Send.
+	Fragments bool
+
 	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
 	// UDPPair then waits until it does, some milliseconds at most as a rule.
 	Stamp bool

@@ -4,6 +4,7 @@ package link
 
 import (
 	"errors"
+	"net/netip"
 
 	"fabemu/wire/unit"
 )
@@ -28,6 +29,15 @@ func UDPPair(UDPOptions) (a, b *UDP, err error) { return nil, nil, errSystem }
 
 // UDPEnd opens one end of a UDP link: on Linux.
 func UDPEnd(_, _ int, _ UDPOptions) (*UDP, error) { return nil, errSystem }
+
+// BindUDP opens one end of a UDP link between hosts: on Linux.
+func BindUDP(netip.AddrPort, UDPOptions) (*UDP, error) { return nil, errSystem }
+
+// Connect fixes its other end.
+func (*UDP) Connect(netip.AddrPort) (int, error) { return 0, errSystem }
+
+// LocalPort returns no port.
+func (*UDP) LocalPort() int { return 0 }
 
 // AdoptUDP takes over an end of a UDP link: on Linux.
 func AdoptUDP(int) (*UDP, error) { return nil, errSystem }

@@ -3,19 +3,22 @@ package link
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// UDP is one end of a UDP link: a non-blocking socket that is bound to the
-// loopback address and connected to its peer, so that the kernel refuses what
+// UDP is one end of a UDP link: a non-blocking socket that is bound to an address
+// of this host and connected to its peer, so that the kernel refuses what
 // anyone else sends to it. It is no net.UDPConn, because a socket of package net
 // also wakes the poller of the Go runtime with every datagram.
 type UDP struct {
 	socket
 	port int
+	ipv6 bool
 
 	// What RecvStamped hands to the kernel. It is here and not on the stack,
 	// because the kernel sees it through pointers within it.
@@ -39,13 +42,13 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	}
 	// Both are bound before either is connected: a datagram to a port that no one
 	// has bound comes back as an error on the socket that sent it.
-	if a, err = listenUDP(opts.Port, opts); err != nil {
+	if a, err = listenUDP(loopback(opts.Port), opts); err != nil {
 		return nil, nil, err
 	}
-	if b, err = listenUDP(second, opts); err != nil {
+	if b, err = listenUDP(loopback(second), opts); err != nil {
 		return nil, nil, errors.Join(err, a.Close())
 	}
-	err = errors.Join(a.connect(b.port), b.connect(a.port), a.carries(opts.Largest))
+	err = errors.Join(a.connect(loopback(b.port)), b.connect(loopback(a.port)), a.carries(opts.Largest))
 	if err == nil && opts.Stamp {
 		err = awaitStamps(a, b)
 	}
@@ -55,31 +58,73 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 	return a, b, nil
 }
 
-// local returns the address of a port on the loopback interface.
-func local(port int) unix.Sockaddr {
-	return &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
+// loopback returns the address of a port on the loopback interface.
+func loopback(port int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))
 }
 
 // listenUDP opens one end and binds it.
-func listenUDP(port int, opts UDPOptions) (*UDP, error) {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+func listenUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
+	family := unix.AF_INET
+	if at.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a UDP socket: %w", err)
 	}
-	u := newUDP(fd, port)
-	if err := u.setUp(opts); err != nil {
+	u := newUDP(fd, int(at.Port()))
+	u.ipv6 = family == unix.AF_INET6
+	if err := u.setUp(at, opts); err != nil {
 		return nil, errors.Join(err, u.Close())
 	}
 	return u, nil
 }
 
+// socketAddress returns an address in the form of the kernel.
+func socketAddress(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+	}
+	zone, _ := net.InterfaceByName(a.Addr().Zone()) // nil where it has none: the address needs none, or Bind fails
+	s := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	if zone != nil {
+		s.ZoneId = uint32(zone.Index)
+	}
+	return s
+}
+
+// portOf returns the port of an address of the kernel; 0 where it is none of IP.
+func portOf(a unix.Sockaddr) int {
+	switch a := a.(type) {
+	case *unix.SockaddrInet4:
+		return a.Port
+	case *unix.SockaddrInet6:
+		return a.Port
+	}
+	return 0
+}
+
+// option sets an option of IPv4 or of IPv6.
+func (u *UDP) option(v4, value4, v6, value6 int) error {
+	if u.ipv6 {
+		return unix.SetsockoptInt(u.fd, unix.IPPROTO_IPV6, v6, value6)
+	}
+	return unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, v4, value4)
+}
+
 // setUp sets the options of the socket, binds it and reads back what the kernel
 // chose.
-func (u *UDP) setUp(opts UDPOptions) error {
-	// Never in fragments: a path that is too narrow is an error of the first Send
-	// and not a slower link. What an ICMP message says of its width does not count.
-	if err := unix.SetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_PROBE); err != nil {
-		return fmt.Errorf("forbid fragments on a UDP socket: %w", err)
+func (u *UDP) setUp(at netip.AddrPort, opts UDPOptions) error {
+	// Never in fragments, unless they were asked for: a path that is too narrow is an
+	// error of the first Send and not a slower link. What an ICMP message says of its
+	// width does not count.
+	v4, v6 := unix.IP_PMTUDISC_PROBE, unix.IPV6_PMTUDISC_PROBE
+	if opts.Fragments {
+		v4, v6 = unix.IP_PMTUDISC_DONT, unix.IPV6_PMTUDISC_DONT
+	}
+	if err := u.option(unix.IP_MTU_DISCOVER, v4, unix.IPV6_MTU_DISCOVER, v6); err != nil {
+		return fmt.Errorf("say whether a UDP socket makes fragments: %w", err)
 	}
 	var err error
 	if u.granted, err = setBuffer(u.fd, opts.Buffer, "UDP"); err != nil {
@@ -90,17 +135,17 @@ func (u *UDP) setUp(opts UDPOptions) error {
 			return fmt.Errorf("ask for receive times on a UDP socket: %w", err)
 		}
 	}
-	if err := unix.Bind(u.fd, local(u.port)); err != nil {
+	if err := unix.Bind(u.fd, socketAddress(at)); err != nil {
 		if errors.Is(err, unix.EADDRINUSE) {
 			return fmt.Errorf("UDP port %d is in use: %w", u.port, err)
 		}
-		return fmt.Errorf("bind UDP port %d: %w", u.port, err)
+		return fmt.Errorf("bind UDP port %d of %v: %w", u.port, at.Addr(), err)
 	}
 	name, err := unix.Getsockname(u.fd)
 	if err != nil {
 		return fmt.Errorf("read the port of a UDP socket: %w", err)
 	}
-	u.named(name.(*unix.SockaddrInet4).Port)
+	u.named(portOf(name))
 	return nil
 }
 
@@ -114,9 +159,9 @@ func newUDP(fd, port int) *UDP {
 func (u *UDP) named(port int) { u.port, u.name = port, fmt.Sprintf("UDP port %d", port) }
 
 // connect fixes the peer.
-func (u *UDP) connect(port int) error {
-	if err := unix.Connect(u.fd, local(port)); err != nil {
-		return fmt.Errorf("connect UDP port %d to %d: %w", u.port, port, err)
+func (u *UDP) connect(to netip.AddrPort) error {
+	if err := unix.Connect(u.fd, socketAddress(to)); err != nil {
+		return fmt.Errorf("connect UDP port %d to %v: %w", u.port, to, err)
 	}
 	// Until now anyone could send here. The peer has not, so what waits is not ours.
 	var strange [1]byte
@@ -127,17 +172,35 @@ func (u *UDP) connect(port int) error {
 	}
 }
 
-// udpHeaders is what stands in front of a datagram in its packet: the header of
-// IPv4, without options, and that of UDP.
-const udpHeaders = 20 + 8
+// headers returns what stands in front of a datagram in its packet: the header of
+// IPv4, without options, or of IPv6, and that of UDP.
+func (u *UDP) headers() int {
+	if u.ipv6 {
+		return 40 + 8
+	}
+	return 20 + 8
+}
+
+// mtu returns how long a packet may be on the path to the peer.
+func (u *UDP) mtu() (n int, err error) {
+	if u.ipv6 {
+		n, err = unix.GetsockoptInt(u.fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
+	} else {
+		n, err = unix.GetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the MTU of the path from UDP port %d: %w", u.port, err)
+	}
+	return n, nil
+}
 
 // carries refuses a path on which a datagram of n bytes would have to be cut.
 func (u *UDP) carries(n int) error {
-	mtu, err := unix.GetsockoptInt(u.fd, unix.IPPROTO_IP, unix.IP_MTU)
+	mtu, err := u.mtu()
 	if err != nil {
-		return fmt.Errorf("read the MTU of the path from UDP port %d: %w", u.port, err)
+		return err
 	}
-	if need := n + udpHeaders; mtu < need {
+	if need := n + u.headers(); mtu < need {
 		return fmt.Errorf("the loopback interface has an MTU of %d bytes, datagrams of %d need %d: raise it (ip link set lo mtu 65536): %w", mtu, n, need, ErrTooLong)
 	}
 	return nil
