@@ -31,7 +31,7 @@ emu/schema, emu/fabric
 emu/drive, emu/report/graph
 emu/machines
 emu/host, emu/host/doctor, emu/host/netns
-emu/links, emu/guests
+emu/links, emu/guests, emu/hosts
 emu/proc
 emu/foreign
 emu/metrics

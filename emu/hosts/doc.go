@@ -1,0 +1,16 @@
+// Package hosts brings the computers together that run one fabric: which of them this one
+// is (Fleet, from a launcher such as srun or from flags), and a connection from each to the
+// first, over which both sides have proved that they know the run's token (Gather, Join).
+//
+// A connection is TLS 1.3, with a certificate that rank 0 makes for the run and nobody has
+// signed. Who is at its other end is told by the token instead: each side sends the
+// HMAC-SHA256, under the token, of its own role, of keying material that is exported from
+// the TLS session (RFC 5705, RFC 8446 section 7.5) and of the certificate. Somebody in
+// the middle has two sessions, whose keying material differs, and can hand no proof on.
+//
+// # Limitations
+//
+// Who sees a handshake can try tokens out at home, so a token has 16 characters at least.
+// Addresses are those that the hosts have: nothing here knows of a translation (NAT)
+// between them.
+package hosts

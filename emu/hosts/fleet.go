@@ -1,0 +1,189 @@
+package hosts
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultPort is the port at which rank 0 listens where nothing else is said. The steps of
+// Slurm have one of the 900 below it.
+const DefaultPort = 20999
+
+// Fleet are the hosts that run one fabric, as one of them knows them.
+type Fleet struct {
+	Rank     int    // of this one; 0 conducts. -1: rank 0 says it
+	Size     int    // how many there are; 0: rank 0 knows
+	Launcher string // what has started them: "srun"; empty: a user by hand
+	Address  string // HOST:PORT at which rank 0 listens, or by which the others reach it
+	Token    Token
+	Wait     time.Duration // how long hosts wait for one another
+	Version  string        // of this program; all have the same
+	// Told is handed what the user of this host should know before the run: who is waited
+	// for, who was refused. It may be nil.
+	Told func(text string)
+}
+
+// Wanted is what a user says of a fleet; what is empty is for Find to know.
+type Wanted struct {
+	Size         int
+	Listen, Join string // HOST:PORT; the port may be left out
+	Token        Token
+	Wait         time.Duration
+	Version      string
+}
+
+// DefaultWait is how long hosts wait for one another where nothing else is said.
+const DefaultWait = time.Minute
+
+func (f *Fleet) tell(format string, args ...any) {
+	if f.Told != nil {
+		f.Told(fmt.Sprintf(format, args...))
+	}
+}
+
+// Find returns the fleet that this process is one of: of what has launched it, told by
+// variables of its environment, or else as rank 0 of one that is started by hand. name is
+// that of this host.
+func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) {
+	at, err := launched(variable, name)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{
+		Rank: at.rank, Size: cmp.Or(w.Size, at.size), Launcher: at.launcher,
+		Token: cmp.Or(w.Token, Token(variable(TokenVariable))), Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version,
+	}
+	switch {
+	case at.launcher == "" && w.Join != "":
+		return nil, errors.New("--join is for hosts that a launcher has started, which know their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
+	case f.Size < 2:
+		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: say how many with --hosts N, or start it by srun or mpirun; for one, --placement domain", f.Size)
+	case at.size > 0 && w.Size > 0 && at.size != w.Size:
+		return nil, fmt.Errorf("--hosts %d, but %s has started %d", w.Size, at.launcher, at.size)
+	case f.Rank >= f.Size:
+		return nil, fmt.Errorf("this host has rank %d by %s, of %d: ranks count from 0", f.Rank, at.launcher, f.Size)
+	case f.Launcher != "" && f.Token == "":
+		return nil, fmt.Errorf("all hosts must know one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)", TokenVariable, at.launcher, TokenVariable)
+	case f.Token == "":
+		f.Token = NewToken()
+	}
+	if err := f.Token.Check(); err != nil {
+		return nil, err
+	}
+	port := cmp.Or(at.port, DefaultPort)
+	if f.Rank > 0 {
+		if cmp.Or(w.Join, at.first) == "" {
+			return nil, fmt.Errorf("%s does not say where rank 0 is: --join HOST:PORT does, for all hosts alike", at.launcher)
+		}
+		f.Address, err = withPort(cmp.Or(w.Join, at.first), port)
+		return f, err
+	}
+	if _, wanted, e := net.SplitHostPort(w.Join); e == nil && w.Listen == "" {
+		w.Listen = ":" + wanted // the same call on all hosts
+	}
+	f.Address, err = withPort(w.Listen, port)
+	return f, err
+}
+
+// Agent returns the fleet that a host joins whose rank is for rank 0 to say.
+func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
+	f := &Fleet{Rank: -1, Token: cmp.Or(w.Token, Token(variable(TokenVariable))), Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version}
+	if f.Token == "" {
+		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts says it", TokenVariable)
+	}
+	if err := f.Token.Check(); err != nil {
+		return nil, err
+	}
+	if w.Join == "" {
+		return nil, errors.New("where rank 0 of the run listens is wanted: --join HOST:PORT")
+	}
+	var err error
+	f.Address, err = withPort(w.Join, DefaultPort)
+	return f, err
+}
+
+// withPort completes an address that may have no port.
+func withPort(address string, port int) (string, error) {
+	host, p, err := net.SplitHostPort(address)
+	if err != nil {
+		host, p = strings.Trim(address, "[]"), strconv.Itoa(port)
+	}
+	if n, e := strconv.Atoi(p); e != nil || n < 0 || n > 65535 || strings.ContainsAny(host, " /") {
+		return "", fmt.Errorf("%q is no address: HOST:PORT is wanted", address)
+	}
+	return net.JoinHostPort(host, p), nil
+}
+
+// launch is what a launcher tells the processes that it starts.
+type launch struct {
+	launcher   string
+	rank, size int    // size 0: it does not say
+	first      string // the host of rank 0; empty: it does not say
+	port       int    // of its own; 0: none
+}
+
+// launched reads what a launcher has told this process. One launcher may have started
+// another: mpirun in a job of Slurm leaves srun's variables standing, with the ranks of its
+// own daemons, so those of MPI come first.
+func launched(variable func(string) string, name string) (launch, error) {
+	var wrong []error
+	number := func(key string) int {
+		n, err := strconv.Atoi(variable(key))
+		if err != nil || n < 0 {
+			wrong = append(wrong, fmt.Errorf("%s=%q in the environment: a whole number from 0 on is wanted", key, variable(key)))
+		}
+		return n
+	}
+	node := func(key string) string {
+		list, err := expandNodes(variable(key))
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s in the environment: %w", key, err))
+		}
+		if len(list) == 0 {
+			return ""
+		}
+		return list[0]
+	}
+	var l launch
+	switch {
+	case variable("OMPI_COMM_WORLD_RANK") != "":
+		l = launch{launcher: "mpirun", rank: number("OMPI_COMM_WORLD_RANK"), size: number("OMPI_COMM_WORLD_SIZE"), first: node("SLURM_JOB_NODELIST")}
+		if variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE") {
+			l.first = "localhost"
+		}
+	case variable("PMI_RANK") != "" && variable("PMI_SIZE") != "":
+		l = launch{launcher: "mpirun", rank: number("PMI_RANK"), size: number("PMI_SIZE"), first: node("SLURM_JOB_NODELIST")}
+		if variable("MPI_LOCALNRANKS") == variable("PMI_SIZE") {
+			l.first = "localhost"
+		}
+	case variable("SLURM_PROCID") != "" && variable("SLURM_STEP_NODELIST") != "":
+		l = launch{launcher: "srun", rank: number("SLURM_PROCID"), size: number("SLURM_NTASKS"), first: node("SLURM_STEP_NODELIST")}
+	case variable("JOB_COMPLETION_INDEX") != "":
+		// The hostname of a pod of an Indexed Job is the job's name and the index. Its service
+		// has the name of the job, unless --join says another.
+		index := variable("JOB_COMPLETION_INDEX")
+		job := strings.TrimSuffix(name, "-"+index)
+		l = launch{launcher: "the Job", rank: number("JOB_COMPLETION_INDEX"), first: job + "-0." + job}
+	}
+	if id := variable("SLURM_JOB_ID"); id != "" && l.launcher != "" {
+		job, _ := strconv.Atoi(id)
+		step, _ := strconv.Atoi(variable("SLURM_STEP_ID"))
+		l.port = DefaultPort - 1 - (job*7+step)%900 // steps of jobs that share a node do not meet
+	}
+	return l, errors.Join(wrong...)
+}
+
+// Here returns the name of this host.
+func Here() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "a host without a name"
+	}
+	return name
+}
