@@ -19,7 +19,7 @@ func (o Options) check() error {
 		mistake.Unknown("clock", o.Clock, WallClock, VirtualClock),
 		mistake.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
 		mistake.Unknown("link", o.Link, UDP, Veth, Pipe),
-		mistake.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains),
+		mistake.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
 		mistake.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
 	)
 	switch {
@@ -33,7 +33,7 @@ func (o Options) check() error {
 		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
 			InGoroutines)
 	}
-	plan, wanted := proc.Plan{Placement: o.Placement, Carrier: o.Link, ByHand: o.ByHand}, o.wanted()
+	plan, wanted := proc.Plan{Placement: o.Placement, Carrier: o.Link, ByHand: o.ByHand, Fleet: o.Fleet, HostsOf: o.HostsOf}, o.wanted()
 	return cmp.Or(plan.Check(virtual), wanted.Check())
 }
 

@@ -7,6 +7,7 @@ import (
 	"fabemu/emu/capture"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
 	"fabemu/emu/observe"
@@ -53,6 +54,7 @@ const (
 	InGoroutines = proc.InGoroutines
 	InProcesses  = proc.InProcesses
 	InDomains    = proc.InDomains
+	InHosts      = proc.InHosts
 )
 
 // Schemes are rate limiters, reaction points and packets of the calling program, in place of
@@ -97,6 +99,10 @@ type Options struct {
 	// when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*proc.File)
+
+	// Fleet and HostsOf are of a run on several hosts: see proc.Plan.
+	Fleet   *hosts.Fleet
+	HostsOf []proc.HostOf
 
 	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes

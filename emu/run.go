@@ -175,6 +175,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 	}
 	r.timing = out.Timing
 	figures := report.FiguresOf(r.fabric, out.Timing)
+	figures.Clocks = report.ClocksOf(r.fabric, &out)
 	figures.ForeignCPUs, figures.GCCycles = report.Number(out.ForeignCPUs), out.GCCycles
 	if r.options.Placement == InGoroutines {
 		figures.CPUSeconds = report.Number(out.CPUSeconds)
@@ -189,6 +190,7 @@ func (r *run) plan() *proc.Plan {
 		Fabric: r.fabric, Resolved: r.resolved,
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
+		Fleet: o.Fleet, HostsOf: o.HostsOf,
 		Hold:  o.Events != nil, // a log has its order
 		Hooks: o.test,
 	}

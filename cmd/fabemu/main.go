@@ -22,6 +22,7 @@
 //	fabemu schema                 print the language of scenarios for editors
 //	fabemu node FILE              run one endpoint of a run (run starts it by itself)
 //	fabemu switchd FILE           run one switch of a run (run starts it by itself)
+//	fabemu agent --join HOST      run the share of this computer of a run on several
 //	fabemu completion SHELL       print what completes commands in a shell
 //	fabemu man                    print the manual page
 //	fabemu licenses               print the licenses of what it is built from
@@ -97,6 +98,7 @@ func execute(args []string) int {
 	root.AddCommand(execCommand(), shellCommand())
 	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
 	root.AddCommand(daemonCommands()...)
+	root.AddCommand(agentCommand())
 	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)

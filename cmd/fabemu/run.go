@@ -36,6 +36,7 @@ type runFlags struct {
 	pcap, rotate                string
 	placement                   string
 	byHand                      []string
+	hosts                       fleetFlags
 	capture                     captureFlags
 	record                      []string
 	trace                       traceFlags
@@ -93,10 +94,11 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.points, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
-	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), or domain (one for each switch with its endpoints)")
+	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)")
 	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains))
+	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains), string(emu.InHosts))
+	f.hosts.addRun(c)
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
 	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
 	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
@@ -148,7 +150,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	options := emu.Options{
 		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
 		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Codec: f.codec, Digest: f.digest,
-		AllPoints: f.points,
+		AllPoints: f.points, Fleet: f.hosts.fleet, HostsOf: f.hosts.of,
 	}
 	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}
 	if f.pcap != "" {

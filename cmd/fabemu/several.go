@@ -17,6 +17,14 @@ import (
 // are read before the first is run, so that a mistake in the last does not show
 // after an hour.
 func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
+	if err := f.hosts.find(c, f.placement, f.clock, len(names)); err != nil {
+		return 0, err
+	}
+	if fleet := f.hosts.fleet; fleet != nil && fleet.Rank > 0 { // the scenario comes from rank 0
+		ctx, stop := untilEnded(c)
+		defer stop()
+		return exitOK, attend(ctx, fleet)
+	}
 	all, err := openAll(names, func(name string) (*scenario.Scenario, error) { return f.open(c, name) })
 	if err != nil {
 		return 0, err

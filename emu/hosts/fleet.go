@@ -22,6 +22,7 @@ type Fleet struct {
 	Launcher string // what has started them: "srun"; empty: a user by hand
 	Address  string // HOST:PORT at which rank 0 listens, or by which the others reach it
 	Token    Token
+	Drawn    bool          // the token was made here: the user has to hear it
 	Wait     time.Duration // how long hosts wait for one another
 	Version  string        // of this program; all have the same
 	// Told is handed what the user of this host should know before the run: who is waited
@@ -71,7 +72,7 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	case f.Launcher != "" && f.Token == "":
 		return nil, fmt.Errorf("all hosts must know one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)", TokenVariable, at.launcher, TokenVariable)
 	case f.Token == "":
-		f.Token = NewToken()
+		f.Token, f.Drawn = NewToken(), true
 	}
 	if err := f.Token.Check(); err != nil {
 		return nil, err

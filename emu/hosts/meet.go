@@ -95,8 +95,27 @@ func Gather(f *Fleet) (*Gathering, error) {
 		config:    &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}},
 		strangers: make(chan struct{}, mostStrangers), there: map[int]*Peer{}, all: make(chan struct{}),
 	}
+	g.invite()
 	go g.accept()
 	return g, nil
+}
+
+// invite says what to start on the other hosts.
+func (g *Gathering) invite() {
+	f := g.fleet
+	if f.Launcher != "" {
+		f.tell("waiting for %d more hosts of %s at port %d", f.Size-1, f.Launcher, g.Port())
+		return
+	}
+	host, _, err := net.SplitHostPort(f.Address)
+	if at, e := netip.ParseAddr(host); err != nil || host == "" || e == nil && at.IsUnspecified() {
+		host = Here()
+	}
+	secret := ""
+	if f.Drawn {
+		secret = TokenVariable + "=" + string(f.Token) + " "
+	}
+	f.tell("waiting for %d more hosts; there, say: %sfabemu agent --join %s", f.Size-1, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
 }
 
 // Port returns the port at which it listens.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -212,10 +213,7 @@ func (w *opener) files(err error) error {
 
 // granted warns of receive buffers that are smaller than was asked for.
 func (w *opener) granted(a, b unit.Size) {
-	if got := min(a, b); got < w.options.Buffer {
-		w.warn("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams",
-			got, w.options.Buffer)
-	}
+	w.Granted(w.options.Buffer, min(a, b))
 }
 
 func (w *opener) warn(format string, args ...any) {
@@ -229,6 +227,14 @@ func (w *opener) add(a, b link.Link) {
 		a, b = w.options.Wrap(a), w.options.Wrap(b)
 	}
 	w.Ends = append(w.Ends, [2]link.Link{a, b})
+}
+
+// Granted warns, once, of receive buffers that are smaller than was asked for.
+func (l *Links) Granted(asked, got unit.Size) {
+	w := fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, asked)
+	if got < asked && !slices.Contains(l.Warnings, w) {
+		l.Warnings = append(l.Warnings, w)
+	}
 }
 
 // Some returns the links of a process that has some of the ends of wires: it is empty,

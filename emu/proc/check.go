@@ -10,6 +10,14 @@ import (
 // started by hand do not go together, or not on this system; the virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart := p.Placement != InGoroutines; {
+	case p.Placement == InHosts && p.Carrier != links.UDP:
+		return mistake.Errorf("placement %s has links of kind udp between hosts, not %s", InHosts, p.Carrier)
+	case p.Placement == InHosts && len(p.ByHand) > 0:
+		return mistake.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", InHosts)
+	case p.Placement == InHosts && p.Fleet == nil:
+		return mistake.Errorf("placement %s wants a fleet of hosts", InHosts)
+	case p.Placement != InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
+		return mistake.Errorf("other hosts take part with placement %s, not %s", InHosts, p.Placement)
 	case apart && p.Carrier == links.Pipe:
 		return mistake.Errorf("placement %s needs links between processes: udp or veth", p.Placement)
 	case !apart && len(p.ByHand) > 0:

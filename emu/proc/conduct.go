@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/hosts"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -21,11 +22,12 @@ import (
 // Seat is one part of a run, as the conductor starts it.
 type Seat struct {
 	File     *File
-	Machines []int      // of the part, in the fabric
-	Path     string     // where File is written
-	Command  []string   // program and arguments that begin it; Path and the flag of the socket are added
-	Sockets  []*os.File // handed over, as file descriptors from FirstSocket on
-	ByHand   bool       // a user starts it, the conductor waits for it
+	Machines []int       // of the part, in the fabric
+	Path     string      // where File is written
+	Command  []string    // program and arguments that begin it; Path and the flag of the socket are added
+	Sockets  []*os.File  // handed over, as file descriptors from FirstSocket on
+	ByHand   bool        // a user starts it, the conductor waits for it
+	Away     *hosts.Peer // it is on another host, and this is the connection to it
 }
 
 // FirstSocket is the file descriptor of the first of Seat.Sockets in its process: 3 is
@@ -41,6 +43,7 @@ type Conductor struct {
 	Restarts []Restart                  // in the order of their instants
 	Control  string                     // path of the socket for parts that are started by hand
 	Sink     trace.Sink                 // is told what all machines report, merged by time
+	Between  []int                      // wires between hosts
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
 	Fabric   *drive.Fabric              // that is watched for deadlock; may be nil
@@ -65,6 +68,9 @@ type Outcome struct {
 	Began  time.Time     // when model time 0 was; zero if the run has not come so far
 	Timing *drive.Timing // of all parts; nil if no part has measured anything
 	Now    unit.Time     // in processes: the model time up to which all have reported
+
+	Clocks  []Clock // of the parts on other hosts
+	Between []int   // which wires lead from one host to another
 
 	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
 	CPUSeconds  float64 // in this process: its processor time
@@ -104,6 +110,7 @@ type news struct {
 	payload []byte        // said, joined: its content
 	err     error         // gone, exited: why
 	talk    int           // which process of the seat it is about
+	at      int64         // said: when it came, by the clock
 	conn    net.Conn      // joined: the connection
 	in      *bufio.Reader // and what reads it
 }
@@ -160,9 +167,15 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	if err == nil {
 		err = r.play(ctx)
 	}
+	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
 	err = errors.Join(err, r.dismiss())
-	out := Outcome{Began: r.began, Now: r.merge(true)}
+	out := Outcome{Began: r.began, Now: r.merge(true), Clocks: r.clocks(compared), Between: r.Between}
 	for _, s := range r.seats {
+		if s.report != nil {
+			for _, w := range s.report.Warnings {
+				out.Warnings = append(out.Warnings, s.File.Part+": "+w)
+			}
+		}
 		if s.report == nil || s.report.Timing == nil {
 			continue
 		}
@@ -198,7 +211,9 @@ func (r *conduct) begin(ctx context.Context) error {
 		go r.admit(l)
 	}
 	for _, s := range r.seats {
-		if !s.ByHand {
+		if s.Away != nil {
+			r.listen(s, s.Away, s.Away.In)
+		} else if !s.ByHand {
 			if err := r.start(s); err != nil {
 				return err
 			}
@@ -234,7 +249,17 @@ func (r *conduct) begin(ctx context.Context) error {
 			}
 		}
 	}
-	r.began, r.epoch = time.Now().Add(lead), r.clock()+lead.Nanoseconds()
+	if err := r.readClocks(ctx); err != nil {
+		return err
+	}
+	r.noteClocks()
+	ahead := lead
+	for _, s := range r.seats {
+		if s.known != nil {
+			ahead = max(ahead, lead+4*s.known.RoundTrip)
+		}
+	}
+	r.began, r.epoch = time.Now().Add(ahead), r.clock()+ahead.Nanoseconds()
 	for _, s := range r.seats {
 		if err := r.tellEpoch(s); err != nil {
 			return r.death(s, err)
@@ -245,7 +270,11 @@ func (r *conduct) begin(ctx context.Context) error {
 
 // tellEpoch lets a part begin.
 func (r *conduct) tellEpoch(s *seat) error {
-	b := binary.BigEndian.AppendUint64(nil, uint64(r.epoch))
+	epoch := r.epoch
+	if s.known != nil {
+		epoch += s.known.Offset.Nanoseconds()
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(epoch))
 	b = binary.BigEndian.AppendUint64(b, r.secret[0])
 	return write(s.conn, begin, binary.BigEndian.AppendUint64(b, r.secret[1]))
 }
@@ -364,6 +393,12 @@ func (r *conduct) hear(n news) error {
 	case joined:
 		r.listen(s, n.conn, n.in)
 	}
+	if n.kind == answer && s.Away != nil {
+		if err := s.answered(n.payload, n.at); err != nil {
+			return fmt.Errorf("%s: %w", s.File.Part, err)
+		}
+		return nil
+	}
 	if err := r.heed(s, n.kind, n.payload); err != nil {
 		return fmt.Errorf("%s: %w", s.File.Part, err)
 	}
@@ -411,6 +446,9 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 		if report.Err != "" {
 			return errors.New(report.Err)
 		}
+		if report.Told {
+			return &Died{Part: s.File.Part, State: "it was told to end there"}
+		}
 		s.ended = true
 	default:
 		return fmt.Errorf("a message of unknown kind %q: is it a process of another version?", byte(k))
@@ -444,12 +482,13 @@ func (r *conduct) death(s *seat, cause error) error {
 func (r *conduct) dismiss() error {
 	for _, s := range r.seats {
 		if s.conn != nil && s.report == nil {
+			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
 			write(s.conn, quit, nil) // one that is gone has ended already
 		}
 	}
 	running := func() (n int) {
 		for _, s := range r.seats {
-			if s.command != nil {
+			if s.command != nil || s.Away != nil && s.conn != nil && s.report == nil && !s.gone {
 				n++
 			}
 		}
@@ -466,6 +505,8 @@ func (r *conduct) dismiss() error {
 			switch {
 			case n.fate == exited:
 				s.command, s.state = nil, stateOf(n.err)
+			case n.fate == gone:
+				s.gone = true
 			case n.fate == said && (n.kind == events || n.kind == done):
 				_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
 			}
@@ -478,6 +519,7 @@ func (r *conduct) dismiss() error {
 				if s.command != nil {
 					s.command.Kill()
 				}
+				s.gone = s.gone || s.Away != nil // it is out of reach, and ends by itself
 			}
 			limit = time.After(endTimeout)
 		}

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bufio"
 	"context"
 	"net"
 
@@ -24,7 +25,7 @@ func (c *Conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Pro
 
 // RunPart runs a part to its end.
 func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part) error {
-	p := newPart(file, conn, &drive.Progress{})
+	p := newPart(file, conn, bufio.NewReader(conn), &drive.Progress{})
 	defer p.Close()
 	return p.run(ctx, f, d)
 }

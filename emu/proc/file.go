@@ -40,11 +40,12 @@ type End struct {
 	Wire int    `json:"wire"` // its index in the fabric
 	End  int    `json:"end"`  // 0 or 1
 	FD   int    `json:"fd,omitempty"`
-	Kind string `json:"kind"` // "udp" or "veth"
+	Kind string `json:"kind"` // "udp" or "veth"; of a host "udp", with the other end there too, or "hosts"
 	Port int    `json:"port,omitempty"`
 	Peer int    `json:"peer,omitempty"`
 
-	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end
+	Address     string `json:"address,omitempty"`      // hosts: where it is bound, an address and a port
+	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end; hosts: where that is bound
 }
 
 // Write writes f to a file.

@@ -27,9 +27,18 @@ const (
 	alive  kind = 'a' // part: it is there; said where there was nothing else to say
 	ended  kind = 'x' // part: it has come to the end of the run
 	count  kind = 'c' // conductor: all have; count what has come
+	ask    kind = 't' // conductor: what does the clock show (8 bytes: its own)
+	answer kind = 's' // part: that, and its own when it heard the question and when it answers (24 bytes)
 	done   kind = 'd' // part: what it has measured (JSON of Report)
 	finish kind = 'f' // conductor: nothing else can happen; come to your end
 	quit   kind = 'q' // conductor: end now
+)
+
+// The messages with which a host and the conductor open the links between hosts, before hello.
+const (
+	share kind = 'w' // conductor: what this host has to do (JSON of work)
+	bound kind = 'l' // host: where its ends of links to others are (JSON of []End)
+	peers kind = 'p' // conductor: where the other ends are (JSON of []End)
 )
 
 // beginSize is how long the content of begin is.
@@ -58,6 +67,9 @@ type Report struct {
 	Timing  *drive.Timing
 	Traffic []drive.Traffic
 	Err     string // why it ended before its time; empty if it did not
+	Told    bool   // it was told to end, and not by the conductor
+
+	Warnings []string
 }
 
 // write writes one message.

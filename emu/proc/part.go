@@ -26,7 +26,9 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *drive.Progress
-	key      drive.Key // of the event that happens now
+	key      drive.Key    // of the event that happens now
+	clock    func() int64 // that of the run
+	stays    bool         // until the conductor goes: it may ask for the clock
 
 	batch  []byte
 	sent   time.Time // when the last batch was
@@ -36,6 +38,8 @@ type Part struct {
 	wrote  chan struct{} // closed when all is written
 	once   sync.Once     // nothing more is said
 
+	left   atomic.Pointer[error] // why the conductor is not there any more
+	over   chan struct{}         // closed then
 	state  atomic.Pointer[string]
 	events atomic.Int64
 	status net.Listener
@@ -65,7 +69,7 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 	if err != nil {
 		return nil, err
 	}
-	p := newPart(f, conn, progress)
+	p := newPart(f, conn, bufio.NewReader(conn), progress)
 	if f.Status != "" {
 		if err := p.serveStatus(fd); err != nil {
 			conn.Close()
@@ -75,10 +79,10 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 	return p, nil
 }
 
-// newPart is the part at the other end of a conductor's connection.
-func newPart(f *File, conn net.Conn, progress *drive.Progress) *Part {
+// newPart is the part at the other end of a conductor's connection, which in reads.
+func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *drive.Progress) *Part {
 	p := &Part{
-		file: f, conn: conn, in: bufio.NewReader(conn), progress: progress,
+		file: f, conn: conn, in: in, progress: progress, clock: drive.Monotonic(), over: make(chan struct{}),
 		out: make(chan message, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
 	}
 	p.say("waiting for the others")
@@ -124,23 +128,23 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settle
 		return 0, secret, nil, err
 	}
 	p.out <- message{hello, b}
-	k, b, err := read(p.in)
+	k, b, err := p.next()
 	switch {
 	case err != nil:
-		return 0, secret, nil, fmt.Errorf("the conductor has ended: %w", err)
-	case k == quit:
-		return 0, secret, nil, errors.New("the conductor has ended the run before it began")
+		return 0, secret, nil, err
 	case k != begin || len(b) != beginSize:
 		return 0, secret, nil, fmt.Errorf("the conductor says %q where it should name the epoch", rune(k))
 	}
 	p.say("running")
 	all := make(chan struct{})
 	go func() {
+		defer close(p.over)
 		defer stop()
 		for counting := false; ; {
-			k, _, err := read(p.in)
+			k, _, err := p.next()
 			switch {
-			case err != nil || k == quit:
+			case err != nil:
+				p.left.Store(&err)
 				return
 			case k == finish:
 				over()
@@ -152,6 +156,27 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settle
 	}()
 	secret = wire.Secret{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
 	return int64(binary.BigEndian.Uint64(b)), secret, all, nil
+}
+
+// next reads the next message, and answers those about the clock. That the conductor ends
+// the run is an error.
+func (p *Part) next() (kind, []byte, error) {
+	for {
+		k, b, err := read(p.in)
+		switch {
+		case err != nil:
+			return 0, nil, fmt.Errorf("the conductor has ended: %w", err)
+		case k == quit:
+			return 0, nil, errors.New("the conductor has ended the run early")
+		case k != ask:
+			return k, b, nil
+		case len(b) != 8:
+			return 0, nil, fmt.Errorf("the conductor asks for the clock in %d bytes", len(b))
+		}
+		if err := p.answer(b, p.clock()); err != nil {
+			return 0, nil, err
+		}
+	}
 }
 
 // Record sends an event to the conductor.

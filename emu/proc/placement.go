@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/files"
 	"fabemu/emu/host"
+	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
 	"fabemu/wire"
@@ -27,6 +29,7 @@ const (
 	InGoroutines Placement = "goroutine" // each machine has a goroutine of its own, in one process
 	InProcesses  Placement = "process"   // each has a process of its own
 	InDomains    Placement = "domain"    // each switch and the endpoints at it have a process
+	InHosts      Placement = "hosts"     // several computers have a share of them each, in a process
 )
 
 // PartsDir is the folder, in that of the results, with what concerns the processes
@@ -81,6 +84,11 @@ type Plan struct {
 	// when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*File)
+	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
+	// says on which of them machines are; a later one counts. An endpoint that none names is
+	// where its switch is. Without any the machines are shared such that few links are cut.
+	Fleet   *hosts.Fleet
+	HostsOf []HostOf
 	Hold    bool                  // what parts report is handed on at the end, in its order
 	Epoch   func(began time.Time) // in this process: is called when model time 0 is now; may be nil
 
@@ -103,7 +111,7 @@ type Hooks struct {
 // Dry writes the files of the parts, for all of them to be started by hand.
 func (p *Plan) Dry() error {
 	switch {
-	case p.Placement == InGoroutines:
+	case p.Placement == InGoroutines || p.Placement == InHosts:
 		return mistake.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", InProcesses, InDomains)
 	case p.Carrier != links.UDP:
 		return mistake.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
@@ -123,68 +131,102 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(p.Directory, PartsDir)
-	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
-		return nil, &mistake.Error{Err: err}
-	}
-	Tidy(dir)
-	const scenarioFile = "scenario.yaml"
-	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil {
+	dir, err := p.folder()
+	if err != nil {
 		return nil, err
 	}
+	c := p.conductor(dir)
+	for _, x := range list {
+		s, err := p.seat(x, dir, l)
+		if err != nil {
+			return nil, err
+		}
+		s.ByHand = byHand[x.name]
+		c.Seats = append(c.Seats, s)
+	}
+	return c, nil
+}
+
+// The names of files in PartsDir.
+const (
+	scenarioFile  = "scenario.yaml"
+	controlSocket = "control.sock"
+)
+
+// folder makes the folder of the parts, and writes the scenario into it.
+func (p *Plan) folder() (string, error) {
+	dir := filepath.Join(p.Directory, PartsDir)
+	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
+		return "", &mistake.Error{Err: err}
+	}
+	Tidy(dir)
+	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
+}
+
+// conductor returns the conductor of the run, who has no parts yet.
+func (p *Plan) conductor(dir string) *Conductor {
 	c := &Conductor{
 		Wires: len(p.Fabric.Wires), Dilation: p.Fabric.Scenario.Wall.Dilation, Hold: p.Hold,
-		Control: filepath.Join(dir, "control.sock"), Waiting: p.Waiting, Started: p.Hooks.Started,
+		Control: filepath.Join(dir, controlSocket), Waiting: p.Waiting, Started: p.Hooks.Started,
 	}
 	for i := range p.Fabric.Machines {
 		c.Ports = append(c.Ports, len(p.Fabric.Machines[i].Ports))
 	}
-	for _, x := range list {
-		file := &File{
-			Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-			Timing: p.Timing, Priority: p.Priority, Control: filepath.Base(c.Control), Status: fileOf(x.name) + ".sock",
-		}
-		s := Seat{File: file, Machines: x.machines, Path: filepath.Join(dir, PartFile(x.name)), ByHand: byHand[x.name]}
-		command := "node"
-		if x.sw {
-			command = "switchd"
-		}
-		s.Command = []string{"/proc/self/exe", command}
-		for _, m := range x.machines {
-			file.Machines = append(file.Machines, p.Fabric.Machines[m].Name)
-			for _, at := range p.Fabric.Machines[m].Ports {
-				end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
-				if l == nil {
-					first := firstPort
-					if p.Fabric.Scenario.Wall.UDPPort != 0 {
-						first = p.Fabric.Scenario.Wall.UDPPort
-					}
-					end.Port, end.Peer = first+2*at.Wire+at.End, first+2*at.Wire+1-at.End
-				} else {
-					f, ok := l.Ends[at.Wire][at.End].(link.File)
-					if !ok {
-						return nil, mistake.Errorf("a %s link cannot be handed to another process", p.Carrier)
-					}
-					if v, ok := f.(*link.Veth); ok {
-						end.PeerAddress = net.HardwareAddr(v.Peer()).String()
-					}
-					// A copy: the conductor closes its own when all have theirs.
-					end.FD = FirstSocket + len(s.Sockets)
-					copied, err := host.Duplicate(f.FD())
-					if err != nil {
-						return nil, err
-					}
-					s.Sockets = append(s.Sockets, copied)
-				}
-				file.Links = append(file.Links, end)
-			}
-		}
-		if err := file.Write(s.Path); err != nil {
-			return nil, err
-		}
-		c.Seats = append(c.Seats, s)
+	return c
+}
+
+// file returns the file of a part, without its links.
+func (p *Plan) file(x part) *File {
+	f := &File{
+		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
+		Timing: p.Timing, Priority: p.Priority,
 	}
-	return c, nil
+	for _, m := range x.machines {
+		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
+	}
+	return f
+}
+
+// seat writes the file of a part, and returns its seat.
+func (p *Plan) seat(x part, dir string, l *links.Links) (Seat, error) {
+	file := p.file(x)
+	file.Control, file.Status = controlSocket, fileOf(x.name)+".sock"
+	s := Seat{File: file, Machines: x.machines, Path: filepath.Join(dir, PartFile(x.name))}
+	command := "node"
+	if x.sw {
+		command = "switchd"
+	}
+	s.Command = []string{"/proc/self/exe", command}
+	for _, m := range x.machines {
+		for _, at := range p.Fabric.Machines[m].Ports {
+			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
+			if l == nil {
+				end.Port, end.Peer = p.portOf(at), p.portOf(fabric.Port{Wire: at.Wire, End: 1 - at.End})
+			} else {
+				f, ok := l.Ends[at.Wire][at.End].(link.File)
+				if !ok {
+					return s, mistake.Errorf("a %s link cannot be handed to another process", p.Carrier)
+				}
+				if v, ok := f.(*link.Veth); ok {
+					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
+				}
+				// A copy: the conductor closes its own when all have theirs.
+				end.FD = FirstSocket + len(s.Sockets)
+				copied, err := host.Duplicate(f.FD())
+				if err != nil {
+					return s, err
+				}
+				s.Sockets = append(s.Sockets, copied)
+			}
+			file.Links = append(file.Links, end)
+		}
+	}
+	return s, file.Write(s.Path)
+}
+
+// portOf returns the UDP port of an end of a link that both sides must know beforehand.
+func (p *Plan) portOf(at fabric.Port) int {
+	return cmp.Or(p.Fabric.Scenario.Wall.UDPPort, firstPort) + 2*at.Wire + at.End
 }
 
 // startedByHand returns which parts somebody else starts.

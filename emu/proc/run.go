@@ -70,21 +70,15 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		}
 		defer os.RemoveAll(p.Directory) // made here, for this run
 	}
-	var l *links.Links
 	var opened Outcome // the warnings of links
-	if len(p.ByHand) == 0 {
-		if l, err = p.connect(ctx, &opened); err != nil {
-			return opened, err
-		}
-		defer func() {
-			disconnect(l, &opened)
-			out.Warnings = opened.Warnings
-		}()
-	}
-	c, err := p.Write(l)
+	c, closeLinks, err := p.prepare(ctx, &opened)
 	if err != nil {
-		return out, err
+		return opened, err
 	}
+	defer func() {
+		closeLinks()
+		out.Warnings = append(out.Warnings, opened.Warnings...)
+	}()
 	defer func() {
 		for _, s := range c.Seats {
 			for _, file := range s.Sockets {
@@ -102,6 +96,33 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 	out.ForeignCPUs = cpu.Foreign()
 	Tidy(filepath.Dir(c.Control)) // of parts that were started by hand, and killed
 	return out, err
+}
+
+// prepare opens the links of processes and returns their conductor.
+func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *Conductor, closeLinks func(), err error) {
+	if p.Placement == InHosts {
+		m, err := p.meet(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m.Conductor, func() {
+			m.close()
+			out.Warnings = append(out.Warnings, m.links.Warnings...)
+		}, nil
+	}
+	if len(p.ByHand) > 0 {
+		c, err = p.Write(nil)
+		return c, func() {}, err
+	}
+	l, err := p.connect(ctx, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeLinks = func() { disconnect(l, out) }
+	if c, err = p.Write(l); err != nil {
+		closeLinks()
+	}
+	return c, closeLinks, err
 }
 
 // connect opens a link for each wire of the fabric.

@@ -40,6 +40,10 @@ type seat struct {
 	talk      int              // tells the connection of this process from those of the ones before
 
 	attention
+
+	asked   bool    // what its clock shows, and it has not answered
+	reading reading // the best since
+	known   *Clock  // of a part on another host, once the run has begun
 }
 
 // process is one that the conductor has started.
@@ -181,10 +185,11 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 				r.tell(news{seat: s.index, fate: gone, err: err, talk: talk})
 				return
 			}
+			at := r.clock()
 			s.telling.Store(true)
 			s.heard.Add(1)
 			if k != alive {
-				r.tell(news{seat: s.index, kind: k, payload: b, talk: talk})
+				r.tell(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
 			}
 			s.telling.Store(false)
 		}

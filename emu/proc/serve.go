@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"time"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -35,14 +36,9 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	if err != nil {
 		return &mistake.Error{Err: err}
 	}
-	s, err := scenario.Load(file.Scenario, src, nil)
+	laidOut, err := file.layOut(src)
 	if err != nil {
-		return &mistake.Error{Err: err}
-	}
-	s.Wall.Dilation = file.Dilation
-	laidOut, err := fabric.Build(s)
-	if err != nil {
-		return &mistake.Error{Err: err}
+		return err
 	}
 	progress := &drive.Progress{}
 	p, err := Join(ctx, file, control, progress)
@@ -55,15 +51,34 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 		return err
 	}
 	defer ends.Close()
+	return p.serve(ctx, laidOut, ends)
+}
+
+// layOut lays out the scenario of a run.
+func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
+	s, err := scenario.Load(f.Scenario, src, nil)
+	if err != nil {
+		return nil, &mistake.Error{Err: err}
+	}
+	s.Wall.Dilation = f.Dilation
+	laidOut, err := fabric.Build(s)
+	if err != nil {
+		return nil, &mistake.Error{Err: err}
+	}
+	return laidOut, nil
+}
+
+// serve runs the part over links, with as little in its way as the system allows.
+func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) error {
 	defer host.HoldGC()()
-	if file.Priority {
+	if p.file.Priority {
 		defer host.RaisePriority()()
 	}
-	return p.run(ctx, laidOut, drive.Part{RealTime: file.Priority, Links: ends.Ends})
+	return p.run(ctx, f, drive.Part{RealTime: p.file.Priority, Links: l.Ends}, l.Warnings...)
 }
 
 // run runs the machines of the part, by d, to the end of the run.
-func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
+func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
 	all, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, p))
 	if err != nil {
 		return &mistake.Error{Err: err}
@@ -74,12 +89,20 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
 			all.Machines[i] = nil
 		}
 	}
+	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	if d.Clock != nil {
+		p.clock = d.Clock
+	}
+	heard := context.AfterFunc(outer, func() { p.conn.SetReadDeadline(time.Now()) })
 	epoch, secret, settled, err := p.Begin(cancel, func() { end(drive.ErrOver) })
-	if err != nil {
+	if heard(); err != nil {
+		if outer.Err() != nil {
+			return errors.Join(outer.Err(), p.Done(Report{Told: true}))
+		}
 		return err
 	}
 	all.Secret = secret
@@ -97,11 +120,21 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part) error {
 		}
 	}
 	timing, traffic, err := d.Run(running, all)
-	out := Report{Timing: timing, Traffic: traffic}
+	out := Report{Timing: timing, Traffic: traffic, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()
 	}
-	return errors.Join(err, p.Done(out))
+	if why := p.left.Load(); err != nil && why != nil && outer.Err() == nil {
+		err = *why
+	}
+	err = errors.Join(err, p.Done(out))
+	if err == nil && p.stays {
+		select {
+		case <-p.over:
+		case <-outer.Done():
+		}
+	}
+	return err
 }
 
 // openEnds opens the ends of links of a part.
@@ -109,9 +142,9 @@ func openEnds(file *File, f *fabric.Fabric) (*links.Links, error) {
 	l := links.Some(f)
 	largest := int(f.Largest().Datagram)
 	for _, e := range file.Links {
-		if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
+		if err := e.check(f); err != nil {
 			l.Close()
-			return nil, mistake.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
+			return nil, err
 		}
 		end, err := openEnd(e, &f.Wires[e.Wire], f.Scenario, largest)
 		if err != nil {
@@ -121,6 +154,14 @@ func openEnds(file *File, f *fabric.Fabric) (*links.Links, error) {
 		l.Put(e.Wire, e.End, end)
 	}
 	return l, nil
+}
+
+// check refuses an end that the fabric does not have.
+func (e *End) check(f *fabric.Fabric) error {
+	if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
+		return mistake.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)
+	}
+	return nil
 }
 
 // openEnd opens one end of a link of a part.

@@ -348,6 +348,9 @@ func (t *page) verdict(r *Result) {
 		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s",
 			percent(p.LateShare), percent(p.FloorShare))
 	}
+	for _, line := range v.Clocks.lines() {
+		t.Line("  clock   %s", line)
+	}
 	t.Line("  losses  %s lost, %s, %s",
 		terminal.Count(v.LostDatagrams, "datagram"), v.strangers(), terminal.Count(v.Violations, "violation"))
 	if n := r.realGuests(); n > 0 {
@@ -534,8 +537,11 @@ func significant(v float64, digits int) string {
 
 // placed says where the machines of a run lived.
 func placed(placement proc.Placement) string {
-	if placement == proc.InDomains {
+	switch placement {
+	case proc.InDomains:
 		return "a process for each switch and its endpoints"
+	case proc.InHosts:
+		return "several hosts"
 	}
 	return "a " + string(placement) + " for each machine"
 }

@@ -70,6 +70,7 @@ type Figures struct {
 	Virtual       bool     `json:"-"` // the run was on the virtual clock
 	Order         Order    `json:"order"`
 	Pace          Pace     `json:"pace"`
+	Clocks        *Clocks  `json:"clocks,omitempty"`          // of a run on several hosts
 	LostDatagrams int64    `json:"lost_datagrams"`            // by the kernel
 	Refused       int64    `json:"refused_datagrams"`         // by the driver; what others have sent
 	RefusedFor    []Count  `json:"refused_for,omitempty"`     // why, where any were
@@ -159,6 +160,7 @@ type limits struct {
 	aboveFloor Number // of it, what is above the floor
 	p99        Number // lateness of departures, in T
 	latest     Number // lateness of the latest, in T
+	clocks     Number // how far that of a host may have been off, in T
 }
 
 // noLimit is a limit that nothing exceeds.
@@ -171,16 +173,16 @@ func limitsOf() []limits {
 	return []limits{
 		{
 			level: Exact, pace: 0.995, stalled: 0.01,
-			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10,
+			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05,
 		},
 		{
 			level:     Faithful,
 			overtaken: 0.1, overtaken5: 0.02, overtakenT: 0.001, worst: 100, blind: 0.01, apart: 0.03,
-			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100,
+			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05,
 		},
 		{
 			level: OrderOnly,
-			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit,
+			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit,
 		},
 	}
 }
@@ -227,6 +229,7 @@ func LimitsTable() string {
 	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
 	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
 	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
+	row("the clock of a host is off, at most", cell("% of T", 100)(func(l *limits) Number { return l.clocks }))
 	return b.String()
 }
 
@@ -289,7 +292,7 @@ func Judge(f Figures) (Level, string) {
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
-	order, pace := orderWords(&f.Order), paceWords(&f.Pace)
+	order, pace := orderWords(&f.Order), paceWords(&f.Pace)+clockWords(f.Clocks)
 	for _, s := range f.Silent {
 		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, short(s.Seconds))
 	}
@@ -300,7 +303,7 @@ func Judge(f Figures) (Level, string) {
 	}
 	for _, l := range limitsOf() {
 		switch {
-		case !l.order(&f.Order) || !l.paced(&f.Pace):
+		case !l.order(&f.Order) || !l.paced(&f.Pace) || !l.timed(f.Clocks):
 			continue
 		case l.level == OrderOnly:
 			return l.level, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)

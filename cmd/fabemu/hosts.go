@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/host"
+	"fabemu/emu/hosts"
+	"fabemu/emu/proc"
+
+	"github.com/spf13/cobra"
+)
+
+// fleetFlags say how this host finds the others of a run.
+type fleetFlags struct {
+	size             int
+	listen, join     string
+	token, tokenFile string
+	wait             time.Duration
+	hostsMap         []string
+
+	fleet *hosts.Fleet // once it is found
+	of    []proc.HostOf
+}
+
+// add adds the flags that a host needs that joins a run.
+func (f *fleetFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.join, "join", "", "HOST:PORT where rank 0 of the run listens")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token of the run, which nobody else may read (default: the environment variable "+hosts.TokenVariable+")")
+	c.Flags().StringVar(&f.token, "token", "", "the token of the run itself; others on this computer can read it in the list of processes")
+	c.Flags().DurationVar(&f.wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
+}
+
+// addRun adds those that are for rank 0 too.
+func (f *fleetFlags) addRun(c *cobra.Command) {
+	f.add(c)
+	c.Flags().Lookup("join").Usage = "with --placement hosts, started by a launcher that does not say where rank 0 is: HOST:PORT where it listens, the same for all"
+	c.Flags().IntVar(&f.size, "hosts", 0, "with --placement hosts: how many there are (default: what the launcher says)")
+	c.Flags().StringVar(&f.listen, "listen", "", fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
+	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map", nil, "with --placement hosts: on which of them machines are, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
+}
+
+// fleetFlagNames are those that mean nothing with another placement.
+var fleetFlagNames = [...]string{"join", "token-file", "token", "wait", "hosts", "listen", "hosts-map"}
+
+// wanted returns what the flags say.
+func (f *fleetFlags) wanted(c *cobra.Command) (w hosts.Wanted, err error) {
+	w = hosts.Wanted{Size: f.size, Listen: f.listen, Join: f.join, Wait: f.wait, Version: version()}
+	switch {
+	case f.wait <= 0:
+		return w, fmt.Errorf("--wait %v: a time is wanted, as 90s", f.wait)
+	case f.token != "" && f.tokenFile != "":
+		return w, errors.New("--token and --token-file: one of them")
+	case f.tokenFile != "":
+		w.Token, err = hosts.ReadToken(f.tokenFile)
+	case f.token != "":
+		fmt.Fprintf(os.Stderr, "fabemu: warning: --token: others on this computer can read it in the list of processes; %s or --token-file keeps it\n", hosts.TokenVariable)
+		w.Token = hosts.Token(f.token)
+	}
+	return w, err
+}
+
+// find finds the fleet of a run with placement hosts. The flags are refused with another one.
+func (f *fleetFlags) find(c *cobra.Command, placement, clock string, scenarios int) error {
+	if placement != string(emu.InHosts) {
+		for _, name := range fleetFlagNames {
+			if c.Flags().Changed(name) {
+				return fmt.Errorf("--%s goes with --placement %s", name, emu.InHosts)
+			}
+		}
+		return nil
+	}
+	switch {
+	case clock != string(emu.WallClock):
+		return fmt.Errorf("--placement %s goes with the wall clock", emu.InHosts)
+	case scenarios > 1:
+		return fmt.Errorf("--placement %s takes one scenario at a time", emu.InHosts)
+	}
+	if err := host.NeedsLinux("placement " + string(emu.InHosts)); err != nil {
+		return err
+	}
+	for _, text := range f.hostsMap {
+		of, err := proc.ParseHostOf(text)
+		if err != nil {
+			return fmt.Errorf("--hosts-map: %w", err)
+		}
+		f.of = append(f.of, of)
+	}
+	w, err := f.wanted(c)
+	if err != nil {
+		return err
+	}
+	f.fleet, err = w.Find(os.Getenv, hosts.Here())
+	if err == nil {
+		f.fleet.Told = tellHosts
+	}
+	return err
+}
+
+// tellHosts shows what a user should know while hosts meet.
+func tellHosts(text string) { fmt.Fprintln(os.Stderr, "fabemu:", text) }
+
+// attend runs the share of this host.
+func attend(ctx context.Context, f *hosts.Fleet) error {
+	if err := proc.Attend(ctx, f); err != nil {
+		return failure{err}
+	}
+	return nil
+}
+
+func agentCommand() *cobra.Command {
+	var f fleetFlags
+	c := &cobra.Command{
+		Use:   "agent --join HOST:PORT",
+		Short: "Run the share of this computer of a run with --placement hosts",
+		Long: `Run the share of this computer of a run on several, which another one conducts:
+
+	fabemu run SCENARIO --placement hosts --hosts 2
+
+there says what to type here. The scenario comes from there, and the results stay there.
+A launcher (srun, mpirun, an Indexed Job of Kubernetes) starts fabemu run on all hosts
+alike instead. docs/hosts.md has it step by step.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := host.NeedsLinux("agent"); err != nil {
+				return err
+			}
+			w, err := f.wanted(c)
+			if err != nil {
+				return err
+			}
+			fleet, err := w.Agent(os.Getenv)
+			if err != nil {
+				return err
+			}
+			fleet.Told = tellHosts
+			ctx, stop := untilEnded(c)
+			defer stop()
+			return attend(ctx, fleet)
+		},
+	}
+	f.add(c)
+	return c
+}

@@ -1,0 +1,84 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/hosts"
+	"fabemu/emu/links"
+)
+
+// Attend runs the share that this host has of a run, which rank 0 of its fleet conducts, to
+// the end: what fabemu agent does, and fabemu run where it is not rank 0.
+func Attend(ctx context.Context, f *hosts.Fleet) error {
+	peer, err := hosts.Join(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer peer.Close()
+	err = attend(ctx, f, peer)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
+	heard := context.AfterFunc(ctx, func() { peer.SetReadDeadline(time.Now()) })
+	defer heard()
+	running := false
+	defer func() {
+		if err != nil && !running { // rank 0 hears why
+			peer.SetWriteDeadline(time.Now().Add(endTimeout))
+			said := Report{Err: err.Error(), Told: ctx.Err() != nil}
+			if said.Told {
+				said.Err = ""
+			}
+			writeJSON(peer, done, said)
+		}
+	}()
+	var w work
+	if err := await(peer, share, &w); err != nil {
+		return fmt.Errorf("rank 0, %s: %w", peer.Name, err)
+	}
+	file := w.File
+	if file == nil || len(file.Machines) == 0 || file.Dilation < 1 {
+		return errors.New("rank 0 does not say what to run here")
+	}
+	laidOut, err := file.layOut([]byte(w.Scenario))
+	if err != nil {
+		return err
+	}
+	l := links.Some(laidOut)
+	defer l.Close()
+	ends, err := openShare(file, laidOut, l, func(End) netip.Addr { return peer.Here() })
+	if err != nil {
+		return err
+	}
+	if err := writeJSON(peer, bound, ends); err != nil {
+		return err
+	}
+	var others []End
+	if err := await(peer, peers, &others); err != nil {
+		return fmt.Errorf("rank 0, %s: %w", peer.Name, err)
+	}
+	if err := connectShare(others, laidOut, l); err != nil {
+		return err
+	}
+	if f.Told != nil {
+		f.Told(fmt.Sprintf("host %d of %d runs %d of %d machines of %s", peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
+	}
+	if file.Priority {
+		defer KeepAwake("/proc/self/exe")()
+	}
+	p := newPart(file, peer, peer.In, &drive.Progress{})
+	p.stays = true
+	defer p.Close()
+	running = true
+	heard()
+	return p.serve(ctx, laidOut, l)
+}

@@ -1,0 +1,133 @@
+package proc
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// Clock is what the conductor knows of the clock of a part on another host. It is measured
+// as by NTP (RFC 5905, section 8) over the talk: the conductor notes when it asks and when
+// the answer is here, the part when the question came and when it answers. Of several
+// rounds that with the least round trip counts.
+type Clock struct {
+	Part      string
+	Offset    time.Duration // that the part's clock is ahead, at the begin
+	RoundTrip time.Duration // the least
+	// Drift is how much more it was ahead at the end, and Error how far it may have been off
+	// from what the run took it for, at any time: half of the round trip at the begin,
+	// or half of that at the end and the drift. Measured says whether there was an end;
+	// without it Error is that at the begin.
+	Drift    time.Duration
+	Error    time.Duration
+	Measured bool
+}
+
+// rounds is how often the clocks are compared, at the begin and at the end.
+const rounds = 16
+
+// reading is one round: how far a clock is ahead, within half of the round trip.
+type reading struct{ offset, roundTrip int64 }
+
+// none is the reading of a clock that was not read.
+func none() reading { return reading{roundTrip: math.MaxInt64} }
+
+// readingOf returns what the four stamps of a round say, in ns: those of the question and
+// of the answer's arrival by one clock, those between by the other.
+func readingOf(asked, heard, answered, back int64) (reading, error) {
+	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
+	if answered < heard || x.roundTrip < 0 {
+		return x, fmt.Errorf("clocks that go back: a question of %d came at %d, its answer of %d at %d", asked, heard, answered, back)
+	}
+	return x, nil
+}
+
+// answerSize is how long an answer is.
+const answerSize = 24
+
+// answer tells the conductor what the clock shows.
+func (p *Part) answer(question []byte, heard int64) error {
+	b := binary.BigEndian.AppendUint64(slices.Clone(question), uint64(heard))
+	return write(p.conn, answer, binary.BigEndian.AppendUint64(b, uint64(p.clock())))
+}
+
+// answered takes in what a part says of its clock.
+func (s *seat) answered(payload []byte, back int64) error {
+	if len(payload) != answerSize {
+		return fmt.Errorf("an answer of %d bytes about its clock", len(payload))
+	}
+	at := func(i int) int64 { return int64(binary.BigEndian.Uint64(payload[i:])) }
+	x, err := readingOf(at(0), at(8), at(16), back)
+	if err != nil {
+		return err
+	}
+	s.asked = false
+	if x.roundTrip < s.reading.roundTrip {
+		s.reading = x
+	}
+	return nil
+}
+
+// readClocks compares the clocks of the parts on other hosts with that of the conductor.
+func (r *conduct) readClocks(ctx context.Context) error {
+	for _, s := range r.seats {
+		s.reading, s.asked = none(), false
+	}
+	limit := time.NewTimer(endTimeout)
+	defer limit.Stop()
+	for range rounds {
+		for _, s := range r.seats {
+			if s.Away == nil || s.gone {
+				continue
+			}
+			s.asked = true
+			if err := write(s.conn, ask, binary.BigEndian.AppendUint64(nil, uint64(r.clock()))); err != nil {
+				return r.death(s, err)
+			}
+		}
+		for slices.ContainsFunc(r.seats, func(s *seat) bool { return s.asked && !s.gone }) {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-limit.C:
+				return fmt.Errorf("the clocks of the hosts were not read within %v", endTimeout)
+			case n := <-r.news:
+				if err := r.hear(n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// noteClocks keeps what the clocks were at the begin of the run, by which each part has
+// its epoch.
+func (r *conduct) noteClocks() {
+	for _, s := range r.seats {
+		if s.Away != nil {
+			trip := time.Duration(s.reading.roundTrip)
+			s.known = &Clock{Part: s.File.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
+		}
+	}
+}
+
+// clocks returns what is known of the clocks, after they were read once more where the run
+// has come to its end.
+func (r *conduct) clocks(read bool) (list []Clock) {
+	for _, s := range r.seats {
+		c := s.known
+		if c == nil {
+			continue
+		}
+		if end := s.reading; read && end.roundTrip != math.MaxInt64 {
+			c.Measured, c.Drift = true, time.Duration(end.offset)-c.Offset
+			c.Error = max(c.Error, time.Duration(end.roundTrip+1)/2+c.Drift.Abs())
+		}
+		list = append(list, *c)
+	}
+	return list
+}

@@ -1,0 +1,355 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/hosts"
+	"fabemu/emu/links"
+	"fabemu/emu/mistake"
+	"fabemu/wire/link"
+)
+
+// work is what rank 0 has another host do.
+type work struct {
+	File     *File
+	Scenario string // in YAML
+}
+
+// betweenHosts is the kind of an end of a link whose other end is on another host.
+const betweenHosts = "hosts"
+
+// HostOf says on which host machines are.
+type HostOf struct {
+	Machines string // a name, or a pattern as of path.Match
+	Rank     int
+}
+
+// ParseHostOf reads "MACHINE=RANK".
+func ParseHostOf(text string) (HostOf, error) {
+	machines, rank, ok := strings.Cut(text, "=")
+	h := HostOf{Machines: strings.TrimSpace(machines)}
+	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
+	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
+		return h, mistake.Errorf("%q does not say on which host machines are: MACHINE=RANK does, as A=0 or \"local*=1\"", text)
+	}
+	return h, nil
+}
+
+// share returns the parts of the hosts, without their names. Where the plan does not say
+// who has which machines, few links are cut.
+func (p *Plan) share() ([]part, error) {
+	f, size := p.Fabric, p.Fleet.Size
+	of := f.Partition(slices.Repeat([]float64{1}, size))
+	if len(p.HostsOf) > 0 {
+		var err error
+		if of, err = p.stated(); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]part, size)
+	for m, rank := range of {
+		list[rank].machines = append(list[rank].machines, m)
+	}
+	used := 0
+	for _, x := range list {
+		if len(x.machines) > 0 {
+			used++
+		}
+	}
+	if used < size {
+		return nil, mistake.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map", used, size)
+	}
+	return list, nil
+}
+
+// stated returns the rank of the host of each machine, as the plan says it.
+func (p *Plan) stated() ([]int, error) {
+	f := p.Fabric
+	of := slices.Repeat([]int{-1}, len(f.Machines))
+	var wrong []error
+	for _, h := range p.HostsOf {
+		found := false
+		for m := range f.Machines {
+			if ok, _ := path.Match(h.Machines, f.Machines[m].Name); ok || h.Machines == f.Machines[m].Name {
+				of[m], found = h.Rank, true
+			}
+		}
+		switch {
+		case !found:
+			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Machines, h.Rank))
+		case h.Rank >= p.Fleet.Size:
+			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d", h.Machines, h.Rank, p.Fleet.Size-1))
+		}
+	}
+	var nowhere []string
+	for m := range f.Machines {
+		if of[m] >= 0 {
+			continue
+		}
+		if f.Machines[m].Switch == nil { // with what it is at
+			w := f.Machines[m].Ports[0]
+			of[m] = of[f.Wires[w.Wire].Ends[1-w.End].Machine]
+		}
+		if of[m] < 0 {
+			nowhere = append(nowhere, f.Machines[m].Name)
+		}
+	}
+	if len(nowhere) > 0 {
+		wrong = append(wrong, fmt.Errorf("it is not said on which host these machines are: %s", strings.Join(nowhere, ", ")))
+	}
+	if len(wrong) > 0 {
+		return nil, &mistake.Error{Err: errors.Join(wrong...)}
+	}
+	return of, nil
+}
+
+// meeting is a run on several hosts, as rank 0 brings it about.
+type meeting struct {
+	*Conductor
+	gathering *hosts.Gathering
+	peers     []*hosts.Peer // by rank, from 1 on
+	links     *links.Links  // of this host
+}
+
+// meet waits for the other hosts, shares the machines out, and opens the links.
+func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
+	list, err := p.share()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := p.folder()
+	if err != nil {
+		return nil, err
+	}
+	m = &meeting{Conductor: p.conductor(dir), links: links.Some(p.Fabric)}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	if m.gathering, err = hosts.Gather(p.Fleet); err != nil {
+		return m, err
+	}
+	if m.peers, err = m.gathering.Wait(ctx); err != nil {
+		return m, err
+	}
+	names := []string{hosts.Here()}
+	for _, peer := range m.peers {
+		names = append(names, peer.Name)
+	}
+	files := make([]*File, len(list))
+	of := make([]int, len(p.Fabric.Machines))
+	for rank := range list {
+		list[rank].name = fmt.Sprintf("host-%d-%s", rank, names[rank])
+		for _, machine := range list[rank].machines {
+			of[machine] = rank
+		}
+	}
+	for rank := range list {
+		files[rank] = p.file(list[rank])
+		files[rank].Links = p.endsOf(list[rank], of)
+	}
+	// Each host is reached by the address by which it has come, and this one by the
+	// address that it has come to.
+	ends, err := openShare(files[0], p.Fabric, m.links, func(e End) netip.Addr {
+		return m.peers[of[p.Fabric.Wires[e.Wire].Ends[1-e.End].Machine]-1].Here()
+	})
+	if err != nil {
+		return m, err
+	}
+	at := map[fabric.Port]string{} // where the ends of links between hosts are bound
+	note := func(ends []End) {
+		for _, e := range ends {
+			at[fabric.Port{Wire: e.Wire, End: e.End}] = e.Address
+		}
+	}
+	note(ends)
+	stop := context.AfterFunc(ctx, func() {
+		for _, peer := range m.peers {
+			peer.SetDeadline(time.Now())
+		}
+	})
+	defer stop()
+	for i, peer := range m.peers {
+		peer.SetDeadline(time.Now().Add(startTimeout))
+		if err := writeJSON(peer, share, work{files[i+1], string(p.Resolved)}); err != nil {
+			return m, p.lost(ctx, files[i+1], err)
+		}
+	}
+	for i, peer := range m.peers {
+		var ends []End
+		if err := await(peer, bound, &ends); err != nil {
+			return m, p.lost(ctx, files[i+1], err)
+		}
+		note(ends)
+	}
+	for rank, file := range files {
+		var others []End
+		for _, e := range file.Links {
+			if e.Kind == betweenHosts {
+				if e.End == 0 {
+					m.Between = append(m.Between, e.Wire)
+				}
+				e.PeerAddress = at[fabric.Port{Wire: e.Wire, End: 1 - e.End}]
+				others = append(others, e)
+			}
+		}
+		if rank == 0 {
+			err = connectShare(others, p.Fabric, m.links)
+		} else if err = writeJSON(m.peers[rank-1], peers, others); err == nil {
+			err = m.peers[rank-1].SetDeadline(time.Time{})
+		}
+		if err != nil {
+			return m, p.lost(ctx, file, err)
+		}
+	}
+	own, err := p.seat(list[0], dir, m.links)
+	m.Seats = append(m.Seats, own)
+	for i, peer := range m.peers {
+		m.Seats = append(m.Seats, Seat{File: files[i+1], Machines: list[i+1].machines, Away: peer})
+	}
+	return m, err
+}
+
+// lost says at which host something went wrong before the run.
+func (p *Plan) lost(ctx context.Context, file *File, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s: %w", file.Part, err)
+}
+
+// close lets go of what is open.
+func (m *meeting) close() error {
+	if m.gathering != nil {
+		m.gathering.Close()
+	}
+	for _, peer := range m.peers {
+		peer.Close()
+	}
+	return m.links.Close()
+}
+
+// endsOf returns the ends of links of a host, each machine being on one.
+func (p *Plan) endsOf(x part, of []int) (ends []End) {
+	for _, m := range x.machines {
+		for _, at := range p.Fabric.Machines[m].Ports {
+			w := &p.Fabric.Wires[at.Wire]
+			e := End{Link: w.Name, Wire: at.Wire, End: at.End, Kind: string(links.UDP)}
+			if of[w.Ends[1-at.End].Machine] != of[m] {
+				e.Kind = betweenHosts
+			}
+			if p.Fabric.Scenario.Wall.UDPPort != 0 {
+				e.Port = p.portOf(at)
+			}
+			ends = append(ends, e)
+		}
+	}
+	return ends
+}
+
+// openShare opens the links of a host: those between its machines, and its ends of the
+// others, which it returns with the addresses that they are bound to. here says which
+// address of this host that is to be.
+func openShare(file *File, f *fabric.Fabric, l *links.Links, here func(End) netip.Addr) (ends []End, err error) {
+	o := link.UDPOptions{Buffer: f.Scenario.Wall.Buffer, Largest: int(f.Largest().Datagram)}
+	for _, e := range file.Links {
+		if err := e.check(f); err != nil {
+			return nil, err
+		}
+		switch {
+		case l.Ends[e.Wire][e.End] != nil:
+			continue
+		case e.Kind == string(links.UDP):
+			o.Port, o.Fragments = 0, false
+			if e.Port != 0 {
+				o.Port = e.Port - e.End
+			}
+			a, b, err := link.UDPPair(o)
+			if err != nil {
+				return nil, fmt.Errorf("link %s: %w", e.Link, err)
+			}
+			l.Put(e.Wire, 0, a)
+			l.Put(e.Wire, 1, b)
+			l.Granted(o.Buffer, min(a.Granted(), b.Granted()))
+		case e.Kind == betweenHosts && e.Port >= 0 && e.Port <= 65535:
+			o.Fragments = true
+			u, err := link.BindUDP(netip.AddrPortFrom(here(e), uint16(e.Port)), o)
+			if err != nil {
+				return nil, fmt.Errorf("link %s: %w", e.Link, err)
+			}
+			l.Put(e.Wire, e.End, u)
+			l.Granted(o.Buffer, u.Granted())
+			e.Address = netip.AddrPortFrom(here(e), uint16(u.LocalPort())).String()
+			ends = append(ends, e)
+		default:
+			return nil, mistake.Errorf("link %s: an end of kind %q at port %d cannot be opened here", e.Link, e.Kind, e.Port)
+		}
+	}
+	return ends, nil
+}
+
+// connectShare connects the ends of links between hosts to their other ends.
+func connectShare(ends []End, f *fabric.Fabric, l *links.Links) error {
+	largest := int(f.Largest().Datagram)
+	narrowest := largest
+	for _, e := range ends {
+		if err := e.check(f); err != nil {
+			return err
+		}
+		u, ok := l.Ends[e.Wire][e.End].(*link.UDP)
+		to, err := netip.ParseAddrPort(e.PeerAddress)
+		if !ok || err != nil {
+			return fmt.Errorf("link %s: it does not lead from here to %q", e.Link, e.PeerAddress)
+		}
+		whole, err := u.Connect(to)
+		if err != nil {
+			return fmt.Errorf("link %s: %w", e.Link, err)
+		}
+		narrowest = min(narrowest, whole)
+	}
+	if narrowest < largest {
+		l.Warnings = append(l.Warnings, fmt.Sprintf(
+			"datagrams of up to %d bytes go to other hosts in fragments, whole ones have %d at most: an MTU of %d on the way spares that", largest, narrowest, largest+48))
+	}
+	return nil
+}
+
+// await reads the content of the next message, which is of a kind.
+func await(peer *hosts.Peer, wanted kind, v any) error {
+	k, b, err := read(peer.In)
+	switch {
+	case err != nil:
+		return whyLost(err)
+	case k == done:
+		var r Report
+		if json.Unmarshal(b, &r) == nil && r.Err != "" {
+			return errors.New(r.Err)
+		}
+		return errors.New("it was told to end there")
+	case k == quit:
+		return errors.New("rank 0 has ended the run before it began")
+	case k != wanted:
+		return fmt.Errorf("a message of kind %q where %q is wanted", byte(k), byte(wanted))
+	}
+	return json.Unmarshal(b, v)
+}
+
+// whyLost says what became of a connection.
+func whyLost(err error) error {
+	var late net.Error
+	if errors.As(err, &late) && late.Timeout() {
+		return errors.New("nothing comes from it any more")
+	}
+	return fmt.Errorf("its connection is lost (%w)", err)
+}

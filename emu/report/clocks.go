@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/proc"
+	"fabemu/wire/unit"
+)
+
+// Clocks says how well the clocks of the hosts of a run agreed. Each host keeps to its own;
+// what it is ahead of that of rank 0 is measured before the run, and again at its end.
+type Clocks struct {
+	ErrorPacketTimes Number      `json:"error_packet_times"` // the largest ErrorUs, in T of the links between hosts; missing without the measurement at the end
+	Hosts            []HostClock `json:"hosts"`
+}
+
+// HostClock is the clock of a host beside that of rank 0, in wall time.
+type HostClock struct {
+	Host        string `json:"host"`
+	OffsetUs    Number `json:"offset_us"`     // how far it was ahead; the run allowed for it
+	ErrorUs     Number `json:"error_us"`      // how far it may have been off nevertheless: half of the round trip, and the drift
+	DriftUs     Number `json:"drift_us"`      // how much further it was ahead at the end
+	RoundTripUs Number `json:"round_trip_us"` // the least
+}
+
+// ClocksOf puts what a conductor knows of clocks into the terms of the verdict; nil for a run
+// on one host.
+func ClocksOf(f *fabric.Fabric, out *proc.Outcome) *Clocks {
+	if len(out.Clocks) == 0 {
+		return nil
+	}
+	longest, shortest := f.Longest(), unit.Duration(0)
+	for _, w := range out.Between {
+		if t := longest[w]; t > 0 && (shortest == 0 || t < shortest) {
+			shortest = t
+		}
+	}
+	us := func(d time.Duration) Number { return Number(float64(d) / 1e3) }
+	c := &Clocks{}
+	var worst time.Duration
+	measured := shortest > 0
+	for _, x := range out.Clocks {
+		h := HostClock{Host: x.Part, OffsetUs: us(x.Offset), ErrorUs: us(x.Error), DriftUs: us(x.Drift), RoundTripUs: us(x.RoundTrip)}
+		if !x.Measured {
+			measured, h.DriftUs = false, Missing()
+		}
+		worst = max(worst, x.Error)
+		c.Hosts = append(c.Hosts, h)
+	}
+	c.ErrorPacketTimes = Missing()
+	if measured {
+		c.ErrorPacketTimes = Number(worst.Seconds() / (shortest.Seconds() * float64(f.Scenario.Wall.Dilation)))
+	}
+	return c
+}
+
+// timed reports whether the clocks of a run keep the limits.
+func (l *limits) timed(c *Clocks) bool {
+	return c == nil || l.clocks == noLimit || c.ErrorPacketTimes <= l.clocks
+}
+
+// clockWords says how far the clocks of hosts agree.
+func clockWords(c *Clocks) string {
+	limit := limitsOf()[1].clocks
+	switch {
+	case c == nil:
+		return ""
+	case !c.ErrorPacketTimes.Known():
+		return ", how far the clocks of the hosts drifted is not known"
+	case c.ErrorPacketTimes > limit:
+		return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time only (%s is wanted)", percent(c.ErrorPacketTimes), percent(limit))
+	}
+	return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time", percent(c.ErrorPacketTimes))
+}
+
+// lines says what is known of each clock.
+func (c *Clocks) lines() (list []string) {
+	if c == nil {
+		return nil
+	}
+	for _, h := range c.Hosts {
+		list = append(list, fmt.Sprintf("of %s: %s us before that of rank 0, at the end %s us more; it was off by %s us at the most",
+			h.Host, short(h.OffsetUs), short(h.DriftUs), short(h.ErrorUs)))
+	}
+	return list
+}
