@@ -2,9 +2,13 @@ package host
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // RaisePriority gives all threads of this process the highest nice value, as far
@@ -55,4 +59,14 @@ func Duplicate(fd int) (*os.File, error) {
 		return nil, fmt.Errorf("hand over a socket: %w", err)
 	}
 	return os.NewFile(uintptr(c), "socket"), nil
+}
+
+// LimitSilence limits how long what was sent may stay unanswered by the kernel of the other
+// host. Without it, that of this one tries for a quarter of an hour.
+func LimitSilence(c *net.TCPConn, most time.Duration) {
+	if raw, err := c.SyscallConn(); err == nil {
+		raw.Control(func(fd uintptr) {
+			unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(most.Milliseconds()))
+		})
+	}
 }

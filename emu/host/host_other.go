@@ -4,7 +4,9 @@ package host
 
 import (
 	"errors"
+	"net"
 	"os"
+	"time"
 )
 
 // RaisePriority does nothing here.
@@ -14,3 +16,6 @@ func ownCPU() float64 { return 0 }
 
 // Duplicate returns an error: sockets are handed over on Linux.
 func Duplicate(int) (*os.File, error) { return nil, errors.New("sockets are handed over on Linux") }
+
+// LimitSilence does nothing here.
+func LimitSilence(*net.TCPConn, time.Duration) {}

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"fabemu/emu/host"
 	"fabemu/emu/mistake"
 )
 
@@ -367,5 +368,5 @@ func keepWatch(conn net.Conn) {
 		return
 	}
 	c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: silence / 4, Interval: silence / 4, Count: 3})
-	limitSilence(c)
+	host.LimitSilence(c, silence)
 }
