@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/hosts"
 )
 
 // What the simulation of runs in processes needs, which is in a package of its own: it
@@ -23,12 +24,16 @@ func (c *Conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Pro
 	}
 }
 
-// RunPart runs a part to its end.
-func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part) error {
+// RunPart runs a part to its end, or until the conductor has gone.
+func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part, stays bool) error {
 	p := newPart(file, conn, bufio.NewReader(conn), &drive.Progress{})
+	p.stays = stays
 	defer p.Close()
 	return p.run(ctx, f, d)
 }
+
+// SendAway has a seat be on another host.
+func (s *Seat) SendAway(conn net.Conn) { s.Away = &hosts.Peer{Conn: conn, In: bufio.NewReader(conn)} }
 
 // RestartsOf is restarts.
 func (p *Plan) RestartsOf(f *drive.Fabric, c *Conductor) []Restart { return p.restarts(f, c) }

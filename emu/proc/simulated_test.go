@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -62,6 +63,30 @@ type faults struct {
 	at     time.Duration // when
 	away   time.Duration // for how long it is stopped
 	events string        // of the scenario
+
+	host        string        // part that is on another host,
+	ahead       time.Duration // whose clock is ahead,
+	drift       float64       // and goes faster by this share
+	there, back time.Duration // how long what is said takes to it, and from it
+}
+
+// distant is a connection to another host.
+type distant struct {
+	net.Conn
+	there, back time.Duration
+}
+
+func (d distant) Write(b []byte) (int, error) {
+	time.Sleep(d.there)
+	return d.Conn.Write(b)
+}
+
+func (d distant) Read(b []byte) (int, error) {
+	n, err := d.Conn.Read(b)
+	if err == nil {
+		time.Sleep(d.back)
+	}
+	return n, err
 }
 
 // simulation is a run and its network.
@@ -273,7 +298,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		}
 		ends[w][0].peer, ends[w][1].peer = ends[w][1], ends[w][0]
 	}
-	c.Simulate(s.clock, func(file proc.File) (net.Conn, proc.Process) {
+	begin := func(file proc.File) (net.Conn, proc.Process) {
 		ours, theirs := net.Pipe()
 		ctx, cancel := context.WithCancel(context.Background())
 		a := &actor{end: func() { cancel(); theirs.Close() }, done: make(chan error, 1)}
@@ -299,6 +324,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 					a.Kill()
 				}
 			}
+			if file.Part == s.host {
+				return s.clock() + int64(s.ahead) + int64(s.drift*float64(s.clock()))
+			}
 			return s.clock()
 		}
 		own, said := layOut(), theirs
@@ -307,15 +335,26 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		}
 		go func() {
 			defer cancel()
-			a.done <- proc.RunPart(ctx, &file, said, own, d)
+			a.done <- proc.RunPart(ctx, &file, said, own, d, file.Part == s.host)
 		}()
 		return ours, a
-	})
+	}
+	c.Simulate(s.clock, begin)
+	for i := range c.Seats {
+		if c.Seats[i].File.Part == s.host {
+			conn, _ := begin(*c.Seats[i].File)
+			c.Seats[i].SendAway(distant{conn, s.there, s.back})
+		}
+	}
+	for w := range whole.Wires {
+		c.Between = append(c.Between, w)
+	}
 	c.Progress = &drive.Progress{}
 	var missed []drive.Silent
 	stop := c.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
 	out, err := c.Run(context.Background())
 	stop()
+	time.Sleep(time.Second) // what is under way to the conductor comes to nobody
 	events.Flush()
 	o := outcome{simulation: s, err: err, digest: digest.Sum(), missed: missed}
 	if err != nil {
@@ -324,6 +363,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	end := unit.Time(whole.Scenario.Model.Duration)
 	collector.Close(end)
 	o.verdict.Figures = report.FiguresOf(whole, out.Timing)
+	o.verdict.Clocks = report.ClocksOf(whole, &out)
 	o.verdict.Violations = report.New(collector).Verdict.Violations
 	o.verdict.Level, o.verdict.Reason = report.Judge(o.verdict.Figures)
 	return o
@@ -350,6 +390,24 @@ func onTheVirtualClock(t *testing.T) string {
 	}
 	events.Flush()
 	return digest.Sum()
+}
+
+// clockIs says what is wrong with what the verdict knows of the clock of the host: it is so
+// far ahead, within an error that is no larger than most, of which drift is a part. In us.
+func clockIs(o outcome, ahead, most, drift float64) string {
+	c := o.verdict.Clocks
+	if c == nil || len(c.Hosts) != 1 || c.Hosts[0].Host != "right" {
+		return fmt.Sprintf("the clocks are %+v", c)
+	}
+	h := c.Hosts[0]
+	off := math.Abs(float64(h.OffsetUs) - ahead)
+	if off > float64(h.ErrorUs)+0.01 || float64(h.ErrorUs) > most+0.01 || float64(h.ErrorUs) < most*0.9 || math.Abs(float64(h.DriftUs)-drift) > 0.1*drift {
+		return fmt.Sprintf("the clock is known as %+v; it is %v us ahead, to be known within %v", h, ahead, most)
+	}
+	if want := "the clocks of the hosts agree within"; !strings.Contains(o.verdict.Reason, want) {
+		return "the reason does not say " + want
+	}
+	return ""
 }
 
 // Whatever goes wrong, the run comes to an end, the counts are those of the network, and
@@ -399,6 +457,26 @@ func TestSimulatedFaults(t *testing.T) {
 		}},
 		{"restarted", faults{delay: 20 * us, events: restart}, []report.Level{report.Exact, report.Faithful}, nil},
 		{"restarted, and lost afterwards", faults{delay: 20 * us, events: restart, lose: 0.01, from: 260 * ms}, []report.Level{report.Void}, nil},
+		{"a host", faults{delay: 20 * us, host: "right", ahead: -time.Hour, there: 60 * us}, []report.Level{report.Exact}, func(o outcome) string {
+			if o.digest != virtual {
+				return "the log is not that of the virtual clock"
+			}
+			return clockIs(o, -3600e6, 30, 0)
+		}},
+		{"a host whose answers take long", faults{delay: 20 * us, host: "right", ahead: time.Hour, back: 110 * us}, []report.Level{report.OrderOnly}, func(o outcome) string {
+			return clockIs(o, 3600e6, 55, 0)
+		}},
+		{"a host whose clock drifts", faults{delay: 20 * us, host: "right", ahead: time.Hour, drift: 200e-6}, []report.Level{report.OrderOnly}, func(o outcome) string {
+			return clockIs(o, 3600e6, 110, 110)
+		}},
+		{"a host that loses", faults{delay: 20 * us, host: "right", lose: 0.002}, []report.Level{report.Void}, nil},
+		{"a host that dies", faults{delay: 20 * us, host: "right", kill: "right", at: 200 * ms}, nil, func(o outcome) string {
+			var died *proc.Died
+			if !errors.As(o.err, &died) || died.Part != "right" || !strings.Contains(died.State, "its connection is lost") {
+				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}},
 		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, nil, func(o outcome) string {
 			var died *proc.Died
 			if !errors.As(o.err, &died) || died.Part != "left" || !strings.Contains(died.State, "killed") {
