@@ -30,8 +30,10 @@ type fleetFlags struct {
 // add adds the flags that a host needs that joins a run.
 func (f *fleetFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.join, "join", "", "HOST:PORT where rank 0 of the run listens")
-	c.Flags().StringVar(&f.tokenFile, "token-file", "", "file with the token of the run, which nobody else may read (default: the environment variable "+hosts.TokenVariable+")")
-	c.Flags().StringVar(&f.token, "token", "", "the token of the run itself; others on this computer can read it in the list of processes")
+	c.Flags().StringVar(&f.tokenFile, "token-file", "",
+		"file with the token of the run, which nobody else may read (default: the environment variable "+hosts.TokenVariable+")")
+	c.Flags().StringVar(&f.token, "token", "",
+		"the token of the run itself; others on this computer can read it in the list of processes")
 	c.Flags().DurationVar(&f.wait, "wait", hosts.DefaultWait, "how long hosts wait for one another")
 }
 
@@ -39,9 +41,12 @@ func (f *fleetFlags) add(c *cobra.Command) {
 func (f *fleetFlags) addRun(c *cobra.Command) {
 	f.add(c)
 	c.Flags().Lookup("join").Usage = "with --placement hosts, started by a launcher that does not say where rank 0 is: HOST:PORT where it listens, the same for all"
-	c.Flags().IntVar(&f.size, "hosts", 0, "with --placement hosts: how many there are (default: what the launcher says)")
-	c.Flags().StringVar(&f.listen, "listen", "", fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
-	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map", nil, "with --placement hosts: on which of them machines are, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
+	c.Flags().IntVar(&f.size, "hosts", 0,
+		"with --placement hosts: how many there are (default: what the launcher says)")
+	c.Flags().StringVar(&f.listen, "listen", "",
+		fmt.Sprintf("with --placement hosts: HOST:PORT at which rank 0 listens for the others (default: port %d of all addresses)", hosts.DefaultPort))
+	c.Flags().StringSliceVar(&f.hostsMap, "hosts-map",
+		nil, "with --placement hosts: on which of them machines are, as A=0,B=1,\"local*=1\"; endpoints go with their switch (default: such that few links are cut)")
 }
 
 // fleetFlagNames are those that mean nothing with another placement.

@@ -64,13 +64,15 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	case at.launcher == "" && w.Join != "":
 		return nil, errors.New("--join is for hosts that a launcher has started, which know their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
 	case f.Size < 2:
-		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: say how many with --hosts N, or start it by srun or mpirun; for one, --placement domain", f.Size)
+		return nil, fmt.Errorf("placement hosts wants 2 hosts at least, not %d: say how many with --hosts N, or start it by srun or mpirun; for one, --placement domain",
+			f.Size)
 	case at.size > 0 && w.Size > 0 && at.size != w.Size:
 		return nil, fmt.Errorf("--hosts %d, but %s has started %d", w.Size, at.launcher, at.size)
 	case f.Rank >= f.Size:
 		return nil, fmt.Errorf("this host has rank %d by %s, of %d: ranks count from 0", f.Rank, at.launcher, f.Size)
 	case f.Launcher != "" && f.Token == "":
-		return nil, fmt.Errorf("all hosts must know one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)", TokenVariable, at.launcher, TokenVariable)
+		return nil, fmt.Errorf("all hosts must know one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)",
+			TokenVariable, at.launcher, TokenVariable)
 	case f.Token == "":
 		f.Token, f.Drawn = NewToken(), true
 	}
@@ -80,7 +82,8 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	port := cmp.Or(at.port, DefaultPort)
 	if f.Rank > 0 {
 		if cmp.Or(w.Join, at.first) == "" {
-			return nil, fmt.Errorf("%s does not say where rank 0 is: --join HOST:PORT does, for all hosts alike", at.launcher)
+			return nil, fmt.Errorf("%s does not say where rank 0 is: --join HOST:PORT does, for all hosts alike",
+				at.launcher)
 		}
 		f.Address, err = withPort(cmp.Or(w.Join, at.first), port)
 		return f, err
@@ -94,9 +97,13 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 
 // Agent returns the fleet that a host joins whose rank is for rank 0 to say.
 func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
-	f := &Fleet{Rank: -1, Token: cmp.Or(w.Token, Token(variable(TokenVariable))), Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version}
+	f := &Fleet{
+		Rank: -1, Token: cmp.Or(w.Token, Token(variable(TokenVariable))),
+		Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version,
+	}
 	if f.Token == "" {
-		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts says it", TokenVariable)
+		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts says it",
+			TokenVariable)
 	}
 	if err := f.Token.Check(); err != nil {
 		return nil, err
@@ -137,7 +144,8 @@ func launched(variable func(string) string, name string) (launch, error) {
 	number := func(key string) int {
 		n, err := strconv.Atoi(variable(key))
 		if err != nil || n < 0 {
-			wrong = append(wrong, fmt.Errorf("%s=%q in the environment: a whole number from 0 on is wanted", key, variable(key)))
+			wrong = append(wrong, fmt.Errorf("%s=%q in the environment: a whole number from 0 on is wanted",
+				key, variable(key)))
 		}
 		return n
 	}

@@ -82,7 +82,9 @@ func Gather(f *Fleet) (*Gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * 365 * time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour),
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err
@@ -93,7 +95,10 @@ func Gather(f *Fleet) (*Gathering, error) {
 	}
 	g := &Gathering{
 		fleet: f, listener: l, certificate: certificate,
-		config:    &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}},
+		config: &tls.Config{
+			MinVersion:   tls.VersionTLS13,
+			Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}},
+		},
 		strangers: make(chan struct{}, mostStrangers), there: map[int]*Peer{}, all: make(chan struct{}),
 	}
 	g.invite()
@@ -116,7 +121,8 @@ func (g *Gathering) invite() {
 	if f.Drawn {
 		secret = TokenVariable + "=" + string(f.Token) + " "
 	}
-	f.tell("waiting for %d more hosts; there, say: %sfabemu agent --join %s", f.Size-1, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
+	f.tell("waiting for %d more hosts; there, say: %sfabemu agent --join %s",
+		f.Size-1, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
 }
 
 // Port returns the port at which it listens.
@@ -210,7 +216,8 @@ func (g *Gathering) meet(conn net.Conn) error {
 	if !hmac.Equal(hi.Proof, wanted) {
 		err = errors.New("wrong token")
 	} else if hi.Version != g.fleet.Version {
-		err = fmt.Errorf("version %s of this program is on %s, and %s on %s: all hosts want the same", g.fleet.Version, Here(), hi.Version, hi.Name)
+		err = fmt.Errorf("version %s of this program is on %s, and %s on %s: all hosts want the same",
+			g.fleet.Version, Here(), hi.Version, hi.Name)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

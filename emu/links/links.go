@@ -231,7 +231,8 @@ func (w *opener) add(a, b link.Link) {
 
 // Granted warns, once, of receive buffers that are smaller than was asked for.
 func (l *Links) Granted(asked, got unit.Size) {
-	w := fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams", got, asked)
+	w := fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams",
+		got, asked)
 	if got < asked && !slices.Contains(l.Warnings, w) {
 		l.Warnings = append(l.Warnings, w)
 	}

@@ -70,7 +70,8 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 		return err
 	}
 	if f.Told != nil {
-		f.Told(fmt.Sprintf("host %d of %d runs %d of %d machines of %s", peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
+		f.Told(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
+			peer.Rank, peer.Size, len(file.Machines), len(laidOut.Machines), laidOut.Scenario.Name))
 	}
 	if file.Priority {
 		defer KeepAwake("/proc/self/exe")()

@@ -40,7 +40,8 @@ func none() reading { return reading{roundTrip: math.MaxInt64} }
 func readingOf(asked, heard, answered, back int64) (reading, error) {
 	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
 	if answered < heard || x.roundTrip < 0 {
-		return x, fmt.Errorf("clocks that go back: a question of %d came at %d, its answer of %d at %d", asked, heard, answered, back)
+		return x, fmt.Errorf("clocks that go back: a question of %d came at %d, its answer of %d at %d",
+			asked, heard, answered, back)
 	}
 	return x, nil
 }

@@ -40,7 +40,8 @@ func ParseHostOf(text string) (HostOf, error) {
 	h := HostOf{Machines: strings.TrimSpace(machines)}
 	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
 	if _, bad := path.Match(h.Machines, ""); !ok || err != nil || h.Machines == "" || bad != nil || h.Rank < 0 {
-		return h, mistake.Errorf("%q does not say on which host machines are: MACHINE=RANK does, as A=0 or \"local*=1\"", text)
+		return h, mistake.Errorf("%q does not say on which host machines are: MACHINE=RANK does, as A=0 or \"local*=1\"",
+			text)
 	}
 	return h, nil
 }
@@ -67,7 +68,8 @@ func (p *Plan) share() ([]part, error) {
 		}
 	}
 	if used < size {
-		return nil, mistake.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map", used, size)
+		return nil, mistake.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map",
+			used, size)
 	}
 	return list, nil
 }
@@ -88,7 +90,8 @@ func (p *Plan) stated() ([]int, error) {
 		case !found:
 			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Machines, h.Rank))
 		case h.Rank >= p.Fleet.Size:
-			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d", h.Machines, h.Rank, p.Fleet.Size-1))
+			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d",
+				h.Machines, h.Rank, p.Fleet.Size-1))
 		}
 	}
 	var nowhere []string
@@ -105,7 +108,8 @@ func (p *Plan) stated() ([]int, error) {
 		}
 	}
 	if len(nowhere) > 0 {
-		wrong = append(wrong, fmt.Errorf("it is not said on which host these machines are: %s", strings.Join(nowhere, ", ")))
+		wrong = append(wrong, fmt.Errorf("it is not said on which host these machines are: %s",
+			strings.Join(nowhere, ", ")))
 	}
 	if len(wrong) > 0 {
 		return nil, &mistake.Error{Err: errors.Join(wrong...)}
@@ -127,11 +131,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := p.folder()
-	if err != nil {
-		return nil, err
-	}
-	m = &meeting{Conductor: p.conductor(dir), links: links.Some(p.Fabric)}
+	m = &meeting{links: links.Some(p.Fabric)}
 	defer func() {
 		if err != nil {
 			m.close()
@@ -143,6 +143,11 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if m.peers, err = m.gathering.Wait(ctx); err != nil {
 		return m, err
 	}
+	dir, err := p.folder()
+	if err != nil {
+		return m, err
+	}
+	m.Conductor = p.conductor(dir)
 	names := []string{hosts.Here()}
 	for _, peer := range m.peers {
 		names = append(names, peer.Name)
@@ -293,7 +298,8 @@ func openShare(file *File, f *fabric.Fabric, l *links.Links, here func(End) neti
 			e.Address = netip.AddrPortFrom(here(e), uint16(u.LocalPort())).String()
 			ends = append(ends, e)
 		default:
-			return nil, mistake.Errorf("link %s: an end of kind %q at port %d cannot be opened here", e.Link, e.Kind, e.Port)
+			return nil, mistake.Errorf("link %s: an end of kind %q at port %d cannot be opened here",
+				e.Link, e.Kind, e.Port)
 		}
 	}
 	return ends, nil

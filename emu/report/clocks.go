@@ -70,7 +70,8 @@ func clockWords(c *Clocks) string {
 	case !c.ErrorPacketTimes.Known():
 		return ", how far the clocks of the hosts drifted is not known"
 	case c.ErrorPacketTimes > limit:
-		return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time only (%s is wanted)", percent(c.ErrorPacketTimes), percent(limit))
+		return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time only (%s is wanted)",
+			percent(c.ErrorPacketTimes), percent(limit))
 	}
 	return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time", percent(c.ErrorPacketTimes))
 }

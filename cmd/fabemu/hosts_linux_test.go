@@ -1,0 +1,381 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fabemu/emu/host/netns"
+	"fabemu/emu/report"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// threeSwitches is a fabric for three hosts, on links so long that a frame is there before
+// it is due: 50 ms of wall time.
+const threeSwitches = `
+name: three-switches
+model: {duration: 3ms}
+wall: {dilation: 500}
+defaults:
+  link: {rate: 1GB/s, propagation: 100us, buffer: 400 packets}
+  flow: {packet: 2048B}
+switches: {A: {}, B: {}, C: {}}
+endpoints: ["a[1-3]", "b[1-3]", "c[1-3]"]
+links: ["a[1-3] - A", "b[1-3] - B", "c[1-3] - C", {name: left, between: A - B}, {name: right, between: B - C}]
+flows:
+  - {name: east, from: "a[1-3]", to: "b[1-3]"}
+  - {name: west, from: "c[1-3]", to: "a[1-3]"}
+  - {name: here, from: "b[1-3]", to: "c[1-3]", start: 0us + 10us}
+`
+
+// computers are network namespaces that stand for hosts, each at a router of its own network.
+type computers struct {
+	t        *testing.T
+	scenario string
+	run      uint32
+	env      []string
+}
+
+// newComputers makes some. Whatever becomes of the test, they go: with it, or by the next
+// run that looks for what dead ones have left.
+func newComputers(t *testing.T, n int) *computers {
+	t.Helper()
+	if err := netns.Missing(); err != nil {
+		t.Skip(err)
+	}
+	for _, tool := range []string{"ip", "nsenter", "unshare"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	p := netns.Plan{Run: uint32(os.Getpid())<<8 ^ uint32(time.Now().UnixNano()), Machines: []string{"router"}, Largest: 1500}
+	for i := range n {
+		p.Machines = append(p.Machines, fmt.Sprint("host", i))
+		p.Links = append(p.Links, netns.Link{Name: fmt.Sprint("net", i), Ends: [2]netns.End{{Machine: 0, Port: i}, {Machine: i + 1}}})
+	}
+	netns.RemoveDead(context.Background())
+	topology, err := netns.Build(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := topology.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &computers{t: t, run: p.Run, scenario: filepath.Join(t.TempDir(), "three.yaml"), env: append(os.Environ(), "FABEMU_TOKEN=not-known-to-many")}
+	if err := os.WriteFile(c.scenario, []byte(threeSwitches), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c.ip("router", "link", "set", "lo", "up")
+	for i := range n {
+		host := fmt.Sprint("host", i)
+		c.ip("router", "address", "add", fmt.Sprintf("10.77.%d.1/24", i), "dev", fmt.Sprint("fab", i))
+		c.ip(host, "address", "add", fmt.Sprintf("10.77.%d.2/24", i), "dev", "fab0")
+		c.ip(host, "link", "set", "lo", "up")
+		c.ip(host, "route", "add", "default", "via", fmt.Sprintf("10.77.%d.1", i))
+	}
+	if out, err := c.within("router", "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return c
+}
+
+func (c *computers) namespace(host string) string { return fmt.Sprintf("fabemu-%08x-%s", c.run, host) }
+
+// ip changes the network of a host.
+func (c *computers) ip(host string, args ...string) {
+	c.t.Helper()
+	if out, err := exec.Command("ip", append([]string{"-n", c.namespace(host)}, args...)...).CombinedOutput(); err != nil {
+		c.t.Fatalf("ip -n %s %s: %v: %s", host, strings.Join(args, " "), err, out)
+	}
+}
+
+// within returns a command on a host.
+func (c *computers) within(host string, args ...string) *exec.Cmd {
+	cmd := exec.Command("nsenter", append([]string{"--net=/run/netns/" + c.namespace(host)}, args...)...)
+	cmd.Env = c.env
+	return cmd
+}
+
+// onHost is a process of fabemu on a host, and what it says.
+type onHost struct {
+	*exec.Cmd
+	t     *testing.T
+	name  string
+	said  bytes.Buffer
+	ended chan error
+}
+
+// start starts fabemu on a host.
+func (c *computers) start(host string, args ...string) *onHost {
+	c.t.Helper()
+	p := &onHost{Cmd: c.within(host, args...), t: c.t, name: host, ended: make(chan error, 1)}
+	p.Stdout, p.Stderr = &p.said, &p.said
+	if err := p.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { p.ended <- p.Wait() }()
+	c.t.Cleanup(func() { p.Process.Kill() })
+	return p
+}
+
+// conduct starts rank 0 of a fleet.
+func (c *computers) conduct(size int, out string, more ...string) *onHost {
+	return c.start("host0", append([]string{binary, "run", c.scenario, "--placement", "hosts", "--hosts", fmt.Sprint(size), "--listen", "10.77.0.2",
+		"--out", out, "--quiet"}, more...)...)
+}
+
+// agent starts another host of it. ahead is by how many seconds its clock is.
+func (c *computers) agent(host string, ahead int) *onHost {
+	args := []string{binary, "agent", "--join", "10.77.0.2"}
+	if ahead != 0 {
+		args = append([]string{"unshare", "--time", "--monotonic", fmt.Sprint(ahead), "--"}, args...)
+	}
+	return c.start(host, args...)
+}
+
+// wants waits for the end of a process, half a minute at the most, and checks how it ends and
+// what it has said.
+func (p *onHost) wants(wantStatus int, said ...string) {
+	p.t.Helper()
+	select {
+	case err := <-p.ended:
+		if got := status(err); got != wantStatus {
+			p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said.String())
+			return
+		}
+	case <-time.After(30 * time.Second):
+		p.Process.Kill()
+		<-p.ended
+		p.t.Fatalf("%s does not end: %s", p.name, p.said.String())
+	}
+	for _, want := range said {
+		if !strings.Contains(p.said.String(), want) {
+			p.t.Errorf("%s does not say %q but\n%s", p.name, want, p.said.String())
+		}
+	}
+}
+
+// result reads the result of a run.
+func result(t *testing.T, dir string) (r report.Result) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, report.ResultFile))
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// whileItRuns waits until the run of a folder has begun, and then a moment.
+func whileItRuns(t *testing.T, out string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		all, _ := filepath.Glob(filepath.Join(out, "parts", "*.log")) // the last thing before the epoch
+		if len(all) > 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the run does not begin")
+		}
+	}
+	time.Sleep(700 * time.Millisecond)
+}
+
+// Two and three hosts run one fabric, each by a clock of its own, days apart. Its figures are
+// those of the virtual clock, where no frame was overtaken, and the verdict knows the clocks.
+func TestHosts(t *testing.T) {
+	c := newComputers(t, 3)
+	dir := t.TempDir()
+	if out, err := exec.Command(binary, "run", c.scenario, "--clock", "virtual", "--out", filepath.Join(dir, "virtual")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	virtual := result(t, filepath.Join(dir, "virtual"))
+	for size := 2; size <= 3; size++ {
+		out := filepath.Join(dir, fmt.Sprint(size))
+		var agents []*onHost
+		for i := 1; i < size; i++ {
+			agents = append(agents, c.agent(fmt.Sprint("host", i), i*86400))
+		}
+		c.conduct(size, out).wants(exitOK, "waiting for", "fabemu agent --join 10.77.0.2:20999", "clock   of host-1-", "in fragments")
+		for _, a := range agents {
+			a.wants(exitOK, fmt.Sprintf("of %d runs", size), "of 12 machines of three-switches")
+		}
+		r := result(t, out)
+		v := &r.Verdict
+		t.Logf("%s: %s", v.Level, v.Reason)
+		if r.Placement != "hosts" || v.LostDatagrams != 0 || v.Violations != 0 || v.Clocks == nil || len(v.Clocks.Hosts) != size-1 {
+			t.Fatalf("placement %s, verdict %+v", r.Placement, v)
+		}
+		for i, h := range v.Clocks.Hosts {
+			// All namespaces have the clock of one computer beneath, and the ranks are those of the
+			// order of coming: each of the offsets is one of those.
+			days := math.Round(float64(h.OffsetUs) / 86400e6)
+			if off := math.Abs(float64(h.OffsetUs) - days*86400e6); days < 1 || days > 2 || off > float64(h.ErrorUs) {
+				t.Errorf("host %d: %+v; it is %v us from %v days", i+1, h, off, days)
+			}
+			if !h.DriftUs.Known() || h.ErrorUs < h.RoundTripUs/2 {
+				t.Errorf("host %d: %+v", i+1, h)
+			}
+		}
+		if v.Clocks.ErrorPacketTimes > 0.05 && v.Level.Strict() {
+			t.Errorf("%s, though the clocks agree within %v packet times only", v.Level, v.Clocks.ErrorPacketTimes)
+		}
+		if v.Order.Overtaken > 0 {
+			continue
+		}
+		bytesOf := func(r *report.Result) (list []string) {
+			for _, f := range r.Flows {
+				list = append(list, fmt.Sprintf("%s: %d frames", f.Name, f.Frames))
+			}
+			return list
+		}
+		if diff := cmp.Diff(bytesOf(&virtual), bytesOf(&r)); diff != "" {
+			t.Errorf("%d hosts, no frame was overtaken, but (-virtual +hosts):\n%s", size, diff)
+		}
+	}
+}
+
+// A host that is killed ends the run, and is named; what was measured stands, as far as it
+// goes, and the other hosts end.
+func TestHostIsKilled(t *testing.T) {
+	c := newComputers(t, 3)
+	out := filepath.Join(t.TempDir(), "out")
+	first := c.agent("host1", 0)
+	second := c.agent("host2", 0)
+	run := c.conduct(3, out)
+	whileItRuns(t, out)
+	if err := second.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	run.wants(exitFailed, "the process of host-", "has ended: its connection is lost")
+	first.wants(exitFailed, "the conductor has ended the run early")
+	if r := result(t, out); !r.Partial || len(r.Flows) == 0 {
+		t.Errorf("the result is partial: %v, with %d flows", r.Partial, len(r.Flows))
+	}
+}
+
+// Where rank 0 is killed, the others end by themselves.
+func TestConductorOfHostsIsKilled(t *testing.T) {
+	c := newComputers(t, 2)
+	out := filepath.Join(t.TempDir(), "out")
+	agent := c.agent("host1", 0)
+	run := c.conduct(2, out)
+	whileItRuns(t, out)
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-run.ended
+	agent.wants(exitFailed, "the conductor has ended")
+}
+
+// Ctrl-C at rank 0 ends the run on all hosts, and leaves a partial result; on another host
+// it ends the run too, which names it.
+func TestHostsAreInterrupted(t *testing.T) {
+	c := newComputers(t, 2)
+	for _, there := range []bool{false, true} {
+		out := filepath.Join(t.TempDir(), "out")
+		agent := c.agent("host1", 0)
+		run := c.conduct(2, out)
+		whileItRuns(t, out)
+		if there {
+			agent.Process.Signal(syscall.SIGINT)
+			run.wants(exitFailed, "the process of host-1-", "it was told to end there")
+			agent.wants(exitFailed, "ended early")
+		} else {
+			run.Process.Signal(syscall.SIGINT)
+			run.wants(exitFailed, "waiting for")
+			agent.wants(exitFailed, "the conductor has ended the run early")
+		}
+		if r := result(t, out); !r.Partial {
+			t.Error("the result is not partial")
+		}
+	}
+}
+
+// A host that is stopped for a while is slow: the run goes on, and the verdict names it. The
+// network between hosts that is cut for a second loses what is on it: the run is void.
+func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
+	c := newComputers(t, 2)
+	out := filepath.Join(t.TempDir(), "slow")
+	agent := c.agent("host1", 0)
+	run := c.conduct(2, out)
+	whileItRuns(t, out)
+	agent.Process.Signal(syscall.SIGSTOP)
+	time.Sleep(1500 * time.Millisecond)
+	agent.Process.Signal(syscall.SIGCONT)
+	run.wants(exitOK, "Verdict: degraded", "host-1-")
+	agent.wants(exitOK)
+	if r := result(t, out); len(r.Verdict.Silent) != 1 || r.Verdict.Stalls == 0 {
+		t.Errorf("silent %+v, %d stalls", r.Verdict.Silent, r.Verdict.Stalls)
+	}
+
+	out = filepath.Join(t.TempDir(), "cut")
+	agent = c.agent("host1", 0)
+	run = c.conduct(2, out, "--dilation", "1000")
+	whileItRuns(t, out)
+	c.ip("router", "link", "set", "fab1", "down")
+	time.Sleep(time.Second)
+	c.ip("router", "link", "set", "fab1", "up")
+	run.wants(exitFailed, "Verdict: void. The kernel lost")
+	agent.wants(exitOK)
+	if r := result(t, out); r.Partial || r.Verdict.LostDatagrams == 0 {
+		t.Errorf("partial %v, %d datagrams lost", r.Partial, r.Verdict.LostDatagrams)
+	}
+}
+
+// The same call on all hosts, as srun starts it, finds out by its variables who is who. Who
+// does not know the token is refused, and who never comes is waited for no longer than was
+// said; nothing is left.
+func TestHostsByLauncher(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	scenario := filepath.Join(dir, "three.yaml")
+	if err := os.WriteFile(scenario, []byte(threeSwitches), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	task := func(rank string, variables ...string) *onHost {
+		p := &onHost{t: t, name: "task " + rank, ended: make(chan error, 1)}
+		p.Cmd = exec.Command(binary, "run", scenario, "--placement", "hosts", "--out", filepath.Join(dir, "out"), "--quiet", "--wait", "5s")
+		p.Env = append(os.Environ(), "SLURM_PROCID="+rank, "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=localhost",
+			"SLURM_JOB_ID="+fmt.Sprint(os.Getpid()), "SLURM_STEP_ID=0", "FABEMU_TOKEN=not-known-to-many")
+		p.Env = append(p.Env, variables...)
+		p.Stdout, p.Stderr = &p.said, &p.said
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { p.ended <- p.Wait() }()
+		t.Cleanup(func() { p.Process.Kill() })
+		return p
+	}
+	second, first := task("1"), task("0")
+	first.wants(exitOK, "waiting for 1 more hosts of srun at port")
+	second.wants(exitOK, "waiting for rank 0 of the run at localhost:")
+	if r := result(t, filepath.Join(dir, "out")); r.Placement != "hosts" || r.Verdict.LostDatagrams != 0 {
+		t.Errorf("placement %s, %d datagrams lost", r.Placement, r.Verdict.LostDatagrams)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	second, first = task("1", "FABEMU_TOKEN=something-else-16"), task("0")
+	second.wants(exitMistake, "it refuses this host: wrong token")
+	first.wants(exitFailed, "was refused: wrong token", "after 5s 1 of 2 hosts are here, without rank 1")
+	if left, _ := filepath.Glob(filepath.Join(dir, "out*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	task("0", "SLURM_NTASKS=1").wants(exitMistake, "2 hosts at least")
+	task("0", "FABEMU_TOKEN=").wants(exitMistake, "set FABEMU_TOKEN before srun")
+}
