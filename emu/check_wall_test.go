@@ -90,7 +90,7 @@ func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
 }
 
 // processorTime returns what the processors have spent on this process.
-func processorTime(t *testing.T) unit.Duration {
+func processorTime(t testing.TB) unit.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		t.Fatal(err)

@@ -5,17 +5,18 @@ package emu
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
-	"time"
 
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
 )
 
 // sameSize is a fabric of Ethernet whose data frames have 1090 bytes, with a transport.
 func sameSize(t testing.TB, transport string) *scenario.Scenario {
 	return runtest.Load(t, fmt.Sprintf(`name: same-size
-model: {duration: 5ms, framing: wire}
+model: {duration: 20ms, framing: wire}
 defaults:
   link: {rate: 10Gb/s, flow-control: none}
   switch: {kind: output-queued, memory: 300KB per port}
@@ -28,23 +29,31 @@ flows: [{name: f, from: "A[1-8]", to: "B[1-8]"}]
 }
 
 // hopCosts runs fabrics in turns, with each frame through its bytes, and returns what a frame-hop
-// costs in each, in ns: the best of some rounds.
-func hopCosts(t testing.TB, rounds int, fabrics ...*scenario.Scenario) []float64 {
-	best := make([]float64, len(fabrics))
+// costs in each, in ns of the processors' time, round by round.
+func hopCosts(t testing.TB, rounds int, fabrics ...*scenario.Scenario) [][]float64 {
+	costs := make([][]float64, len(fabrics))
 	for range rounds {
 		for i, s := range fabrics {
-			begin := time.Now()
+			before := processorTime(t)
 			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, Codec: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cost := float64(time.Since(begin).Nanoseconds()) / float64(r.FrameHops)
-			if best[i] == 0 || cost < best[i] {
-				best[i] = cost
-			}
+			costs[i] = append(costs[i], float64((processorTime(t)-before)/unit.Nanosecond)/float64(r.FrameHops))
 		}
 	}
-	return best
+	return costs
+}
+
+// dearer returns how many times as dear as the first fabric's a hop of another is: by the least
+// cost of each, and by the median of the rounds.
+func dearer(costs, than []float64) (least, median float64) {
+	var ratios []float64
+	for i, c := range costs {
+		ratios = append(ratios, c/than[i])
+	}
+	slices.Sort(ratios)
+	return slices.Min(costs) / slices.Min(than), ratios[len(ratios)/2]
 }
 
 // The same traffic as datagrams of Ethernet, and as RoCEv2 over IPv4 and IPv6 with an ACK for 64
@@ -61,30 +70,35 @@ func sameSizes(t testing.TB) []*scenario.Scenario {
 // same size, in turns.
 func BenchmarkVirtualRoCE(b *testing.B) {
 	fabrics := sameSizes(b)
-	var sums [3]float64
-	n := 0.0
+	var costs [3][]float64
 	for b.Loop() {
-		for i, cost := range hopCosts(b, 1, fabrics...) {
-			sums[i] += cost
+		for i, c := range hopCosts(b, 1, fabrics...) {
+			costs[i] = append(costs[i], c...)
 		}
-		n++
 	}
-	b.ReportMetric(sums[0]/n, "ns/ethernet-hop")
-	b.ReportMetric(sums[1]/n, "ns/ipv4-hop")
-	b.ReportMetric(sums[2]/n, "ns/ipv6-hop")
-	b.ReportMetric(sums[1]/sums[0], "ipv4/ethernet")
-	b.ReportMetric(sums[2]/sums[0], "ipv6/ethernet")
+	for i, name := range []string{"ethernet", "ipv4", "ipv6"} {
+		b.ReportMetric(slices.Min(costs[i]), "ns/"+name+"-hop")
+		if i > 0 {
+			_, median := dearer(costs[i], costs[0])
+			b.ReportMetric(median, name+"/ethernet")
+		}
+	}
 	b.ReportMetric(0, "ns/op")
 }
 
-// A frame-hop of RoCEv2 costs about as much as one of Ethernet: BenchmarkVirtualRoCE has the
-// figure, 1.2 is the aim, and this is coarse.
+// A frame-hop of RoCEv2 costs little more than one of Ethernet: by BenchmarkVirtualRoCE 1.2 times
+// as much over IPv4 and 1.3 over IPv6, whose header is 20 bytes longer. On a computer that is not
+// idle the least and the median are wrong in different rounds.
 func TestWallRoCEHop(t *testing.T) {
-	costs := hopCosts(t, 7, sameSizes(t)...)
-	for i, name := range []string{"IPv4", "IPv6"} {
-		if ratio := costs[i+1] / costs[0]; ratio > 1.75 {
-			t.Errorf("over %s a frame-hop costs %.2f times one of Ethernet (%.0f ns)", name, ratio, costs[0])
+	costs := hopCosts(t, 15, sameSizes(t)...)
+	for i, c := range []struct {
+		over string
+		most float64
+	}{{"IPv4", 1.28}, {"IPv6", 1.4}} {
+		least, median := dearer(costs[i+1], costs[0])
+		if min(least, median) > c.most {
+			t.Errorf("over %s a frame-hop costs %.2f times one of Ethernet, in the median %.2f times", c.over, least, median)
 		}
+		t.Logf("over %s: least %.0f ns, %.2f times that of Ethernet, in the median %.2f times", c.over, slices.Min(costs[i+1]), least, median)
 	}
-	t.Logf("ns for a frame-hop: Ethernet %.0f, RoCEv2 over IPv4 %.0f, over IPv6 %.0f", costs[0], costs[1], costs[2])
 }

@@ -131,6 +131,15 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 	return t.few[n%zeroStep].apply(t.many[n/zeroStep].apply(s))
 }
 
+// around returns the state after p; what is between its first head bytes and its last tail is known
+// to be zeros if padding says so.
+func (t *crcTable) around(s uint32, p []byte, head, tail int, padding bool) uint32 {
+	if !padding {
+		return t.update(s, p)
+	}
+	return t.update(t.padding(t.update(s, p[:head]), len(p)-head-tail), p[len(p)-tail:])
+}
+
 // allZero reports whether p has no byte but zeros: the first is zero and each is
 // the same as the one before it, which one fast comparison tells.
 func allZero(p []byte) bool {

@@ -188,7 +188,7 @@ const BlockSize = 64
 
 // ethernet reports whether f is a frame of Ethernet.
 func (f *Frame) ethernet() bool {
-	return f.Kind >= Pause && f.Kind <= TCP || f.Kind == Data && f.Family == Ethernet || f.roce()
+	return f.Family != InfiniBand || f.Kind-Pause <= TCP-Pause // they stand side by side
 }
 
 // WireSize returns how many bytes f has in a datagram, without the trailer.
@@ -387,7 +387,7 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 	end := start + int(f.WireSize()) - FCSSize
 	b = b[:end]
 	clear(b[start+head:])
-	return appendFCS(b, start, head, 0)
+	return appendFCS(b, start, head)
 }
 
 // limited reports whether f has a rate-limited tag.
@@ -419,24 +419,28 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		return Body{}, refuse("frame", MaxFrameSize, ErrTrailing)
 	}
 	end := len(b) - FCSSize
-	head, tail, roce := EthernetHeaderSize, 0, false
+	head, tail := EthernetHeaderSize, 0
 	if binary.BigEndian.Uint16(b[head-2:]) == typeCNTag {
 		head += CNTagSize
 	}
 	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
 		head += RLTagSize
 	}
-	switch t := binary.BigEndian.Uint16(b[head-2:]); {
-	case t == typeIPv6, t == typeIPv4 && b[head+9] == protocolUDP:
-		n := roceHead(t == typeIPv6, end-head)
-		head, tail, roce = head+n, min(ICRCSize, end-head-n), true
+	network := head
+	t := binary.BigEndian.Uint16(b[head-2:])
+	roce := t == typeIPv6 || t == typeIPv4 && b[head+9] == protocolUDP
+	switch {
+	case roce:
+		n := min(roceHeadSize(t == typeIPv6), end-head)
+		head, tail = head+n, min(ICRCSize, end-head-n)
 	case t == typeIPv4:
 		head += tcpHead(b[head:end])
 	default:
 		head += MinMSDU
 	}
 	padding := allZero(b[head : end-tail])
-	if fcsOf(b[:end], head, tail, padding) != binary.LittleEndian.Uint32(b[end:]) {
+	before, fcs := icrc.update(0xFFFFFFFF, b[:network]), binary.LittleEndian.Uint32(b[end:])
+	if ^icrc.around(before, b[network:end], head-network, tail, padding) != fcs {
 		return Body{}, refuse("FCS", end, ErrChecksum)
 	}
 	var err error
@@ -489,7 +493,7 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
 	case roce:
-		return parseRoCE(f, b[:end], at, kind == typeIPv6, padding)
+		return parseRoCE(f, b[:end], at, kind == typeIPv6, padding, before, fcs)
 	case kind == typeIPv4:
 		return Body{}, parseTCP(f, b[:end], at, padding)
 	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):

@@ -39,48 +39,16 @@ func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 // network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
 // the LRH that it has not; in the network header all that a router may change, and
 // the checksum of UDP, count as ones. What is no such packet has the ICRC 0.
-func RoCEICRC(p []byte) uint32 { return roceICRC(p, false) }
-
-// onesLRH is the state of the CRC behind the eight bytes of ones that stand for an LRH.
-const onesLRH = 0xDEBB20E3
-
-// roceICRC is RoCEICRC; what follows the BTH is known to be zeros if padding says so.
-func roceICRC(p []byte, padding bool) uint32 {
+func RoCEICRC(p []byte) uint32 {
 	n, err := networkSize(p)
 	if err != nil || len(p) < n+BTHSize {
 		return 0
 	}
-	var s uint32
-	if n == IPv4Size+UDPSize && p[0]>>4 == 4 {
-		s = icrcHead4((*[IPv4Size + UDPSize + BTHSize]byte)(p))
-	} else {
-		s = icrcHead(p, n)
-	}
-	if padding {
-		return ^icrc.padding(s, len(p)-n-BTHSize)
-	}
-	return ^icrc.update(s, p[n+BTHSize:])
+	return ^icrc.update(icrcHead(p, n), p[n+BTHSize:])
 }
 
-// icrcHead4 returns the state behind the BTH of a packet over IPv4 without options: icrcHead
-// in steps of the table.
-func icrcHead4(p *[IPv4Size + UDPSize + BTHSize]byte) uint32 {
-	const (
-		tos  = 0xFF << 8         // byte 1
-		ttl  = 0xFF              // byte 8
-		ipv4 = 0xFFFF << 16      // bytes 10 and 11: the checksum of the header
-		udp  = 0xFFFF << (2 * 8) // bytes 26 and 27: that of UDP
-		mark = 0xFF              // byte 32: FECN and BECN
-	)
-	a := binary.LittleEndian.Uint64(p[0:]) | tos
-	b := binary.LittleEndian.Uint64(p[8:]) | ttl | ipv4
-	c := binary.LittleEndian.Uint64(p[16:])
-	d := binary.LittleEndian.Uint64(p[24:]) | udp
-	e := binary.LittleEndian.Uint64(p[32:]) | mark
-	s := icrc.step16(onesLRH, a, b)
-	s = icrc.step16(s, c, d)
-	return icrc.step8(s, e)
-}
+// onesLRH is the state of the CRC behind the eight bytes of ones that stand for an LRH.
+const onesLRH = 0xDEBB20E3
 
 // icrcHead returns the state behind the BTH of a packet whose network header, with UDP, has n
 // bytes.

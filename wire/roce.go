@@ -49,9 +49,7 @@ func (f *Frame) RoCE() RoCE {
 }
 
 // roce reports whether f is a packet of RoCEv2.
-func (f *Frame) roce() bool {
-	return f.Family == RoCEv2 && (f.Kind == Data || f.Kind == Ack || f.Kind == CNP)
-}
+func (f *Frame) roce() bool { return f.Family == RoCEv2 }
 
 func (f *Frame) ipv6() bool { return f.Stopped&roceIPv6 != 0 }
 
@@ -94,95 +92,135 @@ const (
 	interfaceID = 0x000000FFFE000000
 )
 
-// appendIP appends the IP header of a packet of RoCEv2, and the UDP header. Over IPv4 UDP has no
-// checksum; that over IPv6 is for whom all bytes are there (appendRoCE).
-func appendIP(b []byte, f *Frame) []byte {
-	size := f.ofRoCE()
-	class := uint32(f.Classes&63)<<2 | ecnOf(f)
-	label, port := entropy(f.QP)
-	if f.ipv6() {
-		b = binary.BigEndian.AppendUint32(b, 6<<28|class<<20|label)
-		b = binary.BigEndian.AppendUint32(b, uint32(size-IPv6Size)<<16|protocolUDP<<8|timeToLive)
-		for _, l := range [...]LID{f.Src, f.Dst} {
-			b = binary.BigEndian.AppendUint64(b, linkLocal)
-			b = binary.BigEndian.AppendUint64(b, interfaceID|uint64(l))
-		}
-	} else {
-		ip := len(b)
-		b = binary.BigEndian.AppendUint64(b, 0x45<<56|uint64(class)<<48|uint64(size&0xFFFF)<<32|dontFragment)
-		b = binary.BigEndian.AppendUint32(b, timeToLive<<24|protocolUDP<<16)
-		b = binary.BigEndian.AppendUint64(b, localIP<<32|uint64(f.Src)<<32|localIP|uint64(f.Dst))
-		binary.BigEndian.PutUint16(b[ip+10:], ^onesSum(0, b[ip:]))
+// roceBTH returns the BTH of f, whose payload has a pad, as words.
+func roceBTH(f *Frame, pad uint8) (first uint64, last uint32) {
+	const (
+		migrated = 1 << 54
+		becn     = 1 << 30
+	)
+	first = DefaultPKey<<32 | uint64(f.QP&0xFFFFFF)
+	last = f.PSN & 0xFFFFFF
+	switch f.Kind {
+	case Data:
+		return first | uint64(RCSendOnly)<<56 | bit(f.Last, 55) | migrated | uint64(pad)<<52, last | uint32(f.Stopped&roceAckReq)<<26
+	case Ack:
+		return first | uint64(RCAck)<<56 | migrated | bit(f.BECN, 30), last
 	}
-	b = binary.BigEndian.AppendUint32(b, uint32(port)<<16|RoCEPort)
-	return binary.BigEndian.AppendUint32(b, uint32(size-f.ipSize())<<16)
+	return first | uint64(RoCENotification)<<56 | becn, 0
 }
 
 // appendRoCE ends the frame that starts at b[start] with a packet of RoCEv2: the EtherType, IP,
 // UDP and what stands behind, and the FCS.
 func appendRoCE(b []byte, start int, f *Frame, body Body) []byte {
-	if f.ipv6() {
+	v6, size := f.ipv6(), f.ofRoCE()
+	if v6 {
 		b = binary.BigEndian.AppendUint16(b, typeIPv6)
 	} else {
 		b = binary.BigEndian.AppendUint16(b, typeIPv4)
 	}
 	ip := len(b)
-	b = appendIP(b, f)
-	padding := false
-	switch f.Kind {
-	case Data:
-		h := BTH{Opcode: RCSendOnly, Solicited: f.Last, AckReq: f.Stopped&roceAckReq != 0}
-		if padding = body.Type == 0; padding {
-			b = appendBTH(b, f, h)
-		} else {
-			h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
-			b = appendBody(appendBTH(b, f, h), f, body)
-		}
-	case Ack:
-		a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
-		if f.Stopped&roceNAK != 0 {
-			a.Syndrome = NakSequenceError
-		}
-		b = a.Append(appendBTH(b, f, BTH{Opcode: RCAck, BECN: f.BECN}))
-	case CNP:
-		padding = true
-		b = BTH{Opcode: RoCENotification, PKey: DefaultPKey, BECN: true, DestQP: f.QP}.Append(b)
+	pad := uint8(0)
+	if body.Type != 0 {
+		pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
 	}
-	head, end := len(b), ip+f.ofRoCE()
-	b = b[:end-ICRCSize]
-	clear(b[head:])
-	b = binary.LittleEndian.AppendUint32(b, roceICRC(b[ip:], padding))
-	if f.ipv6() {
-		sum := ^checksumOverIPv6(b[ip:], head-ip)
-		if sum == 0 {
-			sum = 0xFFFF // the same number, and 0 is no checksum
-		}
-		binary.BigEndian.PutUint16(b[ip+IPv6Size+6:], sum)
+	var w roceHead
+	w.set(f, size, pad)
+	b = b[:ip+roceHeadSize(v6)]
+	w.put(b[ip:], v6)
+	s, head := w.icrc(v6), len(b)
+	if f.Kind == Ack || body.Type != 0 {
+		b = appendBehindBTH(b, f, body)
+		s = icrc.update(s, b[head:])
+	} else {
+		b = b[:ip+size-ICRCSize]
+		clear(b[head:])
+		s = icrc.padding(s, len(b)-head)
+		head = len(b)
 	}
-	return appendFCS(b, start, head-start, ICRCSize)
-}
-
-// checksumOverIPv6 returns the sum that the UDP checksum of a packet takes the complement of (RFC
-// 8200, 8.1). What is between its first head bytes and the ICRC is zeros.
-func checksumOverIPv6(p []byte, head int) uint16 {
-	const addresses = 8
-	sum := onesSum(protocolUDP+uint32(len(p)-IPv6Size), p[addresses:head])
-	return onesSum(uint32(sum), p[len(p)-ICRCSize:])
-}
-
-// roceHead returns how many bytes from the network header on are not known to be zeros, up to
-// the ICRC, of a packet of RoCEv2 with n bytes from the network header on.
-func roceHead(v6 bool, n int) int {
+	b = binary.LittleEndian.AppendUint32(b, ^s)
 	if v6 {
-		return min(n, IPv6Size+UDPSize+BTHSize)
+		binary.BigEndian.PutUint16(b[ip+IPv6Size+6:], w.checksum(size, b[head:]))
 	}
-	return min(n, IPv4Size+UDPSize+BTHSize)
+	return binary.LittleEndian.AppendUint32(b, roceFCS(icrc.update(0xFFFFFFFF, b[start:ip]), b[ip:], v6))
 }
 
-// parseRoCE completes f with a packet of RoCEv2, which starts at b[at]; b is all but the FCS, and
-// what stands between the BTH and the ICRC is zeros if padding says so. It refuses, as
-// elsewhere, what appendRoCE does not write.
-func parseRoCE(f *Frame, b []byte, at int, v6, padding bool) (Body, error) {
+// appendBehindBTH appends what is no padding between BTH and ICRC.
+func appendBehindBTH(b []byte, f *Frame, body Body) []byte {
+	if f.Kind == Data {
+		return appendBody(b, f, body)
+	}
+	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
+	if f.Stopped&roceNAK != 0 {
+		a.Syndrome = NakSequenceError
+	}
+	return a.Append(b)
+}
+
+// parseRoCE completes f with a packet of RoCEv2, which starts at b[at]; b is all but the FCS, which
+// is right, and the state of its CRC is before in front of the packet. What stands between the BTH
+// and the ICRC is zeros if padding says so. It refuses, as elsewhere, what appendRoCE does not
+// write: only a packet that is not as that would write it is examined part by part.
+func parseRoCE(f *Frame, b []byte, at int, v6, padding bool, before, fcs uint32) (Body, error) {
+	p := b[at:]
+	tagged, cpid, flow := f.Tagged, f.CPID, f.QP
+	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
+	body, ok := f.readRoCE(p, v6, padding)
+	if ok && (f.QP&0xFFFF == flow || !tagged && cpid == 0) && (f.Kind == Data || cpid == 0) && roceFCS(before, p, v6) == fcs {
+		return body, nil
+	}
+	*f = Frame{Lane: f.Lane, Src: f.Src, Dst: f.Dst, Tagged: tagged, CPID: cpid, QP: flow}
+	return f.examineRoCE(b, at, v6, padding)
+}
+
+// readRoCE completes f with p, a packet of RoCEv2, and reports whether it is as appendRoCE writes
+// it but for the ICRC.
+func (f *Frame) readRoCE(p []byte, v6, padding bool) (body Body, ok bool) {
+	head, end := roceHeadSize(v6), len(p)-ICRCSize
+	if end < head {
+		return Body{}, false
+	}
+	class := p[1]
+	if v6 {
+		class = p[0]<<4 | p[1]>>4
+	}
+	bth, rest := p[head-BTHSize:], p[head:end]
+	f.QP, f.PSN = binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
+	pad := bth[1] >> 4 & 3
+	ok = f.setClass(class) && (pad == 0 || !padding)
+	switch Opcode(bth[0]) {
+	case RCSendOnly:
+		f.Kind, f.Last, f.Payload = Data, bth[1]&0x80 != 0, uint32(len(rest))
+		f.Stopped |= uint8(bit(bth[8]&0x80 != 0, 5))
+		ok = ok && len(rest) <= MaxPayload && len(rest)%4 == 0
+		if ok && !padding {
+			var err error
+			body, err = parseBody(rest, int(pad))
+			ok = err == nil
+		}
+	case RCAck:
+		a, behind, err := ParseAETH(rest)
+		f.Kind, f.BECN, f.MSN = Ack, bth[4]&0x40 != 0, a.MSN
+		f.Stopped |= uint8(bit(a.Syndrome == NakSequenceError, 6))
+		ok = ok && err == nil && len(behind) == 0 && (a.Syndrome == AckNoCredit || a.Syndrome == NakSequenceError)
+	case RoCENotification:
+		f.Kind = CNP
+		ok = ok && len(rest) == CNPSize && padding
+	default:
+		ok = false
+	}
+	if !ok {
+		return Body{}, false
+	}
+	var w roceHead
+	w.set(f, len(p), pad)
+	if padding {
+		head = end
+	}
+	return body, w.is(p, v6) && (!v6 || w.checksum(len(p), p[head:]) == binary.BigEndian.Uint16(p[IPv6Size+6:]))
+}
+
+// examineRoCE is parseRoCE part by part, and says what is wrong.
+func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
@@ -204,7 +242,7 @@ func parseRoCE(f *Frame, b []byte, at int, v6, padding bool) (Body, error) {
 		return Body{}, refuse("UDP.Destination", at+udp+2, ErrUnsupported)
 	case int(binary.BigEndian.Uint16(p[udp+4:])) != len(p)-udp:
 		return Body{}, refuse("UDP.Length", at+udp+4, ErrRange)
-	case roceICRC(p[:end], padding) != binary.LittleEndian.Uint32(p[end:]):
+	case RoCEICRC(p[:end]) != binary.LittleEndian.Uint32(p[end:]):
 		return Body{}, refuse("ICRC", at+end, ErrChecksum)
 	}
 	body, err := f.parseTransport(p[bth:end], padding)
@@ -221,14 +259,10 @@ func parseRoCE(f *Frame, b []byte, at int, v6, padding bool) (Body, error) {
 	case v6 && binary.BigEndian.Uint32(p)&0xFFFFF != label:
 		return Body{}, refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
 	}
-	head := end
-	if padding {
-		head = bth + BTHSize
-	}
 	switch sum := binary.BigEndian.Uint16(p[udp+6:]); {
 	case !v6 && sum != 0:
 		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
-	case v6 && (sum == 0 || checksumOverIPv6(p, head) != 0xFFFF):
+	case v6 && (sum == 0 || onesSum(uint32(protocolUDP+len(p)-IPv6Size), p[8:]) != 0xFFFF): // from the addresses on
 		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrChecksum)
 	}
 	return body, nil

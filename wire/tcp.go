@@ -232,6 +232,11 @@ func onesSum(sum uint32, b []byte) uint16 {
 	if len(b) > 1 {
 		wide += uint64(binary.BigEndian.Uint16(b))
 	}
+	return foldSum(wide)
+}
+
+// foldSum returns a sum of words of 16 bits, or of more, as the ones' complement sum that it is.
+func foldSum(wide uint64) uint16 {
 	for wide > 0xFFFF {
 		wide = wide>>16 + wide&0xFFFF
 	}
