@@ -44,15 +44,10 @@ const DefaultPKey = 0xFFFF
 // the bits that fit are written.
 func (h BTH) Append(b []byte) []byte {
 	// Two stores, because the CRCs load these bytes again at once.
-	first, last := h.words()
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, first), last)
-}
-
-// words returns the first eight bytes and the last four.
-func (h *BTH) words() (first uint64, last uint32) {
-	return uint64(h.Opcode)<<56 | bit(h.Solicited, 55) | bit(h.Migrated, 54) |
-		uint64(h.Pad&3)<<52 | uint64(h.TVer&0xF)<<48 | uint64(h.PKey)<<32 |
-		bit(h.FECN, 31) | bit(h.BECN, 30) | uint64(h.DestQP&0xFFFFFF), uint32(bit(h.AckReq, 31)) | h.PSN&0xFFFFFF
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, 55)|bit(h.Migrated, 54)|
+		uint64(h.Pad&3)<<52|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
+		bit(h.FECN, 31)|bit(h.BECN, 30)|uint64(h.DestQP&0xFFFFFF))
+	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, 31))|h.PSN&0xFFFFFF)
 }
 
 // ParseBTH reads a BTH from the front of b and returns what follows it. It

@@ -131,6 +131,9 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 	return t.few[n%zeroStep].apply(t.many[n/zeroStep].apply(s))
 }
 
+// fewZeros returns the state after n zero bytes, fewer than zeroStep.
+func (t *crcTable) fewZeros(s uint32, n int) uint32 { return t.few[n].apply(s) }
+
 // around returns the state after p; what is between its first head bytes and its last tail is known
 // to be zeros if padding says so.
 func (t *crcTable) around(s uint32, p []byte, head, tail int, padding bool) uint32 {

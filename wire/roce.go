@@ -102,7 +102,8 @@ func roceBTH(f *Frame, pad uint8) (first uint64, last uint32) {
 	last = f.PSN & 0xFFFFFF
 	switch f.Kind {
 	case Data:
-		return first | uint64(RCSendOnly)<<56 | bit(f.Last, 55) | migrated | uint64(pad)<<52, last | uint32(f.Stopped&roceAckReq)<<26
+		first |= uint64(RCSendOnly)<<56 | bit(f.Last, 55) | migrated | uint64(pad)<<52
+		return first, last | uint32(bit(f.Stopped&roceAckReq != 0, 31))
 	case Ack:
 		return first | uint64(RCAck)<<56 | migrated | bit(f.BECN, 30), last
 	}
@@ -165,7 +166,8 @@ func parseRoCE(f *Frame, b []byte, at int, v6, padding bool, before, fcs uint32)
 	tagged, cpid, flow := f.Tagged, f.CPID, f.QP
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
 	body, ok := f.readRoCE(p, v6, padding)
-	if ok && (f.QP&0xFFFF == flow || !tagged && cpid == 0) && (f.Kind == Data || cpid == 0) && roceFCS(before, p, v6) == fcs {
+	ok = ok && (f.QP&0xFFFF == flow || !tagged && cpid == 0) && (f.Kind == Data || cpid == 0)
+	if ok && roceFCS(before, p, v6) == fcs {
 		return body, nil
 	}
 	*f = Frame{Lane: f.Lane, Src: f.Src, Dst: f.Dst, Tagged: tagged, CPID: cpid, QP: flow}
@@ -262,7 +264,7 @@ func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	switch sum := binary.BigEndian.Uint16(p[udp+6:]); {
 	case !v6 && sum != 0:
 		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
-	case v6 && (sum == 0 || onesSum(uint32(protocolUDP+len(p)-IPv6Size), p[8:]) != 0xFFFF): // from the addresses on
+	case v6 && (sum == 0 || onesSum(uint32(protocolUDP+len(p)-IPv6Size), p[8:]) != 0xFFFF): // p[8:] begins with the addresses
 		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrChecksum)
 	}
 	return body, nil

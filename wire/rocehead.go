@@ -60,7 +60,8 @@ func (w *roceHead) put(p []byte, v6 bool) {
 func (w *roceHead) is(p []byte, v6 bool) bool {
 	q := (*[40]byte)(p)
 	differ := (binary.BigEndian.Uint64(q[0:]) ^ w[0]) | (binary.BigEndian.Uint64(q[8:]) ^ w[1]) |
-		(binary.BigEndian.Uint64(q[16:]) ^ w[2]) | (binary.BigEndian.Uint64(q[24:]) ^ w[3]) | (binary.BigEndian.Uint64(q[32:]) ^ w[4])
+		(binary.BigEndian.Uint64(q[16:]) ^ w[2]) | (binary.BigEndian.Uint64(q[24:]) ^ w[3]) |
+		(binary.BigEndian.Uint64(q[32:]) ^ w[4])
 	if v6 {
 		const checksum = 0xFFFF
 		q := (*[60]byte)(p)
@@ -77,7 +78,8 @@ const (
 )
 
 // icrcIPv4 is the state of the ICRC behind these two words.
-var icrcIPv4 = icrc.step16(onesLRH, bits.ReverseBytes64(ipv4First)|icrcClass4, bits.ReverseBytes64(ipv4Second)|icrcHop4)
+var icrcIPv4 = icrc.step16(onesLRH,
+	bits.ReverseBytes64(ipv4First)|icrcClass4, bits.ReverseBytes64(ipv4Second)|icrcHop4)
 
 // What the ICRC takes for ones, in words of a packet over IPv4 and IPv6 whose low byte comes first.
 const (
@@ -95,9 +97,11 @@ func (w *roceHead) icrc(v6 bool) uint32 {
 		s := fold(first, (bits.ReverseBytes64(w[0])|icrcHop6<<32|icrcClass6)^onesLRH) ^ fold(second, bits.ReverseBytes64(w[1]))
 		s = fold(first, bits.ReverseBytes64(w[2])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[3]))
 		s = fold(first, bits.ReverseBytes64(w[4])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[5]|checksum))
-		return icrc.step4(fold(second, (bits.ReverseBytes64(w[6])|mark<<32)^uint64(s)), uint32(bits.ReverseBytes64(w[7])))
+		s = fold(second, (bits.ReverseBytes64(w[6])|mark<<32)^uint64(s))
+		return icrc.step4(s, uint32(bits.ReverseBytes64(w[7])))
 	}
-	s := icrcIPv4 ^ icrc.slice[13][byte(w[0]>>40)] ^ icrc.slice[12][byte(w[0]>>32)] ^ icrc.slice[1][byte(w[1]>>8)] ^ icrc.slice[0][byte(w[1])]
+	s := icrcIPv4 ^ icrc.slice[13][byte(w[0]>>40)] ^ icrc.slice[12][byte(w[0]>>32)] ^
+		icrc.slice[1][byte(w[1]>>8)] ^ icrc.slice[0][byte(w[1])]
 	s = fold(first, bits.ReverseBytes64(w[2])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[3]|checksum<<32))
 	return fold(second, (bits.ReverseBytes64(w[4])|mark)^uint64(s))
 }
@@ -124,11 +128,11 @@ func roceFCS(before uint32, p []byte, v6 bool) uint32 {
 	head := roceHeadSize(v6)
 	s := before ^ onesLRH
 	if v6 {
-		s = icrc.few[head].apply(s^icrcClass6&^binary.LittleEndian.Uint32(p)) ^
-			icrc.few[head-4].apply(icrcHop6&^binary.LittleEndian.Uint32(p[4:]))
+		s = icrc.fewZeros(s^icrcClass6&^binary.LittleEndian.Uint32(p), head) ^
+			icrc.fewZeros(icrcHop6&^binary.LittleEndian.Uint32(p[4:]), head-4)
 	} else {
-		s = icrc.few[head].apply(s^icrcClass4&^binary.LittleEndian.Uint32(p)) ^
-			icrc.few[head-8].apply(icrcHop4&^binary.LittleEndian.Uint32(p[8:]))
+		s = icrc.fewZeros(s^icrcClass4&^binary.LittleEndian.Uint32(p), head) ^
+			icrc.fewZeros(icrcHop4&^binary.LittleEndian.Uint32(p[8:]), head-8)
 	}
 	bth := p[head-BTHSize:]
 	udp := p[head-BTHSize-2:]
