@@ -29,6 +29,10 @@ func (o Options) check() error {
 		return mistake.Errorf("timing actual goes with the wall clock: the virtual clock has no other time than the ideal one")
 	case virtual && o.apart():
 		return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
+	case o.Loops < 0:
+		return mistake.Errorf("%d loops: a number is wanted, or 0 for as many as help", o.Loops)
+	case o.apart() && o.Loops > 1:
+		return mistake.Errorf("loops go with placement %s: elsewhere each process has one", InGoroutines)
 	case o.apart() && o.Schemes.Warning() != "":
 		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
 			InGoroutines)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests"
 	"fabemu/emu/host"
-	"fabemu/emu/machines"
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/record"
@@ -86,6 +86,7 @@ type run struct {
 	guests   *guests.Guests // nil: there are none
 	began    time.Time      // model time 0 of a run on the wall clock
 	id       uint32         // tells the datagrams of this run from others
+	loops    int            // that have run the machines
 }
 
 // run runs the fabric and puts together what came out.
@@ -103,9 +104,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	schemes := o.Schemes
 	r.guests.Join(&schemes)
 	r.record.Listen(&schemes)
-	f, err := machines.New(r.fabric, schemes, r.record.Events)
+	f, loops, why, err := r.record.Machines(o.Loops, schemes)
 	if err != nil {
 		return nil, &Mistake{Err: err}
+	}
+	if r.loops = loops; loops < o.Loops {
+		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
 	r.record.Attach(f)
 	r.guests.Attach(f)
@@ -204,7 +208,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
-	out.Codec, out.AllPoints = o.codec(), o.AllPoints
+	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}

@@ -10,6 +10,8 @@
 #                                        2000 endpoints, and the factor between them, for
 #                                        each kind of fabric that fabemu generates; at
 #                                        the end the best of each size over all rounds
+#                               loops    of these, how many times as fast two loops are as
+#                                        one, on two processors that do nothing else
 #                               engine   the wall driver: what a datagram costs, and
 #                                        the ways in which its loop could wait
 #                               fig4     no benchmark of the tree: all of Fig. 4 of
@@ -21,7 +23,7 @@
 #                                        and beside htsim and ns-3 where their sources are
 #                                        given (scripts/peers.sh), COUNT pairs in turns
 #                                        (default 3)
-#                               all      wire, virtual, scale and engine (default)
+#                               all      wire, virtual, scale, loops and engine (default)
 #                               placement  what it costs to place 60 machines in one
 #                                        process or in one each, over UDP or veth pairs
 #                                        (root; a minute a round)
@@ -71,7 +73,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | engine | fig4 | peers | placement | pacing | all)
+wire | virtual | loops | engine | fig4 | peers | placement | pacing | all)
 	group=$1
 	shift
 	;;
@@ -115,6 +117,10 @@ scale)
 	pattern=^BenchmarkVirtualScale
 	packages=(./emu)
 	;;
+loops)
+	pattern=^BenchmarkLoops
+	packages=(./emu)
+	;;
 engine)
 	pattern=^BenchmarkEngine
 	packages=(./emu)
@@ -124,7 +130,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, engine, fig4, peers, placement, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, pacing or all" >&2
 	exit 2
 	;;
 esac

@@ -32,6 +32,7 @@ type runFlags struct {
 	changes                     changes
 	force, json, strict, events bool
 	priority, dry               bool
+	loops                       int
 	codec, digest, points       bool
 	pcap, rotate                string
 	placement                   string
@@ -94,6 +95,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.points, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
+	flags.IntVar(&f.loops, "loops", 0, "virtual clock: how many loops share the machines of the run, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
 	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)")
 	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
@@ -149,7 +151,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	options := emu.Options{
 		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
-		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Codec: f.codec, Digest: f.digest,
+		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Loops: f.loops, Codec: f.codec, Digest: f.digest,
 		AllPoints: f.points, Fleet: f.hosts.fleet, HostsOf: f.hosts.of,
 	}
 	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}

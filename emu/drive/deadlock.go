@@ -255,21 +255,27 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 // watch lets the watcher look at t, tells the machines what was found, and reports
 // whether nothing else can happen.
 func (o *order) watch(t unit.Time) (over bool, err error) {
-	w := o.watcher
 	o.now = t
 	now := t
 	if o.tell != nil {
 		now = o.tell(t)
 	}
+	over, err = o.watcher.see(t, now, o.carried, func(int) *order { return o })
+	o.agenda.Set(o.watchSlot(), o.watcher.next)
+	return over, err
+}
+
+// see looks at t, and tells the machines what was found, at the time now: each by the order that
+// it belongs to. So many frames that are not flow control have been handed over. It reports
+// whether nothing else can happen.
+func (w *watcher) see(t, now unit.Time, carried int64, of func(m int) *order) (over bool, err error) {
 	found, told := w.look(t), 0
 	w.next = w.after(t)
-	o.agenda.Set(o.watchSlot(), w.next)
 	for _, d := range found {
 		for _, p := range d.Cycle {
 			m := p.From.Machine
-			if k := o.fabric.Key; k != nil {
-				*k = Key{now, PlaceOfWatch(told)} // each of them has a place of its own
-			}
+			o := of(m)
+			o.keyAs(now, PlaceOfWatch(told)) // each of them has a place of its own
 			told++
 			o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 			due, err := o.drain(m)
@@ -279,7 +285,7 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 			o.note(m, due, t)
 		}
 	}
-	return w.over(t, o.carried, func() bool { return o.expects(now) }), nil
+	return w.over(t, carried, func() bool { return w.fabric.expects(now) }), nil
 }
 
 // over reports whether nothing else can happen after a look at t, when so many frames that are not
@@ -297,8 +303,8 @@ func (w *watcher) over(t unit.Time, carried int64, expects func() bool) bool {
 }
 
 // expects reports whether something will happen to some machine by itself.
-func (o *order) expects(now unit.Time) bool {
-	return slices.ContainsFunc(o.fabric.Machines, func(m Machine) bool {
+func (f *Fabric) expects(now unit.Time) bool {
+	return slices.ContainsFunc(f.Machines, func(m Machine) bool {
 		e, ok := m.(Expecter)
 		return ok && e.Expects(now) != unit.Never
 	})

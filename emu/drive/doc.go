@@ -40,6 +40,7 @@
 //
 // Part does not look for deadlock: no process sees all machines.
 //
-// Each driver is one loop on one thread; on the wall clock a loop that waits for an
+// A Part is one loop on one thread, and so is Wall; on the virtual clock several loops can share
+// the machines of a fabric (Loops). On the wall clock a loop that waits for an
 // instant spins, but for that of a Part, which sleeps where it has time.
 package drive

@@ -39,8 +39,18 @@ func (k Key) Compare(o Key) int {
 
 // key notes that the event of a slot happens now.
 func (o *order) key(now unit.Time, slot int) {
+	if o.fabric.Key != nil || o.keys != nil {
+		o.keyAs(now, max(o.placeOf(slot), o.least))
+	}
+}
+
+// keyAs notes that an event with a place happens now.
+func (o *order) keyAs(now unit.Time, p Place) {
 	if o.fabric.Key != nil {
-		*o.fabric.Key = Key{now, max(o.placeOf(slot), o.least)}
+		*o.fabric.Key = Key{now, p}
+	}
+	if o.keys != nil {
+		o.keys.Enter(now, uint32(p))
 	}
 }
 

@@ -95,6 +95,9 @@ type Fabric struct {
 	// Bodies holds those of the frames that the machines have in hand: that of their
 	// port.Outbox. Nil: a frame that comes with a body has padding from then on.
 	Bodies *wire.Bodies
+
+	// Loops, if not nil, has several loops run the machines.
+	Loops *Loops
 }
 
 // Outside is what comes into a fabric on the wall clock by itself: packets of real hosts. The

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -37,6 +38,7 @@ type order struct {
 	watcher  *watcher // nil: nobody looks for deadlock
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
+	keys  *trace.Batch                            // is told the keys of the events; nil: nobody asks
 
 	// tell, if not nil, says which time the machines are told for an event of t; by
 	// default t itself.
@@ -107,6 +109,35 @@ const none int32 = -1
 // newOrder numbers paths and machines, and reads the first deadlines. Machines that can
 // share the agenda do, if they may.
 func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
+	o, err := number(f, machines, share)
+	if err != nil {
+		return nil, err
+	}
+	if o.watcher = newWatcher(f); o.watcher != nil {
+		o.agenda.Set(o.watchSlot(), o.watcher.next)
+	}
+	o.begin(func(int) bool { return true })
+	return o, nil
+}
+
+// begin reads the first deadlines of the machines that are its own, and the first of the changes.
+func (o *order) begin(own func(m int) bool) {
+	if len(o.fabric.Changes) > 0 {
+		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
+	}
+	for m, machine := range o.machines {
+		switch {
+		case !own(m):
+		case o.shares[m]:
+			machine.(Sharer).Share(o.agenda, o.machineSlot(m))
+		default:
+			o.agenda.Set(o.machineSlot(m), max(0, machine.Deadline()))
+		}
+	}
+}
+
+// number numbers paths and machines. Machines that can share the agenda are to, if they may.
+func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 	o := &order{fabric: f, machines: machines, rank: make([]int32, len(machines)), soon: agenda.NewNow(len(machines))}
 	byRank := make([]int32, len(machines))
 	tie := func(m int) int { return m }
@@ -153,22 +184,9 @@ func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
 	}
 	o.agenda = agenda.New(o.watchSlot() + 1)
 	if last := o.agenda.Last(); f.End > last && share {
-		return newOrder(f, machines, false) // which takes fewer slots
+		return number(f, machines, false) // which takes fewer slots
 	} else if f.End > last {
 		return nil, fmt.Errorf("a run of %v is too long for %d machines and %d wires: %v is the most", unit.Duration(f.End), len(machines), len(f.Wires), unit.Duration(last))
-	}
-	if o.watcher = newWatcher(f); o.watcher != nil {
-		o.agenda.Set(o.watchSlot(), o.watcher.next)
-	}
-	if len(f.Changes) > 0 {
-		o.agenda.Set(o.changeSlot(), f.Changes[0].At)
-	}
-	for m := range machines {
-		if o.shares[m] {
-			machines[m].(Sharer).Share(o.agenda, o.machineSlot(m))
-			continue
-		}
-		o.agenda.Set(o.machineSlot(m), max(0, machines[m].Deadline()))
 	}
 	return o, nil
 }

@@ -430,7 +430,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 func (r *partRun) watched(t unit.Time) error {
 	w := r.watcher
 	r.order.now = t
-	told := Waits{At: t, Carried: r.carried, Expects: r.expects(t), Frames: w.collect(t)}
+	told := Waits{At: t, Carried: r.carried, Expects: r.fabric.expects(t), Frames: w.collect(t)}
 	w.next = w.after(t)
 	r.agenda.Set(r.watchSlot(), w.next)
 	return r.part.Watch(told)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"fabemu/wire"
 	"fabemu/wire/port"
 )
 
@@ -18,6 +19,9 @@ type Virtual struct {
 // Run runs f to its end, or until ctx is done. It returns how many frames were
 // handed over, hop by hop.
 func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
+	if f.Loops != nil {
+		return v.runLoops(ctx, f)
+	}
 	o, err := newOrder(f, f.Machines, true)
 	if err != nil {
 		return 0, err
@@ -83,10 +87,25 @@ func (c *codec) carry(m int, t *port.Transmission) error {
 	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq)
 	got, a, body, err := c.fabric.decode(c.buf, p)
 	if err != nil || got != seq {
-		return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
+		return errCodec(m, t, err)
 	}
 	c.tapped(p, t)
 	c.fabric.Bodies.Free(&t.Frame)
 	c.arrive(flight, a, body)
 	return nil
+}
+
+// through returns a frame as its bytes say it, with its number on its path. It has no body.
+func (c *codec) through(m int, t *port.Transmission, p *path, seq uint32) (port.Arrival, error) {
+	c.buf = c.fabric.encode(c.buf[:0], t, wire.Body{}, p, seq)
+	got, a, _, err := c.fabric.decode(c.buf, p)
+	if err != nil || got != seq {
+		return a, errCodec(m, t, err)
+	}
+	return a, nil
+}
+
+// errCodec is that of a frame that does not come out of its bytes as it went in.
+func errCodec(m int, t *port.Transmission, err error) error {
+	return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
 }

@@ -2,7 +2,10 @@ package fabric
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"fabemu/wire/unit"
 )
 
 // Partition shares the machines between as many parts as there are shares, which are positive,
@@ -213,4 +216,32 @@ func (p *partitioner) better(u int) int {
 		}
 	}
 	return best
+}
+
+// Between returns about how many frame-hops the whole fabric does in the shortest time from a
+// part to another one: that is how much can be done before parts that run at the same time must
+// hear of one another. The flows are taken to have equal parts of each link.
+func (f *Fabric) Between(parts []int) float64 {
+	least, crossing := unit.Duration(f.Scenario.Model.Duration), make([]float64, 2*len(f.Wires))
+	for w := range f.Wires {
+		ends := &f.Wires[w].Ends
+		if parts[ends[0].Machine] != parts[ends[1].Machine] {
+			least = min(least, f.Least(w, 0), f.Least(w, 1))
+		}
+	}
+	for i := range f.Flows {
+		for _, h := range f.Flows[i].Hops {
+			crossing[2*h.Wire+h.From]++
+		}
+	}
+	hops := 0. // a second
+	for i := range f.Flows {
+		rate := math.Inf(1)
+		for _, h := range f.Flows[i].Hops {
+			rate = min(rate, f.Wires[h.Wire].Link.Rate.BytesPerSecond()/crossing[2*h.Wire+h.From])
+		}
+		// Each frame has an answer on each of its hops, be it credit or an ACK.
+		hops += 2 * float64(len(f.Flows[i].Hops)) * rate / float64(max(f.Flows[i].Packet, 1))
+	}
+	return hops * least.Seconds()
 }

@@ -25,6 +25,18 @@ func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Fabric,
 	return newBuilder(f, schemes, events).build()
 }
 
+// Shared is New for a fabric whose machines several loops share: those of each loop report to
+// events of its own.
+func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Fabric, error) {
+	b := newBuilder(f, schemes, nil)
+	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
+	out, err := b.build()
+	if err == nil {
+		out.Loops = loops
+	}
+	return out, err
+}
+
 // Check makes the machines of a fabric to see whether they can be made, and throws them
 // away. It makes no tables of routes, which are most of the work in a large fabric: the
 // way of each flow has been found by then.
@@ -46,14 +58,31 @@ type builder struct {
 	begin    [][]int        // by machine, the flows that begin there
 	end      [][]int        // and those that end there
 	reroutes []drive.Change // of routes
-	out      port.Outbox    // of all machines: their driver empties it after each call
+	outs     []outbox       // by loop, of all of its machines: it empties that after each call
+	loops    *drive.Loops   // nil: there is one
 	unrouted bool           // switches get no routes: nothing is to run
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
+		outs: make([]outbox, 1),
 	}
+}
+
+// outbox is one that shares no line of the cache with that of another loop.
+type outbox struct {
+	port.Outbox
+	_ [64]byte
+}
+
+// reports returns where a machine puts what it sends, and what it reports to.
+func (b *builder) reports(i int) (*port.Outbox, *trace.Batch) {
+	if b.loops == nil {
+		return &b.outs[0].Outbox, b.events
+	}
+	loop := b.loops.Of[i]
+	return &b.outs[loop].Outbox, b.loops.Events[loop]
 }
 
 // build makes the machines.
@@ -64,7 +93,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 		src, dst := f.Flows[k].Src, f.Flows[k].Dst
 		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
 	}
-	out := &drive.Fabric{End: unit.Time(s.Model.Duration), Bodies: &b.out.Bodies}
+	out := &drive.Fabric{End: unit.Time(s.Model.Duration), Bodies: &b.outs[0].Bodies}
 	for i := range f.Machines {
 		var m drive.Machine
 		var err error
@@ -249,9 +278,10 @@ func (b *builder) newSwitch(i int) (drive.Machine, error) {
 func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	s := m.Switch
+	out, events := b.reports(i)
 	c := switchd.OutputQueuedConfig{
 		Index:       i,
-		Outbox:      &b.out,
+		Outbox:      out,
 		Routes:      b.routes(i),
 		Seed:        b.fabric.Ways.Seed(i),
 		Address:     m.LID,
@@ -269,15 +299,16 @@ func (b *builder) outputQueued(i int) (drive.Machine, error) {
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
 	}
-	return switchd.NewOutputQueued(c, b.events)
+	return switchd.NewOutputQueued(c, events)
 }
 
 func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
 	s := m.Switch
+	out, events := b.reports(i)
 	c := switchd.Config{
 		Index:  i,
-		Outbox: &b.out,
+		Outbox: out,
 		Routes: b.routes(i),
 		Seed:   b.fabric.Ways.Seed(i),
 		Delay:  s.ForwardingDelay,
@@ -294,13 +325,14 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
 	}
-	return switchd.New(c, b.events)
+	return switchd.New(c, events)
 }
 
 func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 	m := &b.fabric.Machines[i]
+	out, events := b.reports(i)
 	c := node.Config{
-		Index: i, Outbox: &b.out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
+		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Routing.Recompute > 0,
 	}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress,
@@ -358,7 +390,7 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 			return nil, fmt.Errorf("group %s: %w", first.Group, err)
 		}
 	}
-	return node.New(c, b.events)
+	return node.New(c, events)
 }
 
 // flow describes the source of a flow, without its traffic.

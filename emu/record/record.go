@@ -39,6 +39,7 @@ type Wanted struct {
 	Link    links.Carrier        // on which its frames travel there
 	Parts   bool                 // its machines live in other processes
 	Actual  bool                 // machines are told the measured time
+	Force   bool                 // several loops share the machines even where that is of no use: for tests
 }
 
 // Check returns a *mistake.Error where what is wanted does not go together.

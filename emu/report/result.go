@@ -65,6 +65,7 @@ type Result struct {
 	Placement   proc.Placement `json:"placement"`
 	Link        links.Carrier  `json:"link"`
 	Codec       bool           `json:"codec"`    // frames went through their bytes, and not as values
+	Loops       int            `json:"loops"`    // that shared the machines
 	Dilation    int64          `json:"dilation"` // wall time per model time; 0 on the virtual clock
 	Seed        uint64         `json:"seed"`
 	Partial     bool           `json:"partial"`     // ended before its time

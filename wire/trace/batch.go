@@ -7,8 +7,10 @@ package trace
 // was called.
 type Batch struct {
 	sinks  []Bulk
-	events []Event // those that wait, and places for more
-	n      int     // so many wait
+	events []Event  // those that wait, and places for more
+	n      int      // so many wait
+	keys   []Since  // where the key changes
+	_      [48]byte // that of another loop is in another line of the cache
 }
 
 // A Bulk is a Sink that takes many events with one call.
@@ -71,5 +73,10 @@ func (b *Batch) Flush() {
 	b.n = 0
 	for _, s := range b.sinks {
 		s.RecordAll(events)
+	}
+	if n := len(b.keys); n > 0 {
+		b.keys[0] = b.keys[n-1]
+		b.keys[0].From = 0
+		b.keys = b.keys[:1]
 	}
 }

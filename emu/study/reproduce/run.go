@@ -228,7 +228,7 @@ func (b *batch) do(ctx context.Context, j *job) error {
 	}
 	r, err := emu.Run(ctx, j.sc, emu.Options{
 		Clock: b.options.Clock, Link: b.options.Link, Priority: b.options.Priority, Version: b.options.Version,
-		Codec: b.options.Codec, Digest: b.options.Digest,
+		Codec: b.options.Codec, Digest: b.options.Digest, Loops: 1, // others run meanwhile
 		Progress: func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) },
 		Sink:     sinks,
 	})

@@ -166,7 +166,7 @@ func (p *Plan) size() (int, error) {
 
 // options returns how each cell is run.
 func (p *Plan) options() emu.Options {
-	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu}
+	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu, Loops: 1}
 }
 
 // cell returns the i-th combination, the last axis the fastest.

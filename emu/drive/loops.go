@@ -1,0 +1,128 @@
+package drive
+
+import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Loops shares the machines of a fabric between several loops, which run at the same time and
+// keep the one order: each loop does the events of its machines in their order, and none
+// before it is known that no frame will come from another loop that belongs before it.
+//
+// A loop owns its machines, their outbox and the paths that lead to them; it hands a frame for
+// a machine of another loop over as a value.
+type Loops struct {
+	Of     []int          // by machine: its loop
+	Events []*trace.Batch // by loop: what its machines report to; nil where nobody hears
+	Meet   Meeting        // may be nil
+}
+
+// count returns how many loops there are.
+func (l *Loops) count() int { return len(l.Events) }
+
+// Meeting is what all loops come together for.
+type Meeting interface {
+	// Edge returns the instant before which all loops must have done everything, and none
+	// anything at or after it, when Meet is called next.
+	Edge() unit.Time
+	// Full reports whether a loop, which asks, has so much for Meet that it should be soon.
+	Full(loop int) bool
+	// Meet is called while no loop does anything. All events before next are done, and of
+	// those at next or after none.
+	Meet(next unit.Time)
+}
+
+// split returns the orders of some loops over one fabric, which number machines and paths alike.
+func split(f *Fabric, machines []Machine, share bool) ([]*order, error) {
+	base, err := number(f, machines, share)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*order, f.Loops.count())
+	for k := range all {
+		own := func(m int) bool { return f.Loops.Of[m] == k }
+		fabric := *f
+		fabric.Changes, fabric.Key = nil, nil
+		o := *base
+		for i, c := range f.Changes {
+			if own(c.Machine) {
+				fabric.Changes, o.numbers = append(fabric.Changes, c), append(o.numbers, i)
+			}
+		}
+		o.fabric, o.keys = &fabric, f.Loops.Events[k]
+		if k > 0 {
+			o.paths, o.flights = slices.Clone(base.paths), newFlights(len(base.paths))
+			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(machines))
+		}
+		o.begin(own)
+		all[k] = &o
+	}
+	return all, nil
+}
+
+// barrier is where some goroutines wait for one another, again and again. They spin, give way
+// where there are fewer processors than goroutines, or when it takes long, and sleep when others
+// have the processor of the one that they wait for.
+type barrier struct {
+	n       int32
+	patient int
+	_       [48]byte
+	came    atomic.Int32
+	_       [60]byte
+	round   atomic.Uint32
+	_       [60]byte
+}
+
+// patience is how often a loop that waits for others looks before it gives way.
+const patience = 20_000
+
+func newBarrier(n int) *barrier {
+	b := &barrier{n: int32(n)}
+	if runtime.GOMAXPROCS(0) >= n {
+		b.patient = patience
+	}
+	return b
+}
+
+func (b *barrier) wait() {
+	round := b.round.Load()
+	if b.came.Add(1) == b.n {
+		b.came.Store(0)
+		b.round.Store(round + 1)
+		return
+	}
+	for looks := 0; b.round.Load() == round; looks++ {
+		switch {
+		case looks >= 2*patience:
+			time.Sleep(20 * time.Microsecond)
+		case looks >= b.patient:
+			runtime.Gosched()
+		}
+	}
+}
+
+// crossing is a frame that is handed over to another loop.
+type crossing struct {
+	slot    int32
+	due     unit.Time
+	arrival port.Arrival
+}
+
+// ahead returns the shortest time from the start of a transmission from one loop to another
+// until it is due there; that of the run where no wire joins two loops.
+func (l *Loops) ahead(f *Fabric) unit.Duration {
+	least := unit.Duration(f.End)
+	for w, ends := range f.Wires {
+		if l.Of[ends[0].Machine] != l.Of[ends[1].Machine] {
+			least = min(least, f.Least[2*w], f.Least[2*w+1])
+		}
+	}
+	return least
+}

@@ -1,0 +1,246 @@
+package drive
+
+import (
+	"context"
+	"sync"
+
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// virtualRun is a run of several loops on the virtual clock. Again and again all of them do
+// what is due before a horizon: the first of all their events, and the shortest time from a
+// loop to another one after it. What they send to one another meanwhile is due at the horizon
+// or later; it is taken in when all have come that far.
+type virtualRun struct {
+	fabric  *Fabric
+	done    <-chan struct{}
+	loops   []*virtualLoop
+	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
+	reached [2][]reached  // in the windows of even and odd number, by loop
+	barrier *barrier
+	watcher *watcher // nil: nobody looks for deadlock
+
+	// What is agreed on when all loops have met:
+	edge unit.Time // before which they meet again
+	look unit.Time // when to look for deadlock, after all else of that instant; unit.Never: not at all
+	next unit.Time // the first event of all
+	over bool
+	err  error
+}
+
+// reached is how far a loop has come in a window, for the others to see.
+type reached struct {
+	next  unit.Time // its next event, or that of what it has sent to others
+	meets bool      // it wants to meet
+	_     [48]byte
+}
+
+// virtualLoop is one loop of several.
+type virtualLoop struct {
+	*order
+	run   *virtualRun
+	id    int
+	codec *codec          // nil: frames are handed over as values
+	out   [2][][]crossing // in the windows of even and odd number, by loop: what is sent to it
+	odd   int             // 1 in the windows of odd number
+	least unit.Time       // the first due time of what was sent in this window
+	sent  []uint32        // by path: frames that were sent to another loop
+	err   error
+	_     [64]byte
+}
+
+// meetEvery is after how many windows the loops meet at the latest, to be told that they are to
+// stop, and to say how far they are.
+const meetEvery = 1 << 10
+
+// runLoops is Run of a fabric whose machines several loops share.
+func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error) {
+	orders, err := split(f, f.Machines, true)
+	if err != nil {
+		return 0, err
+	}
+	n := len(orders)
+	r := &virtualRun{fabric: f, done: ctx.Done(), ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
+	for i := range r.reached {
+		r.reached[i] = make([]reached, n)
+	}
+	for k, o := range orders {
+		l := &virtualLoop{order: o, run: r, id: k, least: unit.Never}
+		for i := range l.out {
+			l.out[i] = make([][]crossing, n)
+		}
+		if !v.SkipCodec {
+			l.codec = &codec{order: o, buf: make([]byte, 0, MaxDatagram)}
+			l.sent = make([]uint32, len(o.paths))
+		}
+		o.carry = l.carry
+		r.loops = append(r.loops, l)
+	}
+	r.meet(ctx)
+	var others sync.WaitGroup
+	for _, l := range r.loops[1:] {
+		others.Go(func() { l.loop(ctx) })
+	}
+	r.loops[0].loop(ctx)
+	others.Wait()
+	for _, l := range r.loops {
+		hops += l.hops
+	}
+	return hops, r.err
+}
+
+// loop does window after window.
+func (l *virtualLoop) loop(ctx context.Context) {
+	r := l.run
+	for n := 1; !r.over; n++ {
+		next := r.next
+		for ; ; n++ {
+			horizon := min(next.Add(r.ahead), r.edge, r.fabric.End)
+			if r.look < r.fabric.End {
+				horizon = min(horizon, r.look+1)
+			}
+			l.window(horizon)
+			_, mine := l.order.next()
+			full := l.err != nil || n%meetEvery == 0 || r.fabric.Loops.Meet != nil && r.fabric.Loops.Meet.Full(l.id)
+			r.reached[l.odd][l.id] = reached{next: min(mine, l.least), meets: full}
+			r.barrier.wait()
+			meets := false
+			next = unit.Never
+			for i := range r.reached[l.odd] {
+				next = min(next, r.reached[l.odd][i].next)
+				meets = meets || r.reached[l.odd][i].meets
+			}
+			for _, from := range r.loops {
+				l.takeIn(from.out[l.odd][l.id])
+			}
+			l.odd, l.least = 1-l.odd, unit.Never
+			for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
+				l.out[l.odd][to] = l.out[l.odd][to][:0]
+			}
+			if meets || next > r.look || next >= min(r.edge, r.fabric.End) {
+				break
+			}
+		}
+		r.barrier.wait()
+		if l.id == 0 {
+			r.meet(ctx)
+		}
+		r.barrier.wait()
+	}
+}
+
+// window does all that is due before the horizon.
+func (l *virtualLoop) window(horizon unit.Time) {
+	if l.err != nil {
+		return
+	}
+	for {
+		slot, t := l.order.next()
+		if t >= horizon {
+			return
+		}
+		if l.err = l.step(slot, t); l.err != nil {
+			return
+		}
+	}
+}
+
+// takeIn takes in what another loop has sent.
+func (l *virtualLoop) takeIn(list []crossing) {
+	for i := range list {
+		c := &list[i]
+		p := &l.paths[c.slot]
+		f := l.push(p)
+		f.due, f.arrival, f.arrived = c.due, c.arrival, true
+		if p.count == 1 {
+			l.agenda.Set(int(c.slot), c.due)
+		}
+	}
+}
+
+// carry hands a frame over: to a machine of this loop, or to another loop.
+func (l *virtualLoop) carry(m int, t *port.Transmission) error {
+	slot := l.leavingBy(m, t.Port)
+	to := l.fabric.Loops.Of[l.paths[slot].machine]
+	switch {
+	case to == l.id && l.codec == nil:
+		return l.handOver(m, t)
+	case to == l.id:
+		return l.codec.carry(m, t)
+	}
+	out := &l.out[l.odd][to]
+	*out = append(*out, crossing{slot: slot, due: t.Due})
+	c := &(*out)[len(*out)-1]
+	l.least = min(l.least, t.Due)
+	if l.codec == nil {
+		c.arrival = port.Arrival{Frame: t.Frame, Head: t.Start, Tail: t.Start.Add(t.Duration), Length: t.Length}
+		return nil
+	}
+	var err error
+	c.arrival, err = l.codec.through(m, t, &l.paths[slot], l.sent[slot])
+	l.sent[slot]++
+	return err
+}
+
+// meet is what one loop does for all, while the others wait: it looks for deadlock, and finds
+// out where they go on.
+func (r *virtualRun) meet(ctx context.Context) {
+	for _, l := range r.loops {
+		if l.err != nil && r.err == nil {
+			r.err, r.over = l.err, true
+		}
+	}
+	r.first()
+	for r.watcher != nil && r.watcher.next < min(r.next, r.fabric.End) && r.err == nil && !r.over {
+		r.over, r.err = r.see(r.watcher.next)
+		r.first()
+	}
+	if r.look = unit.Never; r.watcher != nil {
+		r.look = r.watcher.next
+	}
+	if r.next >= r.fabric.End {
+		r.over = true
+	}
+	if meeting := r.fabric.Loops.Meet; meeting != nil {
+		meeting.Meet(min(r.next, r.fabric.End))
+		r.edge = meeting.Edge()
+	} else {
+		r.edge = unit.Never
+	}
+	switch {
+	case r.over && r.err == nil:
+		r.fabric.Progress.at(r.fabric.End)
+		return
+	case r.next < r.fabric.End:
+		r.fabric.Progress.at(r.next)
+	}
+	select {
+	case <-r.done:
+		if r.err == nil {
+			r.err = ctx.Err()
+		}
+		r.over = true
+	default:
+	}
+	r.over = r.over || r.err != nil
+}
+
+// first finds the first event of all loops.
+func (r *virtualRun) first() {
+	r.next = unit.Never
+	for _, l := range r.loops {
+		_, t := l.order.next()
+		r.next = min(r.next, t)
+	}
+}
+
+// see looks for deadlock at t, after all else of that instant.
+func (r *virtualRun) see(t unit.Time) (over bool, err error) {
+	carried := int64(0)
+	for _, l := range r.loops {
+		l.now = t
+		carried += l.carried
+	}
+	return r.watcher.see(t, t, carried, func(m int) *order { return r.loops[r.fabric.Loops.Of[m]].order })
+}

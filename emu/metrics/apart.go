@@ -1,0 +1,51 @@
+package metrics
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Several goroutines may count for a Collector, each the events of its own machines, as far as
+// these are apart: what such an event counts is of a port of its machine alone. All others come
+// one at a time and in the order of the run, while no goroutine is at those of the bin before or
+// after: what becomes of a flow depends on what both of its ends report.
+
+// CountApart counts e if it is apart, and falls into the bin that is being counted. It reports
+// whether it has, and nothing more is to be done about e.
+func (c *Collector) CountApart(e *trace.Event) bool {
+	if e.At < c.lo || e.At >= c.next {
+		return false
+	}
+	switch e.Kind {
+	case trace.Start:
+		if e.Machine >= c.switches { // of a source: packets of the flow
+			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data || kind == wire.TCP {
+				return false
+			}
+		}
+	case trace.Arrive:
+		if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause || kind == wire.PriorityPause {
+			return false // an event of the scenario changes how long that is
+		}
+	case trace.Stall:
+		if e.Flow != 0 {
+			return false
+		}
+	case trace.Release, trace.Queue, trace.Mark, trace.Trigger:
+	default:
+		return false
+	}
+	c.count(e)
+	return true
+}
+
+// Edge returns the end of the bin that is being counted.
+func (c *Collector) Edge() unit.Time { return c.next }
+
+// Advance closes the bins that end at or before t, as an event of t would.
+func (c *Collector) Advance(t unit.Time) {
+	if t >= c.next {
+		c.advance(t)
+	}
+}

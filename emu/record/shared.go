@@ -1,0 +1,190 @@
+package record
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/machines"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Machines makes the machines of the run, which report to the recording, for so many loops to
+// share; 0: as many as help, at most one less than there are processors. It returns how many
+// share them. Where these are fewer than was asked for, it says why.
+func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n int, why string, err error) {
+	asked := loops
+	if asked == 0 {
+		loops = runtime.GOMAXPROCS(0) - 1
+	}
+	var of []int
+	if loops > 1 {
+		if why = r.alone(&s); why == "" {
+			of, why = r.partition(loops)
+		}
+	}
+	if of == nil {
+		f, err = machines.New(r.fabric, s, r.Events)
+		return f, 1, why, err
+	}
+	shared := r.share(of)
+	f, err = machines.Shared(r.fabric, s, shared)
+	if n = len(shared.Events); n < asked {
+		why = fmt.Sprintf("there are no more than %d machines", n)
+	}
+	return f, n, why, err
+}
+
+// alone says why one loop must run all machines; empty: more can.
+func (r *Recording) alone(s *machines.Schemes) string {
+	guests, _ := r.fabric.Scenario.Guests()
+	switch {
+	case r.wanted.Wall:
+		return "on the wall clock there is one loop"
+	case r.tap != nil:
+		return "a capture is written by one loop"
+	case r.hub != nil:
+		return "a run that is shown, or changed, while it goes on has one loop"
+	case len(r.wanted.Told) > 0 || r.wanted.Listen:
+		return "what flows are told is heard by one loop"
+	case guests > 0 || r.wanted.Bodies:
+		return "packets of hosts and programs belong to one loop"
+	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
+		return "schemes of the calling program belong to one loop"
+	case r.wanted.Actual:
+		return "with actual timing machines have the order in which one loop comes to them"
+	}
+	return ""
+}
+
+// partition shares the machines between loops, or says why that is of no use.
+func (r *Recording) partition(loops int) (of []int, why string) {
+	of = r.fabric.Partition(slices.Repeat([]float64{1}, min(loops, len(r.fabric.Machines))))
+	parts := slices.Clone(of)
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
+	for m := range of { // without the empty ones
+		of[m], _ = slices.BinarySearch(parts, of[m])
+	}
+	if len(parts) < 2 {
+		return nil, "the fabric has one machine"
+	}
+	if between := r.fabric.Between(of); between < leastBetween*float64(len(parts)) && !r.wanted.Force {
+		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
+	}
+	return of, ""
+}
+
+// leastBetween is how many frame-hops each of several loops must have to do, at the least, before
+// it waits for the others: to wait takes as long as one or two.
+const leastBetween = 30
+
+// shared is the record of a run whose machines several loops share. Each loop counts the events
+// that are apart (metrics.Collector.CountApart) itself, and condenses those of its machines;
+// it notes the others, which are put into the order of the run when all loops have met. With a
+// log, or a sink that wants that order, it notes all.
+type shared struct {
+	*Recording
+	parts   []*part
+	ordered bool // all events are put into their order
+}
+
+// part is what one loop reports.
+type part struct {
+	run   *shared
+	batch *trace.Batch
+	notes []note
+	next  int      // of them, when they are merged
+	_     [64]byte // apart from those of other loops
+}
+
+// note is an event with its place in the order.
+type note struct {
+	key drive.Key
+	trace.Event
+}
+
+// most is how many notes of a loop wait before they are put into order, about.
+const most = 4096
+
+// share has the record hear machines that several loops share, by machine, and returns what a
+// driver needs for that.
+func (r *Recording) share(of []int) *drive.Loops {
+	s := &shared{Recording: r, ordered: r.log != nil || r.trace != nil || r.wanted.Sink != nil}
+	loops := &drive.Loops{Of: of, Meet: s}
+	for range slices.Max(of) + 1 {
+		p := &part{run: s, notes: make([]note, 0, 2*most)}
+		p.batch = trace.NewBatch(Batch, p)
+		s.parts = append(s.parts, p)
+		loops.Events = append(loops.Events, p.batch)
+	}
+	return loops
+}
+
+// Record is there for trace.Sink: events come by RecordAll.
+func (p *part) Record(e *trace.Event) { p.RecordAll([]trace.Event{*e}) }
+
+// RecordAll counts what is apart, and notes the rest.
+func (p *part) RecordAll(events []trace.Event) {
+	keys, k := p.batch.Keys(), 0
+	for i := range events {
+		e := &events[i]
+		if !p.run.ordered {
+			if p.run.digest != nil {
+				p.run.digest.Record(e)
+			}
+			if p.run.Collector.CountApart(e) {
+				continue
+			}
+		}
+		for k+1 < len(keys) && keys[k+1].From <= i {
+			k++
+		}
+		p.notes = append(p.notes, note{drive.Key{At: keys[k].At, Place: drive.Place(keys[k].Place)}, *e})
+	}
+}
+
+// Full reports whether so much waits that it should be put into order.
+func (s *shared) Full(loop int) bool { return len(s.parts[loop].notes) >= most }
+
+// Edge returns when the loops have to meet: where the counters are written down.
+func (s *shared) Edge() unit.Time {
+	if s.ordered {
+		return unit.Never
+	}
+	return s.Collector.Edge()
+}
+
+// Meet puts what waits into the order of the run.
+func (s *shared) Meet(next unit.Time) {
+	for _, p := range s.parts {
+		p.batch.Flush()
+		p.next = 0
+	}
+	for {
+		var first *part
+		for _, p := range s.parts {
+			if p.next < len(p.notes) && (first == nil || p.notes[p.next].key.Compare(first.notes[first.next].key) < 0) {
+				first = p
+			}
+		}
+		if first == nil {
+			break
+		}
+		e := &first.notes[first.next].Event
+		first.next++
+		if s.ordered {
+			s.Events.Record(e)
+		} else {
+			s.Collector.Record(e)
+		}
+	}
+	for _, p := range s.parts {
+		p.notes = p.notes[:0]
+	}
+	if !s.ordered {
+		s.Collector.Advance(next)
+	}
+}

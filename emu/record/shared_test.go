@@ -1,0 +1,127 @@
+package record_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
+	"fabemu/emu/machines"
+	"fabemu/emu/record"
+	"fabemu/emu/report"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenarios"
+	"fabemu/wire/unit"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// played is what came out of a run on the virtual clock.
+type played struct {
+	hops           int64
+	result, series string
+	log            string
+}
+
+// play runs the first part of a scenario with so many loops.
+func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, logged, codec bool) played {
+	t.Helper()
+	var log bytes.Buffer
+	w := record.Wanted{Digest: true, Force: true}
+	if logged {
+		w.Events = &log
+	}
+	r, err := record.New(f, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driven, n, why, err := r.Machines(loops, machines.Schemes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != min(loops, len(f.Machines)) && why == "" {
+		t.Errorf("%d loops were asked for, %d run, and nothing says why", loops, n)
+	}
+	driven.End = min(driven.End, unit.Time(time))
+	driven.Watch.Every = 100 * unit.Microsecond
+	hops, err := drive.Virtual{SkipCodec: !codec}.Run(context.Background(), driven)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := r.End(driven.End, 0, nil, driven.Watch)
+	out.Deadlocks = report.Deadlocks(f, driven.Watch)
+	var text, series bytes.Buffer
+	if err := report.WriteJSON(&text, out); err != nil {
+		t.Fatal(err)
+	}
+	if err := report.WriteSeries(&series, out, r.Collector.Series()); err != nil {
+		t.Fatal(err)
+	}
+	return played{hops, text.String(), series.String(), log.String()}
+}
+
+// "They keep the one order": with two loops and with three, a run of any built-in scenario has
+// the figures and the digest that it has with one, to the last digit, and with a log the same
+// bytes of it; also on one processor, where a loop that waits gives way.
+func TestModelLoopsGiveTheSameRun(t *testing.T) {
+	for _, entry := range scenarios.List() {
+		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, unit.Millisecond) })
+	}
+}
+
+// The same in short, for the race detector: with credit, PFC, rates that change, a deadlock.
+func TestLoopsShareNothing(t *testing.T) {
+	for _, name := range []string{"hpl2002/fig3b", "ethernet/ring-deadlock", "ethernet/leaf-spine", "qcn/two-points"} {
+		t.Run(name, func(t *testing.T) { compareLoops(t, name, 200*unit.Microsecond) })
+	}
+}
+
+// compareLoops runs the first part of a scenario with one loop, two and three.
+func compareLoops(t *testing.T, name string, time unit.Duration) {
+	src, err := scenarios.Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scenario.Load(name, src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if guests, _ := s.Guests(); guests > 0 {
+		return // they have one loop
+	}
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logged, counted := play(t, f, 1, time, true, false), play(t, f, 1, time, false, false)
+	for _, c := range []struct {
+		loops         int
+		logged, codec bool
+		cores         int
+	}{{2, false, false, runtime.NumCPU()}, {2, true, true, runtime.NumCPU()}, {3, false, true, 1}, {3, true, false, 1}} {
+		before := runtime.GOMAXPROCS(c.cores)
+		got := play(t, f, c.loops, time, c.logged, c.codec)
+		runtime.GOMAXPROCS(before)
+		want := counted
+		if c.logged {
+			want = logged
+		}
+		if got != want {
+			t.Errorf("%d loops, log %v, codec %v, on %d processors: %s", c.loops, c.logged, c.codec, c.cores, first(want, got))
+		}
+	}
+}
+
+// first returns the first difference of two runs.
+func first(want, got played) string {
+	for _, x := range [][2]string{{want.result, got.result}, {want.series, got.series}, {want.log, got.log}, {fmt.Sprint(want.hops), fmt.Sprint(got.hops)}} {
+		if x[0] != x[1] {
+			d := cmp.Diff(x[0], x[1])
+			return d[:min(len(d), 1500)]
+		}
+	}
+	return ""
+}
