@@ -471,7 +471,7 @@ func (c *Capture) comment(e *trace.Event) {
 		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", e.Reason(), e.B)
 	case trace.Control:
 		c.note = append(c.note[:0], port.EventKind(e.A).String()...)
-		if e.B > 0 {
+		if port.EventKind(e.A) == port.RateChange {
 			c.note = fmt.Appendf(c.note, " %v", unit.Rate(e.B))
 		}
 	default:

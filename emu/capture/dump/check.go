@@ -46,12 +46,13 @@ const (
 	NoProbes   Gap = "answers are to probes that the capture does not show"
 	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
+	Dropped    Gap = "frames of flows are missing that were dropped on their way, as the capture says"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
 )
 
 // Gaps returns all gaps.
 func Gaps() []Gap {
-	return []Gap{NoBegin, NotThere, InDoubt, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
+	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
 }
 
 // Problem is something that a capture shows to be wrong, or missing.
@@ -73,6 +74,7 @@ type Checker struct {
 	suspects  map[where][]Problem // by the port that told the limit: nothing that it told may be missing
 	lanes     map[lane]*account
 	sequences map[sequence]uint32
+	dropped   map[packet]bool // of which the capture says so
 	pauses    map[where]*pause
 	rates     map[where]unit.Rate // of links whose rate has changed
 	begun     map[where]uint16    // incarnations of ports, where frames were carried
@@ -84,7 +86,7 @@ type Checker struct {
 func NewChecker() *Checker {
 	return &Checker{
 		Found: map[Kind]int{}, Checked: map[Kind]int{}, Gaps: map[Gap]int{}, suspects: map[where][]Problem{},
-		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, pauses: map[where]*pause{},
+		lanes: map[lane]*account{}, sequences: map[sequence]uint32{}, dropped: map[packet]bool{}, pauses: map[where]*pause{},
 		rates: map[where]unit.Rate{}, begun: map[where]uint16{}, limits: map[limited]*limit{},
 		probes: map[limited]*probes{},
 	}
@@ -128,6 +130,9 @@ type sequence struct {
 	src       wire.LID
 	qp        uint32
 }
+
+// packet is one of a flow.
+type packet struct{ qp, psn uint32 }
 
 // pause is how long a port must not send, by priority, in ps.
 type pause struct {
@@ -302,6 +307,9 @@ func (c *Checker) sequence(p *Packet, at where) {
 	if f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.RoCEv2 { // which sends again what is lost, and has ACKs for many
 		return
 	}
+	if strings.Contains(p.Comment, "dropped: ") {
+		c.dropped[packet{f.QP, f.PSN}] = true
+	}
 	s := sequence{at, p.Direction, f.Kind, f.Src, f.QP}
 	last, seen := c.sequences[s]
 	if seen {
@@ -310,11 +318,25 @@ func (c *Checker) sequence(p *Packet, at where) {
 		if ahead >= 1<<23 {
 			return // sent again, or by a longer way: no gap, nor is what goes on behind it
 		}
-		if ahead != 0 {
+		switch {
+		case ahead == 0:
+		case c.droppedOf(f.QP, last+1, ahead) == ahead:
+			c.Gaps[Dropped] += int(ahead)
+		default:
 			c.found(p, Sequence, "%v of queue pair %d: packet %d comes after %d", f.Kind, f.QP, f.PSN, last)
 		}
 	}
 	c.sequences[s] = f.PSN
+}
+
+// droppedOf returns how many of n packets of a flow, from psn on, the capture says to be dropped.
+func (c *Checker) droppedOf(qp, psn, n uint32) (dropped uint32) {
+	for k := range min(n, uint32(len(c.dropped))) {
+		if c.dropped[packet{qp, (psn + k) & 0xFFFFFF}] {
+			dropped++
+		}
+	}
+	return dropped
 }
 
 // account returns the credit of a lane.
@@ -409,10 +431,20 @@ func instant(p *Packet, out bool) int64 {
 }
 
 // changed takes in an event of a port. With a link that goes down or comes up a pause is
-// over, and the quanta of the next one are counted in bits of the rate that it has then.
+// over, and the quanta of the next one are counted in bits of the rate that it has then. With
+// new routes a flow may come by another port, which has not seen the frames before.
 func (c *Checker) changed(p *Packet, at where) {
 	what, figure, _ := strings.Cut(p.Comment, " ")
 	switch what {
+	case "dropped:":
+		if _, frame, found := strings.Cut(figure, " ("); found {
+			var x packet
+			if _, err := fmt.Sscanf(frame, "flow %d, psn %d)", &x.qp, &x.psn); err == nil {
+				c.dropped[x] = true
+			}
+		}
+	case "routes-change":
+		maps.DeleteFunc(c.sequences, func(s sequence, _ uint32) bool { return s.seen })
 	case "link-down", "link-up", "restart":
 		delete(c.pauses, at)
 		maps.DeleteFunc(c.lanes, func(l lane, _ *account) bool { return l.where == at })
