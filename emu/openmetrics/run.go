@@ -107,6 +107,7 @@ type portOf struct {
 	ethernet bool
 	ofSwitch bool
 	block    float64 // bytes that PortState.Held counts by
+	told     int64   // PAUSE and PFC frames that it has sent, and that came
 	labels   []label
 }
 
@@ -121,7 +122,8 @@ func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
 			{"link", s.Fabric.LinkName(fabric.Hop{Wire: at.Wire, From: at.End})}},
 	}
 	if p.ethernet {
-		p.block = 1
+		far := s.Fabric.Wires[at.Wire].Ends[1-at.End]
+		p.block, p.told = 1, s.Figures.Port(far.Machine, far.Port).Pauses
 	}
 	return p
 }
@@ -160,6 +162,8 @@ func (w *writer) ports(s *observe.Snapshot) {
 		func(p *portOf) float64 { return float64(p.Drops) })
 	each("fabemu_port_pause_frames_received", counter, "PAUSE and PFC frames that came.",
 		func(p *portOf) float64 { return only(p.ethernet, float64(p.Pauses)) })
+	each("fabemu_port_pause_frames_sent", counter, "PAUSE and PFC frames that the port has sent, and that came.",
+		func(p *portOf) float64 { return only(p.ethernet, float64(p.told)) })
 	each("fabemu_port_paused_seconds", counter, "Time in which the far end had said PAUSE, for some priority.",
 		func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
 	each("fabemu_port_credit_stall_seconds", counter, "Time in which frames waited for want of credit.",
