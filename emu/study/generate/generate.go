@@ -14,8 +14,9 @@ type Options struct {
 	Name      string    // of the scenario; empty: the kind and the size, "incast-9"
 }
 
-// MaxEndpoints is the most endpoints that a file is written for.
-const MaxEndpoints = 10_000
+// MaxEndpoints is the most endpoints that a file is written for: with a switch for each, as a
+// parking lot has, all have LIDs (wire.MaxLID).
+const MaxEndpoints = 20_000
 
 // A Kind is a kind of fabric and traffic.
 type Kind struct {

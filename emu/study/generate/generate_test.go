@@ -120,9 +120,9 @@ func TestRefuses(t *testing.T) {
 		want string
 	}{
 		{"torus", generate.Options{}, `there is no kind "torus"; there are dumbbell, incast, parking-lot, leaf-spine, fat-tree, hpl2002`},
-		{"incast", generate.Options{Endpoints: 1}, "incast has from 2 to 10000 endpoints, not 1"},
-		{"hpl2002", generate.Options{Endpoints: 4}, "hpl2002 has from 5 to 10000 endpoints, not 4"},
-		{"incast", generate.Options{Endpoints: 10_001}, "incast has from 2 to 10000 endpoints, not 10001"},
+		{"incast", generate.Options{Endpoints: 1}, "incast has from 2 to 20000 endpoints, not 1"},
+		{"hpl2002", generate.Options{Endpoints: 4}, "hpl2002 has from 5 to 20000 endpoints, not 4"},
+		{"incast", generate.Options{Endpoints: 20_001}, "incast has from 2 to 20000 endpoints, not 20001"},
 		{"incast", generate.Options{Rate: 1e9}, "a rate of 1Gb/s is too low"},
 	} {
 		if _, err := generate.Write(c.kind, c.o); err == nil || !strings.HasPrefix(err.Error(), c.want) {
