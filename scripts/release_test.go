@@ -1,4 +1,5 @@
-package main
+// Package scripts has the tests of scripts that make files.
+package scripts
 
 import (
 	"bytes"
@@ -13,7 +14,6 @@ import (
 // A release is the same in two folders; its Debian package can be installed, what was
 // installed runs the main job, and nothing of it stays when it is removed.
 func TestRelease(t *testing.T) {
-	t.Parallel()
 	for _, tool := range []string{"dpkg", "dpkg-deb", "gzip", "xz"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)
@@ -24,7 +24,7 @@ func TestRelease(t *testing.T) {
 	var out string
 	for range 2 {
 		out = t.TempDir()
-		command(t, "../../scripts/release.sh", "-t", target, "v0.0-1-test", out)
+		command(t, "./release.sh", "-t", target, "v0.0-1-test", out)
 		b, err := os.ReadFile(filepath.Join(out, "SHA256SUMS"))
 		if err != nil {
 			t.Fatal(err)
@@ -87,23 +87,4 @@ func command(t *testing.T, args ...string) string {
 		t.Fatalf("%q: %v\n%s", args, err, said)
 	}
 	return string(said)
-}
-
-// The manual page names every command and flag of a run, and the exit statuses; where
-// there is a groff it has nothing to say against it.
-func TestManual(t *testing.T) {
-	page := command(t, binary, "man")
-	for _, want := range []string{".SS fabemu run ", ".SS fabemu dissector install", `\fB\-\-dilation\fR \fIstring\fR`, "Exit status: 0 when"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("it lacks %q", want)
-		}
-	}
-	if _, err := exec.LookPath("groff"); err != nil {
-		return
-	}
-	c := exec.Command("groff", "-man", "-ww", "-z")
-	c.Stdin = strings.NewReader(page)
-	if said, err := c.CombinedOutput(); err != nil || len(said) > 0 {
-		t.Errorf("%v\n%s", err, said)
-	}
 }
