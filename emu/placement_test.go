@@ -9,12 +9,29 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/hosts"
 	"fabemu/emu/proc"
 	"fabemu/emu/runtest"
 )
 
 func TestPlacementMistakes(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms")
+	two := &hosts.Fleet{Size: 2}
+	on := func(texts ...string) (list []proc.HostOf) {
+		for _, text := range texts {
+			of, err := proc.ParseHostOf(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, of)
+		}
+		return list
+	}
+	for _, text := range []string{"A", "A=", "=0", "A=-1", "A=x", "A=1x", "[=1"} {
+		if of, err := proc.ParseHostOf(text); err == nil {
+			t.Errorf("%q is %+v", text, of)
+		}
+	}
 	for _, c := range []struct {
 		o    Options
 		want string
@@ -23,6 +40,16 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: InProcesses, Clock: VirtualClock}, "goes with the wall clock"},
 		{Options{Placement: InProcesses, Link: Pipe}, "links between processes"},
 		{Options{ByHand: []string{"A"}}, "placement process or domain"},
+		{Options{Placement: InHosts}, "a fleet of hosts"},
+		{Options{Placement: InHosts, Fleet: two, Link: Veth}, "links of kind udp between hosts, not veth"},
+		{Options{Placement: InHosts, Fleet: two, ByHand: []string{"A"}}, "hosts are started by hand, not parts"},
+		{Options{Placement: InDomains, Fleet: two}, "other hosts take part with placement hosts, not domain"},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "C=1")}, `there is no machine "C" to be on host 1`},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "B=2")}, `machine "B" is to be on host 2; there are hosts 0 to 1`},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "not said on which host these machines are: B, "},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the machines are on 1 of 2 hosts"},
+		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
+		{Options{Placement: InHosts, Fleet: &hosts.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
 		{Options{Placement: InDomains, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
 	} {
 		_, err := Run(context.Background(), s, c.o)

@@ -27,6 +27,9 @@
 #                               placement  what it costs to place 60 machines in one
 #                                        process or in one each, over UDP or veth pairs
 #                                        (root; a minute a round)
+#                               hosts    what it costs to start 200 machines on two
+#                                        hosts, which are network namespaces (root;
+#                                        half a minute a round)
 #                               pacing   frames paced by fabemu, htb, tbf and
 #                                        time.Sleep side by side, which take turns
 #                                        (root, iproute2)
@@ -73,7 +76,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | placement | pacing | all)
+wire | virtual | loops | engine | fig4 | peers | placement | hosts | pacing | all)
 	group=$1
 	shift
 	;;
@@ -94,14 +97,14 @@ peers)
 	fi
 	count=${count:-3}
 	;;
-placement | pacing)
+placement | hosts | pacing)
 	if [ "$(id -u)" -ne 0 ]; then
 		echo "bench: $group wants root: namespaces, veth pairs and qdiscs are made and removed" >&2
 		exit 1
 	fi
 	pattern=^Benchmark${group^}
 	packages=(./scripts/measure)
-	if [ "$group" = placement ]; then
+	if [ "$group" != pacing ]; then
 		time=1x
 	fi
 	;;
@@ -130,7 +133,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, hosts, pacing or all" >&2
 	exit 2
 	;;
 esac

@@ -362,7 +362,7 @@ func TestHostsByLauncher(t *testing.T) {
 		return p
 	}
 	second, first := task("1"), task("0")
-	first.wants(exitOK, "waiting for 1 more hosts of srun at port")
+	first.wants(exitOK, "waiting for 1 more host of srun at port")
 	second.wants(exitOK, "waiting for rank 0 of the run at localhost:")
 	if r := result(t, filepath.Join(dir, "out")); r.Placement != "hosts" || r.Verdict.LostDatagrams != 0 {
 		t.Errorf("placement %s, %d datagrams lost", r.Placement, r.Verdict.LostDatagrams)

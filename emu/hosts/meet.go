@@ -22,6 +22,7 @@ import (
 
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
+	"fabemu/emu/terminal"
 )
 
 // Peer is a host at the other end of a connection.
@@ -109,8 +110,9 @@ func Gather(f *Fleet) (*Gathering, error) {
 // invite says what to start on the other hosts.
 func (g *Gathering) invite() {
 	f := g.fleet
+	more := terminal.Count(int64(f.Size-1), "more host")
 	if f.Launcher != "" {
-		f.tell("waiting for %d more hosts of %s at port %d", f.Size-1, f.Launcher, g.Port())
+		f.tell("waiting for %s of %s at port %d", more, f.Launcher, g.Port())
 		return
 	}
 	host, _, err := net.SplitHostPort(f.Address)
@@ -121,8 +123,8 @@ func (g *Gathering) invite() {
 	if f.Drawn {
 		secret = TokenVariable + "=" + string(f.Token) + " "
 	}
-	f.tell("waiting for %d more hosts; there, say: %sfabemu agent --join %s",
-		f.Size-1, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
+	f.tell("waiting for %s; there, say: %sfabemu agent --join %s",
+		more, secret, net.JoinHostPort(host, fmt.Sprint(g.Port())))
 }
 
 // Port returns the port at which it listens.

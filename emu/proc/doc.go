@@ -33,10 +33,14 @@
 // network that loses, delays and makes up datagrams, with parts that are stopped, killed
 // and restarted.
 //
+// A run on several hosts has one part on each, which is there before the run (hosts.go,
+// agent.go): it talks over TLS (package hosts), hears over that which machines it has, opens
+// the links with the conductor's help, and then does all of the above. Its clock is read
+// before the run and at its end (clocks.go), and the epoch named by it.
+//
 // # Limitations
 //
-// All parts run on one host: they share CLOCK_MONOTONIC. Frames can be overtaken (see
-// drive.Part); a run in one process is exact. Events of parts are merged by time as
-// far as they come in order; an event that is told late is recorded after events
+// Frames can be overtaken (see drive.Part); a run in one process is exact. Events of parts are
+// merged by time as far as they come in order; an event that is told late is recorded after events
 // of a later instant.
 package proc

@@ -74,6 +74,10 @@ func TestJudge(t *testing.T) {
 		{"p99 at T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1 }, Faithful, ""},
 		{"p99 above T", func(f *Figures) { f.Pace.Ratio, f.Pace.LatenessPacketTimes.P99 = 0.99, 1.01 }, OrderOnly, "no frame was overtaken, but the pace was only 99.0 % of the wanted one, one in a hundred left more than 1 packet times late"},
 		{"departures late at full pace", func(f *Figures) { f.Pace.Ratio, f.Pace.LateShare, f.Pace.LatenessPacketTimes.P99 = 1, 0.4, 37 }, OrderOnly, "but 40.0 % of the frames left late (the machine's floor: 0.5 %), one in a hundred left more than 37 packet times late:"},
+		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "99.80 % of the wanted one, the clocks of the hosts agree within 5.0 % of a packet time: all"},
+		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree within 5.0 % of a packet time only (5.0 % is wanted): model-time figures"},
+		{"clocks above, and overtaken frames", func(f *Figures) { overtaken(f, 0, 0); f.Clocks = &Clocks{ErrorPacketTimes: 0.2} }, Degraded, "within 20.0 %"},
+		{"clocks not read at the end", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: Missing()} }, OrderOnly, "how far the clocks of the hosts drifted is not known"},
 		{"pace not measured", func(f *Figures) { f.Pace.Ratio = Missing() }, OrderOnly, "the pace was not measured"},
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
 		{"overtaken frames and a low pace", func(f *Figures) { overtaken(f, 0, 0); f.Pace.Ratio = 0.5 }, Degraded, ""},
@@ -132,6 +136,9 @@ func anyFigures(r *rand.Rand) Figures {
 	f.Pace.FloorShare, f.Pace.LateShare = near(0.01, 0.05, 1), near(0.02, 0.05, 1)
 	f.Pace.LatenessPacketTimes.P99, f.Pace.LatenessPacketTimes.Max = near(0.25, 1, 100), near(1, 10, 100)
 	f.Pace.StalledShare = near(0.001, 0.01)
+	if r.IntN(4) == 0 {
+		f.Clocks = &Clocks{ErrorPacketTimes: near(0.05)}
+	}
 	f.Overruns = max(0, r.Int64N(20)-18)
 	return f
 }
