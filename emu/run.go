@@ -171,6 +171,7 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 		r.record.Began(began)
 		r.guests.Begin()
 	}
+	p.Hears, p.Missed = r.record.Hears, r.record.Missed
 	out, err := p.Run(ctx, f, r.record.Events)
 	r.began = out.Began
 	r.warnings = append(r.warnings, out.Warnings...)
@@ -189,13 +190,13 @@ func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error)
 
 // plan returns the run on the wall clock.
 func (r *run) plan() *proc.Plan {
-	o := &r.options
+	o, wanted := &r.options, r.options.wanted()
 	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved,
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf,
-		Hold:  o.Events != nil, // a log has its order
+		Hold:  wanted.Ordered(),
 		Hooks: o.test,
 	}
 }

@@ -48,6 +48,9 @@ type Options struct {
 	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
 	Wall bool
+	// Apart says that the machines of a wall run live in other processes: who tells of frames here
+	// keeps no time, and waits.
+	Apart bool
 	// Comment says of which run this is.
 	Comment string
 	// Names are those of the flows, by queue pair, and Machines those of the machines;
@@ -133,7 +136,7 @@ const (
 // New begins a capture on w. Close ends it.
 func New(w io.Writer, o Options) *Capture {
 	c := &Capture{
-		options: o, out: w, queue: &queue{waits: !o.Wall}, ended: make(chan struct{}),
+		options: o, out: w, queue: &queue{waits: !o.Wall || o.Apart}, ended: make(chan struct{}),
 		ids: make([]int, len(o.Ports)), buf: make([]byte, 0, 2*flushSize),
 		frame: make([]byte, 0, wire.MaxFrameSize+linkSize),
 		state: newState(o.Ports), machines: machineNames(o.Machines),
@@ -248,12 +251,24 @@ const maxNames = 10000
 // captures reports whether what a port sees is captured.
 func (c *Capture) captures(p int) bool { return c.options.Only == nil || c.options.Only[p] }
 
+// Hears reports whether the capture is to be told of frames at a port: of those that control its
+// link or of others, and of those that it receives or sends.
+func (c *Capture) Hears(port int, control, received bool) bool {
+	return c.captures(port) && (c.options.Both || received == control || !c.captures(port^1))
+}
+
+// Missed is told of frames that were not told, between the last one that was and the next.
+func (c *Capture) Missed(frames int64) {
+	c.queue.missed.Add(frames)
+	c.lost += frames
+}
+
 // records reports whether a frame is recorded at a port, where it arrived or from where
 // it was sent. A frame counts where it takes effect on the link: data where it is sent,
 // with the credit or the pause that it must heed, and what controls a link where it is
 // obeyed. So the record of each port is all that is needed to prove that it kept the rules.
 func (c *Capture) records(p int, f *wire.Frame, arrived bool) bool {
-	return c.captures(p) && (c.options.Both || arrived == f.Kind.Control() || !c.captures(p^1))
+	return c.Hears(p, f.Kind.Control(), arrived)
 }
 
 // Began tells the wall time of model time 0.

@@ -39,12 +39,12 @@ type Request struct {
 // the padding that makes a capture large.
 const DefaultSnap = 128
 
-// Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, and
-// whose frames may have bodies or not; the comment says of which run it is.
-func Begin(f *fabric.Fabric, q *Request, wall, bodies bool, comment string) (*Capture, error) {
+// Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
+// process or in others, and whose frames may have bodies or not; the comment says of which run it is.
+func Begin(f *fabric.Fabric, q *Request, wall, apart, bodies bool, comment string) (*Capture, error) {
 	o := Options{
 		Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Bodies: bodies, Both: q.Both,
-		WallTime: q.WallTime, Wall: wall,
+		WallTime: q.WallTime, Wall: wall, Apart: apart,
 	}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err

@@ -268,6 +268,7 @@ func (r *partRun) loop() error {
 			}
 		}
 		r.fabric.Progress.at(at)
+		r.elapsed = r.now - r.epoch
 		if t >= end {
 			return nil
 		}

@@ -46,7 +46,9 @@ type Conductor struct {
 	Between  []int                      // wires between hosts
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
-	Fabric   *drive.Fabric              // that is watched for deadlock; may be nil
+	Fabric   *drive.Fabric              // whose Watch looks for deadlock, and whose Tap is told of frames; may be nil
+	Missed   func(frames int64)         // is told of frames of which the parts could not tell; may be nil
+	Epoch    func(began time.Time)      // is told when model time 0 is; may be nil
 	Visitor  drive.Visitor              // looks in on what was reported; may be nil
 	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
 	Started  func(part string, pid int) // is told of each process that was started; may be nil
@@ -188,6 +190,11 @@ func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
 	if out.Timing != nil && err == nil {
 		out.Timing.Lost = max(out.Timing.Lost, r.missing())
 	}
+	for _, s := range r.seats {
+		if s.report != nil && s.report.Missed > 0 && r.Missed != nil {
+			r.Missed(s.report.Missed)
+		}
+	}
 	if out.Timing != nil {
 		out.Timing.Silent = r.silences()
 	}
@@ -260,6 +267,9 @@ func (r *conduct) begin(ctx context.Context) error {
 		}
 	}
 	r.began, r.epoch = time.Now().Add(ahead), r.clock()+ahead.Nanoseconds()
+	if r.Epoch != nil {
+		r.Epoch(r.began)
+	}
 	for _, s := range r.seats {
 		if err := r.tellEpoch(s); err != nil {
 			return r.death(s, err)
@@ -421,7 +431,7 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 		}
 		s.ready = true
 	case events:
-		now, late, list, err := parseEvents(payload, r.Ports)
+		now, late, list, err := parseEvents(payload, r.Ports, r.Wires)
 		if err != nil {
 			return err
 		}

@@ -121,12 +121,12 @@ func (r *conduct) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
 	e.Seq = s.told[m]
 	i := len(s.queue)
 	for ; i > 0 && s.queue[i-1].At > at; i-- {
-		if later := &s.queue[i-1]; later.Machine == m {
+		if later := &s.queue[i-1]; later.frame == nil && later.Machine == m {
 			e.Seq = later.Seq
 			later.Seq++
 		}
 	}
-	s.queue = slices.Insert(s.queue, i, told{place, e})
+	s.queue = slices.Insert(s.queue, i, told{place: place, Event: e})
 	s.told[m]++
 	s.base[m]++
 }

@@ -24,6 +24,9 @@ type File struct {
 	Status   string   `json:"status"`   // socket on which the part says how it is
 	Links    []End    `json:"links"`
 
+	// Tell says which frames are told to the conductor: by a word, as data-sent, the ports, 2*wire+end.
+	Tell map[string][]int `json:"tell,omitempty"`
+
 	// Of a part that was started anew: when, in model time, and how often before.
 	FromPs      int64  `json:"from_ps,omitempty"`
 	Incarnation uint16 `json:"incarnation,omitempty"`

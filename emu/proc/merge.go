@@ -35,6 +35,10 @@ func (r *conduct) merge(all bool) unit.Time {
 		if r.over > 0 && ripe[i].At > r.over {
 			break // where nothing else can happen, the run has ended
 		}
+		if f := ripe[i].frame; f != nil {
+			r.show(f)
+			continue
+		}
 		r.Sink.Record(&ripe[i].Event)
 	}
 	return until

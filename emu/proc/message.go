@@ -66,6 +66,7 @@ type greeting struct {
 type Report struct {
 	Timing  *drive.Timing
 	Traffic []drive.Traffic
+	Missed  int64  // frames at the end that were not told
 	Err     string // why it ended before its time; empty if it did not
 	Told    bool   // it was told to end, and not by the conductor
 
@@ -117,12 +118,6 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(late))
 }
 
-// told is an event as a part tells it: with its place among those of its instant.
-type told struct {
-	place drive.Place
-	trace.Event
-}
-
 // toldSize is how many bytes a told event has.
 const toldSize = 4 + trace.EventSize
 
@@ -132,13 +127,24 @@ func appendTold(b []byte, p drive.Place, e *trace.Event) []byte {
 }
 
 // parseEvents reads the content of an events message. The machines of the fabric have so
-// many ports.
-func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []told, err error) {
-	if len(b) < stamp || (len(b)-stamp)%toldSize != 0 {
+// many ports, and it has so many wires.
+func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []told, err error) {
+	if len(b) < stamp {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}
 	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
-	for b = b[stamp:]; len(b) > 0; b = b[toldSize:] {
+	for b = b[stamp:]; len(b) > 0; {
+		if len(b) < toldSize {
+			return 0, 0, nil, fmt.Errorf("events that end with %d bytes: cut off", len(b))
+		}
+		if b[4+18] == aFrame { // the kind of an event
+			f, rest, err := parseFrame(b, wires)
+			if err != nil {
+				return 0, 0, nil, err
+			}
+			list, b = append(list, f), rest
+			continue
+		}
 		e, err := trace.ParseEvent(b[4:])
 		switch {
 		case err != nil:
@@ -150,7 +156,8 @@ func parseEvents(b []byte, ports []int) (now unit.Time, late int64, list []told,
 		case int(e.Port) >= ports[e.Machine]:
 			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
 		}
-		list = append(list, told{drive.Place(binary.BigEndian.Uint32(b)), e})
+		list = append(list, told{place: drive.Place(binary.BigEndian.Uint32(b)), Event: e})
+		b = b[toldSize:]
 	}
 	return now, late, list, nil
 }

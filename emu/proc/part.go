@@ -27,10 +27,13 @@ type Part struct {
 	in       *bufio.Reader
 	progress *drive.Progress
 	key      drive.Key    // of the event that happens now
+	tell     tell         // nil: no frames are told
+	missed   int64        // frames since the last that was told
 	clock    func() int64 // that of the run
 	stays    bool         // until the conductor goes: it may ask for the clock
 
 	batch  []byte
+	count  int64     // events in it
 	sent   time.Time // when the last batch was
 	out    chan message
 	free   chan []byte
@@ -56,6 +59,8 @@ type message struct {
 const (
 	batchSize  = 64 << 10
 	batchEvery = 20 * time.Millisecond
+	// maxUnsent is how many messages wait until the part waits for the conductor.
+	maxUnsent = 64
 )
 
 // JoinTimeout is how long a part that is started by hand waits for a conductor.
@@ -83,7 +88,7 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *drive.Progress) *Part {
 	p := &Part{
 		file: f, conn: conn, in: in, progress: progress, clock: drive.Monotonic(), over: make(chan struct{}),
-		out: make(chan message, 16), free: make(chan []byte, 17), wrote: make(chan struct{}),
+		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
 	p.say("waiting for the others")
 	p.fresh()
@@ -182,6 +187,12 @@ func (p *Part) next() (kind, []byte, error) {
 // Record sends an event to the conductor.
 func (p *Part) Record(e *trace.Event) {
 	p.batch = appendTold(p.batch, p.key.Place, e)
+	p.count++
+	p.filled()
+}
+
+// filled sends the batch if it is full.
+func (p *Part) filled() {
 	if len(p.batch) >= batchSize {
 		p.flush()
 	}
@@ -210,7 +221,8 @@ func (p *Part) Watch(w drive.Waits) error {
 func (p *Part) flush() {
 	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
 	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
-	p.events.Add(int64(len(p.batch)-stamp) / toldSize)
+	p.events.Add(p.count)
+	p.count = 0
 	p.out <- message{events, p.batch}
 	p.sent = time.Now()
 	p.fresh()
@@ -222,7 +234,7 @@ func (p *Part) fresh() {
 	case b := <-p.free:
 		p.batch = b[:0]
 	default:
-		p.batch = make([]byte, 0, batchSize+2*toldSize)
+		p.batch = make([]byte, 0, batchSize+frameSize+wire.MaxFrameSize)
 	}
 	p.batch = appendStamp(p.batch, 0, 0)
 }
@@ -274,6 +286,7 @@ func (p *Part) Ended() error {
 
 // Done sends what was measured. It is the last thing that a part says.
 func (p *Part) Done(r Report) error {
+	r.Missed = p.missed
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err

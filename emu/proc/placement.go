@@ -90,7 +90,12 @@ type Plan struct {
 	Fleet   *hosts.Fleet
 	HostsOf []HostOf
 	Hold    bool                  // what parts report is handed on at the end, in its order
-	Epoch   func(began time.Time) // in this process: is called when model time 0 is now; may be nil
+	Epoch   func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
+
+	// Hears says which frames at a port the Tap of the fabric wants to hear of from other processes,
+	// and Missed is told of how many it cannot; both may be nil.
+	Hears  func(port int, control, received bool) bool
+	Missed func(frames int64)
 
 	Hooks Hooks
 }
@@ -179,7 +184,7 @@ func (p *Plan) conductor(dir string) *Conductor {
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Priority: p.Priority,
+		Timing: p.Timing, Priority: p.Priority, Tell: p.tell(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)

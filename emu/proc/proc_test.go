@@ -3,6 +3,7 @@ package proc
 import (
 	"bufio"
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/drive"
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -49,25 +51,25 @@ func TestMessages(t *testing.T) {
 }
 
 func TestParseEvents(t *testing.T) {
-	want := []told{{7, trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {1 << 31, trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
+	want := []told{{place: 7, Event: trace.Event{At: 5, Machine: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Machine: 2, Kind: trace.Arrive, A: -3}}}
 	b := appendStamp(nil, 99, 4)
 	for i := range want {
 		b = appendTold(b, want[i].place, &want[i].Event)
 	}
-	now, late, got, err := parseEvents(b, []int{1, 1, 1})
+	now, late, got, err := parseEvents(b, []int{1, 1, 1}, 2)
 	if err != nil || now != 99 || late != 4 {
 		t.Errorf("%v %d %v", now, late, err)
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{}, frame{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, _, err := parseEvents(b, []int{1, 1}); err == nil {
+	if _, _, _, err := parseEvents(b, []int{1, 1}, 2); err == nil {
 		t.Error("an event of a machine that there is not")
 	}
-	if _, _, _, err := parseEvents(b, []int{1, 1, 0}); err == nil {
+	if _, _, _, err := parseEvents(b, []int{1, 1, 0}, 2); err == nil {
 		t.Error("an event at a port that there is not")
 	}
-	if _, _, _, err := parseEvents(b[:len(b)-1], []int{1, 1, 1}); err == nil {
+	if _, _, _, err := parseEvents(b[:len(b)-1], []int{1, 1, 1}, 2); err == nil {
 		t.Error("half an event")
 	}
 }
@@ -107,6 +109,15 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{done, `{"Timing": {"BlindWire": -1}}`, "wires 0 and -1"},
 		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
 		{done, `{"Err": "no room"}`, "no room"},
+		{events, seen(nil), ""},
+		{events, seen(nil) + seen(nil)[stamp:], ""},
+		{events, seen(nil)[:stamp+60], "a frame in 60 bytes: cut off"},
+		{events, seen(nil)[:stamp+frameSize+20], "in 20: cut off"},
+		{events, seen(func(b []byte) { b[12+3] = 4 }), "a frame on path 4; there are 4"},
+		{events, seen(func(b []byte) { b[4] = 0x80 }), "a frame at -"},
+		{events, seen(func(b []byte) { b[28] = 2 }), "a frame at "},
+		{events, seen(func(b []byte) { b[29] = 9 }), "wire: Trailer.Delimiter"},
+		{events, seen(func(b []byte) { b[len(b)-1] ^= 1 }), "wrong checksum"},
 		{waits, waiting(5, held(0, 0), held(1, 0)), ""},
 		{waits, waiting(5, held(0, 0))[1:], "cut off"},
 		{waits, waiting(5)[:16] + "\x02", "cut off"},
@@ -124,6 +135,89 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		if x.want == "" || err == nil || !strings.HasPrefix(err.Error(), "the part: ") || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q %q: %v, want %q", byte(x.kind), x.payload, err, x.want)
 		}
+	}
+}
+
+// seen is a message about a frame, changed.
+func seen(change func(b []byte)) string {
+	f := &frame{
+		path: 3, now: 6, head: 4, tail: 9, due: 12, length: 276, wall: 7, late: 2, missed: 1,
+		note: port.Note{Reason: 1, Waiting: 2, Credit: -1}, Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 256},
+	}
+	b := appendFrame(appendStamp(nil, 5, 0), drive.Key{At: 6, Place: 8}, f)
+	if change != nil {
+		change(b[stamp:])
+	}
+	return string(b)
+}
+
+// A frame is what was told; anything that can be read is what would be written.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte(seen(nil))[stamp:])
+	f.Add([]byte(seen(func(b []byte) { b[28] = 1 }))[stamp:])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, rest, err := parseFrame(b, 2)
+		if err != nil {
+			return
+		}
+		k := drive.Key{At: x.At, Place: x.place}
+		if again := appendFrame(nil, k, x.frame); b[22] == aFrame && !bytes.Equal(again, b[:len(b)-len(rest)]) {
+			t.Errorf("%x is %+v, which is %x", b, x.frame, again)
+		}
+	})
+}
+
+// Where the conductor does not take what a part tells, frames are left out and counted, so that
+// there is room for events.
+func TestFramesAreLeftOut(t *testing.T) {
+	ours, theirs := net.Pipe()
+	p := newPart(&File{}, theirs, bufio.NewReader(theirs), &drive.Progress{})
+	p.tell = tell{1, 1, 1, 1}
+	sent := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 256}}
+	const frames = 20_000 // 7 MB
+	for range frames {
+		p.Sent(3, sent, wire.Body{}, 0, 0, 0)
+	}
+	if p.missed == 0 || len(p.out) == cap(p.out) {
+		t.Fatalf("%d frames were left out; %d messages wait, of %d", p.missed, len(p.out), cap(p.out))
+	}
+	told, missed := int64(0), int64(0)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for in := bufio.NewReader(ours); ; {
+			k, b, err := read(in)
+			if err != nil {
+				return
+			}
+			switch k {
+			case events:
+				_, _, list, err := parseEvents(b, []int{1, 2}, 2)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, x := range list {
+					told++
+					missed += x.frame.missed
+				}
+			case done:
+				r, err := parseReport(b, 2)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				missed += r.Missed
+				return
+			}
+		}
+	}()
+	if err := p.Done(Report{}); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	p.Close()
+	if told+missed != frames {
+		t.Errorf("%d frames were told and %d left out, of %d", told, missed, frames)
 	}
 }
 
@@ -167,15 +261,15 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.seats[0]
 	s.Machines = []int{1}
-	s.hear(9, 0, []told{{0, trace.Event{At: 4, Machine: 1}}, {0, trace.Event{At: 5, Machine: 1, Seq: 1}}, {0, trace.Event{At: 7, Machine: 1, Seq: 2}}})
+	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
 	c.deadlocked(5, drive.PlaceOfWatch(0), drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
-	s.hear(9, 0, []told{{0, trace.Event{At: 8, Machine: 1, Seq: 3}}})
+	s.hear(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
 	want := []told{
-		{0, trace.Event{At: 4, Machine: 1}}, {0, trace.Event{At: 5, Machine: 1, Seq: 1}},
-		{drive.PlaceOfWatch(0), trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
-		{0, trace.Event{At: 7, Machine: 1, Seq: 3}}, {0, trace.Event{At: 8, Machine: 1, Seq: 4}},
+		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},
+		{place: drive.PlaceOfWatch(0), Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
+		{Event: trace.Event{At: 7, Machine: 1, Seq: 3}}, {Event: trace.Event{At: 8, Machine: 1, Seq: 4}},
 	}
-	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(told{})); diff != "" {
+	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(told{}, frame{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -186,6 +280,7 @@ func FuzzConductor(f *testing.F) {
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"Counts": [1, 2]}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
+	f.Add(byte(events), []byte(seen(nil)))
 	f.Add(byte(waits), []byte(waiting(5, held(1, 0))))
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		c := listening()
@@ -211,7 +306,9 @@ func TestMerge(t *testing.T) {
 	var got []unit.Time
 	var order []uint32
 	c := &conduct{Conductor: &Conductor{Sink: sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })}}
-	one := func(at unit.Time, p drive.Place, psn uint32) told { return told{p, trace.Event{At: at, PSN: psn}} }
+	one := func(at unit.Time, p drive.Place, psn uint32) told {
+		return told{place: p, Event: trace.Event{At: at, PSN: psn}}
+	}
 	a := &seat{now: 30, queue: []told{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
 	b := &seat{now: 20, queue: []told{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
 	c.seats = []*seat{a, b}

@@ -87,6 +87,7 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		}
 	}()
 	c.Sink, c.Progress, c.Visitor, c.Fabric = sink, f.Progress, f.Visitor, f
+	c.Missed, c.Epoch = p.Missed, p.Epoch
 	c.Restarts = p.restarts(f, c)
 	if p.Priority {
 		defer KeepAwake("/proc/self/exe")()

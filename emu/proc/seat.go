@@ -201,6 +201,9 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 func (s *seat) hear(now unit.Time, late int64, list []told) {
 	for i := range list {
 		e := &list[i]
+		if e.frame != nil {
+			continue
+		}
 		e.Seq += s.base[e.Machine]
 		s.told[e.Machine] = e.Seq + 1
 	}

@@ -83,6 +83,12 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 	if err != nil {
 		return &mistake.Error{Err: err}
 	}
+	if p.tell, err = newTell(p.file.Tell, len(f.Wires)); err != nil {
+		return &mistake.Error{Err: err}
+	}
+	if p.tell != nil {
+		all.Tap = p
+	}
 	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
 	for i := range f.Machines {
 		if !slices.Contains(p.file.Machines, f.Machines[i].Name) {

@@ -1,12 +1,15 @@
 package proc_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +18,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"fabemu/emu/capture"
+	"fabemu/emu/capture/pcapng"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
@@ -63,6 +70,7 @@ type faults struct {
 	at     time.Duration // when
 	away   time.Duration // for how long it is stopped
 	events string        // of the scenario
+	pcap   *capture.Request
 
 	host        string        // part that is on another host,
 	ahead       time.Duration // whose clock is ahead,
@@ -271,21 +279,32 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	}
 	whole := layOut()
 	plan := &proc.Plan{Fabric: whole, Placement: proc.InProcesses, Carrier: links.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
-	c, err := plan.Write(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	digest := report.NewDigest(len(whole.Machines))
 	collector, err := metrics.New(whole, whole.Scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := trace.NewBatch(1, collector, digest)
+	sinks := []trace.Sink{collector, digest}
+	var tap *capture.Capture
+	if f.pcap != nil {
+		if tap, err = capture.Begin(whole, f.pcap, true, true, false, "simulated"); err != nil {
+			t.Fatal(err)
+		}
+		plan.Hears, sinks = tap.Hears, append(sinks, tap)
+	}
+	events := trace.NewBatch(1, sinks...)
 	all, err := machines.New(whole, machines.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Sink, c.Hold, c.Restarts = events, true, plan.RestartsOf(all, c)
+	c, err := plan.Write(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Sink, c.Hold, c.Fabric, c.Restarts = events, true, all, plan.RestartsOf(all, c)
+	if tap != nil {
+		all.Tap, c.Missed = tap, tap.Missed
+	}
 
 	ends := make([][2]*socket, len(whole.Wires))
 	wakes := make([]chan struct{}, len(whole.Machines))
@@ -357,6 +376,12 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	time.Sleep(time.Second) // what is under way to the conductor comes to nobody
 	events.Flush()
 	o := outcome{simulation: s, err: err, digest: digest.Sum(), missed: missed}
+	if tap != nil {
+		tap.End()
+		if err := tap.Close(""); err != nil {
+			t.Error(err)
+		}
+	}
 	if err != nil {
 		return o
 	}
@@ -369,8 +394,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	return o
 }
 
-// onTheVirtualClock is the digest of the run that the simulated ones should be.
-func onTheVirtualClock(t *testing.T) string {
+// onTheVirtualClock is the digest of the run that the simulated ones should be, which is captured
+// where that is asked for.
+func onTheVirtualClock(t *testing.T, pcap *capture.Request) string {
 	read, err := scenario.Load("simulated.yaml", []byte(simulatedScenario), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -380,10 +406,22 @@ func onTheVirtualClock(t *testing.T) string {
 		t.Fatal(err)
 	}
 	digest := report.NewDigest(len(f.Machines))
-	events := trace.NewBatch(1, digest)
+	sinks := []trace.Sink{digest}
+	var tap *capture.Capture
+	if pcap != nil {
+		if tap, err = capture.Begin(f, pcap, false, false, false, "virtual"); err != nil {
+			t.Fatal(err)
+		}
+		sinks = append(sinks, tap)
+	}
+	events := trace.NewBatch(1, sinks...)
 	all, err := machines.New(f, machines.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if tap != nil {
+		all.Tap = tap
+		defer func() { tap.End(); tap.Close("") }()
 	}
 	if _, err := (drive.Virtual{}).Run(context.Background(), all); err != nil {
 		t.Fatal(err)
@@ -414,7 +452,7 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 // the verdict is no better than what has happened.
 func TestSimulatedFaults(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
-	virtual := onTheVirtualClock(t)
+	virtual := onTheVirtualClock(t, nil)
 	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
 	for _, x := range []struct {
 		name   string
@@ -507,5 +545,67 @@ func TestSimulatedFaults(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// A capture of a run in processes in which nothing is overtaken has the records of that on the
+// virtual clock, in their order, and says beside them how late frames left.
+func TestSimulatedCapture(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		request capture.Request
+		records int // at the least
+	}{
+		{"all", capture.Request{}, 600},
+		{"both ends, cut", capture.Request{Both: true, Snap: 64}, 1200},
+		{"a link", capture.Request{Filter: []string{"trunk"}}, 150},
+		{"a flow at a port", capture.Request{Filter: []string{"all.sender2", "left:1"}, Both: true}, 20},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var want, got bytes.Buffer
+			virtual := x.request
+			virtual.To = &want
+			onTheVirtualClock(t, &virtual)
+			synctest.Test(t, func(t *testing.T) {
+				apart := x.request
+				apart.To = &got
+				if o := simulate(t, 1, faults{delay: 20 * time.Microsecond, pcap: &apart}); o.err != nil || o.verdict.Order.Overtaken != 0 {
+					t.Fatalf("%v, %s", o.err, o.verdict.Reason)
+				}
+			})
+			virtualRecords, _ := records(t, want.Bytes())
+			apartRecords, late := records(t, got.Bytes())
+			if len(virtualRecords) < x.records || late == 0 {
+				t.Errorf("%d records, %d of them say how late they left", len(virtualRecords), late)
+			}
+			if diff := cmp.Diff(virtualRecords, apartRecords); diff != "" {
+				t.Errorf("-virtual +processes\n%s", diff)
+			}
+		})
+	}
+}
+
+// records returns the records of a capture in words, without how late frames left, and how many
+// say that.
+func records(t *testing.T, b []byte) (lines []string, late int) {
+	t.Helper()
+	r, err := pcapng.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(`(; )?late [0-9.]+us`)
+	for {
+		p, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return lines, late
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := string(bytes.Join(p.Comments, []byte("|")))
+		if left.MatchString(said) {
+			late++
+		}
+		lines = append(lines, fmt.Sprintf("%d %s %v %d %x %s", p.Time, r.Interfaces[p.Interface].Name, p.Direction, p.Length, p.Data, strings.Trim(left.ReplaceAllString(said, ""), "|")))
 	}
 }

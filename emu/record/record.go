@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
 	"fabemu/emu/told"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -48,10 +49,6 @@ func (w *Wanted) Check() error {
 	switch c := w.Capture; {
 	case w.Parts && (w.Listen || len(w.Told) > 0):
 		return mistake.Errorf("what flows are told %s: elsewhere it is told in other processes", here)
-	case w.Parts && c != nil:
-		return mistake.Errorf("a capture of the whole fabric %s: elsewhere capture the links themselves, with tcpdump", here)
-	case w.Parts && w.Trace != nil:
-		return mistake.Errorf("a trace %s: other processes report when they have ended", here)
 	case c != nil && c.WallTime && !w.Wall:
 		return mistake.Errorf("a capture in wall time goes with the wall clock: the virtual clock has none")
 	case c != nil && c.Snap < 0:
@@ -73,6 +70,7 @@ type Recording struct {
 	trace  *perfetto.Trace  // nil: none is wanted
 	hub    *observe.Hub     // nil: nobody is shown the run
 	told   []*told.Writer
+	missed int64 // frames of which other processes could not tell
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -104,7 +102,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
-		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Bodies, comment(f.Scenario, &w)); err != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Parts, w.Bodies, comment(f.Scenario, &w)); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)
@@ -171,6 +169,24 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	}
 }
 
+// Ordered reports whether the record must be told all in the order of the run: a log and a trace
+// have no place for what comes late.
+func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
+
+// Hears reports whether the record is to be told of frames at a port (proc.Plan.Hears).
+func (r *Recording) Hears(port int, control, received bool) bool {
+	departures := r.wanted.Wall && (r.trace != nil || r.log != nil && r.wanted.Actual)
+	return r.tap != nil && r.tap.Hears(port, control, received) || departures && !control && !received
+}
+
+// Missed is told of frames of which other processes could not tell.
+func (r *Recording) Missed(frames int64) {
+	r.missed += frames
+	if r.tap != nil {
+		r.tap.Missed(frames)
+	}
+}
+
 // Began says when model time 0 was, on the wall clock.
 func (r *Recording) Began(began time.Time) {
 	if r.tap != nil {
@@ -205,6 +221,9 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *dr
 		if err := r.trace.Close(at); err != nil {
 			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the trace is not whole: %v", err))
 		}
+	}
+	if r.missed > 0 && r.tap == nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not tell of %s in time: what is said of how late frames left lacks them", terminal.Count(r.missed, "frame")))
 	}
 	if r.tap != nil {
 		if written, missed := r.tap.End(); missed > 0 && r.tap.Err() == nil {

@@ -1,0 +1,192 @@
+package proc
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"fabemu/emu/drive"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// What a drive.Tap hears in one process, a part tells the conductor among its events, and the
+// conductor tells the Tap of its fabric in the order of the run.
+
+// tellWords name the frames at a port that File.Tell can ask for: the bits of flow control, and of
+// those that the port receives.
+var tellWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
+
+// tell returns which frames a part tells of.
+func (p *Plan) tell(x part) (all map[string][]int) {
+	if p.Hears == nil {
+		return nil
+	}
+	all = map[string][]int{}
+	for i, word := range tellWords {
+		for _, m := range x.machines {
+			for _, at := range p.Fabric.Machines[m].Ports {
+				if k := 2*at.Wire + at.End; p.Hears(k, i >= 2, i%2 == 1) {
+					all[word] = append(all[word], k)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// tell is what a part tells of frames: by port, a bit for each of tellWords.
+type tell []uint8
+
+// newTell reads File.Tell, in a fabric with so many wires; nil: no frames are told.
+func newTell(all map[string][]int, wires int) (t tell, err error) {
+	for word, ports := range all {
+		i := slices.Index(tellWords[:], word)
+		if i < 0 {
+			return nil, fmt.Errorf("no frames are told by the word %q; there are %v", word, tellWords)
+		}
+		for _, k := range ports {
+			if k < 0 || k >= 2*wires {
+				return nil, fmt.Errorf("frames at port %d are to be told; there are %d", k, 2*wires)
+			}
+			if t == nil {
+				t = make(tell, 2*wires)
+			}
+			t[k] |= 1 << i
+		}
+	}
+	return t, nil
+}
+
+// told is what a part tells of an event: what a machine reports, or a frame on a link. At is the
+// instant of the event, as its machine is told it, and place its place among those.
+type told struct {
+	place drive.Place
+	trace.Event
+	frame *frame // nil: the Event is one that a machine has reported
+}
+
+// frame is a frame that was sent or handed over.
+type frame struct {
+	path            int
+	received        bool
+	missed          int64 // frames of the part before this one that were not told
+	now             unit.Time
+	wall, late      int64 // late of a frame that was received is in model time
+	head, tail, due unit.Time
+	length          unit.Size
+	note            port.Note // sent
+	wire.Frame
+	body wire.Body
+}
+
+// aFrame stands in the place of the kind of an event where what is told is a frame.
+const aFrame = 0xFF
+
+// frameSize is how many bytes a frame has that is told, beside its own.
+const frameSize = 88
+
+// appendFrame appends a frame that was told at a place, with its body.
+func appendFrame(b []byte, k drive.Key, f *frame) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(k.Place))
+	b = binary.BigEndian.AppendUint64(b, uint64(k.At))
+	b = binary.BigEndian.AppendUint32(b, uint32(f.path))
+	b = binary.BigEndian.AppendUint32(b, uint32(min(f.missed, 1<<32-1)))
+	b = binary.BigEndian.AppendUint16(b, f.note.Waiting)
+	b = append(b, aFrame, f.note.Reason)
+	b = binary.BigEndian.AppendUint32(b, uint32(f.note.Credit))
+	b = append(b, flag(f.received), byte(f.Delimiter()))
+	b = binary.BigEndian.AppendUint16(b, uint16(f.WireSize()))
+	for _, v := range []int64{f.wall, f.late, int64(f.now), int64(f.head), int64(f.tail), int64(f.due), int64(f.length)} {
+		b = binary.BigEndian.AppendUint64(b, uint64(v))
+	}
+	return f.AppendBody(b, f.body)
+}
+
+// parseFrame reads what appendFrame has written from the front of b, of a fabric with so many wires,
+// and returns the rest.
+func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
+	if len(b) < frameSize {
+		return x, nil, fmt.Errorf("a frame in %d bytes: cut off", len(b))
+	}
+	number := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[32+8*i:])) }
+	f := &frame{
+		path: int(binary.BigEndian.Uint32(b[12:])), missed: int64(binary.BigEndian.Uint32(b[16:])),
+		received: b[28] == 1, wall: number(0), late: number(1), now: unit.Time(number(2)),
+		head: unit.Time(number(3)), tail: unit.Time(number(4)), due: unit.Time(number(5)), length: unit.Size(number(6)),
+		note: port.Note{Reason: b[23], Waiting: binary.BigEndian.Uint16(b[20:]), Credit: int32(binary.BigEndian.Uint32(b[24:]))},
+	}
+	at := unit.Time(binary.BigEndian.Uint64(b[4:]))
+	switch size := int(binary.BigEndian.Uint16(b[30:])); {
+	case f.path >= 2*wires:
+		return x, nil, fmt.Errorf("a frame on path %d; there are %d", f.path, 2*wires)
+	case at < 0 || f.now < 0 || f.head < 0 || f.tail < f.head || f.due < 0 || f.length < 0 || b[28] > 1:
+		return x, nil, fmt.Errorf("a frame at %v, from %v to %v", at, f.head, f.tail)
+	case len(b) < frameSize+size:
+		return x, nil, fmt.Errorf("a frame of %d bytes in %d: cut off", size, len(b)-frameSize)
+	default:
+		f.Frame, f.body, err = wire.ParseBody(wire.Delimiter(b[29]), b[frameSize:frameSize+size])
+		if err != nil {
+			return x, nil, fmt.Errorf("a frame: %w", err)
+		}
+		return told{drive.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
+	}
+}
+
+// Sent tells the conductor of a frame that has left.
+func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
+	if p.tells(path, &t.Frame, false) {
+		p.tellFrame(&frame{
+			path: path, Frame: t.Frame, body: body, now: now, wall: wall, late: late,
+			head: t.Start, tail: t.Start.Add(t.Duration), due: t.Due, length: t.Length, note: t.Note,
+		})
+	}
+}
+
+// Received tells the conductor of a frame that is handed over.
+func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
+	if p.tells(path^1, &a.Frame, true) {
+		p.tellFrame(&frame{
+			path: path, received: true, Frame: a.Frame, body: body, now: now, wall: wall, late: int64(a.Late),
+			head: a.Head, tail: a.Tail, length: a.Length,
+		})
+	}
+}
+
+func (p *Part) tells(port int, f *wire.Frame, received bool) bool {
+	return p.tell[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
+}
+
+// tellFrame tells of a frame. Where the conductor is far behind, the frame is left out and counted,
+// so that the events have room and the machines need not wait.
+func (p *Part) tellFrame(f *frame) {
+	if len(p.out) > cap(p.out)/2 {
+		p.missed++
+		return
+	}
+	f.missed, p.missed = p.missed, 0
+	p.batch = appendFrame(p.batch, p.key, f)
+	p.filled()
+}
+
+// show tells the tap of the fabric of a frame.
+func (r *conduct) show(f *frame) {
+	if f.missed > 0 && r.Missed != nil {
+		r.Missed(f.missed)
+	}
+	if r.Fabric == nil || r.Fabric.Tap == nil {
+		return
+	}
+	if f.received {
+		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Late: unit.Duration(f.late)}
+		r.Fabric.Tap.Received(f.path, &a, f.body, f.now, f.wall)
+		return
+	}
+	t := port.Transmission{
+		Port: r.Fabric.Wires[f.path/2][f.path%2].Port, Frame: f.Frame,
+		Start: f.head, Duration: f.tail.Sub(f.head), Due: f.due, Length: f.length, Note: f.note,
+	}
+	r.Fabric.Tap.Sent(f.path, &t, f.body, f.now, f.wall, f.late)
+}
