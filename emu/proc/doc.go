@@ -15,6 +15,7 @@
 //  3. Parts send what their machines report, in batches and when they have nothing
 //     else to do; the conductor merges it by time. One that has nothing to say says that
 //     it is there: who is stopped does not (alive.go).
+//     So they tell the frames that a capture or a trace wants (frames.go).
 //     At the instants of the watch they tell what waits in their machines, and the
 //     conductor looks for deadlock in that (deadlock.go).
 //  4. A part that has come to the end of the run waits until all have; it then
