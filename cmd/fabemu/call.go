@@ -33,7 +33,7 @@ func knownCommand(parent *cobra.Command, args []string) error {
 // sayUsage has a command, and those below it, say how it is called where it is called
 // with too little or too much.
 func sayUsage(c *cobra.Command) {
-	if wanted := c.Args; wanted != nil && !c.HasSubCommands() {
+	if wanted := c.Args; wanted != nil {
 		c.Args = func(c *cobra.Command, args []string) error {
 			if err := wanted(c, args); err != nil {
 				return fmt.Errorf("%w: the call is %s", err, c.UseLine())

@@ -13,8 +13,6 @@ func dissectorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dissector",
 		Short: "The add-on with which Wireshark explains the frames",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "print",

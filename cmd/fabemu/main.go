@@ -104,13 +104,11 @@ func execute(args []string) int {
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() {
-			c.Args = knownCommand
-			if c.RunE == nil {
-				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-			}
-		}
 		sayUsage(c)
+		if c.HasSubCommands() && c.RunE == nil {
+			c.Args = knownCommand
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
 	}
 	root.SetArgs(args)
 	err := root.Execute()

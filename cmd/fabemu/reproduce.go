@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/reproduce"
 	"fabemu/emu/terminal"
 
@@ -21,10 +24,11 @@ import (
 
 // reproduceFlags are the flags of reproduce.
 type reproduceFlags struct {
-	clock, link, out, dilation string
-	seeds, workers             int
-	force, json, png, priority bool
-	codec, digest              bool
+	campaignFlags
+	clock, link, dilation string
+	seeds, workers        int
+	json, png, priority   bool
+	codec, digest         bool
 }
 
 func reproduceCommand(status *int) *cobra.Command {
@@ -39,7 +43,9 @@ out, the range in which it holds and why, and the pictures. The papers and their
 On the virtual clock all of it takes minutes. With --clock wall every run goes over
 real sockets, one after another, which takes model time x dilation: choose one figure.
 The results are in a directory: ` + reproduce.PageFile + `, which opens in a browser offline, the
-pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
+pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
+
+` + campaignText,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFigures,
 		RunE: func(c *cobra.Command, args []string) (err error) {
@@ -47,10 +53,21 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 			return err
 		},
 	}
+	f.registerAll(c)
+	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
+		var f reproduceFlags
+		f.registerAll(c)
+		return func(name string) (*campaign.Job, error) { return f.job(c, name, e) }
+	}))
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		c.Long = longOf(c)
 		c.Root().HelpFunc()(c, args)
 	})
+	return c
+}
+
+// registerAll declares the flags.
+func (f *reproduceFlags) registerAll(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.clock, "clock", string(emu.VirtualClock), "virtual, or wall: over real sockets")
 	flags.StringVar(&f.link, "link", string(emu.UDP), "what carries the frames of a wall run: udp, or pipe (memory of this process)")
@@ -64,9 +81,9 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.`,
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
 	codecFlag(flags, &f.codec)
 	digestFlag(flags, &f.digest)
+	f.register(c)
 	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
-	return c
 }
 
 // papersPlace stands in a help text for the papers and their figures. To know them takes
@@ -141,9 +158,16 @@ func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
 }
 
 func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err error) {
+	share, err := f.share()
+	if err != nil {
+		return 0, err
+	}
 	o, err := f.options(c)
 	if err != nil {
 		return 0, err
+	}
+	if f.list || f.table || !share.All() {
+		return f.runShare(c, name, share, o)
 	}
 	paper, figures, err := reproduce.Find(name)
 	if err != nil {
@@ -169,26 +193,95 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	if err != nil {
 		return 0, failure{err}
 	}
+	err = f.write(c, result, dir)
+	if err != nil { // printed, and not written
+		return 0, failure{err}
+	}
+	return statusOf(result), nil
+}
+
+// write writes a result into a directory, and prints it.
+func (f *reproduceFlags) write(c *cobra.Command, result *reproduce.Result, dir string) error {
 	formats := plot.Formats()
 	if !f.png {
 		formats = []string{"svg"}
 	}
-	err = result.WriteDir(dir, formats...)
+	err := result.WriteDir(dir, formats...)
 	if f.json {
-		err = errors.Join(err, writing(result.WriteJSON(c.OutOrStdout())))
-	} else {
-		err = errors.Join(err, writing(result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))))
+		return errors.Join(err, writing(result.WriteJSON(c.OutOrStdout())))
 	}
-	if err != nil { // printed, and not written
-		return 0, failure{err}
+	return errors.Join(err, writing(result.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout))))
+}
+
+// statusOf returns the exit status for a result.
+func statusOf(r *reproduce.Result) int {
+	switch {
+	case r.Partial || r.Verdict.Level == report.Void:
+		return exitFailed
+	case r.Tally().Of(report.Fail) > 0:
+		return exitCheck
+	}
+	return exitOK
+}
+
+// runShare is a call that does a part of what others do, too.
+func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o reproduce.Options) (status int, err error) {
+	f.defaultOut(name)
+	all, err := reproduce.NewCampaign(name, f.out, share.Cell, o)
+	if err != nil {
+		return 0, err
 	}
 	switch {
-	case result.Partial || result.Verdict.Level == report.Void:
-		return exitFailed, nil
-	case result.Tally().Of(report.Fail) > 0:
-		return exitCheck, nil
+	case f.list:
+		return exitOK, f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
+	case f.table:
+		missing, err := all.Draw(f.out, func(r *reproduce.Result) error {
+			status = statusOf(r)
+			return f.write(c, r, f.out)
+		})
+		if err != nil {
+			return 0, failure{err}
+		}
+		showMissing(reproduce.Kind, missing)
+		return status, nil
 	}
-	return exitOK, nil
+	ctx, stop := untilEnded(c)
+	defer stop()
+	void, cells, err := all.Do(ctx, f.out, share, cellsDone(reproduce.Kind))
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(os.Stderr, "reproduce: ended early; call it again with --out %s and it goes on\n", f.out)
+		return exitFailed, nil
+	case err != nil:
+		return 0, failure{err}
+	}
+	f.showShare(reproduce.Kind, share, cells)
+	return showVoid(reproduce.Kind, void, cells), nil
+}
+
+// job is the figures as engines take them.
+func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*campaign.Job, error) {
+	o, err := f.options(c)
+	if err != nil {
+		return nil, err
+	}
+	f.defaultOut(name)
+	all, err := reproduce.NewCampaign(name, f.out, "", o)
+	if err != nil {
+		return nil, err
+	}
+	j := &campaign.Job{
+		Kind: reproduce.Kind, Name: name, Workers: "--workers", Table: reproduce.ClaimsFile, Cells: all.Cells(),
+		Wall: o.Clock == emu.WallClock,
+	}
+	return j, e.fill(c, j, name, f.out)
+}
+
+// defaultOut says where the results go that several calls have in common.
+func (f *reproduceFlags) defaultOut(name string) {
+	if f.out == "" {
+		f.out = filepath.Join("results", fileName("reproduce-"+name)+"-"+f.clock)
+	}
 }
 
 // batchProgress shows how far many runs are: on a terminal a line that is written

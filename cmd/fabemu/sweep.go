@@ -10,17 +10,25 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/study/campaign"
 	"fabemu/emu/study/sweep"
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
 )
 
+// sweepFlags are the flags of sweep.
+type sweepFlags struct {
+	campaignFlags
+	sets, metrics       []string
+	during, clock, link string
+	jobs                int
+	large, short, codec bool
+}
+
 func sweepCommand(status *int) *cobra.Command {
-	var sets, metrics []string
-	var during, out, clock, link string
-	var jobs int
-	var force, large, short, codec bool
+	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
 		Short: "Run a scenario over lists of values",
@@ -29,89 +37,154 @@ func sweepCommand(status *int) *cobra.Command {
 --set takes the paths of run, with several values: --set defaults.link.buffer=2packets,4packets.
 On the virtual clock several runs go on at a time. A sweep that was ended or killed goes
 on where it was when it is called again with the same --out. The directory of another
-sweep is refused, unless --force says to begin anew there.`,
+sweep is refused, unless --force says to begin anew there.
+
+` + campaignText,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
-		RunE: func(c *cobra.Command, args []string) error {
-			p := sweep.Plan{Fabemu: version(), Scenario: args[0], Metrics: metrics, Clock: clock, Codec: codec, Large: large, Short: short}
-			if args[0] == "-" {
-				return errors.New("a sweep reads its scenario more than once: standard input will not do")
-			}
-			wall := clock == string(emu.WallClock)
-			switch {
-			case wall && c.Flags().Changed("jobs"):
-				return errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
-			case !wall && c.Flags().Changed("link"):
-				return errors.New("--link goes with --clock wall")
-			case jobs < 0 || jobs == 0 && c.Flags().Changed("jobs"):
-				return fmt.Errorf("--jobs %d: one at least is wanted", jobs)
-			}
-			if wall {
-				p.Link = link
-			}
-			for _, text := range sets {
-				a, err := sweep.ParseAxis(text)
-				if err != nil {
-					return err
-				}
-				p.Axes = append(p.Axes, a)
-			}
-			if during != "" {
-				from, to, found := strings.Cut(during, ",")
-				a, err := unit.ParseDuration(strings.TrimSpace(from))
-				b, err2 := unit.ParseDuration(strings.TrimSpace(to))
-				if err := errors.Join(err, err2); err != nil || !found || a >= b {
-					return fmt.Errorf("--during %s: two instants are wanted, such as 100ms,500ms", during)
-				}
-				p.FromPs, p.ToPs = int64(a), int64(b)
-			}
-			if out == "" {
-				out = filepath.Join("results", "sweep-"+fileName(args[0]))
-			}
-			ctx, stop := untilEnded(c)
-			defer stop()
-			last := -1
-			o := sweep.Options{Jobs: jobs, Force: force, Priority: true, Progress: func(s sweep.Status) {
-				if percent := 100 * s.Done / s.Cells; percent/5 != last/5 || s.Done == s.Cells {
-					last = percent
-					fmt.Fprintf(os.Stderr, "sweep: %d of %d runs are done (%d before) %s\n", s.Done, s.Cells, s.Before, s.Name)
-				}
-			}}
-			cells, err := sweep.Run(ctx, p, out, o)
-			switch {
-			case errors.Is(err, context.Canceled):
-				*status = exitFailed
-				fmt.Fprintf(os.Stderr, "sweep: ended early; call it again with --out %s and it goes on\n", out)
-				return nil
-			case err != nil:
-				return failure{err}
-			}
-			if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
-				return err
-			}
-			if n := voidCells(cells); n > 0 {
-				*status = exitFailed
-				fmt.Fprintf(os.Stderr, "sweep: %d of %d runs are void: their figures do not stand\n", n, len(cells))
-			}
-			fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", out)
-			return nil
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			*status, err = f.run(c, args[0])
+			return err
 		},
 	}
-	f := c.Flags()
-	f.StringArrayVar(&sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
-	f.StringArrayVar(&metrics, "metric", nil, "what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
-	f.StringVar(&during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
-	f.BoolVar(&short, "short", false, "take the short run of the scenario, as its section short describes it")
-	f.StringVar(&clock, "clock", "virtual", "virtual, or wall: one run after another")
-	f.StringVar(&link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
-	f.IntVar(&jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	f.StringVar(&out, "out", "", "directory for the results (default: one under results/)")
-	f.BoolVar(&force, "force", false, "begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
-	f.BoolVar(&large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
-	codecFlag(f, &codec)
+	f.register(c)
+	c.AddCommand(exportCommand("SCENARIO", completeScenarios, func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
+		var f sweepFlags
+		f.register(c)
+		return func(scenario string) (*campaign.Job, error) { return f.job(c, scenario, e) }
+	}))
+	return c
+}
+
+// job is the sweep as engines take it.
+func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*campaign.Job, error) {
+	p, err := f.plan(c, scenario)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := sweep.Cells(p)
+	if err != nil {
+		return nil, err
+	}
+	src, file, err := scenarios.Find(scenario)
+	if err != nil {
+		return nil, err
+	}
+	j := &campaign.Job{
+		Kind: sweep.Kind, Name: scenario, Workers: "--jobs", Table: sweep.TableFile, Cells: cells,
+		Wall: f.clock == string(emu.WallClock),
+	}
+	if file == scenario {
+		j.Name = filepath.Base(scenario)
+		if e.engine == campaign.Kubernetes {
+			j.Scenario = &campaign.File{Path: "/scenario/" + j.Name, Text: string(src)}
+			scenario = j.Scenario.Path
+		}
+	}
+	return j, e.fill(c, j, scenario, f.out)
+}
+
+// register declares the flags.
+func (f *sweepFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
+	flags.StringArrayVar(&f.metrics, "metric", nil, "what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
+	flags.StringVar(&f.during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
+	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
+	flags.StringVar(&f.clock, "clock", "virtual", "virtual, or wall: one run after another")
+	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
+	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
+	flags.StringVar(&f.out, "out", "", "directory for the results (default: one under results/)")
+	flags.BoolVar(&f.force, "force", false, "begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
+	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
+	codecFlag(flags, &f.codec)
+	f.campaignFlags.register(c)
 	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
 	complete(c, "link", string(emu.UDP), string(emu.Pipe))
-	return c
+}
+
+// plan turns the flags into a plan, and says where its results go.
+func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error) {
+	p := sweep.Plan{Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: f.clock, Codec: f.codec, Large: f.large, Short: f.short}
+	if scenario == "-" {
+		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
+	}
+	wall := f.clock == string(emu.WallClock)
+	switch {
+	case wall && c.Flags().Changed("jobs"):
+		return p, errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
+	case !wall && c.Flags().Changed("link"):
+		return p, errors.New("--link goes with --clock wall")
+	case f.jobs < 0 || f.jobs == 0 && c.Flags().Changed("jobs"):
+		return p, fmt.Errorf("--jobs %d: one at least is wanted", f.jobs)
+	}
+	if wall {
+		p.Link = f.link
+	}
+	for _, text := range f.sets {
+		a, err := sweep.ParseAxis(text)
+		if err != nil {
+			return p, err
+		}
+		p.Axes = append(p.Axes, a)
+	}
+	if f.during != "" {
+		from, to, found := strings.Cut(f.during, ",")
+		a, err := unit.ParseDuration(strings.TrimSpace(from))
+		b, err2 := unit.ParseDuration(strings.TrimSpace(to))
+		if err := errors.Join(err, err2); err != nil || !found || a >= b {
+			return p, fmt.Errorf("--during %s: two instants are wanted, such as 100ms,500ms", f.during)
+		}
+		p.FromPs, p.ToPs = int64(a), int64(b)
+	}
+	if f.out == "" {
+		f.out = filepath.Join("results", "sweep-"+fileName(scenario))
+	}
+	return p, nil
+}
+
+func (f *sweepFlags) run(c *cobra.Command, scenario string) (status int, err error) {
+	share, err := f.share()
+	if err != nil {
+		return 0, err
+	}
+	p, err := f.plan(c, scenario)
+	if err != nil {
+		return 0, err
+	}
+	if f.list {
+		cells, err := sweep.Cells(p)
+		if err != nil {
+			return 0, err
+		}
+		return exitOK, f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
+	}
+	var cells []sweep.Cell
+	var missing []campaign.Cell
+	if f.table {
+		cells, missing, err = sweep.Draw(p, f.out)
+	} else {
+		ctx, stop := untilEnded(c)
+		defer stop()
+		cells, err = sweep.Run(ctx, p, f.out, sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Priority: true, Progress: cellsDone(sweep.Kind)})
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(os.Stderr, "sweep: ended early; call it again with --out %s and it goes on\n", f.out)
+		return exitFailed, nil
+	case err != nil:
+		return 0, failure{err}
+	}
+	status = max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, voidCells(cells), len(cells)))
+	if !share.All() {
+		f.showShare(sweep.Kind, share, len(cells))
+		return status, nil
+	}
+	if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
+		return 0, err
+	}
+	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
+	return status, nil
 }
 
 // voidCells returns how many runs of a sweep are void.

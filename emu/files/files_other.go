@@ -5,7 +5,7 @@ package files
 import "os"
 
 // lockFolder locks nothing: this system has no locks on folders.
-func lockFolder(*os.File) (locked bool, err error) { return false, nil }
+func lockFolder(f *os.File, shared bool) (locked bool, err error) { return false, nil }
 
 // syncFolder does nothing: this system flushes no folders.
 func syncFolder(string) error { return nil }

@@ -9,10 +9,15 @@ import (
 	"syscall"
 )
 
-// lockFolder locks a folder that is open, and reports whether it could: some file
-// systems have no locks. The error is ErrHeld if another process has it locked.
-func lockFolder(f *os.File) (locked bool, err error) {
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+// lockFolder locks a folder that is open, alone or shared with others, and reports whether
+// it could: some file systems have no locks. The error is ErrHeld if another process has it
+// locked in a way that keeps this one out.
+func lockFolder(f *os.File, shared bool) (locked bool, err error) {
+	how := syscall.LOCK_EX
+	if shared {
+		how = syscall.LOCK_SH
+	}
+	err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, ErrHeld
 	}

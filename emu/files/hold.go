@@ -23,19 +23,26 @@ type Hold struct {
 
 // Claim makes a folder unless it is there, takes its lock, and sees that files can be
 // made in it. The error is ErrHeld if another process has the lock.
-func Claim(dir string) (*Hold, error) {
+func Claim(dir string) (*Hold, error) { return claim(dir, false) }
+
+// Join is Claim with a lock that all have at a time who join: ErrHeld says that somebody
+// has claimed the folder. Others write there, too, perhaps from other computers: file
+// systems of networks may keep the lock to themselves.
+func Join(dir string) (*Hold, error) { return claim(dir, true) }
+
+func claim(dir string, shared bool) (*Hold, error) {
 	for {
 		if err := MakeAll(dir); err != nil {
 			return nil, err
 		}
-		h, err := TakeHold(dir)
+		h, err := takeHold(dir, shared)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another run has removed it, which had nothing to put there
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(h.Tidy(probeFile), probe(dir)); err != nil {
+		if err := errors.Join(h.Tidy(ProbeFile), probe(dir)); err != nil {
 			h.Release()
 			return nil, err
 		}
@@ -43,26 +50,33 @@ func Claim(dir string) (*Hold, error) {
 	}
 }
 
-// probeFile is the file that is made and removed to see that it can be.
-const probeFile = "fabemu"
+// ProbeFile is the file that is begun and removed to see that it can be.
+const ProbeFile = "fabemu"
 
 func probe(dir string) error {
-	f, err := begin(filepath.Join(dir, probeFile))
+	f, err := begin(filepath.Join(dir, ProbeFile))
 	if err != nil {
 		return fmt.Errorf("nothing can be written there: %w", err)
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	err = f.Close()
+	if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) { // who claims the folder tidies up
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // TakeHold takes the lock of a folder. The error is ErrHeld if another process has
 // it. Where the system or the file system has no locks nobody is kept out.
-func TakeHold(dir string) (*Hold, error) {
+func TakeHold(dir string) (*Hold, error) { return takeHold(dir, false) }
+
+func takeHold(dir string, shared bool) (*Hold, error) {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	h := &Hold{folder: folder}
-	if h.alone, err = lockFolder(folder); err == nil {
+	locked, err := lockFolder(folder, shared)
+	if h.alone = locked && !shared; err == nil {
 		err = h.stands()
 	}
 	if err != nil {
@@ -87,6 +101,9 @@ func (h *Hold) stands() error {
 
 // Release gives the lock back.
 func (h *Hold) Release() { h.folder.Close() }
+
+// Alone reports whether nobody else has the lock, as far as the file system tells.
+func (h *Hold) Alone() bool { return h.alone }
 
 // Empty reports whether nothing is in the folder.
 func (h *Hold) Empty() (bool, error) {

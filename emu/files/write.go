@@ -14,7 +14,25 @@ import (
 // Write writes a file that appears whole or not at all: it is written under another
 // name, and takes its place when it is on the disk. When Write returns, the name is on
 // the disk, too.
-func Write(path string, write func(io.Writer) error) error {
+func Write(path string, write func(io.Writer) error) error { return place(path, write, os.Rename) }
+
+// WriteNew is Write of a file that nobody has written yet: the error is fs.ErrExist if
+// somebody has. Of several who write at a time, from other computers too, one succeeds;
+// all do where the file system has no hard links.
+func WriteNew(path string, write func(io.Writer) error) error {
+	return place(path, write, func(from, to string) error {
+		err := os.Link(from, to)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			if _, there := os.Lstat(to); errors.Is(there, fs.ErrNotExist) {
+				return os.Rename(from, to)
+			}
+		}
+		return errors.Join(err, os.Remove(from))
+	})
+}
+
+// place writes a file under another name, and has it moved to its own.
+func place(path string, write func(io.Writer) error, move func(from, to string) error) error {
 	f, err := begin(path)
 	if err != nil {
 		return err
@@ -31,7 +49,7 @@ func Write(path string, write func(io.Writer) error) error {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = move(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())

@@ -4,7 +4,13 @@ import (
 	"context"
 	"runtime"
 	"sync"
+
+	"fabemu/emu/scenario"
 )
+
+// Cost is about what a run of a scenario costs on the virtual clock, for comparison with
+// others: model time by flows.
+func Cost(s *scenario.Scenario) float64 { return float64(s.Model.Duration) * float64(1+len(s.Flows)) }
 
 // Each does all items, in their order, so many at a time; 0 workers are as many as there
 // are processors. The first error ends it, as the end of ctx does: the context that the

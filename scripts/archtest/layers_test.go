@@ -39,7 +39,7 @@ emu/report, emu/capture, emu/perfetto, emu/study/scale
 emu/report/compare, emu/runtest, emu/observe
 emu/record, emu/live, emu/openmetrics
 emu, emu/study
-emu/study/bench
+emu/study/bench, emu/study/campaign
 emu/study/limiters
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu

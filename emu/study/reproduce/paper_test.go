@@ -127,8 +127,8 @@ func TestModelPapersAreWhole(t *testing.T) {
 				}
 			}
 		}
-		b := &batch{seeds: 2, byKey: map[string]*job{}}
-		if err := b.collect(figures); err != nil {
+		b := collect(figures, Options{Seeds: 2})
+		if err := b.open(); err != nil {
 			t.Error(err)
 		}
 		if n := len(b.jobs); n < 10 || p.Name == "hpl2002" && n < 150 || n > 1000 {

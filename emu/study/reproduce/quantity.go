@@ -205,15 +205,15 @@ func Triggers(r Run, link, reason string) Quantity {
 }
 
 // course takes the points of a sliding mean: model times in milliseconds, values.
-func course(x *emu.Result, metric string) (at, values []float64, err error) {
+func course(x *emu.Result, metric string) (at, values []float, err error) {
 	m, err := metrics.Compile(metric, x.Metrics.Fabric())
 	if err != nil {
 		return nil, nil, err
 	}
 	window, end := unit.Time(x.WindowPs), x.Metrics.End()
 	for t := unit.Time(0); t <= end; t += window / 20 {
-		at = append(at, t.Seconds()*1e3)
-		values = append(values, m.Over(x.Metrics, max(0, t-window/2), min(end, t+window/2)))
+		at = append(at, float(t.Seconds()*1e3))
+		values = append(values, float(m.Over(x.Metrics, max(0, t-window/2), min(end, t+window/2))))
 	}
 	return at, values, nil
 }

@@ -30,7 +30,7 @@ type Result struct {
 	Figures     []FigureResult `json:"figures"`
 	Runs        []RunResult    `json:"runs"`
 	Machine     host.Computer  `json:"machine"`
-	WallSeconds float64        `json:"wall_seconds"`
+	WallSeconds report.Number  `json:"wall_seconds"` // null: many calls did the runs
 
 	Directory string `json:"-"` // where it lies; empty when it was not written
 }
@@ -108,14 +108,12 @@ type RunResult struct {
 	WallSeconds report.Number  `json:"wall_seconds"`
 
 	Resolved []byte `json:"-"`
-	machine  host.Computer
-	whole    bool
 }
 
 func runResult(j *job, r *emu.Result) RunResult {
 	return RunResult{
 		Run: j.run.String(), Seed: j.seed, Dilation: r.Dilation, DurationPs: r.DurationPs, Verdict: r.Verdict,
-		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved, machine: r.Machine,
+		Digest: r.Digest, WallSeconds: r.WallSeconds, Resolved: r.Resolved,
 	}
 }
 
@@ -153,6 +151,15 @@ func (r *Result) stamp() string {
 	}
 	if r.Partial {
 		s += "; ended before its time"
+	}
+	return s
+}
+
+// runsIn says how many runs there were, and how long they took, if that is known.
+func (r *Result) runsIn() string {
+	s := fmt.Sprintf("%d runs", len(r.Runs))
+	if r.WallSeconds.Known() {
+		s += fmt.Sprintf(" in %.0f s", float64(r.WallSeconds))
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
@@ -46,11 +47,12 @@ type job struct {
 	run     Run
 	seed    uint64
 	index   int // of the seed
-	sc      *scenario.Scenario
+	sets    []scenario.Set
+	sc      *scenario.Scenario // nil until it is opened
 	leaves  []*leaf
 	courses []*Course
-	cost    float64 // about, in frames; wall clock: in seconds
-	result  RunResult
+	cost    float64  // about, in frames; wall clock: in seconds
+	outcome *outcome // nil until it is done
 }
 
 // batch is the runs that some figures need.
@@ -62,7 +64,7 @@ type batch struct {
 
 	mu      sync.Mutex
 	values  map[*leaf][]float64 // by seed
-	courses map[*Course][2][]float64
+	courses map[*Course][2][]float
 	done    int
 	spent   float64
 	total   float64
@@ -75,96 +77,106 @@ type batch struct {
 // Do reproduces figures of a paper. When ctx is done before the end, the result has
 // what was done until then and is marked partial.
 func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, error) {
-	if o.Clock == "" {
-		o.Clock = emu.VirtualClock
-	}
-	if o.Seeds <= 0 {
-		o.Seeds = 5
-	}
-	for _, f := range figures {
-		f.takeClaims()
-	}
-	o.Workers = max(o.Workers, 0) // 0: as many as there are processors
-	b := &batch{
-		options: o, seeds: o.Seeds, byKey: map[string]*job{},
-		values: map[*leaf][]float64{}, courses: map[*Course][2][]float64{}, running: map[*job]float64{},
-	}
-	if o.Clock == emu.WallClock {
-		b.seeds, o.Workers = 1, 1
-	}
-	if err := b.collect(figures); err != nil {
+	b := collect(figures, o)
+	if err := b.open(); err != nil {
 		return nil, err
 	}
-	if err := b.run(ctx, o.Workers); err != nil {
+	if err := b.run(ctx, b.options.Workers); err != nil {
 		return nil, err
 	}
-	return b.result(ctx, p, figures), nil
+	r := b.result(p, figures)
+	r.WallSeconds = report.Number(time.Since(b.begin).Seconds())
+	return r, nil
 }
 
 // collect finds out which runs there are to do.
-func (b *batch) collect(figures []*Figure) error {
-	quantity := func(q *Quantity) error {
-		for _, l := range q.leaves {
-			for i := range b.seeds {
-				j, err := b.job(l.run, i)
-				if err != nil {
-					return err
-				}
-				if !slices.Contains(j.leaves, l) {
-					j.leaves = append(j.leaves, l)
-				}
-				if !l.run.Seeds {
-					break
-				}
-			}
-		}
-		return nil
+func collect(figures []*Figure, o Options) *batch {
+	o.Clock = cmp.Or(o.Clock, emu.VirtualClock)
+	if o.Seeds <= 0 {
+		o.Seeds = 5
+	}
+	o.Workers = max(o.Workers, 0) // 0: as many as there are processors
+	if o.Clock == emu.WallClock {
+		o.Seeds, o.Workers = 1, 1
+	}
+	b := &batch{
+		options: o, seeds: o.Seeds, byKey: map[string]*job{},
+		values: map[*leaf][]float64{}, courses: map[*Course][2][]float{}, running: map[*job]float64{},
 	}
 	for _, f := range figures {
+		f.takeClaims()
 		for i := range f.Plots {
 			for k := range f.Plots[i].Curves {
 				c := &f.Plots[i].Curves[k]
 				for n := range c.Points {
-					if err := quantity(&c.Points[n].Y); err != nil {
-						return err
-					}
+					b.want(&c.Points[n].Y)
 				}
-				if c.Course == nil {
-					continue
+				if c.Course != nil {
+					j := b.job(c.Course.Run, 0)
+					j.courses = append(j.courses, c.Course)
 				}
-				j, err := b.job(c.Course.Run, 0)
-				if err != nil {
-					return err
-				}
-				j.courses = append(j.courses, c.Course)
 			}
 		}
 		for i := range f.Claims {
-			if err := quantity(&f.Claims[i].Value); err != nil {
-				return err
-			}
+			b.want(&f.Claims[i].Value)
 		}
 		if f.Table != nil {
 			for _, row := range f.Table.Rows {
 				for i := range row.Cells {
-					if err := quantity(&row.Cells[i]); err != nil {
-						return err
-					}
+					b.want(&row.Cells[i])
 				}
 			}
 		}
 		if f.Matrix != nil {
 			for _, row := range f.Matrix.Rows {
 				for i := range row.Cells {
-					if err := quantity(&row.Cells[i].Value); err != nil {
-						return err
-					}
+					b.want(&row.Cells[i].Value)
 				}
 			}
 		}
 	}
+	return b
+}
+
+// want has the numbers that a quantity needs taken of their runs.
+func (b *batch) want(q *Quantity) {
+	for _, l := range q.leaves {
+		for i := range b.seeds {
+			j := b.job(l.run, i)
+			if !slices.Contains(j.leaves, l) {
+				j.leaves = append(j.leaves, l)
+			}
+			if !l.run.Seeds {
+				break
+			}
+		}
+	}
+}
+
+// job returns the job of a run with its i-th seed, and makes it if it is new.
+func (b *batch) job(r Run, i int) *job {
+	key := keyOf(r, i)
+	if j := b.byKey[key]; j != nil {
+		return j
+	}
+	j := &job{run: r, index: i}
+	if i > 0 {
+		j.sets = append(j.sets, scenario.Set{Path: "model.seed", Value: fmt.Sprint(i + 1)})
+	}
+	if b.options.Dilation > 0 {
+		j.sets = append(j.sets, scenario.Set{Path: "wall.dilation", Value: fmt.Sprint(b.options.Dilation)})
+	}
+	b.byKey[key], b.jobs = j, append(b.jobs, j)
+	return j
+}
+
+// open reads the scenarios of all jobs.
+func (b *batch) open() error {
 	for _, j := range b.jobs {
-		j.cost = float64(j.sc.Model.Duration) * float64(1+len(j.sc.Flows))
+		if err := j.open(); err != nil {
+			return err
+		}
+		j.cost = study.Cost(j.sc)
 		if b.options.Clock == emu.WallClock {
 			j.cost = j.sc.Model.Duration.Seconds() * float64(j.sc.Wall.Dilation)
 		}
@@ -173,26 +185,13 @@ func (b *batch) collect(figures []*Figure) error {
 	return nil
 }
 
-// job returns the job of a run with its i-th seed, and makes it if it is new.
-func (b *batch) job(r Run, i int) (*job, error) {
-	sets := []scenario.Set{}
-	if i > 0 {
-		sets = append(sets, scenario.Set{Path: "model.seed", Value: fmt.Sprint(i + 1)})
+// open reads the scenario of a job.
+func (j *job) open() (err error) {
+	if j.sc, err = j.run.open(j.sets...); err != nil {
+		return fmt.Errorf("%v: %w", j.run, err)
 	}
-	if b.options.Dilation > 0 {
-		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: fmt.Sprint(b.options.Dilation)})
-	}
-	key := keyOf(r, i)
-	if j := b.byKey[key]; j != nil {
-		return j, nil
-	}
-	sc, err := r.open(sets...)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", r, err)
-	}
-	j := &job{run: r, seed: sc.Model.Seed, index: i, sc: sc}
-	b.byKey[key], b.jobs = j, append(b.jobs, j)
-	return j, nil
+	j.seed = j.sc.Model.Seed
+	return nil
 }
 
 // keyOf tells runs apart: what is a mean for one may be a single run for another.
@@ -222,9 +221,31 @@ func (b *batch) run(ctx context.Context, workers int) error {
 // do does one job.
 func (b *batch) do(ctx context.Context, j *job) error {
 	b.progress(j, 0)
+	o, err := b.measure(ctx, j)
+	if err != nil || o == nil {
+		return err
+	}
+	b.mu.Lock()
+	b.take(j, o)
+	b.mu.Unlock()
+	b.progress(j, 1)
+	return nil
+}
+
+// outcome is what is taken of a job: a number for each of its leaves, the points of each of
+// its courses.
+type outcome struct {
+	Run     RunResult     `json:"run"`
+	Machine host.Computer `json:"machine,omitzero"`
+	Values  []float       `json:"values"`
+	Courses [][2][]float  `json:"courses,omitempty"`
+}
+
+// measure runs a job; nil without an error was ended before its time.
+func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 	watched, sinks, err := j.watch()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r, err := emu.Run(ctx, j.sc, emu.Options{
 		Clock: b.options.Clock, Link: b.options.Link, Priority: b.options.Priority, Version: b.options.Version,
@@ -233,27 +254,31 @@ func (b *batch) do(ctx context.Context, j *job) error {
 		Sink:     sinks,
 	})
 	if err != nil {
-		return fmt.Errorf("%v: %w", j.run, err)
+		return nil, fmt.Errorf("%v: %w", j.run, err)
 	}
-	j.result = runResult(j, r)
 	if r.Partial {
-		return nil
+		return nil, nil
 	}
-	values := make([]float64, len(j.leaves))
+	o := &outcome{Run: runResult(j, r), Machine: r.Machine, Values: make([]float, len(j.leaves)), Courses: make([][2][]float, len(j.courses))}
 	for i, l := range j.leaves {
+		v := 0.0
 		if l.watch != nil {
-			values[i] = watched[i]()
-		} else if values[i], err = l.take(r); err != nil {
-			return fmt.Errorf("%v: %w", j.run, err)
+			v = watched[i]()
+		} else if v, err = l.take(r); err != nil {
+			return nil, fmt.Errorf("%v: %w", j.run, err)
 		}
+		o.Values[i] = float(v)
 	}
-	curves := make([][2][]float64, len(j.courses))
 	for i, c := range j.courses {
-		if curves[i][0], curves[i][1], err = course(r, c.Metric); err != nil {
-			return fmt.Errorf("%v: %w", j.run, err)
+		if o.Courses[i][0], o.Courses[i][1], err = course(r, c.Metric); err != nil {
+			return nil, fmt.Errorf("%v: %w", j.run, err)
 		}
 	}
-	b.mu.Lock()
+	return o, nil
+}
+
+// take notes what came out of a job.
+func (b *batch) take(j *job, o *outcome) {
 	for i, l := range j.leaves {
 		if b.values[l] == nil {
 			b.values[l] = make([]float64, b.seeds)
@@ -261,16 +286,13 @@ func (b *batch) do(ctx context.Context, j *job) error {
 				b.values[l][k] = math.NaN()
 			}
 		}
-		b.values[l][j.index] = values[i]
+		b.values[l][j.index] = float64(o.Values[i])
 	}
 	for i, c := range j.courses {
-		b.courses[c] = curves[i]
+		b.courses[c] = o.Courses[i]
 	}
-	j.result.whole = true
+	j.outcome = o
 	b.done++
-	b.mu.Unlock()
-	b.progress(j, 1)
-	return nil
 }
 
 // watch makes the sinks of a job's leaves; watched says what they have found, by leaf.
@@ -370,18 +392,18 @@ func (b *batch) bySeed(q *Quantity) []float64 {
 }
 
 // result puts everything together.
-func (b *batch) result(ctx context.Context, p *Paper, figures []*Figure) *Result {
-	b.partial = ctx.Err() != nil
+func (b *batch) result(p *Paper, figures []*Figure) *Result {
+	b.partial = b.done < len(b.jobs)
 	r := &Result{
 		Fabemu: b.options.Version, Paper: p.Name, Title: p.Title, Source: p.Source, About: p.About,
 		Clock: string(b.options.Clock), Seeds: b.seeds, Partial: b.partial,
-		WallSeconds: time.Since(b.begin).Seconds(),
+		WallSeconds: report.Missing(),
 	}
 	for _, j := range b.jobs {
-		if j.result.whole {
-			r.Runs = append(r.Runs, j.result)
-			r.Machine = j.result.machine
-			r.Dilation = j.result.Dilation
+		if j.outcome != nil {
+			r.Runs = append(r.Runs, j.outcome.Run)
+			r.Machine = j.outcome.Machine
+			r.Dilation = j.outcome.Run.Dilation
 		}
 	}
 	r.Verdict = verdictOf(r.Runs)
@@ -442,9 +464,8 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 		out := plot.Curve{Name: c.Name}
 		if c.Course != nil {
 			window = b.byKey[keyOf(c.Course.Run, 0)].sc.Measure.Window
-			out.X = b.courses[c.Course][0]
-			for _, v := range b.courses[c.Course][1] {
-				out.Y = append(out.Y, v*scale)
+			for i, v := range b.courses[c.Course][1] {
+				out.X, out.Y = append(out.X, float64(b.courses[c.Course][0][i])), append(out.Y, float64(v)*scale)
 			}
 		}
 		if c.Solved != nil {

@@ -59,7 +59,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 		}
 	}
 	p.Line("")
-	done := fmt.Sprintf("%d runs in %.0f s.", len(r.Runs), r.WallSeconds)
+	done := r.runsIn() + "."
 	if tally := r.Tally(); len(tally) > 0 {
 		done = fmt.Sprintf("Claims: %s. %s", tally, done)
 	}

@@ -99,7 +99,7 @@ func (r *Result) WritePage(w io.Writer) error {
 	}
 	p := &report.Page{
 		Title: r.Source + ": " + r.Title, Claims: r.Tally(), Verdict: &r.Verdict,
-		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %d runs in %.0f s", r.Fabemu, clock, len(r.Runs), r.WallSeconds),
+		Subtitle: fmt.Sprintf("Reproduced with fabemu %s; %s; %s", r.Fabemu, clock, r.runsIn()),
 	}
 	if r.Partial {
 		p.Subtitle += "; ended before its time"

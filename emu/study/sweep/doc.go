@@ -2,18 +2,17 @@
 //
 // A Plan names a scenario, what is varied (Axes), and what is measured (Metrics). Its
 // cells are all combinations, the last axis the fastest. Run does those that are not
-// done yet, several at a time on the virtual clock, one after another on the wall
-// clock, and writes into a directory:
+// done yet, or a share of them (package campaign), several at a time on the virtual clock,
+// one after another on the wall clock; Draw draws what is there. Into the directory come:
 //
 //	sweep.json     the plan: by it a later call knows what the directory is of
-//	cells/         a file for each cell that is done, with the hash of its plan
-//	sweep.csv      a row for each cell: what was varied, and what came out
+//	cells/         a file for each cell that is done, with its ID
+//	sweep.csv      a row for each cell: its ID, what was varied, and what came out
 //	NAME.svg       for each metric a figure: the first axis to the right, and a curve
 //	               for each value of the others
 //
-// The plan is written first, and every file appears whole or not at all. So a sweep
-// that was killed, at any moment, goes on where it was, and one that is done is only
-// drawn anew. A directory of another sweep is refused: one with other axes, metrics,
+// So a sweep that was killed, at any moment, goes on where it was, and one that is done is
+// only drawn anew. A directory of another sweep is refused: one with other axes, metrics,
 // clock, with a scenario that has changed for any of the cells, or of another version
 // of the program. With Options.Force a sweep begins anew whatever is there; what the
 // one before has made is removed, and other files stay.
@@ -22,6 +21,5 @@
 //
 // Values are as --set has them, and are not compared by what they mean: "1ms" and
 // "1000us" are two. A value has no comma. A cell whose scenario is a mistake is one of
-// the sweep, and nothing is run. Axes are not coupled: each combination is a cell. The
-// directory is locked while a call goes on, but not on file systems that have no locks.
+// the sweep, and nothing is run. Axes are not coupled: each combination is a cell.
 package sweep

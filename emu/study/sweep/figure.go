@@ -4,30 +4,30 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
+	"fabemu/emu/study/campaign"
 )
 
 const figureSuffix = ".svg"
 
-// drawAll writes a figure for each metric.
-func (l *layout) drawAll(dir string, cells []Cell) error {
+// drawAll writes the table, and a figure for each metric.
+func (l *layout) drawAll(d *campaign.Directory, cells []Cell) error {
+	err := d.Write(TableFile, func(w io.Writer) error { return WriteTable(w, &l.Plan, cells) })
 	for i := range l.Drawings {
-		f := l.figure(&l.Drawings[i], cells)
-		path := filepath.Join(dir, l.Drawings[i].File)
-		if err := files.Write(path, func(w io.Writer) error { return f.Write(w, "svg") }); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		if err != nil {
+			return err
 		}
+		f := l.figure(&l.Drawings[i], cells)
+		err = d.Write(l.Drawings[i].File, func(w io.Writer) error { return f.Write(w, "svg") })
 	}
-	return nil
+	return err
 }
 
 // varied lists the axes that have more than one value.

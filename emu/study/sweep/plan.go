@@ -8,13 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study"
+	"fabemu/emu/study/campaign"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -73,8 +75,8 @@ type layout struct {
 	Scenarios string    `json:"scenarios"` // a hash over those of all cells: they must not have changed
 	Drawings  []drawing `json:"drawings"`
 
-	cells []*cell
-	id    string // a hash over all of the above, which tells the cells of this plan from others
+	cells map[string]*cell // by ID; only one, if that is all that was wanted
+	plan  campaign.Plan
 }
 
 // drawing is the figure of one metric.
@@ -89,23 +91,34 @@ type drawing struct {
 // cell is one combination.
 type cell struct {
 	number   int // from 1
+	id       string
 	values   []string
 	scenario *scenario.Scenario
 }
 
-// lay lays a plan out. All mistakes of its cells are reported at once, each kind of
-// them for the first cell that has it.
-func (p *Plan) lay() (*layout, error) {
+// lay lays a plan out: all cells, or the one with an ID. All mistakes of its cells are
+// reported at once, each kind of them for the first cell that has it.
+func (p *Plan) lay(only string) (*layout, error) {
 	n, err := p.size()
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{Plan: *p}
+	first, end := 0, n
+	if only != "" {
+		if end, err = campaign.NumberOf(only); err != nil {
+			return nil, err
+		}
+		if end > n {
+			return nil, fmt.Errorf("there is no cell %s: the plan has %d", only, n)
+		}
+		first = end - 1
+	}
+	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{Kind: Kind, Whole: only == ""}}
 	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
 	sum := sha256.New()
 	var wrong []error
 	said := make(map[string]bool)
-	for i := range n {
+	for i := first; i < end; i++ {
 		c, err := p.cell(i)
 		if err == nil {
 			err = l.add(c, sum)
@@ -120,13 +133,29 @@ func (p *Plan) lay() (*layout, error) {
 	}
 	l.Scenarios = hex.EncodeToString(sum.Sum(nil))
 	l.nameDrawings()
-	b, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	all := sha256.Sum256(b)
-	l.id = hex.EncodeToString(all[:])
+	l.plan.Header, l.plan.Earlier, l.plan.Files = l, l.earlier, l.files()
 	return l, nil
+}
+
+// files names what is drawn.
+func (l *layout) files() []string {
+	names := []string{TableFile}
+	for _, x := range l.Drawings {
+		if filepath.Base(x.File) == x.File && strings.HasSuffix(x.File, figureSuffix) {
+			names = append(names, x.File)
+		}
+	}
+	return names
+}
+
+// earlier reads the plan of an earlier call: in what it differs from this one, and what was
+// drawn of it.
+func (l *layout) earlier(header []byte) (differs error, drawn []string, err error) {
+	before := new(layout)
+	if err := json.Unmarshal(header, before); err != nil {
+		return nil, nil, err
+	}
+	return l.same(before), before.files(), nil
 }
 
 // size checks what is said of all cells, and returns how many there are.
@@ -225,7 +254,10 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 		return err
 	}
 	fmt.Fprintf(sum, "%d\n%s", len(resolved), resolved)
-	l.cells = append(l.cells, c)
+	c.id = campaign.NewID(c.number, l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
+		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved))
+	l.cells[c.id] = c
+	l.plan.Cells = append(l.plan.Cells, campaign.Cell{Number: c.number, ID: c.id, Name: l.nameOf(c), Cost: study.Cost(c.scenario)})
 	for _, m := range l.Metrics {
 		l.draw(c.scenario, m, m)
 	}
@@ -237,6 +269,15 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	return nil
 }
 
+// nameOf says what is a cell's own.
+func (l *layout) nameOf(c *cell) string {
+	var parts []string
+	for _, k := range l.varied() {
+		parts = append(parts, last(l.Axes[k].Path)+"="+c.values[k])
+	}
+	return strings.Join(parts, " ")
+}
+
 // draw notes that there is a figure of a metric.
 func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 	if slices.ContainsFunc(l.Drawings, func(d drawing) bool { return d.Metric == name }) {
@@ -245,9 +286,6 @@ func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 	inBytes := slices.ContainsFunc(s.Links, func(k scenario.Link) bool { return k.Family() == wire.Ethernet })
 	l.Drawings = append(l.Drawings, drawing{Metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
 }
-
-// write writes sweep.json.
-func (l *layout) write(w io.Writer) error { return encode(w, l) }
 
 // same says in what a plan that was begun differs from this one, or nothing.
 func (l *layout) same(o *layout) error {
@@ -265,7 +303,7 @@ func (l *layout) same(o *layout) error {
 	if !slices.EqualFunc(l.Axes, o.Axes, equal) {
 		parts = append(parts, fmt.Sprintf("it sets %v", o.Axes))
 	}
-	if len(parts) == 0 && l.Scenarios != o.Scenarios {
+	if len(parts) == 0 && l.plan.Whole && l.Scenarios != o.Scenarios {
 		parts = append(parts, "the scenario has changed since")
 	}
 	if !slices.Equal(l.Metrics, o.Metrics) || l.FromPs != o.FromPs || l.ToPs != o.ToPs {

@@ -4,35 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
-	"sync"
 
 	"fabemu/emu"
-	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
-	"fabemu/emu/study"
+	"fabemu/emu/study/campaign"
 )
+
+// Kind names sweeps: the plan of one is in Kind.json (campaign.Plan).
+const Kind = "sweep"
+
+// TableFile is the table of a sweep.
+const TableFile = "sweep.csv"
 
 // Options say how a sweep is run.
 type Options struct {
-	Jobs     int  // virtual clock: cells at a time; 0: as many as there are processors
-	Force    bool // begin anew: do all cells, whatever is in the directory
-	Priority bool // wall clock: emu.Options.Priority
+	Share    campaign.Share // which cells are done
+	Jobs     int            // virtual clock: cells at a time; 0: as many as there are processors
+	Force    bool           // begin anew: do all cells, whatever is in the directory
+	Priority bool           // wall clock: emu.Options.Priority
 	// Progress, if not nil, is called when a cell is done, one call at a time.
-	Progress func(Status)
-}
-
-// Status is how far a sweep is.
-type Status struct {
-	Cells, Done int
-	Before      int    // of Done: by earlier calls
-	Name        string // the values of the cell that was done last
+	Progress func(campaign.Status)
 }
 
 // Cell is what came out of one combination.
 type Cell struct {
+	ID      string       `json:"-"` // as campaign.Cell has it
 	Number  int          `json:"number"`
 	Values  []string     `json:"values"` // of the axes, in their order
 	Level   report.Level `json:"level"`
@@ -46,100 +43,124 @@ type Figure struct {
 	Outcome report.Outcome `json:"outcome,omitempty"` // of a check
 }
 
-// Run does the cells of a plan that are not done yet, and writes the table and the
-// figures into a directory. When ctx is done, it stops; what is done stays, and the
-// error is that of ctx. What is wrong with the plan or with the directory is a
-// *emu.Mistake; then nothing is run, and with a wrong plan the directory is not
-// touched.
+// Run does those cells of a plan that Options.Share picks and that are not done yet, and
+// returns what came out of them. If these are all, it writes the table and the figures into
+// the directory; of a share, Draw does. When ctx is done, it stops; what is done stays, and
+// the error is that of ctx. What is wrong with the plan, the share or the directory is a
+// *emu.Mistake; then nothing is run, and with a wrong plan the directory is not touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
-	l, err := p.lay()
-	if err == nil && o.Jobs < 0 {
+	only := ""
+	if campaign.Begun(dir, Kind) {
+		only = o.Share.Cell
+	}
+	l, err := p.lay(only)
+	var share []campaign.Cell
+	if err == nil {
+		share, err = o.Share.Pick(l.plan.Cells)
+	}
+	switch {
+	case err != nil:
+	case o.Jobs < 0:
 		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
+	case o.Force && !o.Share.All():
+		err = errors.New("a share cannot begin anew: it would take away what others do")
 	}
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}
-	d, err := claim(dir, l, o.Force)
+	mode := campaign.Everything
+	switch {
+	case o.Force:
+		mode = campaign.Anew
+	case !o.Share.All():
+		mode = campaign.Part
+	}
+	d, err := campaign.Claim(dir, &l.plan, mode)
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	r := &run{layout: l, options: o, directory: d, done: make([]*Cell, len(l.cells))}
-	var left []*cell
-	for i, c := range l.cells {
-		if r.done[i] = d.read(c); r.done[i] == nil {
-			left = append(left, c)
-		}
-	}
-	r.status.Cells, r.status.Before = len(l.cells), len(l.cells)-len(left)
-	r.status.Done = r.status.Before
-	if o.Progress != nil {
-		o.Progress(r.status)
-	}
-	workers := o.Jobs
+	defer d.Close()
 	if p.Clock != string(emu.VirtualClock) {
-		workers = 1 // they would disturb each other
+		o.Jobs = 1 // they would disturb each other
 	}
-	if err := study.Each(ctx, workers, left, r.cell); err != nil {
+	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: o.Jobs, Progress: o.Progress}, func(ctx context.Context, c *campaign.Cell) (*Cell, error) {
+		return l.run(ctx, l.cells[c.ID], o.Priority)
+	})
+	if err != nil {
 		return nil, err
 	}
-	cells := make([]Cell, len(r.done))
-	for i, c := range r.done {
-		cells[i] = *c
+	cells, _ := l.take(share, done)
+	if !o.Share.All() {
+		return cells, nil
 	}
-	if err := files.Write(filepath.Join(dir, TableFile), func(w io.Writer) error { return WriteTable(w, &p, cells) }); err != nil {
-		return nil, err
-	}
-	return cells, l.drawAll(dir, cells)
+	return cells, l.drawAll(d, cells)
 }
 
-// run is one call of Run.
-type run struct {
-	layout    *layout
-	options   Options
-	directory *directory
-	mu        sync.Mutex
-	done      []*Cell
-	status    Status
+// Draw writes the table and the figures of the cells that are done into the directory, and
+// returns these cells and those that are missing. Mistakes are as Run has them.
+func Draw(p Plan, dir string) (cells []Cell, missing []campaign.Cell, err error) {
+	l, err := p.lay("")
+	if err != nil {
+		return nil, nil, &emu.Mistake{Err: err}
+	}
+	d, err := campaign.Claim(dir, &l.plan, campaign.Drawing)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.Close()
+	cells, missing = l.take(l.plan.Cells, campaign.Results[Cell](d, l.plan.Cells))
+	return cells, missing, l.drawAll(d, cells)
 }
 
-// cell does one cell.
-func (r *run) cell(ctx context.Context, c *cell) error {
-	o := r.layout.options()
-	o.Priority = r.options.Priority
+// Cells returns the cells of a plan, in their order. What is wrong with it is a
+// *emu.Mistake.
+func Cells(p Plan) ([]campaign.Cell, error) {
+	l, err := p.lay("")
+	if err != nil {
+		return nil, &emu.Mistake{Err: err}
+	}
+	return l.plan.Cells, nil
+}
+
+// take sorts results into those that there are and cells that have none.
+func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, missing []campaign.Cell) {
+	for i, c := range results {
+		if c == nil {
+			missing = append(missing, cells[i])
+			continue
+		}
+		c.ID = cells[i].ID
+		there = append(there, *c)
+	}
+	return there, missing
+}
+
+// run does one cell.
+func (l *layout) run(ctx context.Context, c *cell, priority bool) (*Cell, error) {
+	o := l.options()
+	o.Priority = priority
 	x, err := emu.Run(ctx, c.scenario, o)
 	switch {
 	case err != nil:
-		return fmt.Errorf("run %d, %v: %w", c.number, c.values, err)
+		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, err)
 	case x.Partial && ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case x.Partial:
-		return fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
+		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
 	}
 	out := &Cell{Number: c.number, Values: c.values, Level: x.Verdict.Level}
-	if len(r.layout.Metrics) == 0 {
+	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
 			out.Figures = append(out.Figures, Figure{check.ID, check.Value, check.Outcome})
 		}
 	}
-	from, to := r.layout.during(c.scenario)
-	for _, expression := range r.layout.Metrics {
+	from, to := l.during(c.scenario)
+	for _, expression := range l.Metrics {
 		m, err := metrics.Compile(expression, x.Metrics.Fabric())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		out.Figures = append(out.Figures, Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))})
 	}
-	if err := r.directory.write(c, out); err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.done[c.number-1] = out
-	r.status.Done++
-	r.status.Name = fmt.Sprint(c.values)
-	if r.options.Progress != nil {
-		r.options.Progress(r.status)
-	}
-	return nil
+	return out, nil
 }

@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/campaign"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -63,7 +64,7 @@ func windows(t *testing.T, change func(*Plan)) Plan {
 // sweep runs a plan and returns how many of its cells were done before.
 func sweep(t *testing.T, p Plan, dir string, o Options) (cells []Cell, before int) {
 	t.Helper()
-	o.Progress = func(s Status) { before = s.Before }
+	o.Progress = func(s campaign.Status) { before = s.Before }
 	cells, err := Run(t.Context(), p, dir, o)
 	if err != nil {
 		t.Fatal(err)
@@ -143,12 +144,12 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if strings.HasPrefix(name, CellsDir) {
+				if strings.HasPrefix(name, campaign.CellsDir) {
 					cells--
 				}
 			}
 			before := -1
-			_, err := Run(t.Context(), p, dir, Options{Progress: func(s Status) {
+			_, err := Run(t.Context(), p, dir, Options{Progress: func(s campaign.Status) {
 				if before < 0 {
 					before = s.Before
 				}
@@ -165,12 +166,12 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 		}
 	}
 
-	if err := os.Truncate(filepath.Join(whole, PlanFile), 0); err != nil {
+	if err := os.Truncate(filepath.Join(whole, Kind+".json"), 0); err != nil {
 		t.Fatal(err)
 	}
 	var mistake *emu.Mistake
 	other := windows(t, func(p *Plan) { p.Axes[0].Values = p.Axes[0].Values[:2] })
-	if _, err := Run(t.Context(), other, whole, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "cells/000001.json") {
+	if _, err := Run(t.Context(), other, whole, Options{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "cells/000003.json") {
 		t.Errorf("another sweep: %v", err)
 	}
 }
@@ -180,13 +181,13 @@ func TestOrderOfCells(t *testing.T) {
 	p := windows(t, func(p *Plan) {
 		p.Axes = []Axis{{"flows.f.window", []string{"1", "2"}}, {"model.seed", []string{"1", "2", "3"}}, {"wall.dilation", []string{"20"}}}
 	})
-	l, err := p.lay()
+	l, err := p.lay("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range l.cells {
-		got = append(got, strings.Join(c.values, " "))
+	for _, c := range l.plan.Cells {
+		got = append(got, strings.Join(l.cells[c.ID].values, " "))
 	}
 	if d := cmp.Diff([]string{"1 1 20", "1 2 20", "1 3 20", "2 1 20", "2 2 20", "2 3 20"}, got); d != "" {
 		t.Error(d)
@@ -199,7 +200,7 @@ func TestRunGoesOn(t *testing.T) {
 	whole, broken := t.TempDir(), t.TempDir()
 	want, _ := sweep(t, p, whole, Options{})
 	ctx, stop := context.WithCancel(t.Context())
-	_, err := Run(ctx, p, broken, Options{Jobs: 1, Progress: func(s Status) {
+	_, err := Run(ctx, p, broken, Options{Jobs: 1, Progress: func(s campaign.Status) {
 		if s.Done == 1 {
 			stop()
 		}
@@ -228,7 +229,7 @@ func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 	for name, leave := range map[string]func(dir string){
 		"nothing":              func(string) {},
 		"the plan, half":       func(dir string) { put(t, dir, ".sweep.json-123") },
-		"an empty directory":   func(dir string) { os.Mkdir(filepath.Join(dir, CellsDir), 0o777) },
+		"an empty directory":   func(dir string) { os.Mkdir(filepath.Join(dir, campaign.CellsDir), 0o777) },
 		"a cell, half":         func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, "cells/.000002.json-77") },
 		"a table and a figure": func(dir string) { sweep(t, p, dir, Options{}); put(t, dir, ".sweep.csv-1", ".f.rate.svg-2") },
 	} {
@@ -344,12 +345,12 @@ func TestAnotherPlanIsRefused(t *testing.T) {
 // The scenario of every cell counts, not of the first alone.
 func TestTheScenariosOfAllCellsCount(t *testing.T) {
 	p := windows(t, nil)
-	a, err := p.lay()
+	a, err := p.lay("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Axes[0].Values = []string{"1", "2", "4"}
-	b, err := p.lay()
+	b, err := p.lay("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,8 +358,10 @@ func TestTheScenariosOfAllCellsCount(t *testing.T) {
 	if err := b.same(a); err == nil || !strings.Contains(err.Error(), "the scenario has changed since") {
 		t.Errorf("%v", err)
 	}
-	if a.id == b.id {
-		t.Error("the plans have the same id")
+	for i := range a.plan.Cells {
+		if same := a.plan.Cells[i].ID == b.plan.Cells[i].ID; same != (i < 2) {
+			t.Errorf("%s and %s", a.plan.Cells[i].ID, b.plan.Cells[i].ID)
+		}
 	}
 }
 
@@ -416,7 +419,7 @@ func TestMistakes(t *testing.T) {
 func TestTwoCallsAtOnce(t *testing.T) {
 	p, dir := windows(t, nil), t.TempDir()
 	var second error
-	_, err := Run(t.Context(), p, dir, Options{Progress: func(s Status) {
+	_, err := Run(t.Context(), p, dir, Options{Progress: func(s campaign.Status) {
 		if s.Done == 1 {
 			_, second = Run(t.Context(), p, dir, Options{})
 		}
@@ -526,12 +529,12 @@ func TestWriteTable(t *testing.T) {
 	p := &Plan{Axes: []Axis{{Path: "a"}, {Path: "b"}}}
 	var b bytes.Buffer
 	err := WriteTable(&b, p, []Cell{
-		{Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{"IB-1", 0.5, report.Pass}}},
-		{Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{"IB-1", report.Missing(), report.Fail}, {"IB-2", 1e9, report.Differs}}},
+		{ID: "000001-c", Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{"IB-1", 0.5, report.Pass}}},
+		{ID: "000002-d", Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{"IB-1", report.Missing(), report.Fail}, {"IB-2", 1e9, report.Differs}}},
 	})
-	want := "a,b,level,IB-1,IB-1 outcome,IB-2,IB-2 outcome\n" +
-		"1,\"x, y\",virtual,0.5,pass,,\n" +
-		"2,z,void,,fail,1e+09,differs\n"
+	want := "cell,a,b,level,IB-1,IB-1 outcome,IB-2,IB-2 outcome\n" +
+		"000001-c,1,\"x, y\",virtual,0.5,pass,,\n" +
+		"000002-d,2,z,void,,fail,1e+09,differs\n"
 	if d := cmp.Diff(want, b.String()); err != nil || d != "" {
 		t.Error(err, d)
 	}

@@ -40,13 +40,13 @@ func (c *Cell) of(name string) Figure {
 	return Figure{Name: name, Value: report.Missing()}
 }
 
-// WriteTable writes cells as CSV, a row each: what was varied, the level of the
+// WriteTable writes cells as CSV, a row each: the ID, what was varied, the level of the
 // verdict, and the figures, in bytes per second, seconds, blocks or as shares, as the
 // metric has it; one that is undefined is empty. Beside a check stands its outcome, in
 // the column "ID outcome".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	out := csv.NewWriter(w)
-	var head []string
+	head := []string{"cell"}
 	for _, a := range p.Axes {
 		head = append(head, a.Path)
 	}
@@ -61,7 +61,7 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 		return err
 	}
 	for i := range cells {
-		row := append(append([]string{}, cells[i].Values...), string(cells[i].Level))
+		row := append(append([]string{cells[i].ID}, cells[i].Values...), string(cells[i].Level))
 		for _, k := range list {
 			f, text := cells[i].of(k.name), ""
 			if f.Value.Known() {

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"fabemu/emu/study/campaign"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// campaignText is what the help of commands with many runs says of them.
+const campaignText = `The runs can be shared between calls, on many computers, that have the directory --out in
+common: --plan prints a line for each run, its cell, with an ID and the command that does it
+alone; --cell does one; --shard 2/8 the second of eight shares, and --shard auto that of the
+task of an array of Slurm or Grid Engine, --shard auto/8 of Kubernetes or PBS, which do not
+say how many tasks there are. What is done already is not done again. --table draws what is
+there, and names what is missing; then the exit status is 3.`
+
+// campaignFlags are the flags of commands whose runs can be shared between calls.
+type campaignFlags struct {
+	list, table, force bool
+	cell, shard, out   string
+}
+
+// The flags that say what a call does of a campaign, not what the campaign is.
+func modeFlags() []string {
+	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "priority", "out"}
+}
+
+// register declares the flags that say what a call does.
+func (f *campaignFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.BoolVar(&f.list, "plan", false, "run nothing: print a line for each cell, its ID and the command that does it alone")
+	flags.StringVar(&f.cell, "cell", "", "do the cell with this ID alone")
+	flags.StringVar(&f.shard, "shard", "", "I/N: do this share of the cells; auto, or auto/N: the share of this task of an array")
+	flags.BoolVar(&f.table, "table", false, "run nothing: draw what is there, and name what is missing")
+}
+
+// share returns which cells the call does. All that is wrong with the flags is reported at
+// once.
+func (f *campaignFlags) share() (campaign.Share, error) {
+	var modes []string
+	for _, m := range []struct {
+		set  bool
+		name string
+	}{{f.list, "--plan"}, {f.cell != "", "--cell"}, {f.shard != "", "--shard"}, {f.table, "--table"}} {
+		if m.set {
+			modes = append(modes, m.name)
+		}
+	}
+	share, err := campaign.ParseShare(f.cell, f.shard, os.Getenv)
+	if len(modes) > 1 {
+		err = errors.Join(fmt.Errorf("%s: a call does one of them", strings.Join(modes, " and ")), err)
+	}
+	if len(modes) > 0 && f.force {
+		err = errors.Join(err, fmt.Errorf("--force begins anew, and does not go with %s", modes[0]))
+	}
+	return share, err
+}
+
+// print prints the plan: a line for each cell, its ID, a tab, its command.
+func (f *campaignFlags) print(c *cobra.Command, command []string, cells []campaign.Cell) error {
+	w := c.OutOrStdout()
+	base := campaign.Quote(command...)
+	for _, cell := range cells {
+		if _, err := fmt.Fprintf(w, "%s\t%s --cell %s\n", cell.ID, base, cell.ID); err != nil {
+			return writing(err)
+		}
+	}
+	return nil
+}
+
+// commandOf returns the words of a call that is about the same campaign, without the flags
+// that only say what this call does.
+func commandOf(c *cobra.Command, verb, subject, out string, without ...string) []string {
+	words := []string{self(), verb, subject}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(modeFlags(), f.Name) || slices.Contains(without, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			switch {
+			case f.Value.Type() != "bool":
+				words = append(words, "--"+f.Name, v)
+			case v == "true":
+				words = append(words, "--"+f.Name)
+			}
+		}
+	})
+	return append(words, "--out", out)
+}
+
+// self returns the name by which a shell finds this program.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "fabemu"
+	}
+	if found, err := exec.LookPath("fabemu"); err == nil && sameFile(found, path) {
+		return "fabemu"
+	}
+	return path
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// cellsDone returns what shows how far a call is.
+func cellsDone(name string) func(campaign.Status) {
+	last := -1
+	return func(s campaign.Status) {
+		if percent := 100 * s.Done / max(1, s.Cells); percent/5 != last/5 || s.Done == s.Cells {
+			last = percent
+			fmt.Fprintf(os.Stderr, "%s: %d of %d runs are done (%d before) %s\n", name, s.Done, s.Cells, s.Before, s.Name)
+		}
+	}
+}
+
+// showShare says what a call has done that did a share.
+func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) {
+	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws what is there of all\n", name, share, cells, f.out)
+}
+
+// showMissing names cells that are missing, and returns the exit status for them.
+func showMissing(name string, missing []campaign.Cell) int {
+	if len(missing) == 0 {
+		return exitOK
+	}
+	for _, c := range missing {
+		fmt.Fprintf(os.Stderr, "%s: missing: %s %s\n", name, c.ID, c.Name)
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d cells are missing: each can be done with --cell, all with the same call without --table\n", name, len(missing))
+	return exitFailed
+}
+
+// showVoid says how many runs are void, and returns the exit status for them.
+func showVoid(name string, void, of int) int {
+	if void == 0 {
+		return exitOK
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d of %d runs are void: their figures do not stand\n", name, void, of)
+	return exitFailed
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"fabemu/emu/study/campaign"
+	"fabemu/wire/unit"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// exportFlags say how an engine is to do a campaign.
+type exportFlags struct {
+	engine       campaign.Engine
+	shards, cpus int
+	memory       string
+	time         time.Duration
+	binary       string
+	image, claim string
+	own          []string // names of these flags
+}
+
+// exportCommand writes what an engine takes of a campaign, which the flags that register
+// declares describe.
+func exportCommand(subject string, complete cobra.CompletionFunc, register func(*cobra.Command, *exportFlags) func(string) (*campaign.Job, error)) *cobra.Command {
+	var f exportFlags
+	var engines []string
+	for _, e := range campaign.Engines() {
+		engines = append(engines, string(e))
+	}
+	c := &cobra.Command{
+		Use:   "export " + strings.Join(engines, "|") + " " + subject,
+		Short: "Write what has Slurm, Kubernetes, GNU parallel or Snakemake do the runs",
+		Long: `Write to standard output what has an engine do the runs on many computers, and draw
+the table when they are done: slurm, a script that submits an array and a job after it;
+k8s, an Indexed Job and a Job for the table; parallel, a script for GNU parallel; snakemake,
+a Snakefile. What it says at its beginning is how to use it.`,
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(c *cobra.Command, taken []string, word string) ([]string, cobra.ShellCompDirective) {
+			if len(taken) == 0 {
+				return engines, cobra.ShellCompDirectiveNoFileComp
+			}
+			return complete(c, taken[1:], word)
+		},
+	}
+	flags := c.Flags()
+	flags.IntVar(&f.shards, "shards", 0, "slurm, k8s: tasks that share the cells (default: 16, or as many as there are cells)")
+	flags.IntVar(&f.cpus, "cpus", 0, "processors for each task (default: 1; on the wall clock 2)")
+	flags.StringVar(&f.memory, "memory", "1GiB", "memory for each task")
+	flags.DurationVar(&f.time, "time", 0, "how long a task may take, such as 2h30m (default: what the engine allows)")
+	flags.StringVar(&f.binary, "binary", "", "path of fabemu on the computers (default: that of this one; k8s: /usr/bin/fabemu)")
+	flags.StringVar(&f.image, "image", "", "k8s: the image that has fabemu")
+	flags.StringVar(&f.claim, "claim", "fabemu-results", "k8s: the PersistentVolumeClaim for the results")
+	flags.VisitAll(func(x *pflag.Flag) { f.own = append(f.own, x.Name) })
+	job := register(c, &f)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.engine = campaign.Engine(args[0])
+		if !slices.Contains(campaign.Engines(), f.engine) {
+			return fmt.Errorf("there is no engine %q; there are %s", args[0], strings.Join(engines, ", "))
+		}
+		for _, name := range modeFlags() {
+			if name != "out" && c.Flags().Changed(name) {
+				return fmt.Errorf("--%s says what one call does: the engine says it to each of its own", name)
+			}
+		}
+		j, err := job(args[1])
+		if err != nil {
+			return err
+		}
+		return campaign.Export(c.OutOrStdout(), f.engine, j)
+	}
+	return c
+}
+
+// fill adds to a job what the flags say of its tasks.
+func (f *exportFlags) fill(c *cobra.Command, j *campaign.Job, subject, out string) (err error) {
+	size, err := unit.ParseSize(f.memory)
+	if err != nil {
+		return fmt.Errorf("--memory %s: %w", f.memory, err)
+	}
+	j.Memory = int((size + 1<<20 - 1) >> 20)
+	if j.Dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	j.Shards, j.CPUs, j.Time, j.Image, j.Claim = f.shards, f.cpus, f.time, f.image, f.claim
+	if !c.Flags().Changed("shards") {
+		j.Shards = min(16, len(j.Cells))
+	}
+	if !c.Flags().Changed("cpus") {
+		j.CPUs = 1
+		if j.Wall {
+			j.CPUs = 2
+		}
+	}
+	binary := f.binary
+	switch {
+	case f.engine == campaign.Kubernetes:
+		if binary == "" {
+			binary = "/usr/bin/fabemu"
+		}
+		if filepath.IsAbs(out) {
+			return fmt.Errorf("--out %s: on Kubernetes the results are in a folder of the volume: a relative path is wanted", out)
+		}
+		out = "/results/" + filepath.ToSlash(filepath.Clean(out))
+	case binary == "":
+		if binary, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	j.Out = out
+	j.Command = commandOf(c, j.Kind, subject, out, f.own...)
+	j.Command[0] = binary
+	return nil
+}

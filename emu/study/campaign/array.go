@@ -1,0 +1,90 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// array says by which variables a batch system tells a task of an array its place.
+type array struct {
+	engine            string
+	task              string // which it is
+	begin             int    // the first task, where first does not tell
+	first, last, step string // of the tasks; empty: they are not told
+	count             string // of tasks, which may have gaps between them
+}
+
+// arrays returns the batch systems. Sources: sbatch(1), "OUTPUT ENVIRONMENT VARIABLES";
+// Kubernetes' documentation of Jobs, completion mode Indexed; PBS Professional's User's
+// Guide, "Job Arrays" (qsub -J); Grid Engine's qsub(1), "ENVIRONMENTAL VARIABLES".
+func arrays() []array {
+	return []array{
+		{
+			engine: "Slurm", task: "SLURM_ARRAY_TASK_ID", count: "SLURM_ARRAY_TASK_COUNT",
+			first: "SLURM_ARRAY_TASK_MIN", last: "SLURM_ARRAY_TASK_MAX", step: "SLURM_ARRAY_TASK_STEP",
+		},
+		{engine: "Kubernetes", task: "JOB_COMPLETION_INDEX"},
+		{engine: "PBS", task: "PBS_ARRAY_INDEX", begin: 1},
+		{engine: "Grid Engine", task: "SGE_TASK_ID", first: "SGE_TASK_FIRST", last: "SGE_TASK_LAST", step: "SGE_TASK_STEPSIZE"},
+	}
+}
+
+// shardOfTask returns the shard of the task of an array that this process is; of is how
+// many there are, 0 if that is not stated.
+func shardOfTask(of int, environment func(string) string) (index, shards int, err error) {
+	var mine []array
+	var names, set []string
+	for _, a := range arrays() {
+		names = append(names, a.task)
+		if v := environment(a.task); v != "" && v != "undefined" { // as Grid Engine has it outside of arrays
+			mine, set = append(mine, a), append(set, a.task)
+		}
+	}
+	switch {
+	case len(mine) == 0:
+		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; say which shard of how many, such as 1/4", strings.Join(names, ", "))
+	case len(mine) > 1:
+		return 0, 0, fmt.Errorf("%s are set: say which shard of how many, such as 1/4", strings.Join(set, " and "))
+	}
+	return mine[0].shard(of, environment)
+}
+
+func (a *array) shard(of int, environment func(string) string) (index, shards int, err error) {
+	var wrong []error
+	number := func(name string) int {
+		n, err := strconv.Atoi(environment(name))
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s is %q: a whole number is wanted", name, environment(name)))
+		}
+		return n
+	}
+	begin := a.begin
+	index = number(a.task) - begin + 1
+	if a.first != "" {
+		first, last, step := number(a.first), number(a.last), number(a.step)
+		if len(wrong) > 0 {
+			return 0, 0, errors.Join(wrong...)
+		}
+		step = max(1, step)
+		tasks := (last-first)/step + 1
+		if a.count != "" && number(a.count) != tasks {
+			return 0, 0, fmt.Errorf("%s's array has %s tasks from %d to %d, with gaps: say which shard of how many, such as \"$%s/%d\"",
+				a.engine, environment(a.count), first, last, a.task, last)
+		}
+		if of != 0 && of != tasks {
+			return 0, 0, fmt.Errorf("%s's array has %d tasks, not %d", a.engine, tasks, of)
+		}
+		of, index, begin = tasks, (number(a.task)-first)/step+1, first
+	}
+	switch {
+	case len(wrong) > 0:
+		return 0, 0, errors.Join(wrong...)
+	case of == 0:
+		return 0, 0, fmt.Errorf("%s does not say how many tasks its array has: say so, auto/N", a.engine)
+	case index < 1 || index > of:
+		return 0, 0, fmt.Errorf("%s is %s, but the tasks for %d shards begin with %d", a.task, environment(a.task), of, begin)
+	}
+	return index, of, nil
+}

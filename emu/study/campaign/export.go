@@ -1,0 +1,147 @@
+package campaign
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"fabemu/emu/mistake"
+)
+
+// Engine is what runs the calls of a campaign on many computers.
+type Engine string
+
+// The engines.
+const (
+	Slurm      Engine = "slurm"     // a script for sbatch: an array of shards, and the table after it
+	Kubernetes Engine = "k8s"       // an Indexed Job of shards, and a Job for the table
+	Parallel   Engine = "parallel"  // a script for GNU parallel: a job for each cell
+	Snakemake  Engine = "snakemake" // a Snakefile: a job for each cell, a rule for the table
+)
+
+// Engines returns all engines.
+func Engines() []Engine { return []Engine{Slurm, Kubernetes, Parallel, Snakemake} }
+
+// Job is a campaign as engines take it.
+type Job struct {
+	Kind     string   // of campaign
+	Name     string   // of what is run, for people
+	Command  []string // the call, without what it does; its first word finds the program on the computers
+	Dir      string   // where calls are made; Kubernetes: not used
+	Out      string   // the directory of the campaign, as in Command
+	Workers  string   // the flag that says how many runs go on at a time: "--jobs"
+	Table    string   // the file in Out that is written last
+	Wall     bool     // on the wall clock
+	Cells    []Cell
+	Shards   int           // Slurm, Kubernetes: tasks of the array
+	CPUs     int           // of each task
+	Memory   int           // of each task, in MiB
+	Time     time.Duration // a task may take; 0: not said
+	Image    string        // Kubernetes: the image that has the program
+	Claim    string        // Kubernetes: the PersistentVolumeClaim with the directory; ReadWriteMany
+	Scenario *File         // Kubernetes: the scenario, where it is a file
+}
+
+// File is a file that comes along.
+type File struct {
+	Path string // where the command finds it
+	Text string
+}
+
+// check says what is wrong with a job, all of it.
+func (j *Job) check(e Engine) error {
+	wrong := []error{mistake.Unknown("engine", e, Engines()...)}
+	say := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, fmt.Errorf(format, args...))
+		}
+	}
+	say(len(j.Cells) == 0, "there is no cell to do")
+	say(j.Shards < 1 || j.Shards > max(1, len(j.Cells)), "--shards %d: 1 to %d are wanted, as many as there are cells", j.Shards, len(j.Cells))
+	say(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
+	say(j.Memory < 1, "--memory: at least 1 MiB is wanted")
+	say(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
+	say(e == Snakemake && strings.ContainsAny(j.Out, "{}"), "--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
+	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
+		say(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break: it cannot be told to %s", w, e)
+	}
+	if e == Kubernetes {
+		say(j.Image == "", "--image: which image has the program is wanted, such as registry.example/fabemu:1.0")
+		say(!label.MatchString(j.Claim), "--claim %q: the name of a PersistentVolumeClaim is wanted", j.Claim)
+		if s := j.Scenario; s != nil {
+			say(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
+			say(!configKey.MatchString(path.Base(s.Path)), "the name of %s cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.' are wanted", s.Path)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+var (
+	label     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`) // RFC 1123, as Kubernetes has names
+	configKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
+)
+
+// Label makes a name of the campaign's that all engines take: a label of RFC 1123, of 40
+// characters at most, so that what engines add to it has room in 63.
+func (j *Job) Label() string {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(j.Kind+"-"+strings.TrimSuffix(j.Name, ".yaml")))
+	return strings.Trim(name[:min(len(name), 40)], "-")
+}
+
+// Export writes what an engine takes. What is wrong with the job is a *mistake.Error.
+func Export(w io.Writer, e Engine, j *Job) error {
+	if err := j.check(e); err != nil {
+		return &mistake.Error{Err: err}
+	}
+	var b bytes.Buffer
+	t := template.Must(template.New("").Funcs(template.FuncMap{
+		"sh": func(words ...string) string { return Quote(words...) }, "json": jsonString, "python": strconv.QuoteToASCII,
+		"braces": func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
+		"indent": func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
+		"clock":  clock, "minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) }, "base": path.Base, "dir": path.Dir,
+	}).Parse(templates))
+	if err := t.ExecuteTemplate(&b, string(e), j); err != nil {
+		panic("campaign: " + err.Error()) // a template of ours, and memory
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+//go:embed engines.tmpl
+var templates string
+
+// Line is the call as a shell takes it.
+func (j *Job) Line() string { return Quote(j.Command...) }
+
+// Args are the words of the call after the program.
+func (j *Job) Args() []string { return j.Command[1:] }
+
+// jsonString is a string as JSON and YAML have it.
+func jsonString(s string) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+// clock prints a time as sbatch takes it: days-hours:minutes:seconds.
+func clock(d time.Duration) string {
+	s := int(math.Ceil(d.Seconds()))
+	return fmt.Sprintf("%d-%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+}
