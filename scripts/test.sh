@@ -6,7 +6,8 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
-#      strace, for those of files, python3, for examples in it, chromium, for the live page
+#      strace, for those of files, python3, for examples in it, chromium, for the live page,
+#      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. the same without the race detector, of those that start none, they and what
@@ -116,6 +117,10 @@ fi
 
 if ! command -v python3 >/dev/null; then
 	install python3 || echo "test: the examples in Python will be skipped"
+fi
+
+if ! { command -v sbatch && command -v slurmctld && command -v slurmd && command -v munged && command -v parallel && command -v snakemake; } >/dev/null; then
+	install slurm-wlm munge parallel snakemake || echo "test: what needs Slurm, GNU parallel or Snakemake will be skipped"
 fi
 
 scripts/check.sh || status=1

@@ -110,10 +110,12 @@ func Export(w io.Writer, e Engine, j *Job) error {
 	}
 	var b bytes.Buffer
 	t := template.Must(template.New("").Funcs(template.FuncMap{
-		"sh": func(words ...string) string { return Quote(words...) }, "json": jsonString, "python": strconv.QuoteToASCII,
-		"braces": func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
-		"indent": func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
-		"clock":  clock, "minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) }, "base": path.Base, "dir": path.Dir,
+		"sh": func(words ...string) string { return Quote(words...) }, "json": jsonString,
+		"argument": func(s string) (string, error) { return jsonString(strings.ReplaceAll(s, "$(", "$$(")) }, // $(X) is a variable to Kubernetes
+		"python":   strconv.QuoteToASCII,
+		"braces":   func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
+		"indent":   func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
+		"clock":    clock, "minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) }, "base": path.Base, "dir": path.Dir,
 	}).Parse(templates))
 	if err := t.ExecuteTemplate(&b, string(e), j); err != nil {
 		panic("campaign: " + err.Error()) // a template of ours, and memory

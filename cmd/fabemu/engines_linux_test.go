@@ -1,0 +1,181 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// engine is a folder in which the commands of docs/hosts.md are typed.
+type engine struct {
+	dir string
+	env []string
+}
+
+// newEngine makes the folder, with what a reader has in it, and fabemu in PATH.
+func newEngine(t *testing.T) *engine {
+	t.Helper()
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{dir: t.TempDir(), env: append(os.Environ(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))}
+	if err := os.Symlink(docs, filepath.Join(e.dir, "docs")); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// run runs a command there and returns what it says.
+func (e *engine) run(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command(args[0], args[1:]...)
+	c.Dir, c.Env = e.dir, e.env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// typed returns the lines of the blocks of a kind in docs/hosts.md.
+func typed(t *testing.T, kind string) []string {
+	t.Helper()
+	var lines []string
+	for _, b := range blocks(t, "../../docs/hosts.md") {
+		if b.kind == kind {
+			lines = append(lines, b.lines...)
+		}
+	}
+	if len(lines) == 0 {
+		t.Fatalf("docs/hosts.md has no commands for %s", kind)
+	}
+	return lines
+}
+
+// whole does the cells of an export command by one call, into the folder whole.
+func (e *engine) whole(t *testing.T, export string) string {
+	t.Helper()
+	line, _, _ := strings.Cut(export, " >")
+	words := strings.Fields(line)
+	if len(words) < 4 || words[2] != "export" {
+		t.Fatalf("no export command: %s", export)
+	}
+	flags := strings.Join(words[4:], " ")
+	flags = strings.Replace(flags, "--shards 8 --time 10m", "", 1)
+	before, after, found := strings.Cut(flags, "--out ")
+	out, after, _ := strings.Cut(after, " ")
+	if !found {
+		t.Fatalf("no --out: %s", export)
+	}
+	e.run(t, "bash", "-c", "fabemu sweep "+before+after+" --out whole-"+out)
+	return out
+}
+
+// same compares what an engine has left with what one call has.
+func (e *engine) same(t *testing.T, out string, cells int) {
+	t.Helper()
+	want := state(t, filepath.Join(e.dir, "whole-"+out))
+	if len(want) < cells+3 {
+		t.Fatalf("one call makes %d files of %d cells", len(want), cells)
+	}
+	got := state(t, filepath.Join(e.dir, out))
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%s is not what one call makes:\n%.300s\nwant\n%.300s", name, got[name], text)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("there is %s", name)
+		}
+	}
+}
+
+// On a Slurm of one node, a thousand cells as docs/hosts.md has them typed: a task is killed
+// and put back into the queue while it runs, goes on where it was, and the table, which a
+// job draws that waits for all, is that of one call.
+func TestSlurm(t *testing.T) {
+	needTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
+	t.Parallel()
+	script, err := filepath.Abs("../../scripts/slurm-node.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	lines := typed(t, "slurm")
+	driver := `set -euo pipefail
+` + lines[0] + `
+submitted=$(` + lines[1] + `)
+` + strings.Join(lines[2:], "\n") + `
+array=$(echo "$submitted" | sed 's/^array \([0-9]*\), table [0-9]*$/\1/')
+for i in $(seq 600); do
+	if [ -n "$(ls grid/cells/*.json 2>/dev/null | head -n 1)" ] && squeue -h -r -o '%i %T' | grep -qx "${array}_1 RUNNING"; then break; fi
+	sleep 0.05
+done
+scontrol requeue "${array}_1"
+ls grid/cells | wc -l >when-killed
+# Slurm lets a task that is put back wait for two minutes, unless it is told not to.
+for i in $(seq 600); do
+	squeue -h -r -o '%i %T' >queue
+	! grep -qx "${array}_1 PENDING" queue || scontrol update jobid="${array}_1" StartTime=now
+	grep -q . queue || break
+	sleep 0.2
+done
+for i in $(seq 8); do scontrol show job "${array}_$i"; done >jobs
+scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
+`
+	done := make(chan string)
+	go func() {
+		c := exec.Command(script, "bash", "-c", driver)
+		c.Dir, c.Env = e.dir, e.env
+		out, err := c.CombinedOutput()
+		if err != nil {
+			out = append(out, err.Error()...)
+		} else {
+			out = nil
+		}
+		done <- string(out)
+	}()
+	out := e.whole(t, lines[0])
+	if said := <-done; said != "" {
+		t.Fatal(said)
+	}
+	logs, _ := filepath.Glob(filepath.Join(e.dir, "*.log"))
+	said := ""
+	for _, name := range logs {
+		said += name + "\n" + text(t, name)
+	}
+	jobs := text(t, filepath.Join(e.dir, "jobs"))
+	if n := strings.Count(jobs, "JobState=COMPLETED"); n != 8 || !strings.Contains(jobs, "Restarts=1") {
+		t.Errorf("%d of 8 tasks are completed, one of them begun twice:\n%s\n%s", n, jobs, said)
+	}
+	if !strings.Contains(text(t, filepath.Join(e.dir, "table")), "JobState=COMPLETED") {
+		t.Errorf("the table:\n%s\n%s", text(t, filepath.Join(e.dir, "table")), said)
+	}
+	if first, _ := filepath.Glob(filepath.Join(e.dir, "sweep-incast-*_1.log")); len(first) != 1 ||
+		!strings.Contains(text(t, first[0]), "ended early") || !strings.Contains(text(t, first[0]), "125 of 125 runs are done") {
+		t.Errorf("the task that was put back: %q\n%s", first, said)
+	}
+	e.same(t, out, 1000)
+}
+
+// GNU parallel and Snakemake do what docs/hosts.md has them told, and once more nothing.
+func TestParallelAndSnakemake(t *testing.T) {
+	needTools(t, "parallel", "snakemake")
+	t.Parallel()
+	e := newEngine(t)
+	lines := typed(t, "engines")
+	e.env = append(e.env, "HOME="+e.dir, "XDG_CACHE_HOME="+e.dir) // where they keep what they know
+	for _, line := range append(lines, lines[1], lines[3]) {
+		e.run(t, "bash", "-c", line)
+	}
+	for _, i := range []int{0, 2} {
+		e.same(t, e.whole(t, lines[i]), 6)
+	}
+	if joblog := text(t, filepath.Join(e.dir, "sweep-incast.joblog")); strings.Count(joblog, "\n") != 7 {
+		t.Errorf("the joblog:\n%s", joblog)
+	}
+}
