@@ -36,9 +36,11 @@ func modeFlags() []string {
 // register declares the flags that say what a call does.
 func (f *campaignFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.BoolVar(&f.list, "plan", false, "run nothing: print a line for each cell, its ID and the command that does it alone")
+	flags.BoolVar(&f.list, "plan", false,
+		"run nothing: print a line for each cell, its ID and the command that does it alone")
 	flags.StringVar(&f.cell, "cell", "", "do the cell with this ID alone")
-	flags.StringVar(&f.shard, "shard", "", "I/N: do this share of the cells; auto, or auto/N: the share of this task of an array")
+	flags.StringVar(&f.shard, "shard", "",
+		"I/N: do this share of the cells; auto, or auto/N: the share of this task of an array")
 	flags.BoolVar(&f.table, "table", false, "run nothing: draw what is there, and name what is missing")
 }
 
@@ -142,7 +144,7 @@ func showMissing(name string, missing []campaign.Cell) int {
 	for _, c := range missing {
 		fmt.Fprintf(os.Stderr, "%s: missing: %s %s\n", name, c.ID, c.Name)
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d cells are missing: each can be done with --cell, all with the same call without --table\n", name, len(missing))
+	fmt.Fprintf(os.Stderr, "%s: %d cells are missing: --cell does one, the same call without --table all\n", name, len(missing))
 	return exitFailed
 }
 

@@ -26,9 +26,13 @@ type exportFlags struct {
 	own          []string // names of these flags
 }
 
+// registration declares the flags of a campaign for a command, and returns what makes a job
+// of its subject.
+type registration func(*cobra.Command, *exportFlags) func(subject string) (*campaign.Job, error)
+
 // exportCommand writes what an engine takes of a campaign, which the flags that register
 // declares describe.
-func exportCommand(subject string, complete cobra.CompletionFunc, register func(*cobra.Command, *exportFlags) func(string) (*campaign.Job, error)) *cobra.Command {
+func exportCommand(subject string, complete cobra.CompletionFunc, register registration) *cobra.Command {
 	var f exportFlags
 	var engines []string
 	for _, e := range campaign.Engines() {
@@ -50,11 +54,13 @@ a Snakefile. What it says at its beginning is how to use it.`,
 		},
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.shards, "shards", 0, "slurm, k8s: tasks that share the cells (default: 16, or as many as there are cells)")
+	flags.IntVar(&f.shards, "shards", 0,
+		"slurm, k8s: tasks that share the cells (default: 16, or as many as there are cells)")
 	flags.IntVar(&f.cpus, "cpus", 0, "processors for each task (default: 1; on the wall clock 2)")
 	flags.StringVar(&f.memory, "memory", "1GiB", "memory for each task")
 	flags.DurationVar(&f.time, "time", 0, "how long a task may take, such as 2h30m (default: what the engine allows)")
-	flags.StringVar(&f.binary, "binary", "", "path of fabemu on the computers (default: that of this one; k8s: /usr/bin/fabemu)")
+	flags.StringVar(&f.binary, "binary", "",
+		"path of fabemu on the computers (default: that of this one; k8s: /usr/bin/fabemu)")
 	flags.StringVar(&f.image, "image", "", "k8s: the image that has fabemu")
 	flags.StringVar(&f.claim, "claim", "fabemu-results", "k8s: the PersistentVolumeClaim for the results")
 	flags.VisitAll(func(x *pflag.Flag) { f.own = append(f.own, x.Name) })
@@ -105,7 +111,7 @@ func (f *exportFlags) fill(c *cobra.Command, j *campaign.Job, subject, out strin
 			binary = "/usr/bin/fabemu"
 		}
 		if filepath.IsAbs(out) {
-			return fmt.Errorf("--out %s: on Kubernetes the results are in a folder of the volume: a relative path is wanted", out)
+			return fmt.Errorf("--out %s: on Kubernetes results are in a folder of the volume: a relative path is wanted", out)
 		}
 		out = "/results/" + filepath.ToSlash(filepath.Clean(out))
 	case binary == "":

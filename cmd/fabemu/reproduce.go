@@ -54,11 +54,12 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 		},
 	}
 	f.registerAll(c)
-	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
+	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
 		var f reproduceFlags
 		f.registerAll(c)
 		return func(name string) (*campaign.Job, error) { return f.job(c, name, e) }
-	}))
+	}
+	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, export))
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		c.Long = longOf(c)
 		c.Root().HelpFunc()(c, args)

@@ -48,11 +48,12 @@ sweep is refused, unless --force says to begin anew there.
 		},
 	}
 	f.register(c)
-	c.AddCommand(exportCommand("SCENARIO", completeScenarios, func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
+	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
 		var f sweepFlags
 		f.register(c)
 		return func(scenario string) (*campaign.Job, error) { return f.job(c, scenario, e) }
-	}))
+	}
+	c.AddCommand(exportCommand("SCENARIO", completeScenarios, export))
 	return c
 }
 
@@ -88,14 +89,16 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 func (f *sweepFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.sets, "set", nil, "vary a field of the scenario: PATH=VALUE,VALUE,... (may be repeated)")
-	flags.StringArrayVar(&f.metrics, "metric", nil, "what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
+	flags.StringArrayVar(&f.metrics, "metric", nil,
+		"what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
 	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
 	flags.StringVar(&f.clock, "clock", "virtual", "virtual, or wall: one run after another")
 	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: one under results/)")
-	flags.BoolVar(&f.force, "force", false, "begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
+	flags.BoolVar(&f.force, "force", false,
+		"begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
 	codecFlag(flags, &f.codec)
 	f.campaignFlags.register(c)
@@ -105,7 +108,9 @@ func (f *sweepFlags) register(c *cobra.Command) {
 
 // plan turns the flags into a plan, and says where its results go.
 func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error) {
-	p := sweep.Plan{Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: f.clock, Codec: f.codec, Large: f.large, Short: f.short}
+	p := sweep.Plan{
+		Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: f.clock, Codec: f.codec, Large: f.large, Short: f.short,
+	}
 	if scenario == "-" {
 		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
 	}
@@ -166,7 +171,8 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) (status int, err err
 	} else {
 		ctx, stop := untilEnded(c)
 		defer stop()
-		cells, err = sweep.Run(ctx, p, f.out, sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Priority: true, Progress: cellsDone(sweep.Kind)})
+		o := sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Priority: true, Progress: cellsDone(sweep.Kind)}
+		cells, err = sweep.Run(ctx, p, f.out, o)
 	}
 	switch {
 	case errors.Is(err, context.Canceled):

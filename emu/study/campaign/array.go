@@ -27,7 +27,10 @@ func arrays() []array {
 		},
 		{engine: "Kubernetes", task: "JOB_COMPLETION_INDEX"},
 		{engine: "PBS", task: "PBS_ARRAY_INDEX", begin: 1},
-		{engine: "Grid Engine", task: "SGE_TASK_ID", first: "SGE_TASK_FIRST", last: "SGE_TASK_LAST", step: "SGE_TASK_STEPSIZE"},
+		{
+			engine: "Grid Engine", task: "SGE_TASK_ID",
+			first: "SGE_TASK_FIRST", last: "SGE_TASK_LAST", step: "SGE_TASK_STEPSIZE",
+		},
 	}
 }
 
@@ -44,7 +47,8 @@ func shardOfTask(of int, environment func(string) string) (index, shards int, er
 	}
 	switch {
 	case len(mine) == 0:
-		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; say which shard of how many, such as 1/4", strings.Join(names, ", "))
+		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; say which shard of how many, such as 1/4",
+			strings.Join(names, ", "))
 	case len(mine) > 1:
 		return 0, 0, fmt.Errorf("%s are set: say which shard of how many, such as 1/4", strings.Join(set, " and "))
 	}
@@ -70,8 +74,8 @@ func (a *array) shard(of int, environment func(string) string) (index, shards in
 		step = max(1, step)
 		tasks := (last-first)/step + 1
 		if a.count != "" && number(a.count) != tasks {
-			return 0, 0, fmt.Errorf("%s's array has %s tasks from %d to %d, with gaps: say which shard of how many, such as \"$%s/%d\"",
-				a.engine, environment(a.count), first, last, a.task, last)
+			return 0, 0, fmt.Errorf("%s's array has %s tasks from %d to %d, with gaps: say which shard of how many, "+
+				"such as \"$%s/%d\"", a.engine, environment(a.count), first, last, a.task, last)
 		}
 		if of != 0 && of != tasks {
 			return 0, 0, fmt.Errorf("%s's array has %d tasks, not %d", a.engine, tasks, of)

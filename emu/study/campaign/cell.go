@@ -32,7 +32,8 @@ func NewID(number int, parts ...string) string {
 func NumberOf(id string) (int, error) {
 	number, hash, found := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
-	if _, e := hex.DecodeString(hash); err != nil || e != nil || n < 1 || !found || fmt.Sprintf("%06d", n) != number || len(hash) != 12 {
+	_, e := hex.DecodeString(hash)
+	if err != nil || e != nil || n < 1 || !found || fmt.Sprintf("%06d", n) != number || len(hash) != 12 {
 		return 0, fmt.Errorf("%q is not the ID of a cell, such as 000017-9f3a1c02b4d5: --plan lists them", id)
 	}
 	return n, nil
@@ -99,7 +100,8 @@ func pickOne(id string, cells []Cell) ([]Cell, error) {
 		case c.ID == id:
 			return []Cell{c}, nil
 		case c.Number == number:
-			return nil, fmt.Errorf("cell %d of this plan is %s, not %s, which is of another plan, of another scenario, or of another version of this program", number, c.ID, id)
+			return nil, fmt.Errorf("cell %d of this plan is %s, not %s, which is of another plan, of another scenario, "+
+				"or of another version of this program", number, c.ID, id)
 		}
 	}
 	return nil, fmt.Errorf("there is no cell %s: the plan has %d", id, len(cells))

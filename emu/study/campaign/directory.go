@@ -120,7 +120,8 @@ func (d *Directory) begin(mode Mode) error {
 			continue // somebody has begun just now
 		}
 		if foreign != "" {
-			return mistake.Errorf("%s is not empty, and not of this %s (there is %s); choose another --out, or --force to write into it", d.path, d.plan.Kind, foreign)
+			return mistake.Errorf("%s is not empty, and not of this %s (there is %s); "+
+				"choose another --out, or --force to write into it", d.path, d.plan.Kind, foreign)
 		}
 		if err := errors.Join(d.folder(), d.tidy()); err != nil {
 			return err
@@ -179,12 +180,15 @@ func (d *Directory) before() (known bool, drawn []string, err error) {
 	}
 	switch {
 	case err != nil:
-		return false, nil, fmt.Errorf("%s cannot be read: %w; choose another --out, or --force to begin anew there", path, err)
+		return false, nil, fmt.Errorf("%s cannot be read: %w; %s", path, err, otherwise)
 	case differs != nil:
-		return false, drawn, fmt.Errorf("%s is of another %s: %w; choose another --out, or --force to begin anew there", d.path, d.plan.Kind, differs)
+		return false, drawn, fmt.Errorf("%s is of another %s: %w; %s", d.path, d.plan.Kind, differs, otherwise)
 	}
 	return true, drawn, nil
 }
+
+// otherwise says what can be done about a plan that is in the way.
+const otherwise = "choose another --out, or --force to begin anew there"
 
 // flushed returns the part of a file that had come to the disk before a power cut: some
 // file systems fill the rest with zeros.

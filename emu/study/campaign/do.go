@@ -22,7 +22,9 @@ type Status struct {
 
 // Do does cells that are not done yet, and returns what came out of each, in their order.
 // The first error ends it, as the end of ctx does; what is done stays.
-func Do[T any](ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error)) ([]*T, error) {
+func Do[T any](
+	ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error),
+) ([]*T, error) {
 	all := Results[T](d, cells)
 	var left []int
 	for i := range all {

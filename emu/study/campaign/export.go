@@ -67,11 +67,13 @@ func (j *Job) check(e Engine) error {
 		}
 	}
 	say(len(j.Cells) == 0, "there is no cell to do")
-	say(j.Shards < 1 || j.Shards > max(1, len(j.Cells)), "--shards %d: 1 to %d are wanted, as many as there are cells", j.Shards, len(j.Cells))
+	say(j.Shards < 1 || j.Shards > max(1, len(j.Cells)),
+		"--shards %d: 1 to %d are wanted, as many as there are cells", j.Shards, len(j.Cells))
 	say(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
 	say(j.Memory < 1, "--memory: at least 1 MiB is wanted")
 	say(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
-	say(e == Snakemake && strings.ContainsAny(j.Out, "{}"), "--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
+	say(e == Snakemake && strings.ContainsAny(j.Out, "{}"),
+		"--out %s: Snakemake takes braces in a path for a wildcard", j.Out)
 	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
 		say(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break: it cannot be told to %s", w, e)
 	}
@@ -80,7 +82,8 @@ func (j *Job) check(e Engine) error {
 		say(!label.MatchString(j.Claim), "--claim %q: the name of a PersistentVolumeClaim is wanted", j.Claim)
 		if s := j.Scenario; s != nil {
 			say(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
-			say(!configKey.MatchString(path.Base(s.Path)), "the name of %s cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.' are wanted", s.Path)
+			say(!configKey.MatchString(path.Base(s.Path)),
+				"the name of %s cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.' are wanted", s.Path)
 		}
 	}
 	return errors.Join(wrong...)
@@ -109,19 +112,27 @@ func Export(w io.Writer, e Engine, j *Job) error {
 		return &mistake.Error{Err: err}
 	}
 	var b bytes.Buffer
-	t := template.Must(template.New("").Funcs(template.FuncMap{
-		"sh": func(words ...string) string { return Quote(words...) }, "json": jsonString,
-		"argument": func(s string) (string, error) { return jsonString(strings.ReplaceAll(s, "$(", "$$(")) }, // $(X) is a variable to Kubernetes
-		"python":   strconv.QuoteToASCII,
-		"braces":   func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
-		"indent":   func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
-		"clock":    clock, "minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) }, "base": path.Base, "dir": path.Dir,
-	}).Parse(templates))
+	t := template.Must(template.New("").Funcs(functions()).Parse(templates))
 	if err := t.ExecuteTemplate(&b, string(e), j); err != nil {
 		panic("campaign: " + err.Error()) // a template of ours, and memory
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// functions are what the templates call.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"base": path.Base, "dir": path.Dir,
+		"sh": func(word string) string { return Quote(word) }, "json": jsonString, "python": strconv.QuoteToASCII,
+		"argument": func(s string) (string, error) { // in which $(X) is a variable to Kubernetes
+			return jsonString(strings.ReplaceAll(s, "$(", "$$("))
+		},
+		"braces":  func(s string) string { return strings.NewReplacer("{", "{{", "}", "}}").Replace(s) },
+		"indent":  func(s string) string { return strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") },
+		"clock":   clock,
+		"minutes": func(d time.Duration) int { return int(math.Ceil(d.Minutes())) },
+	}
 }
 
 //go:embed engines.tmpl

@@ -134,7 +134,9 @@ func (c *Campaign) Cells() []campaign.Cell { return c.plan.Cells }
 // Do does the cells of a share that are not done yet, and returns how many of the share are
 // void. When ctx is done, it stops; what is done stays, and the error is that of ctx. What
 // is wrong with the share or the directory is a *emu.Mistake.
-func (c *Campaign) Do(ctx context.Context, dir string, share campaign.Share, progress func(campaign.Status)) (void, cells int, err error) {
+func (c *Campaign) Do(
+	ctx context.Context, dir string, share campaign.Share, progress func(campaign.Status),
+) (void, cells int, err error) {
 	mine, err := share.Pick(c.plan.Cells)
 	if err != nil {
 		return 0, 0, &emu.Mistake{Err: err}

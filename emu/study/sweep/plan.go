@@ -195,7 +195,10 @@ func (p *Plan) size() (int, error) {
 
 // options returns how each cell is run.
 func (p *Plan) options() emu.Options {
-	return emu.Options{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu, Loops: 1}
+	return emu.Options{
+		Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu,
+		Loops: 1,
+	}
 }
 
 // cell returns the i-th combination, the last axis the fastest.
@@ -257,7 +260,8 @@ func (l *layout) add(c *cell, sum hash.Hash) error {
 	c.id = campaign.NewID(c.number, l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
 		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved))
 	l.cells[c.id] = c
-	l.plan.Cells = append(l.plan.Cells, campaign.Cell{Number: c.number, ID: c.id, Name: l.nameOf(c), Cost: study.Cost(c.scenario)})
+	out := campaign.Cell{Number: c.number, ID: c.id, Name: l.nameOf(c), Cost: study.Cost(c.scenario)}
+	l.plan.Cells = append(l.plan.Cells, out)
 	for _, m := range l.Metrics {
 		l.draw(c.scenario, m, m)
 	}

@@ -83,9 +83,10 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	if p.Clock != string(emu.VirtualClock) {
 		o.Jobs = 1 // they would disturb each other
 	}
-	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: o.Jobs, Progress: o.Progress}, func(ctx context.Context, c *campaign.Cell) (*Cell, error) {
+	do := func(ctx context.Context, c *campaign.Cell) (*Cell, error) {
 		return l.run(ctx, l.cells[c.ID], o.Priority)
-	})
+	}
+	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: o.Jobs, Progress: o.Progress}, do)
 	if err != nil {
 		return nil, err
 	}
