@@ -13,37 +13,47 @@ func compareCommand(status *int) *cobra.Command {
 	var asJSON bool
 	var tolerance float64
 	c := &cobra.Command{
-		Use:   "compare DIR DIR",
-		Short: "Put the results of two runs side by side",
-		Long: `Put the results of two runs side by side: their verdicts, each check, each series
-as the root of the mean square of the difference, and the first event at which their
-logs part (run with --events).
+		Use:   "compare DIR DIR...",
+		Short: "Put the results of runs side by side",
+		Long: `Put the results of runs side by side: their verdicts, each check, each series as the
+root of the mean square of the difference, and the first event at which their logs part
+(run with --events). Of more than two, each is compared with the first, and has a column;
+with --json there is a list of comparisons.
 
 The exit status is 0 when they agree, and 1 when a check or a series is further apart
 than --tolerance, a share of its own size. Without a tolerance they must be equal,
 event for event where both have a log.`,
-		Args: cobra.ExactArgs(2),
+		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, dirs []string) error {
 			if !(tolerance >= 0) {
 				return fmt.Errorf("--tolerance %v: a share of 0 or more is wanted, such as 0.01", tolerance)
 			}
-			x, err := compare.Dirs(dirs[0], dirs[1])
+			all, err := compare.Several(dirs[0], dirs[1:]...)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			switch {
+			case asJSON:
 				e := json.NewEncoder(c.OutOrStdout())
 				e.SetEscapeHTML(false)
 				e.SetIndent("", "  ")
-				err = e.Encode(x)
-			} else {
-				err = compare.WriteText(c.OutOrStdout(), x)
+				if len(all) == 1 {
+					err = e.Encode(all[0])
+				} else {
+					err = e.Encode(all)
+				}
+			case len(all) == 1:
+				err = compare.WriteText(c.OutOrStdout(), all[0])
+			default:
+				err = compare.WriteTable(c.OutOrStdout(), all)
 			}
 			if err := writing(err); err != nil {
 				return err
 			}
-			if !x.Within(tolerance) {
-				*status = exitCheck
+			for _, x := range all {
+				if !x.Within(tolerance) {
+					*status = exitCheck
+				}
 			}
 			return nil
 		},

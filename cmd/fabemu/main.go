@@ -7,7 +7,7 @@
 //	fabemu live DIR               show the results of a run in a browser, moment by moment
 //	fabemu sweep SCENARIO         run a scenario over lists of values
 //	fabemu bench limiter          measure rate limiters, of this program or of others
-//	fabemu compare DIR DIR        put the results of two runs side by side
+//	fabemu compare DIR DIR...     put the results of runs side by side
 //	fabemu check SCENARIO...      say what is wrong or odd, and run nothing
 //	fabemu doctor [SCENARIO]      examine this computer, and propose a dilation
 //	fabemu exec GUEST -- COMMAND  run a command in a guest of a run that goes on

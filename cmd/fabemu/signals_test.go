@@ -214,6 +214,8 @@ func TestClosedOutput(t *testing.T) {
 		{exitFailed, []string{"run", incast, "hpl2002/fig3b", "--clock", "virtual", "--out", dir + "/c"}}, // the second is ended early
 		{exitOK, []string{"compare", dir + "/a", dir + "/a"}},
 		{exitCheck, []string{"compare", dir + "/a", dir + "/b"}},
+		{exitOK, []string{"compare", dir + "/a", dir + "/a", dir + "/a"}},
+		{exitCheck, []string{"compare", dir + "/a", dir + "/a", dir + "/b"}},
 		{exitOK, []string{"dump", dir + "/a/fabric.pcapng"}},
 		{exitOK, []string{"sweep", incast, "--set", "model.seed=1,2", "--out", dir + "/d"}},
 		{exitOK, []string{"reproduce", "hpl2002/fig2", "--seeds", "1", "--out", dir + "/e"}},

@@ -30,6 +30,8 @@ type Comparison struct {
 	Series []Series `json:"series"` // the furthest apart first
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
+
+	resolvedA, resolvedB []byte
 }
 
 // Side is one of the two runs.
@@ -64,7 +66,9 @@ type Check struct {
 type Series struct {
 	Kind    string        `json:"kind"`
 	Name    string        `json:"name"`
-	Unit    string        `json:"unit"`     // of what follows
+	Unit    string        `json:"unit"`   // of what follows
+	MeanA   report.Number `json:"mean_a"` // of the values at the instants that were compared
+	MeanB   report.Number `json:"mean_b"`
 	RMS     report.Number `json:"rms"`      // root of the mean square of b - a
 	Share   report.Number `json:"share"`    // RMS over the larger of the two series' own
 	Worst   report.Number `json:"worst"`    // b - a where they are the furthest apart
@@ -90,21 +94,41 @@ const (
 // Dirs compares the results in two directories. An error says what is wrong with
 // one of them.
 func Dirs(a, b string) (*Comparison, error) {
-	da, errA := report.ReadDir(a)
-	db, errB := report.ReadDir(b)
-	if err := errors.Join(errA, errB); err != nil {
+	all, err := Several(a, b)
+	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{A: side(a, da), B: side(b, db), Same: bytes.Equal(da.Resolved, db.Resolved)}
-	c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
-	c.checks(da.Checks, db.Checks)
-	c.series(da.Series, db.Series)
-	for i := range c.Series {
-		c.Series[i].Unit = metrics.UnitOf(c.Series[i].Kind, da.InBytes()).Symbol
+	return all[0], nil
+}
+
+// Several compares the results in each of other directories with those in the first.
+func Several(first string, others ...string) ([]*Comparison, error) {
+	da, err := report.ReadDir(first)
+	errs := []error{err}
+	read := make([]*report.Dir, len(others))
+	for i, dir := range others {
+		read[i], err = report.ReadDir(dir)
+		errs = append(errs, err)
 	}
-	var err error
-	c.Log, err = logs(da, db)
-	return c, err
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	all := make([]*Comparison, len(others))
+	for i, db := range read {
+		c := &Comparison{A: side(first, da), B: side(others[i], db), Same: bytes.Equal(da.Resolved, db.Resolved)}
+		c.resolvedA, c.resolvedB = da.Resolved, db.Resolved
+		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
+		c.checks(da.Checks, db.Checks)
+		c.series(da.Series, db.Series)
+		for i := range c.Series {
+			c.Series[i].Unit = metrics.UnitOf(c.Series[i].Kind, da.InBytes()).Symbol
+		}
+		if c.Log, err = logs(da, db); err != nil {
+			return nil, err
+		}
+		all[i] = c
+	}
+	return all, nil
 }
 
 func side(dir string, d *report.Dir) Side {
@@ -210,8 +234,9 @@ func size(n report.Number) float64 {
 
 // apart says how far two series are apart.
 func apart(a, b *metrics.Series) Series {
-	s := Series{Kind: a.Kind, Name: a.Name, RMS: report.Missing(), Share: report.Missing(), Worst: report.Missing()}
-	var squares, ofA, ofB float64
+	none := report.Missing()
+	s := Series{Kind: a.Kind, Name: a.Name, MeanA: none, MeanB: none, RMS: none, Share: none, Worst: none}
+	var sumA, sumB, squares, ofA, ofB float64
 	for i, t := range a.Times {
 		x, y := a.Values[i], at(b, t)
 		switch {
@@ -222,6 +247,8 @@ func apart(a, b *metrics.Series) Series {
 			continue
 		}
 		s.Points++
+		sumA += x
+		sumB += y
 		squares += (y - x) * (y - x)
 		ofA += x * x
 		ofB += y * y
@@ -231,6 +258,7 @@ func apart(a, b *metrics.Series) Series {
 	}
 	if s.Points > 0 {
 		n := float64(s.Points)
+		s.MeanA, s.MeanB = report.Number(sumA/n), report.Number(sumB/n)
 		s.RMS, s.Share = report.Number(math.Sqrt(squares/n)), 0
 		if own := math.Sqrt(max(ofA, ofB) / n); own > 0 {
 			s.Share = s.RMS / report.Number(own)

@@ -1,4 +1,4 @@
-// Package compare puts the results of two runs side by side: one on the virtual
+// Package compare puts the results of runs side by side: one on the virtual
 // clock and one on the wall, with ideal and with actual timing, at two dilations, with
 // two seeds.
 //
@@ -10,6 +10,8 @@
 //     unit of the series and as a share of the series itself, and where they are the
 //     furthest apart;
 //   - their event logs, where both were written: the first event at which they part.
+//
+// Several does so for any number of runs, each beside the first.
 //
 // # Limitations
 //

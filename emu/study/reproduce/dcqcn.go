@@ -63,6 +63,8 @@ The presets side by side, in a table of your own:
 fabemu sweep dcqcn/fixed-point --set defaults.flow.control.preset=paper,ns3-rdma,hpcc,connectx --metric hot.S-B.queue --metric hot.S-B.utilisation --out presets
 ~~~
 
+or all that came out, with the keys in which they differ: run one each with ~--out~, then ~fabemu compare paper ns3-rdma hpcc connectx~.
+
 ## What is left out
 
 * That stability is not monotonic in the number of flows (CoNEXT 2016), and the victim flow of the SIGCOMM paper's Fig. 4: the texts were not at hand, and the figures are not guessed.
