@@ -49,7 +49,7 @@ N greedy flows share a link of the rate C; L is the length of a packet, T the ti
 | victim mask | ports that lead to endpoints | ours; ibccconfig(8) prints all ports |
 | packet time | that of the packet itself; hfi1 has that of the MTU | ours: all packets here are of one size |
 
-Left out: the credit starvation of switches without FECN (its threshold and its return delay), CNPs for what is not acknowledged (all flows of InfiniBand are here), and claims of papers that nobody here has read: Gran et al., IPDPS 2010, and their sequel on a fat tree; Gusat et al., HOTI 2005.
+Left out: the credit starvation of switches without FECN (its threshold and its return delay), and claims of papers that nobody here has read: Gran et al., IPDPS 2010, and their sequel on a fat tree; Gusat et al., HOTI 2005. Nor is there a CNP of InfiniBand, by which a destination answers packets that it does not acknowledge: flows of InfiniBand are reliable connections here, each packet has its ACK, and the BECN goes with that. Datagrams and unreliable connections, which would need it, are no transport of this program.
 
 ## To run it
 
