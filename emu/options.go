@@ -104,8 +104,8 @@ type Options struct {
 	Fleet   *hosts.Fleet
 	HostsOf []proc.HostOf
 	// Loops is how many loops share the machines, each on a processor of its own: they keep the
-	// one order, so the log is the same with any number. 0: as many as help, at most one less
-	// than there are processors. In processes it is of no effect.
+	// one order, so the log is the same with any number. 0: on the virtual clock as many as help,
+	// at most one less than there are processors; on the wall clock one.
 	Loops int
 
 	// Schemes replace parts of the scenario's flows by the program's own.

@@ -95,7 +95,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.points, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
 	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
 	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
-	flags.IntVar(&f.loops, "loops", 0, "virtual clock: how many loops share the machines of the run, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
+	flags.IntVar(&f.loops, "loops", 0, "how many loops share the machines of a run in this process, each on a processor of its own; the log is the same with any number (default: on the virtual clock as many as help, at most one less than there are processors; on the wall clock one)")
 	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)")
 	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")

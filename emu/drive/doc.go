@@ -28,6 +28,15 @@
 // datagram, which nearly always is there, but it does not rely on that. A datagram that
 // has not come 50 ms of wall time after it was needed is lost, which makes the run void.
 //
+// # Several loops
+//
+// Loops of one process can share the machines of a fabric, each on a processor of its own, and
+// keep the one order. A frame takes a least time from one loop to another (Fabric.Least). On the
+// virtual clock all do what is due within that time of the first event of all, and then hand over
+// what they have sent one another. On the wall clock each tells in memory the first instant at
+// which it may do anything, and what it has sent before the datagrams leave, and does an event
+// when nothing can come any more that belongs before it.
+//
 // # Deadlock
 //
 // A fabric without loss can come to a standstill: outputs that wait for one another in
@@ -40,7 +49,7 @@
 //
 // Part does not look for deadlock: no process sees all machines.
 //
-// A Part is one loop on one thread, and so is Wall; on the virtual clock several loops can share
-// the machines of a fabric (Loops). On the wall clock a loop that waits for an
-// instant spins, but for that of a Part, which sleeps where it has time.
+// A Part is one loop on one thread. On the wall clock a loop that waits for an instant spins, but
+// for that of a Part, which sleeps where it has time. Several loops that share a fabric (Loops)
+// have no Tap, Outside or Visitor, carry no bodies, and tell machines the ideal time.
 package drive

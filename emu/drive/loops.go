@@ -91,21 +91,27 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-func (b *barrier) wait() {
+func (b *barrier) wait() { b.waitOr(nil) }
+
+// waitOr is wait that ends when stop is true: it reports whether all have come.
+func (b *barrier) waitOr(stop *atomic.Bool) bool {
 	round := b.round.Load()
 	if b.came.Add(1) == b.n {
 		b.came.Store(0)
 		b.round.Store(round + 1)
-		return
+		return true
 	}
 	for looks := 0; b.round.Load() == round; looks++ {
 		switch {
+		case stop != nil && stop.Load():
+			return false
 		case looks >= 2*patience:
 			time.Sleep(20 * time.Microsecond)
 		case looks >= b.patient:
 			runtime.Gosched()
 		}
 	}
+	return true
 }
 
 // crossing is a frame that is handed over to another loop.

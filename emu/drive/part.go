@@ -451,6 +451,7 @@ func (r *partRun) stock(ended bool) []Traffic {
 		}
 	}
 	r.close()
+	r.wall.stockOf(r.Timing)
 	var traffic []Traffic
 	for i := range r.paths {
 		t := Traffic{int(r.paths[i].number), -1, -1}

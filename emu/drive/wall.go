@@ -113,6 +113,8 @@ type wallRun struct {
 	moment    *Moment   // the one that goes on
 	momentEnd unit.Time // and when it ends
 
+	share *wallLoop // nil: no other loop has a share of the machines
+
 	knocked  int64 // since when a visitor waits; 0: none does
 	visited  int64 // how long the last visit took
 	visiting Visit // what the visitor is handed
@@ -149,31 +151,18 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 		defer c.stop()
 		machines[i] = c
 	}
+	if f.Loops != nil {
+		return w.runLoops(ctx, f, machines)
+	}
 	o, err := newOrder(f, machines, false)
 	if err != nil {
 		return nil, err
 	}
-	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)}
-	if r.clock == nil {
-		r.clock = monotonic()
-	}
+	r := w.newRun(f, o)
 	o.carry = r.transmit
-	o.overtaken.packet = w.Longest
 	if w.Actual {
 		o.overtaken.told, o.overtaken.blind = make([]unit.Time, len(machines)), make([]blind, len(o.paths))
 		o.tell = r.measured
-	}
-	r.momentEnd = f.End / moments
-	for i := range o.paths {
-		p := &o.paths[i]
-		k, from := int(p.number/2), p.number%2
-		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, dilate(unit.Time(w.Longest[k]), w.Dilation))}
-		if w.Stamped != nil {
-			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
-		}
-		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
-			r.floor = t
-		}
 	}
 	ended := make(chan struct{})
 	defer close(ended)
@@ -189,7 +178,30 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
 		err = ctx.Err()
 	}
 	r.close()
+	w.stockOf(r.Timing)
 	return r.Timing, err
+}
+
+// newRun returns the run of an order, before it has begun.
+func (w *Wall) newRun(f *Fabric, o *order) *wallRun {
+	r := &wallRun{order: o, Timing: newTiming(), wall: w, clock: w.Clock, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)}
+	if r.clock == nil {
+		r.clock = monotonic()
+	}
+	o.overtaken.packet = w.Longest
+	r.momentEnd = f.End / moments
+	for i := range o.paths {
+		p := &o.paths[i]
+		k, from := int(p.number/2), p.number%2
+		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, dilate(unit.Time(w.Longest[k]), w.Dilation))}
+		if w.Stamped != nil {
+			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
+		}
+		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
+			r.floor = t
+		}
+	}
+	return r
 }
 
 // measured returns the model time that the wall clock shows, at an event of t.
@@ -398,6 +410,12 @@ func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	if err := r.depart(p, route, tr, body); err != nil {
 		return err
 	}
+	return r.sentTo(slot)
+}
+
+// sentTo notes that there is something to read at the end of a path.
+func (r *wallRun) sentTo(slot int) error {
+	route := &r.routes[slot]
 	route.pending++
 	if !route.unread {
 		route.unread = true
@@ -440,7 +458,7 @@ func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire
 			r.moment.Late++
 			route.late++
 			if r.fabric.Progress != nil {
-				r.fabric.Progress.late.Store(r.Late)
+				r.fabric.Progress.late.Add(1)
 			}
 			if late > route.t {
 				r.LateT++
@@ -493,6 +511,9 @@ func (r *wallRun) collect(slot int) error {
 			continue
 		}
 		i := seq - p.seq
+		if i >= uint32(p.count) && r.share != nil {
+			r.share.takeIn() // another loop has sent it, and this one has not looked yet
+		}
 		if i >= uint32(p.count) {
 			r.Foreign++ // seen before, or given up
 			continue
@@ -572,6 +593,9 @@ func (r *wallRun) await(slot int) (bool, error) {
 		if r.stop.Load() {
 			return false, errStopped
 		}
+		if r.share != nil && r.share.unsent() {
+			begin, looks = r.clock(), 0 // another loop is to send it yet
+		}
 		if err := r.collect(slot); err != nil {
 			return false, err
 		}
@@ -605,22 +629,26 @@ func (r *wallRun) close() {
 		}
 		r.Lost += int64(r.routes[slot].pending)
 	}
-	var dropped int64
-	for _, ends := range r.wall.Links {
-		for _, l := range ends {
-			if c, ok := l.(counter); ok {
-				if n, err := c.Lost(); err == nil {
-					dropped += int64(n)
-				}
-			}
-			r.Foreign += refused(l)
-		}
-	}
-	r.Lost = max(r.Lost, dropped)
 	var worst int64
 	for i := range r.routes {
 		if r.routes[i].late > worst {
 			worst, r.Worst = r.routes[i].late, r.routes[i].wire
 		}
 	}
+}
+
+// stockOf adds what the links have counted.
+func (w *Wall) stockOf(t *Timing) {
+	var dropped int64
+	for _, ends := range w.Links {
+		for _, l := range ends {
+			if c, ok := l.(counter); ok {
+				if n, err := c.Lost(); err == nil {
+					dropped += int64(n)
+				}
+			}
+			t.Foreign += refused(l)
+		}
+	}
+	t.Lost = max(t.Lost, dropped)
 }

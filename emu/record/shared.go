@@ -13,10 +13,11 @@ import (
 
 // Machines makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
-// share them. Where these are fewer than was asked for, it says why.
+// share them: on the wall clock one, unless more are asked for. Where these are fewer than was
+// asked for, it says why.
 func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n int, why string, err error) {
 	asked := loops
-	if asked == 0 {
+	if asked == 0 && !r.wanted.Wall {
 		loops = runtime.GOMAXPROCS(0) - 1
 	}
 	var of []int
@@ -41,8 +42,10 @@ func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n 
 func (r *Recording) alone(s *machines.Schemes) string {
 	guests, _ := r.fabric.Scenario.Guests()
 	switch {
-	case r.wanted.Wall:
-		return "on the wall clock there is one loop"
+	case r.wanted.Parts:
+		return "each process has one loop"
+	case r.wanted.Wall && r.trace != nil:
+		return "a trace of the wall clock is written by one loop"
 	case r.tap != nil:
 		return "a capture is written by one loop"
 	case r.hub != nil:
@@ -71,7 +74,7 @@ func (r *Recording) partition(loops int) (of []int, why string) {
 	if len(parts) < 2 {
 		return nil, "the fabric has one machine"
 	}
-	if between := r.fabric.Between(of); between < leastBetween*float64(len(parts)) && !r.wanted.Force {
+	if between := r.fabric.Between(of); between < leastBetween*float64(len(parts)) && !r.wanted.Force && !r.wanted.Wall {
 		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
 	}
 	return of, ""
@@ -88,7 +91,8 @@ const leastBetween = 30
 type shared struct {
 	*Recording
 	parts   []*part
-	ordered bool // all events are put into their order
+	ordered bool      // all events are put into their order
+	met     unit.Time // when the loops met last
 }
 
 // part is what one loop reports.
@@ -116,7 +120,11 @@ func (r *Recording) share(of []int) *drive.Loops {
 	loops := &drive.Loops{Of: of, Meet: s}
 	for range slices.Max(of) + 1 {
 		p := &part{run: s, notes: make([]note, 0, 2*most)}
-		p.batch = trace.NewBatch(Batch, p)
+		size := Batch
+		if r.wanted.Wall {
+			size = 1 // as with one loop
+		}
+		p.batch = trace.NewBatch(size, p)
 		s.parts = append(s.parts, p)
 		loops.Events = append(loops.Events, p.batch)
 	}
@@ -152,13 +160,17 @@ func (s *shared) Full(loop int) bool { return len(s.parts[loop].notes) >= most }
 // Edge returns when the loops have to meet: where the counters are written down.
 func (s *shared) Edge() unit.Time {
 	if s.ordered {
-		return unit.Never
+		return s.met.Add(orderEvery)
 	}
 	return s.Collector.Edge()
 }
 
+// orderEvery is how often what loops note is put into order at the least, where all of it is.
+const orderEvery = 100 * unit.Microsecond
+
 // Meet puts what waits into the order of the run.
 func (s *shared) Meet(next unit.Time) {
+	s.met = next
 	for _, p := range s.parts {
 		p.batch.Flush()
 		p.next = 0
