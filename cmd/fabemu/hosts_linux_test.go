@@ -25,7 +25,7 @@ import (
 const threeSwitches = `
 name: three-switches
 model: {duration: 3ms}
-wall: {dilation: 500}
+wall: {dilation: 500, socket-buffer: 8MiB}
 defaults:
   link: {rate: 1GB/s, propagation: 100us, buffer: 400 packets}
   flow: {packet: 2048B}

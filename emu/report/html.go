@@ -187,6 +187,9 @@ func timingTable(r *Result) template.HTML {
 	if v.Verify != "" {
 		rows = append(rows, []string{"log against the virtual clock", string(v.Verify)})
 	}
+	if v.Clocks != nil {
+		rows = append(rows, []string{"the clock of a host was off, at the most", percent(v.Clocks.ErrorPacketTimes) + " of a packet time"})
+	}
 	if v.Order.SumsApart.Known() {
 		rows = append(rows,
 			[]string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf,
