@@ -379,3 +379,42 @@ func TestHostsByLauncher(t *testing.T) {
 	task("0", "SLURM_NTASKS=1").wants(exitMistake, "2 hosts at least")
 	task("0", "FABEMU_TOKEN=").wants(exitMistake, "set FABEMU_TOKEN before srun")
 }
+
+// On a Slurm of one node, srun starts the hosts as docs/hosts.md has it typed, but for how
+// many nodes there are; and scancel ends them, with what was measured until then.
+func TestHostsOnSlurm(t *testing.T) {
+	needTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")
+	t.Parallel()
+	script, err := filepath.Abs("../../scripts/slurm-node.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t)
+	lines := typed(t, "slurm-fabric")
+	const nodes = "--nodes 2 --ntasks-per-node 1 --cpus-per-task 2"
+	start := strings.Replace(lines[1], nodes, "--ntasks 2 --overcommit", 1)
+	if start == lines[1] {
+		t.Fatalf("%s: it has no %s", start, nodes)
+	}
+	driver := "set -euo pipefail\n" + lines[0] + `
+` + strings.Replace(start, "--dilation 1000", "--dilation 200", 1) + `
+job=$(sbatch --parsable --ntasks 2 --overcommit --output job.log --wrap "` + strings.Replace(start, "--out incast", "--out cancelled", 1) + `")
+for i in $(seq 600); do
+	if [ -e cancelled/parts/host-0-$(hostname).log ]; then break; fi
+	sleep 0.05
+done
+sleep 1
+scancel "$job"
+for i in $(seq 600); do
+	if [ -z "$(squeue -h -j "$job" 2>/dev/null)" ]; then break; fi
+	sleep 0.05
+done
+`
+	e.run(t, script, "bash", "-c", driver)
+	if r := result(t, filepath.Join(e.dir, "incast")); r.Placement != "hosts" || r.Partial || r.Verdict.Clocks == nil {
+		t.Errorf("placement %s, partial %v, clocks %+v", r.Placement, r.Partial, r.Verdict.Clocks)
+	}
+	if r := result(t, filepath.Join(e.dir, "cancelled")); !r.Partial {
+		t.Errorf("cancelled, but not partial: %s", text(t, filepath.Join(e.dir, "job.log")))
+	}
+}
