@@ -87,9 +87,9 @@ go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/bench 
 echo "+ go test -tags soak -run TestWallObserver ./emu"
 go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
 
-echo "+ go test -tags soak -run TestHostIsOutOfReach ./cmd/fabemu"
-go test -tags soak -run TestHostIsOutOfReach -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
-	failed+=("go test -tags soak -run TestHostIsOutOfReach ./cmd/fabemu")
+echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu"
+go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
+	failed+=("go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu")
 
 echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
 go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||

@@ -3,9 +3,27 @@
 package main
 
 import (
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+// What docs/hosts.md gives to Kubernetes has no field that its API does not know.
+func TestHostsOnKubernetes(t *testing.T) {
+	for _, b := range blocks(t, "../../docs/hosts.md") {
+		if b.save != "fab.yaml" {
+			continue
+		}
+		check := exec.Command("go", "run", ".")
+		check.Dir, check.Stdin = "../../scripts/k8scheck", strings.NewReader(strings.Join(b.lines, "\n"))
+		if out, err := check.CombinedOutput(); err != nil || string(out) != "Service\nJob\n" {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	t.Error("docs/hosts.md has no fab.yaml")
+}
 
 // A host that is out of reach for good is lost after ten seconds, at both ends: the run ends
 // and names it, and it ends by itself.

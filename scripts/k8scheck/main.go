@@ -37,6 +37,8 @@ func check(r io.Reader, w io.Writer) error {
 			object = new(batch.Job)
 		case "v1 ConfigMap":
 			object = new(core.ConfigMap)
+		case "v1 Service":
+			object = new(core.Service)
 		case "v1 PersistentVolumeClaim":
 			object = new(core.PersistentVolumeClaim)
 		default:
