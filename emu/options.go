@@ -57,6 +57,15 @@ const (
 	InHosts      = proc.InHosts
 )
 
+// Sync says how machines in processes of their own keep the order of events.
+type Sync = proc.Sync
+
+// The ways.
+const (
+	Exact = proc.Exact
+	Late  = proc.Late
+)
+
 // Schemes are rate limiters, reaction points and packets of the calling program, in place of
 // those of the scenario: functions that are handed each flow, and return nil where it keeps
 // what it has. Their fields are at machines.Schemes.
@@ -92,6 +101,9 @@ type Options struct {
 	// Placement says where machines live in a wall run; default: InGoroutines. With
 	// processes, frames can be overtaken: see package drive, Part.
 	Placement Placement
+	// Sync says how they keep the order of events; empty: Exact below a dilation of
+	// proc.LateFrom, Late from there on.
+	Sync Sync
 	// Directory is where the files of processes are kept, in proc.PartsDir; empty means a
 	// temporary one, which is removed.
 	Directory string
@@ -161,7 +173,7 @@ func (o *Options) wanted() record.Wanted {
 	return record.Wanted{
 		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
-		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(),
+		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(), Late: o.Sync == Late,
 	}
 }
 

@@ -88,7 +88,7 @@ func TestWallPlacements(t *testing.T) {
 	for _, p := range []Placement{InDomains, InProcesses} {
 		t.Run(string(p), func(t *testing.T) {
 			var started processes
-			r, err := Run(context.Background(), s, Options{Placement: p, test: proc.Hooks{Started: started.started}})
+			r, err := Run(context.Background(), s, Options{Placement: p, Sync: Late, test: proc.Hooks{Started: started.started}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,7 +250,7 @@ func TestWallOvertakenFramesExplainWhatDiffers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := verdictOf(t, s, Options{Placement: InDomains, Priority: true})
+		r := verdictOf(t, s, Options{Placement: InDomains, Sync: Late, Priority: true})
 		diff := cmp.Diff(figures(virtual), figures(r))
 		if diff == "" {
 			same++

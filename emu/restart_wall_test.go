@@ -17,7 +17,7 @@ func TestWallRestartOfAProcess(t *testing.T) {
 	started := make(map[string][]int)
 	s := runtest.Restarting(t, "14ms", "4ms", "wall.dilation=500")
 	s.Events[0].Restart = 2_000_000_000 // 2 ms: a process takes its time to start
-	o := Options{Placement: InProcesses, test: proc.Hooks{Started: func(part string, pid int) {
+	o := Options{Placement: InProcesses, Sync: Late, test: proc.Hooks{Started: func(part string, pid int) {
 		mu.Lock()
 		defer mu.Unlock()
 		started[part] = append(started[part], pid)

@@ -61,6 +61,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Changes != nil {
 		s = s.Opened()
 	}
+	o.Sync = o.Sync.In(o.Placement, string(o.Timing), s.Wall.Dilation)
 	r := &run{scenario: s, options: o, resolved: resolved}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
@@ -193,10 +194,10 @@ func (r *run) plan() *proc.Plan {
 	o, wanted := &r.options, r.options.wanted()
 	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved,
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Priority: o.Priority,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf,
-		Hold:  wanted.Ordered(),
+		Hold:  o.Sync == Late && wanted.Ordered(),
 		Hooks: o.test,
 	}
 }
@@ -209,6 +210,9 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Clock, out.Timing, out.Placement = o.Clock, string(o.Timing), o.Placement
+	if o.apart() {
+		out.Sync = o.Sync
+	}
 	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation

@@ -61,6 +61,6 @@ func TestWallTwoHundredMachines(t *testing.T) {
 // Sixty processes.
 func TestWallSixtyProcesses(t *testing.T) {
 	atSomePace(t, []pace{{"500", ""}, {"1000", ""}, {"2000", ""}}, func(t *testing.T, p pace) []string {
-		return holds(t, sized(t, "dumbbell", 60, p.dilation), Options{Placement: InProcesses})
+		return holds(t, sized(t, "dumbbell", 60, p.dilation), Options{Placement: InProcesses, Sync: Late})
 	})
 }

@@ -241,7 +241,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
 	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
 	var once, end sync.Once
-	o := Options{Placement: InDomains, test: proc.Hooks{Started: started.started}}
+	o := Options{Placement: InDomains, Sync: Late, test: proc.Hooks{Started: started.started}}
 	wake := func() { end.Do(func() { syscall.Kill(started.pid("B"), syscall.SIGCONT) }) }
 	defer wake()
 	o.Progress = func(st Status) {

@@ -35,7 +35,7 @@ type runFlags struct {
 	loops                       int
 	codec, digest, points       bool
 	pcap, rotate                string
-	placement                   string
+	placement, sync             string
 	byHand                      []string
 	hosts                       fleetFlags
 	capture                     captureFlags
@@ -99,6 +99,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)")
 	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
+	flags.StringVar(&f.sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom))
+	complete(c, "sync", string(emu.Exact), string(emu.Late))
 	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains), string(emu.InHosts))
 	f.hosts.addRun(c)
 	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
@@ -151,7 +153,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	options := emu.Options{
 		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
-		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), ByHand: f.byHand, Loops: f.loops, Codec: f.codec, Digest: f.digest,
+		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Sync: emu.Sync(f.sync), ByHand: f.byHand, Loops: f.loops, Codec: f.codec, Digest: f.digest,
 		AllPoints: f.points, Fleet: f.hosts.fleet, HostsOf: f.hosts.of,
 	}
 	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}

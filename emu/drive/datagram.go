@@ -5,6 +5,7 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 // MaxDatagram is the size of the largest frame with its trailer, in bytes: what a
@@ -18,10 +19,15 @@ func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path,
 
 // encodeAs is encode for a sender that was started anew so many times.
 func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32) []byte {
+	return f.encodePromise(b, t, body, p, incarnation, seq, t.Due)
+}
+
+// encodePromise is encodeAs with a promise about what follows on the path.
+func (f *Fabric) encodePromise(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32, promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
 		Secret: f.Secret,
-		Head:   t.Start, Due: t.Due, Promise: t.Due, Duration: t.Duration, Length: t.Length,
+		Head:   t.Start, Due: t.Due, Promise: promise, Duration: t.Duration, Length: t.Length,
 		Seq: seq, Run: f.Run, Port: uint16(p.number), Incarnation: incarnation, Delimiter: t.Frame.Delimiter(),
 	}
 	return trailer.Append(b)

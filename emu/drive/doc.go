@@ -7,7 +7,7 @@
 // link as a datagram (package wire/link). A wall run in one process is therefore,
 // event for event, the run of the virtual clock; what varies is the pace, and
 // Timing says how. Part is Wall for the machines of one process among several: frames
-// that come from the others can be overtaken, and Timing counts them.
+// that come from the others are waited for, or can be overtaken, and Timing counts them.
 //
 // # The order of events
 //
@@ -45,9 +45,15 @@
 // what could still make room is taken out until only those are left that cannot. Where
 // nothing moves any more and no endpoint expects anything (Expecter), the run is over.
 //
-// # Limitations
+// # Promises
 //
-// Part does not look for deadlock: no process sees all machines.
+// What several loops or processes share needs more: a loop does not know what another one will
+// send. A Part in Exact order waits until it has been promised that no frame comes before its
+// next event (Council); what promises rest on are the least times that things take (Fabric.Least,
+// Fabric.Passing), and what parts tell is merged by the Key of each event. Otherwise a Part does
+// all at its time, and frames can be overtaken.
+//
+// # Limitations
 //
 // A Part is one loop on one thread. On the wall clock a loop that waits for an instant spins, but
 // for that of a Part, which sleeps where it has time. Several loops that share a fabric (Loops)

@@ -49,6 +49,10 @@ func (t *Timing) Merge(o *Timing) {
 	if o.Blind > t.Blind {
 		t.Blind, t.BlindWire = o.Blind, o.BlindWire
 	}
+	t.Statements += o.Statements
+	t.Promises += o.Promises
+	t.Held += o.Held
+	t.Events += o.Events
 	t.mergeMoments(o.Moments)
 }
 

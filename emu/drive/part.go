@@ -14,12 +14,12 @@ import (
 // Part runs some of a fabric's machines on the wall clock, while others run the
 // rest: a process of its own for each machine, or for a switch and its endpoints.
 //
-// A frame from another process is not known before its datagram is here. A process
-// that waits is asleep, and waking it takes tens of microseconds; a frame can come
-// when its machine has done something later already: it is overtaken. It is then
-// handed over at once, and counted (the look-ahead, the least latency of the model
-// times the dilation, is what protects the order). Among machines of one part the
-// order is exact.
+// A frame from another process is not known before its datagram is here. In Exact order
+// nothing is done that may come after one. Otherwise, as a process that waits is asleep, and
+// waking it takes tens of microseconds, a frame can come when its machine has done something
+// later already: it is overtaken. It is then handed over at once, and counted (the look-ahead,
+// the least latency of the model times the dilation, is what protects the order). Among
+// machines of one part the order is exact.
 type Part struct {
 	// Dilation is the wall time that a model time takes.
 	Dilation int64
@@ -49,6 +49,9 @@ type Part struct {
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
 	// have come to theirs: what has not arrived then is lost.
 	Settle func() error
+
+	// Exact, if not nil, keeps the order exact. It goes with ideal times.
+	Exact *Exact
 
 	// Clock and Poller are what simulations have in place of Monotonic and link.NewPoller;
 	// nil otherwise.
@@ -81,8 +84,11 @@ type partRun struct {
 	told   []unit.Time // by machine: the last time that it was told
 	last   []Place     // and the last place of the events that it has done then
 	poller Poller
-	polled []int32 // the path that comes by each end of the poller
-	ends   []end   // by path
+	polled []int32   // the path that comes by each end of the poller
+	ends   []end     // by path
+	exact  *exactRun // nil: frames can be overtaken
+	here   []bool    // by machine
+	came   bool      // something, while it slept
 	failed error
 }
 
@@ -142,7 +148,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
 	r := &partRun{
 		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: p.Clock, epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
-		part:    p, told: make([]unit.Time, len(machines)), last: make([]Place, len(machines)), ends: make([]end, len(o.paths)),
+		part:    p, told: make([]unit.Time, len(machines)), last: make([]Place, len(machines)), ends: make([]end, len(o.paths)), here: make([]bool, len(machines)),
 	}
 	if r.clock == nil {
 		r.clock = Monotonic()
@@ -166,6 +172,14 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	if p.From == 0 {
 		for i := range r.ends {
 			r.ends[i].known = true
+		}
+	}
+	for m := range f.Machines {
+		r.here[m] = f.Machines[m] != nil
+	}
+	if p.Exact != nil {
+		if err := r.exactly(*p.Exact); err != nil {
+			return nil, nil, err
 		}
 	}
 	if err := r.join(f); err != nil {
@@ -213,6 +227,9 @@ func (r *partRun) join(f *Fabric) error {
 			return fmt.Errorf("%s: a link between processes has a file descriptor, this one has none", r.name(p))
 		}
 		files, r.polled = append(files, file), append(r.polled, int32(i))
+	}
+	if r.exact != nil {
+		files = append(files, r.exact.Promises)
 	}
 	r.poller = link.NewPoller(files)
 	if r.part.Poller != nil {
@@ -267,6 +284,26 @@ func (r *partRun) loop() error {
 				continue
 			}
 		}
+		if r.exact != nil {
+			if t >= end {
+				slot = -1
+			}
+			if !r.may(slot, at) {
+				if err := r.hold(slot, at); err != nil {
+					return err
+				}
+				looked = -1
+				continue
+			}
+			if r.exact.events++; r.exact.events > stateEvery || t >= end {
+				r.exact.changed = true
+				if err := r.state(slot, at, t >= end); err != nil {
+					return err
+				}
+			}
+			r.exact.changed = true
+			r.Events++
+		}
 		r.fabric.Progress.at(at)
 		r.elapsed = r.now - r.epoch
 		if t >= end {
@@ -310,13 +347,19 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 		r.look(t, 0) // it waits for a conductor that is slow
 		left = target - r.now
 	}
-	came, most := false, max(0, min(left, dozeMost))
-	err := r.poller.Wait(most, func(i int) {
-		came = true
-		if r.failed == nil {
-			r.failed = r.readPath(int(r.polled[i]))
+	if left > 0 && r.exact != nil {
+		slot, first := r.agenda.First()
+		if first >= r.fabric.End {
+			slot = -1
 		}
-	})
+		if err := r.state(slot, t, false); err != nil {
+			return err
+		}
+	}
+	r.came = false
+	most := max(0, min(left, dozeMost))
+	err := r.doze(most)
+	came := r.came
 	r.look(t, r.now+most)
 	if late := r.now - target; left > 0 && !came && late >= 0 {
 		// What a loop that only waits would have: how often it wakes too late.
@@ -325,6 +368,21 @@ func (r *partRun) wait(target int64, t unit.Time) error {
 			r.SpunLate++
 		}
 	}
+	return err
+}
+
+// doze sleeps for so many ns at the most, or until something comes, and takes it in.
+func (r *partRun) doze(ns int64) error {
+	err := r.poller.Wait(ns, func(i int) {
+		r.came = true
+		switch {
+		case r.failed != nil:
+		case i == len(r.polled):
+			r.failed = r.hear()
+		default:
+			r.failed = r.readPath(int(r.polled[i]))
+		}
+	})
 	return errors.Join(err, r.failed)
 }
 
@@ -354,6 +412,11 @@ func (r *partRun) readPath(slot int) error {
 			r.Foreign++ // seen before
 			continue
 		}
+		if r.exact != nil {
+			if err := r.heed(slot, t.Due, t.Promise); err != nil {
+				return err
+			}
+		}
 		r.Lost += int64(ahead)
 		e.seq = t.Seq + 1
 		if t.Head >= e.since {
@@ -382,7 +445,7 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 	}
 	p := &r.paths[slot]
 	body := r.fabric.Bodies.Of(&tr.Frame)
-	r.buf = r.fabric.encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq)
+	r.buf = r.fabric.encodePromise(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.promise(slot, tr))
 	e.seq++
 	return r.depart(p, route, tr, body)
 }

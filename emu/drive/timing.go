@@ -53,6 +53,11 @@ type Timing struct {
 
 	Silent []Silent // parts in other processes that did not answer, and for how long in all
 
+	// In exact order of several parts: what was told to the council and promised by it, and the wall
+	// time, in ns, in which the loops waited for promises. No frame carries those.
+	Statements, Promises, Held int64
+	Events                     int64 // that the loops did then
+
 	Moments []Moment // the run in equal parts of model time
 }
 

@@ -93,7 +93,8 @@ func (b *builder) build() (*drive.Fabric, error) {
 		src, dst := f.Flows[k].Src, f.Flows[k].Dst
 		b.begin[src], b.end[dst] = append(b.begin[src], k), append(b.end[dst], k)
 	}
-	out := &drive.Fabric{End: unit.Time(s.Model.Duration), Bodies: &b.outs[0].Bodies}
+	out := Wires(f)
+	out.End, out.Bodies = unit.Time(s.Model.Duration), &b.outs[0].Bodies
 	for i := range f.Machines {
 		var m drive.Machine
 		var err error
@@ -107,13 +108,6 @@ func (b *builder) build() (*drive.Fabric, error) {
 		}
 		out.Machines = append(out.Machines, m)
 	}
-	for i, w := range f.Wires {
-		out.Wires = append(out.Wires, [2]drive.End{drive.End(w.Ends[0]), drive.End(w.Ends[1])})
-		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
-	}
-	for i := range f.Machines {
-		out.Passing = append(out.Passing, f.Passing(i))
-	}
 	out.Watch = b.watch()
 	out.Changes = b.reroutes
 	for i := range s.Events {
@@ -121,6 +115,19 @@ func (b *builder) build() (*drive.Fabric, error) {
 	}
 	slices.SortStableFunc(out.Changes, func(x, y drive.Change) int { return cmp.Compare(x.At, y.At) })
 	return out, nil
+}
+
+// Wires returns what drivers are told of a fabric without its machines.
+func Wires(f *fabric.Fabric) *drive.Fabric {
+	out := &drive.Fabric{}
+	for i, w := range f.Wires {
+		out.Wires = append(out.Wires, [2]drive.End{drive.End(w.Ends[0]), drive.End(w.Ends[1])})
+		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
+	}
+	for i := range f.Machines {
+		out.Passing = append(out.Passing, f.Passing(i))
+	}
+	return out
 }
 
 // changes returns what an event of the scenario does to ports: those of both ends of a

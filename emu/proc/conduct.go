@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fabemu/emu/drive"
@@ -44,9 +45,10 @@ type Conductor struct {
 	Control  string                     // path of the socket for parts that are started by hand
 	Sink     trace.Sink                 // is told what all machines report, merged by time
 	Between  []int                      // wires between hosts
+	Sync     Sync                       // how the order of events is kept; default: Late
 	Hold     bool                       // Sink is told at the end, so that no event comes late
 	Progress *drive.Progress            // is told how far the run is
-	Fabric   *drive.Fabric              // whose Watch looks for deadlock, and whose Tap is told of frames; may be nil
+	Fabric   *drive.Fabric              // of which all parts are, whose Watch looks for deadlock, and whose Tap is told of frames; may be nil
 	Missed   func(frames int64)         // is told of frames of which the parts could not tell; may be nil
 	Epoch    func(began time.Time)      // is told when model time 0 is; may be nil
 	Visitor  drive.Visitor              // looks in on what was reported; may be nil
@@ -110,7 +112,7 @@ type news struct {
 	fate    fate
 	kind    kind          // said: of the message
 	payload []byte        // said, joined: its content
-	err     error         // gone, exited: why
+	err     error         // gone, exited, refused: why
 	talk    int           // which process of the seat it is about
 	at      int64         // said: when it came, by the clock
 	conn    net.Conn      // joined: the connection
@@ -121,10 +123,11 @@ type news struct {
 type fate uint8
 
 const (
-	said   fate = iota // it has sent a message
-	joined             // it was started by hand and is here
-	gone               // its talk is over
-	exited             // its process is
+	said    fate = iota // it has sent a message
+	joined              // it was started by hand and is here
+	gone                // its talk is over
+	exited              // its process is
+	refused             // what it has stated cannot be
 )
 
 // conduct is one run.
@@ -132,9 +135,10 @@ type conduct struct {
 	*Conductor
 	seats []*seat
 	news  chan news
-	epoch int64     // model time 0, by the clock; 0: not yet
-	began time.Time // the same as a time of day
-	next  int       // of Restarts
+	epoch int64                     // model time 0, by the clock; 0: not yet
+	began time.Time                 // the same as a time of day
+	next  int                       // of Restarts
+	exact atomic.Pointer[promising] // nil: not yet, or the order is not exact
 	quit  chan struct{}
 
 	attended int64          // when it last looked which parts are silent
@@ -254,6 +258,11 @@ func (r *conduct) begin(ctx context.Context) error {
 			if err := r.hear(n); err != nil {
 				return err
 			}
+		}
+	}
+	if r.Sync == Exact {
+		if err := r.convene(); err != nil {
+			return err
 		}
 	}
 	if err := r.readClocks(ctx); err != nil {
@@ -377,6 +386,9 @@ func (r *conduct) play(ctx context.Context) error {
 		case <-attend.C:
 			restart.Stop()
 			r.attend()
+			if err := r.oversee(); err != nil {
+				return err
+			}
 		}
 		if r.Visitor != nil && r.until != unit.Never && r.Visitor.Wanted() {
 			r.Visitor.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent, Watch: r.watched()})
@@ -400,6 +412,8 @@ func (r *conduct) hear(n news) error {
 	case exited: // what it has said may not be heard yet: the end of its talk decides
 		s.command, s.state = nil, stateOf(n.err)
 		return nil
+	case refused:
+		return n.err
 	case joined:
 		r.listen(s, n.conn, n.in)
 	}

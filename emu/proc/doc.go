@@ -41,7 +41,6 @@
 //
 // # Limitations
 //
-// Frames can be overtaken (see drive.Part); a run in one process is exact. Events of parts are
-// merged by time as far as they come in order; an event that is told late is recorded after events
-// of a later instant.
+// Late, frames can be overtaken (see drive.Part). Events of parts are merged by their keys as far
+// as they come in order; an event that is told late is recorded after events of a later instant.
 package proc

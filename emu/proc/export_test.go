@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/hosts"
+	"fabemu/wire/link"
 )
 
 // What the simulation of runs in processes needs, which is in a package of its own: it
@@ -37,3 +38,11 @@ func (s *Seat) SendAway(conn net.Conn) { s.Away = &hosts.Peer{Conn: conn, In: bu
 
 // RestartsOf is restarts.
 func (p *Plan) RestartsOf(f *drive.Fabric, c *Conductor) []Restart { return p.restarts(f, c) }
+
+// BellOf returns the bell of a part's mailbox for promises, if that is what is to be waited for.
+func BellOf(f link.File) <-chan struct{} {
+	if m, ok := f.(*mailbox); ok {
+		return m.bell.(chanBell)
+	}
+	return nil
+}

@@ -19,6 +19,7 @@ type File struct {
 	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
 	Dilation int64    `json:"dilation"`
 	Timing   string   `json:"timing"`   // "ideal", or ActualTiming
+	Sync     Sync     `json:"sync"`     // how the order of events is kept; empty: Late
 	Priority bool     `json:"priority"` // it may put itself before others
 	Control  string   `json:"control"`  // socket of the conductor, from the directory of this file
 	Status   string   `json:"status"`   // socket on which the part says how it is
@@ -73,6 +74,9 @@ func Read(path string) (*File, error) {
 	}
 	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
 		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
+	}
+	if err := f.Sync.check(InProcesses, f.Timing); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	dir := filepath.Dir(path)
 	for _, p := range []*string{&f.Scenario, &f.Control, &f.Status} {

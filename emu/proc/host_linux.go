@@ -33,3 +33,17 @@ func tieToParent(c *exec.Cmd) {
 func runWhenIdle() error {
 	return unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 }
+
+// eventBell is a bell of the kernel.
+type eventBell int
+
+// newBell returns a bell whose file descriptor is readable while it rings.
+func newBell() (bell, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	return eventBell(fd), err
+}
+
+func (e eventBell) Ring()        { unix.Write(int(e), []byte{0, 0, 0, 0, 0, 0, 0, 1}) } // not zero in either order of bytes
+func (e eventBell) Quiet()       { var b [8]byte; unix.Read(int(e), b[:]) }
+func (e eventBell) FD() int      { return int(e) }
+func (e eventBell) Close() error { return unix.Close(int(e)) }

@@ -20,18 +20,20 @@ type kind byte
 
 // The messages.
 const (
-	hello  kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
-	begin  kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
-	events kind = 'e' // part: how far it is, how many frames left late, and events
-	waits  kind = 'w' // part: what waits in its machines at an instant of the watch
-	alive  kind = 'a' // part: it is there; said where there was nothing else to say
-	ended  kind = 'x' // part: it has come to the end of the run
-	count  kind = 'c' // conductor: all have; count what has come
-	ask    kind = 't' // conductor: what does the clock show (8 bytes: its own)
-	answer kind = 's' // part: that, and its own when it heard the question and when it answers (24 bytes)
-	done   kind = 'd' // part: what it has measured (JSON of Report)
-	finish kind = 'f' // conductor: nothing else can happen; come to your end
-	quit   kind = 'q' // conductor: end now
+	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
+	begin   kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
+	events  kind = 'e' // part: how far it is, how many frames left late, and events
+	waits   kind = 'w' // part: what waits in its machines at an instant of the watch
+	alive   kind = 'a' // part: it is there; said where there was nothing else to say
+	state   kind = 'r' // part, in exact order: how far it is (a statement, drive.Council)
+	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, drive.Council)
+	ended   kind = 'x' // part: it has come to the end of the run
+	count   kind = 'c' // conductor: all have; count what has come
+	ask     kind = 't' // conductor: what does the clock show (8 bytes: its own)
+	answer  kind = 's' // part: that, and its own when it heard the question and when it answers (24 bytes)
+	done    kind = 'd' // part: what it has measured (JSON of Report)
+	finish  kind = 'f' // conductor: nothing else can happen; come to your end
+	quit    kind = 'q' // conductor: end now
 )
 
 // The messages with which a host and the conductor open the links between hosts, before hello.

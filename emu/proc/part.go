@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ type Part struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	progress *drive.Progress
+	promises *mailbox     // nil: the order is not exact
 	key      drive.Key    // of the event that happens now
 	tell     tell         // nil: no frames are told
 	missed   int64        // frames since the last that was told
@@ -146,8 +148,10 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settle
 		defer close(p.over)
 		defer stop()
 		for counting := false; ; {
-			k, _, err := p.next()
+			k, b, err := p.next()
 			switch {
+			case err == nil && k == promise && p.promises != nil:
+				p.promises.put(b)
 			case err != nil:
 				p.left.Store(&err)
 				return
@@ -196,6 +200,16 @@ func (p *Part) filled() {
 	if len(p.batch) >= batchSize {
 		p.flush()
 	}
+}
+
+// State states how far the part is. From another host it goes with what else is said, so that the
+// loop waits for no network.
+func (p *Part) State(b []byte) error {
+	if !p.stays {
+		return write(p.conn, state, b)
+	}
+	p.out <- message{state, slices.Clone(b)}
+	return nil
 }
 
 // Idle sends what has been recorded, if the last batch is a while ago. now is the

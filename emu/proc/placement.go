@@ -73,6 +73,7 @@ type Plan struct {
 	Placement Placement
 	Carrier   links.Carrier
 	Timing    string // see File
+	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may put themselves before others
 	ID        uint32 // tells the datagrams of this run from others
 	Version   string // of this program
@@ -171,7 +172,7 @@ func (p *Plan) folder() (string, error) {
 // conductor returns the conductor of the run, who has no parts yet.
 func (p *Plan) conductor(dir string) *Conductor {
 	c := &Conductor{
-		Wires: len(p.Fabric.Wires), Dilation: p.Fabric.Scenario.Wall.Dilation, Hold: p.Hold,
+		Wires: len(p.Fabric.Wires), Dilation: p.Fabric.Scenario.Wall.Dilation, Hold: p.Hold, Sync: p.Sync,
 		Control: filepath.Join(dir, controlSocket), Waiting: p.Waiting, Started: p.Hooks.Started,
 	}
 	for i := range p.Fabric.Machines {
@@ -184,7 +185,7 @@ func (p *Plan) conductor(dir string) *Conductor {
 func (p *Plan) file(x part) *File {
 	f := &File{
 		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Priority: p.Priority, Tell: p.tell(x),
+		Timing: p.Timing, Sync: cmp.Or(p.Sync, Late), Priority: p.Priority, Tell: p.tell(x),
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)

@@ -145,9 +145,10 @@ func disconnect(l *links.Links, out *Outcome) {
 }
 
 // restarts returns which parts are killed and started again, and when. With a switch that
-// shares its process with endpoints, these live on: it forgets.
+// shares its process with endpoints, these live on: it forgets. So it does in exact order, in which
+// what was under way to it when it went down is reported.
 func (p *Plan) restarts(f *drive.Fabric, c *Conductor) (list []Restart) {
-	if p.Placement != InProcesses {
+	if p.Placement != InProcesses || p.Sync == Exact {
 		return nil
 	}
 	for _, change := range f.Changes {

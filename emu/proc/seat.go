@@ -188,7 +188,12 @@ func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 			at := r.clock()
 			s.telling.Store(true)
 			s.heard.Add(1)
-			if k != alive {
+			switch {
+			case k == state:
+				if err := r.state(s, b); err != nil {
+					r.tell(news{seat: s.index, fate: refused, err: err, talk: talk})
+				}
+			case k != alive:
 				r.tell(news{seat: s.index, kind: k, payload: b, talk: talk, at: at})
 			}
 			s.telling.Store(false)

@@ -95,6 +95,13 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			all.Machines[i] = nil
 		}
 	}
+	if p.file.Sync == Exact {
+		if p.promises, err = newMailbox(d.Poller == nil); err != nil {
+			return err
+		}
+		defer p.promises.Close()
+		d.Exact = &drive.Exact{Promises: p.promises, State: p.State}
+	}
 	outer := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -2,9 +2,12 @@ package proc_test
 
 import (
 	"bytes"
+	std "cmp"
 	"context"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -76,6 +79,10 @@ type faults struct {
 	ahead       time.Duration // whose clock is ahead,
 	drift       float64       // and goes faster by this share
 	there, back time.Duration // how long what is said takes to it, and from it
+
+	scenario  string         // default: simulatedScenario
+	sync      proc.Sync      // default: Late
+	placement proc.Placement // default: InProcesses
 }
 
 // distant is a connection to another host.
@@ -140,7 +147,7 @@ func (x *socket) Send(b []byte) error {
 		return nil
 	}
 	delay := time.Duration(x.rand.Int64N(int64(x.delay) + 1))
-	if time.Since(x.began) > calm {
+	if time.Since(x.began) > calm && x.sync != proc.Exact || x.wake == x.peer.wake {
 		delay = 0
 	}
 	x.peer.comes(delay, slices.Clone(b))
@@ -193,13 +200,16 @@ func (x *socket) Recv(b []byte) (int, error) {
 func (x *socket) Close() error { return nil }
 func (x *socket) FD() int      { return -1 }
 
-// sockets waits for several.
-type sockets []*socket
+// sockets waits for several, and for what the part is promised, which comes last.
+type sockets struct {
+	all  []*socket
+	bell <-chan struct{} // nil: nothing is
+}
 
 // Wait is that of link.Poller.
 func (p sockets) Wait(ns int64, came func(i int)) error {
 	looked := func() (found bool) {
-		for i, x := range p {
+		for i, x := range p.all {
 			x.mu.Lock()
 			waits := len(x.queue) > 0
 			x.mu.Unlock()
@@ -214,8 +224,10 @@ func (p sockets) Wait(ns int64, came func(i int)) error {
 		return nil
 	}
 	select {
-	case <-p[0].wake:
+	case <-p.all[0].wake:
 		looked()
+	case <-p.bell:
+		came(len(p.all))
 	case <-time.After(time.Duration(ns)):
 	}
 	return nil
@@ -230,6 +242,20 @@ type talk struct {
 func (x talk) Write(b []byte) (int, error) {
 	if now := time.Since(x.began); now >= x.at && now < x.at+x.away {
 		time.Sleep(x.at + x.away - now)
+	}
+	return x.Conn.Write(b)
+}
+
+// settling is the talk of a part that says that it has come to its end when what it has sent is there,
+// as it would be within a kernel.
+type settling struct {
+	net.Conn
+	after time.Duration
+}
+
+func (x settling) Write(b []byte) (int, error) {
+	if b[0] == 'x' {
+		time.Sleep(x.after)
 	}
 	return x.Conn.Write(b)
 }
@@ -259,6 +285,8 @@ type outcome struct {
 	*simulation
 	verdict report.Verdict
 	digest  string
+	log     string // the whole of it, in its order
+	timing  *drive.Timing
 	missed  []drive.Silent // what the progress has named
 	err     error
 }
@@ -267,7 +295,7 @@ type outcome struct {
 func simulate(t *testing.T, seed uint64, f faults) outcome {
 	s := &simulation{faults: f, began: time.Now(), rand: rand.New(rand.NewPCG(seed, 0))}
 	layOut := func() *fabric.Fabric {
-		read, err := scenario.Load("simulated.yaml", []byte(simulatedScenario+f.events), nil)
+		read, err := scenario.Load("simulated.yaml", []byte(std.Or(f.scenario, simulatedScenario)+f.events), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,13 +306,14 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return laidOut
 	}
 	whole := layOut()
-	plan := &proc.Plan{Fabric: whole, Placement: proc.InProcesses, Carrier: links.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
+	plan := &proc.Plan{Fabric: whole, Placement: std.Or(f.placement, proc.InProcesses), Carrier: links.UDP, Timing: "ideal", Sync: std.Or(f.sync, proc.Late), ID: 5, Version: "v", Directory: t.TempDir()}
 	digest := report.NewDigest(len(whole.Machines))
 	collector, err := metrics.New(whole, whole.Scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sinks := []trace.Sink{collector, digest}
+	log := &logHash{hash: fnv.New64()}
+	sinks := []trace.Sink{collector, digest, log}
 	var tap *capture.Capture
 	if f.pcap != nil {
 		if tap, err = capture.Begin(whole, f.pcap, true, true, false, "simulated"); err != nil {
@@ -307,14 +336,13 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	}
 
 	ends := make([][2]*socket, len(whole.Wires))
-	wakes := make([]chan struct{}, len(whole.Machines))
-	for m := range wakes {
-		wakes[m] = make(chan struct{}, 1)
+	for i := range c.Seats {
+		wake := make(chan struct{}, 1)
+		for _, e := range c.Seats[i].File.Links {
+			ends[e.Wire][e.End] = &socket{simulation: s, wake: wake}
+		}
 	}
 	for w := range ends {
-		for i := range 2 {
-			ends[w][i] = &socket{simulation: s, wake: wakes[whole.Wires[w].Ends[i].Machine]}
-		}
 		ends[w][0].peer, ends[w][1].peer = ends[w][1], ends[w][0]
 	}
 	begin := func(file proc.File) (net.Conn, proc.Process) {
@@ -326,7 +354,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 			Poller: func(files []link.File) drive.Poller {
 				var p sockets
 				for _, f := range files {
-					p = append(p, f.(*socket))
+					if p.bell = proc.BellOf(f); p.bell == nil {
+						p.all = append(p.all, f.(*socket))
+					}
 				}
 				return p
 			},
@@ -348,9 +378,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 			}
 			return s.clock()
 		}
-		own, said := layOut(), theirs
+		own, said := layOut(), net.Conn(settling{theirs, s.delay})
 		if file.Part == s.stop {
-			said = talk{theirs, s}
+			said = talk{said, s}
 		}
 		go func() {
 			defer cancel()
@@ -375,7 +405,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	stop()
 	time.Sleep(time.Second) // what is under way to the conductor comes to nobody
 	events.Flush()
-	o := outcome{simulation: s, err: err, digest: digest.Sum(), missed: missed}
+	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed}
 	if tap != nil {
 		tap.End()
 		if err := tap.Close(""); err != nil {
@@ -394,10 +424,28 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	return o
 }
 
-// onTheVirtualClock is the digest of the run that the simulated ones should be, which is captured
-// where that is asked for.
-func onTheVirtualClock(t *testing.T, pcap *capture.Request) string {
-	read, err := scenario.Load("simulated.yaml", []byte(simulatedScenario), nil)
+// logHash condenses an event log, the order of its events included.
+type logHash struct {
+	hash   hash.Hash64
+	events int
+	last   unit.Time
+	buf    []byte
+}
+
+func (l *logHash) Record(e *trace.Event) {
+	l.buf = e.Append(l.buf[:0])
+	l.hash.Write(l.buf)
+	l.events, l.last = l.events+1, e.At
+}
+
+func (l *logHash) String() string {
+	return fmt.Sprintf("%d events until %v, %x", l.events, l.last, l.hash.Sum64())
+}
+
+// onTheVirtualClock is the digest of the run that the simulated ones should be, and its log. The run
+// is captured where that is asked for.
+func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, all string) {
+	read, err := scenario.Load("simulated.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,8 +453,8 @@ func onTheVirtualClock(t *testing.T, pcap *capture.Request) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest := report.NewDigest(len(f.Machines))
-	sinks := []trace.Sink{digest}
+	digest, log := report.NewDigest(len(f.Machines)), &logHash{hash: fnv.New64()}
+	sinks := []trace.Sink{digest, log}
 	var tap *capture.Capture
 	if pcap != nil {
 		if tap, err = capture.Begin(f, pcap, false, false, false, "virtual"); err != nil {
@@ -415,19 +463,19 @@ func onTheVirtualClock(t *testing.T, pcap *capture.Request) string {
 		sinks = append(sinks, tap)
 	}
 	events := trace.NewBatch(1, sinks...)
-	all, err := machines.New(f, machines.Schemes{}, events)
+	run, err := machines.New(f, machines.Schemes{}, events)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if tap != nil {
-		all.Tap = tap
+		run.Tap = tap
 		defer func() { tap.End(); tap.Close("") }()
 	}
-	if _, err := (drive.Virtual{}).Run(context.Background(), all); err != nil {
+	if _, err := (drive.Virtual{}).Run(context.Background(), run); err != nil {
 		t.Fatal(err)
 	}
 	events.Flush()
-	return digest.Sum()
+	return digest.Sum(), log.String()
 }
 
 // clockIs says what is wrong with what the verdict knows of the clock of the host: it is so
@@ -452,7 +500,7 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 // the verdict is no better than what has happened.
 func TestSimulatedFaults(t *testing.T) {
 	const us, ms = time.Microsecond, time.Millisecond
-	virtual := onTheVirtualClock(t, nil)
+	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
 	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
 	for _, x := range []struct {
 		name   string
@@ -565,7 +613,7 @@ func TestSimulatedCapture(t *testing.T) {
 			var want, got bytes.Buffer
 			virtual := x.request
 			virtual.To = &want
-			onTheVirtualClock(t, &virtual)
+			onTheVirtualClock(t, simulatedScenario, &virtual)
 			synctest.Test(t, func(t *testing.T) {
 				apart := x.request
 				apart.To = &got

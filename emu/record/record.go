@@ -41,6 +41,7 @@ type Wanted struct {
 	Parts   bool                 // its machines live in other processes
 	Actual  bool                 // machines are told the measured time
 	Force   bool                 // several loops share the machines even where that is of no use: for tests
+	Late    bool                 // frames can be overtaken
 }
 
 // Check returns a *mistake.Error where what is wanted does not go together.

@@ -22,7 +22,7 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 }
 
 // Verify says whether a wall run is compared with the virtual clock afterwards: by the
-// event log in one process with ideal timing, by sums over flows otherwise.
+// event log where its order is exact, by sums over flows otherwise.
 type Verify string
 
 // When to verify.
@@ -49,7 +49,7 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 	}
 	defer twins.Close()
 	twins.Join(&s)
-	sameLog := !r.wanted.Actual && !r.wanted.Parts
+	sameLog := !r.wanted.Actual && !r.wanted.Late
 	laid := r.fabric
 	if with := r.Collector.Scenario(); with != laid.Scenario { // events have come to it
 		if laid, err = fabric.Build(with); err != nil {

@@ -63,6 +63,7 @@ type Result struct {
 	Clock       Clock          `json:"clock"`
 	Timing      string         `json:"timing"` // "ideal" or "actual"
 	Placement   proc.Placement `json:"placement"`
+	Sync        proc.Sync      `json:"sync,omitempty"` // how processes keep the order of events
 	Link        links.Carrier  `json:"link"`
 	Codec       bool           `json:"codec"`    // frames went through their bytes, and not as values
 	Loops       int            `json:"loops"`    // that shared the machines

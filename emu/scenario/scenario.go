@@ -335,7 +335,7 @@ type Event struct {
 	Link       string        `key:"link" form:"link" omit:"usual" doc:"Name of the link that changes; of one without a name, what it joins, \"A - B\". With rate or state."`
 	Endpoint   string        `key:"endpoint" form:"machine" omit:"usual" also:"node|host" doc:"Name of the endpoint that changes. With service or pause-storm."`
 	Switch     string        `key:"switch" form:"machine" omit:"usual" doc:"Name of the switch that is restarted. With restart."`
-	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all that is in it, and is away for so long, all its links down; then they begin anew. With --placement process its process is killed, and another one started."`
+	Restart    unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage" doc:"The switch loses all that is in it, and is away for so long, all its links down; then they begin anew. With --placement process and --sync late its process is killed, and another one started."`
 	Rate       unit.Rate     `key:"rate" omit:"usual" also:"bandwidth|speed|capacity" doc:"The link runs at this rate, in both directions, from its next frame on."`
 	State      LinkState     `key:"state" omit:"usual" doc:"The link goes down: what is on it and what is sent over it is lost; or up again, with its flow control begun anew: on Ethernet, what a full memory has no room for until its sender is stopped again is lost too."`
 	Service    unit.Rate     `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate" doc:"The endpoint takes frames in at this rate from now on."`

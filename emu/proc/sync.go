@@ -1,0 +1,231 @@
+package proc
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"fabemu/emu/drive"
+	"fabemu/emu/mistake"
+)
+
+// Sync says how the parts of a run keep the order of events.
+type Sync string
+
+// The ways.
+const (
+	// Exact has each part do nothing before it was promised that no frame comes before it: the
+	// order is that of the virtual clock, and the pace says what it costs.
+	Exact Sync = "exact"
+	// Late has each part do everything at its time, whatever is still under way: frames can be
+	// overtaken.
+	Late Sync = "late"
+)
+
+// LateFrom is the dilation from which on a run in processes keeps the order Late where it is not said
+// which way: sums over flows hold there, and fewer messages keep the processes apart.
+const LateFrom = 2000
+
+// In returns the way of a run: s, or where that is empty the one that goes with the placement and the
+// dilation. In one process the order of ideal times is exact anyway.
+func (s Sync) In(p Placement, timing string, dilation int64) Sync {
+	switch {
+	case s != "":
+		return s
+	case timing == ActualTiming, p == InHosts, p != InGoroutines && dilation >= LateFrom:
+		return Late
+	}
+	return Exact
+}
+
+// check refuses a way that does not go with where machines live and what they are told.
+func (s Sync) check(p Placement, timing string) error {
+	switch {
+	case s == "":
+		return nil
+	case s != Exact && s != Late:
+		return mistake.Unknown("sync", s, Exact, Late)
+	case s == Exact && timing == ActualTiming:
+		return mistake.Errorf("sync exact goes with ideal timing: with %s timing machines are told when frames really come", timing)
+	case s == Late && p == InGoroutines && timing != ActualTiming:
+		return mistake.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
+	}
+	return nil
+}
+
+// promising is the conductor's side of a run in exact order: what the council of the parts
+// needs to hear and speak. The goroutines that hear the parts use it, not the loop of the
+// conductor: a statement is answered at once.
+type promising struct {
+	sync.Mutex
+	*drive.Council
+	tell  []func(promise []byte) // by part
+	steps int64                  // of the council, when it was last looked at
+	still int64                  // since when they are the same, on the conductor's clock
+}
+
+// convene brings the parts together, all of which are ready.
+func (r *conduct) convene() error {
+	of := make([]int, len(r.Ports))
+	x := &promising{}
+	for k, s := range r.seats {
+		x.tell = append(x.tell, r.teller(s))
+		for _, m := range s.Machines {
+			of[m] = k
+		}
+	}
+	c, err := drive.NewCouncil(r.Fabric, of)
+	x.Council = c
+	r.exact.Store(x)
+	return err
+}
+
+// teller returns what tells a part what it is promised. It waits for nobody on another host.
+func (r *conduct) teller(s *seat) func(b []byte) {
+	conn := s.conn
+	if s.Away == nil {
+		return func(b []byte) { write(conn, promise, b) }
+	}
+	ring := make(chanBell, 1)
+	box := &mailbox{bell: ring}
+	go func() {
+		for {
+			select {
+			case <-ring:
+			case <-r.quit:
+				return
+			}
+			write(conn, promise, box.take())
+		}
+	}()
+	return box.put
+}
+
+// state takes in a statement of a part, and promises what follows from it.
+func (r *conduct) state(s *seat, b []byte) error {
+	x := r.exact.Load()
+	if x == nil {
+		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.File.Part)
+	}
+	x.Lock()
+	defer x.Unlock()
+	if err := x.Hear(s.index, b); err != nil {
+		return fmt.Errorf("%s: %w", s.File.Part, err)
+	}
+	x.Promise(x.promise)
+	return nil
+}
+
+// promise tells a part what it is promised. One that is gone hears nothing, and that it is gone is
+// heard elsewhere.
+func (x *promising) promise(k int, b []byte) { x.tell[k](b) }
+
+const (
+	// missingAfter is how long it is waited for a datagram that stops a run in exact order,
+	// until it is called lost.
+	missingAfter = time.Second
+	// owingAfter is how long it is waited for a part that says nothing that others could go on by,
+	// once it should have.
+	owingAfter = 30 * time.Second
+)
+
+// oversee looks whether the parts get on with one another. A datagram that the others wait for is
+// given up after a while, which makes the run void; a part that does not speak is an error that names
+// it, unless somebody has started it by hand, who may have stopped it.
+func (r *conduct) oversee() error {
+	x := r.exact.Load()
+	if x == nil {
+		return nil
+	}
+	x.Lock()
+	defer x.Unlock()
+	now := r.clock()
+	if n := x.Steps(); n != x.steps || x.still == 0 {
+		x.steps, x.still = n, now
+		return nil
+	}
+	still := time.Duration(now - x.still)
+	if still >= missingAfter {
+		x.GiveUp(func(k int) bool { return r.seats[k].quiet < missingAfter/2 }, x.promise)
+	}
+	k, at, ok := x.Owing()
+	if !ok || r.seats[k].ByHand || still < owingAfter {
+		return nil
+	}
+	if t := int64(at); now-r.epoch-(t/1000*r.Dilation+t%1000*r.Dilation/1000) < owingAfter.Nanoseconds() {
+		return nil // its next event is still to come
+	}
+	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.seats[k].File.Part, owingAfter, at)
+}
+
+// mailbox holds the last promise that a part has had, until its loop comes for it.
+type mailbox struct {
+	mu     sync.Mutex
+	full   bool
+	letter []byte
+	bell   bell
+}
+
+// bell wakes a loop that waits for datagrams.
+type bell interface {
+	Ring()
+	Quiet()
+	FD() int
+	Close() error
+}
+
+// newMailbox returns an empty mailbox, with a bell of the kernel or one that is simulated.
+func newMailbox(kernel bool) (m *mailbox, err error) {
+	m = &mailbox{bell: make(chanBell, 1)}
+	if kernel {
+		m.bell, err = newBell()
+	}
+	return m, err
+}
+
+// chanBell is a bell in a simulation.
+type chanBell chan struct{}
+
+func (c chanBell) Ring() {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+func (c chanBell) Quiet()       {}
+func (c chanBell) FD() int      { return -1 }
+func (c chanBell) Close() error { return nil }
+
+// put leaves a promise, in place of one that nobody has come for: each holds all that is promised.
+func (m *mailbox) put(b []byte) {
+	m.mu.Lock()
+	m.letter, m.full = append(m.letter[:0], b...), true
+	m.mu.Unlock()
+	m.bell.Ring()
+}
+
+// take takes the promise out.
+func (m *mailbox) take() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bell.Quiet()
+	m.full = false
+	return slices.Clone(m.letter)
+}
+
+// Recv takes the promise out.
+func (m *mailbox) Recv(b []byte) (n int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.full {
+		return 0, nil
+	}
+	m.bell.Quiet()
+	m.full = false
+	return copy(b, m.letter), nil
+}
+
+func (m *mailbox) Send([]byte) error { panic("proc: a mailbox sends nothing; this is a bug") }
+func (m *mailbox) FD() int           { return m.bell.FD() }
+func (m *mailbox) Close() error      { return m.bell.Close() }

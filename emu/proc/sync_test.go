@@ -1,0 +1,125 @@
+package proc_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fabemu/emu/proc"
+	"fabemu/emu/report"
+)
+
+// In exact order the log of a run in processes is that of the virtual clock, event for event, however
+// late datagrams come, at any dilation and in either placement: on links that take next to no
+// time, in a cycle of switches, with a restart and with a link that goes down.
+func TestExactOrderIsThatOfTheVirtualClock(t *testing.T) {
+	const us = time.Microsecond
+	short := strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1)
+	for name, text := range map[string]string{
+		"plain":   simulatedScenario,
+		"short":   short,
+		"restart": short + "events:\n  - {at: 300us, switch: left, restart: 100us}\n",
+		"down":    short + "events:\n  - {at: 200us, link: trunk, state: down}\n  - {at: 300us, link: trunk, state: up}\n",
+	} {
+		virtual, log := onTheVirtualClock(t, text, nil)
+		for _, placement := range []proc.Placement{proc.InProcesses, proc.InDomains} {
+			for _, dilation := range []string{"1", "50", "5000"} {
+				t.Run(name+"/"+string(placement)+"/"+dilation, func(t *testing.T) {
+					text := strings.Replace(text, "dilation: 500", "dilation: "+dilation, 1)
+					synctest.Test(t, func(t *testing.T) {
+						o := simulate(t, 1, faults{delay: 20 * us, scenario: text, sync: proc.Exact, placement: placement})
+						if o.err != nil {
+							t.Fatal(o.err)
+						}
+						if o.digest != virtual || o.log != log || o.verdict.Order.Overtaken != 0 || o.verdict.Level == report.Degraded || o.verdict.Level == report.Void {
+							t.Errorf("%s: %s: log %s, digest %s; wanted %s, %s", o.verdict.Level, o.verdict.Reason, o.log, o.digest, log, virtual)
+						}
+						t.Logf("%s: pace %v, %d statements, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Ratio, o.timing.Statements, o.timing.Promises, o.timing.Hops)
+					})
+				})
+			}
+		}
+	}
+}
+
+// A part states at most once for each event that it does and each frame that it sees, and is promised
+// something at most once for each statement. In a fabric in which nothing happens but flow control
+// every 65 us, over links of 1 ns, that is little: two neighbours that had only each other's word would
+// count up to the next event in half a million steps.
+func TestStatementsAreBounded(t *testing.T) {
+	for _, placement := range []proc.Placement{proc.InProcesses, proc.InDomains} {
+		for _, x := range []struct {
+			name, text string
+			most       int64
+		}{
+			{"busy", strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1), 1 << 62},
+			{"at rest", strings.NewReplacer("propagation: 2us", "propagation: 1ns", "start: 0us + 1us", "start: 999us").Replace(simulatedScenario), 3000},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				o := simulate(t, 2, faults{delay: 20 * time.Microsecond, scenario: x.text, sync: proc.Exact, placement: placement})
+				if o.err != nil {
+					t.Fatal(o.err)
+				}
+				c := o.timing
+				t.Logf("%s, %s: %d statements, %d promises, %d events, %d frames handed over", x.name, placement, c.Statements, c.Promises, c.Events, c.Hops)
+				if c.Promises == 0 || c.Promises > c.Statements || c.Statements > c.Events+c.Received || c.Statements > x.most {
+					t.Errorf("%s, %s: %d statements and %d promises, for %d events and %d datagrams", x.name, placement, c.Statements, c.Promises, c.Events, c.Received)
+				}
+			})
+		}
+	}
+}
+
+// In exact order a run that goes wrong comes to an end all the same, and says what was wrong: datagrams
+// are lost, a part is stopped for a while, or dies.
+func TestExactOrderWithFaults(t *testing.T) {
+	const us, ms = time.Microsecond, time.Millisecond
+	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
+	for _, x := range []struct {
+		name   string
+		faults faults
+		check  func(o outcome) bool
+	}{
+		{"strays", faults{delay: 20 * us, stray: 0.01}, func(o outcome) bool { return o.digest == virtual && o.long > 0 }},
+		{"delayed", faults{delay: 4 * ms}, func(o outcome) bool {
+			return o.digest == virtual && o.verdict.Level == report.OrderOnly && o.verdict.Pace.Ratio < 0.9
+		}},
+		{"another host, whose clock is ahead", faults{delay: 20 * us, host: "right", ahead: 3000 * ms, there: 200 * us, back: 100 * us}, func(o outcome) bool {
+			return o.digest == virtual && o.verdict.Order.Overtaken == 0
+		}},
+		{"lost", faults{delay: 20 * us, lose: 0.002}, func(o outcome) bool {
+			return o.lost > 0 && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost
+		}},
+		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, func(o outcome) bool {
+			return o.lost > 0 && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost
+		}},
+		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 5000 * ms}, func(o outcome) bool {
+			return o.digest == virtual && o.verdict.LostDatagrams == 0 && o.verdict.Level == report.OrderOnly && len(o.missed) > 0
+		}},
+		{"stopped for too long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 33_000 * ms}, func(o outcome) bool {
+			return o.err != nil && strings.Contains(o.err.Error(), "the others wait for right, which has promised nothing for 30s")
+		}},
+		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, func(o outcome) bool {
+			var died *proc.Died
+			return errors.As(o.err, &died) && died.Part == "left"
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				synctest.Test(t, func(t *testing.T) {
+					x.faults.sync = proc.Exact
+					began := time.Now()
+					o := simulate(t, seed, x.faults)
+					if !x.check(o) {
+						t.Errorf("seed %d: %v; %s: %s; %d of %d datagrams missing, %d were lost; pace %v", seed, o.err, o.verdict.Level, o.verdict.Reason, o.verdict.LostDatagrams, o.sent, o.lost, o.verdict.Pace.Ratio)
+					}
+					if took := time.Since(began); took > 2*time.Minute {
+						t.Errorf("seed %d: it took %v", seed, took)
+					}
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+//go:build !race
+
+package emu
+
+import (
+	"fmt"
+	"testing"
+
+	"fabemu/emu/report"
+	"fabemu/emu/runtest"
+	"fabemu/emu/scenario"
+)
+
+// The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
+// any dilation: of InfiniBand and of Ethernet with PAUSE, with notifications of congestion, with links
+// that go down, with a switch that is restarted and with a deadlock.
+func TestWallLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
+		return func(dilation string) *scenario.Scenario {
+			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
+			return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, sets...)...)
+		}
+	}
+	for _, test := range []struct {
+		name      string
+		scenario  func(dilation string) *scenario.Scenario
+		dilations map[Placement]string
+	}{
+		{"fig2", load("hpl2002/fig2", "1ms", "flows.victim.start=100us"), map[Placement]string{InProcesses: "1", InDomains: "300"}},
+		{"pause", load("ethernet/pause-hol", "1ms"), map[Placement]string{InProcesses: "100", InDomains: "1"}},
+		{"qcn", load("qcn/two-points", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "50"}},
+		{"failover", load("ethernet/failover", "5ms"), map[Placement]string{InProcesses: "20", InDomains: "1"}},
+		{"deadlock", load("ethernet/ring-deadlock", "2ms"), map[Placement]string{InProcesses: "1", InDomains: "100"}},
+		{"restart", func(dilation string) *scenario.Scenario {
+			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
+		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},
+	} {
+		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
+		for placement, dilation := range test.dilations {
+			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {
+				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement, Sync: Exact})
+				v := &r.Verdict
+				t.Logf("%s: pace %v", v.Level, v.Pace.Ratio)
+				if got != want || len(want) < 1<<17 {
+					t.Errorf("the logs, of %d bytes, differ: %s", len(want), runtest.FirstDifference(want, got))
+				}
+				if r.Digest != virtual.Digest || v.Verify != report.VerifiedEqual || v.Order.Overtaken != 0 || v.LostDatagrams != 0 || v.Level == report.Degraded {
+					t.Errorf("%s: %s; digest %s, verified %q; want %s", v.Level, v.Reason, r.Digest, v.Verify, virtual.Digest)
+				}
+			})
+		}
+	}
+}
