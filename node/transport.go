@@ -38,7 +38,7 @@ type sending interface {
 type receiving struct {
 	acks  bool // each packet is acknowledged
 	again bool // packets that are missing are sent again: those behind them must wait
-	loses bool // packets may be missing: whoever dropped them has reported it
+	loses bool // packets may be missing: the machine that dropped them has reported it
 
 	roce *RoCEParams // RoCEv2: which packets are acknowledged, and how; else nil
 }

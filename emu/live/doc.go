@@ -3,9 +3,9 @@
 // the rate limiters do, which checks hold.
 //
 // A [Server] serves one page, which asks no other host for anything. What it shows is a
-// [Scene], told once, and [Moment] after Moment of it, as server-sent events. Whoever
-// makes moments, an observer of a run ([Observer]) or the files of one that is over
-// ([Results]), hands them to [Server.Show], which never waits for a reader.
+// [Scene], told once, and [Moment] after Moment of it, as server-sent events.
+// Moments come from an observer of a run ([Observer]), or from the files of one that is over
+// ([Results]), by [Server.Show], which never waits for a reader.
 //
 // # Who may look
 //

@@ -13,8 +13,8 @@ import (
 // every machine saw and did the same in both.
 //
 // Every field of an event counts. It is no cryptographic hash: a difference is
-// missed by chance in one of 2^64 cases, and whoever wants to can make one that
-// is missed.
+// missed by chance in one of 2^64 cases, and one that is missed can be made on
+// purpose.
 type Digest struct{ machines []state }
 
 // state is the digest of one machine's log.

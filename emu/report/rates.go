@@ -104,12 +104,14 @@ func aggregateSeries(r *Result, series []metrics.Series) []metrics.Series {
 	if len(r.Phases) == 0 {
 		return nil
 	}
+	at := map[[2]string]int{} // by kind and name: a large fabric has tens of thousands
+	for i, s := range series {
+		at[[2]string{s.Kind, s.Name}] = i
+	}
 	var curves []metrics.Series
 	for _, x := range r.Phases[0].Rates {
-		for _, s := range series {
-			if s.Name == x.Name && s.Kind == x.Kind+".utilisation" {
-				curves = append(curves, s)
-			}
+		if i, found := at[[2]string{x.Kind + ".utilisation", x.Name}]; found {
+			curves = append(curves, series[i])
 		}
 	}
 	return curves

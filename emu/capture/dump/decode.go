@@ -38,8 +38,8 @@ type Packet struct {
 	Cut    bool   // not all of it was captured: the checksums are not known
 	BadSum string // the checksums that are wrong
 
-	snapped bool // whoever captured it has kept only its begin,
-	have    int  // of the frame itself so many bytes
+	snapped bool // the capture has only its begin
+	have    int  // bytes of the frame itself that the capture has
 }
 
 // emptyRecord is what a capture of a run has for what is not a frame: a frame that was
