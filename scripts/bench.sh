@@ -30,6 +30,9 @@
 #                               hosts    what it costs to start 200 machines on two
 #                                        hosts, which are network namespaces (root;
 #                                        half a minute a round)
+#                               sync     what the exact order of processes costs beside
+#                                        the late one: pace, frames that are overtaken, CPU
+#                                        (three minutes a round)
 #                               pacing   frames paced by fabemu, htb, tbf and
 #                                        time.Sleep side by side, which take turns
 #                                        (root, iproute2)
@@ -76,7 +79,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | placement | hosts | pacing | all)
+wire | virtual | loops | engine | fig4 | peers | placement | hosts | sync | pacing | all)
 	group=$1
 	shift
 	;;
@@ -108,6 +111,11 @@ placement | hosts | pacing)
 		time=1x
 	fi
 	;;
+sync)
+	pattern=^BenchmarkSync
+	packages=(./scripts/measure)
+	time=1x
+	;;
 wire)
 	pattern=.
 	packages=(./wire/... ./node/... ./switchd/...)
@@ -133,7 +141,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, hosts, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, hosts, sync, pacing or all" >&2
 	exit 2
 	;;
 esac

@@ -16,6 +16,7 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
 	x.Order.Overtaken = t.Overtaken
+	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
 	x.Order.WorstPacketTimes = Number(t.WorstOvertaken)
 	if t.Hops > 0 {
 		x.Order.Over5Percent = Number(float64(t.Overtaken5) / float64(t.Hops))

@@ -106,6 +106,8 @@ type Order struct {
 	BlindLink        string `json:"blind_link,omitempty"`     // and where
 	SumsApart        Number `json:"sums_apart"`               // between a sum over flows and the virtual clock's, the most (Sums)
 	SumsOf           string `json:"sums_of,omitempty"`        // the link or group of flows whose it is
+	Statements       int64  `json:"statements,omitempty"`     // of processes in exact order: how far they are
+	Promises         int64  `json:"promises,omitempty"`       // to them, beside those in the trailers of datagrams
 }
 
 // Pace is how well the run kept to the wall clock.
