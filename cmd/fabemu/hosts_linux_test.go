@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
+	"fabemu/emu/proc"
 	"fabemu/emu/report"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,19 +182,26 @@ func result(t *testing.T, dir string) (r report.Result) {
 	return r
 }
 
-// whileItRuns waits until the run of a folder has begun, and then a moment.
+// whileItRuns waits until the run of a folder is well on its way, which rank 0's share says.
 func whileItRuns(t *testing.T, out string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		all, _ := filepath.Glob(filepath.Join(out, "parts", "*.log")) // the last thing before the epoch
-		if len(all) > 0 {
-			break
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		sockets, _ := filepath.Glob(filepath.Join(out, proc.PartsDir, "host-0-*.sock"))
+		if len(sockets) == 0 {
+			continue
 		}
-		if time.Now().After(end) {
-			t.Fatal("the run does not begin")
+		c, err := net.Dial("unix", sockets[0])
+		if err != nil {
+			continue
+		}
+		var s proc.Status
+		err = json.NewDecoder(c).Decode(&s)
+		c.Close()
+		if err == nil && s.NowPs > 200_000_000 {
+			return
 		}
 	}
-	time.Sleep(700 * time.Millisecond)
+	t.Fatal("the run does not begin")
 }
 
 // Two and three hosts run one fabric, each by a clock of its own, days apart. Its figures are
@@ -256,7 +265,7 @@ func TestHostIsKilled(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	first := c.agent("host1", 0)
 	second := c.agent("host2", 0)
-	run := c.conduct(3, out)
+	run := c.conduct(3, out, "--dilation", "2000")
 	whileItRuns(t, out)
 	if err := second.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -273,7 +282,7 @@ func TestConductorOfHostsIsKilled(t *testing.T) {
 	c := newComputers(t, 2)
 	out := filepath.Join(t.TempDir(), "out")
 	agent := c.agent("host1", 0)
-	run := c.conduct(2, out)
+	run := c.conduct(2, out, "--dilation", "2000")
 	whileItRuns(t, out)
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -289,7 +298,7 @@ func TestHostsAreInterrupted(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "out")
 		agent := c.agent("host1", 0)
-		run := c.conduct(2, out)
+		run := c.conduct(2, out, "--dilation", "2000")
 		whileItRuns(t, out)
 		if there {
 			agent.Process.Signal(syscall.SIGINT)
@@ -347,9 +356,10 @@ func TestHostsByLauncher(t *testing.T) {
 	if err := os.WriteFile(scenario, []byte(threeSwitches), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	wait := "30s"
 	task := func(rank string, variables ...string) *onHost {
 		p := &onHost{t: t, name: "task " + rank, ended: make(chan error, 1)}
-		p.Cmd = exec.Command(binary, "run", scenario, "--placement", "hosts", "--out", filepath.Join(dir, "out"), "--quiet", "--wait", "5s")
+		p.Cmd = exec.Command(binary, "run", scenario, "--placement", "hosts", "--out", filepath.Join(dir, "out"), "--quiet", "--wait", wait)
 		p.Env = append(os.Environ(), "SLURM_PROCID="+rank, "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=localhost",
 			"SLURM_JOB_ID="+fmt.Sprint(os.Getpid()), "SLURM_STEP_ID=0", "FABEMU_TOKEN=not-known-to-many")
 		p.Env = append(p.Env, variables...)
@@ -370,9 +380,10 @@ func TestHostsByLauncher(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
 		t.Fatal(err)
 	}
+	wait = "2s"
 	second, first = task("1", "FABEMU_TOKEN=something-else-16"), task("0")
 	second.wants(exitMistake, "it refuses this host: wrong token")
-	first.wants(exitFailed, "was refused: wrong token", "after 5s 1 of 2 hosts are here, without rank 1")
+	first.wants(exitFailed, "was refused: wrong token", "after 2s 1 of 2 hosts are here, without rank 1")
 	if left, _ := filepath.Glob(filepath.Join(dir, "out*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
