@@ -258,6 +258,23 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// With --sync exact three hosts keep the order of the virtual clock, on links over which no
+// frame is there before it is due, and with clocks that are days apart.
+func TestHostsKeepTheOrder(t *testing.T) {
+	c := newComputers(t, 3)
+	out := filepath.Join(t.TempDir(), "out")
+	agents := []*onHost{c.agent("host1", 86400), c.agent("host2", 3600)}
+	c.conduct(3, out, "--sync", "exact", "--dilation", "100", "--set", "model.duration=500us", "--set", "defaults.link.propagation=20ns").wants(exitOK)
+	for _, a := range agents {
+		a.wants(exitOK)
+	}
+	r := result(t, out)
+	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
+	if v := &r.Verdict; v.Order.Overtaken != 0 || v.Verify != report.VerifiedEqual || v.Order.Frames == 0 || v.LostDatagrams != 0 {
+		t.Errorf("%d frames, %d of them overtaken, the log is %q, %d datagrams lost", v.Order.Frames, v.Order.Overtaken, v.Verify, v.LostDatagrams)
+	}
+}
+
 // A host that is killed ends the run, and is named; what was measured stands, as far as it
 // goes, and the other hosts end.
 func TestHostIsKilled(t *testing.T) {
