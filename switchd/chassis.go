@@ -167,11 +167,24 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 	return output
 }
 
-// Apply makes a change from outside.
-func (c *chassis) Apply(now unit.Time, e port.Event) {
-	c.ports[e.Port].Apply(now, e)
-	if e.Kind != port.RateChange { // what waits may go on, or no more
-		c.wake(now, int(e.Port))
+// changing is a switch of either kind: what it does when more changes than a port.
+type changing interface {
+	restart(now unit.Time)
+	reroute(now unit.Time, table int)
+}
+
+// apply makes a change from outside to a switch.
+func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
+	switch e.Kind {
+	case port.Restart:
+		s.restart(now)
+	case port.RoutesChange:
+		s.reroute(now, e.Table)
+	default:
+		c.ports[e.Port].Apply(now, e)
+		if e.Kind != port.RateChange { // what waits may go on, or no more
+			c.wake(now, int(e.Port))
+		}
 	}
 }
 

@@ -8,16 +8,10 @@ import (
 
 // Apply makes a change from outside.
 func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
-	if e.Kind == port.Restart {
-		s.restart(now)
-		return
+	s.apply(now, e, s)
+	if e.Kind == port.RateChange { // the peer is to be told anew for how long it is stopped
+		s.wake(now, int(e.Port))
 	}
-	if e.Kind == port.RoutesChange {
-		s.reroute(now, e.Table)
-		return
-	}
-	s.chassis.Apply(now, e)
-	s.wake(now, int(e.Port)) // at another rate the peer is to be told anew for how long it is stopped
 }
 
 // reroute makes another table of routes count. What waits for an output whose link is

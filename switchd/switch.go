@@ -89,17 +89,7 @@ func (s *Switch) empty() {
 }
 
 // Apply makes a change from outside.
-func (s *Switch) Apply(now unit.Time, e port.Event) {
-	if e.Kind == port.Restart {
-		s.restart(now)
-		return
-	}
-	if e.Kind == port.RoutesChange {
-		s.reroute(now, e.Table)
-		return
-	}
-	s.chassis.Apply(now, e)
-}
+func (s *Switch) Apply(now unit.Time, e port.Event) { s.apply(now, e, s) }
 
 // reroute makes another table of routes count. What waits for an output whose link is
 // down goes by the new one, if there is one, behind what waits there.

@@ -15,9 +15,9 @@ import (
 // Schemes are rate limiters, reaction points and traffic of the program that runs a
 // scenario, in place of those that the scenario names. Each function is handed a flow, as
 // the scenario has it, and its highest rate, that of its sender's line or its rate-limit;
-// where it returns nil the flow keeps what it has. It is called once for each flow whenever machines are made, which a run
-// that is compared with the virtual clock does twice: what it returns holds state, and
-// must be new each time. Flows that share a limiter (control.shared) keep the reaction
+// where it returns nil the flow keeps what it has. It is called once for each flow whenever
+// machines are made, which a run that is compared with the virtual clock does twice: what it
+// returns holds state, and must be new each time. Flows that share a limiter (control.shared) keep the reaction
 // point that they share.
 //
 // A limiter is told the rate of the flow's reaction point in the beginning, and each

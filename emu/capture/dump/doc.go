@@ -26,7 +26,7 @@
 //
 // # Limitations
 //
-// What a display filter has left out of an exported capture looks like a mistake. Pauses are reckoned with the rate of the
-// interface, or with that of the last change that the capture of a run notes; in trailers,
-// with that of the frame. Fragments of IP are not put together.
+// What a display filter has left out of an exported capture looks like a mistake.
+// Pauses are reckoned with the rate of the interface, or with that of the last change that the
+// capture of a run notes; in trailers, with that of the frame. Fragments of IP are not put together.
 package dump

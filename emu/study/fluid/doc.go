@@ -99,8 +99,9 @@
 // once, and as it was sent. A queue below Qeq tells its decreases to every source that has a
 // limiter; in a run they go to those with its tag alone. Where rates scatter far about their
 // means, the fixed point of several links is not that of the run: messages come in proportion
-// to a rate and a decrease is a share of it, so that what is taken off goes with its square. The [Ascent] has one E{|e|} for all sources and all
-// times, the mean of chance alone: far from its fixed point it is slower than a run.
+// to a rate and a decrease is a share of it, so that what is taken off goes with its square. The
+// [Ascent] has one E{|e|} for all sources and all times, the mean of chance alone: far from its
+// fixed point it is slower than a run.
 //
 // Of TCP: windows are means. There are no timeouts, no slow start, no fast recovery, in which
 // a source that has halved its window waits for half an RTT, and several losses within an RTT
