@@ -47,6 +47,13 @@ func Check(f *fabric.Fabric) error {
 	return err
 }
 
+// Some is New for a process that runs some of the machines of f: those elsewhere are nil.
+func Some(f *fabric.Fabric, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
+	b := newBuilder(f, Schemes{}, events)
+	b.here = here
+	return b.build()
+}
+
 // builder turns a fabric that is laid out into machines that run.
 type builder struct {
 	scenario *scenario.Scenario
@@ -55,12 +62,13 @@ type builder struct {
 	framing  wire.Framing
 	largest  fabric.Sizes // of data frames
 	events   *trace.Batch
-	begin    [][]int        // by machine, the flows that begin there
-	end      [][]int        // and those that end there
-	reroutes []drive.Change // of routes
-	outs     []outbox       // by loop, of all of its machines: it empties that after each call
-	loops    *drive.Loops   // nil: there is one
-	unrouted bool           // switches get no routes: nothing is to run
+	begin    [][]int                // by machine, the flows that begin there
+	end      [][]int                // and those that end there
+	reroutes []drive.Change         // of routes
+	outs     []outbox               // by loop, of all of its machines: it empties that after each call
+	loops    *drive.Loops           // nil: there is one
+	here     func(machine int) bool // which machines are made; nil: all
+	unrouted bool                   // switches get no routes: nothing is to run
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
@@ -98,9 +106,15 @@ func (b *builder) build() (*drive.Fabric, error) {
 	for i := range f.Machines {
 		var m drive.Machine
 		var err error
-		if f.Machines[i].Switch != nil {
-			m, err = b.newSwitch(i)
-		} else {
+		elsewhere := b.here != nil && !b.here(i)
+		switch {
+		case f.Machines[i].Switch != nil:
+			if !elsewhere {
+				m, err = b.newSwitch(i)
+			} else if len(f.Ways.Epochs) > 1 {
+				b.routes(i) // its changes of routes have a place among the changes of all
+			}
+		case !elsewhere:
 			m, err = b.newEndpoint(i)
 		}
 		if err != nil {

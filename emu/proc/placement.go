@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
+	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -142,6 +143,15 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 		return nil, err
 	}
 	c := p.conductor(dir)
+	if l != nil {
+		compact, err := scenario.Compact(p.Resolved)
+		if err == nil {
+			err = files.Replace(filepath.Join(dir, compactFile), compact)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	for _, x := range list {
 		s, err := p.seat(x, dir, l)
 		if err != nil {
@@ -156,6 +166,7 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 // The names of files in PartsDir.
 const (
 	scenarioFile  = "scenario.yaml"
+	compactFile   = "scenario.compact" // the same as those read it that the conductor starts
 	controlSocket = "control.sock"
 )
 
@@ -197,6 +208,9 @@ func (p *Plan) file(x part) *File {
 func (p *Plan) seat(x part, dir string, l *links.Links) (Seat, error) {
 	file := p.file(x)
 	file.Control, file.Status = controlSocket, fileOf(x.name)+".sock"
+	if l != nil {
+		file.Scenario = compactFile
+	}
 	s := Seat{File: file, Machines: x.machines, Path: filepath.Join(dir, PartFile(x.name))}
 	command := "node"
 	if x.sw {

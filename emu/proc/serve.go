@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -56,7 +58,11 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 
 // layOut lays out the scenario of a run.
 func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
-	s, err := scenario.Load(f.Scenario, src, nil)
+	load := scenario.LoadCompact
+	if filepath.Base(f.Scenario) != compactFile {
+		load = func(name string, src []byte) (*scenario.Scenario, error) { return scenario.Load(name, src, nil) }
+	}
+	s, err := load(f.Scenario, src)
 	if err != nil {
 		return nil, &mistake.Error{Err: err}
 	}
@@ -70,6 +76,7 @@ func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
 
 // serve runs the part over links, with as little in its way as the system allows.
 func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) error {
+	debug.FreeOSMemory() // of reading the scenario much more is left than the part needs
 	defer host.HoldGC()()
 	if p.file.Priority {
 		defer host.RaisePriority()()
@@ -79,7 +86,9 @@ func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) erro
 
 // run runs the machines of the part, by d, to the end of the run.
 func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
-	all, err := machines.New(f, machines.Schemes{}, trace.NewBatch(1, p))
+	all, err := machines.Some(f, trace.NewBatch(1, p), func(machine int) bool {
+		return slices.Contains(p.file.Machines, f.Machines[machine].Name)
+	})
 	if err != nil {
 		return &mistake.Error{Err: err}
 	}
@@ -90,11 +99,6 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		all.Tap = p
 	}
 	all.Run, all.Progress, all.Key = p.file.Run, p.progress, &p.key
-	for i := range f.Machines {
-		if !slices.Contains(p.file.Machines, f.Machines[i].Name) {
-			all.Machines[i] = nil
-		}
-	}
 	if p.file.Sync == Exact {
 		if p.promises, err = newMailbox(d.Poller == nil); err != nil {
 			return err

@@ -15,6 +15,7 @@ type MetricChecker func(expr string, s *Scenario) error
 type Option func(*options)
 
 type options struct {
+	quiet   bool // nothing is warned of
 	metrics MetricChecker
 	short   bool
 	schemes *Schemes // nil: those of the program
@@ -57,13 +58,13 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		return nil, err
 	}
 	if short == nil {
-		return &res.s, nil
+		return res.scenario(), nil
 	}
 	o.short = true
 	if _, err := newReports(r.file, text).load(short, nil, o); err != nil {
 		return nil, err
 	}
-	return &res.s, nil
+	return res.scenario(), nil
 }
 
 // load makes a scenario of a tree that was parsed, which it changes: that of the resolver.
@@ -95,11 +96,20 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	res.lint()
+	if !o.quiet {
+		res.lint()
+	}
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
 	s.loaded = newLoaded(s, res.ways)
 	s.loaded.programs = res.programs
 	s.HasShort = root.get("short") != nil && !o.short
 	return res, nil
+}
+
+// scenario returns what was resolved, by itself: a pointer into the resolver would keep all of the file
+// in memory.
+func (r *resolver) scenario() *Scenario {
+	s := r.s
+	return &s
 }

@@ -24,7 +24,8 @@ var (
 // one of s, ms, us (or µs, with either of the two mu of Unicode), ns, ps and may not be left out; the value may not be
 // negative and must be a whole number of picoseconds.
 func ParseDuration(s string) (Duration, error) {
-	v, err := parse("duration", strings.NewReplacer("\u00b5s", "us", "\u03bcs", "us").Replace(s), "100us", durationWords)
+	text := strings.ReplaceAll(strings.ReplaceAll(s, "\u00b5s", "us"), "\u03bcs", "us")
+	v, err := parse("duration", text, "100us", durationWords)
 	return Duration(v), err
 }
 
