@@ -61,22 +61,7 @@ type bond struct {
 // group makes the units: switches with their endpoints, or machines one by one where such a
 // unit is too much for a part.
 func (p *partitioner) group(f *Fabric) {
-	cost := make([]float64, len(f.Wires)) // of cutting a wire: it, and the flows that cross it
-	for w := range f.Wires {
-		cost[w] = 1
-	}
-	for i := range f.Flows {
-		for _, h := range f.Flows[i].Hops {
-			cost[h.Wire] += perFlow
-		}
-	}
-	work, all := make([]float64, len(f.Machines)), 0.
-	for w := range f.Wires {
-		for _, end := range f.Wires[w].Ends {
-			work[end.Machine] += cost[w]
-			all += cost[w]
-		}
-	}
+	cost, work, all := f.work()
 	least, sum := slices.Min(p.shares), 0.
 	for _, s := range p.shares {
 		sum += s
@@ -118,6 +103,58 @@ func (p *partitioner) group(f *Fabric) {
 			p.join(b, a, cost[w])
 		}
 	}
+}
+
+// work returns the cost of cutting each wire, which is it and the flows that cross it, the work of
+// each machine, and all of it.
+func (f *Fabric) work() (cost, work []float64, all float64) {
+	cost, work = make([]float64, len(f.Wires)), make([]float64, len(f.Machines))
+	for w := range f.Wires {
+		cost[w] = 1
+	}
+	for i := range f.Flows {
+		for _, h := range f.Flows[i].Hops {
+			cost[h.Wire] += perFlow
+		}
+	}
+	for w := range f.Wires {
+		for _, end := range f.Wires[w].Ends {
+			work[end.Machine] += cost[w]
+			all += cost[w]
+		}
+	}
+	return cost, work, all
+}
+
+// Spread shares the machines between so many parts, at least two, and returns the part of each:
+// switches and endpoints have parts of their own, as many as their work asks for. So of what
+// leaves at one instant, which is much of what neighbours do, more parts have some. It is the
+// opposite of what Partition is for.
+func (f *Fabric) Spread(parts int) []int {
+	_, work, all := f.work()
+	inside, there := 0., 0 // of switches: their work, and how many there are
+	for m := range f.Machines {
+		if f.Machines[m].Switch != nil {
+			inside += work[m]
+			there++
+		}
+	}
+	switches := min(max(int(math.Round(float64(parts)*inside/all)), 1), parts-1, there)
+	of, has := make([]int, len(f.Machines)), make([]float64, parts)
+	for m := range f.Machines {
+		first, last := switches, parts
+		if f.Machines[m].Switch != nil {
+			first, last = 0, switches
+		}
+		of[m] = first
+		for k := first; k < last; k++ {
+			if has[k] < has[of[m]] {
+				of[m] = k
+			}
+		}
+		has[of[m]] += work[m]
+	}
+	return of
 }
 
 // join adds to the cost of cutting a unit from another one.

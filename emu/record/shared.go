@@ -64,17 +64,15 @@ func (r *Recording) alone(s *machines.Schemes) string {
 
 // partition shares the machines between loops, or says why that is of no use.
 func (r *Recording) partition(loops int) (of []int, why string) {
-	of = r.fabric.Partition(slices.Repeat([]float64{1}, min(loops, len(r.fabric.Machines))))
-	parts := slices.Clone(of)
-	slices.Sort(parts)
-	parts = slices.Compact(parts)
-	for m := range of { // without the empty ones
-		of[m], _ = slices.BinarySearch(parts, of[m])
-	}
-	if len(parts) < 2 {
+	loops = min(loops, len(r.fabric.Machines))
+	if loops < 2 {
 		return nil, "the fabric has one machine"
 	}
-	if between := r.fabric.Between(of); between < leastBetween*float64(len(parts)) && !r.wanted.Force && !r.wanted.Wall {
+	if r.wanted.Wall {
+		return r.fabric.Spread(loops), ""
+	}
+	of = r.fabric.Partition(slices.Repeat([]float64{1}, loops))
+	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.wanted.Force {
 		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
 	}
 	return of, ""
@@ -118,7 +116,7 @@ const most = 4096
 func (r *Recording) share(of []int) *drive.Loops {
 	s := &shared{Recording: r, ordered: r.log != nil || r.trace != nil || r.wanted.Sink != nil}
 	loops := &drive.Loops{Of: of, Meet: s}
-	for range slices.Max(of) + 1 {
+	for range slices.Max(of) + 1 { // the parts behind the last machine would be empty
 		p := &part{run: s, notes: make([]note, 0, 2*most)}
 		size := Batch
 		if r.wanted.Wall {
