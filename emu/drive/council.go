@@ -33,7 +33,9 @@ type Council struct {
 	paths []passage
 	index map[int]int // by number of a path, its place in paths
 
-	steps int64 // statements and promises
+	steps int64    // statements and promises
+	next  frontier // what find looks at, and what tell writes: kept, so that they take no memory anew
+	buf   []byte
 }
 
 // member is a part as the council knows it.
@@ -152,7 +154,7 @@ func (c *Council) Hear(part int, b []byte) error {
 func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
 
 // Promise promises each part that waits what it needs, if that can be; send is handed what it
-// is to be told.
+// is to be told, its to read during the call.
 func (c *Council) Promise(send func(part int, promise []byte)) {
 	c.find()
 	for k := range c.parts {
@@ -167,7 +169,7 @@ func (c *Council) Promise(send func(part int, promise []byte)) {
 
 // tell tells a part what it is promised.
 func (c *Council) tell(part int, send func(part int, promise []byte)) {
-	var b []byte
+	b := c.buf[:0]
 	for _, x := range c.parts[part].in {
 		y := &c.paths[x]
 		y.promised = max(y.promised, y.least)
@@ -175,6 +177,7 @@ func (c *Council) tell(part int, send func(part int, promise []byte)) {
 		b = binary.BigEndian.AppendUint32(b, y.lost)
 	}
 	c.steps++
+	c.buf = b
 	send(part, b)
 }
 
@@ -192,7 +195,8 @@ func (c *Council) find() {
 	if most < 0 {
 		return
 	}
-	next := make(frontier, 0, 2*len(c.paths))
+	next := c.next[:0]
+	defer func() { c.next = next }()
 	for x := range c.paths {
 		y := &c.paths[x]
 		y.least, y.settled = y.claim, false
@@ -205,7 +209,11 @@ func (c *Council) find() {
 	heap.Init(&next)
 	for len(next) > 0 {
 		at, x := next[0].at, next[0].path
-		heap.Pop(&next)
+		last := len(next) - 1
+		next[0], next = next[last], next[:last]
+		if last > 0 {
+			heap.Fix(&next, 0)
+		}
 		y := &c.paths[x]
 		if y.settled {
 			continue
@@ -227,7 +235,8 @@ func (c *Council) find() {
 			z := &c.paths[p.out[k]]
 			if t := max(after(at, d), z.floor, z.promised); t < z.least {
 				z.least = t
-				heap.Push(&next, coming{t, p.out[k]})
+				next = append(next, coming{t, p.out[k]})
+				heap.Fix(&next, len(next)-1)
 			}
 		}
 	}
@@ -245,12 +254,8 @@ type frontier []coming
 func (f frontier) Len() int           { return len(f) }
 func (f frontier) Less(a, b int) bool { return f[a].at < f[b].at }
 func (f frontier) Swap(a, b int)      { f[a], f[b] = f[b], f[a] }
-func (f *frontier) Push(x any)        { *f = append(*f, x.(coming)) }
-func (f *frontier) Pop() any {
-	last := (*f)[len(*f)-1]
-	*f = (*f)[:len(*f)-1]
-	return last
-}
+func (f frontier) Push(any)           { panic("drive: a frontier grows by append") } // which boxes nothing
+func (f frontier) Pop() any           { panic("drive: a frontier shrinks by a slice") }
 
 // Steps returns how many statements and promises there were: where it stays the same, nobody
 // gets on.
