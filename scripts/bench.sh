@@ -23,6 +23,10 @@
 #                                        and beside htsim and ns-3 where their sources are
 #                                        given (scripts/peers.sh), COUNT pairs in turns
 #                                        (default 3)
+#                               shards   no benchmark of the tree: reproduce hpl2002 by one
+#                                        call and by two that share it, with a worker each,
+#                                        COUNT times in turns (default 1), and the ratio of
+#                                        their times; SUBJECT=hpl2002/fig4a takes less
 #                               all      wire, virtual, scale, loops and engine (default)
 #                               placement  what it costs to place 60 machines in one
 #                                        process or in one each, over UDP or veth pairs
@@ -79,7 +83,7 @@ while getopts 'g:n:t:o:h' option; do
 done
 shift $((OPTIND - 1))
 case ${1:-} in
-wire | virtual | loops | engine | fig4 | peers | placement | hosts | sync | pacing | all)
+wire | virtual | loops | engine | fig4 | peers | placement | hosts | sync | pacing | shards | all)
 	group=$1
 	shift
 	;;
@@ -89,6 +93,13 @@ case $group in
 fig4)
 	if [ $# -gt 0 ]; then
 		echo "bench: fig4 compares no revisions" >&2
+		exit 2
+	fi
+	count=${count:-1}
+	;;
+shards)
+	if [ $# -gt 0 ]; then
+		echo "bench: shards compares no revisions" >&2
 		exit 2
 	fi
 	count=${count:-1}
@@ -141,7 +152,7 @@ all)
 	packages=(./wire/... ./node/... ./switchd/... ./emu/...)
 	;;
 *)
-	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, hosts, sync, pacing or all" >&2
+	echo "bench: no group $group: wire, virtual, scale, loops, engine, fig4, peers, placement, hosts, sync, pacing, shards or all" >&2
 	exit 2
 	;;
 esac
@@ -186,6 +197,39 @@ machine() {
 if [ "$group" = peers ]; then
 	scripts/peers.sh "$count" | tee "$out/peers.txt"
 	echo "bench: written to $out/peers.txt" >&2
+	exit
+fi
+
+if [ "$group" = shards ]; then
+	go build -o "$tmp/fabemu" ./cmd/fabemu
+	subject=${SUBJECT:-hpl2002}
+	# shards N: all cells by N calls at a time, in $tmp/shards; prints the seconds that it takes.
+	shards() {
+		local begin pids=() pid i
+		rm -rf "$tmp/shards"
+		begin=$(date +%s.%N)
+		for ((i = 1; i <= $1; i++)); do
+			"$tmp/fabemu" reproduce "$subject" --workers 1 --shard "$i/$1" --out "$tmp/shards" >"$tmp/shard-$i.txt" 2>&1 &
+			pids+=($!)
+		done
+		for pid in "${pids[@]}"; do
+			wait "$pid" || { cat "$tmp"/shard-*.txt >&2; return 1; }
+		done
+		awk -v begin="$begin" -v end="$(date +%s.%N)" 'BEGIN { printf "%.2f\n", end - begin }'
+	}
+	{
+		machine
+		for ((i = 1; i <= count; i++)); do
+			one=$(shards 1)
+			two=$(shards 2)
+			cells=$(find "$tmp/shards/cells" -name '*.json' | wc -l)
+			awk -v subject="$subject" -v cells="$cells" -v one="$one" -v two="$two" 'BEGIN {
+				printf "shards: %s, %d cells: one shard %.1f s, two shards %.1f s: %.2f times the throughput\n",
+					subject, cells, one, two, one / two
+			}'
+		done
+	} | tee "$out/shards.txt"
+	echo "bench: written to $out/shards.txt" >&2
 	exit
 fi
 

@@ -95,6 +95,10 @@ echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
 go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")
 
+echo "+ go test -tags soak -run TestKubernetesTakesTheJobs ./cmd/fabemu"
+go test -tags soak -run TestKubernetesTakesTheJobs -v ./cmd/fabemu >"$out/kubernetes.txt" 2>&1 ||
+	failed+=("the Jobs for Kubernetes: see $out/kubernetes.txt")
+
 if [ "$fabrics" -gt 0 ]; then
 	echo "+ FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/runtest/random"
 	FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/runtest/random >"$out/fabrics.txt" 2>&1 ||

@@ -90,8 +90,8 @@ func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 		if err != nil {
 			return nil, err
 		}
-		cell := campaign.Cell{Number: i + 1, Name: keyOf(j.run, j.index), Cost: j.cost}
-		cell.ID = campaign.NewID(cell.Number, string(what), cell.Name, string(resolved))
+		cell := campaign.Cell{Number: i + 1, Name: fmt.Sprintf("%v, seed %d", j.run, j.seed), Cost: j.cost}
+		cell.ID = campaign.NewID(cell.Number, string(what), keyOf(j.run, j.index), string(resolved))
 		c.jobs[cell.ID] = j
 		c.plan.Cells = append(c.plan.Cells, cell)
 		fmt.Fprintln(sum, cell.ID)

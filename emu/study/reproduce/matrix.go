@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/report"
+	"fabemu/emu/study/campaign"
 	"fabemu/wire/unit"
 )
 
@@ -107,7 +108,7 @@ func (b *batch) cell(c *Cell, column *Column, name string) CellResult {
 	}
 	out.Seeds = len(values)
 	if c.Metric != "" {
-		out.Measured = fmt.Sprintf("--metric %s --during %v,%v --out results/%s", quoted(c.Metric), unit.Duration(c.During[0]), unit.Duration(c.During[1]), fileOf(name))
+		out.Measured = fmt.Sprintf("--metric %s --during %v,%v --out results/%s", campaign.Quote(c.Metric), unit.Duration(c.During[0]), unit.Duration(c.During[1]), fileOf(name))
 	}
 	switch {
 	case len(values) > 0:
@@ -144,17 +145,9 @@ func (b *batch) command(r Run) string {
 		seeds[i] = strconv.Itoa(i + 1)
 	}
 	for _, s := range append(sets[:len(sets):len(sets)], "model.seed="+strings.Join(seeds, ",")) {
-		words = append(words, "--set", quoted(s))
+		words = append(words, "--set", s)
 	}
-	return strings.Join(words, " ")
-}
-
-// quoted is a word of a command line.
-func quoted(s string) string {
-	if strings.ContainsAny(s, " '\"$<>|&;*?()") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return s
+	return campaign.Quote(words...)
 }
 
 // fileOf makes a file's name of words.

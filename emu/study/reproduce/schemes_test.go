@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"fabemu/emu/report"
 )
 
@@ -126,13 +124,5 @@ func TestStudent(t *testing.T) {
 		if got := student95(n); math.Abs(got-want) > 6e-4 {
 			t.Errorf("of %d degrees of freedom %v, want %v", n, got, want)
 		}
-	}
-}
-
-// A command is what a shell takes for what it was.
-func TestQuoted(t *testing.T) {
-	got := []string{quoted("a=b"), quoted("x.rate / y.rate"), quoted("it's"), quoted(`"$x"`)}
-	if diff := cmp.Diff([]string{"a=b", "'x.rate / y.rate'", `'it'\''s'`, `'"$x"'`}, got); diff != "" {
-		t.Error(diff)
 	}
 }
