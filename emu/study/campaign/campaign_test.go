@@ -178,7 +178,7 @@ func TestQuote(t *testing.T) {
 
 // plan is one of cells that do nothing.
 func plan(name string, n int) *Plan {
-	p := &Plan{Kind: "trial", Header: map[string]string{"name": name}, Whole: true, Files: []string{"table"}}
+	p := &Plan{Kind: "trial", What: "trial", Header: map[string]string{"name": name}, Whole: true, Files: []string{"table"}}
 	for i := range n {
 		p.Cells = append(p.Cells, Cell{Number: i + 1, ID: NewID(i+1, name), Name: "it"})
 	}

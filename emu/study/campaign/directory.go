@@ -22,6 +22,7 @@ const CellsDir = "cells"
 // Plan is what a directory is of.
 type Plan struct {
 	Kind   string   // "sweep": the plan is in sweep.json
+	What   string   // what messages call it
 	Header any      // the content of that file; with Whole equal headers are of the same plan
 	Cells  []Cell   // all of them; those that are laid out, if it is not Whole
 	Whole  bool     // all cells are laid out
@@ -67,7 +68,7 @@ type Directory struct {
 // Other files are never touched. What stands against it is a *mistake.Error.
 func Claim(path string, p *Plan, mode Mode) (*Directory, error) {
 	if mode == Drawing && !Begun(path, p.Kind) {
-		return nil, mistake.Errorf("%s has nothing of this %s: there is no %s", path, p.Kind, p.PlanFile())
+		return nil, mistake.Errorf("%s has nothing of this %s: there is no %s", path, p.What, p.PlanFile())
 	}
 	d := &Directory{path: path, plan: p}
 	err := d.take(mode)
@@ -121,7 +122,7 @@ func (d *Directory) begin(mode Mode) error {
 		}
 		if foreign != "" {
 			return mistake.Errorf("%s is not empty, and not of this %s (there is %s); "+
-				"choose another --out, or --force to write into it", d.path, d.plan.Kind, foreign)
+				"choose another --out, or --force to write into it", d.path, d.plan.What, foreign)
 		}
 		if err := errors.Join(d.folder(), d.tidy()); err != nil {
 			return err
@@ -182,7 +183,7 @@ func (d *Directory) before() (known bool, drawn []string, err error) {
 	case err != nil:
 		return false, nil, fmt.Errorf("%s cannot be read: %w; %s", path, err, otherwise)
 	case differs != nil:
-		return false, drawn, fmt.Errorf("%s is of another %s: %w; %s", d.path, d.plan.Kind, differs, otherwise)
+		return false, drawn, fmt.Errorf("%s is of another %s: %w; %s", d.path, d.plan.What, differs, otherwise)
 	}
 	return true, drawn, nil
 }

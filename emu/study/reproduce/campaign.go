@@ -97,7 +97,7 @@ func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 		fmt.Fprintln(sum, cell.ID)
 	}
 	h.Hash = hex.EncodeToString(sum.Sum(nil))
-	c.plan.Kind, c.plan.Header, c.plan.Files = Kind, h, Files(figures)
+	c.plan.Kind, c.plan.What, c.plan.Header, c.plan.Files = Kind, "reproduction", h, Files(figures)
 	c.plan.Earlier = func(b []byte) (differs error, drawn []string, err error) {
 		var before header
 		err = json.Unmarshal(b, &before)

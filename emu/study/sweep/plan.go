@@ -113,7 +113,7 @@ func (p *Plan) lay(only string) (*layout, error) {
 		}
 		first = end - 1
 	}
-	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{Kind: Kind, Whole: only == ""}}
+	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{Kind: Kind, What: "sweep", Whole: only == ""}}
 	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
 	sum := sha256.New()
 	var wrong []error
