@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,7 +97,8 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 
 // On a Slurm of one node, a thousand cells as docs/hosts.md has them typed: a task is killed
 // and put back into the queue while it runs, goes on where it was, and the table, which a
-// job draws that waits for all, is that of one call.
+// job draws that waits for all, is that of one call. Another array, with gaps of its own,
+// tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
 	needTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
 	t.Parallel()
@@ -110,6 +112,8 @@ func TestSlurm(t *testing.T) {
 ` + lines[0] + `
 submitted=$(` + lines[1] + `)
 ` + strings.Join(lines[2:], "\n") + `
+auto="docs/examples/incast.yaml --set model.duration=1ms --set model.seed=1,2,3,4,5,6 --metric incast.rate --out auto"
+sbatch --array=2-8:3 --output=auto-%a.log --wrap "fabemu sweep $auto --shard auto"
 array=$(echo "$submitted" | sed 's/^array \([0-9]*\), table [0-9]*$/\1/')
 for i in $(seq 600); do
 	if [ -n "$(ls grid/cells/*.json 2>/dev/null | head -n 1)" ] && squeue -h -r -o '%i %T' | grep -qx "${array}_1 RUNNING"; then break; fi
@@ -124,6 +128,7 @@ for i in $(seq 600); do
 	grep -q . queue || break
 	sleep 0.2
 done
+fabemu sweep $auto --table
 for i in $(seq 8); do scontrol show job "${array}_$i"; done >jobs
 scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 `
@@ -142,6 +147,12 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 	out := e.whole(t, lines[0])
 	if said := <-done; said != "" {
 		t.Fatal(said)
+	}
+	for i, task := range []string{"2", "5", "8"} {
+		log := text(t, filepath.Join(e.dir, "auto-"+task+".log"))
+		if !strings.Contains(log, fmt.Sprintf("shard %d/3, 2 runs", i+1)) {
+			t.Errorf("task %s of 2-8:3: %s", task, log)
+		}
 	}
 	logs, _ := filepath.Glob(filepath.Join(e.dir, "*.log"))
 	said := ""

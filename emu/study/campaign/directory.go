@@ -332,6 +332,10 @@ func (d *Directory) Write(name string, write func(io.Writer) error) (err error) 
 	return err
 }
 
+// Retire removes what was drawn before, the first of Plan.Files first: what stands for the
+// others being whole.
+func (d *Directory) Retire() error { return d.hold.Retire(d.plan.Files...) }
+
 func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -26,6 +26,6 @@
 // On a file system of a network the lock of the directory may hold for one computer only:
 // then nothing keeps a call that does all cells from going on beside shares elsewhere. They
 // do no harm to one another, but work twice. Shares are balanced by what cells are thought to
-// cost. What a killed share has begun to write stays until a call that has the directory for
-// itself, which Table is where it can.
+// cost. What a killed share has begun to write stays until a call has the directory for
+// itself: one that does all cells, or one that draws while nobody else is there.
 package campaign

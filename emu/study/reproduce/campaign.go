@@ -191,6 +191,9 @@ func (c *Campaign) Draw(dir string, write func(*Result) error) (missing []campai
 		}
 		c.batch.take(j, out)
 	}
+	if err := d.Retire(); err != nil {
+		return nil, err
+	}
 	return missing, write(c.batch.result(c.paper, c.figures))
 }
 
