@@ -59,7 +59,7 @@ type message struct {
 // Batches of events are sent when they are full, and when the part is about to
 // sleep and the last one is a while ago.
 const (
-	batchSize  = 64 << 10
+	batchSize  = 32 << 10
 	batchEvery = 20 * time.Millisecond
 	// maxUnsent is how many messages wait until the part waits for the conductor.
 	maxUnsent = 64

@@ -27,6 +27,7 @@ import (
 // path is its file; control the file descriptor of the conductor's socket, or 0 to
 // wait for a conductor.
 func Serve(ctx context.Context, path string, control int, version string) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // what is read is strewn over less memory, of which more is given back
 	file, err := Read(path)
 	if err != nil {
 		return &mistake.Error{Err: err}
