@@ -143,7 +143,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if m.peers, err = m.gathering.Wait(ctx); err != nil {
 		return m, err
 	}
-	dir, err := p.folder()
+	dir, err := p.folder(true)
 	if err != nil {
 		return m, err
 	}

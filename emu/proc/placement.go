@@ -138,20 +138,11 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := p.folder()
+	dir, err := p.folder(l != nil)
 	if err != nil {
 		return nil, err
 	}
 	c := p.conductor(dir)
-	if l != nil {
-		compact, err := scenario.Compact(p.Resolved)
-		if err == nil {
-			err = files.Replace(filepath.Join(dir, compactFile), compact)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 	for _, x := range list {
 		s, err := p.seat(x, dir, l)
 		if err != nil {
@@ -170,14 +161,22 @@ const (
 	controlSocket = "control.sock"
 )
 
-// folder makes the folder of the parts, and writes the scenario into it.
-func (p *Plan) folder() (string, error) {
+// folder makes the folder of the parts, and writes the scenario into it, also for those
+// that the conductor starts, if there are any.
+func (p *Plan) folder(starts bool) (string, error) {
 	dir := filepath.Join(p.Directory, PartsDir)
 	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
 		return "", &mistake.Error{Err: err}
 	}
 	Tidy(dir)
-	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
+	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil || !starts {
+		return dir, err
+	}
+	compact, err := scenario.Compact(p.Resolved)
+	if err != nil {
+		return "", err
+	}
+	return dir, files.Replace(filepath.Join(dir, compactFile), compact)
 }
 
 // conductor returns the conductor of the run, who has no parts yet.
