@@ -67,8 +67,11 @@ func (s *Switch) remove(q *fifo, before, id int32) {
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, out := &s.ports[p], &s.egress[p]
-	pt.Control(now)
 	wake := unit.Never
+	if len(s.ingress[p].held) > 0 {
+		wake = s.giveBack(now, p)
+	}
+	pt.Control(now)
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		block := port.Open
 		if out.queue[lane].head != none {
@@ -175,6 +178,9 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 				sl.reason = why
 			}
 		}
+		if s.starver != nil {
+			sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Line().Serialise(sl.length))
+		}
 		if sl.reason != trace.NoReason && !came {
 			note.Reason = uint8(sl.reason)
 			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
@@ -244,7 +250,8 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 			continue
 		}
 		pt := &s.ports[p]
-		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet),
+		// Room whose credit is held comes back by itself.
+		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || len(s.ingress[p].held) > 0,
 			port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots[id]

@@ -17,9 +17,10 @@ type slot struct {
 	tail     unit.Time // when all of it is in
 	eligible unit.Time // when it may be forwarded at the earliest
 	state    state
-	reason   trace.Reason // why it was marked here
-	bypassed int          // by how many younger frames (model M2)
-	next     int32        // in the output's queue, or in the list of free slots
+	reason   trace.Reason  // why it was marked here
+	bypassed int           // by how many younger frames (model M2)
+	next     int32         // in the output's queue, or in the list of free slots
+	starve   unit.Duration // how late the credit for it goes back
 }
 
 // state is where a frame in a slot stands.
@@ -40,6 +41,28 @@ type ingress struct {
 	arriving int       // so many of the last ones are not eligible yet
 	feeding  int       // lines that it feeds now
 	fed      unit.Time // when the last of them became idle
+
+	held     []held    // room whose credit goes back later, in the order of the instants
+	returned unit.Time // when the last of that goes back
+}
+
+// held is the room of a frame that has left, until the neighbour hears of it.
+type held struct {
+	at    unit.Time
+	frame wire.Frame
+}
+
+// giveBack returns the credit of what an input holds that is due, and when the next one is.
+func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
+	in := &s.ingress[p]
+	for len(in.held) > 0 && in.held[0].at <= now {
+		s.ports[p].Free(now, &in.held[0].frame)
+		in.held = append(in.held[:0], in.held[1:]...)
+	}
+	if len(in.held) == 0 {
+		return unit.Never
+	}
+	return in.held[0].at
 }
 
 // store gives a frame a slot and its place in the order of arrival.
@@ -60,7 +83,7 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
 	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, p, output
 	sl.tail, sl.eligible, sl.next = tail, eligible, none
-	sl.state, sl.reason, sl.bypassed = arriving, trace.NoReason, 0
+	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, trace.NoReason, 0, 0
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
@@ -81,7 +104,13 @@ func (s *Switch) release(now unit.Time, id int32) {
 			break
 		}
 	}
-	s.ports[sl.input].Free(now, &sl.frame)
+	if sl.starve == 0 {
+		s.ports[sl.input].Free(now, &sl.frame)
+	} else {
+		onLine := s.ports[sl.input].Line().Serialise(sl.length)
+		in.returned = max(now, in.returned.Add(onLine)).Add(sl.starve)
+		in.held = append(in.held, held{in.returned, sl.frame})
+	}
 	sl.next, s.free = s.free, id
 }
 

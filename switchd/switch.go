@@ -39,6 +39,7 @@ type Switch struct {
 	ingress []ingress
 	egress  []egress
 	points
+	starver cp.Starver // the marker, if it is one
 
 	slots  []slot
 	free   int32 // list of free slots
@@ -72,7 +73,9 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		}
 	}
 	s.empty()
-	return s, s.points.make(c.Points, n, &s.rec)
+	err := s.points.make(c.Points, n, &s.rec)
+	s.starver, _ = s.marker.(cp.Starver)
+	return s, err
 }
 
 // empty makes a switch in which there is nothing.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fabemu/wire"
@@ -56,22 +55,12 @@ type CCT string
 // linearCCT stands for the table that ibccconfig(8) prints.
 const linearCCT CCT = "linear"
 
-// The bounds of a table: 14 bits of multiplier, 2 of shift, and 255 blocks of 64 entries (the
-// 8 bits of ControlTableCap; opensm sets up to 128 entries).
+// The bounds of a table: 255 blocks of 64 entries (the 8 bits of ControlTableCap; opensm sets
+// up to 128 entries).
 const (
 	linearEntries = 128
 	maxEntries    = 255 * 64
-	maxShift      = 1<<2 - 1
-	maxMultiplier = 1<<14 - 1
 )
-
-// cctEntry is an entry of a table.
-type cctEntry struct{ shift, multiplier int }
-
-// slowdown returns what the rate of the line is divided by.
-func (e cctEntry) slowdown() float64 {
-	return 1 + float64(e.multiplier)/float64(int(1)<<e.shift)
-}
 
 // cctError is a mistake in a table.
 type cctError struct {
@@ -100,16 +89,16 @@ func (CCT) Form() param.Form {
 }
 
 // entries reads a table.
-func (t CCT) entries() (all []cctEntry, err error) {
+func (t CCT) entries() (all []wire.CCTEntry, err error) {
 	if t == linearCCT {
 		for i := range linearEntries {
-			all = append(all, cctEntry{0, i})
+			all = append(all, wire.CCTEntry{Multiplier: i})
 		}
 		return all, nil
 	}
 	at, wrong := 0, 0
 	for text := range strings.SplitSeq(string(t), ",") {
-		e, why := readEntry(text)
+		e, why := wire.ParseCCTEntry(text)
 		if why == "" && len(all) == maxEntries {
 			why = fmt.Sprintf("a table has %d entries at the most", maxEntries)
 		}
@@ -130,26 +119,6 @@ func (t CCT) entries() (all []cctEntry, err error) {
 	default:
 		return nil, cctError{fmt.Errorf("%w; and %d more entries are wrong", e.error, wrong-1), e.offset}
 	}
-}
-
-// readEntry reads an entry of a table, and says what is wrong with it.
-func readEntry(text string) (e cctEntry, wrong string) {
-	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")
-	if !ok {
-		return e, "a shift and a multiplier are wanted, with a colon between, such as 0:1"
-	}
-	for _, part := range []struct {
-		name, text string
-		to         *int
-		most       int
-	}{{"shift", shift, &e.shift, maxShift}, {"multiplier", multiplier, &e.multiplier, maxMultiplier}} {
-		n, err := strconv.ParseUint(strings.TrimSpace(part.text), 0, 64)
-		if err != nil || n > uint64(part.most) {
-			return e, fmt.Sprintf("the %s is a whole number from 0 to %d", part.name, part.most)
-		}
-		*part.to = int(n)
-	}
-	return e, ""
 }
 
 // Complete fills in the limit.
@@ -192,9 +161,9 @@ func (p CCAParams) CheckSite(s Site) (string, error) {
 }
 
 // rateAfter returns the rate of packets with the delay of an entry behind each.
-func rateAfter(s Site, e cctEntry) unit.Rate {
+func rateAfter(s Site, e wire.CCTEntry) unit.Rate {
 	packet := s.Line.Serialise(s.Length)
-	if delay := packet >> e.shift * unit.Duration(e.multiplier); delay > 0 {
+	if delay := e.Delay(packet); delay > 0 {
 		return unit.RateOf(s.Length, packet+delay)
 	}
 	return s.Line
@@ -223,7 +192,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	if written, _ := p.CCT.entries(); p.Limit < len(written)-1 {
 		table = "ccti-limit"
 	}
-	if first := all[p.Min].slowdown(); first > 1 {
+	if first := all[p.Min].Slowdown(); first > 1 {
 		key := "cct"
 		if p.Min > 0 {
 			key = "ccti-min"
@@ -232,7 +201,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 			first, p.Min)
 	}
 	for i := range all[1:] {
-		if all[i+1].slowdown() < all[i].slowdown() {
+		if all[i+1].Slowdown() < all[i].Slowdown() {
 			doubt("cct", "entry %d of the table (CCTI %d) has a shorter delay than the one before: a BECN there raises the rate, and the CCTI does not settle",
 				i+2, i+1)
 			break
@@ -243,7 +212,7 @@ func (p CCAParams) WarnSite(s Site) (doubts []Doubt) {
 	}
 	slowest := 1.0
 	for _, e := range all {
-		slowest = max(slowest, e.slowdown())
+		slowest = max(slowest, e.Slowdown())
 	}
 	if sum := float64(s.Flows) * float64(s.Line) / slowest; sum > float64(s.Capacity)*(1+1e-9) {
 		wanted := float64(s.Flows) * float64(s.Line) / float64(s.Capacity)
@@ -414,8 +383,8 @@ func (p CCAParams) Explain() string {
 	}
 	slowdowns := make([]float64, 0, len(all))
 	for _, e := range all[:p.Limit+1] {
-		slowdowns = append(slowdowns, e.slowdown())
+		slowdowns = append(slowdowns, e.Slowdown())
 	}
 	return fmt.Sprintf("rates from line / %.4g at CCTI %d to line / %.4g; the timer has %v",
-		all[p.Min].slowdown(), p.Min, slices.Max(slowdowns), p.period())
+		all[p.Min].Slowdown(), p.Min, slices.Max(slowdowns), p.period())
 }

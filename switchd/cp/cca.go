@@ -17,11 +17,16 @@ import (
 // ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
 // of all ports.
 type CCAParams struct {
-	Threshold   int        `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" doc:"How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by what waits for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive." source:"ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor"`
-	PacketSize  int        `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size" doc:"Frames that take fewer credits of 64 bytes are not marked." source:"ibccconfig(8)"`
-	MarkingRate int        `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" doc:"Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked." source:"ibccconfig(8)"`
-	MarkingGaps CCAGaps    `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
-	VictimMask  VictimMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
+	Threshold   int      `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" doc:"How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by what waits for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive." source:"ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor"`
+	PacketSize  int      `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size" doc:"Frames that take fewer credits of 64 bytes are not marked." source:"ibccconfig(8)"`
+	MarkingRate int      `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" doc:"Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked." source:"ibccconfig(8)"`
+	MarkingGaps CCAGaps  `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
+	VictimMask  PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
+
+	// Starvation is for neighbours that know nothing of congestion control.
+	CreditMask  PortMask    `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask" doc:"The inputs whose neighbours are starved of credit, because marks mean nothing to them: credit for a frame that came by one of these and leaves a congested output goes back late. Masks are as for victim-mask." source:"opensm/osm_subnet.c; ibccconfig(8) prints no port"`
+	CSThreshold int         `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold" doc:"The threshold of outputs for credit-mask; what its values mean is as for threshold. 0: no credit is late." source:"ibccconfig(8); the fractions are ours"`
+	CSDelay     ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay" doc:"How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it. So the neighbour has at most the line's rate over 1 + multiplier/2^shift." source:"opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet is the table's"`
 }
 
 // CCAGaps says how many frames are between two that are marked.
@@ -33,45 +38,45 @@ const (
 	FixedCCAGaps     CCAGaps = "fixed"
 )
 
-// VictimMask says which outputs mark although they are victims: one of the words, or a mask
-// as opensm.conf has it, 0x and up to 64 hexadecimal digits.
-type VictimMask string
+// PortMask says which ports of a switch are meant: one of the words, or a mask as opensm.conf
+// has it, 0x and up to 64 hexadecimal digits.
+type PortMask string
 
 // The words for masks.
 const (
-	NoVictims   VictimMask = "none"
-	HostVictims VictimMask = "hosts"
-	AllVictims  VictimMask = "all"
+	NoPorts   PortMask = "none"
+	HostPorts PortMask = "hosts" // those that lead to an endpoint
+	AllPorts  PortMask = "all"
 )
 
 // Form says how masks are written.
-func (VictimMask) Form() param.Form {
-	words := []string{string(NoVictims), string(HostVictims), string(AllVictims)}
+func (PortMask) Form() param.Form {
+	words := []string{string(NoPorts), string(HostPorts), string(AllPorts)}
 	wanted := "none, hosts, all, or a mask of ports such as 0x1E"
 	return param.Form{Wanted: wanted, Words: words, Pattern: param.Spaced("none|hosts|all|0[xX][0-9a-fA-F]{1,64}"),
 		Read: func(s string) (any, error) {
 			s = strings.TrimSpace(s)
 			for _, w := range words {
 				if s == w {
-					return VictimMask(s), nil
+					return PortMask(s), nil
 				}
 			}
 			digits, hex := strings.CutPrefix(strings.ToLower(s), "0x")
 			if !hex || digits == "" || len(digits) > 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-				return nil, fmt.Errorf("%q is no mask of victims: %s is wanted", s, wanted)
+				return nil, fmt.Errorf("%q is no mask of ports: %s is wanted", s, wanted)
 			}
-			return VictimMask("0x" + digits), nil
+			return PortMask("0x" + digits), nil
 		}}
 }
 
 // has reports whether a port, numbered from 0, is in the mask.
-func (m VictimMask) has(port int, hosts []bool) bool {
+func (m PortMask) has(port int, hosts []bool) bool {
 	switch m {
-	case NoVictims:
+	case NoPorts:
 		return false
-	case AllVictims:
+	case AllPorts:
 		return true
-	case HostVictims:
+	case HostPorts:
 		return port < len(hosts) && hosts[port]
 	}
 	digits := strings.TrimPrefix(string(m), "0x")
@@ -82,6 +87,20 @@ func (m VictimMask) has(port int, hosts []bool) bool {
 	}
 	digit, err := strconv.ParseUint(digits[at:at+1], 16, 8)
 	return err == nil && digit>>(bit%4)&1 == 1
+}
+
+// ReturnDelay is an entry of a congestion control table as it is written (wire.CCTEntry).
+type ReturnDelay string
+
+// Form says how delays are written.
+func (ReturnDelay) Form() param.Form {
+	return param.Form{Wanted: "shift:multiplier, such as 0:3", Pattern: param.Spaced(`[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+`),
+		Read: func(s string) (any, error) {
+			if _, wrong := wire.ParseCCTEntry(s); wrong != "" {
+				return nil, fmt.Errorf("%q is no delay: %s", s, wrong)
+			}
+			return ReturnDelay(strings.Join(strings.Fields(s), "")), nil
+		}}
 }
 
 // MarkShare returns the part of the frames that is marked of those that leave a congested
@@ -112,7 +131,9 @@ type CCA struct {
 	CCAParams
 	random *unit.Random
 	victim []bool // by output: it marks without credit
-	passed []int  // by output: frames since the last mark, with gaps that are fixed
+	starve []bool // by input: its neighbour is starved
+	delay  wire.CCTEntry
+	passed []int // by output: frames since the last mark, with gaps that are fixed
 }
 
 // NewCCA returns the congestion points of a switch with so many ports.
@@ -124,9 +145,13 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	case p.MarkingGaps == GeometricCCAGaps && s.Random == nil:
 		return nil, fmt.Errorf("marking: gaps at random want a generator of random numbers")
 	}
-	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), passed: make([]int, s.Ports)}
+	delay, wrong := wire.ParseCCTEntry(string(p.CSDelay))
+	if wrong != "" {
+		return nil, fmt.Errorf("marking: a return delay of %q: %s", p.CSDelay, wrong)
+	}
+	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), starve: make([]bool, s.Ports), delay: delay, passed: make([]int, s.Ports)}
 	for i := range c.victim {
-		c.victim[i] = p.VictimMask.has(i, s.Hosts)
+		c.victim[i], c.starve[i] = p.VictimMask.has(i, s.Hosts), p.CreditMask.has(i, s.Hosts)
 	}
 	c.Reset()
 	return c, nil
@@ -137,13 +162,27 @@ func (*CCA) Enqueue(unit.Time, *wire.Frame, Queue) {}
 
 // Dequeue marks f if that is to be.
 func (c *CCA) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
-	congested := c.Threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-c.Threshold)
+	congested := q.over(c.Threshold)
 	root := congested && !q.Switch.Blocked(q.Output)
 	if !root && !(congested && c.victim[q.Output]) || f.Blocks() < c.PacketSize || !c.turn(q.Output) {
 		return trace.NoReason
 	}
 	f.FECN = true
 	return trace.OverThreshold
+}
+
+// over reports whether what waits for the output exceeds a threshold of 0 to 15.
+func (q *Queue) over(threshold int) bool {
+	return threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-threshold)
+}
+
+// Starve returns how late the credit for f goes back, which takes so long on the line by which
+// it came and begins to leave (Starver).
+func (c *CCA) Starve(q Queue, onLine unit.Duration) unit.Duration {
+	if !c.starve[q.Input] || !q.over(c.CSThreshold) {
+		return 0
+	}
+	return c.delay.Delay(onLine)
 }
 
 // turn reports whether it is the turn of the next frame of an output.

@@ -82,10 +82,10 @@ func TestCCAPacketSize(t *testing.T) {
 // the source or victim of congestion: bit 0 - port 0 (enhanced port), bit 1 - port 1".
 func TestCCAVictims(t *testing.T) {
 	starved := outputs{blocked: map[int]bool{0: true, 1: true, 2: true, 3: true}}
-	for mask, want := range map[cp.VictimMask][4]bool{
+	for mask, want := range map[cp.PortMask][4]bool{
 		"none": {}, "hosts": {false, false, true, true}, "all": {true, true, true, true},
 		"0x0": {}, "0x1": {}, "0x2": {true}, "0x12": {true, false, false, true}, "0x1fffffffff": {true, true, true, true},
-		cp.VictimMask("0x" + strings.Repeat("f", 64)): {true, true, true, true},
+		cp.PortMask("0x" + strings.Repeat("f", 64)): {true, true, true, true},
 	} {
 		c := ccaOf(t, func(p *cp.CCAParams) { p.VictimMask = mask })
 		for output := range 4 {
@@ -163,15 +163,15 @@ func TestCCADefaults(t *testing.T) {
 }
 
 // What cannot be a mask is refused.
-func TestVictimMaskIsRead(t *testing.T) {
-	form := cp.NoVictims.Form()
-	for text, want := range map[string]cp.VictimMask{"hosts": "hosts", " all ": "all", "0X1E": "0x1e", "0x0": "0x0"} {
+func TestPortMaskIsRead(t *testing.T) {
+	form := cp.NoPorts.Form()
+	for text, want := range map[string]cp.PortMask{"hosts": "hosts", " all ": "all", "0X1E": "0x1e", "0x0": "0x0"} {
 		if got, err := form.Read(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0x", "1E", "0xg", "0x" + strings.Repeat("0", 65), "host", "-0x1"} {
-		if got, err := form.Read(text); err == nil || !strings.Contains(err.Error(), "is no mask of victims") {
+		if got, err := form.Read(text); err == nil || !strings.Contains(err.Error(), "is no mask of ports") {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -65,6 +65,14 @@ type Marker interface {
 	Reset()
 }
 
+// Starver is a marker of a switch with input buffers that starves neighbours of credit.
+type Starver interface {
+	// Starve is asked as a data frame begins to leave, which takes so long on the line by
+	// which it came. It returns how long after its tail has left the credit for it goes back,
+	// and how long, beside onLine, after the credit before it; 0: at once.
+	Starve(q Queue, onLine unit.Duration) unit.Duration
+}
+
 // Celled is a marker of a switch that queues at its outputs, which counts queues in cells.
 type Celled interface{ Cell() unit.Size } // 0: it does not
 

@@ -47,9 +47,10 @@ N greedy flows share a link of the rate C; L is the length of a packet, T the ti
 | a BECN while the timer runs | does not start it anew; ~timer-start: becn~ | hfi1 |
 | what has a CCTI | a queue pair; ~port-control: sl~ a service level; ~port~ as hfi1 has it: the highest of all service levels slows the whole port | opensm, hfi1 |
 | victim mask | ports that lead to endpoints | ours; ibccconfig(8) prints all ports |
+| credit starvation | for inputs of ~credit-mask~, when their frames leave a congested output: credit comes back one packet time and the return delay behind the one before | ours: opensm has the mask, the threshold, and the delay as an entry of a table, and says nothing more |
 | packet time | that of the packet itself; hfi1 has that of the MTU | ours: all packets here are of one size |
 
-Left out: the credit starvation of switches without FECN (its threshold and its return delay), and claims of papers that nobody here has read: Gran et al., IPDPS 2010, and their sequel on a fat tree; Gusat et al., HOTI 2005. Nor is there a CNP of InfiniBand, by which a destination answers packets that it does not acknowledge: flows of InfiniBand are reliable connections here, each packet has its ACK, and the BECN goes with that. Datagrams and unreliable connections, which would need it, are no transport of this program.
+Left out: claims of papers that nobody here has read: Gran et al., IPDPS 2010, and their sequel on a fat tree; Gusat et al., HOTI 2005. Nor is there a CNP of InfiniBand, by which a destination answers packets that it does not acknowledge: flows of InfiniBand are reliable connections here, each packet has its ACK, and the BECN goes with that. Datagrams and unreliable connections, which would need it, are no transport of this program.
 
 ## To run it
 
@@ -71,7 +72,7 @@ func cca() *Paper {
 		Title:   "InfiniBand's congestion control",
 		Source:  "IBTA Volume 1, Annex A10",
 		About:   strings.ReplaceAll(aboutCCA, "~", "`"),
-		Figures: []Figure{ccaFabric(), ccaIncast(), ccaTimer(), ccaTable(), ccaLevels(), ccaVictims()},
+		Figures: []Figure{ccaFabric(), ccaIncast(), ccaTimer(), ccaTable(), ccaLevels(), ccaVictims(), ccaStarvation()},
 	}
 }
 
@@ -276,6 +277,28 @@ func ccaVictims() Figure {
 			{Check: scenario.Check{ID: "CV-2", Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Claim: "ports of the mask do", From: from, Metric: "victim-mask hosts, over none", Low: 5, High: none, Why: "Several times as much. The source has no figure."}, Value: Over(share("hosts"), share("none"))},
 			{Check: scenario.Check{ID: "CV-3", Claim: "a mask of all ports slows down the bystander too", Metric: "victim-mask hosts less all", Low: positive, High: none, Why: "More: at the trunk, which has no credit at times, its packets are marked as well."}, Unit: Points, Value: Minus(share("hosts"), share("all"))},
 		},
+	}
+}
+
+// ccaStarvation is what switches do about a neighbour to which marks mean nothing.
+func ccaStarvation() Figure {
+	const (
+		share = "unheeding.utilisation"
+		from  = `"Credit Starvation return delay", of the form shift:multiplier: credit comes back every 1 + multiplier/2^shift packet times while the output is congested.`
+	)
+	r := Run{Scenario: "cca/starvation", Seeds: true}
+	with := func(key, value string) Quantity {
+		return Mean(r.With("switches.S.marking."+key+"="+value), share, 20*ms, 100*ms)
+	}
+	claim := func(id, delay string, part float64) Claim {
+		return Claim{Check: scenario.Check{ID: id, Basis: scenario.Derived, Source: "opensm/osm_subnet.c", Claim: "the source that does not heed marks has its line's rate over 1 + multiplier/2^shift", From: from,
+			Metric: "return delay " + delay + ": " + share, Low: 0.9 * part, High: 1.1 * part, Why: "A tenth of that either way: while nothing waits its credit comes at once."}, Unit: Percent, Value: with("credit-starvation-return-delay", delay)}
+	}
+	return Figure{
+		Name: "starvation", Source: "The credit mask", Title: "A neighbour to which marks mean nothing",
+		Caption: "Eight sources heed marks, a ninth does not and takes what they leave. Where its port is in the credit mask, the switch gives its credit back late while the link that all share is congested. Figures from 20 to 100 ms.",
+		Claims: append(ccaChecks("starvation"), claim("CS-2", "0:4", 1.0/5), claim("CS-3", "1:9", 2.0/11),
+			Claim{Check: scenario.Check{ID: "CS-4", Claim: "without the mask it has more than all others together", Metric: "credit-mask none: " + share, Low: 0.5, High: 1, Why: "More than half."}, Unit: Percent, Value: with("credit-mask", "none")}),
 	}
 }
 
