@@ -27,7 +27,7 @@ func TestFind(t *testing.T) {
 		{"compare-schemes/cuts", 0, []string{`no figure named "cuts" (did you mean "cut"?)`}},
 		{"compare", 0, []string{`no paper named "compare"`, "compare-schemes, compare-schemes-short"}},
 		{"e2cm", 5, nil},
-		{"cca", 6, nil},
+		{"cca", 7, nil},
 		{"dcqcn", 6, nil},
 		{"tcp-red", 4, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
