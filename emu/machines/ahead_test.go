@@ -19,7 +19,6 @@ import (
 // come, bound when it sends.
 type watched struct {
 	drive.Machine
-	ports   int
 	passing unit.Duration
 	said    []claim // the last ones, each from an event on
 	came    []come  // the last ones
