@@ -4,9 +4,11 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup: the programs that tests start are not to
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	dir, err := os.MkdirTemp("", "fabemu-test-")
 	if err != nil {
 		panic(err)
