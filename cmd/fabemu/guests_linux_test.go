@@ -85,7 +85,7 @@ func TestPrograms(t *testing.T) {
 	t.Parallel()
 	scenario := writePrograms(t, "pa", "31415")
 	out := filepath.Join(t.TempDir(), "out")
-	run := exec.Command(binary, "run", scenario, "--link", "pipe", "--out", out)
+	run := exec.Command(binary, "run", scenario, "--link", "pipe", "--set", "model.duration=6s", "--out", out)
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
