@@ -1,12 +1,9 @@
 package metrics
 
 import (
-	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -163,123 +160,17 @@ func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
 	if from < 0 || to <= from || to > c.End() {
 		return math.NaN()
 	}
-	return g.formula(c, g, from, to)
+	return g.formula(taken{g, c, from, to})
 }
 
-// reached is how long it takes from an instant until something has the level that the end
-// of g says, over a window, not a number when it has not by the end.
-func reached(of formula) formula {
-	return func(c *Collector, g *figure, from, to unit.Time) float64 {
-		percent, _ := strconv.Atoi(g.end)
-		window := c.scenario.Measure.Window
-		for t := from.Add(window); t <= to; t = t.Add(window / unit.Duration(c.perWindow)) {
-			if of(c, g, t.Add(-window), t) >= float64(percent)/100 {
-				return t.Sub(from).Seconds()
-			}
-		}
-		return math.NaN()
-	}
+// out returns where the counters of the port begin that sends into h; in returns those of
+// the port at its end.
+func (c *Collector) out(h fabric.Hop) int {
+	end := c.fabric.Wires[h.Wire].Ends[h.From]
+	return (int(c.first[end.Machine]) + int(end.Port)) * portColumns
 }
 
-// held returns the mean of a rate that is a state, over some flows and the time of an
-// interval in which it is known, in bytes per second: it is from the first change on. It is
-// not a number before.
-func (c *Collector) held(column int, since func(*life) unit.Time, flows []int, from, to unit.Time) float64 {
-	sum, known := 0.0, unit.Duration(0)
-	for _, i := range flows {
-		if first := max(from, since(&c.lives[i])); first < to {
-			sum += c.grown(c.ofFlows+i*flowColumns+column, from, to) * (1 << rateShift)
-			known += to.Sub(first)
-		}
-	}
-	return ratio(sum/float64(unit.BytePerSecond), float64(known))
-}
-
-// used returns which share n counters of bytes are of what there is room for. They hold
-// whole bytes: less than one of each too many is none.
-func used(bytes, room float64, n int) float64 {
-	if bytes > room && bytes < room+float64(n) {
-		return 1
-	}
-	return ratio(bytes, room)
-}
-
-// most returns the greatest value of a column that starts anew at each edge.
-func (c *Collector) most(column int, from, to unit.Time) float64 {
-	most := int64(0)
-	for k := 1; k <= c.cur; k++ {
-		if c.edges[k] > from && c.edges[k-1] < to {
-			most = max(most, c.rows.at(k, column))
-		}
-	}
-	return float64(most)
-}
-
-// deviation returns the standard deviation of what a column grows by in a time, over the
-// bins of an interval.
-func (c *Collector) deviation(column int, from, to unit.Time) float64 {
-	mean, squares := c.grown(column, from, to)/float64(to-from), 0.0
-	for v, span := range c.means(column, from, to) {
-		squares += (v - mean) * (v - mean) * float64(span)
-	}
-	return math.Sqrt(squares / float64(to-from))
-}
-
-// exceeded returns what a column grows by in a time at the most, over the bins that make up
-// a share of an interval; in the others it grows by more.
-func (c *Collector) exceeded(column int, share float64, from, to unit.Time) float64 {
-	type part struct {
-		mean float64
-		span unit.Duration
-	}
-	var parts []part
-	for v, span := range c.means(column, from, to) {
-		parts = append(parts, part{v, span})
-	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.mean, b.mean) })
-	within := unit.Duration(0)
-	for _, p := range parts {
-		if within += p.span; float64(within) >= share*float64(to-from) {
-			return p.mean
-		}
-	}
-	return math.NaN()
-}
-
-// means yields what a column grows by in a time, bin by bin of an interval, and how long
-// each is.
-func (c *Collector) means(column int, from, to unit.Time) iter.Seq2[float64, unit.Duration] {
-	return func(yield func(float64, unit.Duration) bool) {
-		for t, k := from, c.edge(from+1); t < to; k++ {
-			end := min(c.edges[k], to)
-			if !yield(c.grown(column, t, end)/float64(end-t), end.Sub(t)) {
-				return
-			}
-			t = end
-		}
-	}
-}
-
-// share returns what the flows of an object together could carry at the most, in
-// bytes per second: what the slowest link does that all of them cross, or, where
-// there is none, what each could have alone.
-func (c *Collector) share(x *object, from, to unit.Time) float64 {
-	slowest := func(hops []fabric.Hop) float64 {
-		least := math.Inf(1)
-		for _, h := range hops {
-			least = min(least, c.capacity(h.Wire, from, to))
-		}
-		return least
-	}
-	if len(x.common) > 0 {
-		return slowest(x.common)
-	}
-	sum := 0.0
-	for _, i := range x.flows {
-		sum += slowest(c.fabric.Flows[i].Hops)
-	}
-	return sum
-}
+func (c *Collector) in(h fabric.Hop) int { return c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From}) }
 
 // Jain returns Jain's fairness index of the rates of some flows: 1 when all are
 // equal, 1/n when one of n has everything, not a number when nothing came.
@@ -317,12 +208,4 @@ func (c *Collector) at(column, k int, t unit.Time) float64 {
 	}
 	before := float64(c.rows.at(k-1, column))
 	return before + (v-before)*float64(t-c.edges[k-1])/float64(c.edges[k]-c.edges[k-1])
-}
-
-// ratio is a quotient that is not a number where it is undefined.
-func ratio(a, b float64) float64 {
-	if b == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
-		return math.NaN()
-	}
-	return a / b
 }

@@ -42,12 +42,12 @@ func Period(values []float64) float64 {
 const longestCourse = 4096
 
 // period returns the period of what a column grows by in a time, in seconds.
-func (c *Collector) period(column int, from, to unit.Time) float64 {
-	n := min(int(to.Sub(from)/(c.scenario.Measure.Window/20)), longestCourse)
+func (t taken) period(column int) float64 {
+	n := min(int(t.to.Sub(t.from)/(t.c.scenario.Measure.Window/20)), longestCourse)
 	values := make([]float64, max(n, 0))
 	for i := range values {
-		at := func(i int) unit.Time { return from + (to-from)/unit.Time(n)*unit.Time(i) }
-		values[i] = c.grown(column, at(i), at(i+1))
+		at := func(i int) unit.Time { return t.from + (t.to-t.from)/unit.Time(n)*unit.Time(i) }
+		values[i] = t.c.grown(column, at(i), at(i+1))
 	}
-	return Period(values) * to.Sub(from).Seconds() / float64(n)
+	return Period(values) * t.seconds() / float64(n)
 }

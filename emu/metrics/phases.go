@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 
 	"fabemu/emu/fabric"
@@ -32,8 +33,8 @@ func (c *Collector) Phases() []Phase {
 	slices.Sort(changes)
 	changes = slices.Compact(changes)
 	var phases []Phase
-	for i := 0; i+1 < len(changes); i++ {
-		begin, end := changes[i], changes[i+1]
+	for i, end := range changes[1:] {
+		begin := changes[i]
 		if end.Sub(begin) < 2*window {
 			continue
 		}
@@ -68,15 +69,18 @@ func (c *Collector) active(from, to unit.Time) []int {
 // LinkFigures returns the mean rate in bytes per second and the utilisation (0 to
 // 1) of a direction of a link.
 func (c *Collector) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, share float64) {
-	x := object{hop: h}
-	return c.figure(&figure{object: x, formula: linkRate}, over.From, over.To), c.figure(&figure{object: x, formula: linkUtilisation}, over.From, over.To)
+	return c.rateAndShare(object{hop: h}, linkRate, linkUtilisation, over)
 }
 
 // FlowFigures returns the mean rate in bytes per second of some flows together,
 // and which share (0 to 1) of what they could have it is.
 func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
-	x := flowsObject(c.fabric, "", flows)
-	return c.figure(&figure{object: x, formula: flowRate}, over.From, over.To), c.figure(&figure{object: x, formula: flowUtilisation}, over.From, over.To)
+	return c.rateAndShare(flowsObject(c.fabric, "", flows), flowRate, flowUtilisation, over)
+}
+
+func (c *Collector) rateAndShare(x object, rate, share formula, over Interval) (bytesPerSecond, of float64) {
+	return c.figure(&figure{object: x, formula: rate}, over.From, over.To),
+		c.figure(&figure{object: x, formula: share}, over.From, over.To)
 }
 
 // Bottleneck is a direction of a link and the flows for which it is the
@@ -99,15 +103,11 @@ func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	}
 	held := make([][2][]int, len(c.fabric.Wires))
 	for _, i := range flows {
-		least, at := 0.0, -1
-		hops := c.fabric.Flows[i].Hops
-		for k, h := range hops {
-			if share := c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From]); at < 0 || share < least {
-				least, at = share, k
-			}
+		share := func(h fabric.Hop) float64 {
+			return c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From])
 		}
-		if at >= 0 {
-			h := hops[at]
+		if hops := c.fabric.Flows[i].Hops; len(hops) > 0 {
+			h := slices.MinFunc(hops, func(a, b fabric.Hop) int { return cmp.Compare(share(a), share(b)) })
 			held[h.Wire][h.From] = append(held[h.Wire][h.From], i)
 		}
 	}

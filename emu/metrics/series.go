@@ -35,9 +35,8 @@ const (
 	FlowStalled      = "flow.stalled." // and the cause
 )
 
-// Series returns how the figures went, with all points that were measured. Rates and
-// utilisations are means over
-// the scenario's window, centred on each point, and cut where it would leave the
+// Series returns how the figures went, with all points that were measured. Rates and utilisations
+// are means over the scenario's window, centred on each point, and cut where it would leave the
 // run; a point stands at each regular edge. Occupancies (by the link that fills
 // the buffer) and stalls are means from each point to the next, stamped with the first; only
 // causes that occurred are there. The limit of a flow is what its source's
@@ -110,32 +109,30 @@ func (c *Collector) series(step int64) []Series {
 			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, asItIs))
 		}
 	}
+	stalls := func(kind, name string, first int) {
+		for b := port.LineBusy; b < port.Blocks; b++ {
+			if column := first + int(b); c.last(column) > 0 {
+				add(kind+b.String(), name, instants, c.binned(column, edges, 1))
+			}
+		}
+	}
 	for _, h := range used {
 		name := c.fabric.LinkName(h)
 		add(BufferOccupancy, name, instants, c.binned(c.in(h)+inOccupancy, edges, 1))
 		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && c.last(column) > 0 {
 			add(LinkQueue, name, instants, c.binned(column, edges, 1<<queueShift))
 		}
-		for b := port.LineBusy; b < port.Blocks; b++ {
-			if column := c.out(h) + outStall + int(b); c.last(column) > 0 {
-				add(LinkStalled+b.String(), name, instants, c.binned(column, edges, 1))
-			}
-		}
+		stalls(LinkStalled, name, c.out(h)+outStall)
 	}
 	for i := range c.fabric.Flows {
-		for b := port.LineBusy; b < port.Blocks; b++ {
-			if column := c.ofFlows + i*flowColumns + flowStall + int(b); c.last(column) > 0 {
-				add(FlowStalled+b.String(), c.fabric.Flows[i].Name, instants, c.binned(column, edges, 1))
-			}
-		}
+		stalls(FlowStalled, c.fabric.Flows[i].Name, c.ofFlows+i*flowColumns+flowStall)
 	}
 	return all
 }
 
 // DataLinks returns the directions of wires that the data of some flow crosses,
 // in the order of the wires.
-func DataLinks(f *fabric.Fabric) []fabric.Hop {
-	var hops []fabric.Hop
+func DataLinks(f *fabric.Fabric) (links []fabric.Hop) {
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
 		for _, hops := range append([][]fabric.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
@@ -147,11 +144,11 @@ func DataLinks(f *fabric.Fabric) []fabric.Hop {
 	for w := range carries {
 		for from, yes := range carries[w] {
 			if yes {
-				hops = append(hops, fabric.Hop{Wire: w, From: from})
+				links = append(links, fabric.Hop{Wire: w, From: from})
 			}
 		}
 	}
-	return hops
+	return links
 }
 
 // regular returns the i-th regular edge.
@@ -162,13 +159,10 @@ func (c *Collector) regular(i int64) unit.Time {
 // points returns the regular edges that the run has reached.
 func (c *Collector) points() []unit.Time {
 	var times []unit.Time
-	for i := int64(0); ; i++ {
-		t := c.regular(i)
-		if t > c.End() {
-			return times
-		}
+	for t := unit.Time(0); t <= c.End(); t = c.regular(int64(len(times))) {
 		times = append(times, t)
 	}
+	return times
 }
 
 // every returns the numbers of the edges between which series are taken: all of them with a

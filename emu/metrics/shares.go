@@ -14,9 +14,7 @@ import (
 // mean of it, a destination what it takes in; a flow wants no more than it offers and than
 // its limiter lets through at the most.
 func fairRate(rates func(ways [][]int, room []float64) []float64) formula {
-	return func(c *Collector, g *figure, from, to unit.Time) float64 {
-		return c.fair(rates, g.object.flows, from, to)
-	}
+	return func(t taken) float64 { return t.c.fair(rates, t.object.flows, t.from, t.to) }
 }
 
 func (c *Collector) fair(rates func(ways [][]int, room []float64) []float64, flows []int, from, to unit.Time) float64 {

@@ -75,49 +75,38 @@ func (c *Collector) holdWindow(at, flow int, t unit.Time) {
 	x.windowed = t
 }
 
-// streamed is the sum of what a counter of the flows with TCP grew by; not a number where
-// there are none.
-func (c *Collector) streamed(g *figure, column int, from, to unit.Time) float64 {
-	return c.sumOf(g, column, from, to, (*Collector).isStream)
-}
+// ofStreams is what a counter of the flows with TCP grew by, ofResenders of those with TCP or
+// RoCEv2; not a number where there are none.
+func ofStreams(column int) formula { return ofThose(column, (*Collector).isStream) }
 
-// sumOf is that of the flows that one of those counters is for.
-func (c *Collector) sumOf(g *figure, column int, from, to unit.Time, has func(c *Collector, flow uint32) bool) float64 {
-	v, any := 0.0, false
-	for _, i := range g.object.flows {
-		if has(c, uint32(i)) {
-			any = true
-			v += c.grown(c.ofStreams+i*tcpColumns+column, from, to)
+func ofResenders(column int) formula { return ofThose(column, (*Collector).resends) }
+
+func ofThose(column int, has func(c *Collector, flow uint32) bool) formula {
+	return func(t taken) float64 {
+		v, any := 0.0, false
+		for _, i := range t.object.flows {
+			if has(t.c, uint32(i)) {
+				any = true
+				v += t.grown(t.c.ofStreams + i*tcpColumns + column)
+			}
 		}
-	}
-	if !any {
-		return math.NaN()
-	}
-	return v
-}
-
-// ofStreams counts something of the flows with TCP.
-func ofStreams(column int) formula {
-	return func(c *Collector, g *figure, from, to unit.Time) float64 { return c.streamed(g, column, from, to) }
-}
-
-// ofResenders counts something of the flows with TCP or RoCEv2.
-func ofResenders(column int) formula {
-	return func(c *Collector, g *figure, from, to unit.Time) float64 {
-		return c.sumOf(g, column, from, to, (*Collector).resends)
+		if !any {
+			return math.NaN()
+		}
+		return v
 	}
 }
 
-// windowOf is the mean of a state of those flows over the time.
+// windowOf is the mean of a state of the flows with TCP over the time.
 func windowOf(column int) formula {
-	return func(c *Collector, g *figure, from, to unit.Time) float64 {
+	return func(t taken) float64 {
 		n := 0
-		for _, i := range g.object.flows {
-			if c.isStream(uint32(i)) {
+		for _, i := range t.object.flows {
+			if t.c.isStream(uint32(i)) {
 				n++
 			}
 		}
-		return ratio(c.streamed(g, column, from, to)*(1<<rateShift), float64(n)*float64(to-from))
+		return ratio(ofStreams(column)(t)*(1<<rateShift), float64(n)*t.span())
 	}
 }
 
@@ -125,17 +114,15 @@ func windowOf(column int) formula {
 var tcpQuantities = []Quantity{
 	{Name: "goodput", Unit: rates,
 		Flows: "payload that TCP delivered to its receivers, in order and once; undefined where no flow has TCP, as are those below",
-		flow: func(c *Collector, g *figure, from, to unit.Time) float64 {
-			return c.streamed(g, tcpInOrder, from, to) / to.Sub(from).Seconds()
-		}},
+		flow:  func(t taken) float64 { return ofStreams(tcpInOrder)(t) / t.seconds() }},
 	{Name: "cwnd", Unit: sizes, Flows: "the congestion window of TCP, as the mean of the flows over the time", flow: windowOf(tcpWindowHeld)},
 	{Name: "synchrony", Unit: plain("1/n to 1"), flow: synchrony,
 		Flows: "how far those windows move as one, by their means over twentieths of `measure.window`: the variance of the mean of the flows over the mean of their variances. It is 1 where all move alike, 1/n where each of n moves by itself, and undefined where none moves"},
 	{Name: "ssthresh", Unit: sizes, Flows: "its slow start threshold, likewise; 0 before the first loss unless the scenario gives it", flow: windowOf(tcpThresholdHeld)},
 	{Name: "rtt", Unit: seconds,
 		Flows: "the mean of the round trips that TCP measured",
-		flow: func(c *Collector, g *figure, from, to unit.Time) float64 {
-			return ratio(c.streamed(g, tcpTripTime, from, to)/float64(unit.Second), c.streamed(g, tcpTrips, from, to))
+		flow: func(t taken) float64 {
+			return ratio(ofStreams(tcpTripTime)(t)/float64(unit.Second), ofStreams(tcpTrips)(t))
 		}},
 	{Name: "retransmissions", Unit: count("packets"), Flows: "segments that TCP sent again, or packets that RoCEv2 did; undefined where no flow has one of them", flow: ofResenders(tcpRetransmits)},
 	{Name: "timeouts", Unit: count("timeouts"), Flows: "how often the retransmission timer of TCP, or of RoCEv2, ran out; likewise", flow: ofResenders(tcpTimeouts)},
@@ -143,16 +130,16 @@ var tcpQuantities = []Quantity{
 }
 
 // synchrony is how far the congestion windows of the flows with TCP move as one.
-func synchrony(c *Collector, g *figure, from, to unit.Time) float64 {
+func synchrony(t taken) float64 {
 	var windows [][]float64 // of each flow, by bin
 	var spans []float64
-	for _, i := range g.object.flows {
-		if !c.isStream(uint32(i)) {
+	for _, i := range t.object.flows {
+		if !t.c.isStream(uint32(i)) {
 			continue
 		}
 		var of []float64
 		spans = spans[:0]
-		for v, span := range c.means(c.ofStreams+i*tcpColumns+tcpWindowHeld, from, to) {
+		for v, span := range t.means(t.c.ofStreams + i*tcpColumns + tcpWindowHeld) {
 			of, spans = append(of, v), append(spans, float64(span))
 		}
 		windows = append(windows, of)

@@ -36,14 +36,28 @@ type LinkTotals struct {
 
 // Link returns the totals of a direction of a link.
 func (c *Collector) Link(h fabric.Hop) LinkTotals {
-	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	number := int(c.first[end.Machine]) + int(end.Port)
-	why, out := &c.causes[number], c.out(h)
-	t := LinkTotals{Bytes: c.tallies[number].bytes, Frames: c.last(out + outFrames), Marked: c.last(out + outMarked), Acks: c.last(out + outAcks), Control: c.last(out + outControl), Marks: why.marks, Triggers: why.triggers}
-	for b := range t.Stalled {
-		t.Stalled[b] = unit.Duration(c.last(out + outStall + b))
-	}
+	number := c.out(h) / portColumns
+	t := c.link(h)
+	t.Bytes = c.tallies[number].bytes
+	t.Marks, t.Triggers = c.causes[number].marks, c.causes[number].triggers
 	return t
+}
+
+// link returns those without reasons; of a frame that has not left whole at the end, its part.
+func (c *Collector) link(h fabric.Hop) LinkTotals {
+	out := c.out(h)
+	return LinkTotals{
+		Bytes: c.last(out + outBytes), Frames: c.last(out + outFrames), Marked: c.last(out + outMarked),
+		Acks: c.last(out + outAcks), Control: c.last(out + outControl), Stalled: c.stalls(out + outStall),
+	}
+}
+
+// stalls returns the stalls whose counters begin at a column.
+func (c *Collector) stalls(first int) (s Stalls) {
+	for b := range s {
+		s[b] = unit.Duration(c.last(first + b))
+	}
+	return s
 }
 
 // BufferTotals is how full the data lane of a receive buffer was, in blocks.
@@ -61,27 +75,51 @@ func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
 	}
 }
 
-// FlowTotals is what became of a flow in the whole run.
-type FlowTotals struct {
+// FlowCounts is what became of a flow up to an instant.
+type FlowCounts struct {
 	Bytes      int64 // data received whole, headers included
 	Frames     int64
-	Marked     int64      // of Frames, those that came marked
-	Acks       int64      // taken in by the source
-	MarkedAcks int64      // of Acks, those that carried the mark back
-	Limit      unit.Rate  // what the limiter lets through at the end; 0 when it does not say
-	Stalled    Stalls     // of the source
-	Active     []Interval // when the source had something to send
+	Marked     int64 // of Frames, those that came marked
+	Notified   int64 // notifications and messages that the source took in
+	MarkedAcks int64 // ACKs that it took in and that carried the mark back
+	Probes     int64
+	Drops      int64
+	Stalled    Stalls // of the source
+	Transfers  int    // that have ended
+
+	Retransmits, Timeouts int64 // of TCP
+}
+
+// counts returns the counts of the flow at an index of the fabric's flows.
+func (c *Collector) counts(i int) FlowCounts {
+	last := func(column int) int64 { return c.last(c.ofFlows + i*flowColumns + column) }
+	n := FlowCounts{
+		Bytes: last(flowBytes), Frames: last(flowFrames), Marked: last(flowMarked), Notified: last(flowNotified),
+		MarkedAcks: last(flowMarkedAcks), Probes: last(flowProbes), Drops: last(flowDrops),
+		Stalled: c.stalls(c.ofFlows + i*flowColumns + flowStall), Transfers: len(c.lives[i].ended),
+	}
+	if c.ofStreams > 0 {
+		at := c.ofStreams + i*tcpColumns
+		n.Retransmits, n.Timeouts = c.last(at+tcpRetransmits), c.last(at+tcpTimeouts)
+	}
+	return n
+}
+
+// FlowTotals is what became of a flow in the whole run.
+type FlowTotals struct {
+	FlowCounts
+	Acks   int64      // taken in by the source
+	Limit  unit.Rate  // what the limiter lets through at the end; 0 when it does not say
+	Active []Interval // when the source had something to send
 }
 
 // Flow returns the totals of the flow at an index of the fabric's flows. The
 // caller must not change Active.
 func (c *Collector) Flow(i int) FlowTotals {
-	f, at := &c.flows[i], c.ofFlows+i*flowColumns
-	t := FlowTotals{Bytes: c.last(at + flowBytes), Frames: c.last(at + flowFrames), Marked: c.last(at + flowMarked), Acks: f.acks, MarkedAcks: c.last(at + flowMarkedAcks), Limit: unit.Rate(c.last(at + flowLimit)), Active: c.lives[i].active}
-	for b := range t.Stalled {
-		t.Stalled[b] = unit.Duration(c.last(at + flowStall + b))
+	return FlowTotals{
+		FlowCounts: c.counts(i), Acks: c.flows[i].acks, Active: c.lives[i].active,
+		Limit: unit.Rate(c.last(c.ofFlows + i*flowColumns + flowLimit)),
 	}
-	return t
 }
 
 // FrameHops returns how many data and ACK frames were put on a line, flow

@@ -53,39 +53,35 @@ func (f *life) end(e *trace.Event) {
 // ended, in the order in which they did. The caller must not change them.
 func (c *Collector) Transfers(flow int) []Transfer { return c.lives[flow].ended }
 
-// completions returns how many transfers of some flows ended whole in an interval, and how
-// long they took, in seconds: the sum and the longest.
-func (c *Collector) completions(flows []int, from, to unit.Time) (n int, sum, longest float64) {
-	for _, i := range flows {
-		for k := range c.lives[i].ended {
-			t := &c.lives[i].ended[k]
-			if t.Ended < from || t.Ended >= to || t.Missing > 0 {
-				continue
+// completions returns how long the transfers of some flows took that ended whole, in seconds.
+func (t taken) completions() (all []float64) {
+	for _, i := range t.object.flows {
+		for _, x := range t.c.lives[i].ended {
+			if x.Ended >= t.from && x.Ended < t.to && x.Missing == 0 {
+				all = append(all, x.Completion().Seconds())
 			}
-			n++
-			seconds := t.Completion().Seconds()
-			sum += seconds
-			longest = max(longest, seconds)
 		}
 	}
-	return n, sum, longest
+	return all
 }
 
-// completion returns how long it took the transfer that a part q of all that ended whole
-// in an interval were not slower than (the nearest rank), in seconds; not a number when
-// none did.
-func (c *Collector) completion(flows []int, q float64, from, to unit.Time) float64 {
-	var all []float64
-	for _, i := range flows {
-		for k := range c.lives[i].ended {
-			if t := &c.lives[i].ended[k]; t.Ended >= from && t.Ended < to && t.Missing == 0 {
-				all = append(all, t.Completion().Seconds())
-			}
+func meanCompletion(t taken) float64 {
+	all, sum := t.completions(), 0.0
+	for _, v := range all {
+		sum += v
+	}
+	return ratio(sum, float64(len(all)))
+}
+
+// completionOf is what a share of the transfers did not take longer than (the nearest rank);
+// not a number where none ended.
+func completionOf(share float64) formula {
+	return func(t taken) float64 {
+		all := t.completions()
+		if len(all) == 0 {
+			return math.NaN()
 		}
+		slices.Sort(all)
+		return all[max(int(math.Ceil(share*float64(len(all))))-1, 0)]
 	}
-	if len(all) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(all)
-	return all[max(int(math.Ceil(q*float64(len(all))))-1, 0)]
 }

@@ -191,46 +191,14 @@ func (v *View) Port(machine int, p port.ID) PortTotals {
 	h := fabric.Hop{Wire: at.Wire, From: at.End}
 	out := v.c.out(h)
 	return PortTotals{
-		Sent: v.link(h), Received: v.link(fabric.Hop{Wire: h.Wire, From: 1 - h.From}),
-		Paused: unit.Duration(v.c.last(out + outPaused)), Pauses: v.c.last(out + inPauses), Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
+		Sent: v.c.link(h), Received: v.c.link(fabric.Hop{Wire: h.Wire, From: 1 - h.From}),
+		Paused: unit.Duration(v.c.last(out + outPaused)), Pauses: v.c.last(out + inPauses),
+		Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
 	}
-}
-
-func (v *View) link(h fabric.Hop) LinkTotals {
-	last := func(column int) int64 { return v.c.last(v.c.out(h) + column) }
-	t := LinkTotals{Bytes: last(outBytes), Frames: last(outFrames), Marked: last(outMarked), Acks: last(outAcks), Control: last(outControl)}
-	for b := range t.Stalled {
-		t.Stalled[b] = unit.Duration(last(outStall + b))
-	}
-	return t
-}
-
-// FlowCounts is what became of a flow from the begin to View.End.
-type FlowCounts struct {
-	Bytes, Frames, Marked int64 // received whole; of the frames, those that came marked
-	Notified, MarkedAcks  int64 // notifications and messages, and ACKs with a mark, that the source took in
-	Probes, Drops         int64
-	Retransmits, Timeouts int64 // of TCP
-	Stalled               Stalls
-	Transfers             int // that have ended
 }
 
 // Flow returns the counts of the flow at an index of the fabric's.
-func (v *View) Flow(i int) FlowCounts {
-	last := func(column int) int64 { return v.c.last(v.c.ofFlows + i*flowColumns + column) }
-	n := FlowCounts{
-		Bytes: last(flowBytes), Frames: last(flowFrames), Marked: last(flowMarked), Notified: last(flowNotified), MarkedAcks: last(flowMarkedAcks),
-		Probes: last(flowProbes), Drops: last(flowDrops), Transfers: len(v.c.lives[i].ended),
-	}
-	for b := range n.Stalled {
-		n.Stalled[b] = unit.Duration(last(flowStall + b))
-	}
-	if v.c.ofStreams > 0 {
-		at := v.c.ofStreams + i*tcpColumns
-		n.Retransmits, n.Timeouts = v.c.last(at+tcpRetransmits), v.c.last(at+tcpTimeouts)
-	}
-	return n
-}
+func (v *View) Flow(i int) FlowCounts { return v.c.counts(i) }
 
 // PortState is what a port is in.
 type PortState struct {

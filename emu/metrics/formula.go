@@ -1,0 +1,216 @@
+package metrics
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+
+	"fabemu/emu/fabric"
+	"fabemu/wire/unit"
+)
+
+// taken is a figure as it is taken of a run, over from <= t < to.
+type taken struct {
+	*figure
+	c        *Collector
+	from, to unit.Time
+}
+
+// formula takes a figure. It is not a number where the figure is undefined.
+type formula func(t taken) float64
+
+// span is how long the time is, in picoseconds; seconds is the same in seconds.
+func (t taken) span() float64 { return float64(t.to - t.from) }
+
+func (t taken) seconds() float64 { return t.to.Sub(t.from).Seconds() }
+
+// grown returns by how much a counter grew.
+func (t taken) grown(column int) float64 { return t.c.grown(column, t.from, t.to) }
+
+// sum returns by how much a counter of the flows of the object grew.
+func (t taken) sum(column int) float64 {
+	v := 0.0
+	for _, i := range t.object.flows {
+		v += t.grown(t.c.ofFlows + i*flowColumns + column)
+	}
+	return v
+}
+
+// sent is what a counter of the port grew by that sends into a link, received of the port at
+// its end, and summed of some flows.
+func sent(column int) formula {
+	return func(t taken) float64 { return t.grown(t.c.out(t.object.hop) + column) }
+}
+
+func received(column int) formula {
+	return func(t taken) float64 { return t.grown(t.c.in(t.object.hop) + column) }
+}
+
+func summed(column int) formula { return func(t taken) float64 { return t.sum(column) } }
+
+// mean is what counts a time over the time.
+func mean(of formula) formula { return func(t taken) float64 { return of(t) / t.span() } }
+
+func quotient(a, b formula) formula { return func(t taken) float64 { return ratio(a(t), b(t)) } }
+
+// stalled is the time in counters by cause, from the first column on, of the causes that the
+// end of the figure says.
+func stalled(of func(column int) formula, first int) formula {
+	return func(t taken) (time float64) {
+		for _, b := range causesOf(t.end) {
+			time += of(first + int(b))(t)
+		}
+		return time
+	}
+}
+
+func linkRate(t taken) float64 { return sent(outBytes)(t) / t.seconds() }
+
+func flowRate(t taken) float64 { return t.sum(flowBytes) / t.seconds() }
+
+func linkUtilisation(t taken) float64 {
+	return used(sent(outBytes)(t), t.c.capacity(t.object.hop.Wire, t.from, t.to)*t.seconds(), 1)
+}
+
+func flowUtilisation(t taken) float64 {
+	return used(t.sum(flowBytes), t.share()*t.seconds(), len(t.object.flows))
+}
+
+func fairness(t taken) float64 { return t.c.Jain(t.object.flows, t.from, t.to) }
+
+var meanFeedback = quotient(summed(flowFb), summed(flowNotified))
+
+// ofQueue is a figure of the queue of a port whose counters begin at out.
+func ofQueue(of func(t taken, out int) float64) formula {
+	return func(t taken) float64 {
+		if t.c.lost && !InBytes(t.c.fabric, t.object.hop.Wire) {
+			return math.NaN()
+		}
+		return of(t, t.c.out(t.object.hop))
+	}
+}
+
+// reached is how long it takes from the begin until something has the level that the end of
+// the figure says, over a window, not a number when it has not by the end.
+func reached(of formula) formula {
+	return func(t taken) float64 {
+		percent, _ := strconv.Atoi(t.end)
+		window := t.c.scenario.Measure.Window
+		part := t
+		for part.to = t.from.Add(window); part.to <= t.to; part.to = part.to.Add(window / unit.Duration(t.c.perWindow)) {
+			if part.from = part.to.Add(-window); of(part) >= float64(percent)/100 {
+				return part.to.Sub(t.from).Seconds()
+			}
+		}
+		return math.NaN()
+	}
+}
+
+// meanRate is the mean of a rate that is a state, over some flows and the part of the time in which
+// it is known, in bytes per second: it is from the first change on. It is not a number before.
+func meanRate(column int, since func(*life) unit.Time) formula {
+	return func(t taken) float64 {
+		known := unit.Duration(0)
+		for _, i := range t.object.flows {
+			if first := max(t.from, since(&t.c.lives[i])); first < t.to {
+				known += t.to.Sub(first)
+			}
+		}
+		return ratio(t.sum(column)*(1<<rateShift)/float64(unit.BytePerSecond), float64(known))
+	}
+}
+
+// used returns which share n counters of bytes are of what there is room for. They hold
+// whole bytes: less than one of each too many is none.
+func used(bytes, room float64, n int) float64 {
+	if bytes > room && bytes < room+float64(n) {
+		return 1
+	}
+	return ratio(bytes, room)
+}
+
+// most returns the greatest value of a column that starts anew at each edge.
+func (t taken) most(column int) float64 {
+	most := int64(0)
+	for k := 1; k <= t.c.cur; k++ {
+		if t.c.edges[k] > t.from && t.c.edges[k-1] < t.to {
+			most = max(most, t.c.rows.at(k, column))
+		}
+	}
+	return float64(most)
+}
+
+// deviation returns the standard deviation of what a column grows by in a time, over the
+// bins of the time.
+func (t taken) deviation(column int) float64 {
+	mean, squares := t.grown(column)/t.span(), 0.0
+	for v, span := range t.means(column) {
+		squares += (v - mean) * (v - mean) * float64(span)
+	}
+	return math.Sqrt(squares / t.span())
+}
+
+// exceeded returns what a column grows by in a time at the most, over the bins that make up
+// a share of the time; in the others it grows by more.
+func (t taken) exceeded(column int, share float64) float64 {
+	type part struct {
+		mean float64
+		span unit.Duration
+	}
+	var parts []part
+	for v, span := range t.means(column) {
+		parts = append(parts, part{v, span})
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.mean, b.mean) })
+	within := unit.Duration(0)
+	for _, p := range parts {
+		if within += p.span; float64(within) >= share*t.span() {
+			return p.mean
+		}
+	}
+	return math.NaN()
+}
+
+// means yields what a column grows by in a time, bin by bin, and how long each is.
+func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
+	return func(yield func(float64, unit.Duration) bool) {
+		for at, k := t.from, t.c.edge(t.from+1); at < t.to; k++ {
+			end := min(t.c.edges[k], t.to)
+			if !yield(t.c.grown(column, at, end)/float64(end-at), end.Sub(at)) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// share returns what the flows of the object together could carry at the most, in bytes per
+// second: what the slowest link does that all of them cross, or, where there is none, what
+// each could have alone.
+func (t taken) share() float64 {
+	slowest := func(hops []fabric.Hop) float64 {
+		least := math.Inf(1)
+		for _, h := range hops {
+			least = min(least, t.c.capacity(h.Wire, t.from, t.to))
+		}
+		return least
+	}
+	if len(t.object.common) > 0 {
+		return slowest(t.object.common)
+	}
+	sum := 0.0
+	for _, i := range t.object.flows {
+		sum += slowest(t.c.fabric.Flows[i].Hops)
+	}
+	return sum
+}
+
+// ratio is a quotient that is not a number where it is undefined.
+func ratio(a, b float64) float64 {
+	if b == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return math.NaN()
+	}
+	return a / b
+}
