@@ -51,7 +51,7 @@ func NewFlow(name, from, to string) Flow {
 
 func newSwitch(name string, v view, t tables) Switch {
 	s := build[Switch](v)
-	s.Name, s.Marking = name, marking(v, t)
+	s.Name, s.Marking = name, t.marking(v)
 	if s.Kind == InputBuffered {
 		return s
 	}
@@ -75,7 +75,9 @@ func newSwitch(name string, v view, t tables) Switch {
 // newFlow returns a flow without ends, start and jitter.
 func newFlow(name string, v view, t tables) Flow {
 	f := build[Flow](v)
-	f.Name, f.Control, f.Transport = name, control(v, t), transportOf(v, t)
+	f.Name = name
+	f.Control.Law, f.Control.Params = t.laws.chosen(v, "control", nil)
+	f.Transport.Kind, f.Transport.Params = t.transports.chosen(v, "transport", nil)
 	if f.Group == "" {
 		f.Group = name
 	}

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
 	"fabemu/emu/fabric/paths"
@@ -34,17 +36,17 @@ func (r *resolver) checkLists() {
 	for i := range r.language.Params {
 		p := &r.language.Params[i]
 		if n := r.root.get(p.Key); n != nil && !n.bad && len(n.items) < p.Least {
-			r.add(n.at, n.path, "there are no %s: %s is wanted", p.Key, p.Wanted())
+			r.add(n.spot, "there are no %s: %s is wanted", p.Key, p.Wanted())
 		}
 	}
 	if n := r.root.get("endpoints"); n != nil {
 		if total := len(r.s.Switches) + len(r.s.Endpoints); total > int(wire.MaxLID) {
-			r.add(n.at, n.path, "there are %d machines; a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
+			r.add(n.spot, "there are %d machines; a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
 			r.broken = true
 		}
 	}
 	if n := r.root.get("flows"); n != nil && len(r.s.Flows) > maxFlows {
-		r.add(n.at, n.path, "there are %d flows; queue pair numbers of 24 bits are enough for %d",
+		r.add(n.spot, "there are %d flows; queue pair numbers of 24 bits are enough for %d",
 			len(r.s.Flows), maxFlows)
 		r.broken = true
 	}
@@ -58,57 +60,33 @@ const maxFlows = 1<<24 - 3
 // not exist.
 func (r *resolver) checkWall(top view) {
 	wall := top.sub("wall")
-	_, n := wall.at("dilation")
-	at := r.place(n, r.root.get("model"))
 	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
-		r.add(at, "wall.dilation", "%v of model time %d times slower is more wall time than a clock can count",
+		r.add(spot{cmp.Or(wall.node("dilation"), r.root.get("model"), r.root).at, "wall.dilation"},
+			"%v of model time %d times slower is more wall time than a clock can count",
 			r.s.Model.Duration, r.s.Wall.Dilation)
 	}
-	if _, n := wall.at("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
+	if n := wall.node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
 		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
-			r.add(n.at, n.path, "%d links need %d ports, from %d to %d; the last there is is 65535",
+			r.add(n.spot, "%d links need %d ports, from %d to %d; the last there is is 65535",
 				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
 		}
 	}
 }
 
-// place returns where a value stands, or the place of what it belongs to.
-func (r *resolver) place(n, owner *node) place {
-	switch {
-	case n != nil:
-		return n.at
-	case owner != nil:
-		return owner.at
-	}
-	return r.root.at
-}
-
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
-	missing := map[*node]bool{}
-	var first *node
+	var missing []*node
 	for i, l := range r.s.Links {
 		n := r.links[i].node
-		if l.Rate == 0 && !missing[n] && !(n.get("rate") != nil && n.get("rate").bad) {
-			missing[n] = true
-			if first == nil {
-				first = n
-			}
+		if rate := n.get("rate"); l.Rate == 0 && !slices.Contains(missing, n) && !(rate != nil && rate.bad) {
+			missing = append(missing, n)
 		}
 	}
-	if first == nil {
+	defaults := r.root.get("defaults")
+	link := defaults.get("link")
+	refused := slices.ContainsFunc([]*node{defaults, link, link.get("rate")}, func(n *node) bool { return n != nil && n.bad })
+	if len(missing) == 0 || refused { // there might be one in what was refused
 		return
-	}
-	for d, key := r.root, "defaults"; d != nil; {
-		if d.bad && d != r.root {
-			return // there might be one in what was refused
-		}
-		switch d = d.get(key); key {
-		case "defaults":
-			key = "link"
-		case "link":
-			key = "rate"
-		}
 	}
 	others := ""
 	switch n := len(missing) - 1; {
@@ -117,7 +95,7 @@ func (r *resolver) checkRates() {
 	case n > 1:
 		others = ", nor have " + itoa(n) + " more items"
 	}
-	r.add(first.at, first.path+".rate",
+	r.add(missing[0].field("rate"),
 		"the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
 
@@ -133,17 +111,17 @@ func (r *resolver) checkEndpoints() {
 		switch {
 		case len(m.links) == 0 && !told[[2]place{m.at}]:
 			told[[2]place{m.at}] = true
-			r.add(m.at, m.path, "endpoint %s has no link: it needs one", name)
+			r.add(m.spot, "endpoint %s has no link: it needs one", name)
 		case len(m.links) > 1 && !told[[2]place{m.at, m.linkAt[1]}]:
 			told[[2]place{m.at, m.linkAt[1]}] = true
-			r.add(m.linkAt[1], r.links[m.links[1]].node.path,
+			r.add(spot{m.linkAt[1], r.links[m.links[1]].path},
 				"endpoint %s has a second link; its first is given%s, and an endpoint has one",
 				name, inLine(m.linkAt[0]))
 		}
 	}
 	for _, s := range r.s.Switches {
 		if m := r.machines[s.Name]; len(m.links) == 0 {
-			r.add(m.at, m.path, "switch %s has no link", s.Name)
+			r.add(m.spot, "switch %s has no link", s.Name)
 		}
 	}
 }
@@ -155,16 +133,11 @@ func (r *resolver) checkSwitches() {
 		if m.view.refused("forwarding-delay") || s.Forwarding == StoreAndForward {
 			continue
 		}
-		_, n := m.view.at("forwarding-delay")
 		for _, i := range m.links {
 			l := r.s.Links[i]
 			header := l.Rate.Serialise(wire.HeaderSize)
 			if l.Rate > 0 && s.ForwardingDelay < header {
-				at, path := m.at, m.path
-				if n != nil {
-					at, path = n.at, n.path
-				}
-				r.add(at, path,
+				r.add(m.view.spot("forwarding-delay", m.spot),
 					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
 					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
 				break
@@ -180,7 +153,6 @@ func (r *resolver) checkPaths() {
 	}
 	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
-	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f := &r.s.Flows[i]
 		frame := r.s.Frame(f, r.family(f.From))
@@ -196,17 +168,14 @@ func (r *resolver) checkPaths() {
 			continue
 		}
 		r.lost = true
-		of := r.flows[i]
-		switch {
-		case told[of.node]:
+		switch to := r.flows[i].get("to"); {
+		case !r.first(r.flows[i].node, "path"):
 		case err == ErrRound:
-			r.add(of.to.at, of.to.path,
-				"flow %s goes round and never arrives: the routes lead it past %s again and again",
+			r.add(to.spot, "flow %s goes round and never arrives: the routes lead it past %s again and again",
 				f.Name, r.allMachines()[at])
 		default:
-			r.add(of.to.at, of.to.path, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+			r.add(to.spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 		}
-		told[of.node] = true
 	}
 	r.checkBuffers()
 	r.checkFull()
@@ -245,16 +214,14 @@ func blocksOf(payload unit.Size) int {
 // checkBuffers refuses a buffer in which the largest packet that crosses the
 // link has no room.
 func (r *resolver) checkBuffers() {
-	told := map[*node]bool{}
 	for i, l := range r.s.Links {
-		n, f := r.links[i].buffer, r.largest(i)
-		if f == nil || l.Buffer.Bytes == 0 || n == nil || told[n] {
+		n, f := r.links[i].view.node("buffer"), r.largest(i)
+		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
 		}
 		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
-		if have < need {
-			told[n] = true
-			r.add(n.at, n.path,
+		if have < need && r.first(n, "buffer") {
+			r.add(n.spot,
 				"the buffer of link %s holds no packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, and %v are %d blocks",
 				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
 		}
@@ -269,7 +236,7 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 func (r *resolver) checkFull() {
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
-		_, n := m.view.sub("marking").at("full-at")
+		n := m.view.sub("marking").node("full-at")
 		counting, ok := s.Marking.Params.(cp.Counting)
 		if n == nil || !ok || s.Kind != InputBuffered {
 			continue
@@ -288,7 +255,7 @@ func (r *resolver) checkFull() {
 			reached = reached || blocksIn(full, payload) <= blocksIn(room, payload)
 		}
 		if !reached && len(m.links) > 0 {
-			r.add(n.at, n.path, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
+			r.add(n.spot, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
 		}
 	}
 }
@@ -309,20 +276,20 @@ const maxWindows = 512 << 10
 // packet.
 func (r *resolver) checkWindow(top view) {
 	measure := top.sub("measure")
-	_, n := measure.at("window")
+	n := measure.node("window")
 	w, end := r.s.Measure.Window, r.s.Model.Duration
 	if end == 0 || measure.refused("window") {
 		return
 	}
-	at := r.place(n, r.root.get("model"))
+	at := spot{cmp.Or(n, r.root.get("model"), r.root).at, "measure.window"}
 	if n == nil && r.cut.set != nil {
-		at = r.cut
+		at.at = r.cut
 	}
 	if w > end {
-		r.add(at, "measure.window", "the window of %v does not fit: %s", w, r.runEnds())
+		r.add(at, "the window of %v does not fit: %s", w, r.runEnds())
 	}
 	if n := int64(end / w); w > 0 && n > maxWindows {
-		r.add(at, "measure.window",
+		r.add(at,
 			"%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window",
 			end, n, w, maxWindows)
 	}
@@ -330,8 +297,7 @@ func (r *resolver) checkWindow(top view) {
 		for _, i := range r.machines[f.From].links {
 			l := r.s.Links[i]
 			if t := l.Rate.Serialise(r.length(&f)); l.Rate > 0 && t > w {
-				r.add(at, "measure.window",
-					"the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
+				r.add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
 					w, f.Name, t, l.Name)
 				return
 			}
@@ -364,12 +330,12 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 			}
 		}
 		if err != nil {
-			r.add(metric.at, n.path+".metric", "%v", err)
+			r.add(metric.spot, "%v", err)
 		}
 		kept = append(kept, c)
 	}
 	if len(left) > 0 {
 		s.Expect = kept
-		r.warn(r.cut, "model.duration", "checks of flows that start later are left out: %s", someOf(left))
+		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", someOf(left))
 	}
 }

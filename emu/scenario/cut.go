@@ -1,8 +1,6 @@
 package scenario
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // leftOut is what is not run because a --set ends the run before it.
 type leftOut struct {
@@ -26,7 +24,7 @@ func bySet(n *node) string {
 // reportLeft says what is not run because a --set cuts the run short.
 func (r *resolver) reportLeft() {
 	if n := r.root.get("flows"); len(r.s.Flows) == 0 && len(r.left.flows) > 0 && !n.bad {
-		r.add(r.cut, "model.duration", "no flow starts before the end of the run")
+		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")
 		return
 	}
 	for _, left := range []struct {
@@ -38,7 +36,7 @@ func (r *resolver) reportLeft() {
 		{r.left.checks, "checks that look further are"},
 	} {
 		if len(left.names) > 0 {
-			r.warn(r.cut, "model.duration", "%s left out: %s", left.what, someOf(left.names))
+			r.warn(spot{r.cut, "model.duration"}, "%s left out: %s", left.what, someOf(left.names))
 		}
 	}
 }

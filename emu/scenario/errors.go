@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fabemu/wire/param"
 )
 
 // Error is a mistake in a scenario.
@@ -42,24 +44,20 @@ type Errors struct {
 // Error prints every mistake with its excerpt.
 func (e *Errors) Error() string {
 	var b strings.Builder
-	for i, m := range e.List {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(m.Error())
+	for _, m := range e.List {
+		b.WriteString(m.Error() + "\n")
 		if m.Line > 0 && m.Excerpt != "" {
-			b.WriteByte('\n')
-			b.WriteString(m.Excerpt)
+			b.WriteString(m.Excerpt + "\n")
 		}
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Unwrap returns the mistakes one by one, for errors.As.
 func (e *Errors) Unwrap() []error {
 	list := make([]error, len(e.List))
-	for i := range e.List {
-		list[i] = e.List[i]
+	for i, m := range e.List {
+		list[i] = m
 	}
 	return list
 }
@@ -84,11 +82,20 @@ type place struct {
 	set          *Set
 }
 
+// spot is a place and the field there, as in Error.Path.
+type spot struct {
+	at   place
+	path string
+}
+
+// field is the spot of a field of what stands at s; the field is missing, or has no place of its own.
+func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)} }
+
 // add reports a mistake at a place.
-func (r *reports) add(at place, path, format string, args ...any) {
-	if e, first := r.entry(at, path, fmt.Sprintf(format, args...)); first {
+func (r *reports) add(at spot, format string, args ...any) {
+	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
 		r.list = append(r.list, e)
-		switch section, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); section {
+		switch section, _, _ := strings.Cut(strings.ReplaceAll(at.path, "[", "."), "."); section {
 		case "name", "source", "description", "model", "wall", "events", "measure", "expect":
 		default:
 			r.fabric = true
@@ -97,28 +104,28 @@ func (r *reports) add(at place, path, format string, args ...any) {
 }
 
 // addUnknown reports a key that is not known: the fabric is what it is without.
-func (r *reports) addUnknown(at place, path, format string, args ...any) {
+func (r *reports) addUnknown(at spot, format string, args ...any) {
 	before := r.fabric
-	r.add(at, path, format, args...)
+	r.add(at, format, args...)
 	r.fabric = before
 }
 
 // warn reports what is probably not meant, at a place.
-func (r *reports) warn(at place, path, format string, args ...any) {
-	if e, first := r.entry(at, path, fmt.Sprintf(format, args...)); first {
+func (r *reports) warn(at spot, format string, args ...any) {
+	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
 		r.warnings = append(r.warnings, Warning(e))
 	}
 }
 
 // entry says something of a place, and whether that is the first time.
-func (r *reports) entry(at place, path, message string) (e Error, first bool) {
-	e = Error{File: r.file, Line: at.line, Column: at.column, Path: path, Message: message}
+func (r *reports) entry(at spot, message string) (e Error, first bool) {
+	e = Error{File: r.file, Line: at.at.line, Column: at.at.column, Path: at.path, Message: message}
 	switch {
-	case at.set != nil:
+	case at.at.set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
-		e.Excerpt = at.set.said()
-	case at.line > 0:
-		e.Excerpt = r.excerpt(at.line, at.column)
+		e.Excerpt = at.at.set.said()
+	case e.Line > 0:
+		e.Excerpt = r.excerpt(e.Line, e.Column)
 	}
 	key := fmt.Sprintf("%d:%d:%s:%s", e.Line, e.Column, e.Excerpt, e.Message)
 	first = !r.seen[key]

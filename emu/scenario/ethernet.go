@@ -25,7 +25,6 @@ func (r *resolver) adaptEndpoints() {
 // checkFamilies refuses a link whose ends do not speak its flow control, a switch whose
 // links have different ones, and one that marks what it does not have.
 func (r *resolver) checkFamilies() {
-	told := map[*node]bool{}
 	for _, s := range r.s.Switches {
 		m := r.machines[s.Name]
 		if s.Kind != OutputQueued {
@@ -34,7 +33,7 @@ func (r *resolver) checkFamilies() {
 		for _, i := range m.links {
 			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.add(m.linkAt[slices.Index(m.links, i)], r.links[i].node.path,
+				r.add(spot{m.linkAt[slices.Index(m.links, i)], r.links[i].path},
 					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
 					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
@@ -42,27 +41,24 @@ func (r *resolver) checkFamilies() {
 		}
 	}
 	for i, l := range r.s.Links {
-		n := r.links[i].flowControl
-		at, path := r.links[i].node.at, r.links[i].node.path
-		if n != nil {
-			at, path = n.at, n.path
-		}
+		v := r.links[i].view
+		n, at := v.node("flow-control"), v.spot("flow-control", r.links[i].spot)
 		for _, name := range []string{l.A, l.B} {
 			m := r.machines[name]
-			if !m.isSwitch || m.view.refused("kind") || r.linkView(i).refused("flow-control") || told[n] && n != nil {
+			if !m.isSwitch || m.view.refused("kind") || v.refused("flow-control") {
 				continue
 			}
+			credit := l.Family() == wire.InfiniBand
 			switch kind := r.s.Switches[m.index].Kind; {
-			case kind == InputBuffered && l.Family() == wire.Ethernet:
-				told[n] = true
-				r.add(at, path,
-					"link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued",
-					l.Name, l.FlowControl, name)
-			case kind == OutputQueued && l.Family() == wire.InfiniBand:
-				told[n] = true
-				r.add(at, path,
+			case credit == (kind == InputBuffered) || !r.first(n, "flow-control"):
+			case credit:
+				r.add(at,
 					"link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only",
 					l.Name, name)
+			default:
+				r.add(at,
+					"link %s has flow-control: %s, and switch %s at its end is input-buffered, which knows credit only: make it output-queued",
+					l.Name, l.FlowControl, name)
 			}
 		}
 	}
@@ -74,28 +70,23 @@ func (r *resolver) checkPriorities() {
 	if r.lost {
 		return
 	}
-	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
-		r.ways.Visit(r.key(i), func(_ int, step paths.Step) {
-			if step.To >= len(r.s.Switches) || told[of.node] {
-				return
-			}
-			s, l := &r.s.Switches[step.To], &r.s.Links[step.Link]
+		r.passes(r.key(i), func(s *Switch, step paths.Step) {
+			l := &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
 			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
-				!told[given] {
-				told[given] = true
-				r.add(given.at, given.path,
+				r.first(given, "lossless") {
+				r.add(given.spot,
 					"switch %s is to keep some priorities lossless and others not, and PAUSE stops all that comes over link %s: give it none, [], or all, or have flow-control: pfc",
 					s.Name, l.Name)
 			}
-			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
-				told[of.node] = true
-				r.add(given.at, given.path,
+			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 &&
+				r.first(of.node, "lossless") {
+				r.add(given.spot,
 					"priority %d is to be lossless at switch %s, but flow %s comes to it over link %s, which has no flow control",
 					f.Priority, s.Name, f.Name, l.Name)
 			}
@@ -105,14 +96,10 @@ func (r *resolver) checkPriorities() {
 
 // checkWeights refuses a priority that is given two weights.
 func (r *resolver) checkWeights() {
-	told := map[*node]bool{}
-	for i := range r.s.Switches {
-		weights := r.machines[r.s.Switches[i].Name].view.list("ets")
-		if weights == nil || told[weights] {
-			continue
+	for _, s := range r.s.Switches {
+		if weights := r.machines[s.Name].view.list("ets"); weights != nil && r.first(weights, "ets") {
+			r.checkOnce(weights, "priority", "priority %s has a weight already%s")
 		}
-		told[weights] = true
-		r.checkOnce(weights, "priority", "priority %s has a weight already%s")
 	}
 }
 
@@ -133,7 +120,7 @@ func (r *resolver) checkOnce(list *node, key, words string) {
 			continue
 		}
 		if first, twice := seen[p.text]; twice {
-			r.add(p.at, p.path, words, p.text, inLine(first))
+			r.add(p.spot, words, p.text, inLine(first))
 		}
 		seen[p.text] = p.at
 	}
@@ -145,17 +132,17 @@ func (r *resolver) checkLimits() {
 	for i := range r.s.Switches {
 		s := &r.s.Switches[i]
 		m := r.machines[s.Name]
-		_, n := m.view.at("output-limit")
+		n := m.view.node("output-limit")
 		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
 		case control == port.PauseFrames && s.stops(control):
-			r.add(n.at, n.path,
+			r.add(n.spot,
 				"switch %s is to drop what is beyond %v at one output, but flow-control: pause promises that nothing is lost: leave the limit out, or have flow-control: none, or lossless: [], with which the switch stops nobody",
 				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
-			r.add(n.at, n.path,
+			r.add(n.spot,
 				"switch %s is to drop what is beyond %v at one output, but all priorities are lossless there: leave the limit out, or name those that are to be lossless; it holds for the others",
 				s.Name, s.OutputLimit)
 		}
@@ -164,14 +151,11 @@ func (r *resolver) checkLimits() {
 
 // checkQuanta refuses a PAUSE that would be over before it could be said again.
 func (r *resolver) checkQuanta() {
-	told := map[*node]bool{}
+	least := port.LeastQuanta(r.s.Model.Framing)
 	for i := range r.s.Links {
-		l := &r.s.Links[i]
-		_, n := r.linkView(i).at("quanta")
-		if least := port.LeastQuanta(r.s.Model.Framing); n != nil && !n.bad && !told[n] && l.FlowControl.Pauses() &&
-			l.Quanta < least {
-			told[n] = true
-			r.add(n.at, n.path,
+		l, n := &r.s.Links[i], r.links[i].view.node("quanta")
+		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
+			r.add(n.spot,
 				"a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed",
 				l.Quanta, least)
 		}

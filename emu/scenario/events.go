@@ -2,18 +2,21 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fabemu/wire"
 	"fabemu/wire/port"
 )
 
-// The keys of an event that say what happens, and the one that says to what.
-var (
-	linkChanges     = []string{"rate", "state"}
-	endpointChanges = []string{"service", "pause-storm"}
-	switchChanges   = []string{"restart"}
-)
+// change is what may change of a kind of things.
+type change struct {
+	of   string
+	keys []string
+}
+
+// changes are the keys of an event that say what happens, by the key that says to what.
+var changes = [...]change{{"link", []string{"rate", "state"}}, {"endpoint", []string{"service", "pause-storm"}}, {"switch", []string{"restart"}}}
 
 func (r *resolver) resolveEvents() {
 	for _, n := range r.items("events") {
@@ -23,7 +26,7 @@ func (r *resolver) resolveEvents() {
 			if late = r.cut.set != nil; late {
 				r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", e.Link+e.Endpoint+e.Switch, e.At))
 			} else {
-				r.add(at.at, at.path, "the event is at %v, but %s", e.At, r.runEnds())
+				r.add(at.spot, "the event is at %v, but %s", e.At, r.runEnds())
 			}
 		}
 		if link := n.get("link"); link != nil && !link.bad {
@@ -33,9 +36,7 @@ func (r *resolver) resolveEvents() {
 			r.checkEndpointEvent(end, &e)
 		}
 		if sw := n.get("switch"); sw != nil && !sw.bad {
-			if m := r.machines[e.Switch]; (m == nil || !m.isSwitch) && !r.partial {
-				r.add(sw.at, sw.path, "there is no switch named %q%s", e.Switch, listNames(e.Switch, r.allSwitches()))
-			}
+			r.knownSwitch(sw, e.Switch)
 		}
 		r.checkChange(n)
 		if !late {
@@ -49,11 +50,8 @@ func (r *resolver) knownLink(n *node, name string) bool {
 	if r.linkNames[name] != nil || r.broken {
 		return true
 	}
-	var names []string
-	for _, l := range r.s.Links {
-		names = append(names, l.Name)
-	}
-	r.add(n.at, n.path, "there is no link named %q%s", name, listNames(name, names))
+	names := namesOf(r.s.Links, func(l *Link) string { return l.Name })
+	r.add(n.spot, "there is no link named %q%s", name, listNames(name, names))
 	return false
 }
 
@@ -64,13 +62,13 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	switch {
 	case m == nil && r.partial:
 	case m == nil || m.isSwitch:
-		r.add(n.at, n.path, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
+		r.add(n.spot, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
 	case r.broken || len(m.links) == 0:
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
-		r.add(n.at, n.path,
+		r.add(n.spot,
 			"%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)
 	case e.PauseStorm != "" && r.s.Links[m.links[0]].FlowControl == port.NoFlowControl:
-		r.add(n.at, n.path, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
+		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: none", e.Endpoint)
 	}
 }
 
@@ -80,43 +78,28 @@ func (r *resolver) checkChange(n *node) {
 	if n.bad {
 		return
 	}
-	given := func(names []string) (all []string) {
-		for _, name := range names {
-			if n.get(name) != nil {
-				all = append(all, name)
-			}
-		}
-		return all
-	}
-	kinds := []struct {
-		of      string // what an event of the kind names
-		changes []string
-	}{{"link", linkChanges}, {"endpoint", endpointChanges}, {"switch", switchChanges}}
 	var all []string
 	var of string
-	var others []string // what is named although it does not change
-	for _, k := range kinds {
-		if changes := given(k.changes); len(changes) > 0 {
-			all, of = append(all, changes...), k.of
+	for _, c := range changes {
+		for _, key := range c.keys {
+			if n.get(key) != nil {
+				all, of = append(all, key), c.of
+			}
 		}
 	}
-	for _, k := range kinds {
-		if k.of != of && n.get(k.of) != nil {
-			others = append(others, k.of)
-		}
-	}
+	others := slices.ContainsFunc(changes[:], func(c change) bool { return c.of != of && n.get(c.of) != nil })
 	switch {
 	case len(all) == 0:
-		r.add(n.at, n.path,
+		r.add(n.spot,
 			"nothing happens: an event gives a link its rate or state, an endpoint its service or pause-storm, or a switch its restart")
 	case len(all) > 1:
-		r.add(n.at, n.path, "%s are given: an event changes one thing, and two can be at the same time",
+		r.add(n.spot, "%s are given: an event changes one thing, and two can be at the same time",
 			strings.Join(all, " and "))
-	case n.get(of) == nil || len(others) > 0:
+	case n.get(of) == nil || others:
 		article := "a"
 		if of == "endpoint" {
 			article = "an"
 		}
-		r.add(n.at, n.path, "%s is of %s %s: name it, and nothing else", all[0], article, of)
+		r.add(n.spot, "%s is of %s %s: name it, and nothing else", all[0], article, of)
 	}
 }

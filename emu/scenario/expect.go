@@ -16,36 +16,32 @@ func (r *resolver) resolveExpect() {
 		}
 		if id := n.get("id"); id != nil && !id.bad {
 			if first, twice := ids[c.ID]; twice {
-				r.add(id.at, id.path, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
+				r.add(id.spot, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
 			}
 			ids[c.ID] = id.at
 		}
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
-		during := n.get("during")
-		if during == nil && !ofProgram && !n.bad {
-			r.add(n.at, n.path, "this is missing: during (%s)",
-				r.language.Find("expect").Item.Object.Find("during").Wanted())
-		}
-		if during != nil && !during.bad && ofProgram {
-			r.add(during.at, during.path,
-				"%s is a figure of a program, known when that has ended: leave during out", c.Metric)
-		}
-		if during != nil && !during.bad && !ofProgram {
+		switch during := n.get("during"); {
+		case during == nil && !ofProgram && !n.bad:
+			r.add(n.spot, "this is missing: during (%s)", v.of.Find("during").Wanted())
+		case during == nil || during.bad:
+		case ofProgram:
+			r.add(during.spot, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
+		default:
 			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
 		}
-		if low, high := n.get("low"), n.get("high"); low != nil && high != nil && !low.bad && !high.bad &&
-			c.Low > c.High {
-			r.add(low.at, low.path, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
+		if low := n.get("low"); v.node("low") != nil && v.node("high") != nil && c.Low > c.High {
+			r.add(low.spot, "low (%v) is above high (%v): no value can agree", c.Low, c.High)
 		}
 		r.checkBasis(n, v, &c)
 		reason := n.get("reason")
 		switch {
 		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "" && (reason == nil || !reason.bad):
-			r.add(n.get("expected").at, n.path+".reason", "a check that is expected to differ needs a reason")
+			r.add(spot{n.get("expected").at, n.path + ".reason"}, "a check that is expected to differ needs a reason")
 		case c.Expected == Holds && c.Reason != "" && !v.refused("expected"):
-			r.add(reason.at, reason.path, "a reason says why a claim does not come out: it goes with expected: differs")
+			r.add(reason.spot, "a reason says why a claim does not come out: it goes with expected: differs")
 		}
 		if late {
 			r.left.checks = append(r.left.checks, c.ID)
@@ -68,16 +64,16 @@ func (r *resolver) checkBasis(n *node, v view, c *Check) {
 	}
 	at := n.get("basis")
 	if c.Basis != Ours && strings.TrimSpace(c.Source) == "" && missing("source") {
-		r.add(at.at, n.path+".source", "a claim that is %s needs its source: section, figure or footnote", c.Basis)
+		r.add(spot{at.at, n.path + ".source"}, "a claim that is %s needs its source: section, figure or footnote", c.Basis)
 	}
 	switch {
 	case c.Basis == Quoted && missing("claim"):
-		r.add(at.at, n.path+".claim", "a claim that is quoted needs the words of its source")
+		r.add(spot{at.at, n.path + ".claim"}, "a claim that is quoted needs the words of its source")
 	case c.Basis == Derived && missing("from"):
-		r.add(at.at, n.path+".from", "a claim that is derived needs from: which statement it follows from, and how")
+		r.add(spot{at.at, n.path + ".from"}, "a claim that is derived needs from: which statement it follows from, and how")
 	case c.Basis != Derived && c.From != "":
 		from := n.get("from")
-		r.add(from.at, from.path, "from says how a claim follows from its source: it goes with basis: derived")
+		r.add(from.spot, "from says how a claim follows from its source: it goes with basis: derived")
 	}
 }
 
@@ -86,11 +82,11 @@ func (r *resolver) checkBasis(n *node, v view, c *Check) {
 func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) {
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
-		r.add(during.at, during.path, "the span from %v to %v is empty", span[0], span[1])
+		r.add(during.spot, "the span from %v to %v is empty", span[0], span[1])
 	case end > 0 && span[1] > end && r.cut.set != nil:
 		return true
 	case end > 0 && span[1] > end:
-		r.add(during.items[1].at, during.path, "the span ends at %v, but %s", span[1], r.runEnds())
+		r.add(spot{during.items[1].at, during.path}, "the span ends at %v, but %s", span[1], r.runEnds())
 	}
 	return false
 }

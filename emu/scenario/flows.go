@@ -15,11 +15,8 @@ import (
 
 // flowOf is where a flow's values come from.
 type flowOf struct {
-	node   *node // the item
-	from   *node
-	to     *node
-	packet *node // nil: the default
-	window *node // nil: the default
+	*node // of the list
+	view  view
 }
 
 func (r *resolver) resolveFlows() {
@@ -31,18 +28,18 @@ func (r *resolver) resolveFlows() {
 			continue
 		}
 		if first, twice := names[named.text]; twice {
-			r.add(named.at, named.path, "the name %q is used twice: a flow has it already%s", named.text, inLine(first))
+			r.add(named.spot, "the name %q is used twice: a flow has it already%s", named.text, inLine(first))
 			continue
 		}
 		names[named.text] = named.at
 		if link := r.linkNames[named.text]; link != nil {
-			r.add(named.at, named.path,
+			r.add(named.spot,
 				"the name %q is used twice: a link has it already%s, and metrics could not tell them apart",
 				named.text, inLine(link.at))
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
-		r.expandFlow(base, v, n, r.offerOf(&base, v, n))
+		r.expandFlow(base, flowOf{n, v}, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()
 }
@@ -62,14 +59,14 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		case rate == nil && load == nil:
 			continue
 		case rate != nil && load != nil:
-			r.add(load.at, load.path, "rate and load both say what the flow offers: one of them is enough")
+			r.add(load.spot, "rate and load both say what the flow offers: one of them is enough")
 		case rate != nil && !rate.bad:
 			o.rate = rate.value.(unit.Rate)
 		case load != nil && !load.bad:
 			o.load = load.value.(float64)
 		}
 		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n && !own.bad && !v.refused("traffic") {
-			r.add(own.at, own.path,
+			r.add(own.spot,
 				"greedy traffic has no %s: it sends whenever it may; write traffic: paced or constant for a rate",
 				lastOf(own.path))
 		}
@@ -79,7 +76,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		return o
 	}
 	if f.Traffic != traffic.Greedy && f.Traffic != traffic.Transfers && !v.refused("traffic") {
-		r.add(n.at, n.path+".rate", "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
+		r.add(spot{n.at, n.path + ".rate"}, "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
 	}
 	return o
 }
@@ -90,94 +87,87 @@ func lastOf(path string) string { return path[strings.LastIndexByte(path, '.')+1
 // member is one flow of an item.
 type member struct {
 	from, to string
-	suffix   string // of its name
-	turn     int    // of those that start one after another
+	turn     int // of those that start one after another
 }
 
-// membersOf returns the flows of an item: from each of from to each of to, or
+// membersOf returns the flows of an item: from each of from to each of to but itself, or
 // pairwise.
-func membersOf(from, to pattern, uniform bool) []member {
-	var all []member
-	if uniform {
-		for turn, a := range from.names() {
-			for _, b := range to.names() {
-				if a == b && to.ranged {
-					continue
-				}
-				m := member{from: a, to: b, turn: turn}
-				if from.ranged {
-					m.suffix = "." + a
-				}
-				if to.ranged {
-					m.suffix += "." + b
-				}
-				all = append(all, m)
-			}
+func membersOf(from, to pattern, uniform bool) (all []member) {
+	if !uniform {
+		for turn, p := range pairs(from, to) {
+			all = append(all, member{p[0], p[1], turn})
 		}
 		return all
 	}
-	for turn, p := range pairs(from, to) {
-		m := member{from: p[0], to: p[1], turn: turn}
-		switch {
-		case from.ranged:
-			m.suffix = "." + m.from
-		case to.ranged:
-			m.suffix = "." + m.to
+	for turn, a := range from.names() {
+		for _, b := range to.names() {
+			if a != b || !to.ranged {
+				all = append(all, member{a, b, turn})
+			}
 		}
-		all = append(all, m)
 	}
 	return all
 }
 
+// suffix is what the name of a member has behind that of its item: whichever ends are of a range, of
+// pairs the first.
+func (m *member) suffix(from, to pattern, uniform bool) (s string) {
+	if from.ranged {
+		s = "." + m.from
+	}
+	if to.ranged && (uniform || !from.ranged) {
+		s += "." + m.to
+	}
+	return s
+}
+
 // expandFlow makes a flow for each member of the ranges of an item.
-func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
-	of := flowOf{node: n, from: n.get("from"), to: n.get("to")}
-	_, of.packet = v.at("packet")
-	_, of.window = v.at("window")
-	if n.bad || of.from == nil || of.to == nil || of.from.bad || of.to.bad {
+func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
+	fromAt, toAt := of.get("from"), of.get("to")
+	if of.bad || fromAt == nil || toAt == nil || fromAt.bad || toAt.bad {
 		return
 	}
-	from, to := of.from.value.(pattern), of.to.value.(pattern)
-	ok := r.known(of.from, of.from.at, from, r.allEndpoints, "endpoint")
-	if !r.known(of.to, of.to.at, to, r.allEndpoints, "endpoint") || !ok {
+	from, to := fromAt.value.(pattern), toAt.value.(pattern)
+	ok := r.known(fromAt.spot, from, r.allEndpoints, "endpoint")
+	if !r.known(toAt.spot, to, r.allEndpoints, "endpoint") || !ok {
 		return
 	}
 	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
-		r.add(of.to.at, of.to.path,
+		r.add(toAt.spot,
 			"%s stands for %d endpoints and %s for %d: two ranges go pairwise and must be equally long",
 			from.text, from.size(), to.text, to.size())
 		return
 	}
-	begin, startNode := v.at("start")
-	start := begin.(startAt)
+	start := get[startAt](of.view, "start")
 	members := membersOf(from, to, uniform)
 	turns := members[len(members)-1].turn + 1
-	running := r.checkStart(base, v, n, startNode, start, turns)
+	running := r.checkStart(base, of, start, turns)
 	if running < 0 {
 		return
 	}
 	for _, m := range members {
 		f := base
-		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix
+		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix(from, to, uniform)
 		f.Start = start.first + unit.Duration(m.turn)*start.step
-		for _, end := range []struct {
-			name string
-			n    *node
-		}{{f.From, of.from}, {f.To, of.to}} {
-			if r.machines[end.name].isSwitch {
-				r.add(end.n.at, end.n.path, "%s is a switch: a flow goes from an endpoint to an endpoint", end.name)
+		for _, end := range []*node{fromAt, toAt} {
+			name := f.From
+			if end == toAt {
+				name = f.To
+			}
+			if r.machines[name].isSwitch {
+				r.add(end.spot, "%s is a switch: a flow goes from an endpoint to an endpoint", name)
 				ok = false
 			}
 		}
 		if f.From == f.To {
-			r.add(of.to.at, of.to.path, "flow %s goes from %s to itself", f.Name, f.From)
+			r.add(toAt.spot, "flow %s goes from %s to itself", f.Name, f.From)
 			ok = false
 		}
 		if !ok {
 			return
 		}
-		r.adaptFlow(&f, v, of, o)
+		r.adaptFlow(&f, of, o)
 		r.left.all = append(r.left.all, f)
 		if m.turn < running {
 			r.s.Flows = append(r.s.Flows, f)
@@ -194,7 +184,8 @@ func (r *resolver) expandFlow(base Flow, v view, n *node, o offer) {
 
 // adaptFlow fills in what depends on the sender's link, and refuses what its family
 // does not have.
-func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
+func (r *resolver) adaptFlow(f *Flow, of flowOf, o offer) {
+	v := of.view
 	f.Rate = o.rate
 	line := r.line(f)
 	if o.load > 0 {
@@ -202,53 +193,53 @@ func (r *resolver) adaptFlow(f *Flow, v view, of flowOf, o offer) {
 	}
 	family := r.family(f.From)
 	r.adaptTransport(f, v, family)
-	if err := payload(f.Packet, r.s.Frame(f, family).Family); err != nil && of.packet != nil && !v.refused("packet") {
-		r.add(of.packet.at, of.packet.path, "%v", err)
+	refuse := func(key, format string, args ...any) {
+		if n := v.node(key); n != nil && !v.refused(key) {
+			r.add(n.spot, format, args...)
+		}
+	}
+	if err := payload(f.Packet, r.s.Frame(f, family).Family); err != nil {
+		refuse("packet", "%v", err)
 	}
 	switch {
 	case family == wire.InfiniBand:
 		f.Priority = 0
-		if f.Window == 0 && of.window != nil {
-			r.add(of.window.at, of.window.path,
-				"on InfiniBand every packet is acknowledged: a window is a number of packets")
+		if f.Window == 0 {
+			refuse("window", "on InfiniBand every packet is acknowledged: a window is a number of packets")
 		}
-	case f.Window != 0 && of.window != nil && f.Transport.Acks():
-		r.add(of.window.at, of.window.path,
-			"a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
-	case f.Window != 0 && of.window != nil && f.Transport.Streams():
-		r.add(of.window.at, of.window.path,
-			"a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
-	case f.Window != 0 && of.window != nil:
-		r.add(of.window.at, of.window.path,
-			"on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
-	default:
+	case f.Window == 0 || v.node("window") == nil:
 		f.Window = 0
+	case f.Transport.Acks():
+		refuse("window",
+			"a window here is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
+	case f.Transport.Streams():
+		refuse("window",
+			"a window in packets is for InfiniBand: give TCP's, in bytes, as transport: {kind: tcp, receive-window: 64KB}")
+	default:
+		refuse("window", "on Ethernet nothing is acknowledged, and there is no window: leave it out, or write none")
 	}
-	if _, n := v.at("timeout"); f.Timeout != 0 && !v.refused("timeout") {
-		at := r.place(n, nil)
-		switch {
-		case f.Transport.Acks():
-			r.add(at, n.path,
-				"this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
-		case f.Transport.Streams():
-			r.add(at, n.path,
-				"this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
-		case family == wire.Ethernet:
-			r.add(at, n.path,
-				"on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
-		case f.Traffic == traffic.Transfers:
-			r.add(at, n.path, "transfers are not sent again: a timeout goes with other traffic")
-		}
+	switch {
+	case f.Timeout == 0:
+	case f.Transport.Acks():
+		refuse("timeout",
+			"this timeout is for InfiniBand: give that of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
+	case f.Transport.Streams():
+		refuse("timeout",
+			"this timeout is for InfiniBand: TCP reckons its own, as transport: {kind: tcp, initial-rto: 1s, min-rto: 1s} says")
+	case family == wire.Ethernet:
+		refuse("timeout", "on Ethernet nothing is acknowledged, and nothing can be missed: leave the timeout out, or write never")
+	case f.Traffic == traffic.Transfers:
+		refuse("timeout", "transfers are not sent again: a timeout goes with other traffic")
 	}
 	f.Jitter = r.jitter(*f, v, line)
-	r.checkTraffic(f, v, of, line)
+	r.checkTraffic(f, of, line)
 }
 
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
 // that do not fit. What is usual on the family is as if nothing was said.
 func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	t := v.sub("transport")
-	_, kind := t.at(r.tables.transports.by)
+	kind := t.node(r.tables.transports.by)
 	if kind == nil {
 		f.Transport = Transport{}
 		return
@@ -256,7 +247,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	row := transport(f.Transport.Kind, family)
 	r.checkParams(t, r.tables.transports.find(row.Name))
 	refuse := func(key, format string, args ...any) {
-		r.toldAt(t, key, r.tables.transports.by, kind.at, kind.path, format, args...)
+		r.toldAt(t, key, r.tables.transports.by, kind.spot, format, args...)
 	}
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
@@ -268,10 +259,7 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	case f.Transport.Acks():
 		r.adaptRoCE(f, v, t, kind)
 	case f.Packet < tcp.MinPacket:
-		if _, n := v.at("packet"); n != nil {
-			kind = n
-		}
-		r.add(kind.at, kind.path,
+		r.add(v.spot("packet", kind.spot),
 			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: at least %dB are wanted",
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
@@ -286,33 +274,32 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.toldAt(t, "mtu", r.tables.transports.by, kind.at, kind.path,
+		r.toldAt(t, "mtu", r.tables.transports.by, kind.spot,
 			"flow %s has packets of %v, and the path MTU is %v: a packet is no longer", f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
-	_, priority := v.at("priority")
-	switch _, n := t.at("dscp"); {
+	switch n := t.node("dscp"); {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.toldAt(v, "priority", "priority", kind.at, kind.path,
+			r.toldAt(v, "priority", "priority", kind.spot,
 				"flow %s has priority %d, and model.dscp has no DSCP for it", f.Name, f.Priority)
 		}
 		p.DSCP = dscp
-	case priority != nil && table.class(p.DSCP) != f.Priority:
-		r.add(n.at, n.path,
+	case v.given("priority") && table.class(p.DSCP) != f.Priority:
+		r.add(n.spot,
 			"flow %s has priority %d, and the DSCP %d is that of priority %d (model.dscp): leave one of them out",
 			f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
 	default:
 		f.Priority = table.class(p.DSCP)
 	}
-	if _, n := t.at("ack-dscp"); n == nil {
+	if !t.given("ack-dscp") {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
 	if lane, ok := cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
-			r.add(kind.at, kind.path, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+			r.add(kind.spot, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
 				f.Name, lane)
 		}
 	}
@@ -348,27 +335,20 @@ func (r *resolver) line(f *Flow) (line unit.Rate) {
 }
 
 // checkTraffic refuses traffic that its line, or its packets, cannot make.
-func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
-	at := func(name string) (place, string) {
-		if _, n := v.at(name); n != nil {
-			return n.at, n.path
-		}
-		return of.node.at, of.node.path + "." + name
+func (r *resolver) checkTraffic(f *Flow, of flowOf, line unit.Rate) {
+	refuse := func(key, format string, args ...any) {
+		r.add(of.view.spot(key, of.field(key)), format, args...)
 	}
-	length := r.length(f)
 	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && line > 0 && f.Rate > line {
-		where, path := at("rate")
-		r.add(where, path, "flow %s offers %v, more than its line of %v carries: %s traffic cannot",
+		refuse("rate", "flow %s offers %v, more than its line of %v carries: %s traffic cannot",
 			f.Name, f.Rate, line, f.Traffic)
 	}
-	if f.Traffic == traffic.Bursts && f.Burst < length {
-		where, path := at("burst")
-		r.add(where, path, "a burst of %v is less than a packet of flow %s, which is %v on the line",
+	if length := r.length(f); f.Traffic == traffic.Bursts && f.Burst < length {
+		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the line",
 			f.Burst, f.Name, length)
 	}
 	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
-		where, path := at("spread")
-		r.add(where, path,
+		refuse("spread",
 			"%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}
 }
@@ -376,28 +356,25 @@ func (r *resolver) checkTraffic(f *Flow, v view, of flowOf, line unit.Rate) {
 // checkStart says how many of the members of a flow start before the end of the
 // run: all, unless a --set cuts the run short. It refuses a flow of which one
 // starts after its stop or, without such a --set, after the end, and returns -1.
-func (r *resolver) checkStart(f Flow, v view, n, startNode *node, start startAt, members int) int {
+func (r *resolver) checkStart(f Flow, of flowOf, start startAt, members int) int {
+	v := of.view
 	if v.refused("start") || v.refused("stop") || r.s.Model.Duration == 0 {
 		return members
 	}
-	at, path := n.at, n.path
-	if startNode != nil {
-		at, path = startNode.at, startNode.path
-	}
+	at := v.spot("start", of.spot)
 	end, what := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
-		_, stopNode := v.at("stop")
-		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(stopNode)
+		end, what = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.node("stop"))
 	}
-	if r.cut.set != nil && end == r.s.Model.Duration && (startNode == nil || startNode.at.set == nil) {
+	if r.cut.set != nil && end == r.s.Model.Duration && at.at.set == nil {
 		return startedBy(start, members, end)
 	}
 	if start.first >= end {
-		r.add(at, path, "the flow starts at %v, but %s", start.first, what)
+		r.add(at, "the flow starts at %v, but %s", start.first, what)
 		return -1
 	}
 	if startedBy(start, members, end) < members {
-		r.add(at, path, "the last of %d members starts %d x %v after %v, but %s",
+		r.add(at, "the last of %d members starts %d x %v after %v, but %s",
 			members, members-1, start.step, start.first, what)
 		return -1
 	}
@@ -438,11 +415,9 @@ func (r *resolver) length(f *Flow) unit.Size {
 // group and for a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
-	told := map[*node]bool{} // once for each item
 	for i, f := range r.s.Flows {
-		if n := r.flows[i].node; isFlow[f.Name] && !told[n] {
-			told[n] = true
-			r.add(r.flows[i].node.at, r.flows[i].node.path+".name", "the name %q is used twice among the flows", f.Name)
+		if of := r.flows[i]; isFlow[f.Name] && r.first(of.node, "name") {
+			r.add(of.field("name"), "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
@@ -453,20 +428,17 @@ func (r *resolver) checkGroups() {
 			if !known {
 				shared[[2]string{f.Group, f.From}] = i
 			} else if !f.sharesWith(&r.s.Flows[first]) {
-				r.add(r.flows[i].node.at, r.flows[i].node.path+".spread",
+				r.add(r.flows[i].field("spread"),
 					"flow %s shares the traffic of %s, of the same group and endpoint, and must have the same",
 					f.Name, r.s.Flows[first].Name)
 			}
 		}
-		at, path := r.flows[i].node.at, r.flows[i].node.path+".group"
-		if n := r.flows[i].node.get("group"); n != nil {
-			at = n.at
-		}
+		at := r.flows[i].view.spot("group", r.flows[i].field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
-			r.add(at, path, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
+			r.add(at, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, path, "the group %q has the name of a link%s, and metrics could not tell them apart",
+			r.add(at, "the group %q has the name of a link%s, and metrics could not tell them apart",
 				f.Group, inLine(link.at))
 		}
 	}

@@ -1,10 +1,10 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -133,15 +133,10 @@ func readWord(s string) (any, error) {
 // first member of a range.
 func guestOf(v view) (g Guest) {
 	sub := v.sub("guest")
-	given := false
-	for _, n := range sub.chain {
-		given = given || n != nil && !n.bad
+	if slices.ContainsFunc(sub.chain, func(n *node) bool { return n != nil && !n.bad }) {
+		g = build[Guest](sub)
+		g.DSCP = dscpOf(sub)
 	}
-	if !given {
-		return Guest{}
-	}
-	g = build[Guest](sub)
-	g.DSCP = dscpOf(sub)
 	return g
 }
 
@@ -193,13 +188,13 @@ func (r *resolver) addressGuests() {
 		if e.Guest.Address == (Address{}) {
 			continue
 		}
-		at, path := r.guestPlace(e.Name, "address")
+		at := r.guestSpot(e.Name, "address")
 		a := e.Guest.Address.Addr()
 		if other, taken := given[a]; taken {
-			r.add(at, path, "%s has the address %v, and %s has it already", e.Name, a, other)
+			r.add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
 		}
 		if !a.IsGlobalUnicast() {
-			r.add(at, path, "%s would have the address %v, which cannot be that of a host", e.Name, a)
+			r.add(at, "%s would have the address %v, which cannot be that of a host", e.Name, a)
 		}
 		given[a] = e.Name
 	}
@@ -215,26 +210,19 @@ func (r *resolver) addressGuests() {
 	}
 }
 
-// guestPlace returns where a key of a guest stands, or the guest.
-func (r *resolver) guestPlace(endpoint, key string) (place, string) {
+// guestSpot returns where a key of a guest stands, or the guest.
+func (r *resolver) guestSpot(endpoint, key string) spot {
 	m := r.machines[endpoint]
 	sub := m.view.sub("guest")
-	if _, n := sub.at(key); n != nil {
-		return n.at, n.path
+	if n := cmp.Or(sub.chain...); n != nil {
+		return sub.spot(key, n.spot)
 	}
-	if n := sub.list(key); n != nil {
-		return n.at, n.path
-	}
-	for _, n := range sub.chain {
-		if n != nil {
-			return n.at, n.path
-		}
-	}
-	return m.at, m.path
+	return m.spot
 }
 
 // guestRoom returns how long a packet of IP can be that a packet of a flow carries.
-func guestRoom(f *Flow, family wire.Family, kind GuestKind) unit.Size {
+func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
+	family := r.family(f.From)
 	if f.Transport.Acks() {
 		family = wire.RoCEv2
 	}
@@ -256,96 +244,86 @@ const (
 	leastMTU unit.Size = 68
 )
 
-// checkGuests finds out which MTU guests have, and refuses flows between them that could not
-// be told apart, or have traffic of their own.
+// checkGuests refuses flows between guests that could not be told apart, or have traffic of their
+// own, and finds out which MTU guests have.
 func (r *resolver) checkGuests() {
-	guests := map[string]*Guest{}
-	for i := range r.s.Endpoints {
-		if e := &r.s.Endpoints[i]; e.Guest.Kind != "" {
-			guests[e.Name] = &e.Guest
-		}
-	}
-	if len(guests) == 0 {
+	if all, _ := r.s.Guests(); all == 0 {
 		return
 	}
 	type way struct {
 		from, to string
 		priority uint8
 	}
-	first := map[way]int{}
-	told := map[*node]bool{}
-	fits, by := map[string]unit.Size{}, map[string]*Flow{} // by guest
-	frames, packets := false, false                        // of Ethernet, of IP: what those that send to one another have
+	first := map[way]*Flow{}
+	tightest := map[string]int{}    // flow of each guest, with the least room, and one more
+	frames, packets := false, false // of Ethernet, of IP: what those that send to one another have
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		from, to := guests[f.From], guests[f.To]
-		if from == nil || to == nil {
+		kinds := [...]GuestKind{r.guestKind(f.From), r.guestKind(f.To)}
+		if kinds[0] == "" || kinds[1] == "" {
 			continue
 		}
-		frames = frames || from.Kind == Tap || to.Kind == Tap
-		packets = packets || from.Kind != Tap || to.Kind != Tap
-		family := r.family(f.From)
-		for _, name := range []string{f.From, f.To} {
-			if room := guestRoom(f, family, guests[name].Kind); by[name] == nil || room < fits[name] {
-				fits[name], by[name] = room, f
+		for k, name := range []string{f.From, f.To} {
+			frames, packets = frames || kinds[k] == Tap, packets || kinds[k] != Tap
+			if t := tightest[name]; t == 0 || r.guestRoom(f, kinds[k]) < r.guestRoom(&r.s.Flows[t-1], kinds[k]) {
+				tightest[name] = i + 1
 			}
 		}
-		if told[of.node] {
+		if r.told[saying{of.node, "guest"}] {
 			continue
 		}
-		at, path := of.node.at, of.node.path
-		if _, n := r.flowView(i).at("traffic"); n != nil && f.Traffic != traffic.Greedy {
-			told[of.node] = true
-			r.add(n.at, n.path, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
+		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy && r.first(of.node, "guest") {
+			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another: it has no traffic of its own",
 				f.Name, f.From)
 		}
 		w := way{f.From, f.To, f.Priority}
-		if k, twice := first[w]; twice {
-			told[of.node] = true
-			r.add(at, path,
+		if other := first[w]; other != nil {
+			r.first(of.node, "guest")
+			r.add(of.spot,
 				"flows %s and %s both take packets of guest %s to %s with priority %d, which could not be told apart: give them different priorities",
-				r.s.Flows[k].Name, f.Name, f.From, f.To, f.Priority)
+				other.Name, f.Name, f.From, f.To, f.Priority)
 		}
-		first[w] = i
+		first[w] = f
 	}
 	if frames && packets {
 		tap := r.firstGuest(func(k GuestKind) bool { return k == Tap })
-		at, path := r.guestPlace(tap, "kind")
-		r.add(at, path,
+		r.add(r.guestSpot(tap, "kind"),
 			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
 			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
 	for i := range r.s.Endpoints {
-		e := &r.s.Endpoints[i]
-		if e.Guest.Kind == "" {
-			continue
+		if e := &r.s.Endpoints[i]; e.Guest.Kind != "" {
+			r.adaptGuest(e, tightest[e.Name]-1)
 		}
-		if g := &e.Guest; g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
-			at, path := r.guestPlace(e.Name, "tcp")
-			r.add(at, path, "guest %s has no congestion control %q: a netstack has %s",
-				e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
+	}
+}
+
+// adaptGuest gives a guest its MTU, and refuses one for which a flow of it, the one with the least
+// room, has none; -1: it has none to another guest.
+func (r *resolver) adaptGuest(e *Endpoint, flow int) {
+	g := &e.Guest
+	if g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
+		r.add(r.guestSpot(e.Name, "tcp"), "guest %s has no congestion control %q: a netstack has %s",
+			e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
+	}
+	if flow < 0 {
+		g.MTU = cmp.Or(g.MTU, usualMTU)
+		return
+	}
+	f, of := &r.s.Flows[flow], r.flows[flow]
+	switch room := r.guestRoom(f, g.Kind); {
+	case room < leastMTU:
+		if r.first(of.node, "guest") {
+			r.add(of.spot,
+				"packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v",
+				f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
 		}
-		f := by[e.Name]
-		at, path := r.guestPlace(e.Name, "mtu")
-		switch room := fits[e.Name]; {
-		case f == nil && e.Guest.MTU == 0:
-			e.Guest.MTU = usualMTU
-		case f == nil:
-		case room < leastMTU:
-			at, path := r.flows[r.indexOf(f)].node.at, r.flows[r.indexOf(f)].node.path
-			if !told[r.flows[r.indexOf(f)].node] {
-				told[r.flows[r.indexOf(f)].node] = true
-				r.add(at, path,
-					"packets of flow %s, of %v, have no room for what guests send, of %v at least: give it a packet of %v",
-					f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
-			}
-		case e.Guest.MTU == 0:
-			e.Guest.MTU = min(usualMTU, room)
-		case e.Guest.MTU > room:
-			r.add(at, path,
-				"packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v",
-				f.Name, f.Packet, room, e.Name, room, f.Packet+e.Guest.MTU-room)
-		}
+	case g.MTU == 0:
+		g.MTU = min(usualMTU, room)
+	case g.MTU > room:
+		r.add(r.guestSpot(e.Name, "mtu"),
+			"packets of flow %s, of %v, have no room for more than %v of guest %s: have an mtu of %v, or give the flow packets of %v",
+			f.Name, f.Packet, room, e.Name, room, f.Packet+g.MTU-room)
 	}
 }
 
@@ -359,15 +337,6 @@ func (r *resolver) firstGuest(of func(GuestKind) bool) string {
 	return ""
 }
 
-func (r *resolver) indexOf(f *Flow) int {
-	for i := range r.s.Flows {
-		if &r.s.Flows[i] == f {
-			return i
-		}
-	}
-	panic("scenario: flow " + strconv.Quote(f.Name) + " is not one of the scenario's")
-}
-
 // lintGuests warns of guests that can only send, or only receive.
 func (r *resolver) lintGuests() {
 	if all, _ := r.s.Guests(); all == 0 {
@@ -377,13 +346,11 @@ func (r *resolver) lintGuests() {
 	for i := range r.s.Flows {
 		pairs[[2]string{r.s.Flows[i].From, r.s.Flows[i].To}] = true
 	}
-	told := map[*node]bool{}
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		if r.s.Guest(f.From).Kind != "" && r.s.Guest(f.To).Kind != "" && !pairs[[2]string{f.To, f.From}] &&
-			!told[of.node] {
-			told[of.node] = true
-			r.warn(of.node.at, of.node.path,
+		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
+			r.first(of.node, "guest") {
+			r.warn(of.spot,
 				"there is no flow from guest %s back to %s: what wants an answer, as TCP and ping do, gets none",
 				f.To, f.From)
 		}

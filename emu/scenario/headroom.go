@@ -145,37 +145,32 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 // those that are in disorder, or leave less than the headroom above them.
 func (r *resolver) settle(a *account) {
 	v := a.owner.view
-	_, highNode := v.at("high")
-	_, lowNode := v.at("low")
+	highNode, lowNode := v.node("high"), v.node("low")
 	if v.refused("high") || v.refused("low") {
 		return
 	}
-	tight := -1 // the input that leaves the least below its headroom
+	tight, least := -1, unit.Size(0) // the input that leaves the least below its headroom, and that
 	for i := range a.inputs {
-		if tight < 0 || a.inputs[i].most(a) < a.inputs[tight].most(a) {
-			tight = i
+		if most := a.inputs[i].most(a); tight < 0 || most < least {
+			tight, least = i, most
 		}
-	}
-	least := unit.Size(0)
-	if tight >= 0 {
-		least = a.inputs[tight].most(a)
 	}
 	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
-		r.add(highNode.at, highNode.path, "the high watermark of %s, %v, is more than %s: it would never be reached",
+		r.add(highNode.spot, "the high watermark of %s, %v, is more than %s: it would never be reached",
 			a.name, *a.high, a.what)
 		return
 	case tight < 0 && computed:
 		*a.high = 0 // there is nobody to stop
 	case computed && least < 1:
-		r.tooLittle(a, &a.inputs[tight], 0, r.placeOf(a, highNode))
+		r.tooLittle(a, &a.inputs[tight], 0, a.spot(highNode))
 		*a.high, *a.low = 0, 0
 		return
 	case computed:
 		*a.high = least
 	case tight >= 0 && *a.high > least:
-		r.tooLittle(a, &a.inputs[tight], *a.high, highNode)
+		r.tooLittle(a, &a.inputs[tight], *a.high, highNode.spot)
 	}
 	if tight >= 0 && a.factor < 1 && len(r.list) == 0 {
 		r.risky(a, &a.inputs[tight])
@@ -191,7 +186,7 @@ func (r *resolver) settle(a *account) {
 		}
 		*a.low = min(max(*a.high-2*frame, *a.high/2), *a.high-1)
 	case *a.low >= *a.high && lowNode != nil:
-		r.add(lowNode.at, lowNode.path,
+		r.add(lowNode.spot,
 			"the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",
 			a.name, *a.low, *a.high)
 	}
@@ -203,77 +198,58 @@ func (i *input) most(a *account) unit.Size {
 	return (a.room - need) / unit.Size(i.shares)
 }
 
-// placeOf returns what a mistake about the room of an account is shown at.
-func (r *resolver) placeOf(a *account, n *node) *node {
-	if n != nil && n.value != any(unit.Size(0)) {
-		return n
+// spot returns what a mistake about the room of an account is shown at.
+func (a *account) spot(high *node) spot {
+	switch {
+	case high != nil && high.value != any(unit.Size(0)):
+		return high.spot
+	case a.owner.isSwitch:
+		return a.owner.view.spot("memory", a.owner.spot)
 	}
-	for _, name := range []string{"memory", "ingress"} {
-		if a.owner.view.of.Find(name) == nil {
-			continue
-		}
-		if _, n := a.owner.view.at(name); n != nil {
-			return n
-		}
-	}
-	return &node{at: a.owner.at, path: a.owner.path}
+	return a.owner.view.spot("ingress", a.owner.spot)
 }
 
 // tooLittle refuses a high watermark that leaves less than the headroom above it; 0
 // where even none would do.
-func (r *resolver) tooLittle(a *account, in *input, high unit.Size, n *node) {
+func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 	each := ""
 	if in.shares > 1 {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
 	}
-	sum := fmt.Sprintf("its headroom, %v", in.needs())
+	sum := fmt.Sprintf("its headroom, %v, is", in.needs())
 	remedy := "give it more room"
 	if high > 0 {
 		sum = fmt.Sprintf("the high watermark, %v%s, and the headroom, %v, are %v,",
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
 	}
-	r.add(n.at, n.path, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
-		a.name, r.s.Links[in.link].Name, comma(sum, high), a.what, in.arithmetic(), remedy)
-}
-
-func comma(sum string, high unit.Size) string {
-	if high > 0 {
-		return sum
-	}
-	return sum + ", is"
+	r.add(at, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
+		a.name, r.s.Links[in.link].Name, sum, a.what, in.arithmetic(), remedy)
 }
 
 // risky warns of an account with less than its headroom, where that was asked for.
 func (r *resolver) risky(a *account, in *input) {
-	_, n := a.owner.view.at("headroom")
-	if n == nil {
-		return
+	if n := a.owner.view.node("headroom"); n != nil {
+		r.warn(n.spot,
+			"%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
+			a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
 	}
-	r.warn(n.at, n.path,
-		"%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
-		a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
 }
 
 // arithmetic says how a headroom comes about.
 func (i *input) arithmetic() string {
 	h := i.headroom
-	slowest := h.Rate
-	text := fmt.Sprintf("%v: what comes at %v in %v there and %v back", h.Bytes(), h.Rate, h.There, h.Back)
+	slowest, highest, at, late := h.Rate, "", "", ""
 	if h.Slowest > 0 {
-		slowest = h.Slowest
-		text = fmt.Sprintf("%v: what comes at %v, the highest rate of the link, in %v there and %v back",
-			h.Bytes(), h.Rate, h.There, h.Back)
-	}
-	ahead := max(h.Reverse, h.Pause)
-	text += fmt.Sprintf(", %v for a frame of %v that has just begun the other way", slowest.Serialise(ahead), ahead)
-	if h.Slowest > 0 {
-		text += fmt.Sprintf(" at %v", slowest)
+		slowest, highest, at = h.Slowest, ", the highest rate of the link,", fmt.Sprintf(" at %v", h.Slowest)
 	}
 	if h.Response > 0 {
-		text += fmt.Sprintf(", %v of lateness", h.Response)
+		late = fmt.Sprintf(", %v of lateness", h.Response)
 	}
-	text += fmt.Sprintf(" and %v for the PAUSE frame, and two frames of %v", slowest.Serialise(h.Pause), h.Frame)
+	ahead := max(h.Reverse, h.Pause)
+	text := fmt.Sprintf("%v: what comes at %v%s in %v there and %v back, %v for a frame of %v that has just begun the other way%s%s and %v for the PAUSE frame, and two frames of %v",
+		h.Bytes(), h.Rate, highest, h.There, h.Back, slowest.Serialise(ahead), ahead, at, late,
+		slowest.Serialise(h.Pause), h.Frame)
 	if i.classes > 1 {
 		text += fmt.Sprintf("; for %d priorities, each stopped by itself, %v", i.classes, i.needs())
 	}

@@ -2,11 +2,8 @@ package scenario
 
 // linkOf is where a link's values come from.
 type linkOf struct {
-	node   *node // the item
-	rate   *node // nil: not given
-	buffer *node // nil: the default
-
-	flowControl *node // nil: the default
+	*node // of the list
+	view  view
 }
 
 func (r *resolver) resolveLinks() {
@@ -21,20 +18,16 @@ func (r *resolver) resolveLinks() {
 			continue
 		}
 		j := between.value.(joint)
-		known := r.known(between, between.inside(j.aAt), j.a, r.allMachines, "machine")
-		known = r.known(between, between.inside(j.bAt), j.b, r.allMachines, "machine") && known
+		known := r.known(between.inside(j.aAt), j.a, r.allMachines, "machine")
+		known = r.known(between.inside(j.bAt), j.b, r.allMachines, "machine") && known
 		if !known {
 			r.broken = true
 			continue
 		}
-		link := build[Link](v)
-		of := linkOf{node: n}
-		_, of.rate = v.at("rate")
-		_, of.buffer = v.at("buffer")
-		_, of.flowControl = v.at("flow-control")
+		link, of := build[Link](v), linkOf{n, v}
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
-			r.add(named.at, named.path,
+			r.add(named.spot,
 				"%s makes %d links, which cannot all be named %q: leave the name out, or give the links one by one",
 				between.text, max(j.a.size(), j.b.size()), name)
 			r.broken = true
@@ -56,26 +49,29 @@ func (r *resolver) resolveLinks() {
 
 // addLink enters a link, unless something like it is there.
 func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
-	at, path := between.at, between.path
+	at := between.spot
 	switch {
 	case link.A == link.B:
-		r.add(at, path, "%s is linked to itself", link.A)
+		r.add(at, "%s is linked to itself", link.A)
 		return false
 	case link.A+"-"+link.B == link.B+"-"+link.A:
-		r.add(at, path, "the directions of this link would both be called %q: rename one of the machines",
+		r.add(at, "the directions of this link would both be called %q: rename one of the machines",
 			link.A+"-"+link.B)
 		return false
 	}
 	if named != nil {
-		at, path = named.at, named.path
+		at = named.spot
 	}
-	if first := r.linkNames[link.Name]; first != nil {
-		if named == nil {
-			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
-				link.A, link.B, inLine(first.at))
-		} else {
-			r.add(at, path, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
-		}
+	twice := func(first *node) bool {
+		r.add(at, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
+			link.A, link.B, inLine(first.at))
+		return false
+	}
+	switch first := r.linkNames[link.Name]; {
+	case first != nil && named == nil:
+		return twice(first)
+	case first != nil:
+		r.add(at, "the name %q is used twice: a link has it already%s", link.Name, inLine(first.at))
 		return false
 	}
 	// A named link beside an unnamed one is as much in doubt as two unnamed.
@@ -85,9 +81,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 			continue
 		}
 		if named == nil || other.Name == other.A+" - "+other.B {
-			r.add(at, path, "%s and %s are linked twice; the first link is given%s. If two are meant, give each a name",
-				link.A, link.B, inLine(r.links[i].node.at))
-			return false
+			return twice(r.links[i].node)
 		}
 	}
 	r.linkNames[link.Name] = of.node

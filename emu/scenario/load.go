@@ -87,7 +87,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	}
 	r.read(root, top)
 	res := &resolver{reports: r, root: root, language: top.Object, rows: rows, tables: t, s: empty,
-		toldOf: map[saying]bool{}}
+		told: map[saying]bool{}}
 	s := res.resolve()
 	if o.metrics != nil && !r.fabric {
 		s.loaded = newLoaded(s, res.ways) // for those who lay it out to measure

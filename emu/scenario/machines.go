@@ -1,14 +1,11 @@
 package scenario
 
-import (
-	"fabemu/wire"
-)
+import "fabemu/wire"
 
 // machine is what is known about a name.
 type machine struct {
+	spot
 	isSwitch bool
-	at       place
-	path     string
 	index    int     // in s.Switches or s.Endpoints
 	links    []int   // links that end here
 	linkAt   []place // where each of them is given
@@ -18,7 +15,7 @@ type machine struct {
 // declare enters the name of a machine.
 func (r *resolver) declare(name string, m *machine) bool {
 	if first := r.machines[name]; first != nil {
-		r.add(m.at, m.path, "the name %q is used twice: %s has it already%s", name, first.kind(), first.where())
+		r.add(m.spot, "the name %q is used twice: %s has it already%s", name, first.kind(), inLine(first.at))
 		return false
 	}
 	r.machines[name] = m
@@ -32,9 +29,6 @@ func (m *machine) kind() string {
 	return "an endpoint"
 }
 
-// where tells the line of a machine, for messages.
-func (m *machine) where() string { return inLine(m.at) }
-
 func (r *resolver) resolveSwitches() {
 	n := r.root.get("switches")
 	if n == nil {
@@ -47,10 +41,10 @@ func (r *resolver) resolveSwitches() {
 			continue
 		}
 		v := r.itemView("switches", e.value)
-		if !r.declare(e.key.text, &machine{isSwitch: true, index: len(r.s.Switches), at: e.key.at, path: e.value.path, view: v}) {
-			continue
+		m := &machine{spot: spot{e.key.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
+		if r.declare(e.key.text, m) {
+			r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v, r.tables))
 		}
-		r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v, r.tables))
 	}
 }
 
@@ -68,7 +62,7 @@ func (r *resolver) resolveEndpoints() {
 		p, e := name.value.(pattern), build[Endpoint](v)
 		e.Guest = guestOf(v)
 		for _, each := range p.names() {
-			if !r.declare(each, &machine{index: len(r.s.Endpoints), at: name.at, path: n.path, view: v}) {
+			if !r.declare(each, &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}) {
 				r.partial = r.partial || p.ranged
 				break // the rest of a range is likely to be there too
 			}
@@ -83,7 +77,7 @@ func (r *resolver) resolveEndpoints() {
 
 // known reports the first name of a pattern that is not one of a kind of
 // machines.
-func (r *resolver) known(n *node, at place, p pattern, all func() []string, what string) bool {
+func (r *resolver) known(at spot, p pattern, all func() []string, what string) bool {
 	missing, first := 0, ""
 	for _, name := range p.names() {
 		if r.machines[name] == nil {
@@ -98,40 +92,53 @@ func (r *resolver) known(n *node, at place, p pattern, all func() []string, what
 		return true
 	case r.partial: // what is missing may be what was refused
 	case missing == 1 && !p.ranged:
-		r.add(at, n.path, "there is no %s named %q%s", what, first, listNames(first, all()))
+		r.add(at, "there is no %s named %q%s", what, first, listNames(first, all()))
 	case missing == p.size():
-		r.add(at, n.path, "there is no %s named %q, nor any other of %s%s",
+		r.add(at, "there is no %s named %q, nor any other of %s%s",
 			what, first, p.text, listNames(first, all()))
 	case missing == 1:
-		r.add(at, n.path, "there is no %s named %q, one of %s", what, first, p.text)
+		r.add(at, "there is no %s named %q, one of %s", what, first, p.text)
 	default:
-		r.add(at, n.path, "there is no %s named %q, nor %d more of %s", what, first, missing-1, p.text)
+		r.add(at, "there is no %s named %q, nor %d more of %s", what, first, missing-1, p.text)
 	}
 	return false
 }
 
-func (r *resolver) allMachines() []string {
-	var names []string
-	for _, s := range r.s.Switches {
-		names = append(names, s.Name)
-	}
-	return append(names, r.allEndpoints()...)
-}
+func (r *resolver) allMachines() []string { return append(r.allSwitches(), r.allEndpoints()...) }
 
 func (r *resolver) allEndpoints() []string {
-	names := make([]string, len(r.s.Endpoints))
-	for i := range names {
-		names[i] = r.s.Endpoints[i].Name
-	}
-	return names
+	return namesOf(r.s.Endpoints, func(e *Endpoint) string { return e.Name })
 }
 
 func (r *resolver) allSwitches() []string {
-	names := make([]string, len(r.s.Switches))
-	for i := range names {
-		names[i] = r.s.Switches[i].Name
+	return namesOf(r.s.Switches, func(s *Switch) string { return s.Name })
+}
+
+func namesOf[T any](all []T, name func(*T) string) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = name(&all[i])
 	}
 	return names
+}
+
+// endpoint returns the endpoint of a name, or nil.
+func (r *resolver) endpoint(name string) *Endpoint {
+	if m := r.machines[name]; m != nil && !m.isSwitch {
+		return &r.s.Endpoints[m.index]
+	}
+	return nil
+}
+
+// knownSwitch reports a switch that there is not, unless it may have been refused.
+func (r *resolver) knownSwitch(n *node, name string) bool {
+	if m := r.machines[name]; m != nil && m.isSwitch {
+		return true
+	}
+	if !r.partial {
+		r.add(n.spot, "there is no switch named %q%s", name, listNames(name, r.allSwitches()))
+	}
+	return false
 }
 
 // family returns the family of the links of a machine.

@@ -25,24 +25,14 @@ const (
 )
 
 func (k kind) String() string {
-	switch k {
-	case null:
-		return "nothing"
-	case scalar:
-		return "a single value"
-	case mapping:
-		return "a mapping (key: value)"
-	default:
-		return "a list"
-	}
+	return [...]string{"nothing", "a single value", "a mapping (key: value)", "a list"}[k]
 }
 
 // node is a part of a file, or of a --set, with its place. The resolver asks it
 // for values after the reader has checked it.
 type node struct {
-	kind    kind
-	at      place
-	path    string  // as in Error.Path
+	kind kind
+	spot
 	text    string  // scalar: its text without quotes
 	verbose bool    // scalar: the text stands in the file character by character from inner on
 	inner   int     // scalar: column of the first character of the text
@@ -97,7 +87,7 @@ func (n *node) put(key string, v *node) {
 			return
 		}
 	}
-	n.entries = append(n.entries, entry{key: &node{kind: scalar, at: v.at, text: key}, value: v})
+	n.entries = append(n.entries, entry{key: &node{kind: scalar, spot: spot{at: v.at}, text: key}, value: v})
 }
 
 // remove takes a key out.
@@ -105,12 +95,13 @@ func (n *node) remove(key string) {
 	n.entries = slices.DeleteFunc(n.entries, func(e entry) bool { return e.key.text == key })
 }
 
-// inside returns the place of the character at an offset (in bytes) of the text.
-func (n *node) inside(offset int) place {
-	if !n.verbose || n.at.set != nil || offset > len(n.text) {
-		return n.at
+// inside returns the spot of the character at an offset (in bytes) of the text.
+func (n *node) inside(offset int) spot {
+	s := n.spot
+	if n.verbose && n.at.set == nil && offset <= len(n.text) {
+		s.at.column = n.inner + utf8.RuneCountInString(n.text[:offset])
 	}
-	return place{line: n.at.line, column: n.inner + utf8.RuneCountInString(n.text[:offset])}
+	return s
 }
 
 // The limits of a file. They only keep a hostile file from exhausting the
@@ -123,21 +114,19 @@ const (
 // parse reads the file into nodes. It returns nil when the file has no usable
 // content; then it has reported why.
 func (r *reports) parse(src string) *node {
-	top := place{line: 1, column: 1}
 	if len(src) > maxSource {
-		r.add(place{}, "", "the file has %d bytes; at most %d are read", len(src), maxSource)
+		r.add(spot{}, "the file has %d bytes; at most %d are read", len(src), maxSource)
 		return nil
 	}
 	if !utf8.ValidString(src) {
-		r.add(badUTF8(src), "", "the file is not UTF-8 text")
+		r.add(spotAt(badUTF8(src)), "the file is not UTF-8 text")
 		return nil
 	}
 	control := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 	for i, line := range r.lines {
 		line = strings.TrimSuffix(line, "\r")
 		if at := strings.IndexFunc(line, control); at >= 0 {
-			r.add(place{line: i + 1, column: utf8.RuneCountInString(line[:at]) + 1}, "",
-				"the file holds the control character U+%04X", line[at])
+			r.add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file holds the control character U+%04X", line[at])
 			return nil
 		}
 	}
@@ -152,34 +141,30 @@ func (r *reports) parse(src string) *node {
 			continue
 		}
 		if root != nil {
-			r.add(placeOf(doc.Body), "", "a second document begins here: a file holds one scenario")
+			r.add(spotOf(doc.Body), "a second document begins here: a file holds one scenario")
 			return nil
 		}
 		root = doc.Body
 	}
 	if root == nil || root.Type() == ast.NullType {
-		r.add(top, "", "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
+		r.add(spotAt(1, 1), "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
 		return nil
 	}
 	return r.node(root, "", 0)
 }
 
-func badUTF8(src string) place {
-	line, column := 1, 1
-	for _, c := range src {
-		if c == utf8.RuneError {
-			break
-		}
-		column++
-		if c == '\n' {
-			line, column = line+1, 1
-		}
-	}
-	return place{line: line, column: column}
+// spotAt is a place of the file where no field stands.
+func spotAt(line, column int) spot { return spot{at: place{line: line, column: column}} }
+
+// badUTF8 returns where a text begins to be something else than UTF-8.
+func badUTF8(src string) (line, column int) {
+	good := src[:strings.IndexRune(src, utf8.RuneError)]
+	last := good[strings.LastIndexByte(good, '\n')+1:]
+	return strings.Count(good, "\n") + 1, utf8.RuneCountInString(last) + 1
 }
 
 // errDeep says that a file nests too deeply for the parser, at a token.
-type errDeep struct{ at place }
+type errDeep struct{ at spot }
 
 func (errDeep) Error() string { return fmt.Sprintf("nested more than %d deep", maxDepth) }
 
@@ -209,7 +194,7 @@ func parseYAML(src string) (docs []*ast.DocumentNode, err error) {
 		line = t.Position.Line
 		// A block level costs at least one column.
 		if flow > maxDepth || run > maxDepth || t.Position.IndentNum > 4*maxDepth {
-			return nil, errDeep{place{line: t.Position.Line, column: t.Position.Column}}
+			return nil, errDeep{spotAt(t.Position.Line, t.Position.Column)}
 		}
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -221,8 +206,7 @@ func parseYAML(src string) (docs []*ast.DocumentNode, err error) {
 
 // syntax reports that the YAML parser has refused the file.
 func (r *reports) syntax(err error) {
-	at := place{line: 1, column: 1}
-	message := err.Error()
+	at, message := spotAt(1, 1), err.Error()
 	var deep errDeep
 	var yamlErr yaml.Error
 	switch {
@@ -231,7 +215,7 @@ func (r *reports) syntax(err error) {
 	case errors.As(err, &yamlErr):
 		message = yamlErr.GetMessage()
 		if t := yamlErr.GetToken(); t != nil && t.Position != nil {
-			at = place{line: t.Position.Line, column: t.Position.Column}
+			at = spotAt(t.Position.Line, t.Position.Column)
 		}
 	}
 	switch {
@@ -240,10 +224,10 @@ func (r *reports) syntax(err error) {
 	case strings.Contains(message, "mapping value is not allowed"):
 		message += `; a text that holds ": " stands in quotes`
 	}
-	r.add(at, "", "this is not YAML: %s", message)
+	r.add(at, "this is not YAML: %s", message)
 }
 
-func placeOf(n ast.Node) place {
+func spotOf(n ast.Node) spot {
 	switch m := n.(type) {
 	case *ast.MappingNode: // its own token is its first colon
 		if len(m.Values) > 0 && !m.IsFlowStyle {
@@ -254,21 +238,21 @@ func placeOf(n ast.Node) place {
 	}
 	t := n.GetToken()
 	if t == nil || t.Position == nil {
-		return place{line: 1, column: 1}
+		return spotAt(1, 1)
 	}
-	return place{line: t.Position.Line, column: t.Position.Column}
+	return spotAt(t.Position.Line, t.Position.Column)
 }
 
 // node turns a node of the YAML tree into one of ours.
 func (r *reports) node(n ast.Node, path string, depth int) *node {
-	out := &node{at: placeOf(n), path: path}
+	out := &node{spot: spot{spotOf(n).at, path}}
 	if depth > maxDepth {
-		r.add(out.at, path, "nested more than %d deep", maxDepth)
+		r.add(out.spot, "nested more than %d deep", maxDepth)
 		out.bad = true
 		return out
 	}
 	refuse := func(what string) *node {
-		r.add(out.at, path,
+		r.add(out.spot,
 			"%s are not part of the scenario language: write the value out, or put what several items share under defaults", what)
 		out.kind, out.bad = scalar, true
 		return out
@@ -334,35 +318,29 @@ func keyText(k ast.MapKeyNode) string {
 // entries adds the entries of a mapping and refuses those that come twice.
 func (r *reports) entries(out *node, values []*ast.MappingValueNode, depth int) {
 	for _, v := range values {
-		key := &node{kind: scalar, at: placeOf(v.Key), text: keyText(v.Key), path: out.path}
-		switch k := v.Key.(type) {
+		key := &node{kind: scalar, spot: spot{spotOf(v.Key).at, out.path}, text: keyText(v.Key)}
+		_, plain := v.Key.(ast.ScalarNode)
+		switch v.Key.(type) {
 		case *ast.MergeKeyNode:
-			r.add(key.at, out.path,
+			r.add(key.spot,
 				"merge keys (<<) are not part of the scenario language: put what several items share under defaults")
 			out.bad = true
 			continue
-		case ast.ScalarNode:
-			switch k.(type) {
-			case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-				r.add(key.at, out.path, "a key is a plain word")
-				continue
-			}
-		default:
-			r.add(key.at, out.path, "a key is a plain word")
+		case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+			plain = false
+		}
+		if !plain {
+			r.add(key.spot, "a key is a plain word")
 			continue
 		}
 		if first := out.key(key.text); first != nil {
-			r.add(key.at, out.path, "%q stands here a second time; the first is in line %d", key.text, first.at.line)
+			r.add(key.spot, "%q stands here a second time; the first is in line %d", key.text, first.at.line)
 			continue
 		}
 		r.spell(key)
-		path := key.text
-		if out.path != "" {
-			path = out.path + "." + key.text
-		}
-		value := &node{kind: null, at: key.at, path: path}
+		value := &node{spot: key.field(key.text)}
 		if v.Value != nil {
-			value = r.node(v.Value, path, depth+1)
+			value = r.node(v.Value, value.path, depth+1)
 			if value.kind == null {
 				value.at = key.at // what is missing has no place of its own
 			}

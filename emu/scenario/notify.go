@@ -46,6 +46,15 @@ func (r *resolver) crossing(at int, step paths.Step) *crossing {
 	return &r.crossed[step.Link][1]
 }
 
+// passes visits the switches that frames of a flow come to, each with the step that leads there.
+func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
+	r.ways.Visit(k, func(_ int, step paths.Step) {
+		if step.To < len(r.s.Switches) {
+			visit(&r.s.Switches[step.To], step)
+		}
+	})
+}
+
 // checkFeedback notes which links the feedback of congestion control crosses: the frames
 // that a law has a flow and its destination send of their own, and notifications. It
 // refuses a switch whose notifications would never arrive.
@@ -87,12 +96,7 @@ func (r *resolver) checkFeedback() {
 		if ack.Kind != 0 {
 			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, ack)
 		}
-		r.ways.Visit(k, func(_ int, step paths.Step) {
-			at := step.To
-			if at >= len(r.s.Switches) {
-				return
-			}
-			s := &r.s.Switches[at]
+		r.passes(k, func(s *Switch, step paths.Step) {
 			if p, ok := r.rows.point(s); !ok || p.Notifier == nil {
 				return
 			}
@@ -100,9 +104,9 @@ func (r *resolver) checkFeedback() {
 			if noticer, ok := s.Marking.Params.(cp.Noticer); ok {
 				notice = noticer.Notice(&data)
 			}
-			back := []Key{{Src: at, Dst: k.Src}}
+			back := []Key{{Src: step.To, Dst: k.Src}}
 			if r.ways.ecmp { // with few octets there is no queue pair in a notification
-				back = append(back, Key{Src: at, Dst: k.Src, QP: k.QP})
+				back = append(back, Key{Src: step.To, Dst: k.Src, QP: k.QP})
 			}
 			for _, b := range back {
 				if was, ok := done[b]; ok && was == notice {
@@ -110,8 +114,7 @@ func (r *resolver) checkFeedback() {
 				}
 				done[b] = notice
 				if cross(b, notice) != nil {
-					_, scheme := r.machines[s.Name].view.sub("marking").at("scheme")
-					r.add(scheme.at, scheme.path,
+					r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
 						"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
 						s.Name, f.From, f.Name)
 					return
@@ -135,12 +138,12 @@ func (r *resolver) checkPoints() {
 		r.checkParams(v, r.tables.points.find(p.Name))
 		switch {
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
-			r.toldAt(v, "scheme", "scheme", m.at, m.path,
+			r.toldAt(v, "scheme", "scheme", m.spot,
 				"%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued",
 				p.Name, s.Name)
 			continue
 		case p.Sees == cp.Buffers && s.Kind == OutputQueued:
-			r.toldAt(v, "scheme", "scheme", m.at, m.path,
+			r.toldAt(v, "scheme", "scheme", m.spot,
 				"%s marks by input buffers, which the output-queued switch %s does not have", p.Name, s.Name)
 			continue
 		}
@@ -150,7 +153,7 @@ func (r *resolver) checkPoints() {
 		}
 		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
-				r.toldAt(v, wrong.Key, "scheme", m.at, m.path, "switch %s: %v", s.Name, wrong.Why)
+				r.toldAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 		if spare, ok := s.Marking.Params.(cp.Sparer); p.Dropper != nil && !(ok && spare.Spares()) {
@@ -170,15 +173,13 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 	for i := range r.s.Flows {
 		f := &r.s.Flows[i]
 		crosses := false
-		r.ways.Visit(r.key(i), func(_ int, step paths.Step) {
-			crosses = crosses || step.To == r.ways.Index[s.Name]
-		})
+		r.passes(r.key(i), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
 		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
 			instead := "lossless: [], with which it stops nobody"
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
 			}
-			r.toldAt(marking, "ecn", "scheme", m.at, m.path,
+			r.toldAt(marking, "ecn", "scheme", m.spot,
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
 				scheme, f.Name, control, s.Name, instead)
 			return
@@ -187,8 +188,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 }
 
 // longest returns the length of the longest frame of Ethernet.
-func (r *resolver) longest() unit.Size {
-	longest := unit.Size(0)
+func (r *resolver) longest() (longest unit.Size) {
 	for i := range r.s.Flows {
 		longest = max(longest, r.length(&r.s.Flows[i]))
 	}
@@ -201,17 +201,19 @@ func (r *resolver) checkLaws() {
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
 		law := r.rows.law(f)
-		c := r.flowView(i).sub("control")
+		c := of.view.sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
 		refuse := func(key, format string, args ...any) {
-			r.toldAt(c, key, "law", of.node.at, of.node.path, format, args...)
+			r.toldAt(c, key, "law", of.node.spot, format, args...)
 		}
 		family := r.family(f.From)
+		_, hearsCNPs := cnpPriority(f)
+		roce, acks := f.Transport.Params.(nodes.RoCEParams)
 		switch {
-		case law.Hears == rp.Echoes && family == wire.Ethernet && !f.Transport.Acks():
+		case law.Hears == rp.Echoes && family == wire.Ethernet && !acks:
 			refuse("law", "%s answers the marks that ACKs carry back, and on Ethernet nothing is acknowledged", law.Name)
 			continue
-		case law.Hears == rp.Echoes && family == wire.Ethernet && !f.Transport.Params.(nodes.RoCEParams).Echo:
+		case law.Hears == rp.Echoes && family == wire.Ethernet && !roce.Echo:
 			refuse("law", "%s answers the marks that ACKs carry back, and those of RoCEv2 carry none unless it is asked for: transport: {kind: rocev2, echo: true}",
 				law.Name)
 			continue
@@ -219,13 +221,11 @@ func (r *resolver) checkLaws() {
 			refuse("law", "%s is told of congestion by notifications, which InfiniBand does not have: flow %s starts on a link with credit",
 				law.Name, f.Name)
 			continue
-		}
-		if law.Answer != nil && family != wire.Ethernet {
+		case law.Answer != nil && family != wire.Ethernet:
 			refuse("law", "%s is answered by the receiver of a flow, which InfiniBand has no frames for: flow %s starts on a link with credit",
 				law.Name, f.Name)
 			continue
-		}
-		if _, ok := cnpPriority(f); ok && !f.Transport.Acks() {
+		case hearsCNPs && !acks:
 			refuse("law", "%s is told of congestion by CNPs, which are packets of RoCEv2: give flow %s transport: rocev2",
 				law.Name, f.Name)
 			continue
@@ -233,8 +233,7 @@ func (r *resolver) checkLaws() {
 		frame := r.s.Frame(f, family)
 		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {
-			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped,
-				of.node, refuse)
+			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
 			r.checkNotified(r.key(i), f, frame.Tagged || grouped != "", refuse)
@@ -253,20 +252,20 @@ func (r *resolver) checkLimiters() {
 	}
 	for _, e := range r.s.Endpoints {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
-			_, at := r.machines[e.Name].view.at("limiters")
-			r.add(at.at, at.path,
+			r.add(r.machines[e.Name].view.node("limiters").spot,
 				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
 				n, e.Name, e.Limiters)
 		}
 	}
 }
 
+// A refusal says what is wrong with the value of a key.
+type refusal func(key, format string, args ...any)
+
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node,
-	refuse func(key, format string, args ...any)) {
-	limit := r.itemView("flows", item)
+func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of flowOf, refuse refusal) {
 	if f.RateLimit > 0 && grouped != "" {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path,
+		r.toldAt(of.view, "rate-limit", "rate-limit", of.spot,
 			"flow %s shares a limiter (control.%s) and cannot have a rate-limit of its own: leave one of them out",
 			f.Name, grouped)
 	}
@@ -283,7 +282,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, item *node,
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.toldAt(limit, "rate-limit", "rate-limit", item.at, item.path, "flow %s has a rate-limit of %v: %v",
+		r.toldAt(of.view, "rate-limit", "rate-limit", of.spot, "flow %s has a rate-limit of %v: %v",
 			f.Name, f.RateLimit, err)
 	}
 }
@@ -294,9 +293,9 @@ func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
 	for i := range r.s.Flows {
 		f, of := &r.s.Flows[i], r.flows[i]
-		c := r.flowView(i).sub("control")
+		c := of.view.sub("control")
 		warn := func(key, format string, args ...any) {
-			r.warnedAt(c, key, "law", of.node.at, of.node.path, format, args...)
+			r.warnedAt(c, key, "law", of.node.spot, format, args...)
 		}
 		if warner, ok := f.Control.Params.(rp.SiteWarner); ok {
 			frame := r.s.Frame(f, r.family(f.From))
@@ -344,12 +343,8 @@ func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 
 // lintAssumed warns of parameters of a flow's law whose values the congestion points on
 // the way do not have.
-func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn func(key, format string, args ...any)) {
-	r.ways.Visit(k, func(_ int, step paths.Step) {
-		if step.To >= len(r.s.Switches) {
-			return
-		}
-		s := &r.s.Switches[step.To]
+func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, warn refusal) {
+	r.passes(k, func(s *Switch, _ paths.Step) {
 		for _, key := range keys {
 			here := textOf(r.tables.laws.find(f.Control.Law), f.Control.Params, key)
 			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
@@ -371,18 +366,11 @@ func textOf(of *param.Struct, params any, key string) string {
 
 // checkNotified refuses a flow of which the notifications of a congestion point on its way
 // would not say that it is meant. The source of one that is known needs not be told.
-func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse func(key, format string, args ...any)) {
-	r.ways.Visit(k, func(_ int, step paths.Step) {
-		at := step.To
-		if at >= len(r.s.Switches) {
-			return
-		}
-		s := &r.s.Switches[at]
-		p, ok := r.rows.point(s)
-		if !ok || p.Notifier == nil {
-			return
-		}
-		if namer, ok := s.Marking.Params.(cp.Namer); ok && !namer.NamesFlow() && !known {
+func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
+	r.passes(k, func(s *Switch, _ paths.Step) {
+		p, _ := r.rows.point(s)
+		namer, ok := s.Marking.Params.(cp.Namer)
+		if p.Notifier != nil && ok && !namer.NamesFlow() && !known {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}

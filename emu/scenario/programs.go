@@ -27,29 +27,30 @@ func (r *resolver) resolvePrograms() {
 				r.left.events = append(r.left.events, fmt.Sprintf("program %s at %v", p.Name, p.At))
 				continue
 			}
-			r.add(at.at, at.path, "the program starts at %v, but %s", p.At, r.runEnds())
+			r.add(at.spot, "the program starts at %v, but %s", p.At, r.runEnds())
 		}
 		run, on := n.get("run"), n.get("on")
 		if run != nil && !run.bad && strings.TrimSpace(p.Run) == "" {
-			r.add(run.at, run.path, "the command is empty")
+			r.add(run.spot, "the command is empty")
 		}
 		if n.bad || run == nil || on == nil || on.bad {
 			continue
 		}
 		guests := on.value.(pattern)
-		if !r.known(on, on.at, guests, r.allEndpoints, "endpoint") {
+		if !r.known(on.spot, guests, r.allEndpoints, "endpoint") {
 			continue
 		}
 		for _, guest := range guests.names() {
 			each := p
 			each.On = guest
-			if m := r.machines[guest]; m == nil || m.isSwitch || r.s.Endpoints[m.index].Guest.Kind == "" {
-				r.add(on.at, on.path, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
+			kind := r.guestKind(guest)
+			if kind == "" {
+				r.add(on.spot, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
-			if r.s.Endpoints[r.machines[guest].index].Guest.Kind == Netstack && run != nil && !run.bad {
+			if kind == Netstack && !run.bad {
 				if err := r.checkSending(guest, p.Run); err != nil {
-					r.add(run.at, run.path, "%v", err)
+					r.add(run.spot, "%v", err)
 					break
 				}
 			}
@@ -61,15 +62,23 @@ func (r *resolver) resolvePrograms() {
 				each.Name += "-" + guest
 			}
 			if first, twice := names[each.Name]; twice {
-				r.add(n.at, n.path, "the name %q is used twice: a program has it already%s", each.Name, inLine(first))
+				r.add(n.spot, "the name %q is used twice: a program has it already%s", each.Name, inLine(first))
 				break
 			}
 			names[each.Name] = n.at
-			where, _ := r.entry(run.at, run.path, "")
+			where, _ := r.entry(run.spot, "")
 			r.programs = append(r.programs, where)
 			r.s.Programs = append(r.s.Programs, each)
 		}
 	}
+}
+
+// guestKind returns which kind of guest a machine is; empty: none.
+func (r *resolver) guestKind(name string) GuestKind {
+	if e := r.endpoint(name); e != nil {
+		return e.Guest.Kind
+	}
+	return ""
 }
 
 // ProgramError says what is wrong with the command of program i of s, at its place in the
@@ -89,10 +98,10 @@ func (r *resolver) checkSending(guest, run string) error {
 	if err != nil {
 		return fmt.Errorf("guest %s is a stack in this program: %w", guest, err)
 	}
-	switch m := r.machines[s.To]; {
+	switch {
 	case s.To == guest:
 		return fmt.Errorf("guest %s would send to itself", guest)
-	case m == nil || m.isSwitch || r.s.Endpoints[m.index].Guest.Kind == "":
+	case r.guestKind(s.To) == "":
 		return fmt.Errorf("guest %s would send to %s, which is no guest", guest, s.To)
 	}
 	return nil

@@ -24,7 +24,7 @@ func (r *reports) read(n *node, p *param.Param) {
 		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
 				if err := checkName(e.key.text); err != nil {
-					r.add(e.key.at, n.path, "%v%s", err, rangeHint(e.key.text))
+					r.add(spot{e.key.at, n.path}, "%v%s", err, rangeHint(e.key.text))
 					e.value.bad = true
 					continue
 				}
@@ -51,7 +51,7 @@ func (n *node) want(r *reports, k kind, p *param.Param) bool {
 		return true
 	}
 	n.bad = true
-	r.add(n.at, n.path, "%s stands here, where %s is wanted", n.kind, wanted(p))
+	r.add(n.spot, "%s stands here, where %s is wanted", n.kind, wanted(p))
 	return false
 }
 
@@ -68,29 +68,25 @@ func (r *reports) readObject(n *node, p *param.Param) {
 	if n.kind == null {
 		n.kind = mapping
 	}
-	if n.kind == scalar && p.Short != "" {
-		n.expand(p.Short)
-	}
+	n.expand(p.Short)
 	if !n.want(r, mapping, p) {
 		return
 	}
 	r.unfold(n, p.Object)
 	for _, e := range n.entries {
-		f := p.Object.Find(e.key.text)
-		if f == nil && e.key.text != "" && strings.Trim(e.key.text, "0123456789") == "" {
-			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", e.key.text)
+		key, at := e.key.text, spot{e.key.at, n.path}
+		switch f := p.Object.Find(key); {
+		case f != nil:
+			r.read(e.value, f)
+		case key != "" && strings.Trim(key, "0123456789") == "":
+			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", key)
 			if e.value.kind != null {
-				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, e.key.text)
+				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, key)
 			}
-			r.addUnknown(e.key.at, n.path, "%q is no key: a comma begins the next one, and %s", e.key.text, meant)
-			continue
+			r.addUnknown(at, "%q is no key: a comma begins the next one, and %s", key, meant)
+		default:
+			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, suggest(p.Object, key), keys(p.Object, key))
 		}
-		if f == nil {
-			r.addUnknown(e.key.at, n.path, "unknown key %q%s: allowed here are %s",
-				e.key.text, suggest(p.Object, e.key.text), keys(p.Object, e.key.text))
-			continue
-		}
-		r.read(e.value, f)
 	}
 	r.missing(n, p.Object)
 }
@@ -109,10 +105,10 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 			field, all := part(p, e.key.text)
 			switch {
 			case field == "":
-				r.addUnknown(e.key.at, whole.path, "unknown key %q%s: allowed here are %s",
+				r.addUnknown(spot{e.key.at, whole.path}, "unknown key %q%s: allowed here are %s",
 					e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(e.key.at, e.value.path, "%s and %s.%s say the same: one of them is enough",
+				r.add(spot{e.key.at, e.value.path}, "%s and %s.%s say the same: one of them is enough",
 					field, p.Key, e.key.text)
 			default:
 				n.put(field, e.value)
@@ -145,9 +141,9 @@ func (r *reports) missing(n *node, of *param.Struct) {
 	case 0:
 		return
 	case 1:
-		r.add(n.at, n.path, "this is missing: %s", missing[0])
+		r.add(n.spot, "this is missing: %s", missing[0])
 	default:
-		r.add(n.at, n.path, "these are missing: %s", strings.Join(missing, "; "))
+		r.add(n.spot, "these are missing: %s", strings.Join(missing, "; "))
 	}
 	n.bad = true
 }
@@ -161,29 +157,30 @@ func (r *reports) readList(n *node, p *param.Param) {
 	}
 	if p.Length > 0 && len(n.items) != p.Length {
 		n.bad = true
-		r.add(n.at, n.path, "a list of %d stands here, where %s is wanted", len(n.items), wanted(p))
+		r.add(n.spot, "a list of %d stands here, where %s is wanted", len(n.items), wanted(p))
 		return
 	}
 	for _, v := range n.items {
-		if v.kind == scalar && p.Short != "" {
-			v.expand(p.Short)
-		}
+		v.expand(p.Short)
 		r.read(v, p.Item)
 		n.bad = n.bad || v.bad && p.Length > 0
 	}
 }
 
-// expand writes a short form out: a single value, which is one field of what it stands for.
+// expand writes a short form out: a single value, which is one field of what it stands for, if
+// that has one.
 func (n *node) expand(field string) {
-	text := *n
-	*n = node{kind: mapping, at: text.at, path: text.path, bad: text.bad}
-	n.put(field, &text)
+	if n.kind == scalar && field != "" {
+		text := *n
+		*n = node{kind: mapping, spot: text.spot, bad: text.bad}
+		n.put(field, &text)
+	}
 }
 
 func (r *reports) readValue(n *node, p *param.Param) {
 	if n.kind == null {
 		n.bad = true
-		r.add(n.at, n.path, "a value is missing: %s is wanted", wanted(p))
+		r.add(n.spot, "a value is missing: %s is wanted", wanted(p))
 		return
 	}
 	if !n.want(r, scalar, p) {
@@ -192,12 +189,12 @@ func (r *reports) readValue(n *node, p *param.Param) {
 	v, err := p.Read(n.text)
 	if err != nil {
 		n.bad = true
-		at := n.at
+		at := n.spot
 		var off interface{ Offset() int }
 		if errors.As(err, &off) {
 			at = n.inside(off.Offset())
 		}
-		r.add(at, n.path, "%v%s", err, meant(p, n.text))
+		r.add(at, "%v%s", err, meant(p, n.text))
 		return
 	}
 	n.value = v

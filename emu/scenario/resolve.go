@@ -24,7 +24,7 @@ type resolver struct {
 	programs  []Error         // for each of s.Programs, where its command stands
 	crossed   [][2]crossing   // for each of s.Links, from its A and from its B
 	ways      *Ways           // nil: they cannot be found
-	toldOf    map[saying]bool // what was said of parameters
+	told      map[saying]bool // what was said
 	partial   bool            // machines were refused: what is unknown may be one of them
 	lost      bool            // a flow has no path
 	broken    bool            // machines or links were refused: paths cannot be judged
@@ -42,7 +42,7 @@ func (r *resolver) resolve() *Scenario {
 	model, wall := top.sub("model"), top.sub("wall")
 	r.s.Model, r.s.Wall = build[Model](model), build[Wall](wall)
 	r.s.Model.DSCP = dscpOf(model)
-	if _, n := model.at("duration"); n != nil {
+	if n := model.node("duration"); n != nil {
 		r.cut = place{set: n.at.set}
 	}
 	r.s.Routing = build[Routing](top.sub("routing"))
@@ -79,7 +79,7 @@ func (r *resolver) resolveWindow(top view) {
 		r.s.Measure.Window = end
 	case r.cut.set != nil && given.at.set == nil:
 		r.s.Measure.Window = end
-		r.warn(r.cut, "measure.window",
+		r.warn(spot{r.cut, "measure.window"},
 			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
 	}
 }

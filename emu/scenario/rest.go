@@ -73,7 +73,7 @@ func (r *resolver) lintCliff(o output, flows int, f *Flow, law rp.DCQCNParams) {
 	}
 	cliff, _ := c.Cliff()
 	m := r.machines[s.Name]
-	r.warnedAt(m.view.sub("marking"), "max-p", "scheme", m.at, m.path,
+	r.warnedAt(m.view.sub("marking"), "max-p", "scheme", m.spot,
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, %s, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, closedForm(&c), s.Name, 100*c.MaxP, cliff)
 }

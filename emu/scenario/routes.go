@@ -1,5 +1,7 @@
 package scenario
 
+import "slices"
+
 func (r *resolver) resolveRoutes() {
 	seen := map[[2]string]place{}
 	wrong := false
@@ -13,20 +15,10 @@ func (r *resolver) resolveRoutes() {
 		route := build[Route](v)
 		ok := r.knownLink(over, route.Over)
 		p := to.value.(pattern)
-		ok = r.known(to, to.at, p, r.allEndpoints, "endpoint") && ok
-		m := r.machines[route.At]
-		if m == nil || !m.isSwitch {
-			if !r.partial {
-				var names []string
-				for _, s := range r.s.Switches {
-					names = append(names, s.Name)
-				}
-				r.add(at.at, at.path, "there is no switch named %q%s", route.At, listNames(route.At, names))
-			}
-			ok = false
-		}
-		if ok && !r.broken && !r.ends(m, route.Over) {
-			r.add(over.at, over.path, "link %s does not end at %s", route.Over, route.At)
+		ok = r.known(to.spot, p, r.allEndpoints, "endpoint") && ok
+		ok = r.knownSwitch(at, route.At) && ok
+		if ok && !r.broken && !r.ends(r.machines[route.At], route.Over) {
+			r.add(over.spot, "link %s does not end at %s", route.Over, route.At)
 			ok = false
 		}
 		if !ok {
@@ -36,7 +28,7 @@ func (r *resolver) resolveRoutes() {
 		for _, name := range p.names() {
 			key := [2]string{route.At, name}
 			if first, twice := seen[key]; twice {
-				r.add(to.at, to.path, "%s has a route to %s already%s", route.At, name, inLine(first))
+				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first))
 				break
 			}
 			seen[key] = to.at
@@ -49,10 +41,5 @@ func (r *resolver) resolveRoutes() {
 
 // ends says whether a link ends at a machine.
 func (r *resolver) ends(m *machine, link string) bool {
-	for _, i := range m.links {
-		if r.s.Links[i].Name == link {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Name == link })
 }

@@ -404,10 +404,10 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		item(res.machines[w.Name].view, "endpoint", w, got.Endpoints[i])
 	}
 	for i, w := range want.Links {
-		item(res.linkView(i), "link", w, got.Links[i])
+		item(res.links[i].view, "link", w, got.Links[i])
 	}
 	for i, w := range want.Flows {
-		g, v := got.Flows[i], res.flowView(i)
+		g, v := got.Flows[i], res.flows[i].view
 		item(v, "flow", w, g)
 		scheme(v, "control", res.tables.laws, w.Control.Law, w.Control.Params, g.Control.Params)
 		scheme(v, "transport", res.tables.transports, w.Transport.Kind, w.Transport.Params, g.Transport.Params)

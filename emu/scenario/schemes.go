@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -228,56 +228,42 @@ func (t *table) parameter(key string) param.Param {
 
 // params returns the parameters of what was chosen. A value that it cannot have is left
 // out here, and told by checkParams.
-func params(v view, of *param.Struct, finish func(pointer any, given func(key string) bool)) any {
-	given := func(key string) bool { _, n := v.at(key); return n != nil }
+func params(v view, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
-		if _, n := v.at(p.Key); n != nil {
+		if n := v.node(p.Key); n != nil {
 			if value, err := p.Read(n.text); err == nil {
 				return value
 			}
 		}
 		return nil
 	}, func(pointer any) {
-		param.Complete(given)(pointer)
+		param.Complete(v.given)(pointer)
 		if finish != nil {
-			finish(pointer, given)
+			finish(pointer)
 		}
 	})
 }
 
+// chosen returns the choice that an object within another names, and its parameters; nil where it
+// has none.
+func (t *table) chosen(v view, key string, finish func(pointer any)) (name string, made any) {
+	v = v.sub(key)
+	name = get[string](v, t.by)
+	if of := t.find(name); of != nil {
+		made = params(v, of, finish)
+	}
+	return name, made
+}
+
 // marking returns whom a switch with these fields marks.
-func marking(v view, t tables) Marking {
-	m := v.sub("marking")
-	out := Marking{Scheme: get[string](m, t.points.by)}
-	if of := t.points.find(out.Scheme); of != nil {
-		out.Params = params(m, of, func(pointer any, given func(key string) bool) {
-			if c, ok := pointer.(cp.SwitchFitter); ok {
-				c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput,
-					get[unit.Size](v, "output-limit"), given)
-			}
-		})
-	}
-	return out
-}
-
-// control returns how a flow with these fields answers feedback.
-func control(v view, t tables) Control {
-	c := v.sub("control")
-	out := Control{Law: get[string](c, t.laws.by)}
-	if of := t.laws.find(out.Law); of != nil {
-		out.Params = params(c, of, nil)
-	}
-	return out
-}
-
-// transportOf returns the transport of a flow with these fields, as far as they say.
-func transportOf(v view, t tables) Transport {
-	c := v.sub("transport")
-	out := Transport{Kind: get[string](c, t.transports.by)}
-	if of := t.transports.find(out.Kind); of != nil {
-		out.Params = params(c, of, nil)
-	}
-	return out
+func (t tables) marking(v view) (m Marking) {
+	m.Scheme, m.Params = t.points.chosen(v, "marking", func(pointer any) {
+		if c, ok := pointer.(cp.SwitchFitter); ok {
+			c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput,
+				get[unit.Size](v, "output-limit"), v.sub("marking").given)
+		}
+	})
+	return m
 }
 
 // lookParams warns of the parameters that what was chosen does not have.
@@ -288,10 +274,21 @@ func (u *uses) lookParams(v view, t *table, chosen string) {
 	}
 }
 
-// A saying is what was said of a key, at the node that gives it or stands for it.
+// A saying is what was said of a node: of a key of it, or by a check.
 type saying struct {
 	node *node
-	key  string
+	what string
+}
+
+// first reports whether something is said of a node, or of no node, for the first time: once for each
+// item, however many machines, links or flows that stands for.
+func (r *resolver) first(n *node, what string) bool {
+	s := saying{n, what}
+	if n != nil && r.told[s] {
+		return false
+	}
+	r.told[s] = true
+	return true
 }
 
 // checkParams refuses a value that another choice may have, and the one that was made
@@ -299,10 +296,9 @@ type saying struct {
 func (r *resolver) checkParams(v view, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
-		if _, n := v.at(p.Key); n != nil && !r.toldOf[saying{n, p.Key}] {
-			if _, err := p.Read(n.text); err != nil {
-				r.toldOf[saying{n, p.Key}] = true
-				r.add(n.at, n.path, "%v", err)
+		if n := v.node(p.Key); n != nil {
+			if _, err := p.Read(n.text); err != nil && r.first(n, p.Key) {
+				r.add(n.spot, "%v", err)
 			}
 		}
 	}
@@ -310,32 +306,25 @@ func (r *resolver) checkParams(v view, of *param.Struct) {
 
 // toldAt says what is wrong with a value once, at the node of a key, of the choice
 // itself, or of what has it.
-func (r *resolver) toldAt(v view, key, by string, at place, path string, format string, args ...any) {
-	if at, path, first := r.toTell(v, key, by, at, path); first {
-		r.add(at, path, "%s", fmt.Sprintf(format, args...))
+func (r *resolver) toldAt(v view, key, by string, of spot, format string, args ...any) {
+	if at, first := r.toTell(v, key, by, of); first {
+		r.add(at, format, args...)
 	}
 }
 
 // warnedAt is toldAt of what is right but probably not meant.
-func (r *resolver) warnedAt(v view, key, by string, at place, path string, format string, args ...any) {
-	if at, path, first := r.toTell(v, key, by, at, path); first {
-		r.warn(at, path, "%s", fmt.Sprintf(format, args...))
+func (r *resolver) warnedAt(v view, key, by string, of spot, format string, args ...any) {
+	if at, first := r.toTell(v, key, by, of); first {
+		r.warn(at, format, args...)
 	}
 }
 
 // toTell returns where to say something of a value, and false if something was said
 // already.
-func (r *resolver) toTell(v view, key, by string, at place, path string) (place, string, bool) {
-	_, n := v.at(key)
+func (r *resolver) toTell(v view, key, by string, of spot) (spot, bool) {
+	n := cmp.Or(v.node(key), v.node(by))
 	if n == nil {
-		_, n = v.at(by)
+		return of, true
 	}
-	if n == nil {
-		return at, path, true
-	}
-	if n.bad || r.toldOf[saying{n, key}] {
-		return at, path, false
-	}
-	r.toldOf[saying{n, key}] = true
-	return n.at, n.path, true
+	return n.spot, r.first(n, key)
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -49,105 +50,95 @@ func ParseSet(text string) (Set, error) {
 
 // apply changes the tree of a file as a --set says. Whether the value is right
 // is found when the tree is read.
-func (r *reports) apply(root *node, p *param.Param, s Set) {
-	at := place{set: &s}
-	n, rest, done := root, s.Path, ""
+func (r *reports) apply(root *node, top *param.Param, s Set) {
+	at := spot{place{set: &s}, s.Path}
+	n, p, rest, done := root, top, s.Path, ""
 	for {
-		switch p.Kind {
-		case param.Object:
-			r.unfold(n, p.Object)
-			name, more, _ := strings.Cut(rest, ".")
-			f := p.Object.Find(name)
-			if f != nil && more != "" {
-				if field, _ := part(f, more); field != "" {
-					name, more = field, ""
-					f = p.Object.Find(name)
-				}
-			}
-			if f == nil {
-				r.add(at, s.Path, "%s has no field %q%s: it has %s",
-					wholePath(done), name, suggest(p.Object, name), keys(p.Object, name))
+		name, next, inObject := "", (*node)(nil), p.Kind == param.Object
+		if inObject {
+			var f *param.Param
+			if f, name, rest = r.fieldOf(n, p, rest); f == nil {
+				r.add(at, "%s has no field %q%s: it has %s",
+					cmp.Or(done, "a scenario"), name, suggest(p.Object, name), keys(p.Object, name))
 				return
 			}
-			done, rest = param.Path(done, name), more
-			if rest == "" && f.Kind == param.Object {
-				rest = f.Short // routing is routing.paths
-			}
-			if f.Kind.Single() {
-				if rest != "" {
-					r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
-					return
-				}
+			done = param.Path(done, name)
+			if f.Kind.Single() && rest == "" {
 				if strings.Contains(s.Value, ",") && f.Kind != param.Text && !f.Listed() {
-					r.add(at, s.Path, "a comma: --set takes one value here, not a list")
+					r.add(at, "a comma: --set takes one value here, not a list")
 					return
 				}
-				v := &node{kind: scalar, at: at, path: s.Path, text: s.Value}
-				n.put(name, v)
+				n.put(name, &node{kind: scalar, spot: at, text: s.Value})
 				return
 			}
-			if rest == "" {
-				r.refuseWhole(at, n.get(name), f, done)
+			next, p = n.get(name), f
+		} else {
+			if p.Named == "" && p.Kind == param.List {
+				r.add(at, "the items of %s have no names, so that --set cannot tell them apart", done)
 				return
 			}
-			next := n.get(name)
-			if next != nil && next.kind == scalar && f.Kind == param.Object && f.Short != "" {
-				next.expand(f.Short)
-			}
-			if next == nil || (next.kind != mapping && f.Kind != param.List) {
-				if f.Kind == param.List {
-					next = &node{kind: list, at: at, path: done}
+			all, path := known(p, n), rest
+			if next, name, rest = find(p, n, path); next == nil {
+				first, _, _ := strings.Cut(path, ".")
+				if len(all) == 0 {
+					r.add(at, "%s has no item %q: it is empty", done, first)
 				} else {
-					next = &node{kind: mapping, at: at, path: done}
-				}
-				n.put(name, next)
-			}
-			n, p = next, f
-		case param.Map, param.List:
-			if p.Kind == param.List && p.Named == "" {
-				r.add(at, s.Path, "the items of %s have no names, so that --set cannot tell them apart", done)
-				return
-			}
-			item, name, more := find(p, n, rest)
-			if item == nil {
-				first, _, _ := strings.Cut(rest, ".")
-				known := known(p, n)
-				if len(known) == 0 {
-					r.add(at, s.Path, "%s has no item %q: it is empty", done, first)
-				} else {
-					r.add(at, s.Path, "%s has no item %q%s: it has %s",
-						done, first, spelling.DidYouMean(spelling.Nearest(first, known)),
-						someOf(spelling.ByNearness(first, known)))
+					r.add(at, "%s has no item %q%s: it has %s", done, first,
+						spelling.DidYouMean(spelling.Nearest(first, all)), someOf(spelling.ByNearness(first, all)))
 				}
 				return
 			}
-			done, rest = param.Path(done, name), more
-			if rest == "" {
-				r.refuseWhole(at, item, p.Item, done)
-				return
-			}
-			if p.Item.Kind.Single() {
-				r.add(at, s.Path, "%s is a single value and has no field %q", done, rest)
-				return
-			}
-			n, p = item, p.Item
+			done, p = param.Path(done, name), p.Item
 		}
+		switch {
+		case rest == "":
+			r.refuseWhole(spot{at.at, done}, next, p)
+			return
+		case p.Kind.Single():
+			r.add(at, "%s is a single value and has no field %q", done, rest)
+			return
+		case next != nil:
+			next.expand(p.Short)
+		}
+		if inObject && (next == nil || next.kind != mapping && p.Kind != param.List) {
+			kind := mapping
+			if p.Kind == param.List {
+				kind = list
+			}
+			next = &node{kind: kind, spot: spot{at.at, done}}
+			n.put(name, next)
+		}
+		n = next
 	}
 }
 
-// refuseWhole says that a --set names more than one field.
-func (r *reports) refuseWhole(at place, n *node, p *param.Param, path string) {
-	switch p.Kind {
-	case param.Object:
-		r.add(at, path, "%s is not a single value: set one of its fields %s", path, keys(p.Object, ""))
-	case param.Map, param.List:
-		if known := known(p, n); p.Named != "" && len(known) > 0 {
-			r.add(at, path, "%s is a list: set a field of one of its items %s", path, someOf(known))
-			return
+// fieldOf returns the field of an object that a path begins with, nil if it has none, its key, and the
+// rest of the path. A path that ends at an object which one value may stand for leads to that value.
+func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param, key, rest string) {
+	r.unfold(n, p.Object)
+	key, rest, _ = strings.Cut(path, ".")
+	f = p.Object.Find(key)
+	if f != nil && rest != "" {
+		if field, _ := part(f, rest); field != "" {
+			return p.Object.Find(field), field, ""
 		}
-		fallthrough
+	}
+	if f != nil && rest == "" && f.Kind == param.Object {
+		rest = f.Short // routing is routing.paths
+	}
+	return f, key, rest
+}
+
+// refuseWhole says that a --set names more than one field.
+func (r *reports) refuseWhole(at spot, n *node, p *param.Param) {
+	known := known(p, n)
+	switch {
+	case p.Kind == param.Object:
+		r.add(at, "%s is not a single value: set one of its fields %s", at.path, keys(p.Object, ""))
+	case p.Named != "" && len(known) > 0:
+		r.add(at, "%s is a list: set a field of one of its items %s", at.path, someOf(known))
 	default:
-		r.add(at, path, "%s is a list, and --set takes single values", path)
+		r.add(at, "%s is a list, and --set takes single values", at.path)
 	}
 }
 
@@ -172,9 +163,8 @@ func find(p *param.Param, n *node, path string) (item *node, name, rest string) 
 			try(c, v)
 		}
 	}
-	if item != nil && item.kind == scalar && p.Short != "" {
-		// A short form is written out, so that it can hold more fields.
-		item.expand(p.Short)
+	if item != nil {
+		item.expand(p.Short) // so that it can hold more fields
 	}
 	return item, name, rest
 }
@@ -197,8 +187,7 @@ func itemNames(p *param.Param, v *node) []string {
 }
 
 // known returns the names of the items of a list or map.
-func known(p *param.Param, n *node) []string {
-	var names []string
+func known(p *param.Param, n *node) (names []string) {
 	if n == nil {
 		return nil
 	}
@@ -211,11 +200,4 @@ func known(p *param.Param, n *node) []string {
 		}
 	}
 	return names
-}
-
-func wholePath(path string) string {
-	if path == "" {
-		return "a scenario"
-	}
-	return path
 }

@@ -32,7 +32,7 @@ type shortCheck struct {
 func (r *reports) shorten(root *node) {
 	short := root.get("short")
 	if short == nil {
-		r.add(root.at, "short", "this scenario has no short run: it has no section short, which says how long that is")
+		r.add(root.field("short"), "this scenario has no short run: it has no section short, which says how long that is")
 		return
 	}
 	if name := root.get("name"); name != nil && name.kind == scalar {
@@ -45,7 +45,7 @@ func (r *reports) shorten(root *node) {
 		}
 		section := root.get(to.section)
 		if section == nil {
-			section = &node{kind: mapping, at: v.at, path: to.section}
+			section = &node{kind: mapping, spot: spot{v.at, to.section}}
 			root.put(to.section, section)
 		}
 		section.put(to.as, v)
@@ -76,7 +76,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 		}
 		c := byID[id.text]
 		if c == nil {
-			r.add(id.at, id.path, "there is no check with the id %q%s", id.text, listNames(id.text, ids))
+			r.add(id.spot, "there is no check with the id %q%s", id.text, listNames(id.text, ids))
 			continue
 		}
 		for _, e := range s.entries {

@@ -21,6 +21,22 @@ func (v view) value(p *param.Param) (any, *node) {
 	return p.Usual(), nil
 }
 
+// node returns the node that gives a field, a value or a list; nil for the built-in default.
+func (v view) node(key string) *node {
+	if _, n := v.at(key); n != nil {
+		return n
+	}
+	return v.list(key)
+}
+
+// spot returns where a field is given, or else another spot.
+func (v view) spot(key string, otherwise spot) spot {
+	if n := v.node(key); n != nil {
+		return n.spot
+	}
+	return otherwise
+}
+
 // list returns the list that a field is, nil where none is given.
 func (v view) list(key string) *node {
 	for _, n := range v.chain {
@@ -32,10 +48,7 @@ func (v view) list(key string) *node {
 }
 
 // given reports whether a field is given.
-func (v view) given(key string) bool {
-	_, n := v.at(key)
-	return n != nil || v.list(key) != nil
-}
+func (v view) given(key string) bool { return v.node(key) != nil }
 
 // refused says whether a field was given and refused, so that its value is not
 // what the user meant.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -62,7 +63,7 @@ func (r *resolver) lintLosses() {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never sent again"
 		}
-		r.warnedAt(r.flowView(i), "timeout", "timeout", of.node.at, of.node.path,
+		r.warnedAt(of.view, "timeout", "timeout", of.node.spot,
 			"flow %s has timeout: never and may lose packets, since %s: what is lost is missing, and when all of its window of %d is, it stands still; %s",
 			f.Name, lost, f.Window, remedy)
 	}
@@ -96,7 +97,7 @@ func (r *resolver) lintIdle() {
 	const most = 5 // items that are named
 	for i, n := range items {
 		if i == most-1 && len(items) > most {
-			r.warn(n.at, n.path, "no flow uses the links of this item and of %d more, in part or all of them",
+			r.warn(n.spot, "no flow uses the links of this item and of %d more, in part or all of them",
 				len(items)-most)
 			return
 		}
@@ -107,7 +108,7 @@ func (r *resolver) lintIdle() {
 		if could[first] {
 			hint = ": of several shortest paths one is taken; routing: ecmp takes all"
 		}
-		r.warn(n.at, n.path, "no flow uses link %s%s%s", r.s.Links[first].Name, more, hint)
+		r.warn(n.spot, "no flow uses link %s%s%s", r.s.Links[first].Name, more, hint)
 	}
 }
 
@@ -124,17 +125,11 @@ type uses struct {
 // them. Nor does one that a --set of the other field has taken the effect from: a
 // run without it is what is wanted.
 func (u *uses) look(v view, name, other string, effect bool, with string) {
-	value, n := v.at(name)
-	if n == nil {
-		n = v.list(name)
-	}
-	if n == nil {
+	n, by := v.node(name), v.node(other)
+	if n == nil || n.at.set == nil && by != nil && by.at.set != nil {
 		return
 	}
-	if _, by := v.at(other); by != nil && by.at.set != nil && n.at.set == nil {
-		return
-	}
-	if usual := v.of.Find(name).Usual(); usual != nil && usual == value && n.at.set == nil {
+	if usual := v.of.Find(name).Usual(); usual != nil && usual == n.value && n.at.set == nil {
 		return
 	}
 	if _, met := u.with[n]; !met {
@@ -182,11 +177,11 @@ func (r *resolver) lintIgnored() {
 		}
 	}
 	for i, l := range r.s.Links {
-		u.lookAll(r.linkView(i), l)
+		u.lookAll(r.links[i].view, l)
 	}
 	for i := range r.s.Flows {
 		f := &r.s.Flows[i]
-		v := r.flowView(i)
+		v := r.flows[i].view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
 		u.lookAll(v, *f)
@@ -195,7 +190,7 @@ func (r *resolver) lintIgnored() {
 	}
 	for _, n := range u.order {
 		if !u.used[n] {
-			r.warn(n.at, n.path, "%s", u.with[n])
+			r.warn(n.spot, "%s", u.with[n])
 		}
 	}
 }
@@ -212,7 +207,6 @@ const maxGranted = 2048
 // after the packet began to leave, at the soonest. In that time the sender can
 // have sent no more than fits into the buffer.
 func (r *resolver) lintCredits() {
-	told := map[*node]bool{}
 	for i, l := range r.s.Links {
 		for side, c := range r.crossed[i] {
 			if c.flow == 0 || l.Family() != wire.InfiniBand {
@@ -233,35 +227,21 @@ func (r *resolver) lintCredits() {
 			if unit.Duration(holds)*time >= trip {
 				continue
 			}
-			n := r.links[i].buffer
-			if _, far := r.linkView(i).at("propagation"); n == nil {
-				n = far
-			}
-			if n == nil {
-				n = r.links[i].node
-			}
-			if told[n] {
+			of := r.links[i]
+			n := cmp.Or(of.view.node("buffer"), of.view.node("propagation"), of.node)
+			if !r.first(n, "credit") {
 				continue
 			}
-			told[n] = true
 			enough := int((trip + time - 1) / time)
 			remedy := fmt.Sprintf("a buffer of %d packets would do", enough)
 			if enough*blocks > maxGranted {
 				remedy = fmt.Sprintf("no buffer would do, since at most %d blocks of %d bytes are granted in advance",
 					maxGranted, wire.BlockSize)
 			}
-			r.warn(n.at, n.path,
+			r.warn(n.spot,
 				"link %s cannot run at its full rate, %.3g %% of %v at the most: the credit for a packet comes back after %v (%v on the line, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
 				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding,
 				holds, remedy)
 		}
 	}
 }
-
-// linkView returns the fields of a link.
-func (r *resolver) linkView(i int) view {
-	return r.itemView("links", r.links[i].node)
-}
-
-// flowView returns the fields of a flow.
-func (r *resolver) flowView(i int) view { return r.itemView("flows", r.flows[i].node) }
