@@ -14,16 +14,13 @@ const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
 // encode appends a transmission as it stands in a datagram, with the body of its frame.
 func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq uint32) []byte {
-	return f.encodeAs(b, t, body, p, 0, seq)
+	return f.encodeAs(b, t, body, p, 0, seq, t.Due)
 }
 
-// encodeAs is encode for a sender that was started anew so many times.
-func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32) []byte {
-	return f.encodePromise(b, t, body, p, incarnation, seq, t.Due)
-}
-
-// encodePromise is encodeAs with a promise about what follows on the path.
-func (f *Fabric) encodePromise(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32, promise unit.Time) []byte {
+// encodeAs is encode for a sender that was started anew so many times, with its promise of when the next frame
+// on the path is due at the earliest.
+func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32,
+	promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
 		Secret: f.Secret,

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"fabemu/wire/port"
@@ -265,27 +266,51 @@ func (o *order) watch(t unit.Time) (over bool, err error) {
 	return over, err
 }
 
+// seeAll is see of several loops at the next instant of the watch, before which all of them have
+// done everything.
+func (w *watcher) seeAll(loops []*order) (over bool, err error) {
+	t, carried := w.next, int64(0)
+	for _, o := range loops {
+		o.now = t
+		carried += o.carried
+	}
+	return w.see(t, t, carried, func(m int) *order { return loops[w.fabric.Loops.Of[m]] })
+}
+
 // see looks at t, and tells the machines what was found, at the time now: each by the order that
 // it belongs to. So many frames that are not flow control have been handed over. It reports
 // whether nothing else can happen.
 func (w *watcher) see(t, now unit.Time, carried int64, of func(m int) *order) (over bool, err error) {
-	found, told := w.look(t), 0
+	found := w.look(t)
 	w.next = w.after(t)
-	for _, d := range found {
-		for _, p := range d.Cycle {
-			m := p.From.Machine
-			o := of(m)
-			o.keyAs(now, PlaceOfWatch(told)) // each of them has a place of its own
-			told++
-			o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
-			due, err := o.drain(m)
-			if err != nil {
-				return false, err
-			}
-			o.note(m, due, t)
+	for place, p := range Outputs(found) {
+		m := p.From.Machine
+		o := of(m)
+		o.keyAs(now, place)
+		o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		due, err := o.drain(m)
+		if err != nil {
+			return false, err
 		}
+		o.note(m, due, t)
 	}
 	return w.over(t, carried, func() bool { return w.fabric.expects(now) }), nil
+}
+
+// Outputs yields the outputs of the deadlocks that one look has found, in the order in which their
+// machines are told of it, each with the place that this has among the events of the instant.
+func Outputs(found []Deadlock) iter.Seq2[Place, Waiting] {
+	return func(yield func(Place, Waiting) bool) {
+		place := placeOfWatch
+		for _, d := range found {
+			for _, p := range d.Cycle {
+				if !yield(place, p) {
+					return
+				}
+				place++
+			}
+		}
+	}
 }
 
 // over reports whether nothing else can happen after a look at t, when so many frames that are not

@@ -46,7 +46,7 @@ func (r *partRun) exactly(x Exact) error {
 	if f.Least == nil || f.Passing == nil {
 		return fmt.Errorf("drive: nothing can be promised in a fabric whose least times are not known")
 	}
-	e := &exactRun{Exact: x, border: newBorder(f, func(m int) bool { return r.here[m] }), place: make([]int, len(r.paths)), changed: true}
+	e := &exactRun{Exact: x, border: newBorder(f, r.here), place: make([]int, len(r.paths)), changed: true}
 	slots := make([]int, len(r.paths)) // by number
 	for slot := range r.paths {
 		slots[r.paths[slot].number] = slot

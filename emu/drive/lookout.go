@@ -50,9 +50,6 @@ type Lookout struct{ w *watcher }
 // NewLookout returns the lookout of a fabric, whose Watch takes what is found.
 func NewLookout(f *Fabric) *Lookout { return &Lookout{newWatcher(f)} }
 
-// PlaceOfWatch returns the place of the look for deadlock where it has told so many machines before.
-func PlaceOfWatch(told int) Place { return placeOfWatch | Place(told) }
-
 // Next returns the next instant at which to look, and whether there is one.
 func (l *Lookout) Next() (unit.Time, bool) { return l.w.next, l.w.next < l.w.fabric.End }
 

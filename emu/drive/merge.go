@@ -15,45 +15,38 @@ func (t *Timing) Merge(o *Timing) {
 	if o.Late > t.Late {
 		t.Worst = o.Worst
 	}
-	t.Hops += o.Hops
+	sums := o.sums()
+	for i, n := range t.sums() {
+		*n += *sums[i]
+	}
+	for i, n := range o.Refused {
+		t.Refused[i] += n
+	}
 	t.Reached = min(t.Reached, o.Reached)
 	t.Wall = max(t.Wall, o.Wall)
 	t.Lateness.Merge(o.Lateness)
 	t.LatenessT.Merge(o.LatenessT)
-	t.Data += o.Data
-	t.Late += o.Late
-	t.LateT += o.LateT
 	t.Latest = max(t.Latest, o.Latest)
-	t.Early += o.Early
-	t.Spun += o.Spun
-	t.SpunLate += o.SpunLate
 	t.Stalls = append(t.Stalls, o.Stalls...)
 	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
 	t.Stalls = t.Stalls[:min(len(t.Stalls), maxStalls)]
-	t.StallCount += o.StallCount
-	t.Stalled += o.Stalled
 	t.StalledMost = max(t.StalledMost, o.StalledMost)
-	t.Sent += o.Sent
-	t.Received += o.Received
-	t.Lost += o.Lost
-	t.Foreign += o.Foreign
-	t.TooLong += o.TooLong
-	t.Unreachable += o.Unreachable
-	for i, n := range o.Refused {
-		t.Refused[i] += n
-	}
-	t.Overtaken += o.Overtaken
-	t.Overtaken5 += o.Overtaken5
-	t.OvertakenT += o.OvertakenT
 	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
 	if o.Blind > t.Blind {
 		t.Blind, t.BlindWire = o.Blind, o.BlindWire
 	}
-	t.Statements += o.Statements
-	t.Promises += o.Promises
-	t.Held += o.Held
-	t.Events += o.Events
 	t.mergeMoments(o.Moments)
+}
+
+// sums returns the counters that add up over the parts of a run.
+func (t *Timing) sums() []*int64 {
+	return []*int64{
+		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
+		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
+		&t.Sent, &t.Received, &t.Lost, &t.Foreign, &t.TooLong, &t.Unreachable,
+		&t.Overtaken, &t.Overtaken5, &t.OvertakenT,
+		&t.Statements, &t.Promises, &t.Held, &t.Events,
+	}
 }
 
 // mergeMoments adds moments up; a part in which nothing happened for a while has

@@ -121,13 +121,14 @@ func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
 }
 
 // begin reads the first deadlines of the machines that are its own, and the first of the changes.
+// Those that run in another process are nil.
 func (o *order) begin(own func(m int) bool) {
 	if len(o.fabric.Changes) > 0 {
 		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
 	}
 	for m, machine := range o.machines {
 		switch {
-		case !own(m):
+		case machine == nil || !own(m):
 		case o.shares[m]:
 			machine.(Sharer).Share(o.agenda, o.machineSlot(m))
 		default:

@@ -87,7 +87,6 @@ type partRun struct {
 	polled []int32   // the path that comes by each end of the poller
 	ends   []end     // by path
 	exact  *exactRun // nil: frames can be overtaken
-	here   []bool    // by machine
 	came   bool      // something, while it slept
 	failed error
 }
@@ -105,11 +104,12 @@ type end struct {
 // done; it then returns the error of ctx beside what was measured. The machines of
 // f that are elsewhere are nil.
 func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
-	if p.Dilation < 1 {
-		return nil, nil, fmt.Errorf("dilation %d: at least 1 is wanted", p.Dilation)
+	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest, Clock: p.Clock}
+	if w.Clock == nil {
+		w.Clock = Monotonic()
 	}
-	if len(p.Links) != len(f.Wires) || len(p.Longest) != len(f.Wires) {
-		return nil, nil, fmt.Errorf("%d links for %d wires", len(p.Links), len(f.Wires))
+	if err := w.check(f); err != nil {
+		return nil, nil, err
 	}
 	// The thread keeps to itself, so that the kernel's least slack holds for its sleep.
 	runtime.LockOSThread()
@@ -119,74 +119,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		defer raiseThread()()
 	}
 
-	machines := make([]Machine, len(f.Machines))
-	changes := f.Changes[:0:0]
-	for i, m := range f.Machines {
-		machines[i] = m
-		if m == nil {
-			machines[i] = elsewhere{}
-		}
-	}
-	var numbers []int
-	for i, c := range f.Changes {
-		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
-		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
-			c.At = max(c.At, p.From) // a machine that is restarted is told again what holds since before
-			changes, numbers = append(changes, c), append(numbers, i)
-		}
-	}
-	fabric := *f
-	fabric.Changes = changes
-	if p.Watch == nil {
-		fabric.Watch = nil
-	}
-	o, err := newOrder(&fabric, machines, false)
+	r, err := p.newRun(w, f)
 	if err != nil {
 		return nil, nil, err
-	}
-	o.numbers = numbers
-	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest}
-	r := &partRun{
-		wallRun: &wallRun{order: o, Timing: newTiming(), wall: w, clock: p.Clock, epoch: p.Epoch, routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)), buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram)},
-		part:    p, told: make([]unit.Time, len(machines)), last: make([]Place, len(machines)), ends: make([]end, len(o.paths)), here: make([]bool, len(machines)),
-	}
-	if r.clock == nil {
-		r.clock = Monotonic()
-	}
-	o.carry = r.carry
-	o.overtaken.packet, o.overtaken.told, o.overtaken.blind = p.Longest, r.told, make([]blind, len(o.paths))
-	r.momentEnd = f.End / moments
-	r.moment = &r.Moments[0]
-	for m, machine := range f.Machines {
-		if machine != nil && p.From > 0 {
-			r.told[m] = p.From
-			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
-		}
-	}
-	if w := o.watcher; w != nil {
-		for w.next < p.From {
-			w.next = w.after(w.next)
-		}
-		o.agenda.Set(o.watchSlot(), w.next)
-	}
-	if p.From == 0 {
-		for i := range r.ends {
-			r.ends[i].known = true
-		}
-	}
-	for m := range f.Machines {
-		r.here[m] = f.Machines[m] != nil
-	}
-	if p.Exact != nil {
-		if err := r.exactly(*p.Exact); err != nil {
-			return nil, nil, err
-		}
-	}
-	if err := r.join(f); err != nil {
-		return nil, nil, err
-	}
-	for i := range r.ends {
-		r.ends[i].since = restarted(f, &r.paths[i])
 	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.loop()
@@ -205,19 +140,63 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	return r.Timing, r.stock(ended && !over), err
 }
 
-// join finds the ends of the paths, and those to wait for.
-func (r *partRun) join(f *Fabric) error {
+// newRun returns the run of the machines that are here, before it has begun.
+func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
+	fabric := *f
+	fabric.Changes = nil
+	var numbers []int
+	for i, c := range f.Changes {
+		lasts := c.Event.Kind == port.RateChange || c.Event.Kind == port.RoutesChange
+		if f.Machines[c.Machine] != nil && (c.At >= p.From || lasts) {
+			c.At = max(c.At, p.From) // a machine that is restarted is told again what holds since before
+			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
+		}
+	}
+	if p.Watch == nil {
+		fabric.Watch = nil
+	}
+	o, err := newOrder(&fabric, f.Machines, false)
+	if err != nil {
+		return nil, err
+	}
+	o.numbers = numbers
+	r := &partRun{
+		wallRun: w.newRun(f, o), part: p,
+		told: make([]unit.Time, len(f.Machines)), last: make([]Place, len(f.Machines)), ends: make([]end, len(o.paths)),
+	}
+	r.epoch = p.Epoch
+	o.carry = r.carry
+	o.overtaken.told, o.overtaken.blind = r.told, make([]blind, len(o.paths))
+	for m, machine := range f.Machines {
+		if machine != nil && p.From > 0 {
+			r.told[m] = p.From
+			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
+		}
+	}
+	if w := o.watcher; w != nil {
+		for w.next < p.From {
+			w.next = w.after(w.next)
+		}
+		o.agenda.Set(o.watchSlot(), w.next)
+	}
+	for i := range r.ends {
+		r.ends[i].known, r.ends[i].since = p.From == 0, restarted(f, &r.paths[i])
+	}
+	if p.Exact != nil {
+		if err := r.exactly(*p.Exact); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.join()
+}
+
+// join finds the ends to wait for.
+func (r *partRun) join() error {
 	var files []link.File
 	for i := range r.paths {
-		p := &r.paths[i]
-		k, from := int(p.number/2), p.number%2
-		send, recv := r.part.Links[k][from], r.part.Links[k][1-from]
-		if (send != nil) != (f.Machines[r.from(p).Machine] != nil) || (recv != nil) != (f.Machines[p.machine] != nil) {
+		p, send, recv := &r.paths[i], r.routes[i].send, r.routes[i].recv
+		if (send != nil) != r.here(r.from(p).Machine) || (recv != nil) != r.here(int(p.machine)) {
 			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(p))
-		}
-		r.routes[i] = route{send: send, recv: recv, wire: k, t: max(1, dilate(unit.Time(r.part.Longest[k]), r.part.Dilation))}
-		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
-			r.floor = t
 		}
 		if recv == nil || send != nil {
 			continue
@@ -248,14 +227,8 @@ func restarted(f *Fabric, p *path) (at unit.Time) {
 	return at
 }
 
-// elsewhere stands for a machine of another part.
-type elsewhere struct{}
-
-func (elsewhere) Receive(unit.Time, port.ID, *port.Arrival) {}
-func (elsewhere) Advance(unit.Time)                         {}
-func (elsewhere) Apply(unit.Time, port.Event)               {}
-func (elsewhere) Poll() (*port.Transmission, bool)          { return nil, false }
-func (elsewhere) Deadline() unit.Time                       { return unit.Never }
+// here reports whether this part has a machine.
+func (r *partRun) here(m int) bool { return r.machines[m] != nil }
 
 // loop does event after event, and sleeps between them.
 func (r *partRun) loop() error {
@@ -305,26 +278,14 @@ func (r *partRun) loop() error {
 			r.Events++
 		}
 		r.fabric.Progress.at(at)
-		r.elapsed = r.now - r.epoch
 		if t >= end {
 			return nil
 		}
-		if t >= r.momentEnd {
-			r.turn(t)
+		came, err := r.ready(slot, t)
+		if came {
+			err = r.step(slot, t)
 		}
-		if slot < len(r.paths) && !r.at(&r.paths[slot], 0).arrived {
-			came, err := r.await(slot)
-			if err != nil {
-				return err
-			}
-			if !came {
-				r.Lost++
-				r.routes[slot].pending--
-				r.pop(slot)
-				continue
-			}
-		}
-		if err := r.step(slot, t); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -445,7 +406,7 @@ func (r *partRun) carry(m int, tr *port.Transmission) error {
 	}
 	p := &r.paths[slot]
 	body := r.fabric.Bodies.Of(&tr.Frame)
-	r.buf = r.fabric.encodePromise(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.promise(slot, tr))
+	r.buf = r.fabric.encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.promise(slot, tr))
 	e.seq++
 	return r.depart(p, route, tr, body)
 }
@@ -484,7 +445,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	}
 	r.told[m], r.last[m] = now, last
 	if due <= now && slot > r.changeSlot() {
-		return fmt.Errorf("machine %d does not get on: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+		return stuck(m, now, due)
 	}
 	r.agenda.Set(r.machineSlot(m), max(due, t))
 	return nil

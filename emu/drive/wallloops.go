@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -23,6 +22,7 @@ import (
 // cost ten times as much as the event, and leave from several processors at a time.
 type sharedWall struct {
 	fabric  *Fabric
+	orders  []*order // by loop
 	loops   []*wallLoop
 	ahead   [][]unit.Duration // by loop and loop: the shortest time in which what one does reaches the other; unit.Never: it does not
 	barrier *barrier
@@ -74,7 +74,7 @@ func (w *Wall) runLoops(ctx context.Context, f *Fabric, machines []Machine) (*Ti
 	if err != nil {
 		return nil, err
 	}
-	r := &sharedWall{fabric: f, ahead: f.Loops.between(f), barrier: newBarrier(len(orders)), watcher: newWatcher(f)}
+	r := &sharedWall{fabric: f, orders: orders, ahead: f.Loops.between(f), barrier: newBarrier(len(orders)), watcher: newWatcher(f)}
 	clock := w.Clock
 	if clock == nil {
 		clock = monotonic()
@@ -83,7 +83,6 @@ func (w *Wall) runLoops(ctx context.Context, f *Fabric, machines []Machine) (*Ti
 		l := &wallLoop{wallRun: w.newRun(f, o), run: r, id: k, sent: make([]uint32, len(o.paths))}
 		l.wallRun.share, l.wallRun.clock = l, clock
 		o.carry = l.carry
-		l.moment = &l.Moments[0]
 		r.loops = append(r.loops, l)
 	}
 	r.meet(0)
@@ -110,7 +109,6 @@ func (w *Wall) runLoops(ctx context.Context, f *Fabric, machines []Machine) (*Ti
 		l.close()
 		if l.id > 0 {
 			r.loops[0].Timing.Merge(l.Timing)
-			r.loops[0].Timing.Slept += l.Timing.Slept
 		}
 	}
 	t := r.loops[0].Timing
@@ -149,35 +147,6 @@ func (r *sharedWall) fail(err error) {
 	}
 	r.loops[0].mu.Unlock()
 	r.end()
-}
-
-// between returns by loop and loop the shortest time in which what one of them does can reach
-// the other one, be it by a third.
-func (l *Loops) between(f *Fabric) [][]unit.Duration {
-	const never = unit.Duration(unit.Never)
-	all := make([][]unit.Duration, l.count())
-	for i := range all {
-		all[i] = make([]unit.Duration, len(all))
-		for j := range all[i] {
-			all[i][j] = never
-		}
-	}
-	for w, ends := range f.Wires {
-		for from := range ends {
-			i, j := l.Of[ends[from].Machine], l.Of[ends[1-from].Machine]
-			all[i][j] = min(all[i][j], f.Least[2*w+from])
-		}
-	}
-	for k := range all {
-		for i := range all {
-			for j := range all {
-				if all[i][k] != never && all[k][j] != never {
-					all[i][j] = min(all[i][j], all[i][k]+all[k][j])
-				}
-			}
-		}
-	}
-	return all
 }
 
 // loop does event after event.
@@ -223,23 +192,11 @@ func (l *wallLoop) loop() error {
 		if l.id == 0 {
 			l.fabric.Progress.at(min(t, end))
 		}
-		if t >= l.momentEnd {
-			l.turn(t)
+		came, err := l.ready(slot, t)
+		if came {
+			err = l.step(slot, t)
 		}
-		if slot < len(l.paths) && !l.at(&l.paths[slot], 0).arrived {
-			came, err := l.await(slot)
-			if err != nil {
-				return err
-			}
-			if !came {
-				l.Lost++
-				l.routes[slot].pending--
-				l.pop(slot)
-				continue
-			}
-		}
-		l.elapsed = l.now - l.epoch
-		if err := l.step(slot, t); err != nil {
+		if err != nil {
 			return err
 		}
 		l.tell() // before the datagrams leave: who waits for this loop can go on
@@ -251,27 +208,19 @@ func (l *wallLoop) idle(at unit.Time, target int64) error {
 	if len(l.unread) > 0 {
 		return l.read(at, target)
 	}
-	if left := target - l.now; left > sleepRoom && !l.wall.Loop.NeverSleep && l.safe(at+1) {
-		began, sleep := l.now, min(left-sleepShort, sleepMost)
-		time.Sleep(time.Duration(sleep))
-		l.look(at, began+sleep)
+	began := l.now
+	if target-l.now > sleepRoom && !l.wall.Loop.NeverSleep && l.safe(at+1) { // no other loop can have it do anything before
+		err := l.sleep(at, target)
 		l.Slept += l.now - began
-		l.yielded = l.now
-		return nil
-	} else if left > yieldRoom && l.now-l.yielded > yieldEvery && !l.wall.Loop.NeverYield || l.run.barrier.patient == 0 {
+		return err
+	}
+	if l.run.barrier.patient == 0 {
 		runtime.Gosched()
-		l.yielded = l.now
+	} else {
+		l.yield(target)
 	}
-	next := l.clock()
-	gap := next - l.now
-	l.Spun += gap
-	if gap > l.floor {
-		l.SpunLate += gap - l.floor
-		if gap > StallLimit {
-			l.stalled(at, gap)
-		}
-	}
-	l.now = next
+	l.spin(at)
+	l.Spun += l.now - began
 	return nil
 }
 
@@ -422,16 +371,9 @@ func (r *sharedWall) assemble(l *wallLoop) {
 // meet is what one loop does for all, while the others wait: all events before an instant are
 // done, and of those at it or later none.
 func (r *sharedWall) meet(at unit.Time) {
-	next, carried := unit.Never, int64(0)
-	for _, l := range r.loops {
-		carried += l.carried
-	}
+	next := unit.Never
 	for r.watcher != nil && r.watcher.next < min(at, r.fabric.End) && !r.over && r.err == nil {
-		t := r.watcher.next
-		for _, l := range r.loops {
-			l.order.now = t
-		}
-		r.over, r.err = r.watcher.see(t, t, carried, func(m int) *order { return r.loops[r.fabric.Loops.Of[m]].order })
+		r.over, r.err = r.watcher.seeAll(r.orders)
 	}
 	for _, l := range r.loops {
 		l.takeIn()

@@ -15,6 +15,7 @@ import (
 type virtualRun struct {
 	fabric  *Fabric
 	done    <-chan struct{}
+	orders  []*order // by loop
 	loops   []*virtualLoop
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
@@ -61,7 +62,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		return 0, err
 	}
 	n := len(orders)
-	r := &virtualRun{fabric: f, done: ctx.Done(), ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
+	r := &virtualRun{fabric: f, done: ctx.Done(), orders: orders, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
 	}
@@ -193,7 +194,7 @@ func (r *virtualRun) meet(ctx context.Context) {
 	}
 	r.first()
 	for r.watcher != nil && r.watcher.next < min(r.next, r.fabric.End) && r.err == nil && !r.over {
-		r.over, r.err = r.see(r.watcher.next)
+		r.over, r.err = r.watcher.seeAll(r.orders)
 		r.first()
 	}
 	if r.look = unit.Never; r.watcher != nil {
@@ -233,14 +234,4 @@ func (r *virtualRun) first() {
 		_, t := l.order.next()
 		r.next = min(r.next, t)
 	}
-}
-
-// see looks for deadlock at t, after all else of that instant.
-func (r *virtualRun) see(t unit.Time) (over bool, err error) {
-	carried := int64(0)
-	for _, l := range r.loops {
-		l.now = t
-		carried += l.carried
-	}
-	return r.watcher.see(t, t, carried, func(m int) *order { return r.loops[r.fabric.Loops.Of[m]].order })
 }

@@ -89,12 +89,8 @@ func (r *conduct) watch() error {
 			}
 		}
 		found, over := r.lookout.Look(list)
-		n := 0
-		for _, d := range found {
-			for _, p := range d.Cycle {
-				r.deadlocked(at, drive.PlaceOfWatch(n), p)
-				n++
-			}
+		for place, p := range drive.Outputs(found) {
+			r.deadlocked(at, place, p)
 		}
 		if !over {
 			continue

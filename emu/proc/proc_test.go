@@ -261,12 +261,13 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.seats[0]
 	s.Machines = []int{1}
+	const lookPlace = drive.Place(3 << 30)
 	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
-	c.deadlocked(5, drive.PlaceOfWatch(0), drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
+	c.deadlocked(5, lookPlace, drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
 	s.hear(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
 	want := []told{
 		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},
-		{place: drive.PlaceOfWatch(0), Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
+		{place: lookPlace, Event: trace.Event{At: 5, Machine: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
 		{Event: trace.Event{At: 7, Machine: 1, Seq: 3}}, {Event: trace.Event{At: 8, Machine: 1, Seq: 4}},
 	}
 	if diff := cmp.Diff(want, s.queue, cmp.AllowUnexported(told{}, frame{})); diff != "" {
