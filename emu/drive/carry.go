@@ -55,7 +55,7 @@ const (
 // depart sends the datagram in buf, which holds tr, and notes how late it is. The body
 // ends with it.
 func (r *wallRun) depart(p *path, route *route, tr *port.Transmission, body wire.Body) error {
-	due := r.epoch + dilate(tr.Start, r.wall.Dilation)
+	due := r.epoch + Dilate(tr.Start, r.wall.Dilation)
 	now := r.clock()
 	late := now - due
 	if late < 0 {

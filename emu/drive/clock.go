@@ -13,9 +13,9 @@ func monotonic() func() int64 {
 	return func() int64 { return int64(time.Since(base)) }
 }
 
-// dilate returns the wall time of a model time, in nanoseconds, rounded down:
+// Dilate returns the wall time of a model time, in nanoseconds, rounded down:
 // D * t without leaving 64 bits for any run that ends within 290 years of wall
 // time.
-func dilate(t unit.Time, dilation int64) int64 {
+func Dilate(t unit.Time, dilation int64) int64 {
 	return int64(t)/1000*dilation + int64(t)%1000*dilation/1000
 }

@@ -215,8 +215,8 @@ func TestDilate(t *testing.T) {
 		{999, 1000, 999},
 		{unit.Time(100 * unit.Second), 100_000, 10_000_000_000_000_000},
 	} {
-		if got := dilate(test.t, test.dilation); got != test.want {
-			t.Errorf("dilate(%d ps, %d) is %d ns, want %d", int64(test.t), test.dilation, got, test.want)
+		if got := Dilate(test.t, test.dilation); got != test.want {
+			t.Errorf("Dilate(%d ps, %d) is %d ns, want %d", int64(test.t), test.dilation, got, test.want)
 		}
 	}
 }

@@ -241,7 +241,7 @@ func (r *partRun) loop() error {
 		}
 		slot, t := r.agenda.First()
 		at := min(t, end)
-		target := r.epoch + dilate(at, r.part.Dilation)
+		target := r.epoch + Dilate(at, r.part.Dilation)
 		r.look(at, 0)
 		if r.now < target || at > looked {
 			// At each instant it looks first what has come: that may be earlier.

@@ -29,8 +29,10 @@ func (p *Progress) at(t unit.Time) {
 
 // Tell sets how far the run is: for one whose parts run in other processes.
 func (p *Progress) Tell(now unit.Time, late int64) {
-	p.now.Store(int64(now))
-	p.late.Store(late)
+	if p != nil {
+		p.now.Store(int64(now))
+		p.late.Store(late)
+	}
 }
 
 // Silent is a part of a run that does not answer: its process is stopped, or gets no processor.

@@ -42,7 +42,7 @@ func (r *wallRun) until(t unit.Time) error {
 		r.now = r.clock()
 		return errStopped
 	}
-	target := r.epoch + dilate(t, r.wall.Dilation)
+	target := r.epoch + Dilate(t, r.wall.Dilation)
 	r.look(t, 0)
 	if err := r.letIn(t, target); err != nil || r.now >= target {
 		return err

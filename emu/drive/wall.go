@@ -144,7 +144,7 @@ func (w *Wall) newRun(f *Fabric, o *order) *wallRun {
 	for i := range o.paths {
 		p := &o.paths[i]
 		k, from := int(p.number/2), p.number%2
-		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, dilate(unit.Time(w.Longest[k]), w.Dilation))}
+		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, Dilate(unit.Time(w.Longest[k]), w.Dilation))}
 		if w.Stamped != nil {
 			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
 		}
@@ -237,7 +237,7 @@ func (r *wallRun) close() {
 	}
 	r.Wall = r.now - r.epoch
 	r.Reached = min(r.fabric.End, r.order.now)
-	if r.Wall >= dilate(r.fabric.End, r.wall.Dilation) {
+	if r.Wall >= Dilate(r.fabric.End, r.wall.Dilation) {
 		r.Reached = r.fabric.End
 	}
 	begin := r.clock()

@@ -161,7 +161,7 @@ func (l *wallLoop) loop() error {
 		}
 		slot, t := l.tell()
 		at := min(t, r.meets)
-		target := l.epoch + dilate(at, l.wall.Dilation)
+		target := l.epoch + Dilate(at, l.wall.Dilation)
 		l.look(at, 0)
 		if l.now < target {
 			if err := l.idle(at, target); err != nil {

@@ -30,7 +30,7 @@ type attention struct {
 
 // attend looks which parts are silent. The time in which the conductor itself did not run is
 // nobody's.
-func (r *conduct) attend() {
+func (r *conductor) attend() {
 	now := r.clock()
 	passed := min(time.Duration(now-r.attended), 2*attendEvery)
 	r.attended, r.silent = now, nil
@@ -48,16 +48,16 @@ func (r *conduct) attend() {
 			s.silent += s.quiet - passed
 		}
 		s.silent += passed
-		r.silent = append(r.silent, drive.Silent{Part: s.File.Part, For: s.quiet})
+		r.silent = append(r.silent, drive.Silent{Part: s.Part, For: s.quiet})
 	}
-	r.Progress.Miss(r.silent)
+	r.fabric.Progress.Miss(r.silent)
 }
 
 // silences returns for how long each part was silent, of those that were.
-func (r *conduct) silences() (list []drive.Silent) {
+func (r *conductor) silences() (list []drive.Silent) {
 	for _, s := range r.seats {
 		if s.silent > 0 {
-			list = append(list, drive.Silent{Part: s.File.Part, For: s.silent})
+			list = append(list, drive.Silent{Part: s.Part, For: s.silent})
 		}
 	}
 	return list

@@ -73,7 +73,7 @@ func (s *seat) answered(payload []byte, back int64) error {
 }
 
 // readClocks compares the clocks of the parts on other hosts with that of the conductor.
-func (r *conduct) readClocks(ctx context.Context) error {
+func (r *conductor) readClocks(ctx context.Context) error {
 	for _, s := range r.seats {
 		s.reading, s.asked = none(), false
 	}
@@ -81,7 +81,7 @@ func (r *conduct) readClocks(ctx context.Context) error {
 	defer limit.Stop()
 	for range rounds {
 		for _, s := range r.seats {
-			if s.Away == nil || s.gone {
+			if s.away == nil || s.gone {
 				continue
 			}
 			s.asked = true
@@ -107,18 +107,18 @@ func (r *conduct) readClocks(ctx context.Context) error {
 
 // noteClocks keeps what the clocks were at the begin of the run, by which each part has
 // its epoch.
-func (r *conduct) noteClocks() {
+func (r *conductor) noteClocks() {
 	for _, s := range r.seats {
-		if s.Away != nil {
+		if s.away != nil {
 			trip := time.Duration(s.reading.roundTrip)
-			s.known = &Clock{Part: s.File.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
+			s.known = &Clock{Part: s.Part, Offset: time.Duration(s.reading.offset), RoundTrip: trip, Error: (trip + 1) / 2}
 		}
 	}
 }
 
 // clocks returns what is known of the clocks, after they were read once more where the run
 // has come to its end.
-func (r *conduct) clocks(read bool) (list []Clock) {
+func (r *conductor) clocks(read bool) (list []Clock) {
 	for _, s := range r.seats {
 		c := s.known
 		if c == nil {

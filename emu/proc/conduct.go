@@ -8,64 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"fabemu/emu/drive"
-	"fabemu/emu/hosts"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-// Seat is one part of a run, as the conductor starts it.
-type Seat struct {
-	File     *File
-	Machines []int       // of the part, in the fabric
-	Path     string      // where File is written
-	Command  []string    // program and arguments that begin it; Path and the flag of the socket are added
-	Sockets  []*os.File  // handed over, as file descriptors from FirstSocket on
-	ByHand   bool        // a user starts it, the conductor waits for it
-	Away     *hosts.Peer // it is on another host, and this is the connection to it
-}
-
-// FirstSocket is the file descriptor of the first of Seat.Sockets in its process: 3 is
-// its end of the talk with the conductor, 4 its status socket.
-const FirstSocket = 5
-
-// Conductor runs a fabric whose machines are in processes of their own.
-type Conductor struct {
-	Seats    []Seat
-	Ports    []int                      // of each machine of the fabric, how many
-	Wires    int                        // of the fabric
-	Dilation int64                      // wall time per model time; for Restarts
-	Restarts []Restart                  // in the order of their instants
-	Control  string                     // path of the socket for parts that are started by hand
-	Sink     trace.Sink                 // is told what all machines report, merged by time
-	Between  []int                      // wires between hosts
-	Sync     Sync                       // how the order of events is kept; default: Late
-	Hold     bool                       // Sink is told at the end, so that no event comes late
-	Progress *drive.Progress            // is told how far the run is
-	Fabric   *drive.Fabric              // of which all parts are, whose Watch looks for deadlock, and whose Tap is told of frames; may be nil
-	Missed   func(frames int64)         // is told of frames of which the parts could not tell; may be nil
-	Epoch    func(began time.Time)      // is told when model time 0 is; may be nil
-	Visitor  drive.Visitor              // looks in on what was reported; may be nil
-	Waiting  func(parts []*File)        // is told which parts are to be started by hand; may be nil
-	Started  func(part string, pid int) // is told of each process that was started; may be nil
-
-	// Tests of simulated processes put these in place of drive.Monotonic and spawnChild.
-	clock func() int64
-	spawn func(*conduct, *seat) (net.Conn, process, error)
-}
-
-// Restart kills the process of a part at an instant of model time and starts another
-// one for it, which begins at that instant.
-type Restart struct {
-	Seat int
-	At   unit.Time
-}
 
 // Outcome is what came of a run.
 type Outcome struct {
@@ -130,91 +81,115 @@ const (
 	refused             // what it has stated cannot be
 )
 
-// conduct is one run.
-type conduct struct {
-	*Conductor
-	seats []*seat
+// conductor conducts the parts of one run.
+type conductor struct {
+	plan     *Plan
+	ports    []int // of each machine of the fabric, how many
+	seats    []*seat
+	control  string         // path of the socket for parts that are started by hand
+	between  []int          // wires between hosts
+	restarts []restart      // in the order of their instants
+	fabric   *drive.Fabric  // of which all parts are
+	sink     trace.Sink     // is told what all machines report, merged by time
+	watch    *drive.Lookout // nil: nobody looks for deadlock, or nothing else can happen
+
 	news  chan news
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
-	next  int                       // of Restarts
 	exact atomic.Pointer[promising] // nil: not yet, or the order is not exact
 	quit  chan struct{}
 
 	attended int64          // when it last looked which parts are silent
 	silent   []drive.Silent // which were
 	until    unit.Time      // what merge last returned
-
-	lookout *drive.Lookout // nil: nobody looks for deadlock, or nothing else can happen
-	over    unit.Time      // since then; 0: it can
+	over     unit.Time      // since then nothing else can happen; 0: it can
 
 	secret wire.Secret
 	cradle Cradle
+
+	// Tests of simulated processes have others.
+	clock func() int64
+	spawn func(*seat) (net.Conn, process, error)
 }
 
-// Run starts the parts, conducts them to the end of the run and puts together what
+// restart is that the process of a part is killed at an instant of model time and another one
+// started for it, which begins at that instant.
+type restart struct {
+	seat *seat
+	at   unit.Time
+}
+
+// run starts the parts, conducts them to the end of the run and puts together what
 // they report. When ctx is done, or a part dies, the others are told to end, and
 // what was reported until then stands. No process that it has started is left.
-func (c *Conductor) Run(ctx context.Context) (Outcome, error) {
-	if c.spawn == nil {
-		c.clock, c.spawn = drive.Monotonic(), spawnChild
+func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
+	r.news, r.quit = make(chan news, 64), make(chan struct{})
+	if r.spawn == nil {
+		r.clock, r.spawn = drive.Monotonic(), r.spawnChild
 	}
-	r := &conduct{Conductor: c, news: make(chan news, 64), quit: make(chan struct{}), cradle: NewCradle(), secret: newSecret()}
+	if f.Watch != nil {
+		r.watch = drive.NewLookout(f)
+	}
+	r.planRestarts()
 	defer r.cradle.Close()
 	defer close(r.quit)
 	defer r.closeStatus()
-	for i := range c.Seats {
-		r.seats = append(r.seats, &seat{Seat: &c.Seats[i], index: i, told: make(map[int32]uint32), base: make(map[int32]uint32)})
-	}
-	if c.Fabric != nil && c.Fabric.Watch != nil {
-		r.lookout = drive.NewLookout(c.Fabric)
-	}
 	err := r.begin(ctx)
 	if err == nil {
 		err = r.play(ctx)
 	}
 	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
 	err = errors.Join(err, r.dismiss())
-	out := Outcome{Began: r.began, Now: r.merge(true), Clocks: r.clocks(compared), Between: r.Between}
+	out := Outcome{Began: r.began, Now: r.merge(true), Clocks: r.clocks(compared), Between: r.between}
 	for _, s := range r.seats {
-		if s.report != nil {
-			for _, w := range s.report.Warnings {
-				out.Warnings = append(out.Warnings, s.File.Part+": "+w)
-			}
-		}
-		if s.report == nil || s.report.Timing == nil {
+		if s.report == nil {
 			continue
 		}
+		for _, w := range s.report.Warnings {
+			out.Warnings = append(out.Warnings, s.Part+": "+w)
+		}
+		r.missed(s.report.Missed)
 		if out.Timing == nil {
 			out.Timing = s.report.Timing
-		} else {
+		} else if s.report.Timing != nil {
 			out.Timing.Merge(s.report.Timing)
-		}
-	}
-	if out.Timing != nil && err == nil {
-		out.Timing.Lost = max(out.Timing.Lost, r.missing())
-	}
-	for _, s := range r.seats {
-		if s.report != nil && s.report.Missed > 0 && r.Missed != nil {
-			r.Missed(s.report.Missed)
 		}
 	}
 	if out.Timing != nil {
 		out.Timing.Silent = r.silences()
+		if err == nil {
+			out.Timing.Lost = max(out.Timing.Lost, r.missing())
+		}
 	}
 	return out, err
 }
 
+// missed says that frames could not be told of.
+func (r *conductor) missed(frames int64) {
+	if frames > 0 && r.plan.Missed != nil {
+		r.plan.Missed(frames)
+	}
+}
+
+// wires returns how many the fabric has.
+func (r *conductor) wires() int { return len(r.plan.Fabric.Wires) }
+
+// wall returns when a model time is, by the clock.
+func (r *conductor) wall(t unit.Time) int64 {
+	return r.epoch + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
+}
+
 // begin starts the parts and waits until all are ready.
-func (r *conduct) begin(ctx context.Context) error {
+func (r *conductor) begin(ctx context.Context) error {
 	byHand := []*File{}
 	for _, s := range r.seats {
-		if s.ByHand {
+		if s.byHand {
 			byHand = append(byHand, s.File)
 		}
 	}
 	if len(byHand) > 0 {
-		l, err := listenAt(r.Control)
+		l, err := listenAt(r.control)
 		if err != nil {
 			return fmt.Errorf("the conductor's socket: %w%s", err, inTheWay(err))
 		}
@@ -222,16 +197,16 @@ func (r *conduct) begin(ctx context.Context) error {
 		go r.admit(l)
 	}
 	for _, s := range r.seats {
-		if s.Away != nil {
-			r.listen(s, s.Away, s.Away.In)
-		} else if !s.ByHand {
+		if s.away != nil {
+			r.listen(s, s.away, s.away.In)
+		} else if !s.byHand {
 			if err := r.start(s); err != nil {
 				return err
 			}
 		}
 	}
-	if len(byHand) > 0 && r.Waiting != nil {
-		r.Waiting(byHand)
+	if len(byHand) > 0 && r.plan.Waiting != nil {
+		r.plan.Waiting(byHand)
 	}
 	timeout := time.NewTimer(startTimeout)
 	defer timeout.Stop()
@@ -239,7 +214,7 @@ func (r *conduct) begin(ctx context.Context) error {
 		var missing []string
 		for _, s := range r.seats {
 			if !s.ready {
-				missing = append(missing, s.File.Part)
+				missing = append(missing, s.Part)
 			}
 		}
 		if len(missing) == 0 {
@@ -260,7 +235,7 @@ func (r *conduct) begin(ctx context.Context) error {
 			}
 		}
 	}
-	if r.Sync == Exact {
+	if r.plan.Sync == Exact {
 		if err := r.convene(); err != nil {
 			return err
 		}
@@ -276,8 +251,8 @@ func (r *conduct) begin(ctx context.Context) error {
 		}
 	}
 	r.began, r.epoch = time.Now().Add(ahead), r.clock()+ahead.Nanoseconds()
-	if r.Epoch != nil {
-		r.Epoch(r.began)
+	if r.plan.Epoch != nil {
+		r.plan.Epoch(r.began)
 	}
 	for _, s := range r.seats {
 		if err := r.tellEpoch(s); err != nil {
@@ -288,7 +263,7 @@ func (r *conduct) begin(ctx context.Context) error {
 }
 
 // tellEpoch lets a part begin.
-func (r *conduct) tellEpoch(s *seat) error {
+func (r *conductor) tellEpoch(s *seat) error {
 	epoch := r.epoch
 	if s.known != nil {
 		epoch += s.known.Offset.Nanoseconds()
@@ -299,10 +274,10 @@ func (r *conduct) tellEpoch(s *seat) error {
 }
 
 // restart kills the process of a part, and starts another one.
-func (r *conduct) restart(x Restart) error {
-	s := r.seats[x.Seat]
-	if s.ByHand {
-		return fmt.Errorf("%s is to be restarted, but was started by hand: the run cannot kill it", s.File.Part)
+func (r *conductor) restart(x restart) error {
+	s := x.seat
+	if s.byHand {
+		return fmt.Errorf("%s is to be restarted, but was started by hand: the run cannot kill it", s.Part)
 	}
 	old := s.command
 	if old == nil {
@@ -311,30 +286,29 @@ func (r *conduct) restart(x Restart) error {
 	s.talk++ // what the one before still says is not heard any more
 	s.restarted, s.ready, s.waits = true, false, nil
 	if err := old.Kill(); err != nil {
-		return fmt.Errorf("restart the process of %s: %w", s.File.Part, err)
+		return fmt.Errorf("restart the process of %s: %w", s.Part, err)
 	}
 	s.conn.Close()
 	for m, n := range s.told {
 		s.base[m] = n
 	}
-	s.File.FromPs, s.File.Incarnation = int64(x.At), s.File.Incarnation+1
-	if err := s.File.Write(s.Path); err != nil {
+	s.FromPs, s.Incarnation = int64(x.at), s.Incarnation+1
+	if err := s.Write(s.path); err != nil {
 		return err
 	}
 	return r.start(s)
 }
 
 // untilRestart returns how long it is until the next restart.
-func (r *conduct) untilRestart() time.Duration {
-	if r.next == len(r.Restarts) {
+func (r *conductor) untilRestart() time.Duration {
+	if len(r.restarts) == 0 {
 		return 1<<62 - 1
 	}
-	t := int64(r.Restarts[r.next].At)
-	return time.Duration(r.epoch + t/1000*r.Dilation + t%1000*r.Dilation/1000 - r.clock())
+	return time.Duration(r.wall(r.restarts[0].at) - r.clock())
 }
 
 // tell passes news on, unless the run is over.
-func (r *conduct) tell(n news) {
+func (r *conductor) tell(n news) {
 	select {
 	case r.news <- n:
 	case <-r.quit:
@@ -342,7 +316,7 @@ func (r *conduct) tell(n news) {
 }
 
 // play hears the parts until all have measured what they can.
-func (r *conduct) play(ctx context.Context) error {
+func (r *conductor) play(ctx context.Context) error {
 	counting := false
 	attend := time.NewTicker(attendEvery)
 	defer attend.Stop()
@@ -370,8 +344,9 @@ func (r *conduct) play(ctx context.Context) error {
 			restart.Stop()
 			return ctx.Err()
 		case <-restart.C:
-			r.next++
-			if err := r.restart(r.Restarts[r.next-1]); err != nil {
+			next := r.restarts[0]
+			r.restarts = r.restarts[1:]
+			if err := r.restart(next); err != nil {
 				return err
 			}
 		case n := <-r.news:
@@ -379,7 +354,7 @@ func (r *conduct) play(ctx context.Context) error {
 			if err := r.hear(n); err != nil {
 				return err
 			}
-			if err := r.watch(); err != nil {
+			if err := r.lookOut(); err != nil {
 				return err
 			}
 			r.until = r.merge(false)
@@ -390,14 +365,14 @@ func (r *conduct) play(ctx context.Context) error {
 				return err
 			}
 		}
-		if r.Visitor != nil && r.until != unit.Never && r.Visitor.Wanted() {
-			r.Visitor.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent, Watch: r.watched()})
+		if v := r.fabric.Visitor; v != nil && r.until != unit.Never && v.Wanted() {
+			v.Visit(&drive.Visit{Now: r.until, Wall: r.clock() - r.epoch, Silent: r.silent, Watch: r.fabric.Watch})
 		}
 	}
 }
 
 // hear takes news in. The error ends the run.
-func (r *conduct) hear(n news) error {
+func (r *conductor) hear(n news) error {
 	s := r.seats[n.seat]
 	if n.talk != s.talk {
 		return nil // of a process that was killed on purpose
@@ -417,14 +392,14 @@ func (r *conduct) hear(n news) error {
 	case joined:
 		r.listen(s, n.conn, n.in)
 	}
-	if n.kind == answer && s.Away != nil {
+	if n.kind == answer && s.away != nil {
 		if err := s.answered(n.payload, n.at); err != nil {
-			return fmt.Errorf("%s: %w", s.File.Part, err)
+			return fmt.Errorf("%s: %w", s.Part, err)
 		}
 		return nil
 	}
 	if err := r.heed(s, n.kind, n.payload); err != nil {
-		return fmt.Errorf("%s: %w", s.File.Part, err)
+		return fmt.Errorf("%s: %w", s.Part, err)
 	}
 	if n.kind == hello && r.epoch != 0 { // one that was started anew
 		if err := r.tellEpoch(s); err != nil {
@@ -436,22 +411,22 @@ func (r *conduct) hear(n news) error {
 
 // heed takes in a message of a part. Its process may be of another build, or have gone
 // wrong: what does not fit is an error.
-func (r *conduct) heed(s *seat, k kind, payload []byte) error {
+func (r *conductor) heed(s *seat, k kind, payload []byte) error {
 	switch k {
 	case hello:
 		var hi greeting
-		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.File.Part || hi.Run != s.File.Run || hi.Fabemu != s.File.Fabemu {
-			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.File.Run, s.File.Fabemu)
+		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.Part || hi.Run != s.Run || hi.Fabemu != s.Fabemu {
+			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.Run, s.Fabemu)
 		}
 		s.ready = true
 	case events:
-		now, late, list, err := parseEvents(payload, r.Ports, r.Wires)
+		now, late, list, err := parseEvents(payload, r.ports, r.wires())
 		if err != nil {
 			return err
 		}
 		s.hear(now, late, list)
 	case waits:
-		w, err := parseWaits(payload, r.Ports)
+		w, err := parseWaits(payload, r.ports)
 		if err != nil {
 			return err
 		}
@@ -462,7 +437,7 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 	case ended:
 		s.ended, s.now = true, unit.Never
 	case done:
-		report, err := parseReport(payload, r.Wires)
+		report, err := parseReport(payload, r.wires())
 		if err != nil {
 			return fmt.Errorf("its report: %w", err)
 		}
@@ -471,7 +446,7 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 			return errors.New(report.Err)
 		}
 		if report.Told {
-			return &Died{Part: s.File.Part, State: "it was told to end there"}
+			return &Died{Part: s.Part, State: "it was told to end there"}
 		}
 		s.ended = true
 	default:
@@ -482,7 +457,7 @@ func (r *conduct) heed(s *seat, k kind, payload []byte) error {
 
 // death returns the error of a part that has ended before it should. Its process,
 // if it is ours, has a moment to do so.
-func (r *conduct) death(s *seat, cause error) error {
+func (r *conductor) death(s *seat, cause error) error {
 	for limit := time.After(endTimeout); s.command != nil; {
 		select {
 		case n := <-r.news:
@@ -494,7 +469,7 @@ func (r *conduct) death(s *seat, cause error) error {
 		}
 		break
 	}
-	d := &Died{Part: s.File.Part, State: s.state}
+	d := &Died{Part: s.Part, State: s.state}
 	if d.State == "" {
 		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
 	}
@@ -503,7 +478,7 @@ func (r *conduct) death(s *seat, cause error) error {
 }
 
 // dismiss tells the parts that still run to end, and sees to it that they do.
-func (r *conduct) dismiss() error {
+func (r *conductor) dismiss() error {
 	for _, s := range r.seats {
 		if s.conn != nil && s.report == nil {
 			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
@@ -512,7 +487,7 @@ func (r *conduct) dismiss() error {
 	}
 	running := func() (n int) {
 		for _, s := range r.seats {
-			if s.command != nil || s.Away != nil && s.conn != nil && s.report == nil && !s.gone {
+			if s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone {
 				n++
 			}
 		}
@@ -543,7 +518,7 @@ func (r *conduct) dismiss() error {
 				if s.command != nil {
 					s.command.Kill()
 				}
-				s.gone = s.gone || s.Away != nil // it is out of reach, and ends by itself
+				s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
 			}
 			limit = time.After(endTimeout)
 		}

@@ -70,11 +70,11 @@ func parseWaits(b []byte, ports []int) (w drive.Waits, err error) {
 	return w, nil
 }
 
-// watch looks for deadlock at the instants of which all parts have told. A part that can report
+// lookOut looks for deadlock at the instants of which all parts have told. A part that can report
 // nothing of an instant any more was not there: its process was started anew.
-func (r *conduct) watch() error {
-	for r.lookout != nil {
-		at, ok := r.lookout.Next()
+func (r *conductor) lookOut() error {
+	for r.watch != nil {
+		at, ok := r.watch.Next()
 		if !ok {
 			return nil
 		}
@@ -88,7 +88,7 @@ func (r *conduct) watch() error {
 				return nil
 			}
 		}
-		found, over := r.lookout.Look(list)
+		found, over := r.watch.Look(list)
 		for place, p := range drive.Outputs(found) {
 			r.deadlocked(at, place, p)
 		}
@@ -103,17 +103,17 @@ func (r *conduct) watch() error {
 				return r.death(s, err)
 			}
 		}
-		r.lookout, r.over = nil, at
+		r.watch, r.over = nil, at
 	}
 	return nil
 }
 
 // deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
 // process: the last of that instant.
-func (r *conduct) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
+func (r *conductor) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
 	m := int32(p.From.Machine)
 	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
-	s := r.seats[r.seatOf(p.From.Machine)]
+	s := r.seatOf(p.From.Machine)
 	e.Seq = s.told[m]
 	i := len(s.queue)
 	for ; i > 0 && s.queue[i-1].At > at; i-- {
@@ -128,14 +128,6 @@ func (r *conduct) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
 }
 
 // seatOf returns the part of a machine.
-func (r *conduct) seatOf(machine int) int {
-	return slices.IndexFunc(r.seats, func(s *seat) bool { return slices.Contains(s.Machines, machine) })
-}
-
-// watched is what looks for deadlock; nil: nobody does.
-func (r *conduct) watched() *drive.Watch {
-	if r.Fabric == nil {
-		return nil
-	}
-	return r.Fabric.Watch
+func (r *conductor) seatOf(machine int) *seat {
+	return r.seats[slices.IndexFunc(r.seats, func(s *seat) bool { return slices.Contains(s.machines, machine) })]
 }

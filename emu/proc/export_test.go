@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/hosts"
 	"fabemu/wire/link"
+	"fabemu/wire/trace"
 )
 
 // What the simulation of runs in processes needs, which is in a package of its own: it
@@ -17,9 +18,9 @@ import (
 type Process = process
 
 // Simulate has a conductor keep to a clock, and start processes by a function.
-func (c *Conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process)) {
-	c.clock = clock
-	c.spawn = func(_ *conduct, s *seat) (net.Conn, process, error) {
+func (r *conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process)) {
+	r.clock = clock
+	r.spawn = func(s *seat) (net.Conn, process, error) {
 		conn, p := spawn(*s.File)
 		return conn, p, nil
 	}
@@ -33,11 +34,23 @@ func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d
 	return p.run(ctx, f, d)
 }
 
-// SendAway has a seat be on another host.
-func (s *Seat) SendAway(conn net.Conn) { s.Away = &hosts.Peer{Conn: conn, In: bufio.NewReader(conn)} }
+// Conductor returns the conductor of a run whose parts somebody else starts.
+func (p *Plan) Conductor() (*conductor, error) { return p.write(nil) }
 
-// RestartsOf is restarts.
-func (p *Plan) RestartsOf(f *drive.Fabric, c *Conductor) []Restart { return p.restarts(f, c) }
+// Seats are those of the parts, and Run is run.
+func (r *conductor) Seats() []*seat { return r.seats }
+func (r *conductor) Run(f *drive.Fabric, sink trace.Sink) (Outcome, error) {
+	return r.run(context.Background(), f, sink)
+}
+
+// SendAway has a seat be on another host.
+func (r *conductor) SendAway(s *seat, conn net.Conn) {
+	s.away = &hosts.Peer{Conn: conn, In: bufio.NewReader(conn)}
+	r.between = nil
+	for w := range r.wires() {
+		r.between = append(r.between, w)
+	}
+}
 
 // BellOf returns the bell of a part's mailbox for promises, if that is what is to be waited for.
 func BellOf(f link.File) <-chan struct{} {

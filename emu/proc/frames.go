@@ -172,21 +172,20 @@ func (p *Part) tellFrame(f *frame) {
 }
 
 // show tells the tap of the fabric of a frame.
-func (r *conduct) show(f *frame) {
-	if f.missed > 0 && r.Missed != nil {
-		r.Missed(f.missed)
-	}
-	if r.Fabric == nil || r.Fabric.Tap == nil {
+func (r *conductor) show(f *frame) {
+	r.missed(f.missed)
+	tap := r.fabric.Tap
+	if tap == nil {
 		return
 	}
 	if f.received {
 		a := port.Arrival{Frame: f.Frame, Head: f.head, Tail: f.tail, Length: f.length, Late: unit.Duration(f.late)}
-		r.Fabric.Tap.Received(f.path, &a, f.body, f.now, f.wall)
+		tap.Received(f.path, &a, f.body, f.now, f.wall)
 		return
 	}
 	t := port.Transmission{
-		Port: r.Fabric.Wires[f.path/2][f.path%2].Port, Frame: f.Frame,
+		Port: r.fabric.Wires[f.path/2][f.path%2].Port, Frame: f.Frame,
 		Start: f.head, Duration: f.tail.Sub(f.head), Due: f.due, Length: f.length, Note: f.note,
 	}
-	r.Fabric.Tap.Sent(f.path, &t, f.body, f.now, f.wall, f.late)
+	tap.Sent(f.path, &t, f.body, f.now, f.wall, f.late)
 }

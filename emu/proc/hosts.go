@@ -119,7 +119,7 @@ func (p *Plan) stated() ([]int, error) {
 
 // meeting is a run on several hosts, as rank 0 brings it about.
 type meeting struct {
-	*Conductor
+	*conductor
 	gathering *hosts.Gathering
 	peers     []*hosts.Peer // by rank, from 1 on
 	links     *links.Links  // of this host
@@ -147,7 +147,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.Conductor = p.conductor(dir)
+	m.conductor = p.conductor(dir)
 	names := []string{hosts.Here()}
 	for _, peer := range m.peers {
 		names = append(names, peer.Name)
@@ -203,7 +203,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		for _, e := range file.Links {
 			if e.Kind == betweenHosts {
 				if e.End == 0 {
-					m.Between = append(m.Between, e.Wire)
+					m.between = append(m.between, e.Wire)
 				}
 				e.PeerAddress = at[fabric.Port{Wire: e.Wire, End: 1 - e.End}]
 				others = append(others, e)
@@ -219,9 +219,9 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		}
 	}
 	own, err := p.seat(list[0], dir, m.links)
-	m.Seats = append(m.Seats, own)
+	m.add(own)
 	for i, peer := range m.peers {
-		m.Seats = append(m.Seats, Seat{File: files[i+1], Machines: list[i+1].machines, Away: peer})
+		m.add(&seat{File: files[i+1], machines: list[i+1].machines, away: peer})
 	}
 	return m, err
 }

@@ -9,20 +9,20 @@ import (
 
 // merge hands on what no part can report anything earlier than, in the order of
 // the run; at the end, all. It returns that instant.
-func (r *conduct) merge(all bool) unit.Time {
+func (r *conductor) merge(all bool) unit.Time {
 	until := unit.Never
 	var late int64
 	for _, s := range r.seats {
 		until = min(until, s.now)
 		late += s.late
 	}
-	if r.Progress != nil && until != unit.Never {
-		r.Progress.Tell(until, late)
+	if until != unit.Never {
+		r.fabric.Progress.Tell(until, late)
 	}
 	var ripe []told
 	for _, s := range r.seats {
 		n := 0
-		for n < len(s.queue) && (all || !r.Hold && s.queue[n].At < until) {
+		for n < len(s.queue) && (all || !r.plan.Hold && s.queue[n].At < until) {
 			n++
 		}
 		ripe = append(ripe, s.queue[:n]...)
@@ -39,14 +39,14 @@ func (r *conduct) merge(all bool) unit.Time {
 			r.show(f)
 			continue
 		}
-		r.Sink.Record(&ripe[i].Event)
+		r.sink.Record(&ripe[i].Event)
 	}
 	return until
 }
 
 // missing returns how many datagrams were sent and did not arrive, over all links, since
 // the last restart of a part at either end.
-func (r *conduct) missing() (lost int64) {
+func (r *conductor) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
 	for _, s := range r.seats {
 		for _, t := range s.report.Traffic {

@@ -125,14 +125,14 @@ func (p *Plan) Dry() error {
 	case p.Directory == "":
 		return mistake.Errorf("a dry run writes the files of processes: a directory for them is wanted")
 	}
-	_, err := p.Write(nil)
+	_, err := p.write(nil)
 	return err
 }
 
-// Write writes the files of the parts, and returns the conductor of the run. Of the
+// write writes the files of the parts, and returns the conductor of the run. Of the
 // ends of links, those of processes that it starts are taken from l; if l is nil,
 // all are opened by the parts themselves.
-func (p *Plan) Write(l *links.Links) (*Conductor, error) {
+func (p *Plan) write(l *links.Links) (*conductor, error) {
 	list := parts(p.Fabric, p.Placement)
 	byHand, err := startedByHand(list, p.ByHand)
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *Plan) Write(l *links.Links) (*Conductor, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.ByHand = byHand[x.name]
-		c.Seats = append(c.Seats, s)
+		s.byHand = byHand[x.name]
+		c.add(s)
 	}
 	return c, nil
 }
@@ -180,13 +180,10 @@ func (p *Plan) folder(starts bool) (string, error) {
 }
 
 // conductor returns the conductor of the run, who has no parts yet.
-func (p *Plan) conductor(dir string) *Conductor {
-	c := &Conductor{
-		Wires: len(p.Fabric.Wires), Dilation: p.Fabric.Scenario.Wall.Dilation, Hold: p.Hold, Sync: p.Sync,
-		Control: filepath.Join(dir, controlSocket), Waiting: p.Waiting, Started: p.Hooks.Started,
-	}
+func (p *Plan) conductor(dir string) *conductor {
+	c := &conductor{plan: p, control: filepath.Join(dir, controlSocket)}
 	for i := range p.Fabric.Machines {
-		c.Ports = append(c.Ports, len(p.Fabric.Machines[i].Ports))
+		c.ports = append(c.ports, len(p.Fabric.Machines[i].Ports))
 	}
 	return c
 }
@@ -204,18 +201,15 @@ func (p *Plan) file(x part) *File {
 }
 
 // seat writes the file of a part, and returns its seat.
-func (p *Plan) seat(x part, dir string, l *links.Links) (Seat, error) {
-	file := p.file(x)
-	file.Control, file.Status = controlSocket, fileOf(x.name)+".sock"
+func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
+	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
+	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
 	if l != nil {
-		file.Scenario = compactFile
+		s.Scenario = compactFile
 	}
-	s := Seat{File: file, Machines: x.machines, Path: filepath.Join(dir, PartFile(x.name))}
-	command := "node"
 	if x.sw {
-		command = "switchd"
+		s.daemon = "switchd"
 	}
-	s.Command = []string{"/proc/self/exe", command}
 	for _, m := range x.machines {
 		for _, at := range p.Fabric.Machines[m].Ports {
 			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
@@ -230,17 +224,17 @@ func (p *Plan) seat(x part, dir string, l *links.Links) (Seat, error) {
 					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
 				}
 				// A copy: the conductor closes its own when all have theirs.
-				end.FD = FirstSocket + len(s.Sockets)
+				end.FD = firstSocket + len(s.sockets)
 				copied, err := host.Duplicate(f.FD())
 				if err != nil {
 					return s, err
 				}
-				s.Sockets = append(s.Sockets, copied)
+				s.sockets = append(s.sockets, copied)
 			}
-			file.Links = append(file.Links, end)
+			s.Links = append(s.Links, end)
 		}
 	}
-	return s, file.Write(s.Path)
+	return s, s.Write(s.path)
 }
 
 // portOf returns the UDP port of an end of a link that both sides must know beforehand.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -75,10 +76,11 @@ func TestParseEvents(t *testing.T) {
 }
 
 // A conductor that hears one part, and nothing of it that is not so.
-func listening() *conduct {
-	return &conduct{
-		Conductor: &Conductor{Ports: []int{1, 2}, Wires: 2, Sink: sink(func(*trace.Event) {})},
-		seats:     []*seat{{Seat: &Seat{File: &File{Part: "the part", Run: 5}}, told: map[int32]uint32{}, base: map[int32]uint32{}}},
+func listening() *conductor {
+	return &conductor{
+		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Fabric{},
+		ports: []int{1, 2}, sink: sink(func(*trace.Event) {}),
+		seats: []*seat{{File: &File{Part: "the part", Run: 5}, told: map[int32]uint32{}, base: map[int32]uint32{}}},
 	}
 }
 
@@ -260,7 +262,7 @@ func TestWaitsGoOn(t *testing.T) {
 func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.seats[0]
-	s.Machines = []int{1}
+	s.machines = []int{1}
 	const lookPlace = drive.Place(3 << 30)
 	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
@@ -306,7 +308,8 @@ func FuzzConductor(f *testing.F) {
 func TestMerge(t *testing.T) {
 	var got []unit.Time
 	var order []uint32
-	c := &conduct{Conductor: &Conductor{Sink: sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })}}
+	c := listening()
+	c.sink = sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })
 	one := func(at unit.Time, p drive.Place, psn uint32) told {
 		return told{place: p, Event: trace.Event{At: at, PSN: psn}}
 	}
@@ -332,7 +335,7 @@ func TestMerge(t *testing.T) {
 // each end counts from the last restart.
 func TestMissing(t *testing.T) {
 	report := func(traffic ...drive.Traffic) *seat {
-		return &seat{Seat: &Seat{File: &File{}}, report: &Report{Traffic: traffic}}
+		return &seat{File: &File{}, report: &Report{Traffic: traffic}}
 	}
 	for _, x := range []struct {
 		came      int64 // by the switch that was restarted
@@ -344,7 +347,7 @@ func TestMissing(t *testing.T) {
 		restarted.restarted = true
 		restarted.File.Links = []End{{Wire: 0}}
 		peer := report(drive.Traffic{Path: 0, Sent: -1, Came: x.arrived}, drive.Traffic{Path: 1, Sent: 7, Came: -1}, drive.Traffic{Path: 2, Sent: 9, Came: x.elsewhere})
-		c := &conduct{seats: []*seat{restarted, peer}}
+		c := &conductor{seats: []*seat{restarted, peer}}
 		if got := c.missing(); got != x.want {
 			t.Errorf("%+v: %d are missing", x, got)
 		}

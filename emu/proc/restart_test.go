@@ -34,15 +34,16 @@ events: [{at: 1ms, switch: A, restart: 500us}]
 	}
 	for placement, want := range map[Placement]int{InProcesses: 1, InDomains: 0} {
 		p := &Plan{Fabric: laidOut, Placement: placement, Carrier: links.UDP, Directory: t.TempDir()}
-		c, err := p.Write(nil)
+		c, err := p.write(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := machines.New(laidOut, machines.Schemes{}, trace.NewBatch(1))
+		c.fabric, err = machines.New(laidOut, machines.Schemes{}, trace.NewBatch(1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list := p.restarts(f, c); len(list) != want {
+		c.planRestarts()
+		if list := c.restarts; len(list) != want {
 			t.Errorf("placement %s: %d processes are restarted, want %d", placement, len(list), want)
 		}
 	}

@@ -80,39 +80,36 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		out.Warnings = append(out.Warnings, opened.Warnings...)
 	}()
 	defer func() {
-		for _, s := range c.Seats {
-			for _, file := range s.Sockets {
+		for _, s := range c.seats {
+			for _, file := range s.sockets {
 				file.Close()
 			}
 		}
 	}()
-	c.Sink, c.Progress, c.Visitor, c.Fabric = sink, f.Progress, f.Visitor, f
-	c.Missed, c.Epoch = p.Missed, p.Epoch
-	c.Restarts = p.restarts(f, c)
 	if p.Priority {
 		defer KeepAwake("/proc/self/exe")()
 	}
 	cpu := host.StartCPUMeter()
-	out, err = c.Run(ctx)
+	out, err = c.run(ctx, f, sink)
 	out.ForeignCPUs = cpu.Foreign()
-	Tidy(filepath.Dir(c.Control)) // of parts that were started by hand, and killed
+	Tidy(filepath.Dir(c.control)) // of parts that were started by hand, and killed
 	return out, err
 }
 
 // prepare opens the links of processes and returns their conductor.
-func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *Conductor, closeLinks func(), err error) {
+func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLinks func(), err error) {
 	if p.Placement == InHosts {
 		m, err := p.meet(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		return m.Conductor, func() {
+		return m.conductor, func() {
 			m.close()
 			out.Warnings = append(out.Warnings, m.links.Warnings...)
 		}, nil
 	}
 	if len(p.ByHand) > 0 {
-		c, err = p.Write(nil)
+		c, err = p.write(nil)
 		return c, func() {}, err
 	}
 	l, err := p.connect(ctx, out)
@@ -120,7 +117,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *Conductor, closeLi
 		return nil, nil, err
 	}
 	closeLinks = func() { disconnect(l, out) }
-	if c, err = p.Write(l); err != nil {
+	if c, err = p.write(l); err != nil {
 		closeLinks()
 	}
 	return c, closeLinks, err
@@ -144,22 +141,16 @@ func disconnect(l *links.Links, out *Outcome) {
 	}
 }
 
-// restarts returns which parts are killed and started again, and when. With a switch that
+// planRestarts finds which parts are killed and started again, and when. With a switch that
 // shares its process with endpoints, these live on: it forgets. So it does in exact order, in which
 // what was under way to it when it went down is reported.
-func (p *Plan) restarts(f *drive.Fabric, c *Conductor) (list []Restart) {
-	if p.Placement != InProcesses || p.Sync == Exact {
-		return nil
+func (r *conductor) planRestarts() {
+	if r.plan.Placement != InProcesses || r.plan.Sync == Exact {
+		return
 	}
-	for _, change := range f.Changes {
-		if change.Event.Kind != port.Restart {
-			continue
-		}
-		for i := range c.Seats {
-			if c.Seats[i].File.Part == p.Fabric.Machines[change.Machine].Name {
-				list = append(list, Restart{Seat: i, At: change.At})
-			}
+	for _, change := range r.fabric.Changes {
+		if change.Event.Kind == port.Restart {
+			r.restarts = append(r.restarts, restart{r.seatOf(change.Machine), change.At})
 		}
 	}
-	return list
 }

@@ -8,19 +8,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/files"
+	"fabemu/emu/hosts"
 	"fabemu/wire/unit"
 )
 
-// seat is the conductor's side of a part.
+// seat is one part of a run, as the conductor starts it and knows it.
 type seat struct {
-	*Seat
-	index   int
+	*File
+	index    int
+	machines []int       // of the part, in the fabric
+	path     string      // where the file is written
+	daemon   string      // the command of this program that runs it
+	sockets  []*os.File  // handed over, as file descriptors from firstSocket on
+	byHand   bool        // a user starts it, the conductor waits for it
+	away     *hosts.Peer // it is on another host, and this is the connection to it
+
 	conn    net.Conn
 	command process // nil: none runs
 	log     string
@@ -46,6 +53,16 @@ type seat struct {
 	known   *Clock  // of a part on another host, once the run has begun
 }
 
+// firstSocket is the file descriptor of the first of the sockets in the process of a part: 3 is
+// its end of the talk with the conductor, 4 its status socket.
+const firstSocket = 5
+
+// add gives a part a seat.
+func (r *conductor) add(s *seat) {
+	s.index, s.told, s.base = len(r.seats), make(map[int32]uint32), make(map[int32]uint32)
+	r.seats = append(r.seats, s)
+}
+
 // process is one that the conductor has started.
 type process interface {
 	Kill() error
@@ -59,8 +76,8 @@ type child struct{ *exec.Cmd }
 func (c child) Kill() error { return c.Process.Kill() }
 
 // start starts a part.
-func (r *conduct) start(s *seat) error {
-	conn, p, err := r.spawn(r, s)
+func (r *conductor) start(s *seat) error {
+	conn, p, err := r.spawn(s)
 	if err != nil {
 		return err
 	}
@@ -75,10 +92,10 @@ func (r *conduct) start(s *seat) error {
 }
 
 // spawnChild starts the process of a part on this host, and returns the talk with it.
-func spawnChild(r *conduct, s *seat) (net.Conn, process, error) {
+func (r *conductor) spawnChild(s *seat) (net.Conn, process, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
-		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.File.Part, err)
+		return nil, nil, fmt.Errorf("a socket pair for %s: %w", s.Part, err)
 	}
 	defer theirs.Close()
 	status, err := s.statusSocket()
@@ -92,25 +109,24 @@ func spawnChild(r *conduct, s *seat) (net.Conn, process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.log = strings.TrimSuffix(s.Path, filepath.Ext(s.Path)) + ".log"
+	s.log = strings.TrimSuffix(s.path, filepath.Ext(s.path)) + ".log"
 	log, err := openLog(s.log, s.restarted)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
 	defer log.Close()
-	args := append(slices.Clone(s.Command[1:]), s.Path, "--control-fd", "3")
-	c := exec.Command(s.Command[0], args...)
+	c := exec.Command("/proc/self/exe", s.daemon, s.path, "--control-fd", "3")
 	c.Args[0] = os.Args[0] // what a list of processes shows
 	c.Stdout, c.Stderr = log, log
-	c.ExtraFiles = append([]*os.File{theirs, status}, s.Sockets...)
+	c.ExtraFiles = append([]*os.File{theirs, status}, s.sockets...)
 	OwnGroup(c)
 	if err := r.cradle.Start(c); err != nil {
 		conn.Close()
-		return nil, nil, fmt.Errorf("start the process of %s: %w", s.File.Part, err)
+		return nil, nil, fmt.Errorf("start the process of %s: %w", s.Part, err)
 	}
-	if r.Started != nil {
-		r.Started(s.File.Part, c.Process.Pid)
+	if r.plan.Hooks.Started != nil {
+		r.plan.Hooks.Started(s.Part, c.Process.Pid)
 	}
 	return conn, child{c}, nil
 }
@@ -128,7 +144,7 @@ func openLog(path string, restarted bool) (*os.File, error) {
 // cannot take a name that the next run wants.
 func (s *seat) statusSocket() (*os.File, error) {
 	if s.status == nil {
-		l, err := listenAt(filepath.Join(filepath.Dir(s.Path), s.File.Status))
+		l, err := listenAt(filepath.Join(filepath.Dir(s.path), s.Status))
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +154,7 @@ func (s *seat) statusSocket() (*os.File, error) {
 }
 
 // closeStatus takes the status sockets away.
-func (r *conduct) closeStatus() {
+func (r *conductor) closeStatus() {
 	for _, s := range r.seats {
 		if s.status != nil {
 			s.status.Close()
@@ -147,7 +163,7 @@ func (r *conduct) closeStatus() {
 }
 
 // admit takes in the parts that are started by hand.
-func (r *conduct) admit(l net.Listener) {
+func (r *conductor) admit(l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -164,7 +180,7 @@ func (r *conduct) admit(l net.Listener) {
 				return
 			}
 			for _, s := range r.seats {
-				if s.ByHand && s.File.Part == hi.Part {
+				if s.byHand && s.Part == hi.Part {
 					r.tell(news{seat: s.index, fate: joined, kind: hello, payload: b, conn: conn, in: in})
 					return
 				}
@@ -175,7 +191,7 @@ func (r *conduct) admit(l net.Listener) {
 }
 
 // listen hears what a part says.
-func (r *conduct) listen(s *seat, conn net.Conn, in *bufio.Reader) {
+func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	talk := s.talk
 	go func() {

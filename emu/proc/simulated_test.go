@@ -326,19 +326,19 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Write(nil)
+	c, err := plan.Conductor()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Sink, c.Hold, c.Fabric, c.Restarts = events, true, all, plan.RestartsOf(all, c)
+	plan.Hold = true
 	if tap != nil {
-		all.Tap, c.Missed = tap, tap.Missed
+		all.Tap, plan.Missed = tap, tap.Missed
 	}
 
 	ends := make([][2]*socket, len(whole.Wires))
-	for i := range c.Seats {
+	for _, seat := range c.Seats() {
 		wake := make(chan struct{}, 1)
-		for _, e := range c.Seats[i].File.Links {
+		for _, e := range seat.Links {
 			ends[e.Wire][e.End] = &socket{simulation: s, wake: wake}
 		}
 	}
@@ -389,19 +389,16 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return ours, a
 	}
 	c.Simulate(s.clock, begin)
-	for i := range c.Seats {
-		if c.Seats[i].File.Part == s.host {
-			conn, _ := begin(*c.Seats[i].File)
-			c.Seats[i].SendAway(distant{conn, s.there, s.back})
+	for _, seat := range c.Seats() {
+		if seat.Part == s.host {
+			conn, _ := begin(*seat.File)
+			c.SendAway(seat, distant{conn, s.there, s.back})
 		}
 	}
-	for w := range whole.Wires {
-		c.Between = append(c.Between, w)
-	}
-	c.Progress = &drive.Progress{}
+	all.Progress = &drive.Progress{}
 	var missed []drive.Silent
-	stop := c.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
-	out, err := c.Run(context.Background())
+	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
+	out, err := c.Run(all, events)
 	stop()
 	time.Sleep(time.Second) // what is under way to the conductor comes to nobody
 	events.Flush()

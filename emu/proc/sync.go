@@ -66,25 +66,25 @@ type promising struct {
 }
 
 // convene brings the parts together, all of which are ready.
-func (r *conduct) convene() error {
-	of := make([]int, len(r.Ports))
+func (r *conductor) convene() error {
+	of := make([]int, len(r.ports))
 	x := &promising{}
 	for k, s := range r.seats {
 		x.tell = append(x.tell, r.teller(s))
-		for _, m := range s.Machines {
+		for _, m := range s.machines {
 			of[m] = k
 		}
 	}
-	c, err := drive.NewCouncil(r.Fabric, of)
+	c, err := drive.NewCouncil(r.fabric, of)
 	x.Council = c
 	r.exact.Store(x)
 	return err
 }
 
 // teller returns what tells a part what it is promised. It waits for nobody on another host.
-func (r *conduct) teller(s *seat) func(b []byte) {
+func (r *conductor) teller(s *seat) func(b []byte) {
 	conn := s.conn
-	if s.Away == nil {
+	if s.away == nil {
 		return func(b []byte) { write(conn, promise, b) }
 	}
 	ring := make(chanBell, 1)
@@ -103,15 +103,15 @@ func (r *conduct) teller(s *seat) func(b []byte) {
 }
 
 // state takes in a statement of a part, and promises what follows from it.
-func (r *conduct) state(s *seat, b []byte) error {
+func (r *conductor) state(s *seat, b []byte) error {
 	x := r.exact.Load()
 	if x == nil {
-		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.File.Part)
+		return fmt.Errorf("%s: it states how far it is, in a run whose order is not exact", s.Part)
 	}
 	x.Lock()
 	defer x.Unlock()
 	if err := x.Hear(s.index, b); err != nil {
-		return fmt.Errorf("%s: %w", s.File.Part, err)
+		return fmt.Errorf("%s: %w", s.Part, err)
 	}
 	x.Promise(x.promise)
 	return nil
@@ -133,7 +133,7 @@ const (
 // oversee looks whether the parts get on with one another. A datagram that the others wait for is
 // given up after a while, which makes the run void; a part that does not speak is an error that names
 // it, unless somebody has started it by hand, who may have stopped it.
-func (r *conduct) oversee() error {
+func (r *conductor) oversee() error {
 	x := r.exact.Load()
 	if x == nil {
 		return nil
@@ -150,13 +150,13 @@ func (r *conduct) oversee() error {
 		x.GiveUp(func(k int) bool { return r.seats[k].quiet < missingAfter/2 }, x.promise)
 	}
 	k, at, ok := x.Owing()
-	if !ok || r.seats[k].ByHand || still < owingAfter {
+	if !ok || r.seats[k].byHand || still < owingAfter {
 		return nil
 	}
-	if t := int64(at); now-r.epoch-(t/1000*r.Dilation+t%1000*r.Dilation/1000) < owingAfter.Nanoseconds() {
+	if now-r.wall(at) < owingAfter.Nanoseconds() {
 		return nil // its next event is still to come
 	}
-	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.seats[k].File.Part, owingAfter, at)
+	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.seats[k].Part, owingAfter, at)
 }
 
 // mailbox holds the last promise that a part has had, until its loop comes for it.
