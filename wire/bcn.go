@@ -65,7 +65,8 @@ func ParseRLTag(b []byte) (t RLTag, rest []byte, err error) {
 }
 
 // BCNSize is the size of a BCN message in front of what it carries of the sampled frame, in
-// bytes, and BCNSampled is how much it carries.
+// bytes, and BCNSampled is how much it carries at the least: of a packet of RoCEv2 over IPv6 14
+// more, up to its BTH.
 const (
 	BCNSize    = 20
 	BCNSampled = 64
@@ -153,13 +154,18 @@ func ParseBCN(b []byte) (m BCNMessage, rest []byte, err error) {
 	return m, b[BCNSize:], nil
 }
 
-// sampledByBCN returns the begin of the frame that f, a BCN message, is about; zeros follow
-// up to BCNSampled bytes.
-func sampledByBCN(f *Frame) (b [EthernetHeaderSize - 2 + sampledHead]byte) {
-	tags := VLANTag{Priority: f.SampledLane}.Append(binary.BigEndian.AppendUint16(f.Dst.MAC().appendTo(f.SampledDst.MAC().appendTo(b[:0])), typeVLAN))
-	head := headOf(f)
-	copy(b[len(tags):], head[:])
-	return b
+// sampledSize returns how much a BCN message carries of the sampled frame: more than BCNSampled
+// where its headers are longer, which are those of RoCEv2 over IPv6.
+func (f *Frame) sampledSize() int { return max(BCNSampled, EthernetHeaderSize-2+f.SampledOctets()) }
+
+// appendSampled appends the begin of the frame that f, a BCN message, is about, but for the zeros
+// behind its headers.
+func appendSampled(b []byte, f *Frame) []byte {
+	of := f.sampled()
+	b = of.Src.MAC().appendTo(of.Dst.MAC().appendTo(b))
+	b = VLANTag{Priority: of.Lane}.Append(binary.BigEndian.AppendUint16(b, typeVLAN))
+	head := of.head()
+	return append(b, head[:of.SampledOctets()]...)
 }
 
 // cpidOf returns the CPID of a congestion point at a port of the machine that sends f.
@@ -169,14 +175,13 @@ func cpidOf(f *Frame) uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) }
 // the head of the sampled frame. The MAC in the CPID is that of the sender.
 func appendBCN(b []byte, f *Frame) []byte {
 	m := BCNMessage{Flags: f.Flags, CPID: cpidOf(f), QOff: f.QOffset, QDelta: f.QDelta, Bottleneck: f.Bottleneck}
-	b = m.Append(binary.BigEndian.AppendUint16(b, typeData))
-	head := sampledByBCN(f)
-	return append(b, head[:]...)
+	return appendSampled(m.Append(binary.BigEndian.AppendUint16(b, typeData)), f)
 }
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
 // congestion point must be of the machine that has sent the message; the sampled frame must be
-// a data frame, or a TCP segment, from where the message goes, and of the flow that the CN-TAG names if there is one.
+// a data frame, a data packet of RoCEv2 or a TCP segment, from where the message goes, and of the flow that the
+// CN-TAG names if there is one.
 func parseBCN(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseBCN(b[at:])
 	if err != nil {
@@ -192,16 +197,19 @@ func parseBCN(f *Frame, b []byte, at int) error {
 		return err
 	}
 	f.SampledLane = rest[14] >> 5
-	qp := f.readHead(rest[EthernetHeaderSize-2:])
+	var head [maxHead]byte
+	copy(head[:], rest[EthernetHeaderSize-2:])
+	qp := f.readHead(&head)
 	if f.Tagged && CNTag(f.QP) != CNTag(qp) {
 		return refuse("CN-TAG.FlowID", EthernetHeaderSize, ErrUnsupported)
 	}
 	f.QP = qp
-	n := EthernetHeaderSize - 2 + f.SampledOctets()
-	if want := sampledByBCN(f); !bytes.HasPrefix(rest, want[:n]) {
+	var again [EthernetHeaderSize - 2 + maxHead]byte
+	want := appendSampled(again[:0], f)
+	switch n := len(want); {
+	case !bytes.HasPrefix(rest, want):
 		return refuse("BCN.Frame", at, ErrUnsupported)
-	}
-	if !allZero(rest[n:BCNSampled]) {
+	case !allZero(rest[n:]):
 		return refuse("BCN.Frame", at+n, ErrPayload)
 	}
 	return wantSize(f, b)

@@ -90,14 +90,14 @@ func ParseCNM(b []byte) (m CNM, rest []byte, err error) {
 	return m, rest, nil
 }
 
-// sampled returns the first bytes of the MSDU that f, a Notification, carries; those
-// behind them are zeros.
-func sampled(f *Frame) (head [sampledHead]byte) {
-	head = headOf(f)
-	if n := f.octets(); n < len(head) {
-		clear(head[n:])
+// octets returns how many octets of the sampled frame f, a Notification, carries: of an IP packet
+// all headers, if any.
+func (f *Frame) octets() int {
+	n := int(min(f.Octets, MaxOctets))
+	if n > 0 && f.Stopped&(tcpSampled|roceSampled) != 0 {
+		n = max(n, f.SampledOctets())
 	}
-	return head
+	return n
 }
 
 // appendNotification appends what follows the tags of a CNM frame, but for the zeros
@@ -108,13 +108,14 @@ func appendNotification(b []byte, f *Frame) []byte {
 		Priority: f.SampledLane, Dst: f.SampledDst.MAC(), Octets: uint16(f.octets()),
 	}
 	b = m.Append(binary.BigEndian.AppendUint16(b, typeNotification))
-	head := sampled(f)
+	of := f.sampled()
+	head := of.head()
 	return append(b, head[:min(len(head), int(m.Octets))]...)
 }
 
 // parseNotification completes f with a CNM, which starts at b[at]; b is all but the
-// FCS. What a CNM carries of the sampled frame must be a Data frame's, or both headers of a
-// TCP segment, and of the flow that the CN-TAG names if there is one.
+// FCS. What a CNM carries of the sampled frame must be a Data frame's, or all headers of a
+// TCP segment or a packet of RoCEv2, and of the flow that the CN-TAG names if there is one.
 func parseNotification(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseCNM(b[at:])
 	switch {
@@ -133,18 +134,19 @@ func parseNotification(f *Frame, b []byte, at int) error {
 	f.SampledLane, f.Octets = m.Priority, uint8(m.Octets)
 	at += CNMSize
 
-	var head [sampledHead]byte
+	var head [maxHead]byte
 	copy(head[:], rest[:m.Octets])
-	qp := f.readHead(head[:])
+	qp := f.readHead(&head)
 	if f.Tagged {
 		qp = qp&0xFF0000 | f.QP // the tag has the low bits, also where the MSDU is cut in front of them
 	}
 	f.QP = qp
 	n := min(f.SampledOctets(), int(m.Octets))
-	if want := sampled(f); !bytes.Equal(want[:n], head[:n]) {
+	of := f.sampled()
+	if want := of.head(); !bytes.Equal(want[:n], head[:n]) {
 		return refuse("CNM.MSDU", at, ErrUnsupported)
 	}
-	if f.octets() != int(m.Octets) { // of a segment it carries both headers
+	if f.octets() != int(m.Octets) { // of an IP packet it carries all headers
 		return refuse("CNM.Octets", at-2, ErrRange)
 	}
 	if !allZero(rest[n:]) {

@@ -13,7 +13,7 @@
 //
 //	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | header 12 | body or padding | FCS 4
 //	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
-//	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 | FCS 4
+//	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 to 78 | FCS 4
 //	message       DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 16 | zeros | FCS 4   (64 bytes)
 //	probe         DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 32 | zeros | FCS 4   (64 bytes)
 //	PAUSE, PFC    DA 6 | SA 6 | 8808 | opcode | times | zeros | FCS 4   (64 bytes)
@@ -49,6 +49,6 @@
 // packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
 // VLAN but with a priority; a PFC frame stops all its classes for one time. Of RoCEv2, SEND-only
 // packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). What a
-// notification carries of a sampled frame is its header, as that of a frame without a body,
+// notification carries of a sampled frame is its headers, as those of a frame without a body,
 // and zeros.
 package wire

@@ -119,11 +119,23 @@ var ethernetGolden = []struct {
 		"TCP, FIN and ACK", segment(3, 5, 0, 0x12, wire.Segment{Seq: 100, Ack: 1001, Flags: wire.FIN | wire.ACK, Window: 501}),
 		"020000000005 020000000003 810000000800 4500002800004000400626c90a0000030a000005c012840000000064000003e9501101f551770000", 64, "C3349705",
 	}, {
-		"CNM of a TCP segment", notice(notified),
+		"CNM of a TCP segment", notice(notified, sampled),
 		"020000000001 0200000000aa 8100c00022e9123422e7 00210200000000aa0001fff600056000020000000002002a0800450305dc00004000400621170a0000010a000002d234855800000007000003e9501801f538a40000", 92, "6972742C",
 	}, {
-		"BCN of a TCP segment", notice(backward),
+		"BCN of a TCP segment", notice(backward, sampled),
 		"020000000001 0200000000aa 8100c00088b5 024000190200000000aaff1000200000000003e8020000000002020000000001810060000800450305dc00004000400621170a0000010a000002d234855800000007000003e9501801f538a40000000000000000", 106, "5B978361",
+	}, {
+		"CNM of a RoCEv2 packet", notice(notified, roceSampled),
+		"020000000001 0200000000aa 8100c00022e9123422e7 00210200000000aa0001fff600056000020000000002002a0800 456b042c00004000401122540a0000010a000002 d95e12b704180000 0440ffff0056123480000007", 92, "AB06D8F2",
+	}, {
+		"CNM of a RoCEv2 packet over IPv6", notice(notified, roceSampled6),
+		"020000000001 0200000000aa 8100c00022e9123422e7 00210200000000aa0001fff600056000020000000002003e86dd 66b4594f04181140fe80000000000000000000fffe000001fe80000000000000000000fffe000002 d95e12b704189cab 0440ffff0056123480000007", 112, "B62BA199",
+	}, {
+		"BCN of a RoCEv2 packet", notice(backward, roceSampled),
+		"020000000001 0200000000aa 8100c00088b5 024000190200000000aaff1000200000000003e8020000000002020000000001810060000800 456b042c00004000401122540a0000010a000002 d95e12b704180000 0440ffff0056123480000007", 106, "6CD05BB1",
+	}, {
+		"BCN of a RoCEv2 packet over IPv6", notice(backward, roceSampled6),
+		"020000000001 0200000000aa 8100c00088b5 024000190200000000aaff1000200000000003e80200000000020200000000018100600086dd 66b4594f04181140fe80000000000000000000fffe000001fe80000000000000000000fffe000002 d95e12b704189cab 0440ffff0056123480000007", 120, "0CF885F0",
 	}, {
 		"RoCEv2, 1024 bytes over IPv4, ECT, an ACK is asked for", roceData,
 		"020000000005 020000000003 810060000800 456a042c00004000401122500a0000030a000005 c14412b704180000 0440ffff0000001280000007", 1090, "05E58F3E 3968CC65",
@@ -155,8 +167,8 @@ func segment(src, dst wire.LID, lane uint8, qp uint32, s wire.Segment) wire.Fram
 	return f
 }
 
-// tagged is a segment of one byte with both tags, selective an ACK with two SACK blocks, and
-// sampled the segment that notice makes a notification about.
+// tagged is a segment of one byte with both tags, selective an ACK with two SACK blocks;
+// notifications are about the segment sampled, and the packets roceSampled and roceSampled6.
 var (
 	tagged = func() wire.Frame {
 		f := segment(3, 5, 3, 0xAB0012, wire.Segment{Seq: 0x01020304, Ack: 0x05060708, Flags: wire.ACK, Window: 501, Length: 1, ECT: true})
@@ -169,9 +181,19 @@ var (
 	sampled = segment(1, 2, 3, 0x561234, wire.Segment{Seq: 7, Ack: 1001, Flags: wire.ACK | wire.PSH, Window: 501, Length: 1460, CE: true})
 )
 
-func notice(f wire.Frame) wire.Frame {
-	f.Octets = f.Octets / 20 * 42
-	f.Sample(&sampled)
+// roceSampled and roceSampled6 are packets of RoCEv2 over IPv4 and IPv6.
+var roceSampled, roceSampled6 = func() (v4, v6 wire.Frame) {
+	f := wire.Frame{Kind: wire.Data, Lane: 3, Src: 1, Dst: 2, QP: 0x561234, PSN: 7, Payload: 1024, FECN: true}
+	r := wire.RoCE{DSCP: 26, ECT: true, AckReq: true}
+	v4, r.IPv6 = roce(f, r), true
+	return v4, roce(f, r)
+}()
+
+// notice makes f, a notification, one about a frame, with all that it says of it.
+func notice(f, of wire.Frame) wire.Frame {
+	if f.Sample(&of); f.Octets > 0 {
+		f.Octets = uint8(of.SampledOctets())
+	}
 	return f
 }
 
@@ -288,6 +310,18 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	if f.Kind == wire.BCN {
 		f.CPID = f.CPID>>48<<48 | uint64(f.Src.MAC())
 	}
+	of := randomRoCE(r, wire.Frame{Kind: wire.Data})
+	switch n(3) {
+	case 0:
+		return f
+	case 1:
+		s := randomSegment(r)
+		of.SetSegment(&s)
+		f.Last = false
+	}
+	of.QP, of.Last = f.QP, f.Last
+	f.Sample(&of)
+	f.Octets = max(f.Octets, min(f.Octets, 1)*uint8(of.SampledOctets()))
 	return f
 }
 
@@ -528,8 +562,14 @@ func TestEthernetRefusals(t *testing.T) {
 		{"TCP, header too short", selective, 50, 0x40, "TCP.Offset", 50, wire.ErrRange},
 		{"TCP, header longer than the packet", selective, 50, 0xF0, "TCP.Offset", 50, wire.ErrRange},
 		{"TCP, payload is not padding", sampled, 70, 1, "payload", 58, wire.ErrPayload},
-		{"CNM of a segment of another flow", notice(notified), 70, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
-		{"BCN about a segment of another", notice(backward), 73, 9, "BCN.Frame", 38, wire.ErrUnsupported},
+		{"CNM of a segment of another flow", notice(notified, sampled), 70, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"BCN about a segment of another", notice(backward, sampled), 73, 9, "BCN.Frame", 38, wire.ErrUnsupported},
+		{"CNM of a RoCEv2 packet of another flow", notice(notified, roceSampled), 83, 0, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"CNM of a RoCEv2 packet, cut in its PSN", notice(notified, roceSampled), 45, 41, "CNM.Octets", 44, wire.ErrRange},
+		{"CNM of a RoCEv2 packet of another length", notice(notified, roceSampled), 51, 0x30, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"CNM of an ACK", notice(notified, roceSampled6), 96, 0x11, "CNM.MSDU", 46, wire.ErrUnsupported},
+		{"BCN about a RoCEv2 packet to another port", notice(backward, roceSampled), 79, 0, "BCN.Frame", 38, wire.ErrUnsupported},
+		{"BCN about a RoCEv2 packet over IPv6, checksum", notice(backward, roceSampled6), 103, 0, "BCN.Frame", 38, wire.ErrUnsupported},
 		{"CNM of another content", long, 80, 1, "CNM.MSDU", 60, wire.ErrPayload},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -699,6 +739,8 @@ func TestEthernetLengths(t *testing.T) {
 		{"CNM", wire.Frame{Kind: wire.Notification, Octets: 64}, 110, 110, 130},
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
+		{"BCN of a RoCEv2 packet over IPv6", notice(backward, roceSampled6), 120, 120, 140},
+		{"CNM of a RoCEv2 packet", notice(notified, roceSampled), 92, 92, 112},
 		{"probe", probed, 64, 64, 84},
 		{"TCP of 1460 bytes", sampled, 1500, 1522, 1542},
 		{"TCP of 1 byte with both tags", tagged, 41, 81, 101},

@@ -374,7 +374,7 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 	case Probe:
 		b = appendProbe(appendTags(b, f), f)
 	case TCP:
-		b = appendTCP(appendTags(b, f), f, f.Src, f.Dst)
+		b = appendTCP(appendTags(b, f), f)
 	case Data, Ack, CNP:
 		b = appendTags(b, f)
 		if f.roce() {
@@ -526,7 +526,7 @@ func ethernetSize(f *Frame) unit.Size {
 	case Notification:
 		n = EthernetHeaderSize + CNMSize + unit.Size(f.octets()) + FCSSize
 	case BCN:
-		n = EthernetHeaderSize + BCNSize + BCNSampled + FCSSize
+		n = EthernetHeaderSize + BCNSize + unit.Size(f.sampledSize()) + FCSSize
 	case Message:
 		n = EthernetHeaderSize + MessageSize + FCSSize
 	case Probe:

@@ -64,12 +64,11 @@ type Segment struct {
 // maxScale is the largest shift of a window (RFC 7323, section 2.3).
 const maxScale = 14
 
-// What a frame has in Stopped of a TCP segment, and of a notification about one.
+// What a frame has in Stopped of a TCP segment.
 const (
 	tcpBack uint8 = 1 << iota
 	tcpECT
 	tcpSACKPermitted
-	tcpSampled // Notification, BCN: the sampled frame is a TCP segment
 )
 
 // SetSegment makes f a frame with a segment. Src, Dst, QP, Lane, Tagged and the rate-limited
@@ -116,7 +115,6 @@ func blockOf(w uint64) SACKBlock   { return SACKBlock{uint32(w >> 32), uint32(w)
 func (f *Frame) sack() [3]uint64   { return [3]uint64{f.Value, uint64(f.SentAt), uint64(f.CameAt)} }
 func (f *Frame) back() bool        { return f.Stopped&tcpBack != 0 }
 func (f *Frame) has(c uint8) bool  { return f.Classes&c != 0 }
-func (f *Frame) sampledTCP() bool  { return f.Stopped&tcpSampled != 0 }
 func (f *Frame) ofSegment() uint32 { return TCPOverhead + uint32(f.tcpOptions()) + f.Payload }
 
 // ECT reports whether a frame may be marked, by FECN: an IP packet if it says so. Frames that
@@ -150,16 +148,16 @@ func (f *Frame) tcpOptions() (n int) {
 	return n
 }
 
-// appendTCP appends the EtherType and the headers of a segment from src to dst; its payload,
-// and what fills the frame up, are zeros.
-func appendTCP(b []byte, f *Frame, src, dst LID) []byte {
+// appendTCP appends the EtherType and the headers of a segment; its payload, and what fills the
+// frame up, are zeros.
+func appendTCP(b []byte, f *Frame) []byte {
 	b = binary.BigEndian.AppendUint16(b, typeIPv4)
 	ip := len(b)
 	b = binary.BigEndian.AppendUint32(b, 0x45<<24|ecnOf(f)<<16|f.ofSegment()&0xFFFF)
 	b = binary.BigEndian.AppendUint32(b, dontFragment)
 	b = binary.BigEndian.AppendUint32(b, timeToLive<<24|protocolTCP<<16)
-	b = binary.BigEndian.AppendUint32(b, localIP|uint32(src))
-	b = binary.BigEndian.AppendUint32(b, localIP|uint32(dst))
+	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Src))
+	b = binary.BigEndian.AppendUint32(b, localIP|uint32(f.Dst))
 	binary.BigEndian.PutUint16(b[ip+10:], ^onesSum(0, b[ip:]))
 
 	tcp := len(b)
@@ -191,7 +189,7 @@ func appendTCP(b []byte, f *Frame, src, dst LID) []byte {
 			}
 		}
 	}
-	pseudo := uint32(src) + uint32(dst) + 2*(localIP>>16) + protocolTCP + uint32(len(b)-tcp) + f.Payload
+	pseudo := uint32(f.Src) + uint32(f.Dst) + 2*(localIP>>16) + protocolTCP + uint32(len(b)-tcp) + f.Payload
 	binary.BigEndian.PutUint16(b[tcp+16:], ^onesSum(pseudo, b[tcp:]))
 	return b
 }
@@ -305,7 +303,7 @@ func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 		return err
 	}
 	var again [2 + TCPOverhead + maxOptions]byte // what is not read is as it is written
-	want := appendTCP(again[:0], f, f.Src, f.Dst)[2:]
+	want := appendTCP(again[:0], f)[2:]
 	for i := range p[:head] {
 		if checksum := i|1 == 11 || i|1 == 37; !checksum && (i >= len(want) || want[i] != p[i]) {
 			return refuse("TCP", at+i, ErrUnsupported)
@@ -335,65 +333,6 @@ func (f *Frame) readTCP(p []byte) bool {
 	f.PSN, f.MSN = binary.BigEndian.Uint32(tcp[4:]), binary.BigEndian.Uint32(tcp[8:])
 	f.Classes, f.Quanta = tcp[13], binary.BigEndian.Uint16(tcp[14:])
 	return true
-}
-
-// Sample makes f, a notification, one about a frame: it notes what it has room for. A
-// Notification that carries anything of a segment carries both headers.
-func (f *Frame) Sample(of *Frame) {
-	f.QP, f.PSN, f.Payload, f.FECN, f.Last = of.QP, of.PSN, of.Payload, of.FECN, of.Last
-	if of.Kind == TCP {
-		f.MSN, f.Quanta, f.Classes, f.Stopped = of.MSN, of.Quanta, of.Classes, of.Stopped&(tcpBack|tcpECT)|tcpSampled
-	}
-}
-
-// SampledOctets returns how many octets of the MSDU of f hold all that a notification about it
-// says of it: its EtherType and the headers behind.
-func (f *Frame) SampledOctets() int {
-	if f.Kind == TCP || f.sampledTCP() {
-		return 2 + TCPOverhead
-	}
-	return 2 + MinMSDU
-}
-
-// sampledHead is how much of a sampled frame's MSDU is not zeros, at the most.
-const sampledHead = 2 + TCPOverhead
-
-// headOf returns the begin of the MSDU of the frame that f, a notification, is about.
-func headOf(f *Frame) (head [sampledHead]byte) {
-	if !f.sampledTCP() {
-		appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f, 0)
-		return head
-	}
-	t := *f // a segment with payload, and without options
-	t.Octets, t.Bottleneck, t.Value, t.Stopped = 0, 0, 0, t.Stopped&^tcpSACKPermitted
-	appendTCP(head[:0], &t, f.Dst, f.SampledDst)
-	return head
-}
-
-// octets returns how many octets of a sampled frame f, a Notification, carries: of a segment
-// both headers, if any.
-func (f *Frame) octets() int {
-	n := int(min(f.Octets, MaxOctets))
-	if n > 0 && f.sampledTCP() {
-		n = max(n, sampledHead)
-	}
-	return n
-}
-
-// readHead reads what of a sampled frame headOf has written, and returns the QP that it names.
-func (f *Frame) readHead(head []byte) (qp uint32) {
-	if binary.BigEndian.Uint16(head) == typeIPv4 {
-		tag := f.QP
-		f.readTCP(head[2:])
-		f.Stopped |= tcpSampled
-		f.Payload = uint32(max(binary.BigEndian.Uint16(head[4:]), TCPOverhead)) - TCPOverhead
-		qp, f.QP = f.QP, tag
-		return qp
-	}
-	w := binary.BigEndian.Uint32(head[6:])
-	f.FECN, f.Last, f.PSN = w&dataMark != 0, w&dataLast != 0, w&0xFFFFFF
-	f.Payload = uint32(binary.BigEndian.Uint16(head[10:]))
-	return binary.BigEndian.Uint32(head[2:]) & 0xFFFFFF
 }
 
 // readOptions reads the options of a segment. They come as appendTCP writes them.

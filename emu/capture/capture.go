@@ -374,7 +374,7 @@ func (c *Capture) addInterface(p int) {
 	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description,
 		Filter: c.options.Filter, Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
-		i.Snap = uint32(max(c.options.Snap, contentSize))
+		i.Snap = uint32(max(c.options.Snap, wire.MaxNotification)) // no longer frame is without padding
 		if c.options.Bodies {
 			i.Snap = wire.MaxFrameSize
 		}
@@ -389,9 +389,6 @@ func (c *Capture) addInterface(p int) {
 	c.ids[p] = len(c.counts)
 	c.counts = append(c.counts, 0)
 }
-
-// contentSize is how long a frame without padding can be: a notification.
-const contentSize = wire.EthernetHeaderSize + wire.CNTagSize + wire.CNMSize + wire.MaxOctets + wire.FCSSize
 
 const (
 	flushSize  = 1 << 16

@@ -144,7 +144,7 @@ func TestLessIsCaptured(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Interfaces) != 1 || r.Interfaces[0].Filter != "B all" || r.Interfaces[0].Snap != 16+114 {
+	if len(r.Interfaces) != 1 || r.Interfaces[0].Filter != "B all" || r.Interfaces[0].Snap != 16+wire.MaxNotification {
 		t.Errorf("%+v", r.Interfaces)
 	}
 }

@@ -80,7 +80,9 @@ func (p BCNParams) Levels(unit.Size) []Level {
 
 // Notice returns the longest message about frames like f.
 func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
+	m := wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
+	m.Sample(f)
+	return m
 }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.

@@ -111,6 +111,25 @@ var (
 		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Value: 75060, SentAt: 1234567890},
 		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Value: 75060, SentAt: 1234567890, CameAt: 4822530820, Flags: wire.ProbeAnswer | wire.ProbeCounted},
 	}
+	// Notifications about packets of RoCEv2, and BCN about a TCP segment.
+	about = func() (all []wire.Frame) {
+		cnm := wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, Fb: 1, SampledLane: 3, SampledDst: 5, CPID: 7}
+		bcn := wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, Flags: wire.BCNMild, SampledLane: 3, SampledDst: 5, QOffset: -1, CPID: 0x00190200000000AA}
+		say := func(f, of wire.Frame) {
+			if f.Sample(&of); f.Kind == wire.Notification {
+				f.Octets = uint8(of.SampledOctets())
+			}
+			all = append(all, f)
+		}
+		for _, i := range []int{0, 5} { // over IPv4 and IPv6
+			say(cnm, roce[i])
+			say(bcn, roce[i])
+		}
+		tcp := wire.Frame{Lane: 3, Src: 3, Dst: 5, QP: 0x45}
+		tcp.SetSegment(&wire.Segment{Seq: 7, Flags: wire.ACK, Length: 1000})
+		say(bcn, tcp)
+		return all
+	}()
 	// These Wireshark knows without the add-on.
 	roce = func() (all []wire.Frame) {
 		for _, v6 := range []bool{false, true} {
@@ -184,7 +203,7 @@ func fabric(t *testing.T) string {
 		at := unit.Time(i+1) * 1e9
 		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
-	for i, f := range append(ethernet, roce...) {
+	for i, f := range slices.Concat(ethernet, roce, about) {
 		at := unit.Time(i+100) * 1e9
 		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
 	}
@@ -239,7 +258,7 @@ func links(t *testing.T) string {
 		b = pcapng.AppendPacket(b, &pcapng.Packet{Time: now, Length: len(p), Data: p})
 	}
 	header := []byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3}
-	for i, f := range slices.Concat(infiniband, ethernet, roce) {
+	for i, f := range slices.Concat(infiniband, ethernet, roce, about) {
 		d := datagram(&f, 0, i)
 		if i == 2 {
 			d = datagram(&f, 0, 200) // a gap, and another where it goes on
@@ -254,7 +273,7 @@ func links(t *testing.T) string {
 	for i, f := range infiniband {
 		add(append(append(append([]byte{}, header...), 0x88, 0xB6), datagram(&f, 7, i)...))
 	}
-	for i, f := range append(ethernet, roce...) {
+	for i, f := range slices.Concat(ethernet, roce, about) {
 		add(datagram(&f, 9, i))
 	}
 	return save(t, b)
@@ -269,7 +288,7 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 52},
+		{"fabemu", 0, 62},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
@@ -286,7 +305,7 @@ func TestFrames(t *testing.T) {
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 20, 20},
+		{"eth.fcs.status == 1", 25, 25},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
@@ -300,6 +319,11 @@ func TestFrames(t *testing.T) {
 		{"e2cm.answer == 1 && e2cm.counted == 1 && e2cm.psn == 9 && e2cm.came == 4822530820 && !fabemu_data", 1, 2},
 		{"rlt.version == 0 && rlt.cpid == 0x00190200000000aa && rlt.flow == 0x5678 && fabemu_data.qp == 0xcd5678", 1, 2},
 		{"bcn.severe == 1 && bcn.mild == 0 && bcn.max == 0 && bcn.qoff == -10 && bcn.qdelta == 5 && bcn.cpid == 0x00190200000000aa", 1, 2},
+		{"cnm.qp == 0x561234 && cnm.psn == 7 && cnm.octets == 20", 1, 2},
+		{"cnm.qp == 0x45 && cnm.psn == 7 && cnm.octets == 42 && cnm.msdu[24:2] == 12:b7", 1, 2},
+		{"cnm.qp == 0x45 && cnm.psn == 7 && cnm.octets == 62 && cnm.msdu[44:2] == 12:b7", 1, 2},
+		{"bcn.qp == 0x45 && bcn.psn == 7", 2, 4},
+		{"bcn && !bcn.qp", 1, 2},
 		{"bcn.bottleneck == 1000 && bcn.timestamp == 0 && bcn.qp == 0xcd5678 && bcn.psn == 8 && bcn.dst == 02:00:00:00:00:02 && !fabemu_data", 1, 2},
 	}
 	var filters []string

@@ -85,8 +85,10 @@ local m = {
   dst = ProtoField.ether("cnm.dst", "Destination of the sampled frame"),
   octets = ProtoField.uint16("cnm.octets", "Octets of the sampled frame", base.DEC),
   msdu = ProtoField.bytes("cnm.msdu", "Sampled frame"),
+  qp = ProtoField.uint24("cnm.qp", "Queue pair (flow)", base.DEC, nil, nil, "Of the sampled frame"),
+  psn = ProtoField.uint24("cnm.psn", "Packet sequence number", base.DEC, nil, nil, "Of the sampled frame"),
 }
-cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu }
+cnm.fields = { m.version, m.fb, m.cpid, m.qoffset, m.qdelta, m.priority, m.dst, m.octets, m.msdu, m.qp, m.psn }
 
 local rlt = Proto("rlt", "Rate-limited tag")
 local bcn = Proto("bcn", "Backward Congestion Notification")
@@ -442,6 +444,22 @@ function cntag.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 
+-- The queue pair and the PSN of a sampled frame, which is given from its EtherType on; nothing if
+-- it has none, as a TCP segment, or is cut in front of them.
+local function flow_of(tvb)
+  local len = tvb:len()
+  if len < 12 then return end
+  local kind, qp = tvb(0, 2):uint(), 3
+  if kind == 0x0800 and tvb(11, 1):uint() == 17 then
+    qp = 2 + 20 + 8 + 5
+  elseif kind == 0x86DD then
+    qp = 2 + 40 + 8 + 5
+  elseif kind ~= 0x88B5 then
+    return
+  end
+  if len >= qp + 7 then return tvb(qp, 3), tvb(qp + 4, 3) end
+end
+
 function cnm.dissector(tvb, pinfo, tree)
   if tvb:len() < 24 then return 0 end
   local octets = tvb(22, 2):uint()
@@ -454,7 +472,14 @@ function cnm.dissector(tvb, pinfo, tree)
   sub:add(m.priority, tvb(14, 2))
   sub:add(m.dst, tvb(16, 6))
   sub:add(m.octets, tvb(22, 2))
-  if octets > 0 and tvb:len() >= 24 + octets then sub:add(m.msdu, tvb(24, octets)) end
+  if octets > 0 and tvb:len() >= 24 + octets then
+    sub:add(m.msdu, tvb(24, octets))
+    local qp, psn = flow_of(tvb(24, octets))
+    if qp then
+      sub:add(m.qp, qp)
+      sub:add(m.psn, psn)
+    end
+  end
   pinfo.cols.protocol = "CNM"
   pinfo.cols.info = string.format("Congestion notification: Fb %d, QOffset %d, QDelta %d, CPID %s", band(tvb(0, 2):uint(), 0x3F), tvb(10, 2):int(), tvb(12, 2):int(), tostring(tvb(2, 8):bytes()))
   return tvb:len()
@@ -472,7 +497,9 @@ function rlt.dissector(tvb, pinfo, tree)
 end
 
 function bcn.dissector(tvb, pinfo, tree)
-  local size = math.min(84, tvb:len())
+  local sampled = 64
+  if tvb:len() >= 38 and tvb(36, 2):uint() == 0x86DD then sampled = 78 end
+  local size = math.min(20 + sampled, tvb:len())
   local sub = tree:add(bcn, tvb(0, size))
   sub:add(n.version, tvb(0, 1))
   for _, flag in ipairs({ n.severe, n.mild, n.max }) do sub:add(flag, tvb(1, 1)) end
@@ -485,9 +512,12 @@ function bcn.dissector(tvb, pinfo, tree)
   if size > 20 then sub:add(n.frame, tvb(20, size - 20)) end
   if size >= 46 then
     sub:add(n.dst, tvb(20, 6))
-    sub:add(n.qp, tvb(39, 3))
-    sub:add(n.psn, tvb(43, 3))
-    flow = string.format("flow %d, PSN %d, ", tvb(39, 3):uint(), tvb(43, 3):uint())
+    local qp, psn = flow_of(tvb(36, size - 36))
+    if qp then
+      sub:add(n.qp, qp)
+      sub:add(n.psn, psn)
+      flow = string.format("flow %d, PSN %d, ", qp:uint(), psn:uint())
+    end
   end
   pinfo.cols.protocol = "BCN"
   pinfo.cols.info = string.format("Backward congestion notification: %sQoff %d, Qdelta %d, CPID %s", flow, tvb(10, 2):int(), tvb(12, 2):int(), tostring(tvb(2, 8):bytes()))
