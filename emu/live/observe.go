@@ -46,12 +46,9 @@ func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
 
 func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	c, none := o.scene, Figure(math.NaN())
-	m := &Moment{AtPs: int64(s.Now), WallMs: s.Wall.Milliseconds(), Verdict: string(s.Level),
-		Why: (&report.Verdict{Reason: s.Reason}).Sentence(), Late: Figure(s.Verdict.Pace.LateShare),
-		Floor: Figure(s.Verdict.Pace.FloorShare),
-		Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
-	if s.Clock == report.VirtualClock {
-		m.WallMs = 0
+	m := newMoment(s.Now, &report.Verdict{Level: s.Level, Reason: s.Reason, Figures: s.Verdict})
+	if s.Clock != report.VirtualClock {
+		m.WallMs = s.Wall.Milliseconds()
 	}
 	for _, p := range s.Silent {
 		m.Why = strings.TrimSpace(m.Why + " " + p.String() + ".")
@@ -87,11 +84,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 		m.Dead = append(m.Dead, c.deadlock(d))
 	}
 	for i := range s.Checks {
-		k, standing := &s.Checks[i], Standing{}
-		if k.Decided {
-			standing = Standing{k.Outcome, k.CameOut()}
-		}
-		m.Checks = append(m.Checks, standing)
+		m.decide(&s.Checks[i].Check, s.Checks[i].Decided)
 	}
 	for _, e := range s.Scenario.Events[len(s.Fabric.Scenario.Events):] {
 		m.Done = append(m.Done, e.Text())

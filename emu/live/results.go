@@ -35,10 +35,7 @@ func Results(d *report.Dir) (*Scene, []*Moment, error) {
 	}
 	c := NewScene(s, f)
 	c.Clock, c.Dilation, c.Over, c.EndPs = d.Clock, d.Dilation, true, d.DurationPs
-	c.Events = c.Events[:0]
-	for _, e := range d.Result.Events {
-		c.Events = append(c.Events, Event{e.AtPs, e.What})
-	}
+	c.Events = append(c.Events[:0], d.Result.Events...)
 	r := &results{scene: c, dir: d, series: map[[2]string]*metrics.Series{}}
 	for i := range d.Series {
 		r.series[[2]string{d.Series[i].Kind, d.Series[i].Name}] = &d.Series[i]
@@ -88,10 +85,8 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 }
 
 func (r *results) moment(t unit.Time) *Moment {
-	c, v := r.scene, &r.dir.Verdict
-	m := &Moment{AtPs: int64(t), WallMs: int64(t) / 1e9 * c.Dilation, Verdict: string(v.Level), Why: v.Sentence(),
-		Late: r.at("pace", "late-share", t), Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{},
-		Dead: []Deadlock{}, Checks: []Standing{}}
+	c, m := r.scene, newMoment(t, &r.dir.Verdict)
+	m.WallMs, m.Late = int64(t)/1e9*c.Dilation, r.at("pace", "late-share", t)
 	for i := range c.Lines {
 		l := &c.Lines[i]
 		m.Used = append(m.Used, r.at(metrics.LinkUtilisation, l.Name, t))
@@ -115,11 +110,8 @@ func (r *results) moment(t unit.Time) *Moment {
 		}
 	}
 	for i := range r.dir.Checks {
-		k, s := &r.dir.Checks[i], Standing{}
-		if k.DuringPs[1] <= int64(t) {
-			s = Standing{k.Outcome, k.CameOut()}
-		}
-		m.Checks = append(m.Checks, s)
+		k := &r.dir.Checks[i]
+		m.decide(k, k.DuringPs[1] <= int64(t))
 	}
 	return m
 }
@@ -158,29 +150,26 @@ func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 // conclude finds whom the lines that are stopped wait for.
 func (r *results) conclude(m *Moment) {
 	c := r.scene
-	next := make([]map[int]bool, len(c.Lines)) // what flows take behind a line
+	next := make([][]int, len(c.Lines)) // what flows take behind a line
 	for i := range c.Flows {
-		if !(m.Rate[i] > 0) && m.Stop[c.Flows[i].Way[0]] == Goes {
+		way := c.Flows[i].Way
+		if !(m.Rate[i] > 0) && m.Stop[way[0]] == Goes {
 			continue // it does not send
 		}
-		for k, l := range c.Flows[i].Way[1:] {
-			from := c.Flows[i].Way[k]
-			if next[from] == nil {
-				next[from] = map[int]bool{}
-			}
-			next[from][l] = true
+		for k, l := range way[1:] {
+			next[way[k]] = append(next[way[k]], l)
 		}
 	}
-	for l, stop := range m.Stop {
-		if stop != NoCredit && stop != Paused {
+	stopped := func(l int) bool { return m.Stop[l] == NoCredit || m.Stop[l] == Paused }
+	for l := range m.Stop {
+		if !stopped(l) {
 			continue
 		}
-		full := -1
-		any := false
-		for n := range c.Lines {
+		slices.Sort(next[l])
+		full, any := -1, false
+		for _, n := range slices.Compact(next[l]) {
 			switch {
-			case !next[l][n]:
-			case m.Stop[n] == NoCredit || m.Stop[n] == Paused:
+			case stopped(n):
 				m.Waits = append(m.Waits, Wait{l, n})
 				any = true
 			case m.Used[n] >= fullFrom && (full < 0 || m.Used[n] > m.Used[full]):

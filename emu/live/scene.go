@@ -33,36 +33,15 @@ type Scene struct {
 	Saves    bool         `json:"saves,omitempty"` // there is a capture to cut a part out of
 	InBytes  bool         `json:"in_bytes"`        // buffers are counted in bytes, not in blocks of 64
 
-	Size   [2]float64 `json:"size"` // of the drawing, in pixels
-	Nodes  []Node     `json:"nodes"`
-	Lanes  []Lane     `json:"lanes"`
-	Lines  []Line     `json:"lines"`
-	Flows  []Flow     `json:"flows"`
-	Checks []Check    `json:"checks"`
-	Events []Event    `json:"events"`
+	graph.Plan
+	Lines  []Line         `json:"lines"`
+	Flows  []Flow         `json:"flows"`
+	Checks []Check        `json:"checks"`
+	Events []report.Event `json:"events"` // changes that the scenario has
 
 	fabric *fabric.Fabric
 	hops   []fabric.Hop       // of lines
 	index  map[fabric.Hop]int // of hops
-}
-
-// Node is a machine of the drawing, or a pile of endpoints that are alike.
-type Node struct {
-	Label    string     `json:"label"`
-	Note     string     `json:"note,omitempty"`
-	Switch   bool       `json:"switch,omitempty"`
-	Box      [4]float64 `json:"box"` // left, top, width, height
-	Machines []string   `json:"machines"`
-}
-
-// Lane is one direction of a link of the drawing, or of those of a pile.
-type Lane struct {
-	From  int           `json:"from"`
-	To    int           `json:"to"`
-	Lines []int         `json:"lines"` // none: no flow crosses it
-	Way   [4][2]float64 `json:"way"`
-	Label string        `json:"label,omitempty"`
-	At    [2]float64    `json:"at"` // of the label
 }
 
 // Line is one direction of a link that some flow crosses.
@@ -101,12 +80,6 @@ type Check struct {
 	Metric string `json:"metric"`
 	ToPs   int64  `json:"to_ps"`  // when it can be decided
 	Wanted string `json:"wanted"` // the range
-}
-
-// Event is a change that the scenario has.
-type Event struct {
-	AtPs int64  `json:"at_ps"`
-	What string `json:"what"`
 }
 
 // Moment is how things stand at an instant. The slices have the order of the scene's lines,
@@ -176,6 +149,21 @@ type Standing struct {
 	Came  string         `json:"came,omitempty"`
 }
 
+// newMoment returns a moment of which no more is known than the verdict so far.
+func newMoment(at unit.Time, v *report.Verdict) *Moment {
+	return &Moment{AtPs: int64(at), Verdict: string(v.Level), Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
+		Floor: Figure(v.Pace.FloorShare), Waits: []Wait{}, Roots: []Root{}, Dead: []Deadlock{}, Checks: []Standing{}}
+}
+
+// decide says how the next check stands.
+func (m *Moment) decide(k *report.Check, decided bool) {
+	s := Standing{}
+	if decided {
+		s = Standing{k.Outcome, k.CameOut()}
+	}
+	m.Checks = append(m.Checks, s)
+}
+
 // Figure is a number of which a picture shows four digits. What is not a number is null.
 type Figure float64
 
@@ -198,32 +186,16 @@ func (f *Figure) UnmarshalJSON(b []byte) error {
 
 // NewScene lays a scenario out for a page.
 func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
-	plan, largest := graph.NewPlan(s, f), f.Largest()
 	c := &Scene{
-		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Size: [2]float64{plan.Width, plan.Height},
-		Checks: []Check{}, Events: []Event{}, fabric: f, index: map[fabric.Hop]int{},
+		Name: s.Name, Text: s.Description, EndPs: int64(s.Model.Duration), Plan: *graph.NewPlan(s, f),
+		Checks: []Check{}, Events: []report.Event{}, fabric: f, index: map[fabric.Hop]int{},
 	}
-	for i := range plan.Nodes {
-		n := &plan.Nodes[i]
-		node := Node{Label: n.Label, Note: n.Note, Switch: n.Switch,
-			Box: [4]float64{round(n.X - n.W/2), round(n.Y - n.H/2), round(n.W), round(n.H)}}
-		for _, m := range n.Machines {
-			node.Machines = append(node.Machines, f.Machines[m].Name)
-		}
-		c.Nodes = append(c.Nodes, node)
-	}
-	for i := range plan.Lanes {
-		l := &plan.Lanes[i]
-		lane := Lane{From: l.From, To: l.To, Lines: []int{}, Label: l.Label, At: [2]float64{round(l.X), round(l.Y)}}
-		for k, at := range l.Way {
-			lane.Way[k] = [2]float64{round(at[0]), round(at[1])}
-		}
-		for _, h := range l.Hops {
-			c.index[h], c.hops = len(c.Lines), append(c.hops, h)
-			lane.Lines = append(lane.Lines, len(c.Lines))
+	largest := f.Largest()
+	for i := range c.Lanes {
+		for k, h := range c.Lanes[i].Hops {
+			c.index[h], c.hops = c.Lanes[i].Lines[k], append(c.hops, h)
 			c.Lines = append(c.Lines, newLine(f, h, i, largest))
 		}
-		c.Lanes = append(c.Lanes, lane)
 	}
 	for i := range f.Flows {
 		w := &f.Flows[i]
@@ -242,13 +214,10 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 			Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
 	}
 	for _, e := range s.Events {
-		c.Events = append(c.Events, Event{int64(e.At), e.Text()})
+		c.Events = append(c.Events, report.Event{AtPs: int64(e.At), What: e.Text()})
 	}
 	return c
 }
-
-// round keeps a tenth of a pixel.
-func round(v float64) float64 { return math.Round(v*10) / 10 }
 
 // newLine describes a direction of a wire, on a lane of the drawing.
 func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Line {
@@ -287,7 +256,7 @@ func (c *Scene) line(h fabric.Hop) int {
 
 // node returns the place of a machine in the drawing.
 func (c *Scene) node(machine string) int {
-	return slices.IndexFunc(c.Nodes, func(n Node) bool { return slices.Contains(n.Machines, machine) })
+	return slices.IndexFunc(c.Nodes, func(n graph.Node) bool { return slices.Contains(n.Machines, machine) })
 }
 
 // root puts the root of a congestion tree into the terms of the scene.

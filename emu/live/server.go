@@ -12,13 +12,12 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"fabemu/emu/observe"
 	"fabemu/wire/unit"
 )
 
@@ -54,12 +53,12 @@ type Counts struct {
 
 // Server serves the page of one run.
 type Server struct {
-	token   string
-	options Options
-	scene   []byte
-	http    http.Server
-	hosts   hosts
-	text    func() (text, policy string)
+	token    string
+	options  Options
+	scene    []byte
+	http     http.Server
+	listener *observe.Listener
+	text     func() (text, policy string)
 
 	mu     sync.Mutex
 	kept   [][]byte // moments, the oldest first
@@ -99,26 +98,11 @@ const DefaultAddress = "127.0.0.1:0"
 // 0 is one that is free. Without a host it is the loopback: all addresses are "0.0.0.0" or
 // "[::]".
 func (s *Server) Listen(address string) (page string, err error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", fmt.Errorf("%q is no address such as 127.0.0.1:8080: %w", address, err)
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	if err != nil {
+	if s.listener, err = observe.Listen(address); err != nil {
 		return "", err
 	}
-	s.hosts = hostsOf(host)
-	go s.http.Serve(l)
-	_, port, _ = net.SplitHostPort(l.Addr().String())
-	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
-		if name, err := os.Hostname(); err == nil {
-			host = name
-		}
-	}
-	return "http://" + net.JoinHostPort(host, port) + "/" + s.token + "/", nil
+	go s.http.Serve(s.listener)
+	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
 }
 
 // Show tells all pages of a moment. It does not wait for them: it costs the writing of some

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,9 +21,8 @@ import (
 // is made when it is asked for, of the next snapshot.
 type Server struct {
 	names    Names
-	listener net.Listener
+	listener *observe.Listener
 	http     *http.Server
-	host     string // that it was told to listen at
 
 	closing chan struct{}
 	mu      sync.Mutex
@@ -49,23 +48,17 @@ func Listen(address string, names Names) (*Server, error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || port == "" {
+	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
 		return nil, mistake.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	switch names {
-	case Own, NodeExporter:
-	default:
+	if !slices.Contains(Words(), string(names)) {
 		return nil, mistake.Errorf("metrics cannot be named as %q; there are %s", names, strings.Join(Words(), " and "))
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	l, err := observe.Listen(address)
 	if err != nil {
 		return nil, mistake.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
 	}
-	s := &Server{names: names, listener: l, host: host, next: make(chan struct{}), closing: make(chan struct{})}
+	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.serve)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -83,14 +76,8 @@ func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + 
 // guard refuses requests that name another host: a page of the web that has its own name
 // resolve to this address could read them otherwise.
 func (s *Server) guard(h http.Handler) http.Handler {
-	here, _ := os.Hostname()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		host = strings.Trim(host, "[]")
-		if net.ParseIP(host) == nil && host != "localhost" && host != s.host && (host != here || here == "") {
+		if !s.listener.Allows(r.Host) {
 			http.Error(w, "this is not the host that you have asked for", http.StatusMisdirectedRequest)
 			return
 		}

@@ -246,33 +246,37 @@ func TestPlan(t *testing.T) {
 	for name, src := range sources(t) {
 		s, f := open(t, src)
 		p := NewPlan(s, f)
-		machines, hops := make([]int, len(f.Machines)), map[fabric.Hop]int{}
+		machines, hops, lines := map[string]int{}, map[fabric.Hop]int{}, 0
+		const near = 0.1001 // of two places in tenths
 		for i := range p.Nodes {
 			n := &p.Nodes[i]
 			for _, m := range n.Machines {
 				machines[m]++
 			}
-			if n.X-n.W/2 < -0.01 || n.X+n.W/2 > p.Width+0.01 || n.Y-n.H/2 < 0 || n.Y+n.H/2 > p.Height {
-				t.Errorf("%s: %s is outside of the plan: %+v in %.0f x %.0f", name, n.Label, n, p.Width, p.Height)
+			if b := n.Box; b[0] < -near || b[0]+b[2] > p.Size[0]+near || b[1] < 0 || b[1]+b[3] > p.Size[1] {
+				t.Errorf("%s: %s is outside of the plan: %+v in %.0f", name, n.Label, n, p.Size)
 			}
 		}
-		for i, n := range machines {
-			if n != 1 {
+		for i := range f.Machines {
+			if n := machines[f.Machines[i].Name]; n != 1 {
 				t.Errorf("%s: %s stands in %d places", name, f.Machines[i].Name, n)
 			}
 		}
 		for i := range p.Lanes {
 			l := &p.Lanes[i]
-			for _, h := range l.Hops {
-				hops[h]++
+			for k, h := range l.Hops {
+				if hops[h]++; l.Lines[k] != lines {
+					t.Errorf("%s: line %d of the plan is numbered %d", name, lines, l.Lines[k])
+				}
+				lines++
 				ends := f.Wires[h.Wire].Ends
-				if from, to := ends[h.From].Machine, ends[1-h.From].Machine; !slices.Contains(p.Nodes[l.From].Machines, from) || !slices.Contains(p.Nodes[l.To].Machines, to) {
+				if from, to := f.Machines[ends[h.From].Machine].Name, f.Machines[ends[1-h.From].Machine].Name; !slices.Contains(p.Nodes[l.From].Machines, from) || !slices.Contains(p.Nodes[l.To].Machines, to) {
 					t.Errorf("%s: %s is on a lane from %s to %s", name, f.LinkName(h), p.Nodes[l.From].Label, p.Nodes[l.To].Label)
 				}
 			}
 			for k, n := range []*Node{&p.Nodes[l.From], &p.Nodes[l.To]} {
-				at := l.Way[3*k]
-				if dx, dy := math.Abs(at[0]-n.X), math.Abs(at[1]-n.Y); dx > n.W/2+0.01 || dy > n.H/2+0.01 {
+				at, b := l.Way[3*k], n.Box
+				if at[0] < b[0]-near || at[0] > b[0]+b[2]+near || at[1] < b[1]-near || at[1] > b[1]+b[3]+near {
 					t.Errorf("%s: a lane ends at %v, not at %s: %+v", name, at, n.Label, n)
 				}
 			}

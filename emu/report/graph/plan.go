@@ -1,36 +1,39 @@
 package graph
 
 import (
+	"math"
+
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 )
 
-// Plan is a scenario laid out on a plane, in pixels from (0, 0) on, for a page that draws
-// it by itself and shows on it what goes on.
+// Plan is a scenario laid out on a plane, in tenths of pixels from (0, 0) on, for a page that
+// draws it by itself and shows on it what goes on.
 type Plan struct {
-	Width, Height float64
-	Nodes         []Node
-	Lanes         []Lane
+	Size  [2]float64 `json:"size"` // width and height
+	Nodes []Node     `json:"nodes"`
+	Lanes []Lane     `json:"lanes"`
 }
 
 // Node is a machine, or a pile of endpoints that are alike.
 type Node struct {
-	Label      string
-	Note       string // of a switch: how it marks
-	Switch     bool
-	Machines   []int   // of the fabric
-	X, Y, W, H float64 // centre and size
+	Label    string     `json:"label"`
+	Note     string     `json:"note,omitempty"` // of a switch: how it marks
+	Switch   bool       `json:"switch,omitempty"`
+	Box      [4]float64 `json:"box"` // left, top, width, height
+	Machines []string   `json:"machines"`
 }
 
 // Lane is one direction of a link, or of those of a pile. A link that no flow crosses has
-// one lane, which is idle.
+// one lane, which stands for nothing.
 type Lane struct {
-	From, To int           // nodes
-	Hops     []fabric.Hop  // that it stands for
-	Idle     bool          // no flow crosses it
-	Way      [4][2]float64 // a cubic Bézier curve, as frames go
-	Label    string        // what is special about the link; of its first lane
-	X, Y     float64       // where the label stands, its middle
+	From  int           `json:"from"` // nodes
+	To    int           `json:"to"`
+	Hops  []fabric.Hop  `json:"-"`               // that it stands for
+	Lines []int         `json:"lines"`           // their numbers, in the order of the lanes
+	Way   [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
+	Label string        `json:"label,omitempty"` // what is special about the link; of its first lane
+	At    [2]float64    `json:"at"`              // where the label stands, its middle
 }
 
 // laneGap is how far the two lanes of a link are apart.
@@ -54,13 +57,12 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		e := &p.edges[i]
 		e.strands = e.strands[:0]
 		for _, w := range e.links {
-			for from := range 2 {
-				h := fabric.Hop{Wire: w, From: from}
+			for from, end := range f.Wires[w].Ends {
 				way := 0
-				if p.nodeOf[f.Wires[w].Ends[from].Machine] != e.a {
+				if p.nodeOf[end.Machine] != e.a {
 					way = 1
 				}
-				if crossed[h] {
+				if h := (fabric.Hop{Wire: w, From: from}); crossed[h] {
 					hops[i][way] = append(hops[i][way], h)
 				}
 			}
@@ -71,32 +73,47 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 			}
 		}
 	}
-	out := &Plan{}
-	out.Width, out.Height = p.layout()
+	width, height := p.layout()
+	out := &Plan{Size: [2]float64{width, height}}
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		out.Nodes = append(out.Nodes,
-			Node{Label: n.label, Note: n.note, Switch: n.rank > 0, Machines: n.machines, X: n.x, Y: n.y,
-				W: n.w, H: n.h})
+		node := Node{Label: n.label, Note: n.note, Switch: n.rank > 0,
+			Box: [4]float64{tenths(n.x - n.w/2), tenths(n.y - n.h/2), tenths(n.w), tenths(n.h)}}
+		for _, m := range n.machines {
+			node.Machines = append(node.Machines, f.Machines[m].Name)
+		}
+		out.Nodes = append(out.Nodes, node)
 	}
+	lines := 0
 	for i := range p.edges {
 		e := &p.edges[i]
-		x, y := p.labelAt(i)
-		lanes := []Lane{{From: e.a, To: e.b, Idle: true, Way: p.way(i, 0)}}
-		if len(e.strands) > 0 {
-			lanes = lanes[:0]
+		first := len(out.Lanes)
+		if len(e.strands) == 0 {
+			out.Lanes = append(out.Lanes, Lane{From: e.a, To: e.b, Lines: []int{}, Way: p.way(i, 0).tenths()})
 		}
 		for k, st := range e.strands {
-			way := p.way(i, p.gap*(float64(k)-float64(len(e.strands)-1)/2))
-			if st.forward {
-				lanes = append(lanes, Lane{From: e.a, To: e.b, Hops: hops[i][0], Way: way})
-			} else {
-				lanes = append(lanes,
-					Lane{From: e.b, To: e.a, Hops: hops[i][1], Way: curve{way[3], way[2], way[1], way[0]}})
+			way := p.way(i, p.aside(e, k)).tenths()
+			lane := Lane{From: e.a, To: e.b, Hops: hops[i][0], Way: way}
+			if !st.forward {
+				lane = Lane{From: e.b, To: e.a, Hops: hops[i][1], Way: curve{way[3], way[2], way[1], way[0]}}
 			}
+			for range lane.Hops {
+				lane.Lines = append(lane.Lines, lines)
+				lines++
+			}
+			out.Lanes = append(out.Lanes, lane)
 		}
-		lanes[0].Label, lanes[0].X, lanes[0].Y = e.label, x, y
-		out.Lanes = append(out.Lanes, lanes...)
+		x, y := p.labelAt(i)
+		out.Lanes[first].Label, out.Lanes[first].At = e.label, [2]float64{tenths(x), tenths(y)}
 	}
 	return out
+}
+
+func tenths(v float64) float64 { return math.Round(v*10) / 10 }
+
+func (c curve) tenths() curve {
+	for k, at := range c {
+		c[k] = [2]float64{tenths(at[0]), tenths(at[1])}
+	}
+	return c
 }

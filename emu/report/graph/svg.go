@@ -166,6 +166,11 @@ func (p *picture) way(i int, shift float64) curve {
 	}
 }
 
+// aside returns how far a strand of an edge is shifted.
+func (p *picture) aside(e *edge, k int) float64 {
+	return p.gap * (float64(k) - float64(len(e.strands)-1)/2)
+}
+
 func (c curve) path() string {
 	if c[0] == c[1] && c[2] == c[3] {
 		return fmt.Sprintf("M%.1f %.1fL%.1f %.1f", c[0][0], c[0][1], c[3][0], c[3][1])
@@ -201,7 +206,7 @@ func (p *picture) drawStrands(out *svg, i int) {
 	e := &p.edges[i]
 	between := p.nodes[e.a].rank > 0 && p.nodes[e.b].rank > 0
 	for k, st := range e.strands {
-		c := p.way(i, p.gap*(float64(k)-float64(len(e.strands)-1)/2))
+		c := p.way(i, p.aside(e, k))
 		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`,
 			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
 		switch {
