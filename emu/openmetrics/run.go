@@ -54,6 +54,15 @@ func help(quantity string, ofFlows bool) string {
 	panic("openmetrics: there is no quantity " + quantity + "; this is a bug")
 }
 
+// each writes a family of n samples.
+func (w *writer) each(f family, n int, sample func(i int) (float64, []label)) {
+	w.begin(f)
+	for i := range n {
+		value, labels := sample(i)
+		w.sample(value, math.NaN(), labels...)
+	}
+}
+
 // one writes a family of one sample.
 func (w *writer) one(name string, k kind, help string, value float64, labels ...label) {
 	w.begin(family{name, k, help})
@@ -88,18 +97,6 @@ func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run_deadlocks", counter, "Cycles of waiting that were found.", float64(len(s.Deadlocks)))
 }
 
-// eachPort writes a family with a sample for each port; of returns its value, not a number
-// where the port has none.
-func (w *writer) eachPort(s *observe.Snapshot, f family, of func(p *portOf) float64) {
-	w.begin(f)
-	for i := range s.Fabric.Machines {
-		for k := range s.Fabric.Machines[i].Ports {
-			p := portAt(s, i, port.ID(k))
-			w.sample(of(&p), math.NaN(), p.labels...)
-		}
-	}
-}
-
 // portOf is a port and what is known of it.
 type portOf struct {
 	metrics.PortTotals
@@ -108,7 +105,17 @@ type portOf struct {
 	ofSwitch bool
 	block    float64 // bytes that PortState.Held counts by
 	told     int64   // PAUSE and PFC frames that it has sent, and that came
-	labels   []label
+	labels   []label // machine, port, link
+}
+
+// portsOf returns all ports, by machine and number.
+func portsOf(s *observe.Snapshot) (all []portOf) {
+	for i := range s.Fabric.Machines {
+		for k := range s.Fabric.Machines[i].Ports {
+			all = append(all, portAt(s, i, port.ID(k)))
+		}
+	}
+	return all
 }
 
 func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
@@ -146,8 +153,9 @@ func only(is bool, v float64) float64 {
 
 // ports tells of ports, in names of our own.
 func (w *writer) ports(s *observe.Snapshot) {
+	all := portsOf(s)
 	each := func(name string, k kind, help string, of func(p *portOf) float64) {
-		w.eachPort(s, family{name, k, help}, of)
+		w.each(family{name, k, help}, len(all), func(i int) (float64, []label) { return of(&all[i]), all[i].labels })
 	}
 	each("fabemu_port_transmit_bytes", counter,
 		"Data that left by the port, headers included, ACKs and flow control not.",
@@ -202,15 +210,14 @@ func (w *writer) ports(s *observe.Snapshot) {
 
 // flows tells of flows, in names of our own.
 func (w *writer) flows(s *observe.Snapshot) {
-	each := func(name string, k kind, help string, of func(n *metrics.FlowCounts, x *metrics.FlowState) float64) {
-		w.begin(family{name, k, help})
-		for i := range s.Flows {
-			n := s.Figures.Flow(i)
-			w.sample(of(&n, &s.Flows[i]), math.NaN(), flowLabels(s.Fabric, i)...)
-		}
-	}
 	type counts = metrics.FlowCounts
 	type state = metrics.FlowState
+	each := func(name string, k kind, help string, of func(n *counts, x *state) float64) {
+		w.each(family{name, k, help}, len(s.Flows), func(i int) (float64, []label) {
+			n := s.Figures.Flow(i)
+			return of(&n, &s.Flows[i]), flowLabels(s.Fabric, i)
+		})
+	}
 	each("fabemu_flow_receive_bytes", counter, "Data of the flow that was received whole, headers included.",
 		func(n *counts, _ *state) float64 { return float64(n.Bytes) })
 	each("fabemu_flow_receive_packets", counter, "Data frames of the flow that were received whole.",
@@ -266,19 +273,12 @@ func (w *writer) checks(s *observe.Snapshot) {
 // is a machine; for netdev, which knows no ports, each port of a switch is one.
 func (w *writer) nodes(s *observe.Snapshot) {
 	f := s.Fabric
-	rename := func(p *portOf) {
-		p.labels = []label{{"device", p.labels[0].value}, {"port", p.labels[1].value}}
-	}
+	all := portsOf(s)
 	ib := func(name, help string, of func(p *portOf) float64) {
-		w.begin(family{"node_infiniband_" + name, counter, help})
-		for i := range f.Machines {
-			for k := range f.Machines[i].Ports {
-				if p := portAt(s, i, port.ID(k)); !p.ethernet {
-					rename(&p)
-					w.sample(of(&p), math.NaN(), p.labels...)
-				}
-			}
-		}
+		w.each(family{"node_infiniband_" + name, counter, help}, len(all), func(i int) (float64, []label) {
+			p := &all[i]
+			return only(!p.ethernet, of(p)), []label{{"device", p.labels[0].value}, {"port", p.labels[1].value}}
+		})
 	}
 	ib("port_data_transmitted_bytes", "Number of data octets transmitted on all links",
 		func(p *portOf) float64 { return float64(p.Sent.Bytes) })
@@ -293,15 +293,18 @@ func (w *writer) nodes(s *observe.Snapshot) {
 			return math.Round(p.Sent.Stalled[port.NoCredit].Seconds() * 1e9)
 		})
 	// What a RoCE adapter counts, of all flows that begin or end there.
-	type adapter struct{ marked, handled float64 }
-	adapters := map[int]*adapter{}
-	var order []int
+	type adapter struct {
+		machine         int
+		marked, handled float64
+	}
+	var adapters []*adapter
+	known := map[int]*adapter{}
 	at := func(machine int) *adapter {
-		if adapters[machine] == nil {
-			adapters[machine] = &adapter{}
-			order = append(order, machine)
+		if known[machine] == nil {
+			known[machine] = &adapter{machine: machine}
+			adapters = append(adapters, known[machine])
 		}
-		return adapters[machine]
+		return known[machine]
 	}
 	for i := range f.Flows {
 		if f.Flows[i].Family == wire.Ethernet {
@@ -311,10 +314,9 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		}
 	}
 	roce := func(name, help string, of func(*adapter) float64) {
-		w.begin(family{"node_infiniband_" + name, counter, help})
-		for _, m := range order {
-			w.sample(of(adapters[m]), math.NaN(), label{"device", f.Machines[m].Name}, label{"port", "1"})
-		}
+		w.each(family{"node_infiniband_" + name, counter, help}, len(adapters), func(i int) (float64, []label) {
+			return of(adapters[i]), []label{{"device", f.Machines[adapters[i].machine].Name}, {"port", "1"}}
+		})
 	}
 	roce("np_ecn_marked_roce_packets_received",
 		"Number of RoCEv2 packets received by the notification point which were marked for experienced congestion (bits where the ECN field is set to CE)",
@@ -323,17 +325,13 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		"Number of CNP packets handled by the Reaction Point to throttle the transmission rate",
 		func(a *adapter) float64 { return a.handled })
 	net := func(name, help string, of func(p *portOf) float64) {
-		w.begin(family{"node_network_" + name, counter, help})
-		for i := range f.Machines {
-			for k := range f.Machines[i].Ports {
-				p := portAt(s, i, port.ID(k))
-				device := p.labels[0].value
-				if p.ofSwitch {
-					device += "/" + p.labels[1].value
-				}
-				w.sample(of(&p), math.NaN(), label{"device", device})
+		w.each(family{"node_network_" + name, counter, help}, len(all), func(i int) (float64, []label) {
+			device := all[i].labels[0].value
+			if all[i].ofSwitch {
+				device += "/" + all[i].labels[1].value
 			}
-		}
+			return of(&all[i]), []label{{"device", device}}
+		})
 	}
 	net("transmit_bytes", "Network device statistic transmit_bytes.",
 		func(p *portOf) float64 { return float64(p.Sent.Bytes) })
@@ -390,23 +388,10 @@ func WriteSeries(to io.Writer, s *scenario.Scenario, all []metrics.Series, inByt
 // seriesFamily returns the family of a kind of series: "link.stalled.no-credit" is
 // fabemu_series_link_stalled_no_credit, and its unit the end of its name.
 func seriesFamily(kind string, inBytes bool) family {
-	unit, suffix := metrics.UnitOf(kind, inBytes), ""
-	switch unit.Word {
-	case "bytes per second":
-		suffix = "_bytes_per_second"
-	case "bytes":
-		suffix = "_bytes"
-	case "0 to 1":
-		suffix = "_ratio"
-	case "seconds":
-		suffix = "_seconds"
-	}
-	name := strings.Map(func(r rune) rune {
-		if r == '.' || r == '-' {
-			return '_'
-		}
-		return r
-	}, kind)
+	suffix := map[string]string{
+		"bytes per second": "_bytes_per_second", "bytes": "_bytes", "0 to 1": "_ratio", "seconds": "_seconds",
+	}[metrics.UnitOf(kind, inBytes).Word]
+	name := strings.NewReplacer(".", "_", "-", "_").Replace(kind)
 	text := "How " + kind + " went over the run."
 	for _, q := range metrics.Quantities() {
 		_, quantity, _ := strings.Cut(kind, ".")
