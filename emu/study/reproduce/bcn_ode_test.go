@@ -8,7 +8,11 @@ import (
 // What the equations of BCN say by themselves holds: it is judged without a run.
 func TestClaimsOfTheEquationsOfBCN(t *testing.T) {
 	judged := 0
-	f := bcnODE()
+	_, figures, err := Find("bcn/ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := figures[0]
 	for _, c := range f.Claims {
 		if len(c.Value.leaves) > 0 {
 			continue

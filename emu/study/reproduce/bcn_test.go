@@ -59,7 +59,7 @@ func TestAllocationsOfTheParkingLot(t *testing.T) {
 func TestClaimsOfBCN(t *testing.T) {
 	var ids []string
 	for _, f := range bcn().Figures {
-		f.takeClaims()
+		f.whole()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)
 		}

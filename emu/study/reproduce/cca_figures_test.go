@@ -15,7 +15,7 @@ func TestFiguresOfCCA(t *testing.T) {
 	p := cca()
 	var figures []*Figure
 	for i := range p.Figures {
-		p.Figures[i].takeClaims()
+		p.Figures[i].whole()
 		figures = append(figures, &p.Figures[i])
 	}
 	r, err := Do(context.Background(), p, figures, Options{Seeds: 1})

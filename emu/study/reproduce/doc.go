@@ -13,9 +13,13 @@
 // WriteDir writes that down: claims.json and claims.csv for programs, a picture for
 // each plot, and report.html, one file that opens offline.
 //
-// To add a paper, write a function that returns a *Paper, as hpl2002.go does, and
-// name it in Papers. Claims that stand under expect in a scenario are taken over
-// with checksOf; only what compares runs is written here.
+// What a paper says is in words/PAPER.md and words/PAPER.yaml: what to know before the
+// figures, captions, and claims with their ranges, in the keys of expect in a scenario. How
+// it is measured is in a file of Go beside them.
+//
+// To add a paper, write both, with a function that returns a *Paper, as hpl2002.go does, and
+// name it in Papers. Claims that stand under expect in a scenario are taken over with
+// Figure.checks; only what compares runs is written here.
 //
 // CompareSchemes is a paper of ours: its figures are situations, each with a Matrix, which
 // has a row for every scheme of the tables (rp.Laws, cp.Points) and no claims.

@@ -77,7 +77,7 @@ func TestDocuments(t *testing.T) {
 			}
 			all := map[scenario.Basis]int{}
 			for i := range d.paper.Figures {
-				d.paper.Figures[i].takeClaims()
+				d.paper.Figures[i].whole()
 				describes(t, text, &d.paper.Figures[i])
 				for _, c := range d.paper.Figures[i].Claims {
 					all[cmp.Or(c.Basis, scenario.Ours)]++

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -155,25 +154,16 @@ func preference(r Run, from unit.Time, why, group, other int) Quantity {
 	})
 }
 
-// limited are the rows of section III about sources that limit themselves.
-func limited() []Claim {
-	const says = "If each remote flow did not attempt to transmit at the full link bandwidth and instead proactively reduced its rate to the rate determined by the bottleneck link, ... the buffers at switch B would not fill up and the victim flow would be able to utilize the available bandwidth at the inter-switch link"
-	const why = "Ten flows at 1/20 of the link leave half of it. Five points around that."
+// limited claims what section III says about sources that limit themselves.
+func limited(f *Figure) {
 	remotes := drawn("fig2").With("flows.remote.traffic=constant", "flows.remote.rate=50MB/s")
 	all := remotes.With("flows.local.traffic=constant", "flows.local.rate=50MB/s")
-	return []Claim{{Check: scenario.Check{
-		ID: "IB-21a", Basis: scenario.Quoted, Source: "section III", Claim: says,
-		Metric: "remote flows that offer 50 MB/s each: " + victim, Low: 0.45, High: 0.55, Why: why,
-		Reason: "The local flows go on to take all that they can get. Served in the order of arrival, ten remote packets in twenty would need as many places in the queue as the local ones, and the buffer has four: it is full, the remote flows have four turns of fourteen (28.6 %), which is less than they offer, and nothing has changed. The sentence holds if the local flows limit themselves too (IB-21b).",
-	}, Unit: Percent, Value: during(remotes, victim)}, {Check: scenario.Check{
-		ID: "IB-21b", Basis: scenario.Derived, Source: "section III", Claim: "if all twenty flows reduce their rates to 1/20, the victim can use what is left of the inter-switch link",
-		From:   `"the rate determined by the bottleneck link, i.e. 1/20 of the link bandwidth": a twentieth is the share of each of twenty flows, so that all have to keep to it.`,
-		Metric: "all flows but the victim offer 50 MB/s each: " + victim, Low: 0.45, High: 0.55, Why: why,
-	}, Unit: Percent, Value: during(all, victim)}}
+	f.claim("IB-21a", during(remotes, victim))
+	f.claim("IB-21b", during(all, victim))
 }
 
 // marks are the rows about which packets a marking event marks.
-func marks() Figure {
+func marks(f *Figure) {
 	const settling = 4 * ms // all flows have started
 	a, b := drawn("fig3a"), drawn("fig3b")
 	large := func(threshold int) Run { return cell(12, threshold) }
@@ -185,43 +175,12 @@ func marks() Figure {
 	for _, r := range []Run{drawn("fig3c"), drawn("fig3d"), large(4), large(8)} {
 		local = append(local, preference(r, settling, 1, localFlows, remoteFlows))
 	}
-	return Figure{
-		Name: "marks", Source: "section IV", Title: "Whose packets are marked",
-		Caption: "What marking events at switch B find, packet by packet, from 4 ms on (Fig. 4: from 100 ms on). An event marks the packets that wait for the root link at its moment. They are fewer in the end, since an event that comes before the last one's packets have left marks some of them again.",
-		Claims: []Claim{{Check: scenario.Check{
-			ID: "IB-20a", Basis: scenario.Quoted, Source: "section IV.A", Claim: "none of the packets of the local flows is marked since each local flow uses a different input buffer and the window limit prevents it from filling the buffer",
-			Metric: "Fig. 3(a): local.marked, whole run", High: 0, Why: "None.",
-		}, Unit: Percent, Value: Mean(a, "local.marked", 0, 100*ms)}, {Check: scenario.Check{
-			ID: "IB-20b", Basis: scenario.Quoted, Source: "section IV.B", Claim: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
-			Metric: "Fig. 3(b), 4 slots: remote packets that an event of a full buffer finds waiting",
-			Low:    3, High: 4, Why: `Four slots, less one for what footnote 6 names: "a victim flow may be using one of the buffer slots or a packet in the buffer is being transmitted and cannot be marked anymore".`,
-		}, Value: perEvent(b, settling, 0, remoteFlows)}, {Check: scenario.Check{
-			ID: "IB-20c", Basis: scenario.Quoted, Source: "section IV.B", Claim: "In input-triggered marking, the number of packets of remote flows that are marked is approximately equal to the number of input buffer slots",
-			Metric: "Fig. 3(b), 4 slots: remote packets that leave marked, for each event of a full buffer",
-			Low:    3, High: 4, Why: "As for IB-20b.",
-			Reason: `A buffer that is full becomes full again with the next packet that takes the slot of one that has left: such events come before the packets of the one before have left, and find most of them marked already. The paper says so itself: "causing counter cnt2 to be updated with the current value of counter cnt1 a second time before it reaches zero".`,
-		}, Value: counted(b, settling, func(c *census) float64 { return c.marks[0][remoteFlows] / c.events[0].n })}, {Check: scenario.Check{
-			ID: "IB-20d", Basis: scenario.Quoted, Source: "section IV.B", Claim: "the event that triggers packet marking (a full input buffer) is biased to preferentially mark remote flows",
-			Metric: "Fig. 3(b): marked share of the remote packets over that of the local ones",
-			Low:    1, High: none, Why: "More of the remote packets are marked. The text has no figure.",
-		}, Value: preference(b, settling, 0, remoteFlows, localFlows)}, {Check: scenario.Check{
-			ID: "IB-20e", Basis: scenario.Quoted, Source: "section IV.C", Claim: "Output-triggered marking events tend to preferentially mark local flows",
-			Metric: "marked share of the local packets over that of the remote ones, by the threshold alone: lowest of Fig. 3(c) and (d), and of 12 packets with threshold 4 and 8",
-			Low:    1, High: none, Why: "More of the local packets are marked. The text has no figure.",
-		}, Value: Lowest(local...)}, {Check: scenario.Check{
-			ID: "IB-20f", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "the number of local packets marked in an output-triggered marking event is increased for larger thresholds",
-			Metric: "12 packets: local packets that an event of the threshold finds waiting, threshold 8 less 4",
-			Low:    positive, High: none, Why: "The text has no figure.",
-		}, Value: Minus(event(8, localFlows), event(4, localFlows))}, {Check: scenario.Check{
-			ID: "IB-20g", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "while the number of remote packets marked is not",
-			Metric: "12 packets: remote packets that an event of the threshold finds waiting, threshold 8 less 4",
-			High:   0, Why: "Not increased.",
-			Reason: "With the higher threshold more packets of both kinds wait, and of the remote ones even more are added. They come one after another, but the queue that they join is longer. Without the victim, or with no threshold at switch A, both kinds grow alike.",
-		}, Value: Minus(event(8, remoteFlows), event(4, remoteFlows))}, {Check: scenario.Check{
-			ID: "IB-20h", Basis: scenario.Quoted, Source: "section IV.C, on Fig. 4(b)", Claim: "This reduces the difference between the number of marked packets from local and remote flows",
-			Metric: "12 packets: difference between local and remote packets that an event of the threshold finds waiting, threshold 8 less 16",
-			Low:    positive, High: none, Why: "Reduced. The text has no figure.",
-			Reason: "At both thresholds as many remote packets wait as local ones, within a tenth: there is hardly a difference to reduce, and twice as many packets have a somewhat larger one.",
-		}, Value: Minus(apart(8), apart(16))}},
-	}
+	f.claim("IB-20a", Mean(a, "local.marked", 0, 100*ms))
+	f.claim("IB-20b", perEvent(b, settling, 0, remoteFlows))
+	f.claim("IB-20c", counted(b, settling, func(c *census) float64 { return c.marks[0][remoteFlows] / c.events[0].n }))
+	f.claim("IB-20d", preference(b, settling, 0, remoteFlows, localFlows))
+	f.claim("IB-20e", Lowest(local...))
+	f.claim("IB-20f", Minus(event(8, localFlows), event(4, localFlows)))
+	f.claim("IB-20g", Minus(event(8, remoteFlows), event(4, remoteFlows)))
+	f.claim("IB-20h", Minus(apart(8), apart(16)))
 }

@@ -32,6 +32,9 @@ type Figure struct {
 	Claims  []Claim
 	Table   *Table
 	Matrix  *Matrix
+
+	describe func(*Figure) // adds caption, plots, claims and table where they are wanted; nil: they are there
+	words    func() map[string]figureWords
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
@@ -68,6 +71,11 @@ type Point struct {
 	Y Quantity
 }
 
+// level is a line at a value.
+func level(name string, at float64) []plot.Reference {
+	return []plot.Reference{{Name: name, Low: at, High: at}}
+}
+
 // Course is how a metric of a run went: its mean over a sliding window of the
 // scenario's measure.window, centred on each point.
 type Course struct {
@@ -81,23 +89,6 @@ type Claim struct {
 	scenario.Check
 	Value Quantity
 	Unit  Unit
-
-	// taken, if not nil, returns the claims that stand in the place of this one: those of a
-	// scenario, which is read only where they are wanted.
-	taken func() []Claim
-}
-
-// takeClaims reads the claims that stand in scenarios.
-func (f *Figure) takeClaims() {
-	var all []Claim
-	for _, c := range f.Claims {
-		if c.taken == nil {
-			all = append(all, c)
-		} else {
-			all = append(all, c.taken()...)
-		}
-	}
-	f.Claims = all
 }
 
 // Unit says how a value is printed.
@@ -142,8 +133,13 @@ type Row struct {
 	Cells []Quantity // by column
 }
 
-// Papers returns the papers whose figures can be had again. Claims that stand in scenarios
-// are not read: that is done where figures are found, or run.
+// unjudged returns a row of which nothing is judged.
+func unjudged(says, measured string, unit Unit, cells ...Quantity) Row {
+	return Row{Claim{Check: scenario.Check{Claim: says, Metric: measured, Low: -none, High: none}, Unit: unit}, cells}
+}
+
+// Papers returns the papers whose figures can be had again. What their figures show and claim
+// is not read: that is done where figures are found, or run.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	return []*Paper{hpl2002(), qcn(), bcn(), e2cm(), cca(), dcqcn(), tcpRED(), compareSchemes(&tables, false), compareSchemes(&tables, true)}
@@ -174,7 +170,7 @@ func Find(name string) (*Paper, []*Figure, error) {
 	for k := range p.Figures {
 		names = append(names, p.Figures[k].Name)
 		if !one || p.Figures[k].Name == rest {
-			p.Figures[k].takeClaims()
+			p.Figures[k].whole()
 			figures = append(figures, &p.Figures[k])
 		}
 	}
@@ -185,17 +181,15 @@ func Find(name string) (*Paper, []*Figure, error) {
 }
 
 // claimsOf takes over the claims that stand in a scenario that comes with the program.
-func claimsOf(name string, claim func(c *scenario.Check) Claim) []Claim {
-	return []Claim{{taken: func() (all []Claim) {
-		s, err := emu.Open(name)
-		if err != nil {
-			panic("reproduce: " + err.Error()) // a scenario of ours
-		}
-		for i := range s.Expect {
-			all = append(all, claim(&s.Expect[i]))
-		}
-		return all
-	}}}
+func claimsOf(name string, claim func(c *scenario.Check) Claim) (all []Claim) {
+	s, err := emu.Open(name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a scenario of ours
+	}
+	for i := range s.Expect {
+		all = append(all, claim(&s.Expect[i]))
+	}
+	return all
 }
 
 const ms = unit.Time(unit.Millisecond)

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +72,7 @@ func TestModelPapersAreWhole(t *testing.T) {
 		var figures []*Figure
 		for i := range p.Figures {
 			f := &p.Figures[i]
-			f.takeClaims()
+			f.whole()
 			figures = append(figures, f)
 			once(&names, "figure", f.Name)
 			if f.Source == "" || f.Title == "" || f.Caption == "" {
@@ -84,6 +85,11 @@ func TestModelPapersAreWhole(t *testing.T) {
 				once(&pictures, "picture", x.Name)
 				if x.X.Label != "flows" && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
 					t.Errorf("%s: the axes do not say their unit and which time it is: %q, %q", x.Name, x.X.Label, x.Y.Label)
+				}
+			}
+			for id := range f.said() {
+				if pattern := regexp.MustCompile("^" + regexp.MustCompile(`\\\{.*?\\\}`).ReplaceAllString(regexp.QuoteMeta(id), ".+") + "$"); !slices.ContainsFunc(f.Claims, func(c Claim) bool { return pattern.MatchString(c.ID) }) {
+					t.Errorf("%s: nothing is measured for the claim %s", f.Name, id)
 				}
 			}
 			for _, c := range f.Claims {
@@ -143,7 +149,7 @@ func TestClaimsOfHPL2002(t *testing.T) {
 	var ids []string
 	versions := 0
 	for _, f := range hpl2002().Figures {
-		f.takeClaims()
+		f.whole()
 		for _, c := range f.Claims {
 			ids = append(ids, c.ID)
 			if f.Name == "fig3d" && strings.Contains(c.Source, "version") {

@@ -105,7 +105,7 @@ func collect(figures []*Figure, o Options) *batch {
 		values: map[*leaf][]float64{}, courses: map[*Course][2][]float{}, running: map[*job]float64{},
 	}
 	for _, f := range figures {
-		f.takeClaims()
+		f.whole()
 		for i := range f.Plots {
 			for k := range f.Plots[i].Curves {
 				c := &f.Plots[i].Curves[k]

@@ -12,65 +12,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// aboutSchemes is the text before the figures; ~ stands for a backquote.
-const aboutSchemes = `
-Six situations under every scheme that the program has: each law of ~rp.Laws~ with the congestion points of ~cp.Points~ that it goes with, in the variants that its row names, and no control at all in both families. A scheme that is added to the tables is in these as well.
-
-## On equal terms
-
-The scenarios ~bench/...~ say what is the same for all: machines, ways, rates (10 Gb/s), lengths of lines (100 ns), the forwarding delay of switches (500 ns), packets (1500 B of payload), traffic and events. Each scheme has the parameters that it has by default. What a family is made of cannot be equal:
-
-| | InfiniBand | Ethernet |
-|---|---|---|
-| flow control | credit | PAUSE |
-| where frames wait | at the inputs of a switch, 4 packets each (HPL-2002-224, Table I) | at the outputs, in 300 KB for each port, above which PAUSE needs its headroom |
-| forwarding | cut-through | store-and-forward |
-| feedback | marks in ACKs, which are there anyway | frames of its own |
-| window | 16 packets: credit and rate hold a source back, not the window | none |
-| a packet on the line, by ~model.framing~ as in the paper | 1520 B | 1500 B |
-
-So a queue of 5 KB in one family and of 25 KB in the other are what their schemes aim at, and not a merit; what a bystander gets, how full a link is and how long it takes are comparable. ~none~ is what flow control does alone.
-
-## What is measured
-
-Means over five seeds, each with half of its 95 % confidence interval (Student's t). *Feedback* counts what the sources took in to each megabyte (10^6 bytes) that arrived: notifications and messages, and on InfiniBand the ACKs that carry a mark, which cost no frame. A scheme whose source sends probes has as many of those besides. *p99* is of means over 50 us. *never*: no seed reached it in the time that was measured; (3 of 5): the mean of those that did. A dash: the situation does not have it, for the reason below its table.
-
-## What looks odd, and why
-
-* *LIPD leaves links idle that few flows share, and keeps a bystander slow* (two flows from unequal starts, the slow receiver). A mark makes the delay between two packets longer by the time of one, an ACK without a mark shorter by its 256th part. In both runs 1.2 % of the frames are marked, which balances at a delay of three packets: a third of the line. FIMD and AIMD are likewise held by few marks; with more flows each needs less.
-* *cca leaves links idle that few flows share.* The set that ibccconfig(8) prints has its threshold at a sixteenth of a buffer, a quarter of a packet here: any two packets that meet are marked. With threshold 8, two packets, the incast has 96 % of its link. And with the table 0:i the first step is from all of the line to half of it, which one mark in 153.6 us holds ([cca.md](cca.md)).
-* *input-output leaves more idle than input.* Its threshold of four frames is reached by eight sources with hardly a queue; that this is too low is the finding of Fig. 4(a) of HPL-2002-224 ([hpl2002.md](hpl2002.md)).
-* *AIMD is at 95 % soon, and less full in the mean*: it overshoots first. The time is that of the first millisecond with 95 %, not from when on it stays.
-* *QCN takes long to come back* (short transfers, unequal starts). Flows begin at the rate of their line, and the notifications hit the long flow too. It then has fast recovery, five cycles, and steps of 5 Mb/s. Its byte counter counts the slower the slower the flow is: without the timer a cut to a twentieth is not made good in 200 ms, and a slow flow stays behind a fast one.
-* *BCN lets the queue fill where the line is slow* (the cut, the slow receiver). It samples one frame of a hundred, so a source hears the less the slower the line is; until it has slowed down, PAUSE does, and spreads.
-* *BCN with the enhancement is as without* where all lines have 10 Gb/s: the values that messages tell it then are the defaults. The lines of the cut and of the unequal starts are slower at times.
-* *E2CM has a bystander at a tenth of its share* in the slow receiver: it is on its way back. All begin at the rate of their line, three of them into the trunk, which PAUSE then holds for some milliseconds; the bystander is cut to a hundredth of its line and needs as long as the sources of the cut do, some 80 ms. Its time is that before 100 ms; at 150 ms it has three quarters of its line. Its feedback is half answers to probes, one for each 75 KB, and half messages, of one frame in fifty.
-* *Intervals of 0* are those of runs in which all sources are alike: a seed moves their starts by less than a packet.
-
-## To run it
-
-~~~sh
-go run ./cmd/fabemu reproduce compare-schemes-short/transfers --seeds 1
-~~~
-
-~compare-schemes-short~ is the same in a fifth of the time and less: too short for the slow schemes to settle, and so other figures. It is what can be done over real sockets:
-
-~~~
-fabemu reproduce compare-schemes
-fabemu reproduce compare-schemes-short/incast --clock wall
-fabemu reproduce compare-schemes-short/cut --clock wall --dilation 400
-~~~
-
-In ~report.html~ the table sorts by each column, and each cell shows the command that repeats it; ~matrix.csv~ has them all.
-`
-
 // CompareSchemes is the bench on which all schemes of some tables are tried: those of the
 // program, or with others a program's own.
 func CompareSchemes(tables scenario.Schemes) *Paper { return compareSchemes(&tables, false) }
 
 // compareSchemes is the bench, or its short form.
 func compareSchemes(tables *scenario.Schemes, short bool) *Paper {
-	p := &Paper{Name: "compare-schemes", Title: "Six situations under every scheme", Source: "The bench of all schemes", About: strings.ReplaceAll(aboutSchemes, "~", "`")}
+	p := &Paper{Name: "compare-schemes", Title: "Six situations under every scheme", Source: "The bench of all schemes", About: read("compare-schemes.md")}
 	if short {
 		p.Name, p.Title = p.Name+"-short", p.Title+", in short"
 	}

@@ -1,0 +1,127 @@
+package reproduce
+
+import (
+	"cmp"
+	"embed"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+
+	"fabemu/emu/scenario"
+)
+
+// The words of the papers: PAPER.md is what a reader should know before the figures, and
+// PAPER.yaml has the caption of each figure and its claims.
+//
+//go:embed words/*.md words/*.yaml
+var wordFiles embed.FS
+
+// figureWords is a figure in PAPER.yaml.
+type figureWords struct {
+	Caption string
+	Claims  map[string]claimWords // by ID
+}
+
+// claimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
+// or Below in place of an end of the range that the value may not reach. Without High the
+// range has no end.
+type claimWords struct {
+	Basis               scenario.Basis
+	Source, Claim, From string
+	Metric              string
+	Unit                Unit
+	Low                 float64
+	High, Above, Below  *float64
+	Why, Reason         string
+}
+
+// positive is the low end of a range in which something is larger than something else.
+const positive = math.SmallestNonzeroFloat64
+
+// none is the high end of a range that has none.
+var none = math.Inf(1)
+
+// bounds returns the range.
+func (c *claimWords) bounds() (low, high float64) {
+	high = none
+	if c.High != nil {
+		high = *c.High
+	}
+	switch {
+	case c.Above != nil:
+		return math.Nextafter(*c.Above, none), high
+	case c.Below != nil:
+		return -none, math.Nextafter(*c.Below, -none)
+	}
+	return c.Low, high
+}
+
+// worded gives a paper its words. Those of its figures are read when the first is wanted.
+func worded(p *Paper) *Paper {
+	words := sync.OnceValue(func() map[string]figureWords {
+		var all map[string]figureWords
+		if err := yaml.UnmarshalWithOptions([]byte(read(p.Name+".yaml")), &all, yaml.Strict()); err != nil {
+			panic("reproduce: " + p.Name + ": " + err.Error()) // a file of ours
+		}
+		return all
+	})
+	for i := range p.Figures {
+		p.Figures[i].words = words
+	}
+	return p
+}
+
+// read returns a file of words.
+func read(name string) string {
+	b, err := wordFiles.ReadFile("words/" + name)
+	if err != nil {
+		panic("reproduce: " + err.Error()) // a file of ours
+	}
+	return string(b)
+}
+
+// whole makes what a figure shows and claims, which takes reading words and scenarios: that
+// is done where figures are found, or run.
+func (f *Figure) whole() {
+	if f.describe == nil {
+		return
+	}
+	f.Caption = f.words()[f.Name].Caption
+	f.describe(f)
+	f.describe = nil
+}
+
+// said are the words of the figure's claims; nil where it has none.
+func (f *Figure) said() map[string]claimWords {
+	if f.words == nil {
+		return nil
+	}
+	return f.words()[f.Name].Claims
+}
+
+// checks takes over claims, which stand in a scenario.
+func (f *Figure) checks(claims []Claim) { f.Claims = append(f.Claims, claims...) }
+
+// claim adds a claim of the figure's words with its value. In the words, and in the ID, {key}
+// stands for the value that follows key in with. What the words have under the ID that comes
+// of that goes before what they have under the ID with keys.
+func (f *Figure) claim(id string, value Quantity, with ...any) {
+	words, found := f.said()[id]
+	if !found {
+		panic("reproduce: there are no words for " + f.Name + ": " + id) // a test makes all figures
+	}
+	var pairs []string
+	for i := 0; i < len(with); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("{%v}", with[i]), fmt.Sprint(with[i+1]))
+	}
+	say := strings.NewReplacer(pairs...).Replace
+	c := Claim{Value: value, Unit: words.Unit}
+	c.ID, c.Basis, c.Source, c.Claim, c.From = say(id), words.Basis, words.Source, say(words.Claim), words.From
+	c.Metric, c.Why = say(words.Metric), say(words.Why)
+	c.Low, c.High = words.bounds()
+	c.Reason = cmp.Or(f.said()[c.ID].Reason, words.Reason)
+	f.Claims = append(f.Claims, c)
+}
