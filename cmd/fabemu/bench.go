@@ -23,9 +23,9 @@ import (
 )
 
 // benchCommand measures what is not a fabric.
-func benchCommand(status *int) *cobra.Command {
+func benchCommand() *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure rate limiters, of this program or of others"}
-	c.AddCommand(benchLimiterCommand(status))
+	c.AddCommand(benchLimiterCommand())
 	return c
 }
 
@@ -35,14 +35,14 @@ type benchFlags struct {
 	patience     time.Duration
 	cases        []string
 	packets      int
-	clock        string
+	clock        report.Clock
 	replay       string
 	speed        string
 	out          string
 	force, json  bool
 }
 
-func benchLimiterCommand(status *int) *cobra.Command {
+func benchLimiterCommand() *cobra.Command {
 	var f benchFlags
 	c := &cobra.Command{
 		Use:   "limiter [NAME...]",
@@ -62,10 +62,7 @@ into a new directory under results/, or --out.
 
 Exit status: 0 when all cases pass, 1 when one fails, or the program does what it may not,
 2 for a mistake in the call, 3 when the bench was ended early or could not be written.`,
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			*status, err = f.run(c, args)
-			return err
-		},
+		RunE: f.run,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.exec, "exec", "",
@@ -78,8 +75,7 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 		"the cases, by name, pattern or the part before the slash (default: all)")
 	flags.IntVar(&f.packets, "packets", 0,
 		"how many packets a case has at most, about (default: all; of a program's limiter 2000)")
-	flags.StringVar(&f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both")
-	complete(c, "clock", string(report.VirtualClock), string(report.WallClock), bothClocks)
+	choice(c, &f.clock, "clock", bothClocks, "virtual; wall: over sockets, in real time; or both", clocks()...)
 	flags.StringVar(&f.replay, "replay", "",
 		"hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
 	flags.StringVar(&f.speed, "speed", speedMost,
@@ -92,7 +88,12 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 }
 
 // bothClocks is the value of --clock that stands for both.
-const bothClocks = "both"
+const bothClocks report.Clock = "both"
+
+// clocks are the values of --clock.
+func clocks() []report.Clock {
+	return []report.Clock{report.VirtualClock, report.WallClock, bothClocks}
+}
 
 // benchFile has the figures of a limiter.
 const benchFile = "limiter.json"
@@ -103,7 +104,7 @@ func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.S
 	switch {
 	case f.patience <= 0:
 		return nil, fmt.Errorf("--patience %v: a time is wanted, such as 5s", f.patience)
-	case !slices.Contains([]string{string(report.VirtualClock), string(report.WallClock), bothClocks}, f.clock):
+	case !slices.Contains(clocks(), f.clock):
 		return nil, fmt.Errorf("there is no clock %q; there are virtual, wall and both", f.clock)
 	case f.packets < 0:
 		return nil, fmt.Errorf("--packets %d: a number from 0 on is wanted", f.packets)
@@ -124,39 +125,54 @@ func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.S
 	return []*limiters.Subject{limiters.InProgram(ctx, p)}, nil
 }
 
-// run measures limiters and returns the exit status.
-func (f *benchFlags) run(c *cobra.Command, args []string) (status int, err error) {
+// A measurement is what is done with each limiter.
+type measurement func(context.Context, *limiters.Subject) (*limiters.Result, error)
+
+// run measures limiters.
+func (f *benchFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := untilEnded(c)
 	defer stop()
 	all, err := f.subjects(ctx, args)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	measure, err := f.measuring(c)
+	n := newNotice("bench")
+	measure, err := f.measuring(c, n)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for i := range all {
+	worst := exitOK
+	for i, s := range all {
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		s, err := f.measure(ctx, c, measure, all[i], len(all) > 1)
+		r, err := measure(ctx, s)
+		n.end()
 		if err != nil {
-			return 0, err
+			return err
 		}
-		if status = max(status, s); ctx.Err() != nil {
+		if err := f.write(c, r, len(all) > 1); err != nil {
+			return err
+		}
+		switch {
+		case r.Partial:
+			worst = exitFailed
+		case !r.Good():
+			worst = max(worst, exitCheck)
+		}
+		if ctx.Err() != nil {
 			break
 		}
 	}
-	return status, nil
+	return exitWith(worst)
 }
 
 // measuring returns what is done with each limiter.
-func (f *benchFlags) measuring(c *cobra.Command) (func(context.Context, *limiters.Subject) (*limiters.Result, error), error) {
-	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: report.Clock(f.clock), Fabemu: version(),
+func (f *benchFlags) measuring(c *cobra.Command, n *notice) (measurement, error) {
+	o := limiters.Options{Cases: f.cases, Packets: f.packets, Clock: f.clock, Fabemu: version(),
 		Done: func(o *limiters.Outcome) {
-			if terminal.Is(os.Stderr) {
-				fmt.Fprintf(os.Stderr, "\r\x1b[K%s", o.Case)
+			if n.terminal {
+				n.write(o.Case)
 			}
 		}}
 	if f.clock == bothClocks {
@@ -209,17 +225,8 @@ func dilationOf(speed string) (int64, error) {
 	return n, nil
 }
 
-// measure measures one limiter.
-func (f *benchFlags) measure(ctx context.Context, c *cobra.Command,
-	measure func(context.Context, *limiters.Subject) (*limiters.Result, error), s *limiters.Subject, several bool,
-) (status int, err error) {
-	r, err := measure(ctx, s)
-	if terminal.Is(os.Stderr) {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
-	}
-	if err != nil {
-		return 0, err
-	}
+// write prints what came out of a limiter, and writes it into its directory.
+func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) error {
 	out := f.out
 	if out != "" && several {
 		out = filepath.Join(out, fileName(r.Limiter))
@@ -227,30 +234,22 @@ func (f *benchFlags) measure(ctx context.Context, c *cobra.Command,
 	dir, hold, err := resultsDirectory(out, "limiter-"+fileName(r.Limiter), f.force,
 		[]string{benchFile, report.PageFile})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
 	if err := hold.Retire(benchFile, report.PageFile); err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
-	failed := errors.Join(files.Write(filepath.Join(dir, report.PageFile), r.WriteHTML),
-		files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
+	page := filepath.Join(dir, report.PageFile)
+	unwritten := errors.Join(files.Write(page, r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
 	if f.json {
 		err = writing(r.WriteJSON(c.OutOrStdout()))
 	} else {
 		err = writing(r.WriteText(c.OutOrStdout(), terminal.LookOf(os.Stdout)))
-		if failed == nil {
-			fmt.Fprintf(os.Stderr, "bench: the charts are in %s\n", filepath.Join(dir, report.PageFile))
+		if unwritten == nil {
+			fmt.Fprintf(os.Stderr, "bench: the charts are in %s\n", page)
 		}
 	}
-	switch err = errors.Join(err, failed); {
-	case err != nil:
-		return 0, failure{err}
-	case r.Partial:
-		return exitFailed, nil
-	case !r.Good():
-		return exitCheck, nil
-	}
-	return exitOK, nil
+	return failed(errors.Join(err, unwritten))
 }

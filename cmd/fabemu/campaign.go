@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -134,6 +135,16 @@ func cellsDone(name string) func(campaign.Status) {
 // showShare says what a call has done that did a share.
 func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) {
 	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws what is there of all\n", name, share, cells, f.out)
+}
+
+// endedEarly is the error of a call that has not done all that it was to do; if it was ended, it
+// says how the rest is done.
+func (f *campaignFlags) endedEarly(name string, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return failure{err}
+	}
+	fmt.Fprintf(os.Stderr, "%s: ended early; call it again with --out %s and it goes on\n", name, f.out)
+	return exit(exitFailed)
 }
 
 // showMissing names cells that are missing, and returns the exit status for them.

@@ -29,6 +29,9 @@ type captureFlags struct {
 	time   string
 }
 
+// The times that a capture may have.
+const modelTime, wallTimes = "model", "wall"
+
 func (f *captureFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringSliceVar(&f.filter, "pcap-filter", nil,
@@ -36,8 +39,7 @@ func (f *captureFlags) add(c *cobra.Command) {
 	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap,
 		"keep so many bytes of a data frame, whose payload is padding; 0: all")
 	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
-	flags.StringVar(&f.time, "pcap-time", "model", "time stamps of the capture: model, or wall")
-	complete(c, "pcap-time", "model", "wall")
+	choice(c, &f.time, "pcap-time", modelTime, "time stamps of the capture: model, or wall", modelTime, wallTimes)
 }
 
 // belong refuses flags that say how a run is captured or traced where that is not asked for.
@@ -54,11 +56,10 @@ func belong(c *cobra.Command) (err error) {
 
 // capture returns the capture to w that the flags say.
 func (f *captureFlags) capture(w io.Writer) (*emu.Capture, error) {
-	const model, wall = "model", "wall"
-	if f.time != model && f.time != wall {
+	if f.time != modelTime && f.time != wallTimes {
 		return nil, fmt.Errorf("--pcap-time %s: there are model and wall", f.time)
 	}
-	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wall}, nil
+	return &emu.Capture{To: w, Filter: f.filter, Snap: f.snap, Both: f.both, WallTime: f.time == wallTimes}, nil
 }
 
 // captureFile writes a capture into a folder: compressed by gzip if its name says so, and
@@ -124,7 +125,7 @@ func (f *captureFile) end() (err error) {
 	return err
 }
 
-func captureCommand(status *int) *cobra.Command {
+func captureCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "capture SCENARIO",
@@ -137,27 +138,15 @@ on, as pcapng:
 What came out of the run goes to standard error. The run ends when nobody reads any more.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
-		RunE: func(c *cobra.Command, names []string) (err error) {
+		RunE: func(c *cobra.Command, names []string) error {
 			if terminal.Is(os.Stdout) {
 				return errors.New("a capture is no text: send it into a program (fabemu capture ... | wireshark -k -i -) or a file")
 			}
-			*status, err = f.live(c, names[0])
-			return err
+			return f.live(c, names[0])
 		},
 	}
-	flags := c.Flags()
-	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
-	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, or actual")
-	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth, or pipe")
-	flags.StringVar(&f.dilation, "dilation", "",
-		"wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
-	flags.BoolVar(&f.priority, "priority", true,
-		"give this process the highest priority while a wall run goes on, where the system allows it")
+	f.addClock(c)
 	f.capture.add(c)
-	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
-	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
-	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
 	f.changes.add(c)
 	return c
 }
@@ -179,39 +168,39 @@ func (w *watched) Write(b []byte) (int, error) {
 }
 
 // live runs a scenario and captures it to standard output.
-func (f *runFlags) live(c *cobra.Command, name string) (status int, err error) {
+func (f *runFlags) live(c *cobra.Command, name string) error {
 	s, err := f.open(c, name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	showWarnings(s)
 	ctx, stop := untilEnded(c)
 	defer stop()
-	o := emu.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Timing: emu.Timing(f.timing),
-		Priority: f.priority, Version: version()}
+	o := f.Options
+	o.Version = version()
 	out := &watched{Writer: os.Stdout, gone: stop}
 	if o.Capture, err = f.capture.capture(out); err != nil {
-		return 0, err
+		return err
 	}
 	if err := o.Check(); err != nil {
-		return 0, err
+		return err
 	}
 	if err := f.autoDilation(ctx, s); err != nil {
-		return 0, err
+		return err
 	}
-	p := newProgress(os.Stderr, s, o.Clock)
+	p := newProgress(s, o.Clock)
 	o.Progress = p.show
 	result, err := emu.Run(ctx, s, o)
 	p.end()
 	if out.closed.Load() {
 		fmt.Fprintln(os.Stderr, "fabemu: nobody reads the capture any more: the run was ended")
-		return exitFailed, nil
+		return exit(exitFailed)
 	}
 	if result == nil || err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
 	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
-		return 0, err
+		return err
 	}
-	return f.status(result.Result), nil
+	return exitWith(f.status(result.Result))
 }

@@ -35,7 +35,7 @@ type said struct {
 	Message string `json:"message"`
 }
 
-func checkCommand(status *int) *cobra.Command {
+func checkCommand() *cobra.Command {
 	var x changes
 	var asJSON, computer bool
 	c := &cobra.Command{
@@ -47,7 +47,7 @@ func checkCommand(status *int) *cobra.Command {
 			if err := onceFromInput(names); err != nil {
 				return err
 			}
-			all := []checked{}
+			all, status := []checked{}, exitOK
 			for _, name := range names {
 				s, err := x.open(name)
 				if err == nil {
@@ -57,7 +57,7 @@ func checkCommand(status *int) *cobra.Command {
 					err = checkDilation(c, s)
 				}
 				if err != nil {
-					*status = max(*status, exitOf(err))
+					status = max(status, exitOf(err))
 				}
 				all = append(all, verdictOf(name, s, err))
 				if asJSON {
@@ -76,9 +76,11 @@ func checkCommand(status *int) *cobra.Command {
 					durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
 			}
 			if asJSON {
-				return writing(printJSON(c.OutOrStdout(), all))
+				if err := writing(printJSON(c.OutOrStdout(), all)); err != nil {
+					return err
+				}
 			}
-			return nil
+			return exitWith(status)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")

@@ -31,31 +31,20 @@ has no label of ours, is left alone. Every such run does the same before it begi
 			w := c.OutOrStdout()
 			dead, listErr := listRuns(w, runs)
 			if err := errors.Join(err, listErr); err != nil || only {
-				return asFailure(err)
+				return failed(err)
 			}
 			var wrong []error
 			for _, r := range dead {
 				wrong = append(wrong, r.Remove(c.Context()))
 			}
-			if err := errors.Join(wrong...); err != nil {
-				return failure{err}
-			}
-			if len(dead) > 0 {
+			if err = errors.Join(wrong...); err == nil && len(dead) > 0 {
 				_, err = fmt.Fprintln(w, "All of it is removed.")
 			}
-			return asFailure(err)
+			return failed(err)
 		},
 	}
 	c.Flags().BoolVar(&only, "list", false, "only list what there is")
 	return c
-}
-
-// asFailure makes a failure of an error, if it is one.
-func asFailure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return failure{err}
 }
 
 // listRuns says what there is of runs, and returns those that are dead.

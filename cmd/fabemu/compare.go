@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"fabemu/emu/report/compare"
@@ -9,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func compareCommand(status *int) *cobra.Command {
+func compareCommand() *cobra.Command {
 	var asJSON bool
 	var tolerance float64
 	c := &cobra.Command{
@@ -34,14 +33,11 @@ event for event where both have a log.`,
 			}
 			switch {
 			case asJSON:
-				e := json.NewEncoder(c.OutOrStdout())
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
+				var v any = all
 				if len(all) == 1 {
-					err = e.Encode(all[0])
-				} else {
-					err = e.Encode(all)
+					v = all[0]
 				}
+				err = printJSON(c.OutOrStdout(), v)
 			case len(all) == 1:
 				err = compare.WriteText(c.OutOrStdout(), all[0])
 			default:
@@ -52,7 +48,7 @@ event for event where both have a log.`,
 			}
 			for _, x := range all {
 				if !x.Within(tolerance) {
-					*status = exitCheck
+					return exit(exitCheck)
 				}
 			}
 			return nil

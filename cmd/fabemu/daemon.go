@@ -47,10 +47,7 @@ DIR/` + proc.PartsDir + `/NAME.sock.`,
 			}
 			ctx, stop := untilEnded(c)
 			defer stop()
-			if err := proc.Serve(ctx, args[0], control, version()); err != nil {
-				return failure{err}
-			}
-			return nil
+			return failed(proc.Serve(ctx, args[0], control, version()))
 		},
 	}
 	c.Flags().IntVar(&control, "control-fd", 0, "file descriptor of the socket of the run that has started this")

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/host/doctor"
@@ -54,9 +52,7 @@ func doctorCommand() *cobra.Command {
 				return failure{err}
 			}
 			if asJSON {
-				e := json.NewEncoder(c.OutOrStdout())
-				e.SetIndent("", "  ")
-				err = e.Encode(d)
+				err = printJSON(c.OutOrStdout(), d)
 			} else {
 				err = d.write(c.OutOrStdout(), terminal.LookOf(os.Stdout))
 			}
@@ -104,7 +100,7 @@ func (d *diagnosis) write(w io.Writer, look terminal.Look) error {
 // autoDilation gives a scenario the dilation that this computer needs for it, where
 // --dilation auto wants that, and says which and why on standard error.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
-	if f.dilation != "auto" || f.clock != string(emu.WallClock) {
+	if f.dilation != "auto" || f.Clock != emu.WallClock {
 		return nil
 	}
 	if err := host.NeedsLinux("--dilation auto"); err != nil {
@@ -112,7 +108,7 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	}
 	n := newNotice(s.Name)
 	defer n.end()
-	if f.priority { // as the run will have it
+	if f.Priority { // as the run will have it
 		defer host.RaisePriority()()
 	}
 	speed, err := doctor.Measure(ctx, func(done float64) { n.show("measuring this computer", done) })
@@ -130,40 +126,4 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	p.Paragraph(0, fmt.Sprintf("%s: dilation %d. %s", s.Name, proposal.Dilation, proposal.Reason))
 	fmt.Fprint(os.Stderr, p.String())
 	return nil
-}
-
-// notice shows what is done before something can be shown: on a terminal a line
-// that is written over, elsewhere a line each time that something else is done.
-type notice struct {
-	name, last string
-	terminal   bool
-	shown      bool
-}
-
-func newNotice(name string) *notice {
-	return &notice{name: name, terminal: terminal.Is(os.Stderr)}
-}
-
-// show says what is done, and the share of it that is done already (NaN: unknown).
-func (n *notice) show(what string, done float64) {
-	line := n.name + ": " + what
-	switch {
-	case n.terminal:
-		if !math.IsNaN(done) {
-			line += fmt.Sprintf(" %3.0f %%", 100*done)
-		}
-		n.shown = true
-		fmt.Fprintf(os.Stderr, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
-	case what != n.last:
-		fmt.Fprintln(os.Stderr, line)
-	}
-	n.last = what
-}
-
-// end clears the line.
-func (n *notice) end() {
-	if n.shown {
-		fmt.Fprintf(os.Stderr, "\r%s\r", strings.Repeat(" ", 79))
-		n.shown = false
-	}
 }

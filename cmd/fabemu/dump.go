@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func dumpCommand(status *int) *cobra.Command {
+func dumpCommand() *cobra.Command {
 	var o dump.Options
 	c := &cobra.Command{
 		Use:   "dump FILE...",
@@ -58,7 +58,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 				return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
 			}
 			if summary.Problems() > 0 {
-				*status = exitCheck
+				return exit(exitCheck)
 			}
 			return nil
 		},

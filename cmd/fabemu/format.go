@@ -6,39 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
-
-	"github.com/spf13/cobra"
 )
-
-// formatFlag adds --format with the formats that there are, the default first.
-func formatFlag(c *cobra.Command, format *string, formats ...string) {
-	c.Flags().StringVar(format, "format", formats[0], "how to print: "+strings.Join(formats, ", "))
-	complete(c, "format", formats...)
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if !slices.Contains(formats, *format) {
-			return fmt.Errorf("--format %s: there are %s", *format, strings.Join(formats, ", "))
-		}
-		return nil
-	}
-}
-
-// complete has the shell complete a flag with words.
-func complete(c *cobra.Command, flag string, words ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("fabemu: " + err.Error()) // the flag is not there
-	}
-}
 
 // writing is the error of a command that could not print: none if nobody reads any more.
 func writing(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
+	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
-	return failure{err}
+	return failed(err)
 }
 
 // A table is a list that is printed: for people, for spreadsheets, for programs.

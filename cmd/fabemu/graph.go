@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
@@ -18,8 +14,8 @@ import (
 
 func graphCommand() *cobra.Command {
 	var x changes
-	var format, out string
-	var force bool
+	var format string
+	var out outFile
 	c := &cobra.Command{
 		Use:               "graph SCENARIO",
 		Short:             "Draw the fabric of a scenario and the ways of its flows",
@@ -41,35 +37,11 @@ func graphCommand() *cobra.Command {
 			if err := draw(&picture, s, laidOut); err != nil {
 				return failure{err}
 			}
-			return writeOut(c, out, force, picture.Bytes())
+			return out.write(c, picture.Bytes())
 		},
 	}
 	formatFlag(c, &format, "svg", "dot", "mermaid")
-	c.Flags().StringVar(&out, "out", "", "file to write to (default: standard output)")
-	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
+	out.add(c)
 	x.add(c)
 	return c
-}
-
-// writeOut writes what a command makes to a file, or where that has no name to standard output.
-func writeOut(c *cobra.Command, out string, force bool, text []byte) error {
-	if out == "" {
-		_, err := c.OutOrStdout().Write(text)
-		return writing(err)
-	}
-	flags := os.O_WRONLY | os.O_CREATE
-	if force {
-		flags |= os.O_TRUNC
-	} else {
-		flags |= os.O_EXCL
-	}
-	file, err := os.OpenFile(out, flags, 0o666)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; --force writes over it", out)
-	}
-	if err != nil {
-		return fmt.Errorf("--out: %w", err)
-	}
-	_, err = file.Write(text)
-	return writing(errors.Join(err, file.Close()))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -70,8 +69,8 @@ func (f *fleetFlags) wanted(c *cobra.Command) (w hosts.Wanted, err error) {
 }
 
 // find finds the fleet of a run with placement hosts. The flags are refused with another one.
-func (f *fleetFlags) find(c *cobra.Command, placement, clock string, scenarios int) error {
-	if placement != string(emu.InHosts) {
+func (f *fleetFlags) find(c *cobra.Command, placement emu.Placement, clock emu.Clock, scenarios int) error {
+	if placement != emu.InHosts {
 		for _, name := range fleetFlagNames {
 			if c.Flags().Changed(name) {
 				return fmt.Errorf("--%s goes with --placement %s", name, emu.InHosts)
@@ -80,7 +79,7 @@ func (f *fleetFlags) find(c *cobra.Command, placement, clock string, scenarios i
 		return nil
 	}
 	switch {
-	case clock != string(emu.WallClock):
+	case clock != emu.WallClock:
 		return fmt.Errorf("--placement %s goes with the wall clock", emu.InHosts)
 	case scenarios > 1:
 		return fmt.Errorf("--placement %s takes one scenario at a time", emu.InHosts)
@@ -108,14 +107,6 @@ func (f *fleetFlags) find(c *cobra.Command, placement, clock string, scenarios i
 
 // tellHosts shows what a user should know while hosts meet.
 func tellHosts(text string) { fmt.Fprintln(os.Stderr, "fabemu:", text) }
-
-// attend runs the share of this host.
-func attend(ctx context.Context, f *hosts.Fleet) error {
-	if err := proc.Attend(ctx, f); err != nil {
-		return failure{err}
-	}
-	return nil
-}
 
 func agentCommand() *cobra.Command {
 	var f fleetFlags
@@ -145,7 +136,7 @@ alike instead. docs/hosts.md has it step by step.`,
 			fleet.Told = tellHosts
 			ctx, stop := untilEnded(c)
 			defer stop()
-			return attend(ctx, fleet)
+			return failed(proc.Attend(ctx, fleet))
 		},
 	}
 	f.add(c)

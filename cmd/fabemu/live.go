@@ -51,13 +51,13 @@ A run that goes on is shown by fabemu run --live.`,
 					return fmt.Errorf("--at and --out: the page is served, or written to a file")
 				}
 				if exists(out) && !force {
-					return fmt.Errorf("%s is there already; --force writes over it", out)
+					return isThere(out)
 				}
-				if err := files.Write(out, func(w io.Writer) error { return live.WritePage(w, scene, moments) }); err != nil {
-					return failure{err}
+				err := files.Write(out, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
+				if err == nil {
+					fmt.Fprintln(c.OutOrStdout(), out)
 				}
-				fmt.Fprintln(c.OutOrStdout(), out)
-				return nil
+				return failed(err)
 			}
 			ctx, stop := untilEnded(c)
 			defer stop()

@@ -79,7 +79,6 @@ func main() {
 
 // execute runs the command line and returns the exit status.
 func execute(args []string) int {
-	status := exitOK
 	root := &cobra.Command{
 		Use:           "fabemu",
 		Short:         "Emulate lossless fabrics on real sockets",
@@ -92,11 +91,11 @@ func execute(args []string) int {
 	}
 	out := &output{to: os.Stdout}
 	root.SetOut(out)
-	root.AddCommand(runCommand(&status), reproduceCommand(&status), listCommand(), checkCommand(&status),
+	root.AddCommand(runCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
-		doctorCommand(), compareCommand(&status), sweepCommand(&status), cleanupCommand(), benchCommand(&status))
+		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand())
 	root.AddCommand(execCommand(), shellCommand())
-	root.AddCommand(dissectorCommand(), dumpCommand(&status), captureCommand(&status))
+	root.AddCommand(dissectorCommand(), dumpCommand(), captureCommand())
 	root.AddCommand(daemonCommands()...)
 	root.AddCommand(agentCommand())
 	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())
@@ -112,12 +111,14 @@ func execute(args []string) int {
 	}
 	root.SetArgs(args)
 	err := root.Execute()
+	var status exit
+	said := err == nil || errors.As(err, &status)
 	switch {
-	case err == nil && out.err == nil:
-		return status
-	case errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)): // the reader has seen enough
-		return status
-	case err == nil:
+	case said && (out.err == nil || errors.Is(out.err, syscall.EPIPE)): // the reader has seen enough
+		return int(status)
+	case errors.Is(out.err, syscall.EPIPE) && errors.Is(err, syscall.EPIPE):
+		return exitOK
+	case said:
 		err = out.err
 	case errors.Is(err, context.Canceled):
 		err = failure{errors.New("ended early")}
@@ -127,6 +128,19 @@ func execute(args []string) int {
 		return exitFailed
 	}
 	return exitOf(err)
+}
+
+// exit is the error of a command that has said all that there is to say: its exit status.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// exitWith is the error of a command with an exit status.
+func exitWith(status int) error {
+	if status == exitOK {
+		return nil
+	}
+	return exit(status)
 }
 
 // output is standard output. It remembers the first error, so that a command whose
@@ -149,12 +163,23 @@ type failure struct{ error }
 
 func (f failure) Unwrap() error { return f.error }
 
+// failed makes a failure of an error, if it is one.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
+
 // exitOf returns the exit status for an error. What does not come from a run is a
 // mistake in the call.
 func exitOf(err error) int {
+	var status exit
 	var mistake *emu.Mistake
-	var failed failure
-	if errors.As(err, &failed) && !errors.As(err, &mistake) {
+	switch {
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, new(failure)) && !errors.As(err, &mistake):
 		return exitFailed
 	}
 	return exitMistake

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -12,27 +14,66 @@ import (
 	"fabemu/emu/terminal"
 )
 
-// progress shows how far a run is: on a terminal a line that is written over and
-// over; elsewhere plain lines, at growing intervals.
-type progress struct {
-	to       *os.File
-	name     string
-	wall     bool
-	terminal bool
-	next     time.Duration // plain lines: when the next one is due,
-	silent   int           // and how many parts did not answer in the last one
-	shown    bool
+// notice says on standard error what is done, or how far it is: on a terminal in a line that is
+// written over, elsewhere in one line after another.
+type notice struct {
+	to         io.Writer
+	name, last string
+	terminal   bool
+	shown      bool
 }
 
-func newProgress(to *os.File, s *scenario.Scenario, clock emu.Clock) *progress {
-	p := &progress{to: to, name: s.Name, wall: clock != emu.VirtualClock, next: time.Second}
-	p.terminal = terminal.Is(to)
+func newNotice(name string) *notice {
+	return &notice{to: os.Stderr, name: name, terminal: terminal.Is(os.Stderr)}
+}
+
+// show says what is done, and the share of it that is done already (NaN: unknown), which is seen on
+// terminals.
+func (n *notice) show(what string, done float64) {
+	line := n.name + ": " + what
+	if n.terminal && !math.IsNaN(done) {
+		line += fmt.Sprintf(" %3.0f %%", 100*done)
+	}
+	if n.terminal || what != n.last {
+		n.write(line)
+	}
+	n.last = what
+}
+
+// write writes a line.
+func (n *notice) write(line string) {
+	if !n.terminal {
+		fmt.Fprintln(n.to, line)
+		return
+	}
+	n.shown = true
+	fmt.Fprintf(n.to, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
+}
+
+// end clears the line.
+func (n *notice) end() {
+	if n.shown {
+		fmt.Fprintf(n.to, "\r%s\r", strings.Repeat(" ", 79))
+		n.shown = false
+	}
+}
+
+// progress shows how far a run is, off a terminal at growing intervals.
+type progress struct {
+	*notice
+	wall   bool
+	next   time.Duration // plain lines: when the next one is due,
+	silent int           // and how many parts did not answer in the last one
+}
+
+func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
+	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock, next: time.Second}
 	if p.wall {
 		took := time.Duration(s.Model.Duration.Seconds() * float64(s.Wall.Dilation) * 1e9)
-		fmt.Fprintf(to, "%s: %v of model time at dilation %d takes %s\n",
+		fmt.Fprintf(p.to, "%s: %v of model time at dilation %d takes %s\n",
 			s.Name, s.Model.Duration, s.Wall.Dilation, durationText(took.Round(10*time.Millisecond)))
 		if s.HasShort && took > time.Minute {
-			fmt.Fprintf(to, "%s: --short runs a short form of it\n", s.Name)
+			fmt.Fprintf(p.to, "%s: --short runs a short form of it\n", s.Name)
 		}
 	}
 	return p
@@ -44,7 +85,7 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet bool) (done func()) {
 	if quiet {
 		return func() {}
 	}
-	p := newProgress(os.Stderr, s, o.Clock)
+	p := newProgress(s, o.Clock)
 	if !p.terminal {
 		o.Progress = p.show
 		return func() {}
@@ -73,17 +114,5 @@ func (p *progress) show(s emu.Status) {
 	for _, part := range s.Silent {
 		line += ", " + part.String()
 	}
-	if p.terminal {
-		p.shown = true
-		fmt.Fprintf(p.to, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
-	} else {
-		fmt.Fprintln(p.to, line)
-	}
-}
-
-// end clears the line.
-func (p *progress) end() {
-	if p.shown {
-		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", 79))
-	}
+	p.write(line)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -54,8 +53,8 @@ func writeReport(dir string, force, png bool) (paths []string, err error) {
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}
-	if _, err := os.Stat(page); !errors.Is(err, fs.ErrNotExist) && !force {
-		return nil, fmt.Errorf("%s is there already; --force writes over it", page)
+	if exists(page) && !force {
+		return nil, isThere(page)
 	}
 	if hold, err := files.TakeHold(dir); err == nil { // else a run is going on, and tidies
 		defer hold.Release()

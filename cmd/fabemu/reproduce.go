@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -25,13 +24,12 @@ import (
 // reproduceFlags are the flags of reproduce.
 type reproduceFlags struct {
 	campaignFlags
-	clock, link, dilation string
-	seeds, workers        int
-	json, png, priority   bool
-	codec, digest         bool
+	reproduce.Options
+	dilation  string
+	json, png bool
 }
 
-func reproduceCommand(status *int) *cobra.Command {
+func reproduceCommand() *cobra.Command {
 	var f reproduceFlags
 	c := &cobra.Command{
 		Use:   "reproduce PAPER[/FIGURE]",
@@ -48,10 +46,7 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 ` + campaignText,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFigures,
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			*status, err = f.run(c, args[0])
-			return err
-		},
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.registerAll(c)
 	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
@@ -70,22 +65,24 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 // registerAll declares the flags.
 func (f *reproduceFlags) registerAll(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.clock, "clock", string(emu.VirtualClock), "virtual, or wall: over real sockets")
-	flags.StringVar(&f.link, "link", string(emu.UDP), "what carries the frames of a wall run: udp, or pipe (memory of this process)")
+	choice(c, &f.Clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets", reproducedClocks()...)
+	choice(c, &f.Link, "link", emu.UDP, "what carries the frames of a wall run: udp, or pipe (memory of this process)", reproducedLinks()...)
 	flags.StringVar(&f.dilation, "dilation", "", "wall clock: wall time per model time (default: each scenario's)")
-	flags.IntVar(&f.seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
-	flags.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
+	flags.IntVar(&f.Seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
+	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
 	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
-	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
-	codecFlag(flags, &f.codec)
-	digestFlag(flags, &f.digest)
+	flags.BoolVar(&f.Priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
+	codecFlag(flags, &f.Codec)
+	digestFlag(flags, &f.Digest)
 	f.register(c)
-	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
-	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 }
+
+// The clocks and links with which papers are reproduced.
+func reproducedClocks() []emu.Clock  { return []emu.Clock{emu.VirtualClock, emu.WallClock} }
+func reproducedLinks() []emu.Carrier { return []emu.Carrier{emu.UDP, emu.Pipe} }
 
 // papersPlace stands in a help text for the papers and their figures. To know them takes
 // reading their scenarios: that is done for this text alone.
@@ -127,24 +124,26 @@ func completeFigures(_ *cobra.Command, taken []string, _ string) ([]string, cobr
 
 // options turns the flags into options.
 func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
-	o := reproduce.Options{Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Seeds: f.seeds, Workers: f.workers, Priority: f.priority, Version: version(), Codec: f.codec, Digest: f.digest}
+	o := f.Options
+	o.Version = version()
 	switch {
-	case !slices.Contains([]string{string(emu.VirtualClock), string(emu.WallClock)}, f.clock):
-		return o, fmt.Errorf("there is no clock %q; there are virtual and wall", f.clock)
-	case !slices.Contains([]string{string(emu.UDP), string(emu.Pipe)}, f.link):
-		return o, fmt.Errorf("there is no link %q; there are udp and pipe", f.link)
-	case f.seeds < 1 || f.seeds > 1000:
-		return o, fmt.Errorf("--seeds %d: 1 to 1000 are wanted", f.seeds)
-	case f.workers < 1:
-		return o, fmt.Errorf("--workers %d: one at least is wanted", f.workers)
+	case !slices.Contains(reproducedClocks(), o.Clock):
+		return o, fmt.Errorf("there is no clock %q; there are virtual and wall", o.Clock)
+	case !slices.Contains(reproducedLinks(), o.Link):
+		return o, fmt.Errorf("there is no link %q; there are udp and pipe", o.Link)
+	case o.Seeds < 1 || o.Seeds > 1000:
+		return o, fmt.Errorf("--seeds %d: 1 to 1000 are wanted", o.Seeds)
+	case o.Workers < 1:
+		return o, fmt.Errorf("--workers %d: one at least is wanted", o.Workers)
 	}
+	wall := o.Clock == emu.WallClock
 	for _, name := range []string{"dilation", "link"} {
-		if c.Flags().Changed(name) && f.clock != string(emu.WallClock) {
+		if c.Flags().Changed(name) && !wall {
 			return o, fmt.Errorf("--%s goes with --clock wall", name)
 		}
 	}
 	for _, name := range []string{"seeds", "workers"} {
-		if c.Flags().Changed(name) && f.clock == string(emu.WallClock) {
+		if c.Flags().Changed(name) && wall {
 			return o, fmt.Errorf("--%s goes with --clock virtual: on the wall clock each run is done once, one after another", name)
 		}
 	}
@@ -158,31 +157,31 @@ func (f *reproduceFlags) options(c *cobra.Command) (reproduce.Options, error) {
 	return o, nil
 }
 
-func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err error) {
+func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	share, err := f.share()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	o, err := f.options(c)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if f.list || f.table || !share.All() {
 		return f.runShare(c, name, share, o)
 	}
 	paper, figures, err := reproduce.Find(name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	names := reproduce.Files(figures)
-	dir, hold, err := resultsDirectory(f.out, fileName("reproduce-"+name)+"-"+f.clock, f.force, names)
+	dir, hold, err := resultsDirectory(f.out, f.base(name), f.force, names)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
 	if err := hold.Retire(names...); err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
 
 	ctx, stop := untilEnded(c)
@@ -192,13 +191,12 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) (status int, err err
 	result, err := reproduce.Do(ctx, paper, figures, o)
 	p.end()
 	if err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
-	err = f.write(c, result, dir)
-	if err != nil { // printed, and not written
-		return 0, failure{err}
+	if err := f.write(c, result, dir); err != nil { // printed, and not written
+		return failure{err}
 	}
-	return statusOf(result), nil
+	return exitWith(statusOf(result))
 }
 
 // write writes a result into a directory, and prints it.
@@ -226,38 +224,35 @@ func statusOf(r *reproduce.Result) int {
 }
 
 // runShare is a call that does a part of what others do, too.
-func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o reproduce.Options) (status int, err error) {
+func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.Share, o reproduce.Options) error {
 	f.defaultOut(name)
 	all, err := reproduce.NewCampaign(name, f.out, share.Cell, o)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	switch {
 	case f.list:
-		return exitOK, f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
+		return f.print(c, commandOf(c, reproduce.Kind, name, f.out), all.Cells())
 	case f.table:
+		status := exitOK
 		missing, err := all.Draw(f.out, func(r *reproduce.Result) error {
 			status = statusOf(r)
 			return f.write(c, r, f.out)
 		})
 		if err != nil {
-			return 0, failure{err}
+			return failure{err}
 		}
 		showMissing(reproduce.Kind, missing)
-		return status, nil
+		return exitWith(status)
 	}
 	ctx, stop := untilEnded(c)
 	defer stop()
 	void, cells, err := all.Do(ctx, f.out, share, cellsDone(reproduce.Kind))
-	switch {
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(os.Stderr, "reproduce: ended early; call it again with --out %s and it goes on\n", f.out)
-		return exitFailed, nil
-	case err != nil:
-		return 0, failure{err}
+	if err != nil {
+		return f.endedEarly(reproduce.Kind, err)
 	}
 	f.showShare(reproduce.Kind, share, cells)
-	return showVoid(reproduce.Kind, void, cells), nil
+	return exitWith(showVoid(reproduce.Kind, void, cells))
 }
 
 // job is the figures as engines take them.
@@ -281,36 +276,37 @@ func (f *reproduceFlags) job(c *cobra.Command, name string, e *exportFlags) (*ca
 // defaultOut says where the results go that several calls have in common.
 func (f *reproduceFlags) defaultOut(name string) {
 	if f.out == "" {
-		f.out = filepath.Join("results", fileName("reproduce-"+name)+"-"+f.clock)
+		f.out = filepath.Join("results", f.base(name))
 	}
+}
+
+// base is what the name of a directory for the results begins with.
+func (f *reproduceFlags) base(name string) string {
+	return fileName("reproduce-"+name) + "-" + string(f.Clock)
 }
 
 // batchProgress shows how far many runs are: on a terminal a line that is written
 // over; elsewhere a line at growing intervals.
 type batchProgress struct {
 	*notice
-	wall        bool
-	begin, next time.Time
-	wait        time.Duration
+	wall bool
+	next time.Time
+	wait time.Duration
 }
 
 func (p *batchProgress) show(s reproduce.Status) {
 	now := time.Now()
-	if p.begin.IsZero() {
-		p.begin, p.wait = now, 2*time.Second
+	if p.next.IsZero() {
+		p.wait = 2 * time.Second
 		p.next = now.Add(p.wait)
 		if p.wall {
 			fmt.Fprintf(os.Stderr, "%s: %d runs on the wall clock, one after another, take %v\n", p.name, s.Runs, s.Left.Round(time.Second))
 		}
 	}
-	switch {
-	case p.terminal:
-		if now.Before(p.next) && s.Done < s.Runs {
-			p.next = p.begin
+	if !p.terminal {
+		if now.Before(p.next) {
+			return
 		}
-	case now.Before(p.next):
-		return
-	default:
 		p.wait *= 2
 		p.next = now.Add(p.wait)
 	}
@@ -318,11 +314,5 @@ func (p *batchProgress) show(s reproduce.Status) {
 	if s.Share > 0.01 {
 		left = fmt.Sprintf(", %v left", s.Left.Round(time.Second))
 	}
-	line := fmt.Sprintf("%s: %3.0f %%, %d of %d runs%s", p.name, 100*s.Share, s.Done, s.Runs, left)
-	if p.terminal {
-		p.shown = true
-		fmt.Fprintf(os.Stderr, "\r%s%s", line, strings.Repeat(" ", max(0, 79-len(line))))
-		return
-	}
-	fmt.Fprintln(os.Stderr, line)
+	p.write(fmt.Sprintf("%s: %3.0f %%, %d of %d runs%s", p.name, 100*s.Share, s.Done, s.Runs, left))
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"fabemu/emu"
@@ -21,32 +22,27 @@ import (
 	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // runFlags are the flags of run.
 type runFlags struct {
-	clock, link, verify, out    string
-	timing, dilation            string
-	seed                        uint64
-	changes                     changes
-	force, json, strict, events bool
-	priority, dry               bool
-	loops                       int
-	codec, digest, points       bool
-	pcap, rotate                string
-	placement, sync             string
-	byHand                      []string
-	hosts                       fleetFlags
-	capture                     captureFlags
-	record                      []string
-	trace                       traceFlags
-	page                        string
-	metrics                     metricsFlags
-	quiet                       bool
+	emu.Options
+	dilation                           string
+	seed                               uint64
+	changes                            changes
+	out                                string
+	force, json, strict, events, quiet bool
+	dry                                bool
+	pcap, rotate                       string
+	hosts                              fleetFlags
+	capture                            captureFlags
+	record                             []string
+	trace                              traceFlags
+	page                               string
+	metrics                            metricsFlags
 }
 
-func runCommand(status *int) *cobra.Command {
+func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run [SCENARIO...]",
@@ -58,23 +54,18 @@ Each has its results in a directory of its own: a new one under results/, or wit
 
 ` + callText,
 		ValidArgsFunction: completeScenarios,
-		RunE: func(c *cobra.Command, names []string) (err error) {
+		RunE: func(c *cobra.Command, names []string) error {
 			if err := belong(c); err != nil {
 				return err
 			}
 			if len(names) == 0 {
 				names = []string{scenarios.Default}
 			}
-			*status, err = f.runAll(c, names)
-			return err
+			return f.runAll(c, names)
 		},
 	}
+	f.addClock(c)
 	flags := c.Flags()
-	flags.StringVar(&f.clock, "clock", "wall", "wall, or virtual: as fast as it goes")
-	flags.StringVar(&f.timing, "timing", "ideal", "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones")
-	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp, veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process)")
-	flags.StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
 	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
@@ -90,40 +81,38 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.quiet, "quiet", false, "show nothing while the run goes on: neither the view of it that a terminal has, nor lines elsewhere")
 	flags.BoolVar(&f.json, "json", false, "print "+report.ResultFile+" instead of the report; of several runs, one after another")
 	flags.BoolVar(&f.strict, "strict", false, "fail if the timing is not faithful at least")
-	codecFlag(flags, &f.codec)
-	digestFlag(flags, &f.digest)
-	flags.BoolVar(&f.points, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
-	flags.StringVar(&f.verify, "verify", "short", "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds")
-	flags.BoolVar(&f.priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
-	flags.IntVar(&f.loops, "loops", 0, "how many loops share the machines of a run in this process, each on a processor of its own; the log is the same with any number (default: on the virtual clock as many as help, at most one less than there are processors; on the wall clock one)")
-	flags.StringVar(&f.placement, "placement", "goroutine", "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)")
-	flags.StringSliceVar(&f.byHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
+	codecFlag(flags, &f.Codec)
+	digestFlag(flags, &f.Digest)
+	flags.BoolVar(&f.AllPoints, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
+	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds",
+		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
+	flags.IntVar(&f.Loops, "loops", 0, "how many loops share the machines of a run in this process, each on a processor of its own; the log is the same with any number (default: on the virtual clock as many as help, at most one less than there are processors; on the wall clock one)")
+	choice(c, &f.Placement, "placement", emu.InGoroutines, "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)",
+		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
+	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
-	flags.StringVar(&f.sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom))
-	complete(c, "sync", string(emu.Exact), string(emu.Late))
-	complete(c, "placement", string(emu.InGoroutines), string(emu.InProcesses), string(emu.InDomains), string(emu.InHosts))
+	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
+		emu.Exact, emu.Late)
 	f.hosts.addRun(c)
-	complete(c, "clock", string(emu.WallClock), string(emu.VirtualClock))
-	complete(c, "timing", string(emu.IdealTiming), string(emu.ActualTiming))
-	complete(c, "link", string(emu.UDP), string(emu.Veth), string(emu.Pipe))
-	complete(c, "verify", string(emu.VerifyShort), string(emu.VerifyOn), string(emu.VerifyOff))
 	f.changes.add(c)
 	return c
 }
 
-// codecFlag adds the flag that has frames go through their bytes on the virtual clock.
-func codecFlag(flags *pflag.FlagSet, codec *bool) {
-	flags.BoolVar(codec, "codec", false, "virtual clock: have each frame go through its bytes, as on the wall clock; without, frames are handed over as values, which is faster and gives the same figures (with --pcap they always go through bytes)")
-}
-
-// digestFlag adds the flag that has the event log condensed.
-func digestFlag(flags *pflag.FlagSet, digest *bool) {
-	flags.BoolVar(digest, "digest", false, "virtual clock: condense the event log into 32 digits in the results, which are the same for two runs only if all machines did the same; a wall run has them always")
+// addClock adds the flags that say what the time of a run is, and what carries its frames.
+func (f *runFlags) addClock(c *cobra.Command) {
+	choice(c, &f.Clock, "clock", emu.WallClock, "wall, or virtual: as fast as it goes", emu.WallClock, emu.VirtualClock)
+	choice(c, &f.Timing, "timing", emu.IdealTiming, "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones",
+		emu.IdealTiming, emu.ActualTiming)
+	choice(c, &f.Link, "link", emu.UDP, "what carries the frames of a wall run: udp, veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process)",
+		emu.UDP, emu.Veth, emu.Pipe)
+	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
+	c.Flags().BoolVar(&f.Priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")
 }
 
 // showIdle tells of flags that were given and that nothing heeds.
 func (f *runFlags) showIdle(c *cobra.Command) {
-	if f.clock != string(emu.VirtualClock) {
+	if f.Clock != emu.VirtualClock {
 		return
 	}
 	for _, name := range []string{"link", "dilation", "verify", "priority"} {
@@ -146,53 +135,32 @@ func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, erro
 	return f.changes.open(name, sets...)
 }
 
-// run runs one scenario and returns the exit status.
-func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenario) (status int, err error) {
+// run runs one scenario.
+func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenario) (err error) {
 	if err := f.autoDilation(ctx, s); err != nil {
-		return 0, err
+		return err
 	}
-	options := emu.Options{
-		Clock: emu.Clock(f.clock), Link: emu.Carrier(f.link), Verify: emu.Verify(f.verify), Timing: emu.Timing(f.timing),
-		Priority: f.priority, Version: version(), Placement: emu.Placement(f.placement), Sync: emu.Sync(f.sync), ByHand: f.byHand, Loops: f.loops, Codec: f.codec, Digest: f.digest,
-		AllPoints: f.points, Fleet: f.hosts.fleet, HostsOf: f.hosts.of,
-	}
-	file := captureFile{name: report.CaptureFile, numbered: f.rotate != ""}
-	if f.pcap != "" {
-		if options.Capture, err = f.capture.capture(nil); err != nil {
-			return 0, err
-		}
-		file.name = f.pcap
-		if err := file.checkName(); err != nil {
-			return 0, err
-		}
-	}
-	if f.rotate != "" {
-		if options.Capture.Rotate, err = unit.ParseSize(f.rotate); err != nil {
-			return 0, fmt.Errorf("--pcap-rotate: %w", err)
-		}
-		options.Capture.Next = file.next
-	}
-	if options.Trace, err = f.trace.request(); err != nil {
-		return 0, err
-	}
-	if err := options.Check(); err != nil {
-		return 0, err
+	o := f.Options
+	o.Version, o.Fleet, o.HostsOf = version(), f.hosts.fleet, f.hosts.of
+	out := runFiles{capture: captureFile{name: report.CaptureFile, numbered: f.rotate != ""}}
+	if err := f.request(&o, &out.capture); err != nil {
+		return err
 	}
 	dir, hold, err := f.directory(s)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer hold.Release()
 	defer os.Remove(dir) // it stays if something is in it
-	options.Directory, file.dir = dir, dir
+	o.Directory, out.capture.dir = dir, dir
 	if f.dry {
-		if err := emu.Dry(s, options); err != nil {
-			return 0, failure{err}
+		if err := emu.Dry(s, o); err != nil {
+			return failure{err}
 		}
 		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, proc.PartsDir))
-		return exitOK, nil
+		return nil
 	}
-	options.Waiting = func(parts []*proc.File) {
+	o.Waiting = func(parts []*proc.File) {
 		for _, p := range parts {
 			command := "node"
 			if s.IsSwitch(p.Part) {
@@ -206,82 +174,32 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		old = append(old, toldFile(flow))
 	}
 	if err := hold.Retire(old...); err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
-	var log *os.File
-	if f.events {
-		if log, err = files.Create(filepath.Join(dir, report.EventsFile)); err != nil {
-			return 0, failure{err}
+	defer func() {
+		if e := out.close(); e != nil && (err == nil || errors.As(err, new(exit))) {
+			err = failure{e}
 		}
-		defer log.Close()
-		options.Events = log
+	}()
+	if err := out.open(f, dir, &o); err != nil {
+		return failure{err}
 	}
-	if options.Trace != nil {
-		traced, failed := files.Create(filepath.Join(dir, report.TraceFile))
-		if failed != nil {
-			return 0, failure{failed}
-		}
-		defer func() {
-			if info, e := traced.Stat(); e == nil && info.Size() == 0 {
-				os.Remove(traced.Name()) // the run has not begun
-			}
-			if e := traced.Close(); err == nil && e != nil {
-				status, err = exitFailed, failure{e}
-			}
-		}()
-		options.Trace.To = traced
-	}
-	if options.Capture != nil {
-		var failed error
-		if options.Capture.To, failed = file.next(); failed != nil {
-			return 0, failure{failed}
-		}
-		defer func() {
-			if e := file.end(); err == nil && e != nil {
-				status, err = exitFailed, failure{e}
-			}
-		}()
-	}
-	var recordings []*os.File
-	for _, flow := range f.record {
-		file, failed := files.Create(filepath.Join(dir, toldFile(flow)))
-		if failed != nil {
-			return 0, failure{failed}
-		}
-		defer file.Close()
-		recordings = append(recordings, file)
-		if options.Told == nil {
-			options.Told = map[string]io.Writer{}
-		}
-		options.Told[flow] = file
-	}
-	page, err := f.openPage(s, &options, file)
+	page, err := f.openPage(s, &o, out.capture)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer page.close()
-	f.metrics.observe(&options)
-	done := follow(s, &options, f.quiet)
-	result, err := emu.Run(ctx, s, options)
+	f.metrics.observe(&o)
+	done := follow(s, &o, f.quiet)
+	result, err := emu.Run(ctx, s, o)
 	done()
 	if result == nil {
-		for _, file := range recordings {
-			os.Remove(file.Name()) // nothing is in it
-		}
-		return 0, failure{err}
+		return failure{err}
 	}
 	// The result is printed even where it cannot be written.
-	var failed error
-	if log != nil {
-		failed = result.Record(log.Name())
-	}
-	for _, file := range recordings {
-		failed = errors.Join(failed, result.Record(file.Name()))
-	}
-	failed = errors.Join(failed, f.metrics.write(dir, s, result))
-	if failed = errors.Join(failed, result.Write(dir)); failed != nil {
-		result.Unwritten = append(result.Unwritten, failed.Error())
-		err = errors.Join(err, failed)
+	if e := errors.Join(out.record(result), f.metrics.write(dir, s, result), result.Write(dir)); e != nil {
+		result.Unwritten = append(result.Unwritten, e.Error())
+		err = errors.Join(err, e)
 	}
 	page.end("The run is over. fabemu live " + dir + " shows its results.")
 	if f.json {
@@ -290,9 +208,88 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		err = errors.Join(err, writing(report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
 	}
 	if err != nil {
-		return 0, failure{err}
+		return failure{err}
 	}
-	return f.status(result.Result), nil
+	return exitWith(f.status(result.Result))
+}
+
+// request says what of a run is captured and traced, and refuses what does not go together.
+func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
+	if f.pcap != "" {
+		if o.Capture, err = f.capture.capture(nil); err != nil {
+			return err
+		}
+		file.name = f.pcap
+		if err := file.checkName(); err != nil {
+			return err
+		}
+	}
+	if f.rotate != "" {
+		if o.Capture.Rotate, err = unit.ParseSize(f.rotate); err != nil {
+			return fmt.Errorf("--pcap-rotate: %w", err)
+		}
+		o.Capture.Next = file.next
+	}
+	if o.Trace, err = f.trace.request(); err != nil {
+		return err
+	}
+	return o.Check()
+}
+
+// runFiles are the files that a run writes while it goes on.
+type runFiles struct {
+	all      []*os.File
+	recorded []*os.File // of these, those that are noted in the result
+	capture  captureFile
+}
+
+// open makes the files that flags ask for, and has the run write them.
+func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
+	create := func(name string) *os.File {
+		file, e := files.Create(filepath.Join(dir, name))
+		if e == nil {
+			w.all = append(w.all, file)
+		}
+		err = errors.Join(err, e)
+		return file
+	}
+	if f.events {
+		o.Events = create(report.EventsFile)
+	}
+	if len(f.record) > 0 {
+		o.Told = map[string]io.Writer{}
+	}
+	for _, flow := range f.record {
+		o.Told[flow] = create(toldFile(flow))
+	}
+	w.recorded = w.all
+	if o.Trace != nil {
+		o.Trace.To = create(report.TraceFile)
+	}
+	if o.Capture != nil && err == nil {
+		o.Capture.To, err = w.capture.next()
+	}
+	return err
+}
+
+// record notes files in the result of the run.
+func (w *runFiles) record(r *emu.Result) (err error) {
+	for _, file := range w.recorded {
+		err = errors.Join(err, r.Record(file.Name()))
+	}
+	return err
+}
+
+// close ends the files. Those in which nothing stands, of a run that has not begun, are removed.
+func (w *runFiles) close() error {
+	err := w.capture.end()
+	for _, file := range w.all {
+		if info, e := file.Stat(); e == nil && info.Size() == 0 {
+			os.Remove(file.Name())
+		}
+		err = errors.Join(err, file.Close())
+	}
+	return err
 }
 
 // toldFile returns the name of the file of what a flow was told.
@@ -303,12 +300,8 @@ func (f *runFlags) status(r *report.Result) int {
 	if r.Partial || r.Verdict.Level == report.Void || len(r.Unwritten) > 0 {
 		return exitFailed
 	}
-	for _, check := range r.Checks {
-		if check.Outcome == report.Fail {
-			return exitCheck
-		}
-	}
-	if f.strict && !r.Verdict.Level.Strict() {
+	failed := slices.ContainsFunc(r.Checks, func(c report.Check) bool { return c.Outcome == report.Fail })
+	if failed || f.strict && !r.Verdict.Level.Strict() {
 		return exitCheck
 	}
 	return exitOK
@@ -316,8 +309,8 @@ func (f *runFlags) status(r *report.Result) int {
 
 // directory makes the directory for the results of a run.
 func (f *runFlags) directory(s *scenario.Scenario) (string, *files.Hold, error) {
-	base := fileName(s.Name) + "-" + f.clock
-	if f.clock == string(emu.WallClock) {
+	base := fileName(s.Name) + "-" + string(f.Clock)
+	if f.Clock == emu.WallClock {
 		base += fmt.Sprintf("-%d", s.Wall.Dilation)
 	}
 	return resultsDirectory(f.out, base, f.force, report.Files())

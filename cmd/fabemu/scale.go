@@ -12,8 +12,8 @@ import (
 )
 
 func scaleCommand() *cobra.Command {
-	var rate, out string
-	var force bool
+	var rate string
+	var out outFile
 	c := &cobra.Command{
 		Use:   "scale SCENARIO --rate RATE",
 		Short: "Print a scenario slowed down, in proportion, for real time",
@@ -47,12 +47,11 @@ What is not in proportion is said on standard error, and in the head of the file
 				fmt.Fprintln(c.ErrOrStderr(), "not in proportion:", left)
 			}
 			text.Write(x.Text)
-			return writeOut(c, out, force, text.Bytes())
+			return out.write(c, text.Bytes())
 		},
 	}
 	c.Flags().StringVar(&rate, "rate", "", "what the fastest link has then, such as 100Mb/s")
-	c.Flags().StringVar(&out, "out", "", "file to write to (default: standard output)")
-	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
+	out.add(c)
 	if err := c.MarkFlagRequired("rate"); err != nil {
 		panic("fabemu: " + err.Error())
 	}

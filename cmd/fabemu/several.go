@@ -5,36 +5,38 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fabemu/emu/files"
+	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"
 )
 
-// runAll runs scenarios one after another and returns the worst exit status. All
+// runAll runs scenarios one after another; the exit status is the worst. All
 // are read before the first is run, so that a mistake in the last does not show
 // after an hour.
-func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
-	if err := f.hosts.find(c, f.placement, f.clock, len(names)); err != nil {
-		return 0, err
+func (f *runFlags) runAll(c *cobra.Command, names []string) error {
+	if err := f.hosts.find(c, f.Placement, f.Clock, len(names)); err != nil {
+		return err
 	}
 	if fleet := f.hosts.fleet; fleet != nil && fleet.Rank > 0 { // the scenario comes from rank 0
 		ctx, stop := untilEnded(c)
 		defer stop()
-		return exitOK, attend(ctx, fleet)
+		return failed(proc.Attend(ctx, fleet))
 	}
 	all, err := openAll(names, func(name string) (*scenario.Scenario, error) { return f.open(c, name) })
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, s := range all {
 		showWarnings(s)
 	}
 	f.showIdle(c)
 	if err := f.metrics.listen(); err != nil {
-		return 0, err
+		return err
 	}
 	defer f.metrics.close()
 	ctx, stop := untilEnded(c)
@@ -46,7 +48,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 	if f.out != "" { // one call at a time, whichever of the runs is going on
 		hold, err := files.Claim(f.out)
 		if err != nil {
-			return 0, notThere(f.out, err)
+			return notThere(f.out, err)
 		}
 		defer hold.Release()
 		defer os.Remove(f.out) // it stays if something is in it
@@ -55,7 +57,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 	within := map[string]int{}
 	for i, s := range all {
 		if ctx.Err() != nil {
-			return exitFailed, nil
+			return exit(exitFailed)
 		}
 		one := *f
 		if f.out != "" {
@@ -68,14 +70,14 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) (int, error) {
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		status, err := one.run(ctx, c, s)
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "fabemu: %s: %v\n", s.Name, err)
-			status = exitOf(err)
+		if err := one.run(ctx, c, s); err != nil {
+			if !errors.As(err, new(exit)) {
+				fmt.Fprintf(os.Stderr, "fabemu: %s: %v\n", s.Name, err)
+			}
+			worst = max(worst, exitOf(err))
 		}
-		worst = max(worst, status)
 	}
-	return worst, nil
+	return exitWith(worst)
 }
 
 // fileName makes a name for files of the name of a scenario.
@@ -102,13 +104,7 @@ func openAll(names []string, open func(name string) (*scenario.Scenario, error))
 
 // onceFromInput refuses a call that names standard input twice.
 func onceFromInput(names []string) error {
-	n := 0
-	for _, name := range names {
-		if name == "-" {
-			n++
-		}
-	}
-	if n > 1 {
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
 		return errors.New(`"-", standard input, can be read once`)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -22,12 +21,14 @@ import (
 type sweepFlags struct {
 	campaignFlags
 	sets, metrics       []string
-	during, clock, link string
+	during              string
+	clock               emu.Clock
+	link                emu.Carrier
 	jobs                int
 	large, short, codec bool
 }
 
-func sweepCommand(status *int) *cobra.Command {
+func sweepCommand() *cobra.Command {
 	var f sweepFlags
 	c := &cobra.Command{
 		Use:   "sweep SCENARIO --set PATH=VALUE,VALUE,...",
@@ -42,10 +43,7 @@ sweep is refused, unless --force says to begin anew there.
 ` + campaignText,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenarios,
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			*status, err = f.run(c, args[0])
-			return err
-		},
+		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.register(c)
 	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
@@ -73,7 +71,7 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	}
 	j := &campaign.Job{
 		Kind: sweep.Kind, Name: scenario, Workers: "--jobs", Table: sweep.TableFile, Cells: cells,
-		Wall: f.clock == string(emu.WallClock),
+		Wall: f.clock == emu.WallClock,
 	}
 	if file == scenario {
 		j.Name = filepath.Base(scenario)
@@ -93,8 +91,8 @@ func (f *sweepFlags) register(c *cobra.Command) {
 		"what to measure, an expression such as root.B-BC.utilisation (may be repeated; default: the scenario's checks)")
 	flags.StringVar(&f.during, "during", "", "FROM,TO: what metrics are taken over (default: all after the first fifth)")
 	flags.BoolVar(&f.short, "short", false, "take the short run of the scenario, as its section short describes it")
-	flags.StringVar(&f.clock, "clock", "virtual", "virtual, or wall: one run after another")
-	flags.StringVar(&f.link, "link", "udp", "what carries the frames of a wall run: udp or pipe")
+	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: one run after another", emu.VirtualClock, emu.WallClock)
+	choice(c, &f.link, "link", emu.UDP, "what carries the frames of a wall run: udp or pipe", emu.UDP, emu.Pipe)
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default: one under results/)")
 	flags.BoolVar(&f.force, "force", false,
@@ -102,19 +100,17 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
 	codecFlag(flags, &f.codec)
 	f.campaignFlags.register(c)
-	complete(c, "clock", string(emu.VirtualClock), string(emu.WallClock))
-	complete(c, "link", string(emu.UDP), string(emu.Pipe))
 }
 
 // plan turns the flags into a plan, and says where its results go.
 func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error) {
 	p := sweep.Plan{
-		Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: f.clock, Codec: f.codec, Large: f.large, Short: f.short,
+		Fabemu: version(), Scenario: scenario, Metrics: f.metrics, Clock: string(f.clock), Codec: f.codec, Large: f.large, Short: f.short,
 	}
 	if scenario == "-" {
 		return p, errors.New("a sweep reads its scenario more than once: standard input will not do")
 	}
-	wall := f.clock == string(emu.WallClock)
+	wall := f.clock == emu.WallClock
 	switch {
 	case wall && c.Flags().Changed("jobs"):
 		return p, errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
@@ -124,7 +120,7 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 		return p, fmt.Errorf("--jobs %d: one at least is wanted", f.jobs)
 	}
 	if wall {
-		p.Link = f.link
+		p.Link = string(f.link)
 	}
 	for _, text := range f.sets {
 		a, err := sweep.ParseAxis(text)
@@ -148,21 +144,21 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 	return p, nil
 }
 
-func (f *sweepFlags) run(c *cobra.Command, scenario string) (status int, err error) {
+func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	share, err := f.share()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	p, err := f.plan(c, scenario)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if f.list {
 		cells, err := sweep.Cells(p)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		return exitOK, f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
+		return f.print(c, commandOf(c, sweep.Kind, scenario, f.out), cells)
 	}
 	var cells []sweep.Cell
 	var missing []campaign.Cell
@@ -174,32 +170,23 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) (status int, err err
 		o := sweep.Options{Share: share, Jobs: f.jobs, Force: f.force, Priority: true, Progress: cellsDone(sweep.Kind)}
 		cells, err = sweep.Run(ctx, p, f.out, o)
 	}
-	switch {
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(os.Stderr, "sweep: ended early; call it again with --out %s and it goes on\n", f.out)
-		return exitFailed, nil
-	case err != nil:
-		return 0, failure{err}
+	if err != nil {
+		return f.endedEarly(sweep.Kind, err)
 	}
-	status = max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, voidCells(cells), len(cells)))
-	if !share.All() {
-		f.showShare(sweep.Kind, share, len(cells))
-		return status, nil
-	}
-	if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
-		return 0, err
-	}
-	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
-	return status, nil
-}
-
-// voidCells returns how many runs of a sweep are void.
-func voidCells(cells []sweep.Cell) int {
-	n := 0
+	void := 0
 	for _, c := range cells {
 		if c.Level == report.Void {
-			n++
+			void++
 		}
 	}
-	return n
+	status := max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, void, len(cells)))
+	if !share.All() {
+		f.showShare(sweep.Kind, share, len(cells))
+		return exitWith(status)
+	}
+	if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
+	return exitWith(status)
 }
