@@ -10,11 +10,9 @@ import (
 // Which, is found when it is known what has been chosen.
 func Either(a, b Param) Param {
 	out := a
-	what := a.Wanted()
-	if more := b.Wanted(); len(more) >= len(what) && more[:len(what)] == what {
-		what = more
-	} else {
-		what += ", or " + more
+	what, more := a.Wanted(), b.Wanted()
+	if !strings.HasPrefix(more, what) {
+		more = what + ", or " + more
 	}
 	out.What, out.None = "", ""
 	out.Low, out.High, out.Above = "", "", false
@@ -26,7 +24,7 @@ func Either(a, b Param) Param {
 	default:
 		out.Kind = Own
 	}
-	out.Form = &Form{Wanted: what, Units: union(a.Units(), b.Units()), Words: union(a.Beside(), b.Beside())}
+	out.Form = &Form{Wanted: more, Units: union(a.Units(), b.Units()), Words: union(a.Beside(), b.Beside())}
 	if a.Pattern() != "" && b.Pattern() != "" {
 		out.Form.Pattern = a.Pattern() + "|" + b.Pattern()
 	}

@@ -10,6 +10,55 @@ import (
 	"fabemu/wire/unit"
 )
 
+// manner is how the values of a kind are written.
+type manner struct {
+	wanted  func() string
+	units   func() []string
+	pattern string
+	none    any // what the word None stands for
+	read    func(s string) (any, error)
+}
+
+// manner returns that of the kind of a parameter.
+func (p *Param) manner() manner {
+	say := func(text string) func() string { return func() string { return text } }
+	switch p.Kind {
+	case Duration:
+		return manner{say("a duration such as 100us"), unit.DurationUnits, DurationPattern, unit.Duration(p.at), p.duration}
+	case Rate:
+		return manner{say("a rate such as 10Gb/s or 1GB/s"), unit.RateUnits, ratePattern, unit.Rate(p.at), p.rate}
+	case Size:
+		return manner{say("a size such as 128KiB"), unit.SizeUnits, SizePattern, unit.Size(p.at), p.size}
+	case Room:
+		return manner{say(`a room such as "4 packets" or 150KB`), roomUnits, roomPattern, unit.Room{}, room}
+	case Whole:
+		return manner{wanted: func() string { return fmt.Sprintf("a whole number of %s or more", p.Low) }, none: p.at, read: p.whole}
+	case Decimal:
+		return manner{wanted: func() string { return "a number such as " + p.example() }, none: 0.0, read: p.decimal}
+	case Flag:
+		return manner{wanted: say("true or false"), none: false, read: flag}
+	case Word:
+		return manner{wanted: p.oneOf, none: "", read: p.oneWord}
+	case Object:
+		return manner{wanted: func() string { return "a mapping with " + strings.Join(p.Object.Keys(), ", ") }}
+	}
+	return manner{wanted: say(""), none: "", read: p.oneWord}
+}
+
+// The patterns of what is written: they let pass all that Read takes.
+const (
+	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
+	DurationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
+	SizePattern     = decimalPattern + `\s*(B|KB|MB|GB|KiB|MiB|GiB)`
+	ratePattern     = decimalPattern + `\s*[kMGT]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
+	roomPattern     = `\+?[0-9]+\s*packets?|` + SizePattern
+)
+
+// Spaced returns a pattern of a whole text, whatever the spaces around it.
+func Spaced(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
+
+func roomUnits() []string { return append([]string{"packets", "packet"}, unit.SizeUnits()...) }
+
 // Wanted says what may stand in the place of a parameter: "a duration such as 100us".
 func (p *Param) Wanted() string {
 	what := p.What
@@ -18,7 +67,7 @@ func (p *Param) Wanted() string {
 	case p.Form != nil:
 		what = p.Form.Wanted
 	default:
-		what = p.kindWanted()
+		what = p.manner().wanted()
 	}
 	if p.None != "" && p.Kind != Flag && p.Kind != Word {
 		what += ", or " + p.None
@@ -31,34 +80,6 @@ func (p *Param) Wanted() string {
 		what += ", or a mapping with " + strings.Join(keys, ", ")
 	}
 	return what
-}
-
-// kindWanted is what may stand in the place of a kind.
-func (p *Param) kindWanted() string {
-	switch p.Kind {
-	case Duration:
-		return "a duration such as 100us"
-	case Rate:
-		return "a rate such as 10Gb/s or 1GB/s"
-	case Size:
-		return "a size such as 128KiB"
-	case Room:
-		return `a room such as "4 packets" or 150KB`
-	case Whole:
-		return fmt.Sprintf("a whole number of %s or more", p.Low)
-	case Decimal:
-		return "a number such as " + p.example()
-	case Flag:
-		return "true or false"
-	case Word:
-		if len(p.Words) == 1 {
-			return "the word " + p.Words[0]
-		}
-		return "one of " + strings.Join(p.Words, ", ")
-	case Object:
-		return "a mapping with " + strings.Join(p.Object.Keys(), ", ")
-	}
-	return ""
 }
 
 // Keys returns the keys of all parameters.
@@ -85,17 +106,24 @@ func (p *Param) Units() []string {
 	if p.Form != nil {
 		return p.Form.Units
 	}
-	switch p.Kind {
-	case Duration:
-		return unit.DurationUnits()
-	case Rate:
-		return unit.RateUnits()
-	case Size:
-		return unit.SizeUnits()
-	case Room:
-		return append([]string{"packets", "packet"}, unit.SizeUnits()...)
+	if m := p.manner(); m.units != nil {
+		return m.units()
 	}
 	return nil
+}
+
+// Pattern returns a regular expression of what is written, which lets pass all that Read
+// takes; none for numbers, words and texts.
+func (p *Param) Pattern() (pattern string) {
+	if p.Form != nil {
+		pattern = p.Form.Pattern
+	} else if m := p.manner(); m.pattern != "" {
+		pattern = Spaced(m.pattern)
+	}
+	if p.None != "" && pattern != "" {
+		pattern = `^` + p.None + `$|` + pattern
+	}
+	return pattern
 }
 
 // Beside returns the words that are allowed; of what is not a word, beside other values.
@@ -113,41 +141,6 @@ func (p *Param) Beside() []string {
 
 // Listed reports whether one value may have commas.
 func (p *Param) Listed() bool { return p.Form != nil && p.Form.Listed }
-
-// The patterns of what is written: they let pass all that Read takes.
-const (
-	decimalPattern  = `\+?([0-9]+\.?[0-9]*|\.[0-9]+)`
-	DurationPattern = decimalPattern + `\s*(s|ms|us|µs|μs|ns|ps)`
-	SizePattern     = decimalPattern + `\s*(B|KB|MB|GB|KiB|MiB|GiB)`
-	ratePattern     = decimalPattern + `\s*[kMGT]?b/s|` + decimalPattern + `\s*[KMG]?B/s`
-	roomPattern     = `\+?[0-9]+\s*packets?|` + SizePattern
-)
-
-// Spaced returns a pattern of a whole text, whatever the spaces around it.
-func Spaced(pattern string) string { return `^\s*(` + pattern + `)\s*$` }
-
-// Pattern returns a regular expression of what is written, which lets pass all that Read
-// takes; none for numbers, words and texts.
-func (p *Param) Pattern() string {
-	pattern := ""
-	switch p.Kind {
-	case Duration:
-		pattern = Spaced(DurationPattern)
-	case Rate:
-		pattern = Spaced(ratePattern)
-	case Size:
-		pattern = Spaced(SizePattern)
-	case Room:
-		pattern = Spaced(roomPattern)
-	}
-	if p.Form != nil {
-		pattern = p.Form.Pattern
-	}
-	if p.None != "" && pattern != "" {
-		pattern = `^` + p.None + `$|` + pattern
-	}
-	return pattern
-}
 
 // Range returns the bounds of a parameter: its own, or those of its kind. Above says that
 // low is not in it.
@@ -169,57 +162,35 @@ func (p *Param) Range() (low, high string, above bool) {
 // It returns a value of its kind: int64 for any integer, string for a word; for the word
 // that stands for a value, that.
 func (p *Param) Read(s string) (any, error) {
-	if p.None != "" && s == p.None {
-		return p.none(), nil
-	}
-	if p.Form != nil {
+	switch m := p.manner(); {
+	case p.None != "" && s == p.None:
+		return m.none, nil
+	case p.Form != nil:
 		return p.Form.Read(s)
+	default:
+		return m.read(s)
 	}
-	switch p.Kind {
-	case Duration:
-		return p.duration(s)
-	case Rate:
-		return p.rate(s)
-	case Size:
-		return p.size(s)
-	case Room:
-		return unit.ParseRoom(s)
-	case Whole:
-		return p.whole(s)
-	case Decimal:
-		return p.decimal(s)
-	case Flag:
-		return flag(s)
-	}
-	if slices.Contains(p.Words, s) {
-		return s, nil
-	}
-	if len(p.Words) == 1 {
-		return nil, fmt.Errorf("%q is not known: only %s is", s, p.Words[0])
-	}
-	return nil, fmt.Errorf("%q is not one of %s", s, strings.Join(p.Words, ", "))
 }
 
-// none returns what the word None stands for.
-func (p *Param) none() any {
-	switch p.Kind {
-	case Duration:
-		return unit.Duration(p.at)
-	case Rate:
-		return unit.Rate(p.at)
-	case Size:
-		return unit.Size(p.at)
-	case Room:
-		return unit.Room{}
-	case Whole:
-		return p.at
-	case Decimal:
-		return 0.0
-	case Flag:
-		return false
+// oneOf says which words are allowed.
+func (p *Param) oneOf() string {
+	if len(p.Words) == 1 {
+		return "the word " + p.Words[0]
 	}
-	return ""
+	return "one of " + strings.Join(p.Words, ", ")
 }
+
+func (p *Param) oneWord(s string) (any, error) {
+	switch {
+	case slices.Contains(p.Words, s):
+		return s, nil
+	case len(p.Words) == 1:
+		return nil, fmt.Errorf("%q is not known: only %s is", s, p.Words[0])
+	}
+	return nil, fmt.Errorf("%q is not %s", s, p.oneOf())
+}
+
+func room(s string) (any, error) { return unit.ParseRoom(s) }
 
 func (p *Param) duration(s string) (any, error) {
 	d, err := unit.ParseDuration(s)
@@ -322,13 +293,10 @@ func (p *Param) bounds() string {
 }
 
 func flag(s string) (any, error) {
-	switch s {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
+	if s != "true" && s != "false" {
+		return nil, fmt.Errorf("%q is neither true nor false", s)
 	}
-	return nil, fmt.Errorf("%q is neither true nor false", s)
+	return s == "true", nil
 }
 
 // DecimalComma says what is wrong with a fraction that has a comma; nothing of others.
