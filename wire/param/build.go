@@ -1,0 +1,145 @@
+package param
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Text returns the parameter of a struct as a file writes it.
+func (p *Param) Text(v any) string {
+	f := p.in(v)
+	switch {
+	case p.None != "" && p.isNone(f):
+		return p.None
+	case p.Kind == Decimal:
+		return strconv.FormatFloat(f.Float(), 'f', -1, 64)
+	case p.Kind == Word && f.CanUint():
+		if i := f.Uint(); i < uint64(len(p.Words)) {
+			return p.Words[i]
+		}
+		return "unknown"
+	case f.Kind() == reflect.Array && p.Item != nil && p.Item.Kind.Single():
+		var items []string
+		for i := range f.Len() {
+			items = append(items, fmt.Sprint(f.Index(i).Interface()))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return fmt.Sprint(f.Interface())
+}
+
+// in returns the field of a struct that the parameter is.
+func (p *Param) in(v any) reflect.Value { return reflect.ValueOf(v).FieldByIndex(p.field) }
+
+// Number returns the parameter of a struct, one of an integer type.
+func (p *Param) Number(v any) int64 { return p.in(v).Int() }
+
+// isNone reports whether a field has the value that a word stands for.
+func (p *Param) isNone(f reflect.Value) bool {
+	if p.at != 0 {
+		return f.Int() == p.at
+	}
+	return f.IsZero()
+}
+
+// IsUsual reports whether a struct has the default of the parameter, or nothing.
+func (p *Param) IsUsual(v any) bool {
+	f := p.in(v)
+	return f.IsZero() || p.Default != "" && p.Text(v) == p.Default
+}
+
+// Holds reports whether a condition holds in a struct.
+func (s *Struct) Holds(c Condition, v any) bool {
+	if c.Key == "" {
+		return true
+	}
+	p := s.Find(c.Key)
+	return p == nil || slices.Contains(c.Values, p.Text(v)) != c.Not
+}
+
+// Build returns a struct of the type whose parameters are what given returns, in the form
+// of Param.Read; where that is nil, the default, which may go with the word of another
+// parameter. What has none is computed by complete,
+// which is handed a pointer to the struct, unless it is nil. What counts only with other
+// values is zero without them. It returns nil for no type.
+func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any {
+	if s.zero == nil {
+		return nil
+	}
+	pointer := reflect.New(reflect.TypeOf(s.zero))
+	for i := range s.Params {
+		p := &s.Params[i]
+		v := given(p)
+		if v == nil {
+			v = p.usual
+		}
+		if v != nil && p.Sets() {
+			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(v))
+		}
+	}
+	for i := range s.Params {
+		if p := &s.Params[i]; p.by.key != "" && given(p) == nil {
+			word := s.Find(p.by.key).Text(pointer.Elem().Interface())
+			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(p.by.usual[word]))
+		}
+	}
+	if complete != nil {
+		complete(pointer.Interface())
+	}
+	whole := pointer.Elem().Interface()
+	for i := range s.Params {
+		if p := &s.Params[i]; p.Sets() && !s.Holds(p.With, whole) {
+			pointer.Elem().FieldByIndex(p.field).SetZero()
+		}
+	}
+	return pointer.Elem().Interface()
+}
+
+// set gives a field a value that was read. One that does not fit it is left to the
+// reader of the form.
+func (p *Param) set(f, v reflect.Value) {
+	switch {
+	case v.Type().AssignableTo(f.Type()):
+		f.Set(v)
+	case p.Kind == Word && f.CanUint() && v.Kind() == reflect.String:
+		f.SetUint(uint64(max(slices.Index(p.Words, v.String()), 0)))
+	case v.CanConvert(f.Type()) && (v.Kind() == reflect.String) == (f.Kind() == reflect.String):
+		f.Set(v.Convert(f.Type()))
+	}
+}
+
+// Defaults returns a struct of the type of zero with all defaults; those that follow from
+// other parameters are filled in too.
+func Defaults[P any](zero P, forms ...Forms) P {
+	nothing := func(string) bool { return false }
+	return Of(zero, forms...).Build(func(*Param) any { return nil }, Complete(nothing)).(P)
+}
+
+// Completer is a struct of parameters, by its pointer, of which some have defaults that
+// follow from others. Complete fills in those that were not given.
+type Completer interface {
+	Complete(given func(key string) bool)
+}
+
+// Complete returns what completes a struct that is a Completer, for Build.
+func Complete(given func(key string) bool) func(pointer any) {
+	return func(pointer any) {
+		if c, ok := pointer.(Completer); ok {
+			c.Complete(given)
+		}
+	}
+}
+
+// Explainer is a struct of parameters of which some follow from others. Explain returns the
+// arithmetic, in a line; nothing if there is none to tell. A resolved scenario has it as a
+// comment.
+type Explainer interface{ Explain() string }
+
+// IsText reports whether the parameter of a struct is a text, which a file may have to
+// quote.
+func (p *Param) IsText(v any) bool {
+	return p.in(v).Kind() == reflect.String
+}
