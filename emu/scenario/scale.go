@@ -89,7 +89,7 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 		out.Text = []byte(text)
 		x.complete(res, want, &got.s, false)
 	}
-	apart("", reflect.ValueOf(*want), reflect.ValueOf(got.s), func(path string, want, got reflect.Value) {
+	apart(want, &got.s, func(path string, want, got reflect.Value) {
 		if d := want.Int() - got.Int(); max(d, -d) <= 1+want.Int()/1e9 {
 			x.round(path, got)
 			return
@@ -128,11 +128,11 @@ type edit struct {
 	text       string
 }
 
-// addition is a key that a mapping is to have.
+// addition is what a mapping is to have.
 type addition struct {
-	to         *node  // nil: the mapping of a path from the root, which there is not
-	path       string // "measure", "defaults.link"
-	key, value string
+	to   *node    // nil: the mapping of a path from the root, which there is not
+	path string   // "measure", "defaults.link"
+	keys []string // with their values
 }
 
 // given enters the changes of all values that are given.
@@ -152,12 +152,11 @@ func (x *scaler) given() {
 	}
 	if expect := root.get("expect"); expect != nil {
 		for _, c := range expect.items {
-			power := x.timeOf(c.get("metric").text)
+			factor := x.factor(c.get("metric").text)
 			for _, key := range []string{"low", "high"} {
 				n := c.get(key)
-				if v, ok := n.value.(float64); ok && power != 0 {
-					x.replace(n, strconv.FormatFloat(v*math.Pow(float64(x.den)/float64(x.num), float64(power)),
-						'f', -1, 64))
+				if v, ok := n.value.(float64); ok && factor != 1 {
+					x.replace(n, strconv.FormatFloat(v*factor, 'f', -1, 64))
 				}
 			}
 		}
@@ -252,109 +251,91 @@ func gcd(a, b int64) int64 {
 // want returns a scenario with all rates and times in proportion, those that follow from
 // others too.
 func (x *scaler) want(s *Scenario) *Scenario {
-	out := x.all(reflect.ValueOf(*s)).Interface().(Scenario)
+	out := mapped("", reflect.ValueOf(*s), func(_ string, v reflect.Value) int64 {
+		num, den := x.num, x.den
+		if v.Type() == reflect.TypeFor[unit.Duration]() {
+			num, den = den, num
+		}
+		if v.Int() == math.MaxInt64 { // unlimited, or without end
+			return v.Int()
+		}
+		n, _, _ := scaled(v.Int(), num, den)
+		return n
+	}).Interface().(Scenario)
 	out.Name += ScaledSuffix
 	out.Wall.Dilation = 1
 	for i := range out.Expect {
 		c := &out.Expect[i]
-		f := math.Pow(float64(x.den)/float64(x.num), float64(x.timeOf(c.Metric)))
+		f := x.factor(c.Metric)
 		c.Low, c.High = c.Low*f, c.High*f
 	}
 	return &out
 }
 
-// all returns a copy of a value with all rates and times in it scaled; what is rounded or
-// refused of those that are given has been told.
-func (x *scaler) all(v reflect.Value) reflect.Value {
-	switch v.Kind() {
-	case reflect.Int64:
-		num, den := x.num, x.den
-		switch v.Interface().(type) {
-		case unit.Duration:
-			num, den = den, num
-		case unit.Rate:
-		default:
-			return v
-		}
-		to := reflect.New(v.Type()).Elem()
-		to.SetInt(v.Int())
-		if v.Int() < math.MaxInt64 { // unlimited, or without end
-			n, _, _ := scaled(v.Int(), num, den)
-			to.SetInt(n)
-		}
-		return to
-	case reflect.Struct:
-		to := reflect.New(v.Type()).Elem()
-		to.Set(v)
-		for i := range v.NumField() {
-			if _, keyed := v.Type().Field(i).Tag.Lookup("key"); v.Type().Field(i).IsExported() &&
-				(keyed || v.Type().Field(i).Name == "Params") || v.Type().Field(i).Anonymous {
-				to.Field(i).Set(x.all(v.Field(i)))
-			}
-		}
-		return to
-	case reflect.Interface:
-		if !v.IsNil() {
-			to := reflect.New(v.Type()).Elem()
-			to.Set(x.all(v.Elem()))
-			return to
-		}
-	case reflect.Slice:
-		if v.IsNil() {
-			return v
-		}
-		to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			to.Index(i).Set(x.all(v.Index(i)))
-		}
-		return to
-	case reflect.Array:
-		to := reflect.New(v.Type()).Elem()
-		for i := range v.Len() {
-			to.Index(i).Set(x.all(v.Index(i)))
-		}
-		return to
-	}
-	return v
+// factor returns what a figure of a metric is multiplied by.
+func (x *scaler) factor(metric string) float64 {
+	return math.Pow(float64(x.den)/float64(x.num), float64(x.timeOf(metric)))
 }
 
-// apart tells which rates and times of two values differ.
-func apart(path string, want, got reflect.Value, tell func(path string, want, got reflect.Value)) {
-	if want.Kind() != got.Kind() || want.IsValid() && want.Type() != got.Type() {
-		return
-	}
-	switch want.Kind() {
+// mapped returns a copy of a value with other rates and times in it: what to returns of each, whose
+// path it is handed.
+func mapped(path string, v reflect.Value, to func(path string, v reflect.Value) int64) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
 	case reflect.Int64:
-		switch w := want.Interface().(type) {
+		switch v.Interface().(type) {
 		case unit.Duration, unit.Rate:
-			if w != got.Interface() {
-				tell(path, want, got)
-			}
+			out.SetInt(to(path, v))
 		}
 	case reflect.Struct:
-		for i := range want.NumField() {
-			f := want.Type().Field(i)
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
 			key, keyed := f.Tag.Lookup("key")
 			switch {
 			case f.Anonymous || f.Name == "Params":
-				apart(path, want.Field(i), got.Field(i), tell)
+				out.Field(i).Set(mapped(path, v.Field(i), to))
 			case keyed && f.IsExported():
-				apart(param.Path(path, key), want.Field(i), got.Field(i), tell)
+				out.Field(i).Set(mapped(param.Path(path, key), v.Field(i), to))
 			}
 		}
 	case reflect.Interface:
-		apart(path, want.Elem(), got.Elem(), tell)
-	case reflect.Slice, reflect.Array:
-		for i := range min(want.Len(), got.Len()) {
-			at := fmt.Sprintf("%s[%d]", path, i)
-			if w := want.Index(i); w.Kind() == reflect.Struct {
-				if name := w.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
-					at = path + "." + name.String()
-				}
-			}
-			apart(at, want.Index(i), got.Index(i), tell)
+		if !v.IsNil() {
+			out.Set(mapped(path, v.Elem(), to))
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		}
+		fallthrough
+	case reflect.Array:
+		for i := range v.Len() {
+			out.Index(i).Set(mapped(itemName(path, i, v.Index(i)), v.Index(i), to))
 		}
 	}
+	return out
+}
+
+// itemName is the path of an item of a list: by its name where it has one.
+func itemName(path string, i int, item reflect.Value) string {
+	if item.Kind() == reflect.Struct {
+		if name := item.FieldByName("Name"); name.IsValid() && name.Kind() == reflect.String {
+			return path + "." + name.String()
+		}
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
+}
+
+// apart tells which rates and times of two scenarios differ, of one shape.
+func apart(want, got *Scenario, tell func(path string, want, got reflect.Value)) {
+	all := map[string]reflect.Value{}
+	mapped("", reflect.ValueOf(*want), func(path string, v reflect.Value) int64 { all[path] = v; return 0 })
+	mapped("", reflect.ValueOf(*got), func(path string, v reflect.Value) int64 {
+		if w, ok := all[path]; ok && w.Int() != v.Int() {
+			tell(path, w, v)
+		}
+		return 0
+	})
 }
 
 // complete adds the values that are not in proportion in a scenario and are not given, each
@@ -386,8 +367,7 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		}
 		for _, n := range v.chain {
 			if n.get(t.by) != nil {
-				missing(v, want, got,
-					func(key, value string) { x.added = append(x.added, addition{to: n, key: key, value: value}) })
+				missing(v, want, got, func(key, value string) { x.addTo(n, "", key, value) })
 				return
 			}
 		}
@@ -423,7 +403,20 @@ func (x *scaler) add(path, key, value string) {
 	if n != nil && n.kind != mapping {
 		n = nil
 	}
-	x.added = append(x.added, addition{n, path, key, value})
+	x.addTo(n, path, key, value)
+}
+
+// addTo adds a key to a mapping, once.
+func (x *scaler) addTo(n *node, path, key, value string) {
+	at := slices.IndexFunc(x.added, func(a addition) bool { return a.to == n && (n != nil || a.path == path) })
+	if at < 0 {
+		at = len(x.added)
+		x.added = append(x.added, addition{to: n, path: path})
+	}
+	a := &x.added[at]
+	if !slices.ContainsFunc(a.keys, func(said string) bool { return strings.HasPrefix(said, key+": ") }) {
+		a.keys = append(a.keys, key+": "+value)
+	}
 }
 
 // replace has another text in place of a scalar.
@@ -453,31 +446,16 @@ func (x *scaler) offset(p place) (at int) {
 
 // edited returns the text with all changes and additions.
 func (x *scaler) edited() string {
-	var order []*node
-	into := map[*node][]addition{}
-	for _, a := range x.added {
-		if !slices.ContainsFunc(into[a.to], func(b addition) bool { return b.key == a.key && b.path == a.path }) {
-			if into[a.to] == nil {
-				order = append(order, a.to)
-			}
-			into[a.to] = append(into[a.to], a)
-		}
-	}
 	all := slices.Clone(x.edits)
-	for _, n := range order {
-		if n != nil {
-			all = append(all, x.insertion(n, n.at, says(into[n])))
-		}
-	}
 	var whole, defaults []string
-	for len(into[nil]) > 0 {
-		path := into[nil][0].path
-		said := "{" + strings.Join(says(slices.DeleteFunc(slices.Clone(into[nil]), func(a addition) bool { return a.path != path })), ", ") + "}"
-		into[nil] = slices.DeleteFunc(into[nil], func(a addition) bool { return a.path == path })
-		if kind, ok := strings.CutPrefix(path, "defaults."); ok {
+	for _, a := range x.added {
+		said := "{" + strings.Join(a.keys, ", ") + "}"
+		if kind, ok := strings.CutPrefix(a.path, "defaults."); a.to != nil {
+			all = append(all, x.insertion(a.to, a.to.at, a.keys))
+		} else if ok {
 			defaults = append(defaults, kind+": "+said)
 		} else {
-			whole = append(whole, path+": "+said)
+			whole = append(whole, a.path+": "+said)
 		}
 	}
 	if d := x.root.get("defaults"); d != nil && len(defaults) > 0 {
@@ -498,14 +476,6 @@ func (x *scaler) edited() string {
 		text = text[:e.at] + e.text + text[e.at+e.length:]
 	}
 	return text
-}
-
-// says writes additions as a file has them.
-func says(all []addition) (said []string) {
-	for _, a := range all {
-		said = append(said, a.key+": "+a.value)
-	}
-	return said
 }
 
 // insertion puts further keys into a mapping, before those that it has, or before the one at
