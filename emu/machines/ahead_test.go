@@ -96,7 +96,7 @@ func (w *watched) Poll() (*port.Transmission, bool) {
 // No frame of any built-in scenario is due sooner than its link's least time after its start,
 // and no machine sends by a port sooner than it has said, or than its least time after a frame
 // has come by another port. And the bounds are not far: there are links on which each is met.
-func TestNothingIsSoonerThanItsBound(t *testing.T) {
+func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 	met, passed := 0, 0
 	for _, entry := range scenarios.List() {
 		name := entry.Name

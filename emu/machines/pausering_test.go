@@ -79,7 +79,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 
 // "A cyclic wait for PAUSE is found and named", with PAUSE and with PFC; without flow
 // control the same ring drops frames and goes on.
-func TestPauseRingDeadlocks(t *testing.T) {
+func TestModelPauseRingDeadlocks(t *testing.T) {
 	for _, kind := range []port.FlowControl{port.PauseFrames, port.PriorityPauseFrames, port.NoFlowControl} {
 		t.Run(kind.String(), func(t *testing.T) {
 			f, count := pauseRing(t, kind)

@@ -495,7 +495,10 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 
 // Whatever goes wrong, the run comes to an end, the counts are those of the network, and
 // the verdict is no better than what has happened.
-func TestSimulatedFaults(t *testing.T) {
+func TestSimulatedFaults(t *testing.T)      { simulatedFaults(t, 0) }
+func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, 1, 2) }
+
+func simulatedFaults(t *testing.T, seeds ...uint64) {
 	const us, ms = time.Microsecond, time.Millisecond
 	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
 	restart := "events:\n  - {at: 300us, switch: left, restart: 100us}\n"
@@ -569,7 +572,7 @@ func TestSimulatedFaults(t *testing.T) {
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			for _, seed := range seeds {
 				synctest.Test(t, func(t *testing.T) {
 					o := simulate(t, seed, x.faults)
 					if x.want != nil {

@@ -14,7 +14,10 @@ import (
 // In exact order the log of a run in processes is that of the virtual clock, event for event, however
 // late datagrams come, at any dilation and in either placement: on links that take next to no
 // time, in a cycle of switches, with a restart and with a link that goes down.
-func TestExactOrderIsThatOfTheVirtualClock(t *testing.T) {
+func TestExactOrderIsThatOfTheVirtualClock(t *testing.T)      { exactOrder(t, "50") }
+func TestModelExactOrderIsThatOfTheVirtualClock(t *testing.T) { exactOrder(t, "1", "5000") }
+
+func exactOrder(t *testing.T, dilations ...string) {
 	const us = time.Microsecond
 	short := strings.Replace(simulatedScenario, "propagation: 2us", "propagation: 1ns", 1)
 	for name, text := range map[string]string{
@@ -25,7 +28,7 @@ func TestExactOrderIsThatOfTheVirtualClock(t *testing.T) {
 	} {
 		virtual, log := onTheVirtualClock(t, text, nil)
 		for _, placement := range []proc.Placement{proc.InProcesses, proc.InDomains} {
-			for _, dilation := range []string{"1", "50", "5000"} {
+			for _, dilation := range dilations {
 				t.Run(name+"/"+string(placement)+"/"+dilation, func(t *testing.T) {
 					text := strings.Replace(text, "dilation: 500", "dilation: "+dilation, 1)
 					synctest.Test(t, func(t *testing.T) {
@@ -74,7 +77,10 @@ func TestStatementsAreBounded(t *testing.T) {
 
 // In exact order a run that goes wrong comes to an end all the same, and says what was wrong: datagrams
 // are lost, a part is stopped for a while, or dies.
-func TestExactOrderWithFaults(t *testing.T) {
+func TestExactOrderWithFaults(t *testing.T)      { exactOrderWithFaults(t, 0) }
+func TestModelExactOrderWithFaults(t *testing.T) { exactOrderWithFaults(t, 1) }
+
+func exactOrderWithFaults(t *testing.T, seed uint64) {
 	const us, ms = time.Microsecond, time.Millisecond
 	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
 	for _, x := range []struct {
@@ -107,19 +113,17 @@ func TestExactOrderWithFaults(t *testing.T) {
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			for seed := range uint64(2) {
-				synctest.Test(t, func(t *testing.T) {
-					x.faults.sync = proc.Exact
-					began := time.Now()
-					o := simulate(t, seed, x.faults)
-					if !x.check(o) {
-						t.Errorf("seed %d: %v; %s: %s; %d of %d datagrams missing, %d were lost; pace %v", seed, o.err, o.verdict.Level, o.verdict.Reason, o.verdict.LostDatagrams, o.sent, o.lost, o.verdict.Pace.Ratio)
-					}
-					if took := time.Since(began); took > 2*time.Minute {
-						t.Errorf("seed %d: it took %v", seed, took)
-					}
-				})
-			}
+			synctest.Test(t, func(t *testing.T) {
+				x.faults.sync = proc.Exact
+				began := time.Now()
+				o := simulate(t, seed, x.faults)
+				if !x.check(o) {
+					t.Errorf("%v; %s: %s; %d of %d datagrams missing, %d were lost; pace %v", o.err, o.verdict.Level, o.verdict.Reason, o.verdict.LostDatagrams, o.sent, o.lost, o.verdict.Pace.Ratio)
+				}
+				if took := time.Since(began); took > 2*time.Minute {
+					t.Errorf("it took %v", took)
+				}
+			})
 		})
 	}
 }

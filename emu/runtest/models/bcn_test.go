@@ -96,7 +96,7 @@ func TestModelBCNTagsAreProvedRight(t *testing.T) {
 
 // Messages and tags go over real sockets as bytes, and what comes of them is what comes of
 // them on the virtual clock, event for event.
-func TestBCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+func TestModelBCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	s := bcnScenario(t, "model.duration=1500us", "measure.window=500us", "wall.dilation=200", "defaults.switch.marking.pm=0.1", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB")
 	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
 	if err != nil {

@@ -223,7 +223,7 @@ func (s *starts) Record(e *trace.Event) {
 
 // Whatever holds a flow back, all bodies come, in order, byte for byte; the source is not
 // read before the packet leaves; and both clocks agree, over values, bytes and sockets.
-func TestBodiesComeThrough(t *testing.T) {
+func TestModelBodiesComeThrough(t *testing.T) {
 	const n = 300
 	for _, kind := range bodiedKinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestBodiesComeThrough(t *testing.T) {
 }
 
 // Packets that a link has lost are sent again with their bodies: each comes once.
-func TestBodiesAreSentAgain(t *testing.T) {
+func TestModelBodiesAreSentAgain(t *testing.T) {
 	const events = ", {at: 1ms, link: trunk, state: down}, {at: 1500us, link: trunk, state: up}"
 	for i, yaml := range []string{
 		fmt.Sprintf(bodied, "buffer: 4 packets", "window: 16, timeout: 300us", "", events),
@@ -401,7 +401,7 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 
 // Bodies are in a capture whole, whatever its snap length, and Wireshark shows them as the
 // packets of IPv4 that they are; so does fabemu dump.
-func TestBodiesInACapture(t *testing.T) {
+func TestModelBodiesInACapture(t *testing.T) {
 	for _, kind := range bodiedKinds[1:3] {
 		t.Run(kind.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "fabric.pcapng")

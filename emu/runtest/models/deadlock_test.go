@@ -135,7 +135,7 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 
 // Looks for deadlock are rarer in large fabrics, where each costs more: once more for
 // every 500 machines.
-func TestLooksAreRarerInLargeFabrics(t *testing.T) {
+func TestModelLooksAreRarerInLargeFabrics(t *testing.T) {
 	every := func(endpoints int) unit.Duration {
 		text, err := generate.Write("incast", generate.Options{Endpoints: endpoints})
 		if err != nil {

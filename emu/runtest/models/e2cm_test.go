@@ -79,7 +79,7 @@ func TestModelE2CMProbesAreProvedRight(t *testing.T) {
 
 // Probes and answers go over real sockets as bytes, and what comes of them is what comes of
 // them on the virtual clock, event for event.
-func TestE2CMOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+func TestModelE2CMOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	for _, accounting := range []string{"source", "destination"} {
 		s := e2cmScenario(t, "model.duration=6ms", "measure.window=500us", "wall.dilation=300", "defaults.switch.marking.pm=0.1", "defaults.flow.control.probe-interval=9KB", "defaults.flow.control.accounting="+accounting)
 		r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})

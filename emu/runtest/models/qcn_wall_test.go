@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -16,9 +15,8 @@ import (
 )
 
 // The claims of the scenarios of QCN, BCN, E2CM and TCP in their short runs, if they have them, on the
-// virtual clock: those of the whole runs are judged with the papers, by scripts/soak.sh. It says how long
-// a run took; how long that may be is not a matter of tests.
-func TestWallClaimsOfNotifications(t *testing.T) {
+// virtual clock: those of the whole runs are judged with the papers, by scripts/soak.sh.
+func TestFiguresOfNotifications(t *testing.T) {
 	for _, e := range scenarios.List() {
 		if family, _, _ := strings.Cut(e.Name, "/"); !slices.Contains([]string{"qcn", "bcn", "e2cm", "tcp"}, family) {
 			continue
@@ -31,12 +29,10 @@ func TestWallClaimsOfNotifications(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			begin := time.Now()
 			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%v of model time, %d frame-hops: %v", s.Model.Duration, r.FrameHops, time.Since(begin))
 			claimsHold(t, r)
 		})
 	}

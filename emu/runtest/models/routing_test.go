@@ -85,7 +85,7 @@ flows: [{name: f, from: "x[1-400]", to: y}]
 }
 
 // On both clocks, with routes that are hashed and made anew, the log is the same.
-func TestRoutingOnTheWallClock(t *testing.T) {
+func TestModelRoutingOnTheWallClock(t *testing.T) {
 	events := "events: [{at: 500us, link: left - s1, state: down}, {at: 1500us, link: left - s1, state: up}, {at: 1700us, switch: s2, restart: 300us}]\n"
 	for _, family := range []string{"ethernet", "infiniband"} {
 		s := runtest.Load(t, clos(family, "{paths: ecmp, recompute: 100us}", events))

@@ -119,7 +119,7 @@ func TestModelTCPOverALosslessFabric(t *testing.T) {
 }
 
 // The log is the same through bytes and as values, and over sockets.
-func TestTCPOnBothClocks(t *testing.T) {
+func TestModelTCPOnBothClocks(t *testing.T) {
 	for _, recovery := range []string{"newreno", "sack, ecn: true"} {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []", "model.duration=300ms", "wall.dilation=3")
 		_, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})

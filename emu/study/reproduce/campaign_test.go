@@ -17,7 +17,7 @@ import (
 
 // Figures whose runs several calls have done, in whatever order, are those of one call, but
 // for the seconds that it took, which belong to no cell.
-func TestSharesMakeTheSameFigures(t *testing.T) {
+func TestModelSharesMakeTheSameFigures(t *testing.T) {
 	const name = "compare-schemes-short/incast"
 	o := Options{Seeds: 1, Version: "v1"}
 	p, figures, err := Find(name)

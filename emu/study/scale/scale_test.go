@@ -23,7 +23,7 @@ import (
 // random, which is in whole picoseconds. Where something is, they are less than ten nanoseconds
 // apart in this time, which is enough for two frames of different sources to come to a switch
 // in another order, now and then.
-func TestScaledScenariosAreTheSame(t *testing.T) {
+func TestModelScaledScenariosAreTheSame(t *testing.T) {
 	same := 0
 	for _, e := range scenarios.List() {
 		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have times of their own
