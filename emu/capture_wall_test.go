@@ -17,7 +17,7 @@ import (
 // Parts tell what they capture, one that was started by hand too: where no frame is overtaken, because
 // links are long or the order is exact, the capture is that of the virtual clock but for how late
 // frames left.
-func TestWallCaptureInEveryPlacement(t *testing.T) {
+func TestModelCaptureInEveryPlacement(t *testing.T) {
 	t.Run("long links", func(t *testing.T) { captureApart(t, Late, "model.duration=2ms", "defaults.link.propagation=200us") })
 	t.Run("exact", func(t *testing.T) { captureApart(t, Exact, "model.duration=100us") })
 }

@@ -19,7 +19,7 @@ import (
 // Deadlock is found over processes as in one, the same cycle, and the run ends where
 // nothing else can happen. Where no frame was overtaken, each machine has reported what it does on
 // the virtual clock.
-func TestWallDeadlockOverProcesses(t *testing.T) {
+func TestModelDeadlockOverProcesses(t *testing.T) {
 	const name = "ethernet/ring-deadlock"
 	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Clock: VirtualClock, Digest: true})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // When the conductor is killed, its processes end, and so does one that was stopped.
-func TestWallConductorIsKilled(t *testing.T) {
+func TestModelConductorIsKilled(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "fabemu")
 	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

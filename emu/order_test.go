@@ -32,25 +32,24 @@ func logOf(t testing.TB, s *scenario.Scenario, o Options) (*Result, string) {
 
 // The order of events on the wall clock is exact at every dilation: the log of a
 // run over UDP sockets is that of the virtual clock, byte for byte.
-func TestLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
-	for _, test := range []struct {
-		dilation int
-		duration string
-	}{{500, "3500us"}, {100, "4ms"}, {20, "5ms"}} {
-		t.Run(fmt.Sprint(test.dilation), func(t *testing.T) {
-			s := runtest.Short(t, "hpl2002/fig3b", test.duration, fmt.Sprintf("wall.dilation=%d", test.dilation))
-			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
-			got, wall := logOf(t, s, Options{})
-			if virtual != wall {
-				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
-			}
-			if got.Digest != want.Digest || got.Verdict.Verify != "equal" {
-				t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
-			}
-			if want.Digest == "" || len(virtual) < 1<<20 {
-				t.Errorf("a log of %d bytes shows little", len(virtual))
-			}
-		})
+func TestLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) { logAtDilation(t, 100, "3500us") }
+func TestModelLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	t.Run("500", func(t *testing.T) { logAtDilation(t, 500, "3500us") })
+	t.Run("20", func(t *testing.T) { logAtDilation(t, 20, "5ms") })
+}
+
+func logAtDilation(t *testing.T, dilation int, duration string) {
+	s := runtest.Short(t, "hpl2002/fig3b", duration, fmt.Sprintf("wall.dilation=%d", dilation))
+	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+	got, wall := logOf(t, s, Options{})
+	if virtual != wall {
+		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
+	}
+	if got.Digest != want.Digest || got.Verdict.Verify != "equal" {
+		t.Errorf("digest %s, verified %q; want %s, equal", got.Digest, got.Verdict.Verify, want.Digest)
+	}
+	if want.Digest == "" || len(virtual) < 1<<20 {
+		t.Errorf("a log of %d bytes shows little", len(virtual))
 	}
 }
 
@@ -99,7 +98,7 @@ func (l *restless) Recv(b []byte) (int, error) {
 
 // Nothing rests on the kernel delivering a datagram within the send: if datagrams
 // are late, and in another order, the driver waits for those that it needs.
-func TestLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
+func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig3b", "3500us", "wall.dilation=200")
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 	for seed := range uint64(3) {

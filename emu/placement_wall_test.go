@@ -117,7 +117,7 @@ func TestWallPlacements(t *testing.T) {
 
 // A process that is killed ends the run with an error that names it. What was
 // measured until then is kept.
-func TestWallPartIsKilled(t *testing.T) {
+func TestModelPartIsKilled(t *testing.T) {
 	var started processes
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
 	o := Options{Placement: InDomains, Directory: t.TempDir(), test: proc.Hooks{Started: started.started}}
@@ -141,7 +141,7 @@ func TestWallPartIsKilled(t *testing.T) {
 const s2ms = 2_000_000_000 // 2 ms of model time
 
 // Who ends a run ends its processes too, and has a partial result.
-func TestWallPlacementIsInterrupted(t *testing.T) {
+func TestModelPlacementIsInterrupted(t *testing.T) {
 	var started processes
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -177,7 +177,7 @@ func statusOf(t *testing.T, socket string) (st proc.Status) {
 }
 
 // A part that is started by hand joins the run, and says how it is.
-func TestWallPartByHand(t *testing.T) {
+func TestModelPartByHand(t *testing.T) {
 	dir := t.TempDir()
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)

@@ -12,7 +12,7 @@ import (
 
 // With a process for each machine the process of the switch is killed, and another one
 // started for it. The run goes on as if nothing else had happened.
-func TestWallRestartOfAProcess(t *testing.T) {
+func TestModelRestartOfAProcess(t *testing.T) {
 	var mu sync.Mutex
 	started := make(map[string][]int)
 	s := runtest.Restarting(t, "14ms", "4ms", "wall.dilation=500")

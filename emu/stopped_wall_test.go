@@ -18,7 +18,7 @@ import (
 
 // A process that is stopped is named while the run goes on, and in the verdict; the other one, which
 // waits for it or not, never is. So it is with one that was started by hand.
-func TestWallPartIsStopped(t *testing.T) {
+func TestModelPartIsStopped(t *testing.T) {
 	for i, c := range []struct {
 		byHand bool
 		sync   Sync

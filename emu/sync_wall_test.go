@@ -14,7 +14,7 @@ import (
 // The event log of a run in processes in exact order is that of the virtual clock, byte for byte, at
 // any dilation: of InfiniBand and of Ethernet with PAUSE, with notifications of congestion, with links
 // that go down, with a switch that is restarted and with a deadlock.
-func TestWallLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
 		return func(dilation string) *scenario.Scenario {
 			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)

@@ -218,7 +218,7 @@ func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
 
 // The process is away for a third of the time, but hardly a frame was to leave then: no
 // share of frames shows it.
-func TestWallVerdictOfAStallWithoutFrames(t *testing.T) {
+func TestModelVerdictOfAStallWithoutFrames(t *testing.T) {
 	now, away := int64(0), int64(600_000_000)
 	o := Options{test: proc.Hooks{Loop: drive.Loop{NeverSleep: true}, Clock: func() int64 {
 		if now += 200; now > 1_200_000_000 {
@@ -266,7 +266,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 // as bad as the run, so the comparison of the two says nothing, and the limits of the
 // levels do. The clock is one of numbers, so how busy the computer of the test is does
 // not matter.
-func TestWallVerdictOfAComputerThatIsAway(t *testing.T) {
+func TestModelVerdictOfAComputerThatIsAway(t *testing.T) {
 	const away = 25_000_000 // ns
 	now := int64(0)
 	o := Options{test: proc.Hooks{Clock: func() int64 {

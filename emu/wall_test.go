@@ -212,7 +212,7 @@ func (l *leaky) Send(b []byte) error {
 }
 
 // A datagram that the kernel loses is found out, and makes the run void.
-func TestWallLostDatagramVoidsTheRun(t *testing.T) {
+func TestModelLostDatagramVoidsTheRun(t *testing.T) {
 	left := 1000
 	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &leaky{l, &left} }}}
 	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
@@ -274,7 +274,7 @@ func (l *strange) Recv(b []byte) (int, error) {
 // Datagrams of another run, broken ones, repeated ones, far too long ones, those of somebody
 // who does not know the secret of the run, and ICMP messages are passed over and counted;
 // they change nothing.
-func TestWallStrangersAreRefusedAndCounted(t *testing.T) {
+func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 	n := 0
 	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
 	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)

@@ -12,7 +12,7 @@ import (
 
 // The examples are modules of their own, which import this one: they are built, their tests
 // pass, they run, and what their programs print on the virtual clock is as it was.
-func TestWallExamples(t *testing.T) {
+func TestModelExamples(t *testing.T) {
 	modules, err := filepath.Glob("../../docs/examples/*/go.mod")
 	if err != nil || len(modules) < 2 {
 		t.Fatalf("%v, %v: want two examples at least", modules, err)

@@ -151,7 +151,7 @@ func runLine(t *testing.T, dir, line string) {
 		return // runs this test
 	}
 	if line == "go run -C docs/examples/limiter ." {
-		return // TestWallExamples runs it
+		return // TestModelExamples runs it
 	}
 	command, ok := strings.CutPrefix(line, "go run ./cmd/fabemu ")
 	if strings.HasPrefix(line, "grep ") { // in what a command before it has written
@@ -170,8 +170,7 @@ func runLine(t *testing.T, dir, line string) {
 		t.Skipf("%s: %v", line, err)
 	}
 	if _, err := exec.LookPath("tshark"); err != nil && strings.Contains(command, "| tshark") {
-		t.Logf("there is no tshark for: %s", line)
-		return
+		t.Skipf("there is no tshark for: %s", line)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

@@ -39,7 +39,7 @@ func TestFiguresOfNotifications(t *testing.T) {
 }
 
 // Short runs, on real sockets: the checks are those of the whole, with their ranges.
-func TestWallShortRuns(t *testing.T) {
+func TestModelShortRuns(t *testing.T) {
 	for name, dilation := range map[string]string{"qcn/two-points": "20", "bcn/delay": "100", "e2cm/hotspot": "1500"} {
 		t.Run(name, func(t *testing.T) { shortRun(t, name, dilation) })
 	}
