@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 )
 
@@ -69,6 +71,14 @@ func (t Tally) Add(b scenario.Basis, o Outcome) {
 	t[b][o]++
 }
 
+func tallyOf(checks []Check) Tally {
+	t := Tally{}
+	for i := range checks {
+		t.Add(checks[i].Basis, checks[i].Outcome)
+	}
+	return t
+}
+
 // Of returns how many claims came out so.
 func (t Tally) Of(o Outcome) int {
 	n := 0
@@ -125,4 +135,69 @@ func ByBasis[T any, P interface {
 		}
 	}
 	return sourced, ours
+}
+
+// because says why a check came out as it did.
+func because(k *Check) string {
+	if k.Outcome == UnexpectedPass {
+		return "It was expected to differ: " + k.Reason
+	}
+	return k.Reason
+}
+
+// CameOut prints the value of a check, with so many digits that it does not look
+// like a bound that it only comes near to.
+func (k *Check) CameOut() string {
+	if k.Outcome == NotMeasured {
+		return "-"
+	}
+	for digits := 3; ; digits++ {
+		s := valueTo(k, k.Value, digits)
+		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, digits) }
+		if digits == 9 || !near(k.Low) && !near(k.High) {
+			return s
+		}
+	}
+}
+
+// valueTo prints a figure in the way of the check's metric (metrics.Unit).
+func valueTo(k *Check, v Number, digits int) string {
+	f := float64(v)
+	u := metrics.UnitOf(k.Metric, false)
+	switch {
+	case math.IsNaN(f):
+		return "undefined"
+	case u.Whole:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	case len(u.Scales) == 0:
+		return significant(f, digits)
+	case len(u.Scales) > 1:
+		digits++
+	}
+	s := u.Fit(f)
+	return significant(f/s.Base, digits) + " " + s.Word
+}
+
+// bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
+func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
+
+// Wanted prints the range of a check as it was given.
+func (k *Check) Wanted() string {
+	low, high := k.Low.Known(), k.High.Known()
+	switch {
+	case low && k.Low == k.High:
+		return bound(k, k.Low)
+	case low && high:
+		from, to := bound(k, k.Low), bound(k, k.High)
+		figure, unit, _ := strings.Cut(from, " ")
+		if _, same, _ := strings.Cut(to, " "); unit == same {
+			from = figure
+		}
+		return from + " to " + to
+	case low:
+		return ">= " + bound(k, k.Low)
+	case high:
+		return "<= " + bound(k, k.High)
+	}
+	return "any"
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fabemu/emu/files"
+	"fabemu/emu/guests"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
@@ -21,41 +22,70 @@ import (
 // rates, buffers and limits went, the machine, the scenario.
 func WriteHTML(w io.Writer, d *Dir) error {
 	r := d.Result
-	p := &Page{Title: r.Scenario, Subtitle: r.Source, Verdict: &r.Verdict}
-	p.Subtitle = strings.TrimPrefix(p.Subtitle+"; "+clockOf(r), "; ")
+	p := &Page{Title: r.Scenario, Verdict: &r.Verdict,
+		Subtitle: strings.TrimPrefix(r.Source+"; "+clockOf(r), "; ")}
 	if len(r.Checks) > 0 {
-		tally := Tally{}
-		rows := make([]Row, len(r.Checks))
-		for i := range r.Checks {
-			k := &r.Checks[i]
-			measured := fmt.Sprintf("%s from %v to %v",
-				k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1]))
-			tally.Add(k.Basis, k.Outcome)
-			rows[i] = Row{Judged: k.Judged, Says: k.Basis.Statement(k.Claim, k.Source, k.From), Measured: measured,
-				CameOut: k.CameOut(), Accepted: k.Wanted()}
-			if k.Reason != "" {
-				rows[i].Reason = because(k)
-			}
-		}
-		p.Claims = tally
-		p.Sections = append(p.Sections, Section{Title: "Claims", Parts: Claims(rows)})
+		p.Claims = tallyOf(r.Checks)
+		p.add("Claims", "", Claims(cellsOf(r.Checks, (*Check).row))...)
 	}
-	var picture bytes.Buffer
-	if err := RatesFigure(r, d.Series).SVG(&picture); err != nil {
+	picture, err := drawn(RatesFigure(r, d.Series))
+	if err != nil {
 		return err
 	}
-	rates := Section{Title: "Rates", Parts: []template.HTML{Drawing(picture.Bytes())}}
+	rates := []template.HTML{picture}
 	if len(r.Phases) > 0 {
-		rates.Parts = append(rates.Parts, phaseTable(r))
+		rates = append(rates, phaseTable(r))
 	}
 	if len(r.Events) > 0 {
-		rows := [][]string{}
-		for _, e := range r.Events {
-			rows = append(rows, []string{e.What, unit.Time(e.AtPs).String()})
-		}
-		rates.Parts = append(rates.Parts, Table("Events", []string{"what changed", "when"}, rows))
+		rates = append(rates, Table("Events", []string{"what changed", "when"},
+			cellsOf(r.Events, func(e *Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })))
 	}
-	p.Sections = append(p.Sections, rates)
+	p.add("Rates", "", rates...)
+	if err := p.addSeries(d); err != nil {
+		return err
+	}
+	p.add("Timing", "", timingTable(r))
+	p.add("Flows", "", Table("Flows",
+		[]string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"},
+		cellsOf(r.Flows, func(f *Flow) []string {
+			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+				fmt.Sprint(f.Marked)}
+		})))
+	if len(r.Losses) > 0 {
+		p.add("Frames that were dropped", "", Table("Frames that were dropped", []string{"where", "why", "how many"},
+			cellsOf(r.Losses, func(l *Loss) []string { return []string{l.place(), l.Reason, fmt.Sprint(l.Count)} })))
+	}
+	if len(r.Guests) > 0 {
+		text := ""
+		if r.realGuests() > 0 {
+			text = "Real hosts: the run is not reproducible."
+		}
+		p.add("Guests", text, Table("Guests",
+			[]string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel", "without a flow"},
+			cellsOf(r.Guests, func(g *guests.Report) []string {
+				return []string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
+					fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)}
+			})))
+	}
+	if len(r.Silences) > 0 {
+		p.add("Silence", "", Table(r.silent(), []string{"flow", "when", "what kept it"},
+			cellsOf(r.Silences, func(s *Silence) []string { return []string{s.Flow, s.when(), s.why()} })))
+	}
+	p.Sections = append(p.Sections, MachineSection(r.Machine))
+	if len(r.Warnings) > 0 {
+		p.add("Warnings", strings.Join(r.Warnings, " "))
+	}
+	p.add("Scenario", "As it was run, with every default.", Folded(ResolvedFile, string(d.Resolved)))
+	return p.Write(w)
+}
+
+// add adds a section.
+func (p *Page) add(title, text string, parts ...template.HTML) {
+	p.Sections = append(p.Sections, Section{title, text, parts})
+}
+
+// addSeries adds a picture of each kind of series that a run has.
+func (p *Page) addSeries(d *Dir) error {
 	for _, x := range []struct{ title, kind, label string }{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
 		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
@@ -63,73 +93,49 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		{"Queues", metrics.LinkQueue, "mean queue of an output"},
 		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time"},
 	} {
-		f := r.seriesFigure(d.Series, x.title, x.kind, x.label)
+		f := d.seriesFigure(d.Series, x.title, x.kind, x.label)
 		if f == nil {
 			continue
 		}
-		u := metrics.UnitOf(x.kind, r.InBytes())
+		u := metrics.UnitOf(x.kind, d.InBytes())
 		if x.kind == "pace" {
 			u = metrics.Share()
 		}
 		DrawIn(f, u)
-		var svg bytes.Buffer
-		if err := f.SVG(&svg); err != nil {
+		picture, err := drawn(f)
+		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, Section{Title: x.title, Parts: []template.HTML{Drawing(svg.Bytes())}})
+		p.add(x.title, "", picture)
 	}
-	p.Sections = append(p.Sections, Section{Title: "Timing", Parts: []template.HTML{timingTable(r)}})
-	flows := [][]string{}
-	for _, f := range r.Flows {
-		flows = append(flows,
-			[]string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
-				fmt.Sprint(f.Marked)})
+	return nil
+}
+
+// drawn draws a figure for a page.
+func drawn(f *plot.Figure) (template.HTML, error) {
+	var svg bytes.Buffer
+	err := f.SVG(&svg)
+	return Drawing(svg.Bytes()), err
+}
+
+// cellsOf returns the rows of a table, one for each of a list.
+func cellsOf[T, R any](list []T, row func(*T) R) []R {
+	rows := make([]R, len(list))
+	for i := range list {
+		rows[i] = row(&list[i])
 	}
-	p.Sections = append(p.Sections,
-		Section{Title: "Flows",
-			Parts: []template.HTML{Table("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"}, flows)}})
-	if len(r.Losses) > 0 {
-		rows := [][]string{}
-		for i := range r.Losses {
-			l := &r.Losses[i]
-			rows = append(rows, []string{l.place(), l.Reason, fmt.Sprint(l.Count)})
-		}
-		p.Sections = append(p.Sections,
-			Section{Title: "Frames that were dropped",
-				Parts: []template.HTML{Table("Frames that were dropped", []string{"where", "why", "how many"}, rows)}})
+	return rows
+}
+
+// row returns a check as a page has it.
+func (k *Check) row() Row {
+	x := Row{Judged: k.Judged, Says: k.Basis.Statement(k.Claim, k.Source, k.From),
+		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
+		CameOut:  k.CameOut(), Accepted: k.Wanted()}
+	if k.Reason != "" {
+		x.Reason = because(k)
 	}
-	if len(r.Guests) > 0 {
-		rows, text := [][]string{}, ""
-		if r.realGuests() > 0 {
-			text = "Real hosts: the run is not reproducible."
-		}
-		for i := range r.Guests {
-			g := &r.Guests[i]
-			rows = append(rows,
-				[]string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
-					fmt.Sprint(g.KernelDrops), fmt.Sprint(g.NoFlow)})
-		}
-		p.Sections = append(p.Sections, Section{Title: "Guests", Text: text, Parts: []template.HTML{Table("Guests",
-			[]string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel", "without a flow"}, rows)}})
-	}
-	if len(r.Silences) > 0 {
-		rows := [][]string{}
-		for i := range r.Silences {
-			s := &r.Silences[i]
-			rows = append(rows, []string{s.Flow, s.when(), s.why()})
-		}
-		p.Sections = append(p.Sections,
-			Section{Title: "Silence",
-				Parts: []template.HTML{Table(r.silent(), []string{"flow", "when", "what kept it"}, rows)}})
-	}
-	p.Sections = append(p.Sections, MachineSection(r.Machine))
-	if len(r.Warnings) > 0 {
-		p.Sections = append(p.Sections, Section{Title: "Warnings", Text: strings.Join(r.Warnings, " ")})
-	}
-	p.Sections = append(p.Sections,
-		Section{Title: "Scenario", Text: "As it was run, with every default.",
-			Parts: []template.HTML{Folded(ResolvedFile, string(d.Resolved))}})
-	return p.Write(w)
+	return x
 }
 
 // WritePage writes the report of a directory of results into it, and returns its
@@ -157,19 +163,15 @@ func clockOf(r *Result) string {
 }
 
 func phaseTable(r *Result) template.HTML {
-	heads := []string{"what"}
-	for _, p := range r.Phases {
-		heads = append(heads, fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs)))
-	}
+	heads := cellsOf(r.Phases, func(p *Phase) string {
+		return fmt.Sprintf("%v to %v", unit.Duration(p.FromPs), unit.Duration(p.ToPs))
+	})
 	var rows [][]string
 	for i, x := range r.Phases[0].Rates {
-		row := []string{x.Kind + " " + x.Name}
-		for _, p := range r.Phases {
-			row = append(row, percent(p.Rates[i].Utilisation))
-		}
-		rows = append(rows, row)
+		cells := cellsOf(r.Phases, func(p *Phase) string { return percent(p.Rates[i].Utilisation) })
+		rows = append(rows, append([]string{x.Kind + " " + x.Name}, cells...))
 	}
-	return Table(ratesTitle(r, "Means in percent of link capacity"), heads, rows)
+	return Table(ratesTitle(r, "Means in percent of link capacity"), append([]string{"what"}, heads...), rows)
 }
 
 func timingTable(r *Result) template.HTML {
@@ -181,28 +183,29 @@ func timingTable(r *Result) template.HTML {
 		{"datagrams that the kernel lost", fmt.Sprint(v.LostDatagrams)},
 		{"broken promises of the fabric", fmt.Sprint(v.Violations)},
 	}
+	add := func(figure, value string) { rows = append(rows, []string{figure, value}) }
 	if r.Digest != "" {
-		rows = append(rows, []string{"digest of the event log", r.Digest})
+		add("digest of the event log", r.Digest)
 	}
 	if v.Verify != "" {
-		rows = append(rows, []string{"log against the virtual clock", string(v.Verify)})
+		add("log against the virtual clock", string(v.Verify))
 	}
 	if v.Clocks != nil {
-		rows = append(rows, []string{"the clock of a host was off, at the most", percent(v.Clocks.ErrorPacketTimes) + " of a packet time"})
+		add("the clock of a host was off, at the most", percent(v.Clocks.ErrorPacketTimes)+" of a packet time")
 	}
 	if v.Order.SumsApart.Known() {
-		rows = append(rows,
-			[]string{"greatest difference of a sum over flows from the virtual clock's: " + v.Order.SumsOf,
-				significant(100*float64(v.Order.SumsApart), 2) + " points"})
+		add("greatest difference of a sum over flows from the virtual clock's: "+v.Order.SumsOf,
+			short(100*v.Order.SumsApart)+" points")
 	}
-	if v.Pace.Ratio.Known() {
+	if p := &v.Pace; p.Ratio.Known() {
 		us := func(n Number) string { return significant(float64(n), 3) + " us" }
-		rows = append(rows, []string{"pace", percent(v.Pace.Ratio)},
-			[]string{"wall-time lateness of departures: median", us(v.Pace.LatenessUs.P50)},
-			[]string{"99 %", us(v.Pace.LatenessUs.P99)}, []string{"greatest", us(v.Pace.LatenessUs.Max)},
-			[]string{"frames that left late, by more than 5 % of a packet time", percent(v.Pace.LateShare)},
-			[]string{"the machine's floor", percent(v.Pace.FloorShare)},
-			[]string{"wall time in which the driver stalled", percent(v.Pace.StalledShare)})
+		add("pace", percent(p.Ratio))
+		add("wall-time lateness of departures: median", us(p.LatenessUs.P50))
+		add("99 %", us(p.LatenessUs.P99))
+		add("greatest", us(p.LatenessUs.Max))
+		add("frames that left late, by more than 5 % of a packet time", percent(p.LateShare))
+		add("the machine's floor", percent(p.FloorShare))
+		add("wall time in which the driver stalled", percent(p.StalledShare))
 	}
 	return Table("Timing", []string{"figure", "value"}, rows)
 }
@@ -284,40 +287,26 @@ func DrawIn(f *plot.Figure, u metrics.Unit) {
 
 // steady reports whether the values that are known are all the same.
 func steady(values []float64) bool {
-	first := math.NaN()
-	for _, v := range values {
-		switch {
-		case math.IsNaN(v):
-		case math.IsNaN(first):
-			first = v
-		case v != first:
-			return false
-		}
-	}
-	return true
+	known := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	return len(known) == 0 || slices.Min(known) == slices.Max(known)
 }
 
 // fullest returns the n curves that have the highest mean, in their order.
 func fullest(curves []plot.Curve, n int) []plot.Curve {
-	mean := func(c *plot.Curve) float64 {
+	means := cellsOf(curves, func(c *plot.Curve) float64 {
 		sum := 0.0
 		for _, v := range c.Y {
 			sum += v
 		}
 		return sum / float64(len(c.Y))
-	}
+	})
 	order := make([]int, len(curves))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean(&curves[b]), mean(&curves[a])) })
-	order = order[:n]
-	slices.Sort(order)
-	out := make([]plot.Curve, n)
-	for i, k := range order {
-		out[i] = curves[k]
-	}
-	return out
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(means[b], means[a]) })
+	order = slices.Sorted(slices.Values(order[:n]))
+	return cellsOf(order, func(k *int) plot.Curve { return curves[*k] })
 }
 
 // InBytes reports whether the occupancy of buffers is in bytes, as on Ethernet, not in
@@ -337,10 +326,5 @@ func (r *Result) groupOf(flow string) string {
 
 // quiet reports whether nothing of a series is above zero.
 func quiet(values []float64) bool {
-	for _, v := range values {
-		if v > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
 }

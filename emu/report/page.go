@@ -59,11 +59,13 @@ func (p *Page) Write(w io.Writer) error { return pageTemplate().Execute(w, p) }
 func Claims(rows []Row) []template.HTML {
 	var tables []template.HTML
 	sourced, ours := ByBasis(rows)
-	if len(sourced) > 0 {
-		tables = append(tables, parts("claims", map[string]any{"Says": "what the source says", "Rows": sourced}))
-	}
-	if len(ours) > 0 {
-		tables = append(tables, parts("claims", map[string]any{"Says": "what is expected", "Rows": ours}))
+	for _, x := range []struct {
+		says string
+		rows []Row
+	}{{"what the source says", sourced}, {"what is expected", ours}} {
+		if len(x.rows) > 0 {
+			tables = append(tables, parts("claims", map[string]any{"Says": x.says, "Rows": x.rows}))
+		}
 	}
 	return tables
 }
@@ -108,16 +110,12 @@ func Drawing(svg []byte) template.HTML {
 	return parts("drawing", template.HTML(svg))
 }
 
-// computerTable makes a table of the computer.
-func computerTable(m host.Computer) template.HTML {
-	return Table("The computer of the run", []string{"part", "what it is"},
-		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
-			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})
-}
-
 // MachineSection is the part of a page about the computer.
 func MachineSection(m host.Computer) Section {
-	return Section{Title: "Machine", Parts: []template.HTML{computerTable(m)}}
+	return Section{Title: "Machine", Parts: []template.HTML{Table("The computer of the run",
+		[]string{"part", "what it is"},
+		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
+			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}
 }
 
 func parts(name string, data any) template.HTML {

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"fabemu/emu/fabric"
@@ -18,33 +16,6 @@ import (
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-// Number is a figure that may be missing: NaN and the infinities are null in
-// JSON, and null is read as NaN.
-type Number float64
-
-// Missing is a Number that is not known or not defined.
-func Missing() Number { return Number(math.NaN()) }
-
-// Known reports whether n is a figure.
-func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// MarshalJSON writes n, or null.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Known() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*n = Missing()
-		return nil
-	}
-	return json.Unmarshal(b, (*float64)(n))
-}
 
 // Clock says what drives a run.
 type Clock string

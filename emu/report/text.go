@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
@@ -54,9 +51,7 @@ func (t *page) title(r *Result) {
 	if r.Partial {
 		how = append(how, "ended before its time")
 	}
-	for _, l := range terminal.Wrap(strings.Join(how, ", "), t.Columns()) {
-		t.Line("%s", l)
-	}
+	t.Paragraph(0, strings.Join(how, ", "))
 }
 
 // throughBytes says of a run on the virtual clock that its frames were no values.
@@ -73,10 +68,8 @@ func (t *page) rates(r *Result) {
 	for _, x := range r.Phases[0].Rates {
 		name = max(name, len(x.Name))
 	}
-	for _, p := range r.Phases {
-		for _, x := range p.Fairness {
-			name = max(name, len(fairnessName(&x)))
-		}
+	for _, x := range fairnessNames(r.Phases) {
+		name = max(name, len(x))
 	}
 	perTable := max(1, (t.Columns()-2-name)/phaseColumn)
 	for first := 0; first < len(r.Phases); first += perTable {
@@ -98,25 +91,27 @@ func (t *page) rates(r *Result) {
 			row(x.Name, func(p *Phase) string { return tenths(100*p.Rates[i].Utilisation, 1) })
 		}
 		row("flows that are active", func(p *Phase) string { return fmt.Sprint(p.Flows) })
-		seen := map[string]bool{}
-		for i := range phases {
-			for _, x := range phases[i].Fairness {
-				what := fairnessName(&x)
-				if seen[what] {
-					continue
+		for _, name := range fairnessNames(phases) {
+			row(name, func(p *Phase) string {
+				if k := slices.IndexFunc(p.Fairness, func(x Fairness) bool { return x.name() == name }); k >= 0 {
+					return tenths(p.Fairness[k].Jain, 3)
 				}
-				seen[what] = true
-				row(what, func(p *Phase) string {
-					for k := range p.Fairness {
-						if fairnessName(&p.Fairness[k]) == what {
-							return tenths(p.Fairness[k].Jain, 3)
-						}
-					}
-					return "-"
-				})
+				return "-"
+			})
+		}
+	}
+}
+
+// fairnessNames returns whose indices phases have.
+func fairnessNames(phases []Phase) (names []string) {
+	for i := range phases {
+		for _, x := range phases[i].Fairness {
+			if !slices.Contains(names, x.name()) {
+				names = append(names, x.name())
 			}
 		}
 	}
+	return names
 }
 
 // ratesTitle is the title of the phases' means, and says which part of a phase they leave
@@ -152,8 +147,7 @@ func (t *page) events(r *Result) {
 	if len(r.Events) == 0 {
 		return
 	}
-	t.Line("")
-	t.Line("%s", t.Paint(terminal.Bold, "Events"))
+	t.Title("Events")
 	for i, e := range r.Events {
 		if i == eventsShown && len(r.Events) > eventsShown+1 {
 			t.Line("  ... %d more in %s", len(r.Events)-i, ResultFile)
@@ -163,8 +157,8 @@ func (t *page) events(r *Result) {
 	}
 }
 
-// fairnessName says whose index a row shows.
-func fairnessName(x *Fairness) string {
+// name says whose index a row shows.
+func (x *Fairness) name() string {
 	if x.Kind == "bottleneck" {
 		return "Jain's index at " + x.Name
 	}
@@ -176,18 +170,14 @@ func (t *page) claims(r *Result) {
 		return
 	}
 	id, wanted, got := len("id"), len("wanted"), len("came out")
-	tally := Tally{}
 	for i := range r.Checks {
 		k := &r.Checks[i]
 		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
-		tally.Add(k.Basis, k.Outcome)
 	}
 	sourced, ours := ByBasis(r.Checks)
 	t.checks("Claims", "what the source says", sourced, id, wanted, got)
 	t.checks("Checks", "what is expected", ours, id, wanted, got)
-	for _, l := range terminal.Wrap(tally.String(), t.Columns()-2) {
-		t.Line("  %s", l)
-	}
+	t.Paragraph(2, tallyOf(r.Checks).String())
 }
 
 // checks writes a table of checks, unless there are none.
@@ -195,8 +185,7 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 	if len(checks) == 0 {
 		return
 	}
-	t.Line("")
-	t.Line("%s", t.Paint(terminal.Bold, title))
+	t.Title(title)
 	const outcome = len("UNEXPECTED PASS")
 	claim := max(20, t.Columns()-2-id-wanted-got-outcome-4*2)
 	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, wanted, "wanted", got, "came out")
@@ -222,85 +211,11 @@ func (t *page) checks(title, says string, checks []Check, id, wanted, got int) {
 	}
 }
 
-// because says why a check came out as it did.
-func because(k *Check) string {
-	if k.Outcome == UnexpectedPass {
-		return "It was expected to differ: " + k.Reason
-	}
-	return k.Reason
-}
-
-// CameOut prints the value of a check, with so many digits that it does not look
-// like a bound that it only comes near to.
-func (k *Check) CameOut() string {
-	if k.Outcome == NotMeasured {
-		return "-"
-	}
-	for digits := 3; ; digits++ {
-		s := valueTo(k, k.Value, digits)
-		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, digits) }
-		if digits == 9 || !near(k.Low) && !near(k.High) {
-			return s
-		}
-	}
-}
-
-// valueTo prints a figure in the way of the check's metric (metrics.Unit).
-func valueTo(k *Check, v Number, digits int) string {
-	f := float64(v)
-	u := metrics.UnitOf(k.Metric, false)
-	switch {
-	case math.IsNaN(f):
-		return "undefined"
-	case u.Whole:
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	case len(u.Scales) == 0:
-		return significant(f, digits)
-	case len(u.Scales) > 1:
-		digits++
-	}
-	s := u.Fit(f)
-	return significant(f/s.Base, digits) + " " + s.Word
-}
-
-// bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
-func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
-
-// Wanted prints the range of a check as it was given.
-func (k *Check) Wanted() string {
-	low, high := k.Low.Known(), k.High.Known()
-	switch {
-	case k.Low.Known() && k.Low == k.High:
-		return bound(k, k.Low)
-	case low && high:
-		from := bound(k, k.Low)
-		to := bound(k, k.High)
-		if a, b := unitOf(from), unitOf(to); a == b {
-			from = strings.TrimSuffix(from, a)
-		}
-		return from + " to " + to
-	case low:
-		return ">= " + bound(k, k.Low)
-	case high:
-		return "<= " + bound(k, k.High)
-	}
-	return "any"
-}
-
-// unitOf returns the unit of a printed figure with the space before it.
-func unitOf(s string) string {
-	if i := strings.IndexByte(s, ' '); i >= 0 {
-		return s[i:]
-	}
-	return ""
-}
-
 func (t *page) verdict(r *Result) {
 	v := &r.Verdict
 	t.Line("")
-	sentence := v.Sentence()
-	lines := terminal.Wrap("Verdict: "+string(v.Level)+". "+sentence, t.Columns())
 	head := "Verdict: " + string(v.Level)
+	lines := terminal.Wrap(head+". "+v.Sentence(), t.Columns())
 	lines[0] = t.Paint(terminal.Bold, "Verdict: ") + t.Paint(v.Level.Color(), string(v.Level)) +
 		strings.TrimPrefix(lines[0], head)
 	for _, l := range lines {
@@ -314,24 +229,7 @@ func (t *page) verdict(r *Result) {
 		return
 	}
 	if v.Order.Frames > 0 {
-		order := fmt.Sprintf("%d of %d frames overtaken", v.Order.Overtaken, v.Order.Frames)
-		if v.Order.Overtaken > 0 && v.Order.WorstPacketTimes.Known() {
-			order += fmt.Sprintf(", by %s packet times at the worst", significant(float64(v.Order.WorstPacketTimes), 2))
-		}
-		if v.Order.BlindLink != "" {
-			order += fmt.Sprintf("; %s blind for %s of the time", v.Order.BlindLink, percent(v.Order.BlindShare))
-		}
-		switch v.Verify {
-		case VerifiedEqual:
-			order += "; the event log equals the virtual clock's"
-		case VerifiedDiffers:
-			order += "; the event log differs from the virtual clock's"
-		}
-		if v.Order.SumsApart.Known() {
-			order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)",
-				significant(100*float64(v.Order.SumsApart), 2), v.Order.SumsOf)
-		}
-		t.Line("  order   %s", order)
+		t.Line("  order   %s", v.order())
 	}
 	p := &v.Pace
 	if p.Ratio.Known() {
@@ -371,6 +269,29 @@ func (t *page) verdict(r *Result) {
 	}
 }
 
+// order says how the order of events was.
+func (v *Verdict) order() string {
+	o := &v.Order
+	order := fmt.Sprintf("%d of %d frames overtaken", o.Overtaken, o.Frames)
+	if o.Overtaken > 0 && o.WorstPacketTimes.Known() {
+		order += fmt.Sprintf(", by %s packet times at the worst", short(o.WorstPacketTimes))
+	}
+	if o.BlindLink != "" {
+		order += fmt.Sprintf("; %s blind for %s of the time", o.BlindLink, percent(o.BlindShare))
+	}
+	switch v.Verify {
+	case VerifiedEqual:
+		order += "; the event log equals the virtual clock's"
+	case VerifiedDiffers:
+		order += "; the event log differs from the virtual clock's"
+	}
+	if o.SumsApart.Known() {
+		order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)",
+			short(100*o.SumsApart), o.SumsOf)
+	}
+	return order
+}
+
 // strangers says what others have sent.
 func (f *Figures) strangers() string {
 	words := terminal.Count(f.Refused, "stranger") + " refused"
@@ -401,8 +322,7 @@ func (l *Loss) place() string {
 
 func (t *page) end(r *Result) {
 	if len(r.Violations) > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Red, "Broken promises of the fabric"))
+		t.section(terminal.Red, "Broken promises of the fabric")
 		for i, v := range r.Violations {
 			if i == 5 {
 				t.Line("  ... %d in all", r.Verdict.Violations)
@@ -412,8 +332,7 @@ func (t *page) end(r *Result) {
 		}
 	}
 	if len(r.Losses) > 0 {
-		t.Line("")
-		t.Line("Frames that were dropped")
+		t.section(terminal.Plain, "Frames that were dropped")
 		left := int64(0)
 		for i := range r.Losses {
 			if l := &r.Losses[i]; i < lossesShown {
@@ -426,32 +345,7 @@ func (t *page) end(r *Result) {
 			t.Line("  %10d  elsewhere", left)
 		}
 	}
-	if len(r.Guests) > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Bold, "Packets of guests"))
-		t.Line("  %-16s  %-15s  %10s  %10s  %s",
-			"guest", "address", "sent", "received", "dropped by its kernel, and without a flow")
-		for i := range r.Guests {
-			g := &r.Guests[i]
-			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
-		}
-	}
-	if len(r.KernelTimes) > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Bold, "Times of the guests' kernels"))
-		t.Line("  %-26s  %9s  %11s  %s", "", "usually", "model time", "set by")
-		for _, k := range r.KernelTimes {
-			t.Line("  %-26s  %9v  %11v  %s", k.What, k.Usual, k.Model.Round(time.Microsecond), cmp.Or(k.By, "-"))
-		}
-	}
-	if len(r.Programs) > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Bold, "Programs"))
-		for i := range r.Programs {
-			x := &r.Programs[i]
-			t.Line("  %-16s  %-16s  %9v  %s", x.Name, x.On, unit.Time(x.AtPs), x.Ended)
-		}
-	}
+	t.guests(r)
 	for _, d := range r.Deadlocks {
 		t.Line("")
 		t.Line("%s, found at %v", t.Paint(terminal.Red, "Deadlock"), unit.Time(d.AtPs))
@@ -464,8 +358,7 @@ func (t *page) end(r *Result) {
 		t.Line("  Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))
 	}
 	if n := len(r.Silences); n > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Yellow, r.silent()))
+		t.section(terminal.Yellow, r.silent())
 		for i := range r.Silences[:min(n, silencesShown)] {
 			s := &r.Silences[i]
 			t.Line("  %-16s  %-32s  %s", s.Flow, s.when(), s.why())
@@ -477,18 +370,15 @@ func (t *page) end(r *Result) {
 	if len(r.Warnings) > 0 {
 		t.Line("")
 		for _, warning := range r.Warnings {
-			for i, l := range terminal.Wrap(warning, t.Columns()-len("Warning: ")) {
-				if i == 0 {
-					t.Line("%s%s", t.Paint(terminal.Yellow, "Warning: "), l)
-				} else {
-					t.Line("         %s", l)
-				}
+			head := t.Paint(terminal.Yellow, "Warning: ")
+			for _, l := range terminal.Wrap(warning, t.Columns()-len("Warning: ")) {
+				t.Line("%s%s", head, l)
+				head = "         "
 			}
 		}
 	}
 	if len(r.Unwritten) > 0 {
-		t.Line("")
-		t.Line("%s", t.Paint(terminal.Red, "Not written"))
+		t.section(terminal.Red, "Not written")
 		for _, what := range r.Unwritten {
 			t.Paragraph(2, what)
 		}
@@ -499,40 +389,37 @@ func (t *page) end(r *Result) {
 	}
 }
 
-// milliseconds prints an instant to a thousandth of a millisecond at the most.
-func milliseconds(ps int64) string {
-	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+// section begins a part that is not always there.
+func (t *page) section(c terminal.Color, title string) {
+	t.Line("")
+	t.Line("%s", t.Paint(c, title))
 }
 
-// tenths prints a figure with so many digits behind the point.
-func tenths(n Number, digits int) string {
-	if !n.Known() {
-		return "-"
+// guests writes what became of the guests, and of their programs.
+func (t *page) guests(r *Result) {
+	if len(r.Guests) > 0 {
+		t.Title("Packets of guests")
+		t.Line("  %-16s  %-15s  %10s  %10s  %s",
+			"guest", "address", "sent", "received", "dropped by its kernel, and without a flow")
+		for i := range r.Guests {
+			g := &r.Guests[i]
+			t.Line("  %-16s  %-15s  %10d  %10d  %d, %d", g.Name, g.Address, g.Sent, g.Received, g.KernelDrops, g.NoFlow)
+		}
 	}
-	return fmt.Sprintf("%.*f", digits, float64(n))
-}
-
-// short prints a figure for a list of such.
-func short(n Number) string {
-	if !n.Known() {
-		return "-"
+	if len(r.KernelTimes) > 0 {
+		t.Title("Times of the guests' kernels")
+		t.Line("  %-26s  %9s  %11s  %s", "", "usually", "model time", "set by")
+		for _, k := range r.KernelTimes {
+			t.Line("  %-26s  %9v  %11v  %s", k.What, k.Usual, k.Model.Round(time.Microsecond), cmp.Or(k.By, "-"))
+		}
 	}
-	return significant(float64(n), 2)
-}
-
-// significant prints v with so many digits that mean something, never in powers
-// of ten; those before the point are all printed.
-func significant(v float64, digits int) string {
-	if v == 0 {
-		return "0"
+	if len(r.Programs) > 0 {
+		t.Title("Programs")
+		for i := range r.Programs {
+			x := &r.Programs[i]
+			t.Line("  %-16s  %-16s  %9v  %s", x.Name, x.On, unit.Time(x.AtPs), x.Ended)
+		}
 	}
-	behind := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
-	s := fmt.Sprintf("%.*f", max(0, min(behind, 9)), v)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
 }
 
 // placed says where the machines of a run lived.

@@ -189,52 +189,6 @@ func limitsOf() []limits {
 	}
 }
 
-// LimitsTable is the table of the limits of each level, in Markdown, as the
-// documents have it.
-func LimitsTable() string {
-	levels := limitsOf()
-	var b strings.Builder
-	row := func(what string, cell func(*limits) string) {
-		b.WriteString("| " + what + " |")
-		for i := range levels {
-			b.WriteString(" " + cell(&levels[i]) + " |")
-		}
-		b.WriteByte('\n')
-	}
-	cell := func(unit string, scale float64) func(of func(*limits) Number) func(*limits) string {
-		return func(of func(*limits) Number) func(*limits) string {
-			return func(l *limits) string {
-				if of(l) == noLimit {
-					return "any"
-				}
-				return significant(scale*float64(of(l)), 3) + " " + unit
-			}
-		}
-	}
-	share, points, packetTimes := cell("%", 100), cell("points", 100), cell("T", 1)
-	row("", func(l *limits) string { return "`" + string(l.level) + "`" })
-	row("---", func(*limits) string { return "---" })
-	row("frames overtaken, at most", share(func(l *limits) Number { return l.overtaken }))
-	row("overtaken by more than 5 % of T, at most", share(func(l *limits) Number { return l.overtaken5 }))
-	row("overtaken by more than T, at most", share(func(l *limits) Number { return l.overtakenT }))
-	row("the worst of them overtaken by, at most", packetTimes(func(l *limits) Number { return l.worst }))
-	row("time in which the end of a link is blind, at most", share(func(l *limits) Number { return l.blind }))
-	row("sums over flows apart from the virtual clock's, at most", points(func(l *limits) Number { return l.apart }))
-	row("pace, at least", func(l *limits) string {
-		if l.pace == 0 {
-			return "any"
-		}
-		return significant(100*float64(l.pace), 3) + " %"
-	})
-	row("wall time in stalls longer than T, at most", share(func(l *limits) Number { return l.stalled }))
-	row("data frames that leave late, at most", share(func(l *limits) Number { return l.late }))
-	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
-	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
-	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
-	row("the clock of a host is off, at most", cell("% of T", 100)(func(l *limits) Number { return l.clocks }))
-	return b.String()
-}
-
 // order reports whether the order of a run keeps the limits. Comparisons with a
 // missing figure are false; shares are not needed where no frame was overtaken, and sums
 // are compared where those of the virtual clock are at hand.
@@ -273,7 +227,7 @@ func (o *Order) OvertakenShare() Number {
 // Judge says what the figures of a run are worth, and why in a sentence. A run is
 // void where a datagram was lost, a frame left early, a promise broke, or the log
 // differs from the virtual clock's although no frame was overtaken. Otherwise it is
-// of the first level whose limits it keeps (LimitsTable), and degraded where there
+// of the first level whose limits it keeps (limitsOf), and degraded where there
 // is none, or where a frame found no room because one was overtaken.
 //
 // A figure that is missing cannot lift a run, with three exceptions: a floor that
@@ -342,7 +296,7 @@ func orderWords(o *Order) string {
 		more = append(more, percent(share))
 	}
 	if o.WorstPacketTimes.Known() {
-		more = append(more, fmt.Sprintf("by %s packet times at the worst", significant(float64(o.WorstPacketTimes), 2)))
+		more = append(more, fmt.Sprintf("by %s packet times at the worst", short(o.WorstPacketTimes)))
 	}
 	if o.BlindLink != "" {
 		more = append(more, fmt.Sprintf("%s blind for %s of the time", o.BlindLink, percent(o.BlindShare)))
@@ -359,7 +313,7 @@ func sumsWords(o *Order) string {
 		return ""
 	}
 	return fmt.Sprintf(", %s is %s points of its capacity off the virtual clock's figure",
-		o.SumsOf, significant(100*float64(o.SumsApart), 2))
+		o.SumsOf, short(100*o.SumsApart))
 }
 
 // paceWords says how the pace was: what keeps it from being exact, if anything.
@@ -371,56 +325,37 @@ func paceWords(p *Pace) string {
 	if exact.paced(p) {
 		return fmt.Sprintf("the pace was %s of the wanted one", percent(p.Ratio))
 	}
-	var short []string
+	var words []string
 	if p.Ratio < exact.pace {
-		short = append(short, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
+		words = append(words, fmt.Sprintf("the pace was only %s of the wanted one", percent(p.Ratio)))
 	}
 	switch stalled := p.StalledShare; {
 	case !stalled.Known():
-		short = append(short, "stalls of the driver were not measured")
+		words = append(words, "stalls of the driver were not measured")
 	case stalled > exact.stalled:
-		short = append(short, fmt.Sprintf("the driver stood still for %s of the time", percent(stalled)))
+		words = append(words, fmt.Sprintf("the driver stood still for %s of the time", percent(stalled)))
 	}
 	switch late := p.LateShare; {
 	case !late.Known():
-		short = append(short, "the lateness of frames was not measured")
+		words = append(words, "the lateness of frames was not measured")
 	case late > exact.late && p.FloorShare > exact.late:
-		short = append(short,
+		words = append(words,
 			fmt.Sprintf("%s of the frames left late (the machine's floor of %s is above the %s of exact, a level that it cannot give at this dilation)",
 				percent(late), percent(p.FloorShare), percent(exact.late)))
 	case late > p.floor()+exact.aboveFloor || late > exact.late:
-		short = append(short,
+		words = append(words,
 			fmt.Sprintf("%s of the frames left late (the machine's floor: %s)", percent(late), percent(p.FloorShare)))
 	}
 	switch l := &p.LatenessPacketTimes; {
 	case p.LateShare.Known() && !(l.P99.Known() && l.Max.Known()):
-		short = append(short, "the lateness of the latest frames was not measured")
+		words = append(words, "the lateness of the latest frames was not measured")
 	case l.P99 > exact.p99:
-		short = append(short,
-			fmt.Sprintf("one in a hundred left more than %s packet times late", significant(float64(l.P99), 2)))
+		words = append(words,
+			fmt.Sprintf("one in a hundred left more than %s packet times late", short(l.P99)))
 	case l.Max > exact.latest:
-		short = append(short, fmt.Sprintf("the latest left %s packet times late", significant(float64(l.Max), 2)))
+		words = append(words, fmt.Sprintf("the latest left %s packet times late", short(l.Max)))
 	}
-	return strings.Join(short, ", ")
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-// percent prints a share of 1, or a dash for what is missing.
-func percent(n Number) string {
-	if !n.Known() {
-		return "-"
-	}
-	digits := 1
-	if n > 0.99 && n < 0.9999 {
-		digits = 2 // where the levels are decided
-	}
-	return fmt.Sprintf("%.*f %%", digits, 100*float64(n))
+	return strings.Join(words, ", ")
 }
 
 // Comment returns the verdict as a capture of the run says it, which may be partial; nothing on

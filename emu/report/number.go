@@ -1,0 +1,92 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"fabemu/wire/unit"
+)
+
+// Number is a figure that may be missing: NaN and the infinities are null in
+// JSON, and null is read as NaN.
+type Number float64
+
+// Missing is a Number that is not known or not defined.
+func Missing() Number { return Number(math.NaN()) }
+
+// Known reports whether n is a figure.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes n, or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Missing()
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// milliseconds prints an instant to a thousandth of a millisecond at the most.
+func milliseconds(ps int64) string {
+	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// tenths prints a figure with so many digits behind the point.
+func tenths(n Number, digits int) string {
+	if !n.Known() {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", digits, float64(n))
+}
+
+// short prints a figure for a list of such.
+func short(n Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return significant(float64(n), 2)
+}
+
+// significant prints v with so many digits that mean something, never in powers
+// of ten; those before the point are all printed.
+func significant(v float64, digits int) string {
+	if v == 0 {
+		return "0"
+	}
+	behind := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))))
+	s := fmt.Sprintf("%.*f", max(0, min(behind, 9)), v)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// percent prints a share of 1, or a dash for what is missing.
+func percent(n Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	digits := 1
+	if n > 0.99 && n < 0.9999 {
+		digits = 2 // where the levels are decided
+	}
+	return fmt.Sprintf("%.*f %%", digits, 100*float64(n))
+}
