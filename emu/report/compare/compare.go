@@ -155,59 +155,52 @@ func only(text, other []byte) []string {
 	return list
 }
 
-// checks compares the checks that both have.
-func (c *Comparison) checks(a, b []report.Check) {
-	other := make(map[string]*report.Check)
+// pairs calls both with what two runs have, in the order of the first, and alone with what
+// one of them has, of the first or of the second.
+func pairs[T any](a, b []T, key func(*T) string, both func(x, y *T), alone func(x *T, of string)) {
+	other := make(map[string]*T)
 	for i := range b {
-		other[b[i].ID] = &b[i]
+		other[key(&b[i])] = &b[i]
 	}
 	for i := range a {
-		y := other[a[i].ID]
-		if y == nil {
-			c.Alone = append(c.Alone, "check "+a[i].ID+" of the first")
-			continue
+		if y := other[key(&a[i])]; y != nil {
+			both(&a[i], y)
+			delete(other, key(y))
+		} else {
+			alone(&a[i], "the first")
 		}
-		delete(other, a[i].ID)
-		c.Checks = append(c.Checks, Check{a[i].ID, a[i].Claim, a[i].Value, y.Value, y.Value - a[i].Value, a[i].Outcome, y.Outcome})
 	}
 	for i := range b {
-		if other[b[i].ID] != nil {
-			c.Alone = append(c.Alone, "check "+b[i].ID+" of the second")
+		if other[key(&b[i])] != nil {
+			alone(&b[i], "the second")
 		}
 	}
 }
 
-// series compares the series that both have.
+// checks compares the checks that both have.
+func (c *Comparison) checks(a, b []report.Check) {
+	pairs(a, b, func(x *report.Check) string { return x.ID }, func(x, y *report.Check) {
+		c.Checks = append(c.Checks, Check{x.ID, x.Claim, x.Value, y.Value, y.Value - x.Value, x.Outcome, y.Outcome})
+	}, func(x *report.Check, of string) { c.Alone = append(c.Alone, "check "+x.ID+" of "+of) })
+}
+
+// series compares the series that both have, but for the pace.
 func (c *Comparison) series(a, b []metrics.Series) {
-	type key struct{ kind, name string }
-	other := make(map[key]*metrics.Series)
-	for i := range b {
-		other[key{b[i].Kind, b[i].Name}] = &b[i]
+	key := func(s *metrics.Series) string { return s.Kind + " of " + s.Name }
+	paceless := func(all []metrics.Series) []metrics.Series {
+		return slices.DeleteFunc(slices.Clone(all), func(s metrics.Series) bool { return s.Kind == "pace" })
 	}
-	for i := range a {
-		k := key{a[i].Kind, a[i].Name}
-		y := other[k]
-		delete(other, k)
-		switch {
-		case k.kind == "pace":
-		case y == nil && stalls(k.kind):
-			c.Series = append(c.Series, apart(&a[i], none(&a[i])))
-		case y == nil:
-			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the first")
-		default:
-			c.Series = append(c.Series, apart(&a[i], y))
-		}
-	}
-	for i := range b {
-		k := key{b[i].Kind, b[i].Name}
-		switch {
-		case other[k] == nil || k.kind == "pace":
-		case stalls(k.kind):
-			c.Series = append(c.Series, apart(none(&b[i]), &b[i]))
-		default:
-			c.Alone = append(c.Alone, k.kind+" of "+k.name+", of the second")
-		}
-	}
+	pairs(paceless(a), paceless(b), key, func(x, y *metrics.Series) { c.Series = append(c.Series, apart(x, y)) },
+		func(x *metrics.Series, of string) {
+			switch {
+			case !stalls(x.Kind):
+				c.Alone = append(c.Alone, key(x)+", of "+of)
+			case of == "the first":
+				c.Series = append(c.Series, apart(x, none(x)))
+			default:
+				c.Series = append(c.Series, apart(none(x), x))
+			}
+		})
 	slices.SortStableFunc(c.Series, func(x, y Series) int {
 		return cmp.Or(cmp.Compare(size(y.Share), size(x.Share)), cmp.Compare(y.Gaps, x.Gaps))
 	})
@@ -285,12 +278,8 @@ func at(s *metrics.Series, t unit.Time) float64 {
 func logs(a, b *report.Dir) (Log, error) {
 	fa, errA := a.Events()
 	fb, errB := b.Events()
-	if errA == nil {
-		defer fa.Close()
-	}
-	if errB == nil {
-		defer fb.Close()
-	}
+	defer fa.Close() // of nil an error, which is of no interest
+	defer fb.Close()
 	for _, err := range []error{errA, errB} {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Log{}, err
@@ -315,14 +304,12 @@ func logs(a, b *report.Dir) (Log, error) {
 		}
 		switch {
 		case x != y && report.Comparable(x) != report.Comparable(y):
-			return Log{State: LogsPart, Line: line, EventA: trim(x), EventB: trim(y)}, nil
+			return Log{State: LogsPart, Line: line, EventA: strings.TrimRight(x, "\n"), EventB: strings.TrimRight(y, "\n")}, nil
 		case errA == io.EOF:
 			return Log{State: LogsEqual}, nil
 		}
 	}
 }
-
-func trim(s string) string { return string(bytes.TrimRight([]byte(s), "\n")) }
 
 // Within reports whether the runs agree: they cover the same model time and were both
 // brought to their end or both not; both are void or neither; no check and no series

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"fabemu/emu/report"
-	"fabemu/wire/unit"
 )
 
 // shownSettings is how many keys of the scenarios WriteTable prints.
@@ -24,24 +23,11 @@ const shownOfKind = 2
 func WriteTable(w io.Writer, all []*Comparison) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
-	each := func(name string, cell func(*Side) string) []string {
-		cells := []string{name, cell(&all[0].A)}
-		for _, c := range all {
-			cells = append(cells, cell(&c.B))
-		}
-		return cells
+	sides := []*Side{&all[0].A}
+	for _, c := range all {
+		sides = append(sides, &c.B)
 	}
-	differ := func(cells []string) {
-		if len(slices.Compact(slices.Clone(cells[1:]))) > 1 {
-			row(cells...)
-		}
-	}
-	row(each("", func(s *Side) string { return s.Directory })...)
-	row(each("scenario", func(s *Side) string { return s.Scenario })...)
-	row(each("run", how)...)
-	row(each("verdict", func(s *Side) string { return string(s.Level) })...)
-	differ(each("version", func(s *Side) string { return s.Fabemu }))
-	differ(each("model time", func(s *Side) string { return unit.Time(s.Duration).String() }))
+	head(row, "", sides, "")
 	row()
 	if err := writeSettings(row, all); err != nil {
 		return err

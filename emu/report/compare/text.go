@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -21,23 +22,11 @@ func WriteText(w io.Writer, c *Comparison) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
 	row("", "first", "second")
-	for _, r := range [][3]string{
-		{"directory", c.A.Directory, c.B.Directory},
-		{"scenario", c.A.Scenario, c.B.Scenario},
-		{"run", how(&c.A), how(&c.B)},
-		{"verdict", string(c.A.Level), string(c.B.Level)},
-	} {
-		row(r[0], r[1], r[2])
-	}
+	note := ""
 	if !c.Same {
-		row("", "", "(the scenarios are not the same: see "+report.ResolvedFile+" of each)")
+		note = "(the scenarios are not the same: see " + report.ResolvedFile + " of each)"
 	}
-	if c.A.Fabemu != c.B.Fabemu {
-		row("version", c.A.Fabemu, c.B.Fabemu)
-	}
-	if c.A.Duration != c.B.Duration {
-		row("model time", unit.Time(c.A.Duration).String(), unit.Time(c.B.Duration).String())
-	}
+	head(row, "directory", []*Side{&c.A, &c.B}, note)
 	if len(c.OnlyA)+len(c.OnlyB) > 0 {
 		row()
 		row("The scenarios differ in:")
@@ -95,6 +84,29 @@ func WriteText(w io.Writer, c *Comparison) error {
 		row("Event logs: " + c.Log.State + ".")
 	}
 	return out.Flush()
+}
+
+// head prints what runs were, a column each, and the version and the model time where they
+// differ.
+func head(row func(...string), directory string, sides []*Side, note string) {
+	each := func(name string, always bool, cell func(*Side) string) {
+		cells := []string{name}
+		for _, s := range sides {
+			cells = append(cells, cell(s))
+		}
+		if always || len(slices.Compact(slices.Clone(cells[1:]))) > 1 {
+			row(cells...)
+		}
+	}
+	each(directory, true, func(s *Side) string { return s.Directory })
+	each("scenario", true, func(s *Side) string { return s.Scenario })
+	each("run", true, how)
+	each("verdict", true, func(s *Side) string { return string(s.Level) })
+	if note != "" {
+		row("", "", note)
+	}
+	each("version", false, func(s *Side) string { return s.Fabemu })
+	each("model time", false, func(s *Side) string { return unit.Time(s.Duration).String() })
 }
 
 // how says what a run was.
