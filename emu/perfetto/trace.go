@@ -38,8 +38,8 @@ type Trace struct {
 	tracks uint64 // how many there are
 	ports  [][]portState
 	flows  map[uint32]*flowState
-	others map[int32]uint64 // tracks for what is of no port and no flow, by machine
-	follow uint32           // the flow that is followed, or 0
+	others []uint64 // tracks for what is of no port and no flow, by machine
+	follow uint32   // the flow that is followed, or 0
 
 	opened, closed bool      // the traced part of the run
 	last           unit.Time // of the latest event: measured, it may be after the end of the run
@@ -65,9 +65,9 @@ type laneState struct {
 
 type flowState struct {
 	name, ack    string // what its data and ACKs are called
+	title        string // of its track
 	machine      int32  // of its source
-	track        uint64
-	waits        wait
+	waits        wait   // on its track
 	rate, target counter
 }
 
@@ -87,7 +87,8 @@ type wait struct {
 
 // New begins the trace of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, q Request) (*Trace, error) {
-	t := &Trace{out: newPackets(q.To), fabric: f, q: q, flows: map[uint32]*flowState{}, others: map[int32]uint64{}}
+	t := &Trace{out: newPackets(q.To), fabric: f, q: q, flows: map[uint32]*flowState{},
+		others: make([]uint64, len(f.Machines))}
 	if q.Until == 0 {
 		t.q.Until = unit.Never
 	}
@@ -97,7 +98,8 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 	}
 	for i := range f.Flows {
 		w := &f.Flows[i]
-		t.flows[w.QP] = &flowState{name: w.Name, ack: wire.Ack.String() + " " + w.Name, machine: int32(w.Src)}
+		t.flows[w.QP] = &flowState{name: w.Name, ack: wire.Ack.String() + " " + w.Name, title: "flow " + w.Name,
+			machine: int32(w.Src)}
 		if w.Name == q.Follow {
 			t.follow = w.QP
 		}
@@ -113,7 +115,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 		ports := make([]portState, len(m.Ports))
 		for k, p := range m.Ports {
 			w := &f.Wires[p.Wire]
-			ports[k] = portState{name: f.LinkName(fabric.Hop{Wire: p.Wire, From: p.End}), unit: "blocks",
+			ports[k] = portState{name: f.LinkName(p.Out()), unit: "blocks",
 				rate: w.Link.Rate}
 			if w.Link.Family() == wire.Ethernet {
 				ports[k].unit = "bytes"
@@ -235,11 +237,9 @@ func (t *Trace) learn(e *trace.Event) {
 		switch {
 		case t.q.Counters:
 		case flow != nil:
-			t.change(e, &flow.waits, func() uint64 { return t.flowTrack(flow) })
+			t.change(e, &flow.waits, flow.machine, func() string { return flow.title })
 		case lane != nil:
-			t.change(e, &lane.waits, func() uint64 {
-				return t.track(e.Machine, fmt.Sprintf("%s waits, lane %d", p.name, e.Lane))
-			})
+			t.change(e, &lane.waits, e.Machine, func() string { return fmt.Sprintf("%s waits, lane %d", p.name, e.Lane) })
 		}
 	}
 }
@@ -264,13 +264,13 @@ func (t *Trace) tell(e *trace.Event) {
 	x := event{At: stamp(e.At), Kind: instant, Name: e.Kind.String(), Notes: t.notesOf(e)}
 	switch flow := t.flows[e.Flow]; {
 	case e.Kind == trace.Deliver:
-		x.Track, x.LastFlow = t.other(e.Machine), arrow(e)
+		x.Track, x.LastFlow = t.track(&t.others[e.Machine], e.Machine, "machine"), arrow(e)
 	case e.HasPort() && t.port(e) != nil:
-		x.Track = t.lineTrack(e.Machine, t.port(e))
+		x.Track = t.track(&t.port(e).line, e.Machine, t.port(e).name)
 	case flow != nil:
-		x.Track = t.flowTrack(flow)
+		x.Track = t.track(&flow.waits.track, flow.machine, flow.title)
 	default:
-		x.Track = t.other(e.Machine)
+		x.Track = t.track(&t.others[e.Machine], e.Machine, "machine")
 	}
 	t.out.Event(&x)
 }
@@ -282,7 +282,7 @@ func (t *Trace) frame(e *trace.Event) {
 		return
 	}
 	kind, _, _ := trace.FrameOf(e.A)
-	x := event{Kind: sliceBegin, Track: t.lineTrack(e.Machine, p), Name: kind.String(), Notes: t.notesOf(e)}
+	x := event{Kind: sliceBegin, Track: t.track(&p.line, e.Machine, p.name), Name: kind.String(), Notes: t.notesOf(e)}
 	if flow := t.flows[e.Flow]; flow != nil {
 		switch kind {
 		case wire.Data:
@@ -338,40 +338,32 @@ func (t *Trace) notesOf(e *trace.Event) []note {
 }
 
 // count writes a counter of a port whose value has changed.
-func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, name, unit string) {
-	if c.known && c.value == v {
-		return
-	}
-	if c.track == 0 {
-		t.tracks++
-		c.track = t.tracks
-		t.out.Counter(c.track, process(e.Machine), fmt.Sprintf("%s %s, lane %d", p.name, name, e.Lane), unit)
-	}
-	t.set(e, c, v)
+func (t *Trace) count(e *trace.Event, c *counter, v int64, p *portState, what, unit string) {
+	t.set(e, c, v, e.Machine, unit, func() string { return fmt.Sprintf("%s %s, lane %d", p.name, what, e.Lane) })
 }
 
 // flowCount writes a counter of a flow whose value has changed.
-func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, name string) {
+func (t *Trace) flowCount(e *trace.Event, c *counter, v int64, f *flowState, what string) {
+	t.set(e, c, v, f.machine, "bit/s", func() string { return f.title + " " + what })
+}
+
+func (t *Trace) set(e *trace.Event, c *counter, v int64, machine int32, unit string, name func() string) {
 	if c.known && c.value == v {
 		return
 	}
 	if c.track == 0 {
 		t.tracks++
 		c.track = t.tracks
-		t.out.Counter(c.track, process(f.machine), "flow "+f.name+" "+name, "bit/s")
+		t.out.Counter(c.track, process(machine), name(), unit)
 	}
-	t.set(e, c, v)
-}
-
-func (t *Trace) set(e *trace.Event, c *counter, v int64) {
 	c.value, c.known = v, true
 	if t.opened {
 		t.out.Event(&event{At: stamp(e.At), Kind: count, Track: c.track, Value: v})
 	}
 }
 
-// change takes in that something else is waited for; declare declares the track.
-func (t *Trace) change(e *trace.Event, w *wait, declare func() uint64) {
+// change takes in that something else is waited for, on a track of a machine.
+func (t *Trace) change(e *trace.Event, w *wait, machine int32, name func() string) {
 	if t.opened {
 		t.end(e.At, w)
 	}
@@ -381,7 +373,7 @@ func (t *Trace) change(e *trace.Event, w *wait, declare func() uint64) {
 		return
 	}
 	if w.track == 0 {
-		w.track = declare()
+		t.track(&w.track, machine, name())
 	}
 	if t.opened {
 		t.begin(e.At, w)
@@ -412,34 +404,14 @@ func (t *Trace) port(e *trace.Event) *portState {
 	return &t.ports[e.Machine][e.Port]
 }
 
-func (t *Trace) lineTrack(machine int32, p *portState) uint64 {
-	if p.line == 0 {
-		p.line = t.track(machine, p.name)
+// track returns a track of a machine, which is declared where it is not yet.
+func (t *Trace) track(id *uint64, machine int32, name string) uint64 {
+	if *id == 0 {
+		t.tracks++
+		*id = t.tracks
+		t.out.Track(*id, process(machine), name)
 	}
-	return p.line
-}
-
-func (t *Trace) flowTrack(f *flowState) uint64 {
-	if f.track == 0 {
-		f.track = t.track(f.machine, "flow "+f.name)
-		f.waits.track = f.track
-	}
-	return f.track
-}
-
-// other returns the track of a machine for what is of no port and no flow of its own.
-func (t *Trace) other(machine int32) uint64 {
-	if t.others[machine] == 0 {
-		t.others[machine] = t.track(machine, "machine")
-	}
-	return t.others[machine]
-}
-
-// track declares a track of a machine.
-func (t *Trace) track(machine int32, name string) uint64 {
-	t.tracks++
-	t.out.Track(t.tracks, process(machine), name)
-	return t.tracks
+	return *id
 }
 
 // stamp is an instant in nanoseconds, rounded down.
@@ -464,10 +436,8 @@ func (t *Trace) Sent(path int, x *port.Transmission, body wire.Body, now unit.Ti
 	}
 	end := t.fabric.Wires[path/2].Ends[path%2]
 	p := &t.ports[end.Machine][end.Port]
-	if p.pace == 0 {
-		p.pace = t.track(int32(end.Machine), p.name+" pace")
-	}
-	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: p.pace, Name: "late",
+	track := t.track(&p.pace, int32(end.Machine), p.name+" pace")
+	t.out.Event(&event{At: stamp(x.Start), Kind: instant, Track: track, Name: "late",
 		Notes: []note{{Key: "late_ns", Value: late}}})
 }
 
