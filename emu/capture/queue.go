@@ -22,7 +22,7 @@ type queue struct {
 	closed atomic.Bool
 	missed atomic.Int64
 
-	full, free ring
+	full, free chan *block
 
 	filling  *block // of the one that puts
 	made     int
@@ -36,27 +36,18 @@ type block struct {
 	items [blockSize]item
 }
 
-// ring hands blocks from one goroutine to another, in their order.
-type ring struct {
-	put, taken atomic.Uint64
-	blocks     [maxBlocks]*block
+func newQueue(waits bool) *queue {
+	return &queue{waits: waits, full: make(chan *block, maxBlocks), free: make(chan *block, maxBlocks)}
 }
 
-func (r *ring) push(b *block) {
-	n := r.put.Load()
-	r.blocks[n%maxBlocks] = b
-	r.put.Store(n + 1)
-}
-
-// pull returns the next block; nil if there is none.
-func (r *ring) pull() *block {
-	n := r.taken.Load()
-	if n == r.put.Load() {
+// taken returns the next block of a channel; nil if there is none.
+func taken(c chan *block) *block {
+	select {
+	case b := <-c:
+		return b
+	default:
 		return nil
 	}
-	b := r.blocks[n%maxBlocks]
-	r.taken.Store(n + 1)
-	return b
 }
 
 // look is how long each side waits before it looks again.
@@ -79,7 +70,7 @@ func (q *queue) push() { q.filling.n.Add(1) }
 // turn begins a block; false if there is none.
 func (q *queue) turn() bool {
 	for {
-		b := q.free.pull()
+		b := taken(q.free)
 		if b == nil && q.made < maxBlocks {
 			q.made++
 			b = new(block)
@@ -87,7 +78,7 @@ func (q *queue) turn() bool {
 		if b != nil {
 			b.n.Store(0)
 			q.filling = b
-			q.full.push(b)
+			q.full <- b // it has room for all
 			return true
 		}
 		if !q.waits {
@@ -103,7 +94,7 @@ func (q *queue) pull(do func(*item), idle func()) {
 	for {
 		closed := q.closed.Load() // before the last look at what was put
 		if q.draining == nil {
-			q.draining, q.drained = q.full.pull(), 0
+			q.draining, q.drained = taken(q.full), 0
 		}
 		n := int32(0)
 		if q.draining != nil {
@@ -121,7 +112,7 @@ func (q *queue) pull(do func(*item), idle func()) {
 			do(&q.draining.items[q.drained])
 		}
 		if n == blockSize {
-			q.free.push(q.draining)
+			q.free <- q.draining
 			q.draining = nil
 		}
 	}
