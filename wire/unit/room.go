@@ -3,6 +3,7 @@ package unit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,7 +42,7 @@ func ParseRoom(s string) (Room, error) {
 	}
 	n, err := ParseSize(s)
 	switch {
-	case err != nil && !known(word, sizeWords):
+	case err != nil && !slices.Contains(SizeUnits(), word):
 		return Room{}, fmt.Errorf("%q has the unknown unit %q: a room is given in packets, or in %s", s, word, strings.Join(SizeUnits(), ", "))
 	case err != nil:
 		return Room{}, err
@@ -76,16 +77,6 @@ func Split(s string) (number, word string) {
 		return s, ""
 	}
 	return s[:cut], strings.TrimSpace(s[cut:])
-}
-
-// known reports whether a word is one of some units.
-func known(word string, words []suffix) bool {
-	for _, w := range words {
-		if w.word == word {
-			return true
-		}
-	}
-	return false
 }
 
 // DurationUnits returns the units that ParseDuration reads.

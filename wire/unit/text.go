@@ -45,12 +45,7 @@ func ParseRate(s string) (Rate, error) {
 
 // parse reads a number and one of the words, exactly.
 func parse(what, s, example string, words []suffix) (int64, error) {
-	text := strings.TrimSpace(s)
-	cut := 0
-	for cut < len(text) && strings.IndexByte("0123456789.+-", text[cut]) >= 0 {
-		cut++
-	}
-	number, word := text[:cut], strings.TrimSpace(text[cut:])
+	number, word := Split(s)
 	if number == "" {
 		return 0, fmt.Errorf("%q is not a %s: a number and a unit are wanted, such as %s", s, what, example)
 	}
