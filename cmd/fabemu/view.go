@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
@@ -177,7 +176,7 @@ func (v *view) links(s *observe.Snapshot, columns, rows int,
 		figures[r.Object] = f
 	}
 	var all []linkRow
-	for _, h := range metrics.DataLinks(s.Fabric) {
+	for _, h := range s.Fabric.DataLinks() {
 		w := &s.Fabric.Wires[h.Wire]
 		p, name := s.Link(h), s.Fabric.LinkName(h)
 		f := figures[name]

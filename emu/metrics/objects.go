@@ -44,7 +44,7 @@ func objectsOf(f *fabric.Fabric) *objects {
 			o.add(object{name: f.LinkName(h), hop: h})
 		}
 	}
-	for _, g := range Groups(f) {
+	for _, g := range f.Groups() {
 		o.add(flowsObject(f, g.Name, g.Flows))
 	}
 	for i := range f.Flows {
@@ -79,29 +79,6 @@ func (o *objects) add(x object) {
 	}
 	o.byName[x.name] = len(o.all)
 	o.all = append(o.all, x)
-}
-
-// Group is the flows of one entry of a scenario.
-type Group struct {
-	Name  string
-	Flows []int // indices in Fabric.Flows
-}
-
-// Groups returns the groups of flows of f, in the order of its flows.
-func Groups(f *fabric.Fabric) []Group {
-	var groups []Group
-	at := make(map[string]int)
-	for i := range f.Flows {
-		name := f.Flows[i].Group
-		k, known := at[name]
-		if !known {
-			k = len(groups)
-			at[name] = k
-			groups = append(groups, Group{Name: name})
-		}
-		groups[k].Flows = append(groups[k].Flows, i)
-	}
-	return groups
 }
 
 // known lists the objects for an error message, those whose names are nearest

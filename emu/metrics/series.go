@@ -3,7 +3,6 @@ package metrics
 import (
 	"math"
 
-	"fabemu/emu/fabric"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -85,13 +84,13 @@ func (c *Collector) series(step int64) []Series {
 	windowed := func(kind string, x object, of formula) {
 		add(kind, x.name, times, c.windowed(points, step, &figure{object: x, formula: of}))
 	}
-	used := DataLinks(c.fabric)
+	used := c.fabric.DataLinks()
 	for _, h := range used {
 		x := object{name: c.fabric.LinkName(h), hop: h}
 		windowed(LinkRate, x, linkRate)
 		windowed(LinkUtilisation, x, linkUtilisation)
 	}
-	for _, g := range Groups(c.fabric) {
+	for _, g := range c.fabric.Groups() {
 		windowed(GroupRate, flowsObject(c.fabric, g.Name, g.Flows), flowRate)
 		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
 	}
@@ -128,27 +127,6 @@ func (c *Collector) series(step int64) []Series {
 		stalls(FlowStalled, c.fabric.Flows[i].Name, c.ofFlows+i*flowColumns+flowStall)
 	}
 	return all
-}
-
-// DataLinks returns the directions of wires that the data of some flow crosses,
-// in the order of the wires.
-func DataLinks(f *fabric.Fabric) (links []fabric.Hop) {
-	carries := make([][2]bool, len(f.Wires))
-	for i := range f.Flows {
-		for _, hops := range append([][]fabric.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
-			for _, h := range hops {
-				carries[h.Wire][h.From] = true
-			}
-		}
-	}
-	for w := range carries {
-		for from, yes := range carries[w] {
-			if yes {
-				links = append(links, fabric.Hop{Wire: w, From: from})
-			}
-		}
-	}
-	return links
 }
 
 // regular returns the i-th regular edge.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -188,10 +187,9 @@ type PortTotals struct {
 // Port returns the totals of a port. Marks and triggers have no reasons.
 func (v *View) Port(machine int, p port.ID) PortTotals {
 	at := v.c.fabric.Machines[machine].Ports[p]
-	h := fabric.Hop{Wire: at.Wire, From: at.End}
-	out := v.c.out(h)
+	out := v.c.out(at.Out())
 	return PortTotals{
-		Sent: v.c.link(h), Received: v.c.link(fabric.Hop{Wire: h.Wire, From: 1 - h.From}),
+		Sent: v.c.link(at.Out()), Received: v.c.link(at.In()),
 		Paused: unit.Duration(v.c.last(out + outPaused)), Pauses: v.c.last(out + inPauses),
 		Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
 	}

@@ -55,7 +55,7 @@ type Hub struct {
 	sample sample
 	number int64
 	checks []Check
-	free   chan *Snapshot
+	free   chan *shared
 }
 
 // sample is what the loop of a run writes down.
@@ -77,10 +77,16 @@ type sample struct {
 // holdRoom is how many waiting frames a sample has room for.
 const holdRoom = 1 << 14
 
+// shared is a snapshot that several observers have copies of.
+type shared struct {
+	Snapshot
+	users atomic.Int32
+}
+
 // watcher is an observer and what it is to be told next.
 type watcher struct {
 	Request
-	inbox    chan *Snapshot
+	inbox    chan *shared
 	ended    chan struct{}
 	due      time.Time
 	missed   atomic.Int64
@@ -97,7 +103,7 @@ func NewHub(r Run) *Hub {
 	h := &Hub{
 		run: r, mirror: metrics.NewMirror(r.Collector), filled: make(chan struct{}, 1), quit: make(chan struct{}),
 		ended: make(chan struct{}),
-		free:  make(chan *Snapshot, 4+2*len(r.Requests)),
+		free:  make(chan *shared, 4+2*len(r.Requests)),
 	}
 	for i := range r.Requests {
 		q := r.Requests[i]
@@ -108,7 +114,7 @@ func NewHub(r Run) *Hub {
 			h.kinds |= 1 << k
 		}
 		h.watchers = append(h.watchers,
-			&watcher{Request: q, inbox: make(chan *Snapshot, 1), ended: make(chan struct{})})
+			&watcher{Request: q, inbox: make(chan *shared, 1), ended: make(chan struct{})})
 	}
 	if r.Changes != nil {
 		r.Changes.done.Store(nil)
@@ -235,7 +241,7 @@ func (h *Hub) follow() {
 // show hands the sample to those observers that are due.
 func (h *Hub) show() {
 	now := time.Now()
-	var snapshot *Snapshot
+	var snapshot *shared
 	for _, w := range h.watchers {
 		w.hear(&h.sample)
 		if now.Before(w.due) && !h.last || w.panicked.Load() != nil {
@@ -277,7 +283,7 @@ func (w *watcher) hear(s *sample) {
 }
 
 // release takes a snapshot back that nobody reads any more.
-func (h *Hub) release(s *Snapshot) {
+func (h *Hub) release(s *shared) {
 	if s.users.Add(-1) > 0 {
 		return
 	}
@@ -301,35 +307,25 @@ func (w *watcher) watch(h *Hub) {
 		w.own, w.events = w.events, w.own[:0]
 		lost := w.lost
 		w.mu.Unlock()
-		own := s.copyFor(w.own, w.missed.Load(), lost)
-		w.Observer.Observe(own)
+		own := s.Snapshot
+		own.Missed, own.Events = w.missed.Load(), w.own
+		own.EventsMissed += lost
+		w.Observer.Observe(&own)
 		h.release(s)
 	}
 }
 
-// copyFor returns s as one observer has it.
-func (s *Snapshot) copyFor(events []trace.Event, missed, lost int64) *Snapshot {
-	return &Snapshot{
-		Number: s.Number, Missed: missed, Last: s.Last, Now: s.Now, End: s.End, Wall: s.Wall, Clock: s.Clock,
-		Dilation: s.Dilation,
-		Fabric:   s.Fabric, Scenario: s.Scenario, Figures: s.Figures, Ports: s.Ports, Flows: s.Flows,
-		Stalls: s.Stalls, ByWays: s.ByWays, Cut: s.Cut, Trees: s.Trees, Deadlocks: s.Deadlocks, Silent: s.Silent,
-		Level: s.Level, Reason: s.Reason, Verdict: s.Verdict, Checks: s.Checks,
-		Events: events, EventsMissed: s.EventsMissed + lost, first: s.first,
-	}
-}
-
 // snapshot makes one of the sample, of which the caller is the first user.
-func (h *Hub) snapshot() *Snapshot {
-	var s *Snapshot
+func (h *Hub) snapshot() *shared {
+	var s *shared
 	select {
 	case s = <-h.free:
 	default:
-		s = &Snapshot{Figures: &metrics.View{}}
+		s = &shared{Snapshot: Snapshot{Figures: &metrics.View{}}}
 	}
 	f, from := h.run.Fabric, &h.sample
 	h.number++
-	*s = Snapshot{
+	s.Snapshot = Snapshot{
 		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration),
 		Wall:  time.Duration(from.wall),
 		Clock: h.run.Clock, Fabric: f, Scenario: h.scenario(), Figures: s.Figures,
@@ -353,7 +349,7 @@ func (h *Hub) snapshot() *Snapshot {
 	}
 	s.Stalls = w.list(s.Stalls)
 	s.Trees = Trees(f, s.Stalls, s.Flows)
-	h.judge(s)
+	h.judge(&s.Snapshot)
 	h.checks = judge(s.Figures, s.Scenario, h.checks)
 	s.Checks = append(s.Checks, h.checks...)
 	return s

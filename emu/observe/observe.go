@@ -2,7 +2,6 @@ package observe
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"fabemu/emu/drive"
@@ -101,7 +100,6 @@ type Snapshot struct {
 	Events       []trace.Event // since the last snapshot, of the kinds that were asked for
 	EventsMissed int64         // for which there was no room, since the begin
 
-	users atomic.Int32
 	first []int // number of the first port of each machine
 }
 
@@ -143,9 +141,9 @@ func judge(v *metrics.View, s *scenario.Scenario, checks []Check) []Check {
 
 // slow says what an observer has missed.
 func slow(name string, missed, events int64) string {
+	what := fmt.Sprintf("%d snapshots", missed)
 	if events > 0 {
-		return fmt.Sprintf("%s missed %d snapshots and %d events: they came faster than it took them",
-			name, missed, events)
+		what += fmt.Sprintf(" and %d events", events)
 	}
-	return fmt.Sprintf("%s missed %d snapshots: they came faster than it took them", name, missed)
+	return fmt.Sprintf("%s missed %s: they came faster than it took them", name, what)
 }

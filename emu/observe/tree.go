@@ -92,9 +92,9 @@ func (w *waiting) keep(in, out Output, frames int) {
 func (w *waiting) hold(h *hold) {
 	m := &w.fabric.Machines[h.machine]
 	in, out := m.Ports[h.in], m.Ports[h.out]
-	leaves := Output{fabric.Hop{Wire: out.Wire, From: out.End}, h.class}
+	leaves := Output{out.Out(), h.class}
 	if !h.room {
-		w.keep(Output{fabric.Hop{Wire: in.Wire, From: 1 - in.End}, h.class}, leaves, 1)
+		w.keep(Output{in.In(), h.class}, leaves, 1)
 	}
 	w.stall(leaves, h.block, h.since)
 }
@@ -150,13 +150,6 @@ func (w *waiting) list(stalls []Stall) []Stall {
 	return stalls
 }
 
-// root is a cause without how many frames it keeps.
-type root struct {
-	machine int
-	ends    bool
-	next    Output
-}
-
 // Trees finds the roots of stalls, which are in the order of the wires, and what waits for each.
 func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
 	at := map[Output]int{}
@@ -164,23 +157,23 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 		at[stalls[i].Output] = i
 	}
 	waiters := make([][]int, len(stalls)) // who waits for each
-	roots := map[root][]int{}             // and for each root
-	var order []root
+	roots := map[Cause][]int{}            // and for each root
+	var order []Cause
 	for i := range stalls {
 		for _, c := range stalls[i].For {
 			if k, stalled := at[c.Next]; stalled && !c.Ends {
 				waiters[k] = append(waiters[k], i)
 				continue
 			}
-			r := root{c.Machine, c.Ends, c.Next}
-			if roots[r] == nil {
-				order = append(order, r)
+			c.Frames = 0
+			if roots[c] == nil {
+				order = append(order, c)
 			}
-			roots[r] = append(roots[r], i)
+			roots[c] = append(roots[c], i)
 		}
 	}
 	for _, r := range order {
-		t := Tree{Root: Cause{Machine: r.machine, Ends: r.ends, Next: r.next}}
+		t := Tree{Root: r}
 		in := make([]bool, len(stalls))
 		for next := roots[r]; len(next) > 0; {
 			i := next[len(next)-1]
@@ -199,13 +192,13 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 				o := Output{h, classOf(f, &f.Flows[i], h.Wire)}
 				k, stalled := at[o]
 				waits = waits || stalled && in[k]
-				through = through || !r.ends && o == r.next
+				through = through || !r.Ends && o == r.Next
 			}
 			if !flows[i].Active || !waits {
 				continue
 			}
 			t.Flows = append(t.Flows, i)
-			if !through && (!r.ends || f.Flows[i].Dst != r.machine) {
+			if !through && (!r.Ends || f.Flows[i].Dst != r.Machine) {
 				t.Victims = append(t.Victims, i)
 			}
 		}
@@ -237,19 +230,19 @@ func (t *Tree) words(f *fabric.Fabric) string {
 		fmt.Fprintf(&b, "; %d flows wait", n)
 	}
 	const most = 5
-	for i, k := range t.Victims {
-		switch {
-		case i == 0 && len(t.Victims) == 1:
-			b.WriteString("; victim: ")
-		case i == 0:
-			b.WriteString("; victims: ")
-		case i == most:
-			fmt.Fprintf(&b, " and %d more", len(t.Victims)-most)
-			return b.String()
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(f.Flows[k].Name)
+	var names []string
+	for _, k := range t.Victims[:min(len(t.Victims), most)] {
+		names = append(names, f.Flows[k].Name)
+	}
+	switch len(t.Victims) {
+	case 0:
+	case 1:
+		b.WriteString("; victim: " + names[0])
+	default:
+		b.WriteString("; victims: " + strings.Join(names, ", "))
+	}
+	if more := len(t.Victims) - most; more > 0 {
+		fmt.Fprintf(&b, " and %d more", more)
 	}
 	return b.String()
 }

@@ -170,7 +170,7 @@ func TestCountersAreThoseOfTheRun(t *testing.T) {
 			t.Errorf("no line %s", want)
 		}
 	}
-	for _, h := range metrics.DataLinks(f) {
+	for _, h := range f.DataLinks() {
 		want := fmt.Sprintf("link=%q} %d\n", f.LinkName(h), c.Link(h).Frames)
 		found := false
 		for l := range strings.Lines(text.String()) {

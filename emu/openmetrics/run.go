@@ -126,7 +126,7 @@ func portAt(s *observe.Snapshot, machine int, id port.ID) portOf {
 		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil,
 		block: wire.BlockSize,
 		labels: []label{{"machine", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
-			{"link", s.Fabric.LinkName(fabric.Hop{Wire: at.Wire, From: at.End})}},
+			{"link", s.Fabric.LinkName(at.Out())}},
 	}
 	if p.ethernet {
 		far := s.Fabric.Wires[at.Wire].Ends[1-at.End]

@@ -14,7 +14,7 @@ func Deadlocks(f *fabric.Fabric, w *drive.Watch) (found []Deadlock) {
 			out.Cycle = append(out.Cycle, Waiting{
 				Machine: f.Machines[p.From.Machine].Name,
 				For:     f.Machines[p.To.Machine].Name,
-				Link:    f.LinkName(fabric.Hop{Wire: end.Wire, From: end.End}),
+				Link:    f.LinkName(end.Out()),
 				Class:   int(p.Class), Cause: p.Block.String(), SincePs: int64(p.Since),
 			})
 		}

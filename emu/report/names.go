@@ -16,7 +16,7 @@ func namesOf(f *fabric.Fabric) *names {
 	n := &names{fabric: f, ports: make([][]string, len(f.Machines))}
 	for i := range f.Machines {
 		for _, p := range f.Machines[i].Ports {
-			n.ports[i] = append(n.ports[i], f.LinkName(fabric.Hop{Wire: p.Wire, From: p.End}))
+			n.ports[i] = append(n.ports[i], f.LinkName(p.Out()))
 		}
 	}
 	return n

@@ -375,7 +375,7 @@ func eventsOf(c *metrics.Collector) []Event {
 
 func phasesOf(c *metrics.Collector) []Phase {
 	f := c.Fabric()
-	groups := metrics.Groups(f)
+	groups := f.Groups()
 	phases := []Phase{}
 	for _, p := range c.Phases() {
 		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows),
@@ -407,7 +407,7 @@ func phasesOf(c *metrics.Collector) []Phase {
 // that carry data and have a name, or join two switches.
 func aggregates(f *fabric.Fabric) []fabric.Hop {
 	var hops []fabric.Hop
-	for _, h := range metrics.DataLinks(f) {
+	for _, h := range f.DataLinks() {
 		w := &f.Wires[h.Wire]
 		between := f.Machines[w.Ends[0].Machine].Switch != nil && f.Machines[w.Ends[1].Machine].Switch != nil
 		if between || w.Named() {
@@ -487,7 +487,7 @@ func buffersOf(c *metrics.Collector) []Buffer {
 		for p, end := range f.Machines[m].Ports {
 			t := c.Buffer(m, port.ID(p))
 			b := Buffer{Machine: f.Machines[m].Name, Port: p,
-				Link: f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})}
+				Link: f.LinkName(end.In())}
 			if metrics.InBytes(f, end.Wire) {
 				b.MeanBlocks, b.MeanBytes, b.MaxBytes = Missing(), Number(t.Mean), t.Max
 			} else {
@@ -506,7 +506,7 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 		out := Loss{Machine: m.Name, Reason: l.Reason.String(), Count: l.Count}
 		if l.Reason != trace.EgressFull { // those were still at their source
 			end := m.Ports[l.Port]
-			out.Link = f.LinkName(fabric.Hop{Wire: end.Wire, From: 1 - end.End})
+			out.Link = f.LinkName(end.In())
 		}
 		losses = append(losses, out)
 	}

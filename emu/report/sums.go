@@ -32,7 +32,7 @@ func Sums(c, virtual *metrics.Collector) (apart Number, of string) {
 				compare(f.LinkName(h), got, want)
 			}
 		}
-		for _, g := range metrics.Groups(f) {
+		for _, g := range f.Groups() {
 			if active := both(g.Flows, p.Flows); len(active) > 1 {
 				_, got := c.FlowFigures(active, p.Interval)
 				_, want := virtual.FlowFigures(active, p.Interval)

@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -20,7 +21,7 @@ type picture struct {
 	common   properties // of most links
 	nodes    []node
 	edges    []edge
-	groups   []group
+	groups   []fabric.Group
 	ranks    int     // of switches; 1 when all of them have endpoints
 	gap      float64 // between strands, in pixels
 	nodeOf   []int   // of each machine
@@ -54,12 +55,6 @@ type strand struct {
 	group   int
 	forward bool // from a to b
 	arrives bool // at an endpoint
-}
-
-// group is the flows of a name.
-type group struct {
-	name  string
-	flows []int
 }
 
 // properties are what a link is labelled with, where it differs.
@@ -96,9 +91,8 @@ func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 
 // newPicture finds what is to be drawn.
 func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
-	p := &picture{scenario: s, fabric: f, gap: gap}
+	p := &picture{scenario: s, fabric: f, groups: f.Groups(), gap: gap}
 	p.findCommon()
-	p.findGroups()
 	p.findNodes()
 	p.findEdges()
 	return p
@@ -112,20 +106,6 @@ func (p *picture) findCommon() {
 		if count[q]++; count[q] > count[p.common] {
 			p.common = q
 		}
-	}
-}
-
-func (p *picture) findGroups() {
-	place := map[string]int{}
-	for i := range p.fabric.Flows {
-		name := p.fabric.Flows[i].Group
-		k, known := place[name]
-		if !known {
-			k = len(p.groups)
-			place[name] = k
-			p.groups = append(p.groups, group{name: name})
-		}
-		p.groups[k].flows = append(p.groups[k].flows, i)
 	}
 }
 
@@ -151,31 +131,24 @@ func (p *picture) findNodes() {
 		p.ranks = max(p.ranks, rank[i])
 	}
 	// An endpoint stands with those of its switch that are like it, if they are many.
-	kinds := map[string][]int{}
-	var order []string
-	for i := range f.Machines {
-		if f.Machines[i].Switch == nil {
-			key := p.likeness(i)
-			if kinds[key] == nil {
-				order = append(order, key)
-			}
-			kinds[key] = append(kinds[key], i)
-		}
+	alike := map[string][]int{}
+	likeness := p.likeness()
+	for i, key := range likeness {
+		alike[key] = append(alike[key], i)
 	}
 	receives := make([]bool, len(f.Machines))
 	for i := range f.Flows {
 		receives[f.Flows[i].Dst] = true
 	}
-	for _, key := range order {
-		alike := kinds[key]
-		piles := [][]int{alike}
-		if len(alike) <= manyAlike {
-			piles = nil
-			for _, i := range alike {
-				piles = append(piles, []int{i})
-			}
+	for i, key := range likeness {
+		if key == "" || alike[key][0] != i {
+			continue
 		}
-		for _, pile := range piles {
+		size := 1
+		if len(alike[key]) > manyAlike {
+			size = len(alike[key])
+		}
+		for pile := range slices.Chunk(alike[key], size) {
 			var names []string
 			for _, i := range pile {
 				names = append(names, f.Machines[i].Name)
@@ -190,30 +163,31 @@ func (p *picture) findNodes() {
 // manyAlike is how many endpoints that are alike are drawn one by one.
 const manyAlike = 12
 
-// likeness says what endpoints of one pile have in common: their switch, their
-// name but for its number, their link, and the groups of their flows.
-func (p *picture) likeness(machine int) string {
+// likeness says what endpoints of one pile have in common: their switch, their name but for
+// its number, their link, and the groups of their flows. It is empty for switches.
+func (p *picture) likeness() []string {
 	f := p.fabric
-	m := &f.Machines[machine]
-	w := &f.Wires[m.Ports[0].Wire]
-	peer := w.Ends[1-m.Ports[0].End].Machine
-	prefix, _, _ := number(m.Name)
-	name := ""
-	if named(w.Link) {
-		name = w.Name
+	keys := make([]string, len(f.Machines))
+	for i := range f.Machines {
+		m := &f.Machines[i]
+		if m.Switch != nil {
+			continue
+		}
+		w := &f.Wires[m.Ports[0].Wire]
+		prefix, _, _ := number(m.Name)
+		name := ""
+		if named(w.Link) {
+			name = w.Name
+		}
+		keys[i] = fmt.Sprintf("%d %s %s %v", w.Ends[1-m.Ports[0].End].Machine, prefix, name, propertiesOf(w.Link))
 	}
-	key := fmt.Sprintf("%d %s %s %v", peer, prefix, name, propertiesOf(w.Link))
 	for i, g := range p.groups {
-		for _, k := range g.flows {
-			switch machine {
-			case f.Flows[k].Src:
-				key += fmt.Sprintf(" from %d", i)
-			case f.Flows[k].Dst:
-				key += fmt.Sprintf(" to %d", i)
-			}
+		for _, k := range g.Flows {
+			keys[f.Flows[k].Src] += fmt.Sprintf(" from %d", i)
+			keys[f.Flows[k].Dst] += fmt.Sprintf(" to %d", i)
 		}
 	}
-	return key
+	return keys
 }
 
 // rank returns for each switch how many links it is away from an endpoint.
@@ -248,6 +222,7 @@ func (p *picture) findEdges() {
 	for i := range f.Wires {
 		w := &f.Wires[i]
 		e := edge{a: nodeOf[w.Ends[0].Machine], b: nodeOf[w.Ends[1].Machine], links: []int{i}, label: p.label(w.Link)}
+		edgeOf[i] = len(p.edges)
 		for _, n := range []int{e.a, e.b} {
 			if len(p.nodes[n].machines) < 2 {
 				continue
@@ -255,21 +230,18 @@ func (p *picture) findEdges() {
 			if first, drawn := pile[n]; drawn {
 				edgeOf[i] = first
 				p.edges[first].links = append(p.edges[first].links, i)
-				e.links = nil
 			} else {
 				pile[n] = len(p.edges)
 			}
 		}
-		if e.links == nil {
-			continue
+		if edgeOf[i] == len(p.edges) {
+			p.nodes[e.a].edges = append(p.nodes[e.a].edges, len(p.edges))
+			p.nodes[e.b].edges = append(p.nodes[e.b].edges, len(p.edges))
+			p.edges = append(p.edges, e)
 		}
-		edgeOf[i] = len(p.edges)
-		p.nodes[e.a].edges = append(p.nodes[e.a].edges, len(p.edges))
-		p.nodes[e.b].edges = append(p.nodes[e.b].edges, len(p.edges))
-		p.edges = append(p.edges, e)
 	}
 	for g := range p.groups {
-		for _, k := range p.groups[g].flows {
+		for _, k := range p.groups[g].Flows {
 			for _, h := range f.Flows[k].Hops {
 				e := &p.edges[edgeOf[h.Wire]]
 				ends := f.Wires[h.Wire].Ends
@@ -315,12 +287,12 @@ func (p *picture) label(l *scenario.Link) string {
 }
 
 // describe says what a group of flows is, in a line.
-func (p *picture) describe(g *group) string {
+func (p *picture) describe(g *fabric.Group) string {
 	f := p.fabric
 	var from, to []string
-	first := &f.Flows[g.flows[0]]
+	first := &f.Flows[g.Flows[0]]
 	begin := first.Flow.Start
-	for _, k := range g.flows {
+	for _, k := range g.Flows {
 		fl := &f.Flows[k]
 		from, to = append(from, fl.From), append(to, fl.To)
 		begin = min(begin, fl.Flow.Start)
@@ -339,8 +311,8 @@ func (p *picture) describe(g *group) string {
 	if first.Flow.Stop != 0 {
 		text += fmt.Sprintf(" to %v", first.Flow.Stop)
 	}
-	if len(g.flows) > 1 {
-		text = fmt.Sprintf("%d flows, %s", len(g.flows), text)
+	if len(g.Flows) > 1 {
+		text = fmt.Sprintf("%d flows, %s", len(g.Flows), text)
 	}
 	return text
 }
@@ -348,37 +320,34 @@ func (p *picture) describe(g *group) string {
 // compress writes names with ranges: B1, B2, B3, C as "B[1-3], C". Each is named
 // once, in the order of their first coming.
 func compress(names []string) string {
-	seen := map[string]bool{}
-	var parts []string
-	low, last, prefix := -1, -1, ""
-	flush := func() {
-		switch {
-		case low < 0:
-		case low == last:
-			parts = append(parts, fmt.Sprintf("%s%d", prefix, low))
-		default:
-			parts = append(parts, fmt.Sprintf("%s[%d-%d]", prefix, low, last))
-		}
-		low = -1
+	type span struct {
+		name      string // before the number, or all of it
+		low, last int
+		plain     bool // it has a number
 	}
+	var spans []span
+	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {
 			continue
 		}
 		seen[name] = true
 		before, n, plain := number(name)
-		if plain && low >= 0 && before == prefix && n == last+1 {
-			last = n
+		if k := len(spans) - 1; k >= 0 && plain && spans[k].plain && spans[k].name == before && spans[k].last+1 == n {
+			spans[k].last = n
 			continue
 		}
-		flush()
-		if !plain {
-			parts = append(parts, name)
-			continue
-		}
-		prefix, low, last = before, n, n
+		spans = append(spans, span{before, n, n, plain})
 	}
-	flush()
+	parts := make([]string, len(spans))
+	for i, s := range spans {
+		switch parts[i] = s.name; {
+		case s.low < s.last:
+			parts[i] += fmt.Sprintf("[%d-%d]", s.low, s.last)
+		case s.plain:
+			parts[i] += fmt.Sprint(s.low)
+		}
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -391,9 +360,7 @@ func number(name string) (prefix string, n int, ok bool) {
 	if digits == "" || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
 		return name, 0, false
 	}
-	for _, c := range digits {
-		n = 10*n + int(c-'0')
-	}
+	n, _ = strconv.Atoi(digits) // nine at the most
 	return prefix, n, true
 }
 

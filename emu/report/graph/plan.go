@@ -45,12 +45,8 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 	p := newPicture(s, f)
 	p.gap = laneGap
 	crossed := map[fabric.Hop]bool{}
-	for i := range f.Flows {
-		for _, hops := range append([][]fabric.Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
-			for _, h := range hops {
-				crossed[h] = true
-			}
-		}
+	for _, h := range f.DataLinks() {
+		crossed[h] = true
 	}
 	hops := make([][2][]fabric.Hop, len(p.edges)) // forward, backward
 	for i := range p.edges {

@@ -13,11 +13,9 @@ import (
 
 // colours of groups, told apart by people who see colours in different ways
 // (Okabe and Ito).
-func colours() []string {
-	return []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c00"}
-}
+var colours = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c8c00"}
 
-func colour(group int) string { return colours()[group%len(colours())] }
+func colour(group int) string { return colours[group%len(colours)] }
 
 // svg is a picture as it is written.
 type svg struct {
@@ -109,7 +107,7 @@ func (p *picture) words() string {
 		parts = append(parts, "Links: "+strings.Join(links, "; "))
 	}
 	for i := range p.groups {
-		parts = append(parts, "Flows "+p.groups[i].name+": "+p.describe(&p.groups[i]))
+		parts = append(parts, "Flows "+p.groups[i].Name+": "+p.describe(&p.groups[i]))
 	}
 	return strings.Join(parts, ". ") + "."
 }
@@ -125,16 +123,13 @@ const mostLegend = 24
 // legend explains the colours.
 func (p *picture) legend() []string {
 	var lines []string
-	for i := range p.groups {
-		if i == mostLegend {
-			lines = append(lines,
-				fmt.Sprintf("and %d groups more, in the same colours again", len(p.groups)-mostLegend))
-			break
-		}
+	for i := range p.groups[:min(len(p.groups), mostLegend)] {
 		g := &p.groups[i]
-		lines = append(lines,
-			fmt.Sprintf(`<tspan font-weight="bold">%s</tspan><tspan dx="7">%s</tspan>`,
-				html.EscapeString(g.name), html.EscapeString(p.describe(g))))
+		lines = append(lines, fmt.Sprintf(`<tspan font-weight="bold">%s</tspan><tspan dx="7">%s</tspan>`,
+			html.EscapeString(g.Name), html.EscapeString(p.describe(g))))
+	}
+	if more := len(p.groups) - mostLegend; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d groups more, in the same colours again", more))
 	}
 	return lines
 }
@@ -208,16 +203,16 @@ func (p *picture) drawStrands(out *svg, i int) {
 	for k, st := range e.strands {
 		c := p.way(i, p.aside(e, k))
 		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`,
-			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].name))
-		switch {
-		case st.arrives && st.forward:
-			head(out, c, 1, 0, st.group)
-		case st.arrives:
-			head(out, c, 0, 180, st.group)
-		case between && st.forward:
-			head(out, c, 0.54, 0, st.group)
-		case between:
-			head(out, c, 0.46, 180, st.group)
+			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].Name))
+		at, turn := 0.54, 0.0 // an arrow's head in the middle, or where the way ends
+		if st.arrives {
+			at = 1
+		}
+		if !st.forward {
+			at, turn = 1-at, 180
+		}
+		if st.arrives || between {
+			head(out, c, at, turn, st.group)
 		}
 	}
 }

@@ -32,10 +32,10 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 			l.A, l.B, p.label(l), propertiesOf(l).String())
 	}
 	for i, g := range p.groups {
-		for k, flow := range g.flows {
+		for k, flow := range g.Flows {
 			label := ""
 			if k == 0 {
-				label = g.name
+				label = g.Name
 			}
 			fl := &f.Flows[flow]
 			fmt.Fprintf(&b,
@@ -82,13 +82,13 @@ func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	var styles strings.Builder
 	for i, g := range p.groups {
 		drawn := map[[2]int]bool{}
-		for _, k := range g.flows {
+		for _, k := range g.Flows {
 			ends := [2]int{nodeOf[f.Flows[k].Src], nodeOf[f.Flows[k].Dst]}
 			if drawn[ends] {
 				continue
 			}
 			drawn[ends] = true
-			fmt.Fprintf(&b, "  %s -. %s .-> %s\n", id(ends[0]), g.name, id(ends[1]))
+			fmt.Fprintf(&b, "  %s -. %s .-> %s\n", id(ends[0]), g.Name, id(ends[1]))
 			fmt.Fprintf(&styles, "  linkStyle %d stroke:%s\n", lines, colour(i))
 			lines++
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -155,7 +154,7 @@ func (r *reading) cell(metric string, buffer, threshold int) Quantity {
 func everybody(r Run, from, to unit.Time) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		var flows []int
-		for _, g := range metrics.Groups(x.Metrics.Fabric()) {
+		for _, g := range x.Metrics.Fabric().Groups() {
 			if g.Name != "victim" {
 				flows = append(flows, g.Flows...)
 			}
