@@ -76,10 +76,9 @@ func (r *resolver) checkWall(top view) {
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
 	var missing []*node
-	for i, l := range r.s.Links {
-		n := r.links[i].node
-		if rate := n.get("rate"); l.Rate == 0 && !slices.Contains(missing, n) && !(rate != nil && rate.bad) {
-			missing = append(missing, n)
+	for l, of := range r.eachLink() {
+		if rate := of.get("rate"); l.Rate == 0 && !slices.Contains(missing, of.node) && !(rate != nil && rate.bad) {
+			missing = append(missing, of.node)
 		}
 	}
 	defaults := r.root.get("defaults")
@@ -119,8 +118,8 @@ func (r *resolver) checkEndpoints() {
 				name, inLine(m.linkAt[0]))
 		}
 	}
-	for _, s := range r.s.Switches {
-		if m := r.machines[s.Name]; len(m.links) == 0 {
+	for s, m := range r.eachSwitch() {
+		if len(m.links) == 0 {
 			r.add(m.spot, "switch %s has no link", s.Name)
 		}
 	}
@@ -128,8 +127,7 @@ func (r *resolver) checkEndpoints() {
 
 // checkSwitches refuses a switch that would forward before it has read a header.
 func (r *resolver) checkSwitches() {
-	for _, s := range r.s.Switches {
-		m := r.machines[s.Name]
+	for s, m := range r.eachSwitch() {
 		if m.view.refused("forwarding-delay") || s.Forwarding == StoreAndForward {
 			continue
 		}
@@ -153,14 +151,13 @@ func (r *resolver) checkPaths() {
 	}
 	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
-	for i := range r.s.Flows {
-		f := &r.s.Flows[i]
+	for f, of := range r.eachFlow() {
 		frame := r.s.Frame(f, r.family(f.From))
 		length := r.s.Model.Framing.Length(&frame)
-		at, err := r.ways.Visit(r.key(i), func(at int, step paths.Step) {
+		at, err := r.ways.Visit(r.key(of), func(at int, step paths.Step) {
 			c := r.crossing(at, step)
 			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
-				c.flow = i + 1
+				c.flow = of.index + 1
 			}
 			c.add(f.Priority, length)
 		})
@@ -168,8 +165,8 @@ func (r *resolver) checkPaths() {
 			continue
 		}
 		r.lost = true
-		switch to := r.flows[i].get("to"); {
-		case !r.first(r.flows[i].node, "path"):
+		switch to := of.get("to"); {
+		case !r.first(of.node, "path"):
 		case err == ErrRound:
 			r.add(to.spot, "flow %s goes round and never arrives: the routes lead it past %s again and again",
 				f.Name, r.allMachines()[at])
@@ -189,9 +186,9 @@ func (r *resolver) checkPaths() {
 }
 
 // key is what names a flow where ways are chosen.
-func (r *resolver) key(flow int) Key {
-	f := &r.s.Flows[flow]
-	return Key{Src: r.ways.Index[f.From], Dst: r.ways.Index[f.To], QP: uint32(flow + FirstQP)}
+func (r *resolver) key(of flowOf) Key {
+	f := &r.s.Flows[of.index]
+	return Key{Src: r.ways.Index[f.From], Dst: r.ways.Index[f.To], QP: uint32(of.index + FirstQP)}
 }
 
 // largest returns the flow with the largest packet that crosses a link, in one
@@ -214,8 +211,8 @@ func blocksOf(payload unit.Size) int {
 // checkBuffers refuses a buffer in which the largest packet that crosses the
 // link has no room.
 func (r *resolver) checkBuffers() {
-	for i, l := range r.s.Links {
-		n, f := r.links[i].view.node("buffer"), r.largest(i)
+	for l, of := range r.eachLink() {
+		n, f := of.view.node("buffer"), r.largest(of.index)
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
 		}
@@ -234,8 +231,7 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 // checkFull refuses a full-at above every buffer of the switch: it would never
 // be reached.
 func (r *resolver) checkFull() {
-	for _, s := range r.s.Switches {
-		m := r.machines[s.Name]
+	for s, m := range r.eachSwitch() {
 		n := m.view.sub("marking").node("full-at")
 		counting, ok := s.Marking.Params.(cp.Counting)
 		if n == nil || !ok || s.Kind != InputBuffered {

@@ -11,8 +11,7 @@ import (
 // adaptEndpoints takes from endpoints on InfiniBand what only an adapter of Ethernet
 // has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
-	for i := range r.s.Endpoints {
-		e := &r.s.Endpoints[i]
+	for e := range r.eachEndpoint() {
 		if r.family(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != Unlimited {
@@ -25,8 +24,7 @@ func (r *resolver) adaptEndpoints() {
 // checkFamilies refuses a link whose ends do not speak its flow control, a switch whose
 // links have different ones, and one that marks what it does not have.
 func (r *resolver) checkFamilies() {
-	for _, s := range r.s.Switches {
-		m := r.machines[s.Name]
+	for s, m := range r.eachSwitch() {
 		if s.Kind != OutputQueued {
 			continue
 		}
@@ -40,9 +38,9 @@ func (r *resolver) checkFamilies() {
 			}
 		}
 	}
-	for i, l := range r.s.Links {
-		v := r.links[i].view
-		n, at := v.node("flow-control"), v.spot("flow-control", r.links[i].spot)
+	for l, of := range r.eachLink() {
+		v := of.view
+		n, at := v.node("flow-control"), v.spot("flow-control", of.spot)
 		for _, name := range []string{l.A, l.B} {
 			m := r.machines[name]
 			if !m.isSwitch || m.view.refused("kind") || v.refused("flow-control") {
@@ -70,12 +68,11 @@ func (r *resolver) checkPriorities() {
 	if r.lost {
 		return
 	}
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
-		r.passes(r.key(i), func(s *Switch, step paths.Step) {
+		r.passes(r.key(of), func(s *Switch, step paths.Step) {
 			l := &r.s.Links[step.Link]
 			given := r.machines[s.Name].view.list("lossless")
 			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities &&
@@ -96,8 +93,8 @@ func (r *resolver) checkPriorities() {
 
 // checkWeights refuses a priority that is given two weights.
 func (r *resolver) checkWeights() {
-	for _, s := range r.s.Switches {
-		if weights := r.machines[s.Name].view.list("ets"); weights != nil && r.first(weights, "ets") {
+	for _, m := range r.eachSwitch() {
+		if weights := m.view.list("ets"); weights != nil && r.first(weights, "ets") {
 			r.checkOnce(weights, "priority", "priority %s has a weight already%s")
 		}
 	}
@@ -129,9 +126,7 @@ func (r *resolver) checkOnce(list *node, key, words string) {
 // checkLimits refuses a switch that would drop frames beyond the limit of an output, and
 // whose flow control promises of all of them that none is lost.
 func (r *resolver) checkLimits() {
-	for i := range r.s.Switches {
-		s := &r.s.Switches[i]
-		m := r.machines[s.Name]
+	for s, m := range r.eachSwitch() {
 		n := m.view.node("output-limit")
 		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
 			continue
@@ -152,8 +147,8 @@ func (r *resolver) checkLimits() {
 // checkQuanta refuses a PAUSE that would be over before it could be said again.
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
-	for i := range r.s.Links {
-		l, n := &r.s.Links[i], r.links[i].view.node("quanta")
+	for l, of := range r.eachLink() {
+		n := of.view.node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
 			r.add(n.spot,
 				"a PAUSE of %d quanta is over before it can be said again behind the longest frame, or leaves no time for one: at least %d are needed",

@@ -17,6 +17,7 @@ import (
 type flowOf struct {
 	*node // of the list
 	view  view
+	index int // in s.Flows
 }
 
 func (r *resolver) resolveFlows() {
@@ -39,7 +40,7 @@ func (r *resolver) resolveFlows() {
 			continue
 		}
 		base := newFlow(name.(string), v, r.tables)
-		r.expandFlow(base, flowOf{n, v}, r.offerOf(&base, v, n))
+		r.expandFlow(base, flowOf{node: n, view: v}, r.offerOf(&base, v, n))
 	}
 	r.checkGroups()
 }
@@ -170,6 +171,7 @@ func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
 		r.adaptFlow(&f, of, o)
 		r.left.all = append(r.left.all, f)
 		if m.turn < running {
+			of.index = len(r.s.Flows)
 			r.s.Flows = append(r.s.Flows, f)
 			r.flows = append(r.flows, of)
 		}
@@ -415,25 +417,25 @@ func (r *resolver) length(f *Flow) unit.Size {
 // group and for a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
-	for i, f := range r.s.Flows {
-		if of := r.flows[i]; isFlow[f.Name] && r.first(of.node, "name") {
+	for f, of := range r.eachFlow() {
+		if isFlow[f.Name] && r.first(of.node, "name") {
 			r.add(of.field("name"), "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
-	shared := map[[2]string]int{} // where flows that share their traffic have it from
-	for i, f := range r.s.Flows {
+	shared := map[[2]string]*Flow{} // where flows that share their traffic have it from
+	for f, of := range r.eachFlow() {
 		if f.Spread == Uniform {
-			first, known := shared[[2]string{f.Group, f.From}]
-			if !known {
-				shared[[2]string{f.Group, f.From}] = i
-			} else if !f.sharesWith(&r.s.Flows[first]) {
-				r.add(r.flows[i].field("spread"),
+			first := shared[[2]string{f.Group, f.From}]
+			if first == nil {
+				shared[[2]string{f.Group, f.From}] = f
+			} else if !f.sharesWith(first) {
+				r.add(of.field("spread"),
 					"flow %s shares the traffic of %s, of the same group and endpoint, and must have the same",
-					f.Name, r.s.Flows[first].Name)
+					f.Name, first.Name)
 			}
 		}
-		at := r.flows[i].view.spot("group", r.flows[i].field("group"))
+		at := of.view.spot("group", of.field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
 			r.add(at, "the group %q has the name of a flow, and metrics could not tell them apart", f.Group)
 		}

@@ -183,8 +183,7 @@ func (s *Scenario) Guest(endpoint string) Guest {
 // addresses that clash.
 func (r *resolver) addressGuests() {
 	given := map[netip.Addr]string{}
-	for i := range r.s.Endpoints {
-		e := &r.s.Endpoints[i]
+	for e := range r.eachEndpoint() {
 		if e.Guest.Address == (Address{}) {
 			continue
 		}
@@ -199,8 +198,8 @@ func (r *resolver) addressGuests() {
 		given[a] = e.Name
 	}
 	next := Address{[4]byte{10, 0, 0, 1}, 16}
-	for i := range r.s.Endpoints {
-		if g := &r.s.Endpoints[i].Guest; g.Kind != "" && g.Address == (Address{}) {
+	for e := range r.eachEndpoint() {
+		if g := &e.Guest; g.Kind != "" && g.Address == (Address{}) {
 			for given[next.Addr()] != "" {
 				next = next.next()
 			}
@@ -257,8 +256,7 @@ func (r *resolver) checkGuests() {
 	first := map[way]*Flow{}
 	tightest := map[string]int{}    // flow of each guest, with the least room, and one more
 	frames, packets := false, false // of Ethernet, of IP: what those that send to one another have
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		kinds := [...]GuestKind{r.guestKind(f.From), r.guestKind(f.To)}
 		if kinds[0] == "" || kinds[1] == "" {
 			continue
@@ -266,7 +264,7 @@ func (r *resolver) checkGuests() {
 		for k, name := range []string{f.From, f.To} {
 			frames, packets = frames || kinds[k] == Tap, packets || kinds[k] != Tap
 			if t := tightest[name]; t == 0 || r.guestRoom(f, kinds[k]) < r.guestRoom(&r.s.Flows[t-1], kinds[k]) {
-				tightest[name] = i + 1
+				tightest[name] = of.index + 1
 			}
 		}
 		if r.told[saying{of.node, "guest"}] {
@@ -291,8 +289,8 @@ func (r *resolver) checkGuests() {
 			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
 			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
-	for i := range r.s.Endpoints {
-		if e := &r.s.Endpoints[i]; e.Guest.Kind != "" {
+	for e := range r.eachEndpoint() {
+		if e.Guest.Kind != "" {
 			r.adaptGuest(e, tightest[e.Name]-1)
 		}
 	}
@@ -329,9 +327,9 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 
 // firstGuest returns the first guest of a kind.
 func (r *resolver) firstGuest(of func(GuestKind) bool) string {
-	for i := range r.s.Endpoints {
-		if k := r.s.Endpoints[i].Guest.Kind; k != "" && of(k) {
-			return r.s.Endpoints[i].Name
+	for e := range r.eachEndpoint() {
+		if k := e.Guest.Kind; k != "" && of(k) {
+			return e.Name
 		}
 	}
 	return ""
@@ -343,11 +341,10 @@ func (r *resolver) lintGuests() {
 		return
 	}
 	pairs := map[[2]string]bool{}
-	for i := range r.s.Flows {
-		pairs[[2]string{r.s.Flows[i].From, r.s.Flows[i].To}] = true
+	for f := range r.eachFlow() {
+		pairs[[2]string{f.From, f.To}] = true
 	}
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
 			r.first(of.node, "guest") {
 			r.warn(of.spot,

@@ -38,9 +38,7 @@ func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.clas
 // checkMemories finds the watermarks of output-queued switches, and refuses those with
 // which a link that is to be lossless could lose a frame.
 func (r *resolver) checkMemories() {
-	for k := range r.s.Switches {
-		s := &r.s.Switches[k]
-		m := r.machines[s.Name]
+	for s, m := range r.eachSwitch() {
 		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
 			continue
 		}
@@ -81,9 +79,7 @@ func (r *resolver) checkAdapters() {
 	for _, e := range r.s.Events {
 		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited
 	}
-	for k := range r.s.Endpoints {
-		e := &r.s.Endpoints[k]
-		m := r.machines[e.Name]
+	for e, m := range r.eachEndpoint() {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
 			continue
 		}

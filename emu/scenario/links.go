@@ -4,6 +4,7 @@ package scenario
 type linkOf struct {
 	*node // of the list
 	view  view
+	index int // in s.Links
 }
 
 func (r *resolver) resolveLinks() {
@@ -24,7 +25,7 @@ func (r *resolver) resolveLinks() {
 			r.broken = true
 			continue
 		}
-		link, of := build[Link](v), linkOf{n, v}
+		link, of := build[Link](v), linkOf{node: n, view: v}
 		name, named := v.at("name")
 		if named != nil && (j.a.ranged || j.b.ranged) {
 			r.add(named.spot,
@@ -90,6 +91,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 		m.links = append(m.links, len(r.s.Links))
 		m.linkAt = append(m.linkAt, between.at)
 	}
+	of.index = len(r.s.Links)
 	r.s.Links = append(r.s.Links, link)
 	r.links = append(r.links, of)
 	return true

@@ -68,8 +68,8 @@ func (r *resolver) checkFeedback() {
 		return err
 	}
 	done := map[Key]wire.Frame{} // notifications that are noted
-	for i := range r.s.Flows {
-		f, k := &r.s.Flows[i], r.key(i)
+	for f, of := range r.eachFlow() {
+		k := r.key(of)
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
@@ -127,13 +127,11 @@ func (r *resolver) checkFeedback() {
 // checkPoints refuses congestion points at switches that do not have what they look at,
 // and parameters that do not fit there.
 func (r *resolver) checkPoints() {
-	for i := range r.s.Switches {
-		s := &r.s.Switches[i]
+	for s, m := range r.eachSwitch() {
 		p, ok := r.rows.point(s)
 		if !ok {
 			continue
 		}
-		m := r.machines[s.Name]
 		v := m.view.sub("marking")
 		r.checkParams(v, r.tables.points.find(p.Name))
 		switch {
@@ -170,10 +168,9 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 		return
 	}
 	m := r.machines[s.Name]
-	for i := range r.s.Flows {
-		f := &r.s.Flows[i]
+	for f, of := range r.eachFlow() {
 		crosses := false
-		r.passes(r.key(i), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
+		r.passes(r.key(of), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
 		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
 			instead := "lossless: [], with which it stops nobody"
 			if control == port.PriorityPauseFrames {
@@ -189,8 +186,8 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 
 // longest returns the length of the longest frame of Ethernet.
 func (r *resolver) longest() (longest unit.Size) {
-	for i := range r.s.Flows {
-		longest = max(longest, r.length(&r.s.Flows[i]))
+	for f := range r.eachFlow() {
+		longest = max(longest, r.length(f))
 	}
 	return longest
 }
@@ -198,8 +195,7 @@ func (r *resolver) longest() (longest unit.Size) {
 // checkLaws refuses laws that nobody tells of congestion, and parameters that do not fit
 // the links of their flows.
 func (r *resolver) checkLaws() {
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		law := r.rows.law(f)
 		c := of.view.sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
@@ -236,7 +232,7 @@ func (r *resolver) checkLaws() {
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, refuse)
 		}
 		if law.Hears == rp.Notifications && !r.lost {
-			r.checkNotified(r.key(i), f, frame.Tagged || grouped != "", refuse)
+			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", refuse)
 		}
 	}
 }
@@ -245,14 +241,14 @@ func (r *resolver) checkLaws() {
 // than it has.
 func (r *resolver) checkLimiters() {
 	taken := map[string]int{}
-	for i := range r.s.Flows {
-		if f := &r.s.Flows[i]; f.RateLimit > 0 {
+	for f := range r.eachFlow() {
+		if f.RateLimit > 0 {
 			taken[f.From]++
 		}
 	}
-	for _, e := range r.s.Endpoints {
+	for e, m := range r.eachEndpoint() {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
-			r.add(r.machines[e.Name].view.node("limiters").spot,
+			r.add(m.view.node("limiters").spot,
 				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
 				n, e.Name, e.Limiters)
 		}
@@ -291,8 +287,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of flowOf, refu
 // not agree with the congestion points on the way.
 func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		c := of.view.sub("control")
 		warn := func(key, format string, args ...any) {
 			r.warnedAt(c, key, "law", of.node.spot, format, args...)
@@ -303,13 +298,13 @@ func (r *resolver) lintLaws() {
 			if busy == nil {
 				busy = r.busy()
 			}
-			r.bottleneck(r.key(i), busy, &site)
+			r.bottleneck(r.key(of), busy, &site)
 			for _, d := range warner.WarnSite(site) {
 				warn(d.Key, "flow %s: %s", f.Name, d.Why)
 			}
 		}
 		if assumer, ok := f.Control.Params.(rp.Assumer); ok && len(assumer.Assumes()) > 0 {
-			r.lintAssumed(r.key(i), f, assumer.Assumes(), warn)
+			r.lintAssumed(r.key(of), f, assumer.Assumes(), warn)
 		}
 	}
 }
@@ -317,9 +312,9 @@ func (r *resolver) lintLaws() {
 // busy counts the greedy flows that cross each link in each direction.
 func (r *resolver) busy() map[*crossing]int {
 	flows := map[*crossing]int{}
-	for i := range r.s.Flows {
-		if r.s.Flows[i].Traffic == traffic.Greedy {
-			r.ways.Visit(r.key(i), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
+	for f, of := range r.eachFlow() {
+		if f.Traffic == traffic.Greedy {
+			r.ways.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
 		}
 	}
 	return flows

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/terminal"
 	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
@@ -31,36 +32,17 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	}
 	p.switches(s.Switches)
 	p.endpoints(s)
-	p.section("links", len(s.Links))
-	for _, l := range s.Links {
-		p.link(of("links"), l)
-	}
+	writeList(p, "links", s.Links, linkFields)
 	if len(s.Routes) > 0 {
-		p.section("routes", len(s.Routes))
+		writeList(p, "routes", s.Routes, fields)
 	}
-	for _, t := range s.Routes {
-		p.item(fieldsOf(of("routes"), t))
-	}
-	p.section("flows", len(s.Flows))
-	for _, f := range s.Flows {
-		p.explain("  ", f.Control.Params)
-		p.item(fieldsOf(of("flows"), f))
-	}
-	p.section("events", len(s.Events))
-	for _, e := range s.Events {
-		p.item(fieldsOf(of("events"), e))
-	}
+	writeList(p, "flows", s.Flows, fields)
+	writeList(p, "events", s.Events, fields)
 	if len(s.Programs) > 0 {
-		p.section("programs", len(s.Programs))
-	}
-	for _, x := range s.Programs {
-		p.item(fieldsOf(of("programs"), x))
+		writeList(p, "programs", s.Programs, fields)
 	}
 	p.inline("measure", of("measure"), s.Measure)
-	p.section("expect", len(s.Expect))
-	for _, c := range based(s.Expect) {
-		p.line("  - %s", strings.Join(fieldsOf(of("expect"), c), "\n    "))
-	}
+	writeList(p, "expect", based(s.Expect), fields)
 	out := p.Bytes()
 	if s.loaded.is(s) {
 		return out, nil
@@ -95,13 +77,38 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 // item writes an item of a list, on one line.
 func (p *printer) item(fields []string) { p.line("  - {%s}", strings.Join(fields, ", ")) }
 
-// section begins a list.
-func (p *printer) section(name string, n int) {
-	if n == 0 {
-		p.line("%s: []", name)
+// fields are those of an item.
+func fields[T any](of *param.Struct, v T) []string { return fieldsOf(of, v) }
+
+// linkFields are those of a link: what it joins in place of its ends, and its name if it has one.
+func linkFields(of *param.Struct, l Link) []string {
+	between := l.A + " - " + l.B
+	all := append([]string{"between: " + quote(between)}, fieldsOf(of, l, "name")...)
+	if l.Name != between {
+		all = append([]string{"name: " + quote(l.Name)}, all...)
+	}
+	return all
+}
+
+// writeList writes a list, each item on a line, behind the arithmetic of its law; checks, whose texts are
+// long, have a line for each field.
+func writeList[T any](p *printer, section string, all []T, fields func(of *param.Struct, v T) []string) {
+	if len(all) == 0 {
+		p.line("%s: []", section)
 		return
 	}
-	p.line("%s:", name)
+	p.line("%s:", section)
+	of := p.tables.section(section)
+	for _, v := range all {
+		switch item := any(v).(type) {
+		case Check:
+			p.line("  - %s", strings.Join(fields(of, v), "\n    "))
+			continue
+		case Flow:
+			p.explain("  ", item.Control.Params)
+		}
+		p.item(fields(of, v))
+	}
 }
 
 // fieldsOf returns the fields of a struct as a file writes them, without some.
@@ -168,26 +175,12 @@ func (p *printer) endpoints(s *Scenario) {
 			return
 		}
 	}
-	const width = 76
-	p.WriteString("  [")
-	at := 3
+	names := make([]string, len(endpoints))
 	for i, e := range endpoints {
-		q := quote(e.Name)
-		if i > 0 {
-			p.WriteByte(',')
-			at++
-			if at+1+len(q) > width {
-				p.WriteString("\n   ")
-				at = 3
-			} else {
-				p.WriteByte(' ')
-				at++
-			}
-		}
-		p.WriteString(q)
-		at += len(q)
+		names[i] = quote(e.Name)
 	}
-	p.WriteString("]\n")
+	const width = 74 // of what stands in the brackets
+	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
 func (p *printer) endpoint(e Endpoint, credit bool) {
@@ -209,15 +202,6 @@ func lowOf(high, low unit.Size) unit.Size {
 		return auto
 	}
 	return low
-}
-
-func (p *printer) link(of *param.Struct, l Link) {
-	between := l.A + " - " + l.B
-	all := append([]string{"between: " + quote(between)}, fieldsOf(of, l, "name")...)
-	if l.Name != between {
-		all = append([]string{"name: " + quote(l.Name)}, all...)
-	}
-	p.item(all)
 }
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

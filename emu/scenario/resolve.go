@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"iter"
+
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -102,4 +104,32 @@ func (r *resolver) items(name string) []*node {
 		return n.items
 	}
 	return nil
+}
+
+// The resolved parts of the scenario, each with where its values come from.
+
+func (r *resolver) eachFlow() iter.Seq2[*Flow, flowOf] {
+	return each(r.s.Flows, func(i int) flowOf { return r.flows[i] })
+}
+
+func (r *resolver) eachLink() iter.Seq2[*Link, linkOf] {
+	return each(r.s.Links, func(i int) linkOf { return r.links[i] })
+}
+
+func (r *resolver) eachSwitch() iter.Seq2[*Switch, *machine] {
+	return each(r.s.Switches, func(i int) *machine { return r.machines[r.s.Switches[i].Name] })
+}
+
+func (r *resolver) eachEndpoint() iter.Seq2[*Endpoint, *machine] {
+	return each(r.s.Endpoints, func(i int) *machine { return r.machines[r.s.Endpoints[i].Name] })
+}
+
+func each[T, O any](all []T, of func(i int) O) iter.Seq2[*T, O] {
+	return func(yield func(*T, O) bool) {
+		for i := range all {
+			if !yield(&all[i], of(i)) {
+				return
+			}
+		}
+	}
 }

@@ -23,20 +23,20 @@ func (r *resolver) lintRest() {
 		return p, ok && r.family(f.From) == wire.Ethernet
 	}
 	crossed := map[output]int{} // by flows of any law
-	visit := func(i int, do func(o output)) {
-		r.ways.Visit(r.key(i), func(at int, step paths.Step) { do(output{at, step.Link}) })
+	visit := func(of flowOf, do func(o output)) {
+		r.ways.Visit(r.key(of), func(at int, step paths.Step) { do(output{at, step.Link}) })
 	}
-	for i := range r.s.Flows {
-		visit(i, func(o output) { crossed[o]++ })
+	for _, of := range r.flows {
+		visit(of, func(o output) { crossed[o]++ })
 	}
 	narrow := map[output][]int{} // flows of DCQCN
 	var order []output
-	for i := range r.s.Flows {
-		if _, ok := law(&r.s.Flows[i]); !ok {
+	for f, of := range r.eachFlow() {
+		if _, ok := law(f); !ok {
 			continue
 		}
 		least, at := 0.0, output{}
-		visit(i, func(o output) {
+		visit(of, func(o output) {
 			if share := float64(r.s.Links[o.link].Rate) / float64(crossed[o]); least == 0 || share < least {
 				least, at = share, o
 			}
@@ -44,7 +44,7 @@ func (r *resolver) lintRest() {
 		if narrow[at] == nil {
 			order = append(order, at)
 		}
-		narrow[at] = append(narrow[at], i)
+		narrow[at] = append(narrow[at], of.index)
 	}
 	for _, o := range order {
 		if o.machine < len(r.s.Switches) {

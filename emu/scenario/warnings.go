@@ -35,8 +35,7 @@ func (r *resolver) lintLosses() {
 	if !r.s.Loses() {
 		return
 	}
-	for i := range r.s.Flows {
-		f, of := &r.s.Flows[i], r.flows[i]
+	for f, of := range r.eachFlow() {
 		if f.Window == 0 || f.Timeout > 0 {
 			continue
 		}
@@ -53,7 +52,7 @@ func (r *resolver) lintLosses() {
 				}
 			}
 		}
-		k := r.key(i)
+		k := r.key(of)
 		r.ways.Visit(k, look)
 		r.ways.Visit(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, look)
 		if lost == "" {
@@ -75,9 +74,9 @@ func (r *resolver) lintIdle() {
 	if len(r.left.flows) > 0 {
 		return
 	}
-	keys := make([]Key, len(r.s.Flows))
-	for i := range keys {
-		keys[i] = r.key(i)
+	var keys []Key
+	for _, of := range r.flows {
+		keys = append(keys, r.key(of))
 	}
 	equal := *r.ways
 	equal.ecmp = true
@@ -156,9 +155,8 @@ func (u *uses) lookAll(v view, made any, but ...string) {
 // lintIgnored warns of values that no switch and no flow makes use of.
 func (r *resolver) lintIgnored() {
 	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
-	for i := range r.s.Switches {
-		s := &r.s.Switches[i]
-		v := r.machines[s.Name].view
+	for s, m := range r.eachSwitch() {
+		v := m.view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
 		if s.Kind != OutputQueued || s.stops(r.control(s)) {
 			u.lookAll(v, *s)
@@ -170,18 +168,17 @@ func (r *resolver) lintIgnored() {
 			u.look(v, name, "lossless", false, "lossless other than []")
 		}
 	}
-	for _, e := range r.s.Endpoints {
-		v, ethernet := r.machines[e.Name].view, r.family(e.Name) == wire.Ethernet
+	for e, m := range r.eachEndpoint() {
+		v, ethernet := m.view, r.family(e.Name) == wire.Ethernet
 		for _, name := range []string{"egress", "ingress", "high", "low", "limiters"} {
 			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
 		}
 	}
-	for i, l := range r.s.Links {
-		u.lookAll(r.links[i].view, l)
+	for l, of := range r.eachLink() {
+		u.lookAll(of.view, *l)
 	}
-	for i := range r.s.Flows {
-		f := &r.s.Flows[i]
-		v := r.flows[i].view
+	for f, of := range r.eachFlow() {
+		v := of.view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
 		u.lookAll(v, *f)
@@ -207,8 +204,8 @@ const maxGranted = 2048
 // after the packet began to leave, at the soonest. In that time the sender can
 // have sent no more than fits into the buffer.
 func (r *resolver) lintCredits() {
-	for i, l := range r.s.Links {
-		for side, c := range r.crossed[i] {
+	for l, of := range r.eachLink() {
+		for side, c := range r.crossed[of.index] {
 			if c.flow == 0 || l.Family() != wire.InfiniBand {
 				continue
 			}
@@ -227,7 +224,6 @@ func (r *resolver) lintCredits() {
 			if unit.Duration(holds)*time >= trip {
 				continue
 			}
-			of := r.links[i]
 			n := cmp.Or(of.view.node("buffer"), of.view.node("propagation"), of.node)
 			if !r.first(n, "credit") {
 				continue
