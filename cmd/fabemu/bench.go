@@ -38,8 +38,8 @@ type benchFlags struct {
 	clock        report.Clock
 	replay       string
 	speed        string
-	out          string
-	force, json  bool
+	json         bool
+	resultFlags
 }
 
 func benchLimiterCommand() *cobra.Command {
@@ -80,8 +80,7 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 		"hand what a flow was told (fabemu run --record) to a limiter, or to a reaction point, of which NAME is a law or --exec a program")
 	flags.StringVar(&f.speed, "speed", speedMost,
 		"with --replay: 1 is real time, over sockets, 1/N so many times slower, and max the virtual clock, as fast as it goes")
-	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
-	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	f.resultFlags.add(c)
 	flags.BoolVar(&f.json, "json", false,
 		"print "+benchFile+" instead of the tables; of several limiters, one after another")
 	return c
@@ -164,7 +163,7 @@ func (f *benchFlags) run(c *cobra.Command, args []string) error {
 			break
 		}
 	}
-	return exitWith(worst)
+	return exit(worst)
 }
 
 // measuring returns what is done with each limiter.
@@ -227,20 +226,15 @@ func dilationOf(speed string) (int64, error) {
 
 // write prints what came out of a limiter, and writes it into its directory.
 func (f *benchFlags) write(c *cobra.Command, r *limiters.Result, several bool) error {
-	out := f.out
-	if out != "" && several {
-		out = filepath.Join(out, fileName(r.Limiter))
+	to, names := f.resultFlags, []string{benchFile, report.PageFile}
+	if to.out != "" && several {
+		to.out = filepath.Join(to.out, fileName(r.Limiter))
 	}
-	dir, hold, err := resultsDirectory(out, "limiter-"+fileName(r.Limiter), f.force,
-		[]string{benchFile, report.PageFile})
+	dir, end, err := to.begin("limiter-"+fileName(r.Limiter), names, names)
 	if err != nil {
 		return err
 	}
-	defer hold.Release()
-	defer os.Remove(dir) // it stays if something is in it
-	if err := hold.Retire(benchFile, report.PageFile); err != nil {
-		return failure{err}
-	}
+	defer end()
 	page := filepath.Join(dir, report.PageFile)
 	unwritten := errors.Join(files.Write(page, r.WriteHTML), files.Write(filepath.Join(dir, benchFile), r.WriteJSON))
 	if f.json {

@@ -25,8 +25,9 @@ there, and names what is missing; then the exit status is 3.`
 
 // campaignFlags are the flags of commands whose runs can be shared between calls.
 type campaignFlags struct {
-	list, table, force bool
-	cell, shard, out   string
+	resultFlags
+	list, table bool
+	cell, shard string
 }
 
 // The flags that say what a call does of a campaign, not what the campaign is.

@@ -202,5 +202,5 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
 		return err
 	}
-	return exitWith(f.status(result.Result))
+	return exit(f.status(result.Result))
 }

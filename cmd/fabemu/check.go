@@ -80,7 +80,7 @@ func checkCommand() *cobra.Command {
 					return err
 				}
 			}
-			return exitWith(status)
+			return exit(status)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")

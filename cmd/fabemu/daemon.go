@@ -9,22 +9,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// daemonCommands are node and switchd: each runs one part of a run whose machines
-// have processes of their own. They do the same; the names are what a list of
-// processes shows.
-func daemonCommands() []*cobra.Command {
-	return []*cobra.Command{
-		daemonCommand("node", "Run one endpoint of a run with --placement process"),
-		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
-	}
-}
-
 // awakeCommand is what a run with processes starts to keep the processors awake.
 func awakeCommand() *cobra.Command {
 	return &cobra.Command{Use: proc.AwakeCommand, Hidden: true, Args: cobra.NoArgs,
 		Run: func(*cobra.Command, []string) { proc.StayAwake(os.Stdin) }}
 }
 
+// daemonCommand is node or switchd: each runs one part of a run whose machines
+// have processes of their own. They do the same; the names are what a list of
+// processes shows.
 func daemonCommand(name, short string) *cobra.Command {
 	var control int
 	c := &cobra.Command{

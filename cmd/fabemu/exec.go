@@ -16,32 +16,29 @@ import (
 )
 
 func execCommand() *cobra.Command {
-	run := ""
-	c := &cobra.Command{
+	return guestCommand(&cobra.Command{
 		Use:   "exec GUEST -- COMMAND...",
 		Short: "Run a command in a guest of a run that goes on",
 		Long: `Run a command in a guest, a real host of a run that goes on: in its network namespace, with
 the names of the run's guests in /etc/hosts. The exit status is that of the command. What is
 started so is yours: it does not end with the run, but its network does.`,
 		Args: cobra.MinimumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return inGuest(args[0], run, args[1:]) },
-	}
-	c.Flags().StringVar(&run, "run", "", "the id of the run, where several have a guest of that name")
-	return c
+	}, func(args []string) []string { return args })
 }
 
 func shellCommand() *cobra.Command {
-	run := ""
-	c := &cobra.Command{
+	return guestCommand(&cobra.Command{
 		Use:   "shell GUEST",
 		Short: "Open a shell in a guest of a run that goes on",
 		Long:  `Open a shell ($SHELL) in a guest, as fabemu exec GUEST -- SHELL does.`,
 		Args:  cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return inGuest(args[0], run, []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")})
-		},
-	}
-	c.Flags().StringVar(&run, "run", "", "the id of the run, where several have a guest of that name")
+	}, func([]string) []string { return []string{cmp.Or(os.Getenv("SHELL"), "/bin/sh")} })
+}
+
+// guestCommand has a command run another one in a guest, which is named before it.
+func guestCommand(c *cobra.Command, command func(args []string) []string) *cobra.Command {
+	run := c.Flags().String("run", "", "the id of the run, where several have a guest of that name")
+	c.RunE = func(_ *cobra.Command, args []string) error { return inGuest(args[0], *run, command(args[1:])) }
 	return c
 }
 

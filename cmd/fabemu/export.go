@@ -26,13 +26,15 @@ type exportFlags struct {
 	own          []string // names of these flags
 }
 
-// registration declares the flags of a campaign for a command, and returns what makes a job
-// of its subject.
-type registration func(*cobra.Command, *exportFlags) func(subject string) (*campaign.Job, error)
+// A campaigner is the flags that describe a campaign: register declares them, and job makes a job of
+// its subject.
+type campaigner interface {
+	register(c *cobra.Command)
+	job(c *cobra.Command, subject string, e *exportFlags) (*campaign.Job, error)
+}
 
-// exportCommand writes what an engine takes of a campaign, which the flags that register
-// declares describe.
-func exportCommand(subject string, complete cobra.CompletionFunc, register registration) *cobra.Command {
+// exportCommand writes what an engine takes of a campaign.
+func exportCommand(subject string, complete cobra.CompletionFunc, of campaigner) *cobra.Command {
 	var f exportFlags
 	var engines []string
 	for _, e := range campaign.Engines() {
@@ -64,7 +66,7 @@ a Snakefile. What it says at its beginning is how to use it.`,
 	flags.StringVar(&f.image, "image", "", "k8s: the image that has fabemu")
 	flags.StringVar(&f.claim, "claim", "fabemu-results", "k8s: the PersistentVolumeClaim for the results")
 	flags.VisitAll(func(x *pflag.Flag) { f.own = append(f.own, x.Name) })
-	job := register(c, &f)
+	of.register(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.engine = campaign.Engine(args[0])
 		if !slices.Contains(campaign.Engines(), f.engine) {
@@ -75,7 +77,7 @@ a Snakefile. What it says at its beginning is how to use it.`,
 				return fmt.Errorf("--%s says what one call does: the engine says it to each of its own", name)
 			}
 		}
-		j, err := job(args[1])
+		j, err := of.job(c, args[1], &f)
 		if err != nil {
 			return err
 		}

@@ -93,12 +93,11 @@ func execute(args []string) int {
 	root.SetOut(out)
 	root.AddCommand(runCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
-		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand())
-	root.AddCommand(execCommand(), shellCommand())
-	root.AddCommand(dissectorCommand(), dumpCommand(), captureCommand())
-	root.AddCommand(daemonCommands()...)
-	root.AddCommand(agentCommand())
-	root.AddCommand(awakeCommand(), manCommand(), licensesCommand())
+		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand(),
+		execCommand(), shellCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
+		daemonCommand("node", "Run one endpoint of a run with --placement process"),
+		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),
+		agentCommand(), awakeCommand(), manCommand(), licensesCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.SetFlagErrorFunc(flagMistake)
 	root.InitDefaultCompletionCmd(args...)
@@ -111,13 +110,12 @@ func execute(args []string) int {
 	}
 	root.SetArgs(args)
 	err := root.Execute()
-	var status exit
-	said := err == nil || errors.As(err, &status)
+	status := exit(exitOK)
+	unread := errors.Is(out.err, syscall.EPIPE) // the reader has seen enough
+	said := err == nil || errors.As(err, &status) || unread && errors.Is(err, syscall.EPIPE)
 	switch {
-	case said && (out.err == nil || errors.Is(out.err, syscall.EPIPE)): // the reader has seen enough
+	case said && (out.err == nil || unread):
 		return int(status)
-	case errors.Is(out.err, syscall.EPIPE) && errors.Is(err, syscall.EPIPE):
-		return exitOK
 	case said:
 		err = out.err
 	case errors.Is(err, context.Canceled):
@@ -134,14 +132,6 @@ func execute(args []string) int {
 type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
-// exitWith is the error of a command with an exit status.
-func exitWith(status int) error {
-	if status == exitOK {
-		return nil
-	}
-	return exit(status)
-}
 
 // output is standard output. It remembers the first error, so that a command whose
 // words were lost fails, whether it looked for errors or not.

@@ -48,13 +48,8 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 		ValidArgsFunction: completeFigures,
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
-	f.registerAll(c)
-	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
-		var f reproduceFlags
-		f.registerAll(c)
-		return func(name string) (*campaign.Job, error) { return f.job(c, name, e) }
-	}
-	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, export))
+	f.register(c)
+	c.AddCommand(exportCommand("PAPER[/FIGURE]", completeFigures, &reproduceFlags{}))
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		c.Long = longOf(c)
 		c.Root().HelpFunc()(c, args)
@@ -62,22 +57,21 @@ pictures, ` + reproduce.TableFile + ` and ` + reproduce.ClaimsFile + `.
 	return c
 }
 
-// registerAll declares the flags.
-func (f *reproduceFlags) registerAll(c *cobra.Command) {
+// register declares the flags.
+func (f *reproduceFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	choice(c, &f.Clock, "clock", emu.VirtualClock, "virtual, or wall: over real sockets", reproducedClocks()...)
 	choice(c, &f.Link, "link", emu.UDP, "what carries the frames of a wall run: udp, or pipe (memory of this process)", reproducedLinks()...)
 	flags.StringVar(&f.dilation, "dilation", "", "wall clock: wall time per model time (default: each scenario's)")
 	flags.IntVar(&f.Seeds, "seeds", 5, "virtual clock: over how many seeds a mean is taken")
 	flags.IntVar(&f.Workers, "workers", runtime.GOMAXPROCS(0), "virtual clock: how many runs at a time")
-	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
-	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	f.resultFlags.add(c)
 	flags.BoolVar(&f.png, "png", false, "write each picture as PNG too")
 	flags.BoolVar(&f.json, "json", false, "print "+reproduce.ClaimsFile+" instead of the table")
 	flags.BoolVar(&f.Priority, "priority", true, "give this process the highest priority while wall runs go on, where the system allows it")
 	codecFlag(flags, &f.Codec)
 	digestFlag(flags, &f.Digest)
-	f.register(c)
+	f.campaignFlags.register(c)
 }
 
 // The clocks and links with which papers are reproduced.
@@ -174,16 +168,11 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 		return err
 	}
 	names := reproduce.Files(figures)
-	dir, hold, err := resultsDirectory(f.out, f.base(name), f.force, names)
+	dir, end, err := f.begin(f.base(name), names, names)
 	if err != nil {
 		return err
 	}
-	defer hold.Release()
-	defer os.Remove(dir) // it stays if something is in it
-	if err := hold.Retire(names...); err != nil {
-		return failure{err}
-	}
-
+	defer end()
 	ctx, stop := untilEnded(c)
 	defer stop()
 	p := batchProgress{notice: newNotice(name), wall: o.Clock == emu.WallClock}
@@ -196,7 +185,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	if err := f.write(c, result, dir); err != nil { // printed, and not written
 		return failure{err}
 	}
-	return exitWith(statusOf(result))
+	return exit(statusOf(result))
 }
 
 // write writes a result into a directory, and prints it.
@@ -243,7 +232,7 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 			return failure{err}
 		}
 		showMissing(reproduce.Kind, missing)
-		return exitWith(status)
+		return exit(status)
 	}
 	ctx, stop := untilEnded(c)
 	defer stop()
@@ -252,7 +241,7 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 		return f.endedEarly(reproduce.Kind, err)
 	}
 	f.showShare(reproduce.Kind, share, cells)
-	return exitWith(showVoid(reproduce.Kind, void, cells))
+	return exit(showVoid(reproduce.Kind, void, cells))
 }
 
 // job is the figures as engines take them.

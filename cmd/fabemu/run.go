@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,19 +26,18 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	emu.Options
-	dilation                           string
-	seed                               uint64
-	changes                            changes
-	out                                string
-	force, json, strict, events, quiet bool
-	dry                                bool
-	pcap, rotate                       string
-	hosts                              fleetFlags
-	capture                            captureFlags
-	record                             []string
-	trace                              traceFlags
-	page                               string
-	metrics                            metricsFlags
+	resultFlags
+	dilation                         string
+	seed                             uint64
+	changes                          changes
+	json, strict, events, quiet, dry bool
+	pcap, rotate                     string
+	hosts                            fleetFlags
+	capture                          captureFlags
+	record                           []string
+	trace                            traceFlags
+	page                             string
+	metrics                          metricsFlags
 }
 
 func runCommand() *cobra.Command {
@@ -66,8 +64,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	}
 	f.addClock(c)
 	flags := c.Flags()
-	flags.StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
-	flags.BoolVar(&f.force, "force", false, "write into --out even if something is there")
+	f.resultFlags.add(c)
 	flags.BoolVar(&f.events, "events", false, "write the event log too: "+report.EventsFile)
 	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
@@ -146,12 +143,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err := f.request(&o, &out.capture); err != nil {
 		return err
 	}
-	dir, hold, err := f.directory(s)
+	dir, end, err := f.begin(f.base(s), report.Files(), f.old())
 	if err != nil {
 		return err
 	}
-	defer hold.Release()
-	defer os.Remove(dir) // it stays if something is in it
+	defer end()
 	o.Directory, out.capture.dir = dir, dir
 	if f.dry {
 		if err := emu.Dry(s, o); err != nil {
@@ -168,13 +164,6 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			}
 			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
 		}
-	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile)
-	for _, flow := range f.record {
-		old = append(old, toldFile(flow))
-	}
-	if err := hold.Retire(old...); err != nil {
-		return failure{err}
 	}
 	defer func() {
 		if e := out.close(); e != nil && (err == nil || errors.As(err, new(exit))) {
@@ -210,7 +199,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if err != nil {
 		return failure{err}
 	}
-	return exitWith(f.status(result.Result))
+	return exit(f.status(result.Result))
 }
 
 // request says what of a run is captured and traced, and refuses what does not go together.
@@ -292,6 +281,27 @@ func (w *runFiles) close() error {
 	return err
 }
 
+// old are the files of an earlier run that go before a run begins.
+func (f *runFlags) old() []string {
+	if f.dry {
+		return nil
+	}
+	old := append(report.Files(), report.EventsFile, report.TraceFile, report.OpenMetricsFile, report.PageFile, report.PNGFile)
+	for _, flow := range f.record {
+		old = append(old, toldFile(flow))
+	}
+	return old
+}
+
+// base is what the name of a new directory for the results begins with.
+func (f *runFlags) base(s *scenario.Scenario) string {
+	base := fileName(s.Name) + "-" + string(f.Clock)
+	if f.Clock == emu.WallClock {
+		base += fmt.Sprintf("-%d", s.Wall.Dilation)
+	}
+	return base
+}
+
 // toldFile returns the name of the file of what a flow was told.
 func toldFile(flow string) string { return "told-" + fileName(flow) + ".txt" }
 
@@ -305,59 +315,4 @@ func (f *runFlags) status(r *report.Result) int {
 		return exitCheck
 	}
 	return exitOK
-}
-
-// directory makes the directory for the results of a run.
-func (f *runFlags) directory(s *scenario.Scenario) (string, *files.Hold, error) {
-	base := fileName(s.Name) + "-" + string(f.Clock)
-	if f.Clock == emu.WallClock {
-		base += fmt.Sprintf("-%d", s.Wall.Dilation)
-	}
-	return resultsDirectory(f.out, base, f.force, report.Files())
-}
-
-// resultsDirectory makes the directory for results, and holds it: out, or where that is
-// empty a new one under results/ whose name begins with base. Nothing that is there is
-// overwritten, unless force says so. What a process that was killed has begun of files
-// is removed.
-func resultsDirectory(out, base string, force bool, names []string) (dir string, hold *files.Hold, err error) {
-	if out == "" {
-		if out, err = newDirectory(base); err != nil {
-			return "", nil, notThere("results", err)
-		}
-	}
-	if hold, err = files.Claim(out); err != nil {
-		return "", nil, notThere(out, err)
-	}
-	// Only who holds it knows that nobody writes there.
-	empty, err := hold.Empty()
-	switch {
-	case err == nil && !empty && !force:
-		err = fmt.Errorf("%s is not empty; choose another --out, or --force to write into it", out)
-	case err == nil:
-		err = hold.Tidy(names...)
-	}
-	if err != nil {
-		hold.Release()
-		return "", nil, err
-	}
-	return out, hold, nil
-}
-
-// notThere says that results cannot be in a place.
-func notThere(place string, err error) error {
-	return fmt.Errorf("%s: %w; choose another place with --out", place, err)
-}
-
-// newDirectory makes a directory under results/ that was not there before.
-func newDirectory(base string) (string, error) {
-	if err := files.MakeAll("results"); err != nil {
-		return "", err
-	}
-	for n := 1; ; n++ {
-		dir := filepath.Join("results", fmt.Sprintf("%s-%d", base, n))
-		if err := os.Mkdir(dir, 0o777); !errors.Is(err, fs.ErrExist) {
-			return dir, err
-		}
-	}
 }

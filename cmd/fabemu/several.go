@@ -77,7 +77,7 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 			worst = max(worst, exitOf(err))
 		}
 	}
-	return exitWith(worst)
+	return exit(worst)
 }
 
 // fileName makes a name for files of the name of a scenario.

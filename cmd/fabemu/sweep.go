@@ -46,12 +46,7 @@ sweep is refused, unless --force says to begin anew there.
 		RunE:              func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	f.register(c)
-	export := func(c *cobra.Command, e *exportFlags) func(string) (*campaign.Job, error) {
-		var f sweepFlags
-		f.register(c)
-		return func(scenario string) (*campaign.Job, error) { return f.job(c, scenario, e) }
-	}
-	c.AddCommand(exportCommand("SCENARIO", completeScenarios, export))
+	c.AddCommand(exportCommand("SCENARIO", completeScenarios, &sweepFlags{}))
 	return c
 }
 
@@ -182,11 +177,11 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 	status := max(showMissing(sweep.Kind, missing), showVoid(sweep.Kind, void, len(cells)))
 	if !share.All() {
 		f.showShare(sweep.Kind, share, len(cells))
-		return exitWith(status)
+		return exit(status)
 	}
 	if err := writing(sweep.WriteTable(c.OutOrStdout(), &p, cells)); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "sweep: the table and the figures are in %s\n", f.out)
-	return exitWith(status)
+	return exit(status)
 }

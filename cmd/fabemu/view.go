@@ -95,26 +95,27 @@ func stripped(s string) string {
 	}
 }
 
+func (v *view) paint(c terminal.Color, text string) string {
+	p := terminal.Page{Look: v.look}
+	return p.Paint(c, text)
+}
+
 // lines returns the view of a snapshot: what fits into so many columns and rows.
 func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
-	paint := func(c terminal.Color, text string) string {
-		p := terminal.Page{Look: v.look}
-		return p.Paint(c, text)
-	}
 	short := func(text string) string { return terminal.Shorten(text, columns) }
-	head := []string{paint(terminal.Bold, short(v.clock(s)))}
+	head := []string{v.paint(terminal.Bold, short(v.clock(s)))}
 	if s.Level != "" && s.Level != report.Virtual {
 		text := short(string(s.Level) + "  " + s.Reason)
 		n := min(len(s.Level), len(text))
-		head = append(head, paint(s.Level.Color(), text[:n])+text[n:])
+		head = append(head, v.paint(s.Level.Color(), text[:n])+text[n:])
 	}
 	for _, p := range s.Silent {
-		head = append(head, paint(terminal.Red, short(p.String())))
+		head = append(head, v.paint(terminal.Red, short(p.String())))
 	}
 	var tail []string
 	for i, t := range s.Trees {
 		if i < 3 && len(t.Flows) > 0 {
-			tail = append(tail, paint(terminal.Yellow, short(t.Words)))
+			tail = append(tail, v.paint(terminal.Yellow, short(t.Words)))
 		}
 	}
 	for i := range s.Deadlocks {
@@ -126,10 +127,10 @@ func (v *view) lines(s *observe.Snapshot, columns, rows int) []string {
 			names = append(names, s.Fabric.Machines[w.From.Machine].Name)
 		}
 		tail = append(tail,
-			paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
+			v.paint(terminal.Red, short("deadlock: "+strings.Join(append(names, names[0]), " waits for "))))
 	}
-	tail = append(tail, v.checks(s, columns, paint)...)
-	links := v.links(s, columns, max(0, rows-len(head)-len(tail)), paint)
+	tail = append(tail, v.checks(s, columns)...)
+	links := v.links(s, columns, max(0, rows-len(head)-len(tail)))
 	all := slices.Concat(head, links, tail)
 	return all[:min(len(all), rows)]
 }
@@ -162,8 +163,7 @@ type linkRow struct {
 }
 
 // links shows what links carry, those between switches first, then the busiest.
-func (v *view) links(s *observe.Snapshot, columns, rows int,
-	paint func(terminal.Color, string) string) (lines []string) {
+func (v *view) links(s *observe.Snapshot, columns, rows int) (lines []string) {
 	during := s.Figures.Window()
 	figures := map[string][2]float64{}
 	for r := range s.Figures.Rows(during, "utilisation", "stalled.flow-control") {
@@ -188,13 +188,13 @@ func (v *view) links(s *observe.Snapshot, columns, rows int,
 		})
 	}
 	slices.SortStableFunc(all, func(a, b linkRow) int {
-		if a.between != b.between {
-			if a.between {
-				return -1
-			}
-			return 1
+		switch {
+		case a.between == b.between:
+			return cmp.Compare(b.used, a.used)
+		case a.between:
+			return -1
 		}
-		return cmp.Compare(b.used, a.used)
+		return 1
 	})
 	if len(all) > rows && rows > 0 {
 		rest := len(all) - rows + 1
@@ -229,7 +229,7 @@ func (v *view) links(s *observe.Snapshot, columns, rows int,
 		width := columns - widest - 1 - room
 		line := terminal.Left(terminal.Shorten(l.name, max(widest, 4)), widest) + " "
 		if width >= 5 {
-			line += paint(color, v.bar(l.used, width))
+			line += v.paint(color, v.bar(l.used, width))
 		}
 		if terminal.Columns(stripped(line))+terminal.Columns(words) > columns {
 			words = words[:max(0, columns-terminal.Columns(stripped(line)))]
@@ -250,7 +250,7 @@ func (v *view) bar(share float64, columns int) string {
 }
 
 // checks says how claims came out so far.
-func (v *view) checks(s *observe.Snapshot, columns int, paint func(terminal.Color, string) string) []string {
+func (v *view) checks(s *observe.Snapshot, columns int) []string {
 	if len(s.Checks) == 0 {
 		return nil
 	}
@@ -276,5 +276,5 @@ func (v *view) checks(s *observe.Snapshot, columns int, paint func(terminal.Colo
 	case hold == len(s.Checks):
 		color = terminal.Green
 	}
-	return []string{paint(color, terminal.Shorten(text, columns))}
+	return []string{v.paint(color, terminal.Shorten(text, columns))}
 }
