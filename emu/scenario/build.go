@@ -62,12 +62,8 @@ func newSwitch(name string, v view, t tables) Switch {
 			}
 		}
 	}
-	if weights := v.list("ets"); weights != nil {
-		item := v.of.Find("ets").Item.Object
-		for _, n := range weights.items {
-			w := build[weight](view{of: item, chain: []*node{n}})
-			s.ETS[w.Priority&7] = w.Weight
-		}
+	for _, w := range buildAll[weight](v, "ets") {
+		s.ETS[w.Priority&7] = w.Weight
 	}
 	return s
 }

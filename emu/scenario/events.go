@@ -19,8 +19,8 @@ type change struct {
 var changes = [...]change{{"link", []string{"rate", "state"}}, {"endpoint", []string{"service", "pause-storm"}}, {"switch", []string{"restart"}}}
 
 func (r *resolver) resolveEvents() {
-	for _, n := range r.items("events") {
-		e := build[Event](r.itemView("events", n))
+	for n, v := range r.items("events") {
+		e := build[Event](v)
 		late := false
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
 			if late = r.cut.set != nil; late {

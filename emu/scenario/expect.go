@@ -8,8 +8,7 @@ import (
 
 func (r *resolver) resolveExpect() {
 	ids := map[string]place{}
-	for _, n := range r.items("expect") {
-		v := r.itemView("expect", n)
+	for n, v := range r.items("expect") {
 		c := build[Check](v)
 		if n.get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source

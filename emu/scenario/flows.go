@@ -22,8 +22,7 @@ type flowOf struct {
 
 func (r *resolver) resolveFlows() {
 	names := map[string]place{}
-	for _, n := range r.items("flows") {
-		v := r.itemView("flows", n)
+	for n, v := range r.items("flows") {
 		name, named := v.at("name")
 		if named == nil {
 			continue

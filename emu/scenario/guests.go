@@ -142,13 +142,7 @@ func guestOf(v view) (g Guest) {
 
 // dscpOf returns the table of priorities in a mapping.
 func dscpOf(v view) (all DSCP) {
-	table := v.list("dscp")
-	if table == nil {
-		return all
-	}
-	item := v.of.Find("dscp").Item.Object
-	for _, n := range table.items {
-		d := build[dscp](view{of: item, chain: []*node{n}})
+	for _, d := range buildAll[dscp](v, "dscp") {
 		all[d.DSCP&63] = d.Priority + 1
 	}
 	return all

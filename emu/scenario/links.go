@@ -11,8 +11,7 @@ func (r *resolver) resolveLinks() {
 	if n := r.root.get("links"); n == nil || n.bad {
 		r.broken = true
 	}
-	for _, n := range r.items("links") {
-		v := r.itemView("links", n)
+	for n, v := range r.items("links") {
 		between := n.get("between")
 		if n.bad || between == nil || between.bad {
 			r.broken = true

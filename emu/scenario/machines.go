@@ -52,13 +52,12 @@ func (r *resolver) resolveEndpoints() {
 	if n := r.root.get("endpoints"); n == nil || n.bad {
 		r.partial = true
 	}
-	for _, n := range r.items("endpoints") {
+	for n, v := range r.items("endpoints") {
 		name := n.get("name")
 		if n.bad || name == nil || name.bad {
 			r.partial = true
 			continue
 		}
-		v := r.itemView("endpoints", n)
 		p, e := name.value.(pattern), build[Endpoint](v)
 		e.Guest = guestOf(v)
 		for _, each := range p.names() {

@@ -19,8 +19,7 @@ type Program struct {
 func (r *resolver) resolvePrograms() {
 	names := map[string]place{}
 	count := map[string]int{}
-	for _, n := range r.items("programs") {
-		v := r.itemView("programs", n)
+	for n, v := range r.items("programs") {
 		p := build[Program](v)
 		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && p.At >= r.s.Model.Duration {
 			if r.cut.set != nil {

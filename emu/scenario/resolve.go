@@ -89,21 +89,27 @@ func (r *resolver) resolveWindow(top view) {
 // itemView returns the fields of an item of a list or map, with the defaults of its kind
 // behind them.
 func (r *resolver) itemView(section string, n *node) view {
-	chain := []*node{n}
-	for _, d := range [][2]string{{"switches", "switch"}, {"endpoints", "endpoint"}, {"links", "link"}, {"flows", "flow"}} {
-		if d[0] == section {
-			chain = append(chain, r.root.get("defaults").get(d[1]))
-		}
+	v := view{of: r.language.Find(section).Item.Object, chain: []*node{n}}
+	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow"}[section]
+	if kind != "" {
+		v.chain = append(v.chain, r.root.get("defaults").get(kind))
 	}
-	return view{of: r.language.Find(section).Item.Object, chain: chain}
+	return v
 }
 
-// items returns the items of a list of the scenario.
-func (r *resolver) items(name string) []*node {
-	if n := r.root.get(name); n != nil {
-		return n.items
+// items returns the items of a list of the scenario, each with its fields.
+func (r *resolver) items(section string) iter.Seq2[*node, view] {
+	return func(yield func(*node, view) bool) {
+		list := r.root.get(section)
+		if list == nil {
+			return
+		}
+		for _, n := range list.items {
+			if !yield(n, r.itemView(section, n)) {
+				return
+			}
+		}
 	}
-	return nil
 }
 
 // The resolved parts of the scenario, each with where its values come from.

@@ -5,8 +5,7 @@ import "slices"
 func (r *resolver) resolveRoutes() {
 	seen := map[[2]string]place{}
 	wrong := false
-	for _, n := range r.items("routes") {
-		v := r.itemView("routes", n)
+	for n, v := range r.items("routes") {
 		at, to, over := n.get("at"), n.get("to"), n.get("over")
 		if n.bad || at == nil || to == nil || over == nil || at.bad || to.bad || over.bad {
 			wrong = true

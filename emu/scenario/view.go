@@ -77,6 +77,17 @@ func get[T any](v view, key string) T {
 	return t
 }
 
+// buildAll returns a struct for each item of a list.
+func buildAll[T any](v view, key string) (all []T) {
+	if n := v.list(key); n != nil {
+		of := v.of.Find(key).Item.Object
+		for _, item := range n.items {
+			all = append(all, build[T](view{of: of, chain: []*node{item}}))
+		}
+	}
+	return all
+}
+
 // build returns a struct with the values of all fields that are single values.
 func build[T any](v view) T {
 	return v.of.Build(func(p *param.Param) any { value, _ := v.value(p); return value }, param.Complete(v.given)).(T)
