@@ -9,26 +9,27 @@ func appendAck(b []byte, f *Frame) []byte {
 	return appendCRCs(b, start, false)
 }
 
-// parseAck completes f with what is special to an Ack frame; body is what stands
-// between BTH and ICRC.
-func parseAck(f *Frame, h *BTH, body []byte) error {
+// parseAck completes f with what is special to an Ack packet of InfiniBand or RoCEv2, of the latter
+// also a NAK, whose BTH is h and is followed by rest.
+func parseAck(f *Frame, h *BTH, rest []byte) error {
 	switch {
 	case h.Solicited:
-		return refuse("BTH.Solicited", LRHSize+1, ErrUnsupported)
+		return refuse("BTH.Solicited", 1, ErrUnsupported)
 	case h.AckReq:
-		return refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
+		return refuse("BTH.AckReq", 8, ErrUnsupported)
 	}
-	aeth, rest, err := ParseAETH(body)
+	aeth, rest, err := ParseAETH(rest)
 	switch {
 	case err != nil:
-		return shift(err, HeaderSize)
+		return shift(err, BTHSize)
 	case len(rest) != 0:
-		return refuse("AETH", HeaderSize+AETHSize, ErrTrailing)
-	case aeth.Syndrome != AckNoCredit:
-		return refuse("AETH.Syndrome", HeaderSize, ErrUnsupported)
+		return refuse("AETH", BTHSize+AETHSize, ErrTrailing)
+	case aeth.Syndrome == AckNoCredit:
+	case aeth.Syndrome == NakSequenceError && f.roce():
+		f.Stopped |= roceNAK
+	default:
+		return refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
 	}
-	f.Kind = Ack
-	f.BECN = h.BECN
-	f.MSN = aeth.MSN
+	f.Kind, f.BECN, f.MSN = Ack, h.BECN, aeth.MSN
 	return nil
 }

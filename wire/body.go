@@ -50,12 +50,12 @@ var zeroes [3]byte
 // parseBody reads the body in the payload of a data packet that is no padding.
 func parseBody(payload []byte, pad int) (Body, error) {
 	if len(payload) < encapsulationSize+pad {
-		return Body{}, refuse("payload", HeaderSize, ErrPayload)
+		return Body{}, refuse("payload", 0, ErrPayload)
 	}
 	kind := binary.BigEndian.Uint16(payload)
 	end := len(payload) - pad
 	if kind < LeastBodyType || !allZero(payload[2:4]) || !allZero(payload[end:]) {
-		return Body{}, refuse("payload", HeaderSize, ErrPayload)
+		return Body{}, refuse("payload", 0, ErrPayload)
 	}
 	return Body{kind, payload[encapsulationSize:end]}, nil
 }

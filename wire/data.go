@@ -15,21 +15,24 @@ func appendData(b []byte, f *Frame, body Body) []byte {
 	return appendCRCs(b, start, true)
 }
 
-// parseData completes f with what is special to a Data frame with this payload, all of it
-// zero if padding says so, and returns its body.
+// parseData completes f with what is special to a Data packet of InfiniBand or RoCEv2, whose BTH is
+// h and is followed by payload, all of it zero if padding says so, and returns its body.
 func parseData(f *Frame, h *BTH, payload []byte, padding bool) (body Body, err error) {
 	switch {
 	case h.BECN:
-		return Body{}, refuse("BTH.BECN", LRHSize+4, ErrUnsupported)
-	case !h.AckReq:
-		return Body{}, refuse("BTH.AckReq", LRHSize+8, ErrUnsupported)
-	case len(payload) > MaxPayload:
-		return Body{}, refuse("payload", HeaderSize, ErrRange)
+		return Body{}, refuse("BTH.BECN", 4, ErrUnsupported)
+	case !h.AckReq && !f.roce():
+		return Body{}, refuse("BTH.AckReq", 8, ErrUnsupported)
+	case len(payload) > MaxPayload || len(payload)%4 != 0:
+		return Body{}, refuse("payload", BTHSize, ErrRange)
 	case !padding:
-		body, err = parseBody(payload, int(h.Pad))
+		if body, err = parseBody(payload, int(h.Pad)); err != nil {
+			return Body{}, shift(err, BTHSize)
+		}
 	}
-	f.Kind = Data
-	f.Last = h.Solicited
-	f.Payload = uint32(len(payload))
-	return body, err
+	f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(payload))
+	if h.AckReq && f.roce() { // every packet of InfiniBand asks for its ACK
+		f.Stopped |= roceAckReq
+	}
+	return body, nil
 }

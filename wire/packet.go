@@ -164,8 +164,7 @@ func parsePacket(f *Frame, b []byte) (Body, error) {
 		return Body{}, refuse("packet", size, ErrTrailing)
 	}
 	behind := size - VCRCSize - ICRCSize
-	body := b[HeaderSize:behind]
-	padding := allZero(body)
+	padding := allZero(b[HeaderSize:behind])
 	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
 		return Body{}, refuse("VCRC", size-VCRCSize, ErrChecksum)
 	}
@@ -184,32 +183,47 @@ func parsePacket(f *Frame, b []byte) (Body, error) {
 	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
 		return Body{}, refuse("ICRC", behind, ErrChecksum)
 	}
-	var bth BTH
-	if err := bth.parse(b[LRHSize:]); err != nil {
+	f.Lane, f.Src, f.Dst = lrh.VL, lrh.SLID, lrh.DLID
+	contents, err := parseTransport(f, b[LRHSize:behind], padding)
+	if err != nil {
 		return Body{}, shift(err, LRHSize)
 	}
+	return contents, nil
+}
+
+// parseTransport completes f, of InfiniBand or RoCEv2, with p: what stands from its BTH to its
+// ICRC. All behind the BTH is zeros if padding says so.
+func parseTransport(f *Frame, p []byte, padding bool) (body Body, err error) {
+	var h BTH
+	if err := h.parse(p); err != nil {
+		return Body{}, err
+	}
 	switch {
-	case !bth.Migrated:
-		return Body{}, refuse("BTH.Migrated", LRHSize+1, ErrUnsupported)
-	case bth.Pad != 0 && (padding || bth.Opcode != RCSendOnly):
-		return Body{}, refuse("BTH.Pad", LRHSize+1, ErrUnsupported)
-	case bth.TVer != 0:
-		return Body{}, refuse("BTH.TVer", LRHSize+1, ErrUnsupported)
-	case bth.PKey != DefaultPKey:
-		return Body{}, refuse("BTH.PKey", LRHSize+2, ErrUnsupported)
+	case h.Migrated == (h.Opcode == RoCENotification):
+		return Body{}, refuse("BTH.Migrated", 1, ErrUnsupported)
+	case h.Pad != 0 && (padding || h.Opcode != RCSendOnly):
+		return Body{}, refuse("BTH.Pad", 1, ErrUnsupported)
+	case h.TVer != 0:
+		return Body{}, refuse("BTH.TVer", 1, ErrUnsupported)
+	case h.PKey != DefaultPKey:
+		return Body{}, refuse("BTH.PKey", 2, ErrUnsupported)
+	case h.FECN && f.roce(): // RoCEv2 marks by CE
+		return Body{}, refuse("BTH.FECN", 4, ErrUnsupported)
 	}
-	f.Lane = lrh.VL
-	f.FECN = bth.FECN
-	f.Src = lrh.SLID
-	f.Dst = lrh.DLID
-	f.QP = bth.DestQP
-	f.PSN = bth.PSN
-	switch bth.Opcode {
+	f.QP, f.PSN = h.DestQP, h.PSN
+	if h.FECN {
+		f.FECN = true
+	}
+	rest := p[BTHSize:]
+	switch h.Opcode {
 	case RCSendOnly:
-		return parseData(f, &bth, body, padding)
+		return parseData(f, &h, rest, padding)
 	case RCAck:
-		return Body{}, parseAck(f, &bth, body)
+		err = parseAck(f, &h, rest)
+	case RoCENotification:
+		err = parseCNP(f, &h, rest, padding)
 	default:
-		return Body{}, refuse("BTH.Opcode", LRHSize, ErrUnsupported)
+		err = refuse("BTH.Opcode", 0, ErrUnsupported)
 	}
+	return Body{}, err
 }

@@ -247,7 +247,7 @@ func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	case RoCEICRC(p[:end]) != binary.LittleEndian.Uint32(p[end:]):
 		return Body{}, refuse("ICRC", at+end, ErrChecksum)
 	}
-	body, err := f.parseTransport(p[bth:end], padding)
+	body, err := parseTransport(f, p[bth:end], padding)
 	if err != nil {
 		return Body{}, shift(err, at+bth)
 	}
@@ -335,78 +335,29 @@ func (f *Frame) setClass(class uint8) bool {
 	return ecn != ect1
 }
 
-// parseTransport completes f with p, what stands from the BTH to the ICRC.
-func (f *Frame) parseTransport(p []byte, padding bool) (body Body, err error) {
-	var h BTH
-	if err := h.parse(p); err != nil {
-		return Body{}, err
-	}
-	f.QP, f.PSN = h.DestQP, h.PSN
-	rest := p[BTHSize:]
-	unsupported := ""
+// parseCNP completes f with what is special to a CNP, whose BTH is h and is followed by rest, all
+// of it zero if padding says so.
+func parseCNP(f *Frame, h *BTH, rest []byte, padding bool) error {
 	switch {
-	case h.Opcode != RCSendOnly && h.Opcode != RCAck && h.Opcode != RoCENotification:
-		return Body{}, refuse("BTH.Opcode", 0, ErrUnsupported)
-	case h.Migrated == (h.Opcode == RoCENotification):
-		unsupported = "BTH.Migrated"
-	case h.Pad != 0 && (padding || h.Opcode != RCSendOnly):
-		unsupported = "BTH.Pad"
-	case h.TVer != 0:
-		unsupported = "BTH.TVer"
-	case h.Solicited && h.Opcode != RCSendOnly:
-		unsupported = "BTH.Solicited"
+	case !f.roce():
+		return refuse("BTH.Opcode", 0, ErrUnsupported)
+	case h.Solicited:
+		return refuse("BTH.Solicited", 1, ErrUnsupported)
+	case !h.BECN:
+		return refuse("BTH.BECN", 4, ErrUnsupported)
+	case h.AckReq:
+		return refuse("BTH.AckReq", 8, ErrUnsupported)
+	case h.PSN != 0:
+		return refuse("BTH.PSN", 9, ErrUnsupported)
+	case len(rest) < CNPSize:
+		return refuse("CNP", BTHSize+len(rest), ErrTruncated)
+	case len(rest) > CNPSize:
+		return refuse("CNP", BTHSize+CNPSize, ErrTrailing)
+	case !padding:
+		return refuse("CNP.Reserved", BTHSize, ErrReserved)
 	}
-	if unsupported != "" {
-		return Body{}, refuse(unsupported, 1, ErrUnsupported)
-	}
-	switch {
-	case h.PKey != DefaultPKey:
-		return Body{}, refuse("BTH.PKey", 2, ErrUnsupported)
-	case h.FECN: // RoCEv2 marks by CE
-		return Body{}, refuse("BTH.FECN", 4, ErrUnsupported)
-	case h.BECN != (h.Opcode == RoCENotification) && h.Opcode != RCAck:
-		return Body{}, refuse("BTH.BECN", 4, ErrUnsupported)
-	case h.AckReq && h.Opcode != RCSendOnly:
-		return Body{}, refuse("BTH.AckReq", 8, ErrUnsupported)
-	}
-	switch h.Opcode {
-	case RCSendOnly:
-		switch {
-		case len(rest) > MaxPayload || len(rest)%4 != 0:
-			return Body{}, refuse("payload", BTHSize, ErrRange)
-		case !padding:
-			if body, err = parseBody(rest, int(h.Pad)); err != nil {
-				return Body{}, shift(err, BTHSize-HeaderSize)
-			}
-		}
-		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))
-		f.Stopped |= uint8(bit(h.AckReq, 5))
-	case RCAck:
-		a, behind, err := ParseAETH(rest)
-		switch {
-		case err != nil:
-			return Body{}, shift(err, BTHSize)
-		case len(behind) != 0:
-			return Body{}, refuse("AETH", BTHSize+AETHSize, ErrTrailing)
-		case a.Syndrome != AckNoCredit && a.Syndrome != NakSequenceError:
-			return Body{}, refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
-		}
-		f.Kind, f.BECN, f.MSN = Ack, h.BECN, a.MSN
-		f.Stopped |= uint8(bit(a.Syndrome == NakSequenceError, 6))
-	case RoCENotification:
-		switch {
-		case h.PSN != 0:
-			return Body{}, refuse("BTH.PSN", 9, ErrUnsupported)
-		case len(rest) < CNPSize:
-			return Body{}, refuse("CNP", BTHSize+len(rest), ErrTruncated)
-		case len(rest) > CNPSize:
-			return Body{}, refuse("CNP", BTHSize+CNPSize, ErrTrailing)
-		case !padding:
-			return Body{}, refuse("CNP.Reserved", BTHSize, ErrReserved)
-		}
-		f.Kind = CNP
-	}
-	return body, nil
+	f.Kind = CNP
+	return nil
 }
 
 // appendRoCEWords appends what a packet of RoCEv2 says, for people (Frame.AppendWords).
