@@ -35,7 +35,7 @@ func (s *Sender) recovers() bool { return s.recovery && s.peerSACK }
 func (s *Sender) allowed(now unit.Time) uint64 {
 	// RFC 5681, section 4.1: after a timeout's time without a segment, cwnd is no more than
 	// the initial window.
-	if data, _ := s.end(); s.nxt == s.una && s.nxt < data && s.idle != unit.Never && now.Sub(s.idle) > s.rto {
+	if data, _ := s.reach(); s.nxt == s.una && s.nxt < data && s.idle != unit.Never && now.Sub(s.idle) > s.rto {
 		if first := s.p.initialWindow(uint32(s.mss)); s.cwnd > first {
 			s.cwnd, s.grown = first, 0
 			s.changed(now)

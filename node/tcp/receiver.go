@@ -8,22 +8,16 @@ import (
 
 // Receiver is TCP at the destination of a flow: the other end of a Sender.
 type Receiver struct {
-	p    Params
-	mss  uint64
-	iss  uint32 // sequence number of SYN
-	who  trace.Event
-	rec  *trace.Recorder
+	end
 	ends marks // where transfers end that have not come whole
 
 	ended uint64 // where the last one has ended that has
 
-	state   state // closed: it listens; opening: SYN has come
 	irs     uint32
 	nxt     uint64 // RCV.NXT: the next position that is missing
 	edge    uint64 // behind the highest position that the Sender was allowed to send
 	shift   uint8  // of windows that are told
 	selects bool   // the Sender takes SACK blocks
-	mark    bool   // both ends know of marks
 	echo    bool   // a mark came, and no CWR since (RFC 3168, section 6.1.3)
 	fin     uint64 // the position of FIN; 0: it has not come
 	acked   bool   // our SYN is acknowledged
@@ -35,7 +29,6 @@ type Receiver struct {
 	readAt  unit.Time
 	pending int       // segments with data that are not acknowledged
 	delayed unit.Time // when they are, whatever comes
-	answer  bool      // an ACK is to leave now
 	hello   bool      // SYN is to leave, or FIN
 	expires unit.Time // when it leaves again
 	rto     unit.Duration
@@ -46,7 +39,7 @@ type Receiver struct {
 // at most so many bytes.
 func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Receiver {
 	return &Receiver{
-		p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec, shift: scale(p.ReceiveWindow),
+		end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, shift: scale(p.ReceiveWindow),
 		delayed: unit.Never, expires: unit.Never, opens: unit.Never, rto: p.InitialRTO,
 	}
 }
@@ -103,20 +96,18 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	switch {
 	case g.Flags&wire.RST != 0:
 		if ahead != 0 { // RFC 5961, section 3.2
-			r.answer = true
-			r.refuse(now, g, trace.NotAcceptable)
+			r.challenge(now, g, trace.NotAcceptable)
 			return t
 		}
-		*r = Receiver{p: r.p, mss: r.mss, iss: r.iss, who: r.who, rec: r.rec, shift: r.shift, state: reset, nxt: r.nxt,
-			delayed: unit.Never, expires: unit.Never, opens: unit.Never}
+		*r = Receiver{end: r.end, shift: r.shift, nxt: r.nxt, delayed: unit.Never, expires: unit.Never, opens: unit.Never}
+		r.state, r.answer = reset, false
 		r.refuse(now, g, trace.WasReset)
 		return t
 	case g.Flags&wire.ACK == 0:
 		r.refuse(now, g, trace.NotAcceptable)
 		return t
 	case !r.acknowledge(g):
-		r.answer = true
-		r.refuse(now, g, trace.NeverSent)
+		r.challenge(now, g, trace.NeverSent)
 		return t
 	case g.Length == 0 && g.Flags&wire.FIN == 0:
 		return t
@@ -229,11 +220,6 @@ func (r *Receiver) listen(now unit.Time, g *wire.Segment) {
 	if !g.Scales {
 		r.shift = 0
 	}
-}
-
-func (r *Receiver) refuse(now unit.Time, g *wire.Segment, why trace.Reason) {
-	r.rec.Emit(trace.Event{At: now, Kind: trace.Refuse, Flow: r.who.Flow, Lane: r.who.Lane, PSN: g.Seq, Bytes: g.Length,
-		A: int64(why)})
 }
 
 // read lets the application take what it has had the time for.

@@ -11,14 +11,9 @@ import (
 // Next shows the segment that it would send, Sent tells that it has left, Receive takes in
 // what has come back, and Advance does what is due at Deadline. Instants never decrease.
 type Sender struct {
-	p    Params
-	mss  uint64 // SMSS of RFC 5681
-	iss  uint32 // sequence number of SYN
-	who  trace.Event
-	rec  *trace.Recorder
+	end
 	more marks // where transfers end, beyond what is acknowledged
 
-	state     state
 	greedy    bool
 	closed    bool   // nothing more is written
 	written   uint64 // position behind what the application has written
@@ -30,8 +25,6 @@ type Sender struct {
 	wl2       uint64 // SND.WL2: the ACK that has told the window
 	peerScale uint8
 	peerSACK  bool
-	mark      bool // both ends know of marks
-	answer    bool // an ACK is owed
 	fin       bool // the receiver's FIN has come
 	irs       uint32
 	rcv       uint32 // RCV.NXT: the next sequence number of the receiver
@@ -43,16 +36,6 @@ type Sender struct {
 	due   bool      // a probe is to be sent
 	board board     // what the receiver has
 }
-
-// state is how far the connection has come.
-type state uint8
-
-const (
-	closed      state = iota // SYN has not left
-	opening                  // it has
-	established              // SYN and ACK have come
-	reset                    // the receiver has reset the connection, and nothing is sent any more
-)
 
 // timer is the retransmission timer and what it is reckoned from (RFC 6298).
 type timer struct {
@@ -67,7 +50,7 @@ type timer struct {
 // NewSender returns the source of a connection whose packets, headers included, have so many
 // bytes. Events name the flow and the lane of who.
 func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
-	s := &Sender{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec, written: 1}
+	s := &Sender{end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, written: 1}
 	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}
 	s.threshold = endless
 	if p.Threshold > 0 {
@@ -101,15 +84,15 @@ func (s *Sender) Close() { s.closed = true }
 // Waits reports whether there is data that was never sent: a window keeps it if Next has
 // nothing.
 func (s *Sender) Waits() bool {
-	data, _ := s.end()
+	data, _ := s.reach()
 	return s.nxt < data && (s.written > 1 || s.greedy)
 }
 
 // sequence returns the sequence number of a position.
 func (s *Sender) sequence(at uint64) uint32 { return s.iss + uint32(at) }
 
-// end returns the position behind the data that is there, and behind FIN if that may follow.
-func (s *Sender) end() (data, fin uint64) {
+// reach returns the position behind the data that is there, and behind FIN if that may follow.
+func (s *Sender) reach() (data, fin uint64) {
 	switch {
 	case s.greedy:
 		return endless - 1, endless - 1
@@ -142,7 +125,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 	if at, ok := s.again(); ok {
 		return s.segment(g, at.left, min(at.right, at.left+s.mss)), false, true
 	}
-	data, fin := s.end()
+	data, fin := s.reach()
 	right := s.una + min(s.window, s.allowed(now))
 	if s.due {
 		g = s.segment(g, s.nxt, s.nxt+1)
@@ -167,7 +150,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 // segment completes a segment with what is between two positions.
 func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 	g.Seq = s.sequence(from)
-	data, fin := s.end()
+	data, fin := s.reach()
 	if end := min(to, data, s.more.next(from)); end > from {
 		g.Length = uint32(end - from)
 	}
@@ -240,17 +223,6 @@ func (s *Sender) Sent(now, at unit.Time, g *wire.Segment) {
 	}
 }
 
-// report tells an event of the flow.
-func (s *Sender) report(now unit.Time, e trace.Event) {
-	e.At, e.Flow, e.Lane = now, s.who.Flow, s.who.Lane
-	s.rec.Emit(e)
-}
-
-// refuse tells that a segment was not taken in.
-func (s *Sender) refuse(now unit.Time, g *wire.Segment, why trace.Reason) {
-	s.report(now, trace.Event{Kind: trace.Refuse, PSN: g.Seq, Bytes: g.Length, A: int64(why)})
-}
-
 // arm starts the retransmission timer.
 func (s *Sender) arm(at unit.Time) { s.expires, s.probe = at.Add(s.rto), false }
 
@@ -268,8 +240,7 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 		// RFC 5961, section 3.2: only the sequence number that is waited for resets, one
 		// within the window is challenged.
 		if g.Seq != s.rcv {
-			s.answer = true
-			s.refuse(now, g, trace.NotAcceptable)
+			s.challenge(now, g, trace.NotAcceptable)
 			return
 		}
 		s.state, s.expires = reset, unit.Never
@@ -282,8 +253,7 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 	case g.Flags&wire.SYN != 0, g.Length > 0:
 		// A SYN that comes again, or out of place, is answered (RFC 5961, section 4); data
 		// has no place here.
-		s.answer = true
-		s.refuse(now, g, trace.NotAcceptable)
+		s.challenge(now, g, trace.NotAcceptable)
 		return
 	case g.Flags&wire.ACK == 0:
 		s.refuse(now, g, trace.NotAcceptable)
@@ -291,8 +261,7 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 	case ahead > 0 && ack > s.top, ahead < 0 && uint64(-int64(ahead)) > max(s.largest, 1):
 		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of what was never sent,
 		// and one that is older than a window, are answered and dropped.
-		s.answer = true
-		s.refuse(now, g, trace.NeverSent)
+		s.challenge(now, g, trace.NeverSent)
 		return
 	}
 	if g.Flags&wire.FIN != 0 {
@@ -353,7 +322,7 @@ func (s *Sender) open(now unit.Time, g *wire.Segment) {
 
 // persist starts the timer of a window that is closed, and stops it when that opens.
 func (s *Sender) persist(now unit.Time) {
-	data, _ := s.end()
+	data, _ := s.reach()
 	shut := s.nxt == s.una && s.nxt < data && s.window < min(s.mss, data-s.nxt) && s.window < max(1, s.largest/2)
 	switch {
 	case shut && s.expires == unit.Never: // RFC 9293, section 3.8.6.1

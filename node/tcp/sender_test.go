@@ -465,7 +465,7 @@ func TestSACK(t *testing.T) {
 func TestPipe(t *testing.T) {
 	r := unit.NewRandom(1, 1)
 	for range 3000 {
-		s := &Sender{mss: 3, una: 10, nxt: 40, top: 40}
+		s := &Sender{end: end{mss: 3}, una: 10, nxt: 40, top: 40}
 		for range r.Below(5) {
 			left := 11 + r.Below(28)
 			s.board.has.add(span{left: left, right: min(40, left+1+r.Below(6))})
