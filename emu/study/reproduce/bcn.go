@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
 )
@@ -224,25 +223,13 @@ func bcnAsymmetric(f *Figure) {
 // stays there for as long as hold, in seconds of model time. It is not a number when that
 // does not happen.
 func fallen(r Run, group string, level float64, hold unit.Time) Quantity {
-	return Take(r, func(x *emu.Result) (float64, error) {
-		m, err := metrics.Compile(group+".limit", x.Metrics.Fabric())
-		if err != nil {
-			return 0, err
-		}
+	return follow(r, group+".limit", func(x *emu.Result, over func(from, to unit.Time) float64) float64 {
 		step := unit.Time(x.WindowPs) / 20
-		since := unit.Time(-1)
-		for t := step; t <= x.Metrics.End(); t += step {
-			switch v := m.Over(x.Metrics, t-step, t); {
-			case !(v < level):
-				since = -1
-			case since < 0:
-				since = t - step
-			}
-			if since >= 0 && t-since >= hold {
-				return since.Seconds(), nil
-			}
+		since, ok := lasting(step, x.Metrics.End(), step, hold-step, func(t unit.Time) bool { return over(t-step, t) < level })
+		if !ok {
+			return math.NaN()
 		}
-		return math.NaN(), nil
+		return (since - step).Seconds()
 	})
 }
 
@@ -282,12 +269,7 @@ func bcnParkingLot(f *Figure) {
 	pa, pb := proportional(c, n)
 	ma, mb := maxMin(c, n)
 	fixed := func(name string, v ...float64) Curve {
-		return Curve{Name: name, Solved: func() (x, y []float64, err error) {
-			for i, rate := range v {
-				x, y = append(x, float64(i+1)), append(y, rate)
-			}
-			return x, y, nil
-		}}
+		return computed(name, []int{1, 2, 3, 4, 5, 6}, func(i int) float64 { return v[i-1] })
 	}
 	p := Plot{X: plot.Axis{Label: "flow: a1 to a4, b, c; means over model time 100 to 300 ms", Low: 0, High: 7}, Y: plot.Axis{Label: "rate (Gb/s)"},
 		Curves: []Curve{{Name: "run, Ru 8 Mb/s"}, {Name: "run, Ru 0.8 Mb/s"}, fixed("slides", 1.4643, 1.4532, 1.5430, 1.7291, 3.0795, 3.0185),
@@ -376,25 +358,22 @@ func bcnDelay(f *Figure) {
 func bcnSampling(f *Figure) {
 	swings, waits := Curve{Name: "deviation"}, Curve{Name: "runs"}
 	var deviation []Quantity
-	theory := Curve{Name: "S / (r Pm)"}
-	var x, y []float64
+	const seconds, sources = 20e-3, 4
+	theory := func(pm float64) float64 { return 1500 * 8 / (10e9 / sources * pm) } // s
 	far := []Quantity{}
-	for _, pm := range []float64{0.0025, 0.005, 0.01, 0.02, 0.05, 0.1} {
+	pms := []float64{0.0025, 0.005, 0.01, 0.02, 0.05, 0.1}
+	for _, pm := range pms {
 		r := bcnRun("sampling").With(setPm + fmt.Sprint(pm))
-		const seconds, sources = 20e-3, 4
-		want := 1500 * 8 / (10e9 / sources * pm) // s
 		wait := Combine(func(v []float64) float64 { return seconds * sources / v[0] }, Mean(r, "sources.notifications", 20*ms, 40*ms))
 		d := packetsOf(r, bcnDeviation, 20*ms, 40*ms)
 		deviation = append(deviation, d)
 		swings.Points = append(swings.Points, Point{pm, d})
 		waits.Points = append(waits.Points, Point{pm, scaled(wait, 1e3)})
-		x, y = append(x, pm), append(y, want*1e3)
-		far = append(far, FromOne(scaled(wait, 1/want)))
+		far = append(far, FromOne(scaled(wait, 1/theory(pm))))
 	}
-	theory.Solved = func() ([]float64, []float64, error) { return x, y, nil }
 	axis := plot.Axis{Label: "Pm, over model time 20 to 40 ms"}
 	f.Plots = []Plot{
-		{Name: "sampling-delay", Title: "The sampling delay", X: axis, Y: plot.Axis{Label: "delay (ms)"}, Curves: []Curve{waits, theory}},
+		{Name: "sampling-delay", Title: "The sampling delay", X: axis, Y: plot.Axis{Label: "delay (ms)"}, Curves: []Curve{waits, computed("S / (r Pm)", pms, func(pm float64) float64 { return theory(pm) * 1e3 })}},
 		{Name: "sampling-deviation", Title: "Oscillation and sampling", X: axis, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{swings}},
 	}
 	f.checks(bcnChecks("sampling"))

@@ -19,22 +19,22 @@ const (
 )
 
 // overOne is the loop of that run.
-func overOne() (*fluid.BCNCourse, error) {
+func overOne() *fluid.BCNCourse {
 	c := fluid.Published(4)
 	for k := range c.Paths {
 		c.Start = append(c.Start, unit.Duration(k)*odeStarts)
 	}
 	c.Memory = 600 * unit.KB // PAUSE comes at 100 frames of each source
-	return c.Solve(unit.Second, odeStep)
+	return must(c.Solve(unit.Second, odeStep))
 }
 
 // overTwo is the loop of the parking lot, with a rate unit.
-func overTwo(ru unit.Rate) (*fluid.BCNCourse, error) {
+func overTwo(ru unit.Rate) *fluid.BCNCourse {
 	c := fluid.Published(6)
 	c.Capacity = append(c.Capacity, c.Capacity[0])
 	c.Paths = [][]int{{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0}, {1}}
 	c.Ru = ru
-	return c.Solve(4*unit.Second, 2*odeStep)
+	return must(c.Solve(4*unit.Second, 2*odeStep))
 }
 
 // odeCurve is a course of equations as a curve: each point is the mean of the steps that it
@@ -70,8 +70,8 @@ var ascents = []struct {
 	{"from 2.8 Gb/s each", [4]float64{2.8e9, 2.8e9, 2.8e9, 2.8e9}},
 }
 
-func ascend(from [4]float64) (*fluid.Ascent, error) {
-	return fluid.Published(4).Ascend(from[:], 400*unit.Millisecond, odeStep)
+func ascend(from [4]float64) *fluid.Ascent {
+	return must(fluid.Published(4).Ascend(from[:], 400*unit.Millisecond, odeStep))
 }
 
 // fall is the furthest that V falls below what it was before, on the way from all ascents,
@@ -79,10 +79,7 @@ func ascend(from [4]float64) (*fluid.Ascent, error) {
 func fall() float64 {
 	worst := 0.0
 	for _, from := range ascents {
-		a, err := ascend(from.rates)
-		if err != nil {
-			return math.NaN()
-		}
+		a := ascend(from.rates)
 		best := a.V[0]
 		rise := slices.Max(a.V) - a.V[0]
 		for _, v := range a.V {
@@ -94,26 +91,13 @@ func fall() float64 {
 
 // bcnODE is the analytical model of the slides beside the runs.
 func bcnODE(f *Figure) {
-	one := sync.OnceValues(overOne)
-	solved := func(take func(*fluid.BCNCourse) []float64, scale float64) func() (x, y []float64, err error) {
-		return func() (x, y []float64, err error) {
-			c, err := one()
-			if err != nil {
-				return nil, nil, err
-			}
-			x, y = odeCurve(c.Step, take(c), scale)
-			return x, y, nil
-		}
+	one := sync.OnceValue(overOne)
+	equations := func(name string, take func(*fluid.BCNCourse) []float64, scale float64) Curve {
+		return Curve{Name: name, Solved: func() (x, y []float64) { return odeCurve(one().Step, take(one()), scale) }}
 	}
 	// over is a quantity of a run over what take finds in the equations.
-	over := func(course func() (*fluid.BCNCourse, error), take func(*fluid.BCNCourse) float64, q Quantity) Quantity {
-		return Combine(func(v []float64) float64 {
-			c, err := course()
-			if err != nil {
-				return math.NaN()
-			}
-			return v[0] / take(c)
-		}, q)
+	over := func(course func() *fluid.BCNCourse, take func(*fluid.BCNCourse) float64, q Quantity) Quantity {
+		return Combine(func(v []float64) float64 { return v[0] / take(course()) }, q)
 	}
 
 	r := Run{Scenario: odeScenario, Edits: [][2]string{{"to: D}", fmt.Sprintf("to: D, start: 0us + %v}", odeStarts)}}}.With("model.duration=1s")
@@ -130,33 +114,31 @@ func bcnODE(f *Figure) {
 		for _, flow := range []string{"b", "c", "long"} {
 			rates = append(rates, Mean(r, flow+".rate", 100*ms, 500*ms))
 		}
-		f.claim(id, over(func() (*fluid.BCNCourse, error) { return overTwo(unit.Rate(mbps * 1e6)) }, func(c *fluid.BCNCourse) float64 { return late(c.Rate[4]) / late(c.Rate[0]) },
+		f.claim(id, over(func() *fluid.BCNCourse { return overTwo(unit.Rate(mbps * 1e6)) },
+			func(c *fluid.BCNCourse) float64 { return late(c.Rate[4]) / late(c.Rate[0]) },
 			Combine(func(v []float64) float64 { return 2 * (v[0] + v[1]) / v[2] }, rates...)))
 	}
 
 	var v []Curve
 	for _, from := range ascents {
-		v = append(v, Curve{Name: from.name, Solved: func() (x, y []float64, err error) {
-			a, err := ascend(from.rates)
-			if err != nil {
-				return nil, nil, err
-			}
+		v = append(v, Curve{Name: from.name, Solved: func() (x, y []float64) {
+			a := ascend(from.rates)
 			end := a.V[len(a.V)-1]
 			for i := 0; i < len(a.V); i += 20 {
 				x, y = append(x, float64(i)*a.Step.Seconds()*1e3), append(y, a.V[i]-end)
 			}
-			return x, y, nil
+			return x, y
 		}})
 	}
 	f.Plots = []Plot{
 		{Name: "ode-rates", Title: "The analytical model: rates", X: plot.Axis{Label: modelTime.Label, High: 300}, Y: plot.Axis{Label: "rate (Gb/s)"},
 			Curves: []Curve{
-				curve("run, source A1", r, "sources.A1.rate", gbps), {Name: "equations, A1", Solved: solved(func(c *fluid.BCNCourse) []float64 { return c.Rate[0] }, 1e-9)},
-				curve("run, source A4", r, "sources.A4.rate", gbps), {Name: "equations, A4", Solved: solved(func(c *fluid.BCNCourse) []float64 { return c.Rate[3] }, 1e-9)},
+				curve("run, source A1", r, "sources.A1.rate", gbps), equations("equations, A1", func(c *fluid.BCNCourse) []float64 { return c.Rate[0] }, 1e-9),
+				curve("run, source A4", r, "sources.A4.rate", gbps), equations("equations, A4", func(c *fluid.BCNCourse) []float64 { return c.Rate[3] }, 1e-9),
 			},
 			References: level("fixed point: C/4", 2.5)},
 		{Name: "ode-queue", Title: "The analytical model: queue", X: plot.Axis{Label: modelTime.Label, High: 60}, Y: plot.Axis{Label: "queue (packets)"},
-			Curves:     []Curve{curve("run", r, "shared.S-D.queue", packets), {Name: "equations", Solved: solved(func(c *fluid.BCNCourse) []float64 { return c.Queue[0] }, packets)}},
+			Curves:     []Curve{curve("run", r, "shared.S-D.queue", packets), equations("equations", func(c *fluid.BCNCourse) []float64 { return c.Queue[0] }, packets)},
 			References: level("Qeq = 16 packets", 16)},
 		{Name: "ode-v", Title: "The analytical model: V along solutions", X: plot.Axis{Label: modelTime.Label, High: 150}, Y: plot.Axis{Label: "V less V at the end (1)"}, Curves: v},
 	}
@@ -173,10 +155,7 @@ func bcnODE(f *Figure) {
 // is doubled, for the one that does least.
 func quickening() float64 {
 	convergence := func(c fluid.BCN) float64 {
-		a, err := c.Ascend([]float64{5.001e9, 4.999e9}, 50*unit.Millisecond, odeStep)
-		if err != nil {
-			return math.NaN()
-		}
+		a := must(c.Ascend([]float64{5.001e9, 4.999e9}, 50*unit.Millisecond, odeStep))
 		apart := func(i int) float64 { return a.Rate[0][i] - a.Rate[1][i] }
 		return math.Log(apart(len(a.V)/4) / apart(len(a.V)/2))
 	}

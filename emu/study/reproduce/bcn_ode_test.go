@@ -30,9 +30,9 @@ func TestClaimsOfTheEquationsOfBCN(t *testing.T) {
 			if c.Solved == nil {
 				continue
 			}
-			x, y, err := c.Solved()
-			if err != nil || len(x) == 0 || len(x) != len(y) || !slices.IsSorted(x) {
-				t.Errorf("%s, %s: %d times, %d values, %v", p.Name, c.Name, len(x), len(y), err)
+			x, y := c.Solved()
+			if len(x) == 0 || len(x) != len(y) || !slices.IsSorted(x) {
+				t.Errorf("%s, %s: %d times, %d values", p.Name, c.Name, len(x), len(y))
 			}
 		}
 	}

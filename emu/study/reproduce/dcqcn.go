@@ -2,7 +2,6 @@ package reproduce
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"fabemu/emu/report/plot"
@@ -79,25 +78,16 @@ func restOf(flows int) fluid.DCQCN {
 	return fluid.DCQCN{Flows: flows, Capacity: 40e9, Packet: 1000, Law: dcqcnParams("paper"), Min: 5 * unit.KB, Max: 200 * unit.KB, MaxP: 0.01}
 }
 
-// computed is a number that the equations say of so many flows.
-func computed(flows int, of func(c fluid.DCQCN) (float64, error)) Quantity {
-	return Combine(func([]float64) float64 {
-		v, err := of(restOf(flows))
-		if err != nil {
-			return math.NaN()
-		}
-		return v
-	})
-}
-
 // closedQueue and restQueue are where the queue comes to rest, by the closed form and by the
 // equations.
 func closedQueue(flows int) Quantity {
-	return computed(flows, func(c fluid.DCQCN) (float64, error) { p, err := c.Closed(); return c.Queue(p), err })
+	c := restOf(flows)
+	return constant(c.Queue(must(c.Closed())))
 }
 
 func restQueue(flows int) Quantity {
-	return computed(flows, func(c fluid.DCQCN) (float64, error) { p, err := c.Rest(); return c.Queue(p), err })
+	c := restOf(flows)
+	return constant(c.Queue(must(c.Rest())))
 }
 
 // restRun is dcqcn/fixed-point with so many flows.
@@ -124,7 +114,7 @@ func dcqcnRest(f *Figure) {
 	}
 	for _, n := range flows {
 		table.Columns = append(table.Columns, fmt.Sprintf("%d flows", n))
-		share := computed(n, func(c fluid.DCQCN) (float64, error) { return c.Closed() })
+		share := constant(must(restOf(n).Closed()))
 		queue := settledMean(n, hotQueue)
 		for i, q := range []Quantity{share, settledMean(n, "sources.marked"), closedQueue(n), restQueue(n), queue, settledMean(n, hotQueue+".deviation")} {
 			rows[i].Cells = append(rows[i].Cells, q)
@@ -140,9 +130,8 @@ func dcqcnRest(f *Figure) {
 	f.Table = table
 	for i, n := range []int{2, 4} {
 		c := restOf(n)
-		p, _ := c.Closed()
 		f.claim("DQ-1{part}", Over(settledMean(n, hotQueue), closedQueue(n)),
-			"part", "ab"[i:i+1], "flows", n, "queue", fmt.Sprintf("%.1f", c.Queue(p)*kilobytes))
+			"part", "ab"[i:i+1], "flows", n, "queue", fmt.Sprintf("%.1f", c.Queue(must(c.Closed()))*kilobytes))
 	}
 	f.checks(dcqcnChecks("fixed-point"))
 	f.claim("DQ-2a", settledMean(10, hotQueue))

@@ -62,7 +62,7 @@ type Curve struct {
 	Scale  float64
 	Points []Point
 	Course *Course
-	Solved func() (x, y []float64, err error)
+	Solved func() (x, y []float64)
 }
 
 // Point is a point that is measured by itself.
@@ -74,6 +74,24 @@ type Point struct {
 // level is a line at a value.
 func level(name string, at float64) []plot.Reference {
 	return []plot.Reference{{Name: name, Low: at, High: at}}
+}
+
+// computed is a curve of what is computed for each X.
+func computed[N int | float64](name string, at []N, of func(N) float64) Curve {
+	return Curve{Name: name, Solved: func() (x, y []float64) {
+		for _, v := range at {
+			x, y = append(x, float64(v)), append(y, of(v))
+		}
+		return x, y
+	}}
+}
+
+// must returns what was computed.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("reproduce: " + err.Error()) // equations of ours
+	}
+	return v
 }
 
 // Course is how a metric of a run went: its mean over a sliding window of the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
@@ -129,23 +130,6 @@ func recoveries(f *Figure) {
 	f.claim("QR-2", Minus(recovery("standard"), recovery("og-hotspot")))
 }
 
-// solved is the equations of the unit step.
-func solved(take func(*fluid.Course) []float64, scale float64) func() (x, y []float64, err error) {
-	return func() (x, y []float64, err error) {
-		c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
-		if err != nil {
-			return nil, nil, err
-		}
-		const step = 20 // of the equations' to a point
-		for i, v := range take(c) {
-			if i%step == 0 {
-				x, y = append(x, float64(i)*c.Step.Seconds()*1e3), append(y, v*scale)
-			}
-		}
-		return x, y, nil
-	}
-}
-
 // byTheStandard is the unit step with the rules that package fluid has the equations of.
 func byTheStandard(sets ...string) Run {
 	return qcnRun("unit-step").With("defaults.switch.marking.version=standard", "defaults.flow.control.version=standard", "defaults.flow.control.timer=10ms").With(sets...)
@@ -155,20 +139,30 @@ func byTheStandard(sets ...string) Run {
 func unitStep(f *Figure) {
 	first := plot.Axis{Label: modelTime.Label, High: 60}
 	begin := byTheStandard("measure.window=200us", "model.duration=60ms")
+	solve := sync.OnceValue(func() *fluid.Course {
+		return must(fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond))
+	})
+	equations := func(take func(*fluid.Course) []float64, scale float64) Curve {
+		return Curve{Name: "equations", Solved: func() (x, y []float64) {
+			const step = 20 // of the equations' to a point
+			for i, v := range take(solve()) {
+				if i%step == 0 {
+					x, y = append(x, float64(i)*solve().Step.Seconds()*1e3), append(y, v*scale)
+				}
+			}
+			return x, y
+		}}
+	}
 	f.Plots = []Plot{
 		{Name: "unit-step-queue", Title: "Unit step: queue", X: first, Y: plot.Axis{Label: "queue (packets)", High: 120},
-			Curves:     []Curve{curve("run", begin, queue, packets), {Name: "equations", Solved: solved(func(c *fluid.Course) []float64 { return c.Queue }, packets)}},
+			Curves:     []Curve{curve("run", begin, queue, packets), equations(func(c *fluid.Course) []float64 { return c.Queue }, packets)},
 			References: level("talk: Qeq = 22 packets", 22)},
 		{Name: "unit-step-rate", Title: "Unit step: mean rate of a source", X: first, Y: plot.Axis{Label: "rate (Gb/s)"},
-			Curves: []Curve{curve("run", begin, "sources.rate", 8e-10), {Name: "equations", Solved: solved(func(c *fluid.Course) []float64 { return c.Rate }, 1e-9)}}},
+			Curves: []Curve{curve("run", begin, "sources.rate", 8e-10), equations(func(c *fluid.Course) []float64 { return c.Rate }, 1e-9)}},
 	}
 	f.checks(qcnChecks("unit-step"))
 	f.claim("QU-5", Combine(func(v []float64) float64 {
-		c, err := fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond)
-		if err != nil {
-			return math.NaN()
-		}
-		return v[0] / c.Mean(c.Queue, 300*unit.Millisecond, 500*unit.Millisecond)
+		return v[0] / solve().Mean(solve().Queue, 300*unit.Millisecond, 500*unit.Millisecond)
 	}, Mean(byTheStandard("measure.window=2ms", "model.duration=500ms").seeded(), queue, 300*ms, 500*ms)))
 }
 
@@ -185,16 +179,10 @@ func stability(f *Figure) {
 	swings := map[int]map[int]Quantity{}
 	rtts := []int{50, 100, 200, 500, 1000, 2000}
 	for _, n := range []int{2, 10, 50} {
-		p.Curves = append(p.Curves, Curve{Name: fmt.Sprintf("equations, %d sources", n), Solved: func() (x, y []float64, err error) {
-			for _, rtt := range rtts {
-				c, err := fluid.Standard(n, unit.Duration(rtt)*unit.Microsecond).Solve(300*unit.Millisecond, 5*unit.Microsecond)
-				if err != nil {
-					return nil, nil, err
-				}
-				x, y = append(x, float64(rtt)), append(y, c.Deviation(c.Queue, 150*unit.Millisecond, 300*unit.Millisecond)*packets)
-			}
-			return x, y, nil
-		}})
+		p.Curves = append(p.Curves, computed(fmt.Sprintf("equations, %d sources", n), rtts, func(rtt int) float64 {
+			c := must(fluid.Standard(n, unit.Duration(rtt)*unit.Microsecond).Solve(300*unit.Millisecond, 5*unit.Microsecond))
+			return c.Deviation(c.Queue, 150*unit.Millisecond, 300*unit.Millisecond) * packets
+		}))
 		if n == 50 {
 			continue
 		}
@@ -293,18 +281,14 @@ func rules(f *Figure) {
 // highest is the greatest mean of a metric over windows that follow one another. Those
 // without a value do not count.
 func highest(r Run, metric string, window unit.Time) Quantity {
-	return Take(r, func(x *emu.Result) (float64, error) {
-		m, err := metrics.Compile(metric, x.Metrics.Fabric())
-		if err != nil {
-			return 0, err
-		}
+	return follow(r, metric, func(x *emu.Result, over func(from, to unit.Time) float64) float64 {
 		most := math.Inf(-1)
 		for t := unit.Time(0); t+window <= x.Metrics.End(); t += window {
-			if v := m.Over(x.Metrics, t, t+window); v > most {
+			if v := over(t, t+window); v > most {
 				most = v
 			}
 		}
-		return most, nil
+		return most
 	})
 }
 
@@ -315,7 +299,7 @@ func highest(r Run, metric string, window unit.Time) Quantity {
 func untilHyper(r Run, after unit.Time) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		const step = unit.Time(200 * unit.Microsecond) // a twentieth of the window
-		fewest := math.NaN()
+		fewest := math.Inf(1)
 		for i := range 10 {
 			var of [3]metrics.Metric
 			for k, quantity := range []string{"rate", "notifications", "target"} {
@@ -335,21 +319,16 @@ func untilHyper(r Run, after unit.Time) Quantity {
 				sent = [3]float64{now, sent[0], sent[1]}
 				target = [3]float64{over(2), target[0], target[1]}
 				if t > after && target[0]-target[2] >= 40e6/8 {
-					fewest = lower(fewest, sent[2])
+					fewest = min(fewest, sent[2])
 					break
 				}
 			}
 		}
+		if math.IsInf(fewest, 1) {
+			return math.NaN(), nil
+		}
 		return fewest, nil
 	})
-}
-
-// lower is the lower of two numbers, of which the first may be none.
-func lower(a, b float64) float64 {
-	if a < b {
-		return a
-	}
-	return b
 }
 
 // singleLimiter is a hotspot with one rate limiter for the flows of a source.

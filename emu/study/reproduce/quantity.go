@@ -112,15 +112,20 @@ func Watch(r Run, watch func(*fabric.Fabric) (trace.Sink, func() float64)) Quant
 	return single(&leaf{run: r, watch: watch})
 }
 
-// Mean is the figure of a metric (metrics.Compile) over an interval of a run.
-func Mean(r Run, metric string, from, to unit.Time) Quantity {
+// follow is a number of a run that of finds in how a metric goes.
+func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit.Time) float64) float64) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {
 		m, err := metrics.Compile(metric, x.Metrics.Fabric())
 		if err != nil {
 			return 0, err
 		}
-		return m.Over(x.Metrics, from, to), nil
+		return of(x, func(from, to unit.Time) float64 { return m.Over(x.Metrics, from, to) }), nil
 	})
+}
+
+// Mean is the figure of a metric (metrics.Compile) over an interval of a run.
+func Mean(r Run, metric string, from, to unit.Time) Quantity {
+	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) })
 }
 
 // Combine makes a quantity of others.
@@ -223,42 +228,44 @@ func course(x *emu.Result, metric string) (at, values []float, err error) {
 // as hold, stays within a share of its mean over an interval at the end. It is not a
 // number when that does not happen.
 func Settled(r Run, metric string, after, window, hold unit.Time, within float64, from, to unit.Time) Quantity {
-	return Take(r, func(x *emu.Result) (float64, error) {
-		m, err := metrics.Compile(metric, x.Metrics.Fabric())
-		if err != nil {
-			return 0, err
+	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 {
+		want := over(from, to)
+		since, ok := lasting(after+window, to, window/20, hold, func(t unit.Time) bool {
+			return math.Abs(over(t-window, t)-want) <= within*want
+		})
+		if !ok {
+			return math.NaN()
 		}
-		want, since := m.Over(x.Metrics, from, to), unit.Time(-1)
-		for t := after + window; t <= to; t += window / 20 {
-			switch v := m.Over(x.Metrics, t-window, t); {
-			case !(math.Abs(v-want) <= within*want):
-				since = -1
-			case since < 0:
-				since = t
-			}
-			if since >= 0 && t-since >= hold {
-				return since.Sub(after).Seconds(), nil
-			}
-		}
-		return math.NaN(), nil
+		return since.Sub(after).Seconds()
 	})
+}
+
+// lasting returns the first of the instants at equal steps from which on something holds for
+// as long as hold.
+func lasting(from, to, step, hold unit.Time, holds func(t unit.Time) bool) (since unit.Time, ok bool) {
+	since = from
+	for t := from; t <= to; t += step {
+		switch {
+		case !holds(t):
+			since = t + step
+		case t-since >= hold:
+			return since, true
+		}
+	}
+	return 0, false
 }
 
 // Reached is when a metric reaches a level after an instant, in seconds of model time
 // since then: the middle of the first window whose mean is at least the level. It is
 // not a number when that does not happen before the run ends.
 func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
-	return Take(r, func(x *emu.Result) (float64, error) {
-		m, err := metrics.Compile(metric, x.Metrics.Fabric())
-		if err != nil {
-			return 0, err
-		}
+	return follow(r, metric, func(x *emu.Result, over func(from, to unit.Time) float64) float64 {
 		window := unit.Time(x.WindowPs)
 		for t := after + window; t <= x.Metrics.End(); t += window / 20 {
-			if m.Over(x.Metrics, t-window, t) >= level {
-				return (t - window/2).Sub(after).Seconds(), nil
+			if over(t-window, t) >= level {
+				return (t - window/2).Sub(after).Seconds()
 			}
 		}
-		return math.NaN(), nil
+		return math.NaN()
 	})
 }

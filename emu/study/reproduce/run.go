@@ -202,15 +202,7 @@ func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) 
 func (b *batch) run(ctx context.Context, workers int) error {
 	order := slices.Clone(b.jobs)
 	if workers != 1 {
-		slices.SortStableFunc(order, func(x, y *job) int {
-			switch {
-			case x.cost > y.cost:
-				return -1
-			case x.cost < y.cost:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(order, func(x, y *job) int { return cmp.Compare(y.cost, x.cost) })
 	}
 	b.begin = time.Now()
 	if cause := study.Each(ctx, workers, order, b.do); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
@@ -470,11 +462,7 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 			}
 		}
 		if c.Solved != nil {
-			x, y, err := c.Solved()
-			if err != nil {
-				panic("reproduce: " + err.Error()) // equations of ours
-			}
-			out.X, out.Y = x, y
+			out.X, out.Y = c.Solved()
 		}
 		for i := range c.Points {
 			v, _, _ := b.value(&c.Points[i].Y)

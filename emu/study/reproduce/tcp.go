@@ -53,15 +53,9 @@ func (r Run) atRTT(rtt float64) Run {
 }
 
 // loopOf returns the equations of what a scenario has.
-func loopOf(r Run) (fluid.TCP, error) {
-	s, err := r.open()
-	if err != nil {
-		return fluid.TCP{}, err
-	}
-	red, ok := s.Switches[0].Marking.Params.(cp.REDParams)
-	if !ok {
-		return fluid.TCP{}, fmt.Errorf("%v has no RED", r)
-	}
+func loopOf(r Run) fluid.TCP {
+	s := must(r.open())
+	red := s.Switches[0].Marking.Params.(cp.REDParams)
 	packet, way, line := s.Flows[0].Packet, s.Links[0], s.Links[len(s.Links)-1]
 	trip := 2 * (way.Propagation + line.Propagation)
 	for _, n := range []unit.Size{packet, wire.TCPOverhead} { // there, and its ACK back
@@ -70,7 +64,7 @@ func loopOf(r Run) (fluid.TCP, error) {
 	return fluid.TCP{
 		Sources: len(s.Flows), Capacity: line.Rate.BytesPerSecond() / float64(packet), RTT: trip,
 		Memory: float64(s.Switches[0].Memory.Total(0)) / float64(packet), Packet: packet, AckEvery: 1, RED: red,
-	}, nil
+	}
 }
 
 // tcpSolution is what the equations say of a run: packets and seconds.
@@ -80,34 +74,21 @@ type tcpSolution struct {
 }
 
 // solveTCP follows the equations of a run for 150 s, and takes figures of the second half.
-func solveTCP(r Run) func() (*tcpSolution, error) {
-	return sync.OnceValues(func() (*tcpSolution, error) {
+func solveTCP(r Run) func() *tcpSolution {
+	return sync.OnceValue(func() *tcpSolution {
 		const half, step = 75 * unit.Second, unit.Millisecond
-		c, err := loopOf(r)
-		if err != nil {
-			return nil, err
-		}
-		course, err := c.Solve(2*half, step)
-		if err != nil {
-			return nil, err
-		}
+		course := must(loopOf(r).Solve(2*half, step))
 		at, means := odeCurve(step, course.Queue[half/step:], 1)
 		return &tcpSolution{
 			course: course, mean: course.Mean(course.Queue, half, 2*half), deviation: course.Deviation(course.Queue, half, 2*half),
 			period: metrics.Period(means) * (at[1] - at[0]) * 1e-3,
-		}, nil
+		}
 	})
 }
 
 // overEquations is a quantity of a run over what take finds in its equations.
-func overEquations(q Quantity, solve func() (*tcpSolution, error), take func(*tcpSolution) float64) Quantity {
-	return Combine(func(v []float64) float64 {
-		s, err := solve()
-		if err != nil {
-			return math.NaN()
-		}
-		return v[0] / take(s)
-	}, q)
+func overEquations(q Quantity, solve func() *tcpSolution, take func(*tcpSolution) float64) Quantity {
+	return Combine(func(v []float64) float64 { return v[0] / take(solve()) }, q)
 }
 
 var (
@@ -139,37 +120,22 @@ func tcpAccuracy(f *Figure) {
 	solve := solveTCP(run)
 	f.Plots = []Plot{{Name: "fluid-queue", Title: "Queue at an RTT of 100 ms", X: plot.Axis{Label: modelTime.Label, High: 20000}, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{
 		curve("run", run.Once(), tcpQueue, tcpPackets),
-		{Name: "equations", Solved: func() (x, y []float64, err error) {
-			s, err := solve()
-			if err != nil {
-				return nil, nil, err
-			}
-			x, y = odeCurve(s.course.Step, s.course.Queue, 1)
-			return x, y, nil
-		}},
+		{Name: "equations", Solved: func() (x, y []float64) { return odeCurve(solve().course.Step, solve().course.Queue, 1) }},
 	}}}
 	f.checks(tcpChecks("fluid"))
 
 	rtts := []float64{20, 40, 60, 80, 100, 120, 150, 200}
 	over := func(name, label string, of func(Run) Quantity, take func(*tcpSolution) float64) (by []Quantity) {
 		runs := Curve{Name: "runs"}
-		solvers := make([]func() (*tcpSolution, error), len(rtts))
-		for i, rtt := range rtts {
+		solvers := map[float64]func() *tcpSolution{}
+		for _, rtt := range rtts {
 			r := run.atRTT(rtt).Once()
-			solvers[i] = solveTCP(r)
+			solvers[rtt] = solveTCP(r)
 			runs.Points = append(runs.Points, Point{rtt, of(r)})
-			by = append(by, overEquations(of(r), solvers[i], take))
+			by = append(by, overEquations(of(r), solvers[rtt], take))
 		}
-		f.Plots = append(f.Plots, Plot{Name: name, Title: strings.ToUpper(label[:1]) + label[1:], X: plot.Axis{Label: "RTT (ms of model time)"}, Y: plot.Axis{Label: label}, Curves: []Curve{runs, {Name: "equations", Solved: func() (x, y []float64, err error) {
-			for i, solver := range solvers {
-				s, err := solver()
-				if err != nil {
-					return nil, nil, err
-				}
-				x, y = append(x, rtts[i]), append(y, take(s))
-			}
-			return x, y, nil
-		}}}})
+		f.Plots = append(f.Plots, Plot{Name: name, Title: strings.ToUpper(label[:1]) + label[1:], X: plot.Axis{Label: "RTT (ms of model time)"}, Y: plot.Axis{Label: label},
+			Curves: []Curve{runs, computed("equations", rtts, func(rtt float64) float64 { return take(solvers[rtt]()) })}})
 		return by
 	}
 	means := over("fluid-mean", "mean queue (packets)", tcpMean, solvedMean)
@@ -239,39 +205,21 @@ func tcpBoundary(f *Figure) {
 		}
 		return crossing(emptySine, points)
 	}
-	linear := func(r Run) (float64, error) {
-		c, err := loopOf(r)
-		if err != nil {
-			return 0, err
-		}
-		at, err := c.Boundary(0.005, 1, func(c *fluid.TCP, v float64) { c.RTT = unit.Duration(v * float64(unit.Second)) })
-		return at * 1e3, err
+	linear := func(r Run) float64 {
+		c := loopOf(r)
+		at := must(c.Boundary(0.005, 1, func(c *fluid.TCP, v float64) { c.RTT = unit.Duration(v * float64(unit.Second)) }))
+		return at * 1e3
 	}
-
 	over := func(name, title, x string, run func(int) Run, at []int, rtts [][]float64) (measured, ratio []Quantity) {
 		points := Curve{Name: "packets"}
 		for i, v := range at {
 			q := packets(run(v), rtts[i]...)
 			measured = append(measured, q)
 			points.Points = append(points.Points, Point{float64(v), q})
-			ratio = append(ratio, Combine(func(of []float64) float64 {
-				l, err := linear(run(v))
-				if err != nil {
-					return math.NaN()
-				}
-				return of[0] / l
-			}, q))
+			ratio = append(ratio, Combine(func(of []float64) float64 { return of[0] / linear(run(v)) }, q))
 		}
-		f.Plots = append(f.Plots, Plot{Name: name, Title: title, X: plot.Axis{Label: x}, Y: plot.Axis{Label: "RTT of the boundary (ms)"}, Curves: []Curve{points, {Name: "linear equations", Solved: func() (x, y []float64, err error) {
-			for _, v := range at {
-				l, err := linear(run(v))
-				if err != nil {
-					return nil, nil, err
-				}
-				x, y = append(x, float64(v)), append(y, l)
-			}
-			return x, y, nil
-		}}}})
+		f.Plots = append(f.Plots, Plot{Name: name, Title: title, X: plot.Axis{Label: x}, Y: plot.Axis{Label: "RTT of the boundary (ms)"},
+			Curves: []Curve{points, computed("linear equations", at, func(v int) float64 { return linear(run(v)) })}})
 		return measured, ratio
 	}
 	bySources, sourcesRatio := over("boundary-sources", "The boundary over the number of sources, at 9000 packets/s", "sources (RTTs are in model time)", sources, []int{20, 30, 50, 80, 120},

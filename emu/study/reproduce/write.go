@@ -109,7 +109,7 @@ func (r *Result) WritePage(w io.Writer) error {
 	if compared != nil {
 		var table template.HTML
 		table, commands = matrixHTML(compared)
-		p.Script = matrixScript
+		p.Script = template.JS(matrixScript)
 		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
 		if r.Seeds > 1 {
 			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals. ", r.Seeds) + text
