@@ -35,6 +35,27 @@ type Step struct {
 // Span is the time from one instant to another.
 type Span struct{ From, To unit.Time }
 
+// Through returns how many bytes the rates let through from one instant to another, while there
+// are packets.
+func (c *Case) Through(from, to unit.Time) float64 {
+	bytes := 0.0
+	for i, s := range c.Rates {
+		if s.At >= to {
+			break
+		}
+		begin, end := max(s.At, from), to
+		if i+1 < len(c.Rates) {
+			end = min(end, c.Rates[i+1].At)
+		}
+		span := end.Sub(begin)
+		for _, idle := range c.Idle {
+			span -= max(0, min(end, idle.To).Sub(max(begin, idle.From)))
+		}
+		bytes += s.Rate.BytesPerSecond() * max(0, span).Seconds()
+	}
+	return bytes
+}
+
 // longest returns the length of the longest packet.
 func (c *Case) longest() unit.Size {
 	if c.Sizes == nil {

@@ -480,15 +480,11 @@ func (p *loop) judge() {
 	if p.out.Faults != nil {
 		return
 	}
-	sum, squares := 0.0, 0.0
+	bytes := make([]float64, len(p.sources))
 	for i := range p.sources {
-		sum += p.sources[i].bytes
-		squares += p.sources[i].bytes * p.sources[i].bytes
+		bytes[i] = p.sources[i].bytes
 	}
-	p.out.Fairness = 1
-	if squares > 0 {
-		p.out.Fairness = sum * sum / (float64(len(p.sources)) * squares)
-	}
+	p.out.Fairness = jain(bytes)
 	end := p.l.measured().Seconds()
 	p.out.Utilisation, p.out.Held = p.used/(p.rate.BytesPerSecond()*end), p.held.Seconds()/end
 	s := &p.sources[0]

@@ -192,21 +192,30 @@ func (p *play) report() *Report {
 		return &Report{Case: p.c.Name, Clock: report.VirtualClock}
 	}
 	r := p.sources[0].report()
-	sum, squares := float64(r.Bytes), float64(r.Bytes)*float64(r.Bytes)
+	bytes := []float64{float64(r.Bytes)}
 	for i := range p.sources[1:] {
 		o := p.sources[1+i].report()
-		sum, squares = sum+float64(o.Bytes), squares+float64(o.Bytes)*float64(o.Bytes)
+		bytes = append(bytes, float64(o.Bytes))
 		r.merge(o)
 	}
-	r.Case, r.Clock, r.Fairness = p.c.Name, report.VirtualClock, 1
-	if squares > 0 {
-		r.Fairness = sum * sum / (float64(len(p.sources)) * squares)
-	}
+	r.Case, r.Clock, r.Fairness = p.c.Name, report.VirtualClock, jain(bytes)
 	if r.Fairness < fair {
 		r.add(Fault{Criterion: Fairness, At: p.now,
 			Text: fmt.Sprintf("Jain's index of %d limiters is %.3f, want %v at least", len(p.sources), r.Fairness, fair)})
 	}
 	return r
+}
+
+// jain is Jain's index of what each has sent, 1 where nobody has.
+func jain(bytes []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, n := range bytes {
+		sum, squares = sum+n, squares+n*n
+	}
+	if squares == 0 {
+		return 1
+	}
+	return sum * sum / (float64(len(bytes)) * squares)
 }
 
 // fair is the least index of limiters of one rate.

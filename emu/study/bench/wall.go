@@ -148,7 +148,47 @@ func (w *Wall) faults() (faults []Fault) {
 
 // turn runs the case once.
 func (c *Case) turn(ctx context.Context, new New, dilation int64, each func(Start)) (*meter, Pace, error) {
-	s, err := scenario.Load(c.Name+".yaml", []byte(fmt.Sprintf(`
+	m := newMeter(new(c.Line), c.Line, c.longest())
+	w := &watch{epoch: time.Now()}
+	m.wall, m.each = w, each
+	d := Drive{
+		Name: c.Name, Rate: 4 * c.Line, Packet: c.longest() - overhead(), Duration: c.Duration, Clock: emu.WallClock,
+		Dilation: dilation, Limiter: m, Controller: &script{rates: c.Rates, rate: c.Line},
+	}
+	if c.Idle != nil {
+		d.Bodies = &bodies{c: c}
+	}
+	result, err := d.Run(ctx)
+	if err != nil {
+		return nil, Pace{}, err
+	}
+	end := unit.Time(c.Duration)
+	m.ends(max(m.now, end))
+	return m, Pace{
+		Share: float64(m.out.Bytes) / c.Through(0, end),
+		Gap:   w.gap(dilation),
+		Late:  w.lateness(result.Began, dilation),
+		Calls: median(w.calls),
+	}, nil
+}
+
+// Drive is a limiter and a reaction point that pace a real source over one link.
+type Drive struct {
+	Name       string
+	Rate       unit.Rate // of the link
+	Packet     unit.Size // the payload of each
+	Duration   unit.Duration
+	Start      unit.Time // when there is the first packet
+	Clock      emu.Clock
+	Dilation   int64 // wall clock
+	Limiter    node.RateLimiter
+	Controller rp.Controller
+	Bodies     node.BodySource // says when there is a packet; nil: always
+}
+
+// Run lets the source send.
+func (d *Drive) Run(ctx context.Context) (*emu.Result, error) {
+	s, err := scenario.Load(d.Name+".yaml", []byte(fmt.Sprintf(`
 name: %s
 model: {duration: %v}
 wall: {dilation: %d}
@@ -157,59 +197,28 @@ defaults:
 endpoints: [a, b]
 links: [a - b]
 flows:
-  - {name: paced, from: a, to: b, packet: %v, jitter: 0s}
-`, c.Name, c.Duration, dilation, 4*c.Line, c.longest()-overhead())), nil)
+  - {name: paced, from: a, to: b, packet: %v, start: %v, jitter: 0s}
+`, d.Name, d.Duration, max(d.Dilation, 1), d.Rate, d.Packet, unit.Duration(d.Start))), nil)
 	if err != nil {
-		return nil, Pace{}, err
+		return nil, err
 	}
-	var m *meter
-	w := &watch{epoch: time.Now()}
-	o := emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Verify: emu.VerifyOff, Schemes: emu.Schemes{
-		Limiter: func(*fabric.Flow, unit.Rate) node.RateLimiter {
-			m = newMeter(new(c.Line), c.Line, c.longest())
-			m.wall, m.each = w, each
-			return m
-		},
-		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return &script{rates: c.Rates, rate: c.Line} },
+	o := emu.Options{Clock: d.Clock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
+		Limiter:    func(*fabric.Flow, unit.Rate) node.RateLimiter { return d.Limiter },
+		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return d.Controller },
 	}}
-	if c.Idle != nil {
-		o.Schemes.BodySource = func(*fabric.Flow) node.BodySource { return &bodies{c: c} }
+	if d.Clock == emu.WallClock {
+		o.Timing = emu.ActualTiming
 	}
-	result, err := emu.Run(ctx, s, o)
-	if err != nil {
-		return nil, Pace{}, err
+	if d.Bodies != nil {
+		o.Schemes.BodySource = func(*fabric.Flow) node.BodySource { return d.Bodies }
 	}
-	end := unit.Time(c.Duration)
-	m.ends(max(m.now, end))
-	return m, Pace{
-		Share: float64(m.out.Bytes) / c.through(end),
-		Gap:   w.gap(dilation),
-		Late:  w.lateness(result.Began, dilation),
-		Calls: median(w.calls),
-	}, nil
+	return emu.Run(ctx, s, o)
 }
 
 // overhead returns what a packet is longer by on the line than its payload.
 func overhead() unit.Size {
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1000}
 	return wire.PaperFraming.Length(&f) - 1000
-}
-
-// through returns how many bytes the rates let through while there are packets.
-func (c *Case) through(end unit.Time) float64 {
-	bytes := 0.0
-	for i, s := range c.Rates {
-		to := end
-		if i+1 < len(c.Rates) {
-			to = min(end, c.Rates[i+1].At)
-		}
-		span := to.Sub(s.At)
-		for _, idle := range c.Idle {
-			span -= max(0, min(to, idle.To).Sub(max(s.At, idle.From)))
-		}
-		bytes += s.Rate.BytesPerSecond() * max(0, span).Seconds()
-	}
-	return bytes
 }
 
 // watch is what a meter measures of the wall clock. It may be nil.

@@ -41,7 +41,8 @@ func (t *drawing) add(s bench.Start) {
 	}
 	i := t.bin(s.At)
 	t.bytes[i] += float64(s.Size)
-	t.fill = max(0, t.fill-t.through(t.last, s.At)) + float64(s.Size)
+	now := bench.Case{Rates: t.c.Rates[max(0, t.step-1):]}
+	t.fill = max(0, t.fill-now.Through(t.last, s.At)) + float64(s.Size)
 	t.level[i] = max(t.level[i], t.fill)
 	for ; t.step < len(t.c.Rates) && t.c.Rates[t.step].At <= s.At; t.step++ {
 		r := t.c.Rates[t.step]
@@ -51,22 +52,6 @@ func (t *drawing) add(s bench.Start) {
 		t.heard = append(t.heard, delay{r.At, s.At.Sub(r.At), r.Rate.Serialise(s.Size)})
 	}
 	t.last = s.At
-}
-
-// through returns how many bytes the rates that are set let through in a time.
-func (t *drawing) through(from, to unit.Time) float64 {
-	bytes := 0.0
-	for k := max(0, t.step-1); k < len(t.c.Rates); k++ {
-		begin, end := max(from, t.c.Rates[k].At), to
-		if k+1 < len(t.c.Rates) {
-			end = min(to, t.c.Rates[k+1].At)
-		}
-		if t.c.Rates[k].At >= to {
-			break
-		}
-		bytes += t.c.Rates[k].Rate.BytesPerSecond() * max(0, end.Sub(begin)).Seconds()
-	}
-	return bytes
 }
 
 // rates returns the rate that started and the one that was set, in bits per second, for
@@ -84,13 +69,10 @@ func (t *drawing) rates() (at, started, set []float64) {
 // the time.
 func (t *drawing) ratesOf(rates []bench.Step) (set []float64) {
 	part := float64(t.c.Duration) / bins
-	whole := drawing{c: &bench.Case{Rates: rates}} // for through
+	whole := bench.Case{Rates: rates}
 	for i := range bins {
 		from, to := unit.Time(float64(i)*part), unit.Time(float64(i+1)*part)
-		for whole.step < len(rates) && rates[whole.step].At <= from {
-			whole.step++
-		}
-		set = append(set, 8*whole.through(from, to)/to.Sub(from).Seconds()*float64(max(t.c.Limiters, 1)))
+		set = append(set, 8*whole.Through(from, to)/to.Sub(from).Seconds()*float64(max(t.c.Limiters, 1)))
 	}
 	return set
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"fabemu/emu"
-	"fabemu/emu/fabric"
 	"fabemu/emu/foreign"
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
-	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/told"
@@ -132,21 +130,6 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 		return out, mistake.Errorf("the packets of the recording have %v; a source sends some of %d to %d bytes",
 			r.Packet, wire.MinMSDU, wire.MaxMSDU)
 	}
-	text := fmt.Sprintf(`
-name: replay
-model: {duration: %v}
-wall: {dilation: %d}
-defaults:
-  link: {rate: %v, flow-control: none}
-endpoints: [a, b]
-links: [a - b]
-flows:
-  - {name: replay, from: a, to: b, packet: %v, start: %v, jitter: 0s}
-`, c.Duration, max(dilation, 1), r.Line, r.Packet, unit.Duration(r.Begin))
-	fabricOf, err := scenario.Load("replay.yaml", []byte(text), nil)
-	if err != nil {
-		return out, err
-	}
 	recorded := c.Rates
 	c.Rates = nil // those that are set now
 	f := &feeder{entries: r.Entries, rate: r.Line}
@@ -159,19 +142,19 @@ flows:
 	} else {
 		t.limiter = s.New(r.Line)
 	}
-	o := emu.Options{Clock: emu.VirtualClock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
-		Limiter:    func(*fabric.Flow, unit.Rate) node.RateLimiter { return t },
-		Controller: func(*fabric.Flow, unit.Rate) rp.Controller { return f },
-	}}
+	d := bench.Drive{
+		Name: "replay", Rate: r.Line, Packet: r.Packet, Duration: c.Duration, Start: r.Begin, Clock: emu.VirtualClock,
+		Dilation: dilation, Limiter: t, Controller: f,
+	}
 	if dilation > 0 {
-		o.Clock, o.Timing = emu.WallClock, emu.ActualTiming
+		d.Clock = emu.WallClock
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.program != nil {
 		s.program.Fail = func(*foreign.Fault) { cancel() }
 	}
-	result, err := emu.Run(ctx, fabricOf, o)
+	result, err := d.Run(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -180,31 +163,18 @@ flows:
 	if b, ok := t.limiter.(interface{ Burst() unit.Size }); ok && b.Burst() > 0 {
 		promised = max(b.Burst(), r.Packet)
 	}
-	measured := bench.Report{Clock: o.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps,
+	measured := bench.Report{Clock: d.Clock, Starts: t.starts, Bytes: t.bytes, Promised: promised, Gaps: t.gaps,
 		Burst: t.burst, Fairness: 1}
 	for _, d := range t.trace.heard {
 		measured.Reaction = max(measured.Reaction, d.took)
 	}
 	out = outcomeOf(&c, "", &measured, t.trace)
+	during := bench.Case{Rates: recorded}
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
 	out.Said = fmt.Sprintf("%d of %d frames of feedback were taken in; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s in the mean; the clock is %s, and the verdict on the run %s",
-		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, mean(recorded, r)/1e6, o.Clock,
+		f.heard, f.heard+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, d.Clock,
 		result.Verdict.Level)
 	return out, nil
-}
-
-// mean returns the mean of rates from the begin of a recording to its end, in bits per
-// second.
-func mean(rates []bench.Step, r *told.Recording) float64 {
-	bits := 0.0
-	for i, s := range rates {
-		to := r.End
-		if i+1 < len(rates) {
-			to = rates[i+1].At
-		}
-		bits += float64(s.Rate) * max(0, to.Sub(max(s.At, r.Begin))).Seconds()
-	}
-	return bits / r.End.Sub(r.Begin).Seconds()
 }
 
 // feeder is a reaction point that hands the feedback of a recording to another; without

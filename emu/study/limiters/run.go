@@ -218,19 +218,7 @@ func packets(c *bench.Case) float64 {
 		}
 		mean = float64(sum) / float64(len(c.Sizes))
 	}
-	bytes, end := 0.0, unit.Time(c.Duration)
-	for i, s := range c.Rates {
-		to := end
-		if i+1 < len(c.Rates) {
-			to = min(end, c.Rates[i+1].At)
-		}
-		span := max(0, to.Sub(s.At))
-		for _, idle := range c.Idle {
-			span -= max(0, min(to, idle.To).Sub(max(s.At, idle.From)))
-		}
-		bytes += s.Rate.BytesPerSecond() * span.Seconds()
-	}
-	return bytes / mean * float64(max(c.Limiters, 1))
+	return c.Through(0, unit.Time(c.Duration)) / mean * float64(max(c.Limiters, 1))
 }
 
 // Outcome is what came out of a case.
