@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"fabemu/wire/unit"
+)
 
 // Reason says why bytes were refused. It is an error itself, so that
 // errors.Is(err, wire.ErrChecksum) holds for a *ParseError with that reason, and
@@ -22,27 +26,15 @@ const (
 // refusals by reason.
 const Reasons = int(ErrPayload) + 1
 
-// Error returns the reason in words.
-func (r Reason) Error() string {
-	switch r {
-	case ErrTruncated:
-		return "truncated"
-	case ErrTrailing:
-		return "trailing bytes"
-	case ErrChecksum:
-		return "wrong checksum"
-	case ErrReserved:
-		return "reserved bit set"
-	case ErrUnsupported:
-		return "unsupported value"
-	case ErrRange:
-		return "value out of range"
-	case ErrPayload:
-		return "payload is not padding"
-	default:
-		return "unknown reason"
-	}
+// reasonWords are the words for reasons.
+var reasonWords = [...]string{
+	0: "unknown reason", ErrTruncated: "truncated", ErrTrailing: "trailing bytes", ErrChecksum: "wrong checksum",
+	ErrReserved: "reserved bit set", ErrUnsupported: "unsupported value", ErrRange: "value out of range",
+	ErrPayload: "payload is not padding",
 }
+
+// Error returns the reason in words.
+func (r Reason) Error() string { return unit.Word(r, reasonWords[:]) }
 
 // ParseError says what is wrong with bytes that were refused. Such bytes are
 // counted and dropped; they are never a reason to stop.

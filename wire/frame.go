@@ -25,34 +25,13 @@ const (
 	CNP                           // a congestion notification packet of RoCEv2 (InfiniBand Annex A17.9.3)
 )
 
-func (k Kind) String() string {
-	switch k {
-	case Data:
-		return "data"
-	case Ack:
-		return "ack"
-	case FlowControl:
-		return "fcp"
-	case Pause:
-		return "pause"
-	case PriorityPause:
-		return "pfc"
-	case Notification:
-		return "cnm"
-	case BCN:
-		return "bcn"
-	case Message:
-		return "message"
-	case Probe:
-		return "probe"
-	case TCP:
-		return "tcp"
-	case CNP:
-		return "cnp"
-	default:
-		return "none"
-	}
+// kindWords are the words for kinds.
+var kindWords = [...]string{
+	0: "none", Data: "data", Ack: "ack", FlowControl: "fcp", Pause: "pause", PriorityPause: "pfc", Notification: "cnm",
+	BCN: "bcn", Message: "message", Probe: "probe", TCP: "tcp", CNP: "cnp",
 }
+
+func (k Kind) String() string { return unit.Word(k, kindWords[:]) }
 
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return k-FlowControl <= PriorityPause-FlowControl } // they stand side by side
@@ -74,15 +53,10 @@ const (
 	RoCEv2 // the packets of InfiniBand behind Ethernet, IP and UDP (InfiniBand Annex A17)
 )
 
-func (f Family) String() string {
-	switch f {
-	case Ethernet:
-		return "ethernet"
-	case RoCEv2:
-		return "rocev2"
-	}
-	return "infiniband"
-}
+// familyWords are the words for families.
+var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2"}
+
+func (f Family) String() string { return unit.Word(f, familyWords[:]) }
 
 // leastSend is the least payload that flows of RoCEv2 have. Wireshark tries what RC SEND packets
 // carry as a message of RPC over RDMA, and takes a shorter one for the beginning of one that was
@@ -241,12 +215,7 @@ const (
 // Words returns the words for the framings.
 func (Framing) Words() []string { return []string{"paper", "wire"} }
 
-func (g Framing) String() string {
-	if words := g.Words(); int(g) < len(words) {
-		return words[g]
-	}
-	return "unknown"
-}
+func (g Framing) String() string { return unit.Word(g, g.Words()) }
 
 // Length returns the length of f on the line.
 func (g Framing) Length(f *Frame) unit.Size {

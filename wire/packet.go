@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"slices"
+
+	"fabemu/wire/unit"
 )
 
 // Delimiter says which symbol stood in front of a frame on a real link, where it
@@ -17,18 +19,12 @@ const (
 	StartOfFrame                      // Ethernet: DA ... FCS
 )
 
-func (d Delimiter) String() string {
-	switch d {
-	case DataPacket:
-		return "data packet"
-	case LinkPacket:
-		return "link packet"
-	case StartOfFrame:
-		return "ethernet frame"
-	default:
-		return "none"
-	}
+// delimiterWords are the words for delimiters.
+var delimiterWords = [...]string{
+	0: "none", DataPacket: "data packet", LinkPacket: "link packet", StartOfFrame: "ethernet frame",
 }
+
+func (d Delimiter) String() string { return unit.Word(d, delimiterWords[:]) }
 
 // Delimiter returns the delimiter of f; that of no frame is 0.
 func (f *Frame) Delimiter() Delimiter {

@@ -38,12 +38,7 @@ func (Kind) Words() []string {
 	return []string{"greedy", "paced", "constant", "bernoulli", "poisson", "bursts", "transfers"}
 }
 
-func (k Kind) String() string {
-	if words := k.Words(); int(k) < len(words) {
-		return words[k]
-	}
-	return "unknown"
-}
+func (k Kind) String() string { return unit.Word(k, k.Words()) }
 
 // Config describes a Generator. Which fields count depends on Kind.
 type Config struct {

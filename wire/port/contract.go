@@ -65,32 +65,14 @@ const (
 	Offer                  // of an endpoint: its flows may have packets to send, from outside; its driver says so
 )
 
-func (k EventKind) String() string {
-	switch k {
-	case RateChange:
-		return "rate-change"
-	case LinkDown:
-		return "link-down"
-	case LinkUp:
-		return "link-up"
-	case ServiceRate:
-		return "service-rate"
-	case StormStart:
-		return "storm-start"
-	case StormStop:
-		return "storm-stop"
-	case Restart:
-		return "restart"
-	case Deadlock:
-		return "deadlock"
-	case RoutesChange:
-		return "routes-change"
-	case Offer:
-		return "offer"
-	default:
-		return "unknown"
-	}
+// eventWords are the words for kinds of events.
+var eventWords = [...]string{
+	0: "unknown", RateChange: "rate-change", LinkDown: "link-down", LinkUp: "link-up", ServiceRate: "service-rate",
+	StormStart: "storm-start", StormStop: "storm-stop", Restart: "restart", Deadlock: "deadlock",
+	RoutesChange: "routes-change", Offer: "offer",
 }
+
+func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
 
 // Block says why a frame may not be sent.
 type Block uint8
@@ -111,30 +93,13 @@ const (
 // Blocks is the number of kinds of Block.
 const Blocks = 9
 
-func (b Block) String() string {
-	switch b {
-	case Open:
-		return "open"
-	case Idle:
-		return "idle"
-	case LineBusy:
-		return "line-busy"
-	case NoCredit:
-		return "no-credit"
-	case CrossbarBusy:
-		return "crossbar-busy"
-	case RateLimited:
-		return "rate-limited"
-	case Window:
-		return "window"
-	case Paused:
-		return "paused"
-	case Down:
-		return "down"
-	default:
-		return "unknown"
-	}
+// blockWords are the words for kinds of Block.
+var blockWords = [Blocks]string{
+	Open: "open", Idle: "idle", LineBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",
+	RateLimited: "rate-limited", Window: "window", Paused: "paused", Down: "down",
 }
+
+func (b Block) String() string { return unit.Word(b, blockWords[:]) }
 
 // Answer is the answer to "may I send?": why not, and until when. Until is
 // unit.Never where only a frame can change it.

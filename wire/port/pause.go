@@ -23,12 +23,7 @@ const (
 // Words returns the words for the kinds.
 func (FlowControl) Words() []string { return []string{"credit", "pause", "pfc", "none"} }
 
-func (c FlowControl) String() string {
-	if words := c.Words(); int(c) < len(words) {
-		return words[c]
-	}
-	return "unknown"
-}
+func (c FlowControl) String() string { return unit.Word(c, c.Words()) }
 
 // Pauses reports whether a receiver can stop the sender.
 func (c FlowControl) Pauses() bool { return c == PauseFrames || c == PriorityPauseFrames }

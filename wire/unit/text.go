@@ -178,3 +178,12 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // MarshalText prints r as String does.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Word returns the word for a value of a type whose values are counted from 0; of one beyond the
+// words it is "unknown".
+func Word[T ~uint8](v T, words []string) string {
+	if int(v) < len(words) {
+		return words[v]
+	}
+	return "unknown"
+}
