@@ -169,7 +169,13 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 
 // changing is a switch of either kind: what it does when more changes than a port.
 type changing interface {
-	restart(now unit.Time)
+	// lose reports all frames that are in the switch as lost, but for those on a line: their links
+	// go down, and the machines that should have received them report them.
+	lose(now unit.Time)
+	// empty makes a switch in which there is nothing, and whose congestion points begin anew.
+	empty()
+	// reroute makes another table of routes count. What waits for an output whose link is down
+	// goes by the new one, if there is one, behind what waits there.
 	reroute(now unit.Time, table int)
 }
 
@@ -177,7 +183,9 @@ type changing interface {
 func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 	switch e.Kind {
 	case port.Restart:
-		s.restart(now)
+		s.lose(now)
+		s.empty()
+		c.restart(now)
 	case port.RoutesChange:
 		s.reroute(now, e.Table)
 	default:
@@ -188,7 +196,7 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 	}
 }
 
-// restart begins anew after the machine has lost what was in it: all links are down.
+// restart begins anew in a switch that is empty: all links are down.
 func (c *chassis) restart(now unit.Time) {
 	c.agenda.Clear()
 	c.soon = unit.Never

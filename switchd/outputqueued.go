@@ -137,7 +137,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	return s, err
 }
 
-// empty makes a switch in which there is nothing.
+// empty implements changing.
 func (s *OutputQueued) empty() {
 	s.memory = newMemory(&s.config, len(s.ports))
 	for i := range s.inputs {
@@ -149,6 +149,7 @@ func (s *OutputQueued) empty() {
 		s.outputs[i] = o
 	}
 	s.slots, s.free = s.slots[:0], none
+	s.points.reset()
 }
 
 // Receive takes in a frame: its header, or all of it. What follows is done by

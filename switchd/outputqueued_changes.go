@@ -14,8 +14,7 @@ func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	}
 }
 
-// reroute makes another table of routes count. What waits for an output whose link is
-// down goes by the new one, if there is one, behind what waits there.
+// reroute implements changing.
 func (s *OutputQueued) reroute(now unit.Time, table int) {
 	s.chassis.reroute(now, table)
 	for p := range s.outputs {
@@ -70,10 +69,9 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	}
 }
 
-// restart loses all that is in the switch. A frame that is on a line is not in it any
-// more: its link goes down, and who should have received it reports it.
-func (s *OutputQueued) restart(now unit.Time) {
-	lose := func(p int, q fifo) {
+// lose implements changing.
+func (s *OutputQueued) lose(now unit.Time) {
+	loseAll := func(p int, q fifo) {
 		for id := q.head; id != none; id = s.slots[id].next {
 			if in := s.slots[id].input; in != none {
 				p = int(in)
@@ -82,12 +80,9 @@ func (s *OutputQueued) restart(now unit.Time) {
 		}
 	}
 	for p := range s.inputs {
-		lose(p, s.inputs[p].arriving)
+		loseAll(p, s.inputs[p].arriving)
 		for lane := range s.outputs[p].queue {
-			lose(p, s.outputs[p].queue[lane])
+			loseAll(p, s.outputs[p].queue[lane])
 		}
 	}
-	s.empty()
-	s.chassis.restart(now)
-	s.points.reset()
 }

@@ -78,7 +78,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	return s, err
 }
 
-// empty makes a switch in which there is nothing.
+// empty implements changing.
 func (s *Switch) empty() {
 	clear(s.ingress)
 	for i := range s.egress {
@@ -89,13 +89,13 @@ func (s *Switch) empty() {
 		s.egress[i] = out
 	}
 	s.slots, s.free = s.slots[:0], none
+	s.points.reset()
 }
 
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, e port.Event) { s.apply(now, e, s) }
 
-// reroute makes another table of routes count. What waits for an output whose link is
-// down goes by the new one, if there is one, behind what waits there.
+// reroute implements changing.
 func (s *Switch) reroute(now unit.Time, table int) {
 	s.chassis.reroute(now, table)
 	for p := range s.egress {
@@ -124,9 +124,8 @@ func (s *Switch) reroute(now unit.Time, table int) {
 	}
 }
 
-// restart loses all that is in the switch. A frame that is on a line is not in it any
-// more: its link goes down, and who should have received it reports it.
-func (s *Switch) restart(now unit.Time) {
+// lose implements changing.
+func (s *Switch) lose(now unit.Time) {
 	for p := range s.ingress {
 		for _, id := range s.ingress[p].slots {
 			if sl := &s.slots[id]; sl.state != sending {
@@ -134,9 +133,6 @@ func (s *Switch) restart(now unit.Time) {
 			}
 		}
 	}
-	s.empty()
-	s.chassis.restart(now)
-	s.points.reset()
 }
 
 // Receive takes in a frame, of which the header has been read. What follows from
