@@ -10,17 +10,16 @@
 #      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on, of the packages that start goroutines
-#   4. the same without the race detector, of those that start none, they and what
-#      they import: it can find nothing in them
-#   5. tests of papers' figures (TestFigures...) and of what a fabric does (TestModel...),
-#      without the race detector: long runs on the virtual clock, which has one
-#      goroutine, and whose code the third pass has raced
-#   6. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
-#      the race detector would spoil: by themselves, one package at a time. Their
-#      files, and those of TestFigures..., have "//go:build !race"
-#   7. every fuzz target, for some seconds
+#   4. without the race detector, those that start none, they and what they import: it can
+#      find nothing in them; and of all packages the tests of papers' figures
+#      (TestFigures...) and of what a fabric does (TestModel...): long runs, most of them
+#      of one goroutine, and whose code shorter ones have raced in the third pass
+#   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
+#      the race detector would spoil: by themselves, one package at a time, with the
+#      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
+#   6. every fuzz target, for a second
 #
-# The last line is "N passed, N failed, N skipped", of 3 to 7 together; the exit
+# The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
 # code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
 # a test, a check, the race detector.
 #
@@ -29,12 +28,15 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fuzz_each=10  # seconds for a fuzz target
-fuzz_total=60 # seconds for all of them; scripts/soak.sh takes minutes for each
+fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
+at_once=3     # packages whose tests run beside one another: many wait
 figures='Test(Figures|Model)'
 alone='Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
-export GOFLAGS="${GOFLAGS:-} -pgo=off" # a profile (scripts/pgo.sh) would have all packages compiled twice
+# A profile (scripts/pgo.sh) would have all packages compiled twice. What is released is built
+# so, too (scripts/release.sh): then its test compiles nothing.
+export GOFLAGS="${GOFLAGS:-} -pgo=off -trimpath" CGO_ENABLED=0
 tmp=$(mktemp -d)
 trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp"' EXIT
 
@@ -78,7 +80,6 @@ install() {
 race=()
 if raced || { install gcc libc6-dev && raced; }; then
 	race=(-race)
-	export CGO_ENABLED=1
 else
 	tail -n 3 "$tmp/race.log"
 	echo "test: skipped: the race detector (it needs a C compiler: gcc and libc6-dev)"
@@ -123,7 +124,7 @@ if ! { command -v sbatch && command -v slurmctld && command -v slurmd && command
 	install slurm-wlm munge parallel snakemake || echo "test: what needs Slurm, GNU parallel or Snakemake will be skipped"
 fi
 
-scripts/check.sh || status=1
+scripts/check.sh --without-tests || status=1
 
 summary=()
 if [ "$all" = 1 ]; then
@@ -135,6 +136,7 @@ go build -o "$tmp/testsum" ./scripts/testsum
 # Tests are for Linux, so vet is shown a tree without them.
 cross() (
 	local flags='-gcflags=all=-N -l' packages failed=0 target files before= # nobody runs what is built: it is built fast
+	host=$(go env GOHOSTOS)/$(go env GOHOSTARCH)
 	packages=$(go list -f '{{if .GoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /scripts/)
 	{
 		echo '{"Replace": {'
@@ -142,13 +144,13 @@ cross() (
 		echo '}}'
 	} >"$tmp/without-tests.json"
 	# shellcheck disable=SC2086 # a list
-	for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
-		export CGO_ENABLED=0 GOOS=${target%/*} GOARCH=${target#*/}
-		[ "$target" != "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" ] || continue
+	for target in "$host" linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do
+		export GOOS=${target%/*} GOARCH=${target#*/}
 		# Where the files are the same, so are the types: both processors have words of 64 bits.
 		files=$GOOS$(go list -f '{{.ImportPath}} {{.GoFiles}} {{.SFiles}}' $packages)
 		[ "$files" != "$before" ] || continue
 		before=$files
+		[ "$target" != "$host" ] || continue
 		echo "+ GOOS=$GOOS GOARCH=$GOARCH go build"
 		go build "$flags" $packages || failed=1
 		[ "$GOOS" != linux ] || continue
@@ -162,7 +164,7 @@ cross || status=1
 # folders PATTERN [OPTIONS OF GREP]: the packages in whose files something matches.
 folders() { grep -rlE "$@" . | xargs -r dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"; }
 
-# having PATTERN: the packages with tests of such names. Others are not even linked.
+# having PATTERN: the packages with tests of such names.
 having() { folders "^func ($1)" --include='*_test.go'; }
 
 # single: the packages whose tests, and what they import from this tree, have one goroutine at a
@@ -180,24 +182,52 @@ single() {
 			END { for (p in all) if (!(p in many)) print p }' | LC_ALL=C sort
 }
 
+# others: the packages with tests that are of neither kind.
+others() {
+	grep -rE '^func (Test|Example|Fuzz)' --include='*_test.go' . | grep -vE ":func ($figures|$alone)" |
+		cut -d: -f1 | xargs dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"
+}
+
+# say WORDS: says what runs from now on, beside the events.
+say() { echo "+ $*  ($SECONDS s since the begin)" >&2; }
+
 # Each pass runs, whatever came of those before it; what it runs goes to stderr,
 # its events to the summary. scripts/check.sh has vetted the tests.
 passes() {
-	local failed=0 one many
+	local failed=0 one many package dir
 	one=$(single; go list ./scripts/archtest) # it reads the tree
-	many=$(go list ./... | grep -vxF "$one")
+	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one")
+	# shellcheck disable=SC2086 # a list
+	go list -f '{{.Dir}}' $one >"$tmp/one"
+	export kept=$tmp/kept one_list=$tmp/one of_the_others="^$figures"
+	# The go command hands each program of tests to this one, in the folder of its package.
+	cat >"$tmp/keep" <<-'END'
+		#!/bin/sh
+		# Keeps a program of tests for the pass of those that are alone, and runs it.
+		mkdir -p "$kept$PWD"
+		ln "$1" "$kept$PWD/" 2>/dev/null || cp "$1" "$kept$PWD/"
+		grep -qxF "$PWD" "$one_list" || set -- "$@" "-test.run=$of_the_others"
+		exec "$@"
+	END
+	chmod +x "$tmp/keep"
 	# shellcheck disable=SC2086,SC2046 # lists
 	{
-		echo "+ go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines" >&2
+		say "go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines"
 		# Four tests of a package at a time: those that run the command wait more than they think.
-		go test -json -vet=off -timeout 30m -parallel 4 "${race[@]}" -shuffle=on -skip "^($figures|$alone)" $many || failed=1
-		echo "+ go test -shuffle=on -skip $figures|$alone, the others" >&2
-		go test -json -vet=off -timeout 30m -shuffle=on -skip "^($figures|$alone)" $one || failed=1
-		echo "+ go test -run $figures" >&2
-		go test -json -vet=off -timeout 30m -run "^$figures" $(having "$figures") || failed=1
-		echo "+ go test -p 1 -count=1 -run $alone" >&2
-		go test -json -vet=off -timeout 30m -p 1 -count=1 -run "^$alone" $(having "$alone") || failed=1
+		# A program with the race detector lingers at its end, a second if nothing is said. The race
+		# detector needs cgo; what tests themselves build does not.
+		CGO_ENABLED=${#race[@]} go test -json -vet=off -timeout 30m -p "$at_once" -parallel 4 "${race[@]}" -shuffle=on \
+			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many || failed=1
+		say "go test -shuffle=on -skip $alone, the others, and $figures of all"
+		go test -json -vet=off -timeout 30m -p "$at_once" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
+			$({ echo "$one"; having "$figures|$alone"; } | sort -u) || failed=1
+		say "$alone, a package at a time"
+		while read -r package dir; do
+			(cd "$dir" && go tool test2json -t -p "$package" "$kept$dir"/*.test \
+				-test.v=test2json -test.paniconexit0 -test.timeout=30m "-test.run=^$alone" </dev/null) || failed=1
+		done < <(go list -f '{{.ImportPath}} {{.Dir}}' $(having "$alone"))
 	}
+	say "scripts/fuzz.sh $fuzz_each $fuzz_total"
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
 	return "$failed"
 }
