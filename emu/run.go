@@ -217,7 +217,7 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	if o.Clock == WallClock {
 		out.Link, out.Dilation = o.Link, r.scenario.Wall.Dilation
 	}
-	out.Moments, out.Began = report.MomentsOf(r.timing), r.began.UTC()
+	out.Pace, out.Began = report.PaceOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
 	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)
 }

@@ -139,13 +139,6 @@ func (s *Server) wake() {
 	s.fresh = make(chan struct{})
 }
 
-// Counts returns what became of moments and clients.
-func (s *Server) Counts() Counts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.counts
-}
-
 // Close ends the server: at the latest when ctx is done. What is on its way is sent.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)

@@ -108,29 +108,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	for i := range c.ports {
 		c.ports[i].block = port.Idle
 	}
-	for w := range f.Wires {
-		classes := 1
-		switch f.Wires[w].Link.FlowControl {
-		case port.PriorityPauseFrames:
-			classes = port.Priorities
-		case port.PauseFrames, port.NoFlowControl:
-		default:
-			continue
-		}
-		for _, end := range f.Wires[w].Ends {
-			c.ethernet = true
-			number := int(c.first[end.Machine]) + int(end.Port)
-			p := &c.ports[number]
-			c.counted[number] = allAtOnce
-			if classes > 1 {
-				c.counted[number] = oneByOne
-			}
-			p.pausing = &pausingState{
-				lanes: make([]int64, classes), until: make([]unit.Time, classes),
-				quantum: f.Wires[w].Link.Rate.Serialise(wire.Quantum / 8),
-			}
-		}
-	}
+	c.countPauses()
 	c.look()
 	for i := range c.flows {
 		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
@@ -145,6 +123,30 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil
+}
+
+// countPauses has ports of Ethernet count their buffers in bytes, and by what they are paused.
+func (c *Collector) countPauses() {
+	for w := range c.fabric.Wires {
+		l := c.fabric.Wires[w].Link
+		classes, counted := 1, allAtOnce
+		switch l.FlowControl {
+		case port.PriorityPauseFrames:
+			classes, counted = port.Priorities, oneByOne
+		case port.PauseFrames, port.NoFlowControl:
+		default:
+			continue
+		}
+		c.ethernet = true
+		for _, end := range c.fabric.Wires[w].Ends {
+			number := int(c.first[end.Machine]) + int(end.Port)
+			c.counted[number] = counted
+			c.ports[number].pausing = &pausingState{
+				lanes: make([]int64, classes), until: make([]unit.Time, classes),
+				quantum: l.Rate.Serialise(wire.Quantum / 8),
+			}
+		}
+	}
 }
 
 // Record counts e. It is a trace.Sink. Events should come in the order of time;

@@ -80,16 +80,14 @@ func (o *objects) compile(expression string) (Metric, error) {
 func (o *objects) figure(text string) (figure, error) {
 	best, rest := -1, ""
 	for i := len(text) - 1; i > 0 && best < 0; i-- {
-		if text[i] != '.' {
+		k, known := o.byName[text[:i]]
+		if !known || text[i] != '.' {
 			continue
 		}
-		k, known := o.byName[text[:i]]
-		if known && k < 0 {
+		if k < 0 {
 			return figure{}, fmt.Errorf("metric %q: two things are called %q", text, text[:i])
 		}
-		if known {
-			best, rest = k, text[i+1:]
-		}
+		best, rest = k, text[i+1:]
 	}
 	if best < 0 {
 		name := text

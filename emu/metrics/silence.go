@@ -88,15 +88,8 @@ func (c *Collector) Silences() []Silence {
 		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(b.To-b.From, a.To-a.From))
 	})
 	all = slices.CompactFunc(all, func(a, b Silence) bool { return a.Flow == b.Flow })
-	slices.SortStableFunc(all, func(a, b Silence) int {
-		switch {
-		case a.Lasting == b.Lasting:
-			return 0
-		case a.Lasting:
-			return -1
-		}
-		return 1
-	})
+	lasting := slices.DeleteFunc(slices.Clone(all), func(s Silence) bool { return !s.Lasting })
+	all = append(lasting, slices.DeleteFunc(all, func(s Silence) bool { return s.Lasting })...)
 	kept := map[source]port.Block{}
 	for i := range c.flows {
 		if b := c.flows[i].block; b == port.NoCredit || b == port.Paused || b == port.Down {

@@ -30,7 +30,7 @@ func RatesFigure(r *Result, series []metrics.Series) *plot.Figure {
 		Stamp:    Stamp(r),
 		X:        plot.Axis{Label: "model time (ms)", High: float64(r.DurationPs) / float64(unit.Millisecond)},
 		Y:        plot.Axis{Label: "rate (% of link capacity)"},
-		Strokes:  plot.Strokes{Name: "machine stalled", At: stallsOf(r.Moments)},
+		Strokes:  plot.Strokes{Name: "machine stalled", At: stallsOf(r.Pace)},
 		Events:   eventMarks(r),
 	}
 	highest := 100.0
@@ -89,11 +89,12 @@ func Stamp(r *Result) string {
 }
 
 // stallsOf returns the instants, in ms of model time, at which the machine stalled.
-func stallsOf(moments []Moment) []float64 {
-	var marks []float64
-	for _, m := range moments {
-		if m.StalledUs > 0 {
-			marks = append(marks, float64(m.From)/float64(unit.Millisecond))
+func stallsOf(pace []metrics.Series) (marks []float64) {
+	for _, s := range pace {
+		for i, v := range s.Values {
+			if s.Name == stalledUs && v > 0 {
+				marks = append(marks, float64(s.Times[i])/float64(unit.Millisecond))
+			}
 		}
 	}
 	return marks

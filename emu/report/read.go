@@ -75,7 +75,12 @@ func ReadDir(dir string) (*Dir, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	d.Directory, d.Moments = dir, momentsOf(d.Series)
+	d.Directory = dir
+	for _, s := range d.Series {
+		if s.Kind == "pace" {
+			d.Pace = append(d.Pace, s)
+		}
+	}
 	return d, nil
 }
 
@@ -99,31 +104,6 @@ func (d *Dir) Events() (*os.File, error) {
 		return nil, mixed(d.Directory, EventsFile)
 	}
 	return os.Open(path)
-}
-
-// momentsOf finds the pace of a wall run in its series (paceOf).
-func momentsOf(series []metrics.Series) []Moment {
-	var moments []Moment
-	for _, s := range series {
-		if s.Kind != "pace" {
-			continue
-		}
-		if moments == nil {
-			moments = make([]Moment, len(s.Times))
-		}
-		for i := range min(len(moments), len(s.Times)) {
-			moments[i].From = s.Times[i]
-			switch v := Number(s.Values[i]); s.Name {
-			case "late-share":
-				moments[i].Late = v
-			case "latest-us":
-				moments[i].WorstUs = v
-			case "stalled-us":
-				moments[i].StalledUs = v
-			}
-		}
-	}
-	return moments
 }
 
 // readResult reads result.json. A key that is not known or not there is a sign of

@@ -75,17 +75,9 @@ type Result struct {
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
 	Files map[string]string `json:"files,omitempty"`
 
-	Moments   []Moment `json:"-"` // the pace of a wall run over model time; in series.csv and on the figure
-	AllPoints bool     `json:"-"` // series.csv has every point that was measured
-	Directory string   `json:"-"` // where the results lie; empty when they were not written
-}
-
-// Moment is how a part of a wall run kept to the wall clock.
-type Moment struct {
-	From      unit.Time // it ends where the next begins
-	Late      Number    // share of data frames that left more than 5 % of T late
-	WorstUs   Number    // the latest of them
-	StalledUs Number    // wall time in which the driver did not run
+	Pace      []metrics.Series `json:"-"` // of a wall run over model time (PaceOf); in series.csv and on the figure
+	AllPoints bool             `json:"-"` // series.csv has every point that was measured
+	Directory string           `json:"-"` // where the results lie; empty when they were not written
 }
 
 // Outcome says how a check came out.

@@ -18,18 +18,13 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x.Order.Overtaken = t.Overtaken
 	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
 	x.Order.WorstPacketTimes = Number(t.WorstOvertaken)
-	if t.Hops > 0 {
-		x.Order.Over5Percent = Number(float64(t.Overtaken5) / float64(t.Hops))
-		x.Order.OverT = Number(float64(t.OvertakenT) / float64(t.Hops))
-	}
-	if t.Reached > 0 {
-		x.Order.BlindShare = Number(float64(t.Blind) / float64(t.Reached))
-	}
+	x.Order.Over5Percent, x.Order.OverT = part(t.Overtaken5, t.Hops), part(t.OvertakenT, t.Hops)
+	x.Order.BlindShare = part(t.Blind, t.Reached)
 	if t.Blind > 0 {
 		x.Order.BlindLink = f.Wires[t.BlindWire].Name
 	}
+	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
 	if t.Wall > 0 {
-		x.Pace.StalledShare = Number(float64(t.StalledMost) / float64(t.Wall))
 		x.Pace.Ratio = Number(t.Reached.Seconds() * 1e9 * float64(f.Scenario.Wall.Dilation) / float64(t.Wall))
 	}
 	at := func(unit float64, value func(q float64) int64) Percentiles {
@@ -40,12 +35,7 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 		x.Pace.LatenessUs = at(1e3, t.Lateness.ValueAtQuantile)
 		x.Pace.LatenessPacketTimes = at(1e3, t.LatenessT.ValueAtQuantile)
 	}
-	if t.Data > 0 {
-		x.Pace.LateShare = Number(float64(t.Late) / float64(t.Data))
-	}
-	if t.Spun > 0 {
-		x.Pace.FloorShare = Number(float64(t.SpunLate) / float64(t.Spun))
-	}
+	x.Pace.LateShare, x.Pace.FloorShare = part(t.Late, t.Data), part(t.SpunLate, t.Spun)
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
 	x.Pace.Early = t.Early
 	x.LostDatagrams = t.Lost
@@ -72,20 +62,34 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	return x
 }
 
-// MomentsOf puts the moments of a run into the terms of reports; t may be nil.
-func MomentsOf(t *drive.Timing) []Moment {
-	if t == nil {
+// part returns a part of a whole; Missing where there is none.
+func part[N, W ~int64](n N, whole W) Number {
+	if whole <= 0 {
+		return Missing()
+	}
+	return Number(float64(n) / float64(whole))
+}
+
+// PaceOf returns how a wall run kept to the wall clock over model time, as series of the kind
+// "pace": the share of data frames that left more than 5 % of T late, by how much the latest of
+// them was, and the wall time in which the driver did not run. t may be nil.
+func PaceOf(t *drive.Timing) []metrics.Series {
+	if t == nil || len(t.Moments) == 0 {
 		return nil
 	}
-	list := make([]Moment, 0, len(t.Moments))
+	list := []metrics.Series{
+		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: stalledUs},
+	}
 	for _, m := range t.Moments {
-		list = append(list, Moment{
-			From: m.From, Late: Number(float64(m.Late) / float64(m.Data)),
-			WorstUs: Number(float64(m.Worst) / 1e3), StalledUs: Number(float64(m.Stalled) / 1e3),
-		})
+		for i, v := range []float64{float64(m.Late) / float64(m.Data), float64(m.Worst) / 1e3, float64(m.Stalled) / 1e3} {
+			list[i].Times, list[i].Values = append(list[i].Times, m.From), append(list[i].Values, v)
+		}
 	}
 	return list
 }
+
+// stalledUs is the name of the series of wall time in which the driver did not run.
+const stalledUs = "stalled-us"
 
 // TimingOverrun is what an overrun is called that an overtaken frame explains: the
 // headroom is computed for frames that come in their order.

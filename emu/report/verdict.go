@@ -217,12 +217,7 @@ func (p *Pace) floor() Number {
 }
 
 // OvertakenShare is the share of the frames handed over that were overtaken.
-func (o *Order) OvertakenShare() Number {
-	if o.Frames == 0 {
-		return Missing()
-	}
-	return Number(float64(o.Overtaken) / float64(o.Frames))
-}
+func (o *Order) OvertakenShare() Number { return part(o.Overtaken, o.Frames) }
 
 // Judge says what the figures of a run are worth, and why in a sentence. A run is
 // void where a datagram was lost, a frame left early, a promise broke, or the log

@@ -136,7 +136,7 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 	fmt.Fprintf(out, "0,verdict,%s,\n", r.Verdict.Level)
 	var value []byte
 	stamps := map[*unit.Time][]string{} // by the first of them: many series share their times
-	for _, s := range append(series[:len(series):len(series)], paceOf(r.Moments)...) {
+	for _, s := range append(series[:len(series):len(series)], r.Pace...) {
 		middle, times := cells(s.Kind, s.Name), stampsOf(stamps, s.Times)
 		last := math.Inf(1)
 		for i, v := range s.Values {
@@ -166,23 +166,6 @@ func stampsOf(known map[*unit.Time][]string, times []unit.Time) []string {
 	}
 	known[&times[0]] = texts
 	return texts
-}
-
-// paceOf returns the moments of a wall run as series.
-func paceOf(moments []Moment) []metrics.Series {
-	if len(moments) == 0 {
-		return nil
-	}
-	list := []metrics.Series{
-		{Kind: "pace", Name: "late-share"}, {Kind: "pace", Name: "latest-us"}, {Kind: "pace", Name: "stalled-us"},
-	}
-	for _, m := range moments {
-		for i, n := range []Number{m.Late, m.WorstUs, m.StalledUs} {
-			list[i].Times = append(list[i].Times, m.From)
-			list[i].Values = append(list[i].Values, float64(n))
-		}
-	}
-	return list
 }
 
 // cells returns two cells of a CSV table with a comma before, between and after

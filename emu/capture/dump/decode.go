@@ -251,19 +251,15 @@ const (
 )
 
 // payloads says where the padding of a frame begins, by what it is: the later first.
-var payloads = map[wire.Delimiter][]int{
-	wire.DataPacket: {wire.HeaderSize},
-	wire.StartOfFrame: {
-		behindIPv6 + wire.CNTagSize + wire.RLTagSize, behindIPv6 + wire.RLTagSize,
-		behindIPv6 + wire.CNTagSize, behindIPv6,
-		behindIPv4 + wire.CNTagSize + wire.RLTagSize, behindIPv4 + wire.RLTagSize,
-		behindIPv4 + wire.CNTagSize, behindIPv4,
-		behindSegment + wire.CNTagSize + wire.RLTagSize, behindSegment + wire.RLTagSize, behindSegment + wire.CNTagSize,
-		behindSegment,
-		behindHeader + wire.CNTagSize + wire.RLTagSize, behindHeader + wire.RLTagSize, behindHeader + wire.CNTagSize,
-		behindHeader,
-	},
-}
+var payloads = func() map[wire.Delimiter][]int {
+	all := map[wire.Delimiter][]int{wire.DataPacket: {wire.HeaderSize}}
+	for _, behind := range []int{behindIPv6, behindIPv4, behindSegment, behindHeader} {
+		for _, tags := range []int{wire.CNTagSize + wire.RLTagSize, wire.RLTagSize, wire.CNTagSize, 0} {
+			all[wire.StartOfFrame] = append(all[wire.StartOfFrame], behind+tags)
+		}
+	}
+	return all
+}()
 
 // complete fills up a frame that was cut: what is missing is padding, and its
 // checksums.
@@ -271,10 +267,7 @@ func (d *Decoder) complete(kind wire.Delimiter, b []byte, size int) []byte {
 	if size > wire.MaxFrameSize {
 		return b
 	}
-	d.buf = append(d.buf[:0], b...)
-	for len(d.buf) < size {
-		d.buf = append(d.buf, 0)
-	}
+	d.buf = append(append(d.buf[:0], b...), make([]byte, size-len(b))...)
 	return d.sums(kind, d.buf)
 }
 
@@ -481,13 +474,12 @@ func (d *Decoder) ip(out *Packet, b []byte, size int) {
 // roce reads a packet of RoCE from its network header on.
 func (d *Decoder) roce(out *Packet, b []byte, version int) {
 	size := 0
-	if len(b) >= 6 {
-		switch b[0] >> 4 {
-		case 4:
-			size = int(binary.BigEndian.Uint16(b[2:]))
-		default:
-			size = wire.GRHSize + int(binary.BigEndian.Uint16(b[4:]))
-		}
+	switch {
+	case len(b) < 6:
+	case b[0]>>4 == 4:
+		size = int(binary.BigEndian.Uint16(b[2:]))
+	default:
+		size = wire.GRHSize + int(binary.BigEndian.Uint16(b[4:]))
 	}
 	h, err := wire.ParseRoCE(b[:min(len(b), size)], size)
 	if h.Size == 0 {
