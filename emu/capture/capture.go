@@ -23,8 +23,10 @@ type Port struct {
 	Rate        unit.Rate
 }
 
-// Options say what is captured, and how.
+// Options say what is captured of a run, and how: what was asked for, and what follows from it
+// and from the fabric.
 type Options struct {
+	Request
 	// Ports are all ports of the fabric: the ends of wire i are the ports 2i and 2i+1.
 	Ports []Port
 	// Only, if not nil, says which of them are captured.
@@ -32,18 +34,8 @@ type Options struct {
 	// Flows, if not nil, are the flows whose frames are captured; what belongs to no
 	// flow, as flow control, is left out then.
 	Flows map[uint32]bool
-	// Filter is what Only and Flows say, in words; it is written into the file.
-	Filter string
-	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
-	// Frames of other kinds, and those with a body, carry content and are kept whole.
-	Snap int
 	// Bodies says that data frames may have bodies.
 	Bodies bool
-	// Both records a frame at both ends of a link. Otherwise it stands in the file once:
-	// where it counts, or where only that is captured at the other end.
-	Both bool
-	// WallTime stamps what is captured with the wall time instead of the model time.
-	WallTime bool
 	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
 	Wall bool
@@ -56,10 +48,6 @@ type Options struct {
 	// they are written into the file.
 	Names    map[uint32]string
 	Machines map[wire.LID]string
-	// Rotate, if not 0, is how many bytes a file may have: then Next ends it and begins the
-	// next one, which can be read by itself. It must be Smallest at least.
-	Rotate unit.Size
-	Next   func() (io.Writer, error)
 }
 
 // Capture writes a capture. Sent, Received and Record belong to the driver's

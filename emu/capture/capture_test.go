@@ -64,7 +64,7 @@ func script(c *capture.Capture) {
 
 func TestCommentsSayWhatBytesDoNot(t *testing.T) {
 	var out bytes.Buffer
-	c := capture.New(&out, capture.Options{Ports: ports, Both: true, Comment: "a test", Names: map[uint32]string{7: "all.A"}})
+	c := capture.New(&out, capture.Options{Ports: ports, Comment: "a test", Names: map[uint32]string{7: "all.A"}, Request: capture.Request{Both: true}})
 	script(c)
 	if written, missed := c.End(); written != 3 || missed != 0 {
 		t.Errorf("%d written, %d missed", written, missed)
@@ -100,7 +100,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 	defer file.Close()
 	var stream bytes.Buffer
 	for _, to := range []io.Writer{file, &stream} {
-		c := capture.New(to, capture.Options{Ports: ports, Both: true, Wall: true, WallTime: true, Comment: "a test"})
+		c := capture.New(to, capture.Options{Ports: ports, Wall: true, Comment: "a test", Request: capture.Request{Both: true, WallTime: true}})
 		c.Began(begin)
 		script(c)
 		c.End()
@@ -129,7 +129,7 @@ func TestRunOnTheWallClock(t *testing.T) {
 // A filter of ports and of flows, and a snap length.
 func TestLessIsCaptured(t *testing.T) {
 	var out bytes.Buffer
-	c := capture.New(&out, capture.Options{Ports: ports, Only: []bool{false, true}, Flows: map[uint32]bool{7: true}, Filter: "B all", Snap: 20})
+	c := capture.New(&out, capture.Options{Ports: ports, Only: []bool{false, true}, Flows: map[uint32]bool{7: true}, Request: capture.Request{Filter: []string{"B all"}, Snap: 20}})
 	script(c)
 	other := data
 	other.QP = 8
@@ -172,7 +172,7 @@ func TestOneRecordForEachHop(t *testing.T) {
 		{capture.Options{Only: []bool{false, true}}, []string{
 			"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)", "10 B:0 <- A out 80/80 ",
 		}},
-		{capture.Options{Both: true, Snap: 128}, []string{
+		{capture.Options{Request: capture.Request{Both: true, Snap: 128}}, []string{
 			"3 A:3 <- B out 144/298 " + marked, "5 B:0 <- A in 144/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
 			"10 B:0 <- A out 80/80 ", "12 A:3 <- B in 80/80 ",
 		}},

@@ -19,16 +19,16 @@ type Request struct {
 	// ("trunk", "trunk.A-B": the ports at their ends, or the one that sends), and of
 	// flows and their groups; a name that is both means the former. What is named is
 	// captured: at the ports, if any is named, the frames of the flows, if any is named.
-	// None is everything.
+	// None is everything. They are written into the file.
 	Filter []string
 	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
-	// Frames of other kinds, and those with a body, are kept whole.
+	// Frames of other kinds, and those with a body, carry content and are kept whole.
 	Snap int
 	// Both records each frame at both ends of its link; by default it stands there once,
 	// data where it is sent and what controls a link where it is obeyed.
 	Both bool
-	// Rotate, if not 0, is how many bytes a file may have. Then Next ends it and begins the
-	// next one; each can be read by itself.
+	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at the least. Then
+	// Next ends it and begins the next one; each can be read by itself.
 	Rotate unit.Size
 	Next   func() (io.Writer, error)
 	// WallTime stamps frames with the wall time; by default with the model time.
@@ -42,10 +42,7 @@ const DefaultSnap = 128
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
 // process or in others, and whose frames may have bodies or not; the comment says of which run it is.
 func Begin(f *fabric.Fabric, q *Request, wall, apart, bodies bool, comment string) (*Capture, error) {
-	o := Options{
-		Ports: portsOf(f), Filter: strings.Join(q.Filter, " "), Snap: q.Snap, Bodies: bodies, Both: q.Both,
-		WallTime: q.WallTime, Wall: wall, Apart: apart,
-	}
+	o := Options{Request: *q, Ports: portsOf(f), Bodies: bodies, Wall: wall, Apart: apart}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}
@@ -60,7 +57,7 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart, bodies bool, comment strin
 	if q.WallTime {
 		o.Comment = comment + ". Times are wall times"
 	}
-	if o.Rotate, o.Next = q.Rotate, q.Next; o.Rotate > 0 && o.Rotate < o.Smallest() {
+	if o.Rotate > 0 && o.Rotate < o.Smallest() {
 		return nil, mistake.Errorf("a capture in files of %v: what each begins and ends with, and a frame, take %v",
 			o.Rotate, o.Smallest())
 	}

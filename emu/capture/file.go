@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fabemu/emu/capture/pcapng"
@@ -128,7 +129,7 @@ const maxNames = 10000
 func (c *Capture) addInterface(p int) {
 	port := &c.options.Ports[p]
 	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description,
-		Filter: c.options.Filter, Speed: uint64(port.Rate)}
+		Filter: strings.Join(c.options.Filter, " "), Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
 		i.Snap = uint32(max(c.options.Snap, wire.MaxNotification)) // no longer frame is without padding
 		if c.options.Bodies {

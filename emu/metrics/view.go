@@ -229,7 +229,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 	for i := range c.fabric.Machines {
 		for _, joined := range c.fabric.Machines[i].Ports {
 			p := &c.ports[number]
-			s := PortState{Block: p.block, Queue: p.queue, Held: c.tallies[number].occupancy, Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
+			s := PortState{Block: p.block, Queue: p.queue, Held: c.tallies[number].occupancy,
+				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
 			if c.lost && !InBytes(c.fabric, joined.Wire) {
 				s.Queue = -1
 			}
@@ -249,7 +250,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 	}
 	for i := range c.flows {
 		row := c.now[c.ofFlows+i*flowColumns:]
-		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(), Limit: unit.Rate(row[flowLimit]), Target: unit.Rate(row[flowTarget])}
+		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(),
+			Limit: unit.Rate(row[flowLimit]), Target: unit.Rate(row[flowTarget])}
 		if c.ofStreams > 0 {
 			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
 		}

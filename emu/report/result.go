@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"fabemu/emu/fabric"
@@ -92,20 +94,9 @@ const (
 	NotMeasured    Outcome = "not-measured"    // the run ended before the time of the check
 )
 
-// Word is the outcome as tables have it.
+// Word is the outcome as tables have it: "UNEXPECTED PASS".
 func (o Outcome) Word() string {
-	switch o {
-	case Pass:
-		return "PASS"
-	case Differs:
-		return "DIFFERS"
-	case UnexpectedPass:
-		return "UNEXPECTED PASS"
-	case NotMeasured:
-		return "NOT MEASURED"
-	default:
-		return "FAIL"
-	}
+	return strings.ToUpper(strings.ReplaceAll(string(cmp.Or(o, Fail)), "-", " "))
 }
 
 // Color is the colour of an outcome for people.

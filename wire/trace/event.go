@@ -79,8 +79,13 @@ const (
 	NotCapable            // violated: a packet that may not be marked was marked
 )
 
-var reasonNames = [...]string{"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route", "not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full", "link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter", "early-drop", "early-mark",
-	"timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable", "never-sent", "duplicate", "reset", "sequence-error", "not-capable"}
+var reasonNames = [...]string{
+	"none", "full-buffer", "over-threshold", "overrun", "credit-overrun", "out-of-order", "no-route",
+	"not-for-us", "unknown-flow", "bad-flow-control", "no-such-lane", "sent-paused", "buffer-full",
+	"link-was-down", "restarted", "not-in-turn", "egress-full", "stranger", "not-awaited", "no-limiter",
+	"early-drop", "early-mark", "timeout", "duplicate-acks", "partial-ack", "window-probe", "not-acceptable",
+	"never-sent", "duplicate", "reset", "sequence-error", "not-capable",
+}
 
 func (r Reason) String() string {
 	if r >= 0 && int(r) < len(reasonNames) {

@@ -196,7 +196,7 @@ func TestRoCEInTshark(t *testing.T) {
 func fabric(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	c := capture.New(&b, capture.Options{Ports: ports, Both: true})
+	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
 	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Op: wire.OpInit, FCCL: 66}}, wire.Body{}, 0, 0, 0)
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, f := range infiniband[1:] {
@@ -405,7 +405,7 @@ func TestFiltersInDocs(t *testing.T) {
 func TestColumns(t *testing.T) {
 	u := newUser(t)
 	var b bytes.Buffer
-	c := capture.New(&b, capture.Options{Ports: ports, Snap: 128, Machines: map[wire.LID]string{3: "left-1", 5: "B"}})
+	c := capture.New(&b, capture.Options{Ports: ports, Machines: map[wire.LID]string{3: "left-1", 5: "B"}, Request: capture.Request{Snap: 128}})
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, n := range []port.Note{{Credit: 33}, {Credit: -1}} {
 		c.Sent(0, &port.Transmission{Frame: infiniband[2+i], Start: unit.Time(i+1) * 1e9, Note: n}, wire.Body{}, unit.Time(i+1)*1e9, 0, 0)

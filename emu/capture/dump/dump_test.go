@@ -163,7 +163,7 @@ type tap struct {
 
 func newTap() *tap {
 	t := &tap{}
-	t.Capture = capture.New(&t.out, capture.Options{Ports: ports, Both: true, Names: map[uint32]string{7: "all.A", 8: "over"}})
+	t.Capture = capture.New(&t.out, capture.Options{Ports: ports, Names: map[uint32]string{7: "all.A", 8: "over"}, Request: capture.Request{Both: true}})
 	return t
 }
 
