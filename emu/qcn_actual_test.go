@@ -11,9 +11,10 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/proc"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
-	"fabemu/wire"
+	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -91,10 +92,12 @@ func departuresFollow(t *testing.T, name, sources string) {
 		var epoch time.Time
 		o := Options{Timing: ActualTiming, Sink: point, test: proc.Hooks{
 			Epoch: func() { epoch = time.Now() },
-			Stamped: func(path int, f wire.Frame, _ unit.Time, at int64) {
-				if path == 0 && f.Kind == wire.Data { // the first link, from A1
-					stamps = append(stamps, at)
-				}
+			Wrap: func(l link.Link) link.Link {
+				return runtest.Stamped(l, func(datagram []byte, at int64) {
+					if _, ok := runtest.Frame(datagram, 0); ok { // the first link, from A1
+						stamps = append(stamps, at)
+					}
+				})
 			},
 		}}
 		r, err := Run(context.Background(), s, o)

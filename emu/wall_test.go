@@ -94,10 +94,12 @@ func TestWallDeparturesFollowTheModel(t *testing.T) {
 		var epoch time.Time
 		o := Options{test: proc.Hooks{
 			Epoch: func() { epoch = time.Now() },
-			Stamped: func(path int, f wire.Frame, start unit.Time, at int64) {
-				if path == root && f.Kind == wire.Data {
-					stamps = append(stamps, stamp{start, at})
-				}
+			Wrap: func(l link.Link) link.Link {
+				return runtest.Stamped(l, func(datagram []byte, at int64) {
+					if t, ok := runtest.Frame(datagram, root); ok {
+						stamps = append(stamps, stamp{t.Head, at})
+					}
+				})
 			},
 		}}
 		r, err := Run(context.Background(), s, o)

@@ -10,11 +10,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// stamper is a link that knows when the kernel received a datagram.
-type stamper interface {
-	RecvStamped(b []byte) (n int, stamp int64, err error)
-}
-
 // transmit sends a frame, not before its time, and notes that there is something
 // to read at the other end.
 func (r *wallRun) transmit(m int, tr *port.Transmission) error {
@@ -117,7 +112,7 @@ func (r *wallRun) name(p *path) string {
 func (r *wallRun) collect(slot int) error {
 	route, p := &r.routes[slot], &r.paths[slot]
 	for route.pending > 0 {
-		n, stamp, err := r.receive(route, p)
+		n, err := r.receive(route, p)
 		if n == 0 || err != nil {
 			return err
 		}
@@ -142,9 +137,6 @@ func (r *wallRun) collect(slot int) error {
 		r.arrive(flight, a, body)
 		route.pending--
 		r.Received++
-		if route.stamps != nil {
-			r.wall.Stamped(int(p.number), flight.arrival.Frame, a.Head, stamp)
-		}
 	}
 	return nil
 }
@@ -170,25 +162,21 @@ func (r *wallRun) put(route *route) (err error) {
 }
 
 // receive reads a datagram into in; n is 0 where none waits.
-func (r *wallRun) receive(route *route, p *path) (n int, stamp int64, err error) {
+func (r *wallRun) receive(route *route, p *path) (int, error) {
 	for range strays {
-		if route.stamps != nil {
-			n, stamp, err = route.stamps.RecvStamped(r.in)
-		} else {
-			n, err = route.recv.Recv(r.in)
-		}
+		n, err := route.recv.Recv(r.in)
 		switch {
 		case err == nil:
-			return n, stamp, nil
+			return n, nil
 		case errors.Is(err, link.ErrTooLong):
 			r.TooLong++
 		case link.IsICMP(err):
 			r.Unreachable++
 		default:
-			return 0, 0, fmt.Errorf("%s: %w", r.name(p), err)
+			return 0, fmt.Errorf("%s: %w", r.name(p), err)
 		}
 	}
-	return 0, 0, nil
+	return 0, nil
 }
 
 // refuse counts a datagram that is dropped.

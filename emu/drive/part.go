@@ -351,7 +351,7 @@ func (r *partRun) doze(ns int64) error {
 func (r *partRun) readPath(slot int) error {
 	route, p, e := &r.routes[slot], &r.paths[slot], &r.ends[slot]
 	for {
-		n, _, err := r.receive(route, p)
+		n, err := r.receive(route, p)
 		if n == 0 || err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -25,11 +24,6 @@ type Wall struct {
 	Actual bool
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Stamped, if not nil, is told for each frame that arrives with a kernel receive
-	// time stamp: which path (2*wire + sending end), when it started in model time,
-	// and the stamp in ns of the system's real-time clock. Links that cannot stamp
-	// say nothing.
-	Stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	// Epoch, if not nil, is told when the run begins.
 	Epoch func()
 	// Loop is how the loop waits. The zero value is the best known; docs/timing.md has
@@ -70,7 +64,6 @@ type wallRun struct {
 // route is what a path needs to know of its link.
 type route struct {
 	send, recv link.Link
-	stamps     stamper
 	pending    int  // datagrams that were sent and have not been seen
 	unread     bool // it is in the list of paths to read
 	room       int  // what was sent since it was last read for want of room
@@ -145,9 +138,6 @@ func (w *Wall) newRun(f *Fabric, o *order) *wallRun {
 		p := &o.paths[i]
 		k, from := int(p.number/2), p.number%2
 		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, Dilate(unit.Time(w.Longest[k]), w.Dilation))}
-		if w.Stamped != nil {
-			r.routes[i].stamps, _ = r.routes[i].recv.(stamper)
-		}
 		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
 			r.floor = t
 		}

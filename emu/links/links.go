@@ -33,7 +33,6 @@ type Options struct {
 	Carrier Carrier
 	Run     uint32    // tells the links of this run from those of others
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
-	Stamp   bool      // UDP: the kernel stamps what it is given
 	// Wrap, if not nil, is put around each end of a link.
 	Wrap func(link.Link) link.Link
 }
@@ -110,7 +109,7 @@ func (l *Links) Close() error {
 // connectUDP opens two sockets on the loopback interface for each wire.
 func (w *opener) connectUDP() error {
 	port := w.fabric.Scenario.Wall.UDPPort
-	o := link.UDPOptions{Buffer: w.options.Buffer, Stamp: w.options.Stamp, Largest: int(w.fabric.Largest().Datagram)}
+	o := link.UDPOptions{Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram)}
 	for i := range w.fabric.Wires {
 		o.Port = port
 		a, b, err := link.UDPPair(o)

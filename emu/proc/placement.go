@@ -17,7 +17,6 @@ import (
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
-	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -106,7 +105,6 @@ type Plan struct {
 type Hooks struct {
 	Wrap    func(link.Link) link.Link  // around each end of a link
 	Started func(part string, pid int) // is told of each process that was started
-	Stamped func(path int, f wire.Frame, start unit.Time, stamp int64)
 	Clock   func() int64
 	Buffer  unit.Size // of sockets, instead of the scenario's
 	Loop    drive.Loop

@@ -34,8 +34,8 @@ func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err erro
 	f.Secret = newSecret()
 	w := drive.Wall{
 		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Longest: p.Fabric.Longest(),
-		Actual:  p.Timing == ActualTiming,
-		Stamped: p.Hooks.Stamped, Clock: p.Hooks.Clock, Loop: p.Hooks.Loop,
+		Actual: p.Timing == ActualTiming,
+		Clock:  p.Hooks.Clock, Loop: p.Hooks.Loop,
 		Epoch: func() {
 			out.Began = time.Now()
 			if p.Epoch != nil {
@@ -126,7 +126,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 // connect opens a link for each wire of the fabric.
 func (p *Plan) connect(ctx context.Context, out *Outcome) (*links.Links, error) {
 	l, err := links.Open(ctx, p.Fabric, links.Options{
-		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Stamp: p.Hooks.Stamped != nil, Wrap: p.Hooks.Wrap,
+		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
 	})
 	if err == nil {
 		out.Warnings = append(out.Warnings, l.Warnings...)

@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -88,4 +89,14 @@ func FirstDifference(a, b string) string {
 		}
 	}
 	return fmt.Sprintf("one is longer, from line %d on", line)
+}
+
+// Frame returns the trailer of a datagram; ok is false where that is not of a data frame on a path.
+func Frame(datagram []byte, path int) (t wire.Trailer, ok bool) {
+	t, frame, err := wire.ParseTrailer(datagram)
+	if err != nil || int(t.Port) != path {
+		return t, false
+	}
+	f, _, err := wire.ParseBody(t.Delimiter, frame)
+	return t, err == nil && f.Kind == wire.Data
 }

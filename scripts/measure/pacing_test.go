@@ -26,9 +26,9 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/host"
+	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"
-	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -131,7 +131,7 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 	if err != nil {
 		return out, err
 	}
-	a, b, err := link.UDPPair(link.UDPOptions{Buffer: 128 * unit.KiB, Stamp: true})
+	a, b, err := link.UDPPair(link.UDPOptions{Buffer: 128 * unit.KiB})
 	if err != nil {
 		return out, err
 	}
@@ -145,13 +145,12 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 	out.stamps = make([]int64, 0, int(length/gapNs)+1000)
 	w := drive.Wall{
 		Dilation: dilation,
-		Links:    [][2]link.Link{{a, b}},
-		Longest:  []unit.Duration{rate.Serialise(frameBytes)},
-		Stamped: func(path int, f wire.Frame, _ unit.Time, stamp int64) {
-			if path == 0 && f.Kind == wire.Data {
-				out.stamps = append(out.stamps, stamp)
+		Links: [][2]link.Link{{a, runtest.Stamped(b, func(datagram []byte, at int64) {
+			if _, ok := runtest.Frame(datagram, 0); ok {
+				out.stamps = append(out.stamps, at)
 			}
-		},
+		})}},
+		Longest: []unit.Duration{rate.Serialise(frameBytes)},
 	}
 	t, err := w.Run(ctx, &drive.Fabric{
 		Machines: []drive.Machine{source, sink},
@@ -176,20 +175,19 @@ func (discard) Record(*trace.Event) {}
 // sleep paces frames as a program does that knows no better: it sleeps until the next
 // instant, and instants follow one another at the wanted gap, however late it wakes.
 func sleep(ctx context.Context, length time.Duration) (out arrivals, err error) {
-	a, b, err := link.UDPPair(link.UDPOptions{Buffer: 128 * unit.KiB, Stamp: true})
+	a, b, err := link.UDPPair(link.UDPOptions{Buffer: 128 * unit.KiB})
 	if err != nil {
 		return out, err
 	}
 	defer a.Close()
 	defer b.Close()
 	frame, in := make([]byte, frameBytes), make([]byte, frameBytes)
+	stamped := runtest.Stamped(b, func(_ []byte, at int64) { out.stamps = append(out.stamps, at) })
 	collect := func() error {
 		for {
-			n, stamp, err := b.RecvStamped(in)
-			if err != nil || n == 0 {
+			if n, err := stamped.Recv(in); err != nil || n == 0 {
 				return err
 			}
-			out.stamps = append(out.stamps, stamp)
 		}
 	}
 	begin := time.Now()

@@ -6,8 +6,6 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
-
-	"fabemu/wire/unit"
 )
 
 // UDPEnd opens one end of a UDP link whose other end is opened elsewhere, by
@@ -29,12 +27,11 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 
 // BindUDP opens one end of a UDP link whose other end is on another host, and binds it
 // to an address of this one: port 0 lets the kernel choose. It carries nothing before
-// Connect. Of the options Port and Stamp have no effect.
+// Connect. Of the options Port has no effect.
 func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
 		return nil, fmt.Errorf("bind a UDP socket to %v: an address of this host is wanted", at)
 	}
-	opts.Stamp = false
 	return listenUDP(at, opts)
 }
 
@@ -66,13 +63,9 @@ func AdoptUDP(fd int) (*UDP, error) {
 		return nil, fmt.Errorf("the UDP socket on port %d has no peer: %w", port, err)
 	}
 	unix.CloseOnExec(fd)
-	doubled, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
-	if err != nil {
-		return nil, fmt.Errorf("read the receive buffer of UDP port %d: %w", port, err)
-	}
 	u := newUDP(fd, port)
-	u.granted = unit.Size(doubled / 2)
-	return u, nil
+	u.granted, err = setBuffer(fd, 0, "UDP")
+	return u, err
 }
 
 // AdoptVeth makes an end of a file descriptor that another process has opened with

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -31,10 +30,6 @@ var kinds = []kind{
 	{name: "udp", pair: func(t testing.TB) (link.Link, link.Link) {
 		return udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 	}, stranger: strangerOnUDP},
-	{name: "udp stamped", pair: func(t testing.TB) (link.Link, link.Link) {
-		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB, Stamp: true})
-		return stamped{a}, stamped{b}
-	}},
 	{name: "veth", pair: func(t testing.TB) (link.Link, link.Link) {
 		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
 		return a, b
@@ -48,18 +43,6 @@ var kinds = []kind{
 		closeAtEnd(t, a, b)
 		return a, b
 	}},
-}
-
-// stamped is a UDP end that is read with RecvStamped, which must keep to the
-// contract of Recv.
-type stamped struct{ *link.UDP }
-
-func (s stamped) Recv(b []byte) (int, error) {
-	n, stamp, err := s.RecvStamped(b)
-	if (n > 0) != (stamp > 0) {
-		return n, fmt.Errorf("a datagram of %d bytes with the stamp %d", n, stamp)
-	}
-	return n, err
 }
 
 // ethernet is a native veth end: its datagrams begin with an Ethernet header.

@@ -23,10 +23,6 @@ type UDPOptions struct {
 	// Fragments lets IP cut datagrams that the path has no room for. Without it they are
 	// refused by Send.
 	Fragments bool
-
-	// Stamp asks the kernel to note when each datagram came, for RecvStamped.
-	// UDPPair then waits until it does, some milliseconds at most as a rule.
-	Stamp bool
 }
 
 // VethOptions say how to open one end of a veth pair.

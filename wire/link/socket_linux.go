@@ -17,8 +17,6 @@ type socket struct {
 	fd      int    // -1 once closed
 	name    string // of what it is bound to, for errors
 	granted unit.Size
-
-	control [8]uint64 // what comes beside a datagram: 64 bytes, aligned for their headers
 }
 
 // sent says what became of a call that sends; again: it was interrupted.
@@ -48,33 +46,6 @@ func (s *socket) came(n uintptr, errno unix.Errno) (again bool, err error) {
 		return false, nil
 	}
 	return false, s.wrap("receive", errno)
-}
-
-// recvmsg reads the next datagram, and what comes beside it, into m, which belongs to the end
-// of a link. It returns the length that the datagram had, 0 if none waits.
-func (s *socket) recvmsg(m *unix.Msghdr) (int, error) {
-	m.Control = (*byte)(unsafe.Pointer(&s.control))
-	for s.fd >= 0 {
-		m.SetControllen(int(unsafe.Sizeof(s.control)))
-		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(m)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
-		if again, err := s.came(n, errno); !again {
-			if errno != 0 {
-				n = 0
-			}
-			return int(n), err
-		}
-	}
-	return 0, ErrClosed
-}
-
-// beside returns what came beside the last datagram of m, if it is of this kind and size:
-// only one kind was asked for, so it is the first one or there is none.
-func (s *socket) beside(m *unix.Msghdr, level, kind int32, size uintptr) unsafe.Pointer {
-	header := (*unix.Cmsghdr)(unsafe.Pointer(&s.control))
-	if int(m.Controllen) < unix.CmsgLen(int(size)) || header.Level != level || header.Type != kind {
-		return nil
-	}
-	return unsafe.Add(unsafe.Pointer(&s.control), unix.CmsgLen(0))
 }
 
 // read reads an option of the socket that counts losses.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -19,11 +18,6 @@ type UDP struct {
 	socket
 	port int
 	ipv6 bool
-
-	// What RecvStamped hands to the kernel. It is here and not on the stack,
-	// because the kernel sees it through pointers within it.
-	msg unix.Msghdr
-	vec unix.Iovec
 }
 
 // UDPPair returns the two ends of a UDP link on the loopback interface. If it
@@ -49,9 +43,6 @@ func UDPPair(opts UDPOptions) (a, b *UDP, err error) {
 		return nil, nil, errors.Join(err, a.Close())
 	}
 	err = errors.Join(a.connect(loopback(b.port)), b.connect(loopback(a.port)), a.carries(opts.Largest))
-	if err == nil && opts.Stamp {
-		err = awaitStamps(a, b)
-	}
 	if err != nil {
 		return nil, nil, errors.Join(err, a.Close(), b.Close())
 	}
@@ -130,11 +121,6 @@ func (u *UDP) setUp(at netip.AddrPort, opts UDPOptions) error {
 	if u.granted, err = setBuffer(u.fd, opts.Buffer, "UDP"); err != nil {
 		return err
 	}
-	if opts.Stamp {
-		if err := unix.SetsockoptInt(u.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
-			return fmt.Errorf("ask for receive times on a UDP socket: %w", err)
-		}
-	}
 	if err := unix.Bind(u.fd, socketAddress(at)); err != nil {
 		if errors.Is(err, unix.EADDRINUSE) {
 			return fmt.Errorf("UDP port %d is in use: %w", u.port, err)
@@ -206,35 +192,6 @@ func (u *UDP) carries(n int) error {
 	return nil
 }
 
-// awaitStamps returns when the kernel stamps datagrams as they come. It begins to
-// a moment after the first socket of the host has asked for it; until then it
-// gives the time of the reading, which a test of real timing would take for
-// lateness.
-func awaitStamps(from, to *UDP) error {
-	var b [1]byte
-	for end := time.Now().Add(time.Second); ; {
-		if err := from.Send(b[:]); err != nil {
-			return err
-		}
-		for {
-			time.Sleep(100 * time.Microsecond)
-			reading := time.Now()
-			n, stamp, err := to.RecvStamped(b[:])
-			switch {
-			case err != nil:
-				return err
-			case n > 0 && stamp != 0 && stamp < reading.UnixNano():
-				return nil
-			case reading.After(end):
-				return fmt.Errorf("UDP port %d: the kernel does not stamp datagrams", to.port)
-			}
-			if n > 0 {
-				break
-			}
-		}
-	}
-}
-
 // Send sends b as one datagram. ErrFull means that the kernel has no memory for
 // it now; a full buffer of the receiver does not show here, but in the receiver's
 // Lost.
@@ -274,28 +231,6 @@ func (u *UDP) Recv(b []byte) (int, error) {
 		}
 	}
 	return 0, ErrClosed
-}
-
-// RecvStamped is Recv that also returns when the datagram came into the kernel of
-// this host: CLOCK_REALTIME in nanoseconds since 1970, or 0 if the link was made
-// without Stamp.
-func (u *UDP) RecvStamped(b []byte) (n int, stamp int64, err error) {
-	u.vec.Base = unsafe.SliceData(b)
-	u.vec.SetLen(len(b))
-	u.msg.Iov = &u.vec
-	u.msg.SetIovlen(1)
-	defer func() { u.vec.Base = nil }() // b is the caller's again
-	n, err = u.recvmsg(&u.msg)
-	switch {
-	case n == 0:
-		return 0, 0, err
-	case n > len(b):
-		return 0, 0, ErrTooLong
-	}
-	if t := u.beside(&u.msg, unix.SOL_SOCKET, unix.SCM_TIMESTAMPNS, unsafe.Sizeof(unix.Timespec{})); t != nil {
-		stamp = (*unix.Timespec)(t).Nano()
-	}
-	return n, stamp, nil
 }
 
 // LocalPort returns the UDP port of this end.

@@ -169,50 +169,6 @@ func TestLostCountsWhatTheKernelDropped(t *testing.T) {
 	}
 }
 
-func TestStampIsTheTimeOfArrival(t *testing.T) {
-	a, b := udpPair(t, link.UDPOptions{Stamp: true})
-	now := func() int64 {
-		var ts unix.Timespec
-		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &ts); err != nil {
-			t.Fatal(err)
-		}
-		return ts.Nano()
-	}
-	buf := make([]byte, 100)
-	for range 10 {
-		before := now()
-		send(t, a, []byte{1})
-		time.Sleep(5 * time.Millisecond) // delivered long before it is read
-		late := now()
-		n, stamp, err := b.RecvStamped(buf)
-		if n != 1 || err != nil {
-			t.Fatalf("RecvStamped = %d, %v", n, err)
-		}
-		if stamp < before || stamp > late {
-			t.Errorf("the stamp is %d ns after the send and %d ns before the read", stamp-before, late-stamp)
-		}
-	}
-}
-
-func TestLinkWithoutStampsHasNone(t *testing.T) {
-	a, b := udpPair(t, link.UDPOptions{})
-	send(t, a, []byte("plain"))
-	buf := make([]byte, 100)
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
-		n, stamp, err := b.RecvStamped(buf)
-		if err != nil || stamp != 0 {
-			t.Fatalf("RecvStamped = %d, %d, %v", n, stamp, err)
-		}
-		if n > 0 {
-			if string(buf[:n]) != "plain" {
-				t.Errorf("got %q", buf[:n])
-			}
-			return
-		}
-	}
-	t.Error("nothing came within a second")
-}
-
 func TestDescriptorIsGoneAfterClose(t *testing.T) {
 	a, _ := udpPair(t, link.UDPOptions{})
 	if a.FD() < 0 {

@@ -38,6 +38,7 @@ type Veth struct {
 	expected      [headerSize]byte // in front of what is received
 	got           [headerSize]byte // what was received there
 	spill         [tagSize]byte
+	control       [8]uint64 // what comes beside a frame: 64 bytes, aligned for their headers
 }
 
 const (
@@ -256,17 +257,30 @@ func (v *Veth) recvNative(b []byte) (int, error) {
 // receive reads a frame into the first vectors of v.in and returns the length that
 // it had on the line, less a tag, or 0 if none waits.
 func (v *Veth) receive(vectors int) (int, error) {
-	v.in.Iov = &v.inVec[0]
+	v.in.Iov, v.in.Control = &v.inVec[0], (*byte)(unsafe.Pointer(&v.control))
 	v.in.SetIovlen(vectors)
-	return v.recvmsg(&v.in)
+	for v.fd >= 0 {
+		v.in.SetControllen(int(unsafe.Sizeof(v.control)))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.in)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		if again, err := v.came(n, errno); !again {
+			if errno != 0 {
+				n = 0
+			}
+			return int(n), err
+		}
+	}
+	return 0, ErrClosed
 }
 
 // tag returns the 802.1Q tag of the last frame: its type, then priority and number.
 func (v *Veth) tag() (uint32, bool) {
-	aux := (*unix.TpacketAuxdata)(v.beside(&v.in, unix.SOL_PACKET, unix.PACKET_AUXDATA, unsafe.Sizeof(unix.TpacketAuxdata{})))
-	if aux == nil {
+	// Nothing else was asked for, so it is the first that came beside the frame, or there is none.
+	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
+	if int(v.in.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.TpacketAuxdata{}))) ||
+		head.Level != unix.SOL_PACKET || head.Type != unix.PACKET_AUXDATA {
 		return 0, false
 	}
+	aux := (*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
 	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
 		return 0, false
 	}

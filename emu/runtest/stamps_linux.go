@@ -1,0 +1,75 @@
+package runtest
+
+import (
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fabemu/wire/link"
+)
+
+// Stamped has tell hear of each datagram that l, a UDP end, receives, with the instant at which
+// the kernel had it: CLOCK_REALTIME, in ns since 1970. The bytes are those of the call.
+func Stamped(l link.Link, tell func(datagram []byte, at int64)) link.Link {
+	prepare()
+	s := &stamped{UDP: l.(*link.UDP), tell: tell}
+	stamp(s.FD())
+	return s
+}
+
+// stamped is an end whose socket stamps what comes.
+type stamped struct {
+	*link.UDP
+	tell func(datagram []byte, at int64)
+	oob  [8]uint64 // aligned for its headers
+}
+
+// Recv reads the next datagram into b.
+func (s *stamped) Recv(b []byte) (int, error) {
+	beside := unsafe.Slice((*byte)(unsafe.Pointer(&s.oob)), unsafe.Sizeof(s.oob))
+	n, control, _, _, err := unix.Recvmsg(s.FD(), b, beside, unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case n > len(b):
+		return 0, link.ErrTooLong
+	}
+	if control >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
+		s.tell(b[:n], (*unix.Timespec)(unsafe.Pointer(&beside[unix.CmsgLen(0)])).Nano())
+	}
+	return n, nil
+}
+
+// stamp asks the kernel to stamp what comes to a socket.
+func stamp(fd int) {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1); err != nil {
+		panic(err)
+	}
+}
+
+// prepare returns when the kernel stamps datagrams as they come. It begins to a moment after the
+// first socket of the host has asked for it; until then it gives the time of the reading.
+var prepare = sync.OnceFunc(func() {
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		panic(err)
+	}
+	stamps := false
+	var reading time.Time
+	end := &stamped{UDP: b, tell: func(_ []byte, at int64) { stamps = at < reading.UnixNano() }}
+	stamp(b.FD()) // and it stays open, so that the kernel goes on
+	for !stamps {
+		if err := a.Send([]byte{1}); err != nil {
+			panic(err)
+		}
+		time.Sleep(100 * time.Microsecond)
+		reading = time.Now()
+		if _, err := end.Recv(make([]byte, 1)); err != nil {
+			panic(err)
+		}
+	}
+})
