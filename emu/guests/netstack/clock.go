@@ -1,7 +1,8 @@
 package netstack
 
 import (
-	"container/heap"
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ type clock struct {
 	mu     sync.Mutex
 	now    time.Duration // since the beginning of the model
 	made   uint64
-	timers timers
+	timers []*timer // that are set, in the order in which they run
 }
 
 // epoch is the beginning of the model for a stack, which takes times near zero for none.
@@ -28,7 +29,11 @@ type timer struct {
 	do    func()
 	at    time.Duration
 	order uint64 // timers of one instant run in the order in which they were set
-	place int    // in the heap; -1: it is not set
+}
+
+// compare orders timers as they run.
+func (t *timer) compare(o *timer) int {
+	return cmp.Or(cmp.Compare(t.at, o.at), cmp.Compare(t.order, o.order))
 }
 
 // Now returns the time of day.
@@ -57,7 +62,7 @@ func (c *clock) passed() time.Duration {
 
 // AfterFunc sets a timer.
 func (c *clock) AfterFunc(d time.Duration, do func()) tcpip.Timer {
-	t := &timer{clock: c, do: do, place: -1}
+	t := &timer{clock: c, do: do}
 	t.Reset(d)
 	return t
 }
@@ -66,11 +71,16 @@ func (c *clock) AfterFunc(d time.Duration, do func()) tcpip.Timer {
 func (t *timer) Stop() bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
-	if t.place < 0 {
-		return false
+	return t.takeOut()
+}
+
+// takeOut takes a timer out of those that are set, and reports whether it was there.
+func (t *timer) takeOut() bool {
+	i, set := slices.BinarySearchFunc(t.clock.timers, t, (*timer).compare)
+	if set {
+		t.clock.timers = slices.Delete(t.clock.timers, i, i+1)
 	}
-	heap.Remove(&t.clock.timers, t.place)
-	return true
+	return set
 }
 
 // Reset sets a timer anew. One that is due at once runs at this instant, in its turn.
@@ -78,12 +88,11 @@ func (t *timer) Reset(d time.Duration) {
 	c := t.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.place >= 0 {
-		heap.Remove(&c.timers, t.place)
-	}
+	t.takeOut()
 	c.made++
 	t.at, t.order = c.now+max(d, 0), c.made
-	heap.Push(&c.timers, t)
+	i, _ := slices.BinarySearchFunc(c.timers, t, (*timer).compare)
+	c.timers = slices.Insert(c.timers, i, t)
 }
 
 // set puts the clock forward to an instant of the model.
@@ -100,7 +109,9 @@ func (c *clock) due() *timer {
 	if len(c.timers) == 0 || c.timers[0].at > c.now {
 		return nil
 	}
-	return heap.Pop(&c.timers).(*timer)
+	t := c.timers[0]
+	c.timers = slices.Delete(c.timers, 0, 1)
+	return t
 }
 
 // next returns when the next timer is due.
@@ -111,33 +122,4 @@ func (c *clock) next() unit.Time {
 		return unit.Never
 	}
 	return unit.Time(c.timers[0].at) * unit.Time(unit.Nanosecond)
-}
-
-// timers is a heap of those that are set.
-type timers []*timer
-
-func (h timers) Len() int { return len(h) }
-
-func (h timers) Less(i, j int) bool {
-	if h[i].at != h[j].at {
-		return h[i].at < h[j].at
-	}
-	return h[i].order < h[j].order
-}
-
-func (h timers) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
-}
-
-func (h *timers) Push(x any) {
-	t := x.(*timer)
-	t.place = len(*h)
-	*h = append(*h, t)
-}
-
-func (h *timers) Pop() any {
-	t := (*h)[len(*h)-1]
-	*h, t.place = (*h)[:len(*h)-1], -1
-	return t
 }
