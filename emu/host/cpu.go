@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strconv"
@@ -11,50 +12,71 @@ import (
 // CPUMeter measures how many processors other programs have used.
 type CPUMeter struct {
 	began time.Time
-	busy  float64 // of all, in seconds since the machine started; negative: unknown
+	all   processors // NaN: unknown
 	own   float64
 }
 
 // StartCPUMeter starts a meter.
-func StartCPUMeter() CPUMeter { return CPUMeter{time.Now(), busyCPU(), ownCPU()} }
+func StartCPUMeter() CPUMeter { return CPUMeter{time.Now(), readProcessors(), ownCPU()} }
 
-// Foreign returns the mean number of processors that were busy with something
-// else since the meter started; it is NaN where the system does not tell. The
-// system counts in hundredths of a second: over a short time it says little.
+// Load returns the mean number of processors that were busy with other work since the meter
+// started, and of those that the hypervisor has taken for others; NaN where the system does not
+// tell. The system counts in hundredths of a second: over a short time it says little.
+func (m CPUMeter) Load() (others, stolen float64) {
+	return m.all.until(readProcessors(), m.Used(), time.Since(m.began).Seconds())
+}
+
+// Foreign returns the sum of Load.
 func (m CPUMeter) Foreign() float64 {
-	busy, own, wall := busyCPU(), ownCPU(), time.Since(m.began).Seconds()
-	if m.busy < 0 || busy < 0 || wall <= 0 {
-		return math.NaN()
-	}
-	return max(0, (busy-m.busy-(own-m.own))/wall)
+	others, stolen := m.Load()
+	return others + stolen
 }
 
 // Used returns the processor time in seconds that this process has used since the
 // meter started.
 func (m CPUMeter) Used() float64 { return ownCPU() - m.own }
 
+// processors is what all processors have done since the computer started, in seconds.
+type processors struct{ busy, stolen float64 }
+
+// readProcessors reads what they did so far; NaN where the system does not tell.
+func readProcessors() processors {
+	text, err := os.ReadFile("/proc/stat")
+	if err == nil {
+		var p processors
+		if p, err = parseStat(string(text)); err == nil {
+			return p
+		}
+	}
+	return processors{math.NaN(), math.NaN()}
+}
+
+// until returns the load between two readings, while this process used own seconds of processor time
+// in wall seconds.
+func (p processors) until(now processors, own, wall float64) (others, stolen float64) {
+	if wall <= 0 {
+		return 0, 0
+	}
+	return max(0, (now.busy-p.busy-own)/wall), max(0, (now.stolen-p.stolen)/wall)
+}
+
 // userHZ is the unit of /proc/stat on every architecture that Go runs on.
 const userHZ = 100
 
-// busyCPU returns the seconds that all processors have been busy, from the first
-// line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal.
-func busyCPU() float64 {
-	text, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return -1
+// parseStat reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq,
+// steal. Guests are part of user.
+func parseStat(text string) (p processors, err error) {
+	line, _, _ := strings.Cut(text, "\n")
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return p, fmt.Errorf("/proc/stat begins with %q", line)
 	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return -1
-	}
-	var ticks float64
-	for _, i := range []int{1, 2, 3, 6, 7, 8} {
-		n, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return -1
+	var ticks [8]float64
+	for i := range ticks {
+		if ticks[i], err = strconv.ParseFloat(f[i+1], 64); err != nil {
+			return p, fmt.Errorf("/proc/stat begins with %q", line)
 		}
-		ticks += n
 	}
-	return ticks / userHZ
+	busy := ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6]
+	return processors{busy / userHZ, ticks[7] / userHZ}, nil
 }

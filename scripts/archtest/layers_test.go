@@ -30,7 +30,8 @@ emu/told, emu/guests/netstack
 emu/schema, emu/fabric
 emu/drive, emu/report/graph
 emu/machines
-emu/host, emu/host/doctor, emu/host/netns
+emu/host, emu/host/netns
+emu/host/doctor
 emu/links, emu/guests, emu/hosts
 emu/proc
 emu/foreign

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/host"
+	"fabemu/emu/host/netns"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -67,11 +70,13 @@ func Examine(ctx context.Context, progress func(what string, done float64)) (*Re
 	}
 
 	// The load is read where nothing but the measurement is done.
-	before, own, began := cpuTicks(root), ownTime(), time.Now()
+	meter := host.StartCPUMeter()
 	if f.Speed, err = Measure(ctx, func(done float64) { progress("measuring", done) }); err != nil {
 		return nil, err
 	}
-	f.Load = loadBetween(before, cpuTicks(root), ownTime()-own, int64(time.Since(began)))
+	if others, stolen := meter.Load(); !math.IsNaN(others) { // a kernel that does not tell: no load is seen
+		f.Load = Load{Foreign: others, Stolen: stolen}
+	}
 	if mean, _, ok := strings.Cut(text(root, "proc/loadavg"), " "); ok {
 		f.Load.Mean, _ = strconv.ParseFloat(mean, 64) // 0 if the kernel does not say
 	}
@@ -82,15 +87,6 @@ func Examine(ctx context.Context, progress func(what string, done float64)) (*Re
 		return nil, err
 	}
 	return &Report{Figures: f, Findings: judge(&f)}, nil
-}
-
-// cpuTicks reads what the processors did so far.
-func cpuTicks(root fs.FS) ticks {
-	t, err := parseStat(text(root, "proc/stat"))
-	if err != nil {
-		return ticks{} // a kernel that does not show it: no foreign load is seen
-	}
-	return t
 }
 
 // limits asks the kernel for what a run needs.
@@ -112,7 +108,7 @@ func limits() (Limits, error) {
 func rights(root fs.FS) Rights {
 	r := Rights{Root: os.Geteuid() == 0}
 	r.Capabilities, _ = parseCapabilities(text(root, "proc/self/status")) // none if the kernel does not say
-	r.NetworkNamespaces = namespaces()
+	r.NetworkNamespaces = netns.Possible()
 	_, err := fs.Stat(root, "proc/self/ns/user")
 	most := text(root, "proc/sys/user/max_user_namespaces")
 	clone := text(root, "proc/sys/kernel/unprivileged_userns_clone") // on Debian's kernels

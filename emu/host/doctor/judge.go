@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,9 +51,9 @@ const (
 	backlogGood = 300   // the kernel's oldest default
 )
 
-// LinksFor returns how many links a process can open with so many file
+// linksFor returns how many links a process can open with so many file
 // descriptors: two for each, and 16 for the rest of the process.
-func LinksFor(files uint64) uint64 { return (max(files, 16) - 16) / 2 }
+func linksFor(files uint64) uint64 { return (max(files, 16) - 16) / 2 }
 
 // judge turns figures into findings. It is pure: the same figures, the same
 // findings.
@@ -90,6 +91,14 @@ func grade[N int64 | float64](v, good, bad N) Grade {
 	return Bad
 }
 
+// when returns g if something is so, and Good otherwise.
+func when(so bool, g Grade) Grade {
+	if so {
+		return g
+	}
+	return Good
+}
+
 func (j *judgement) timing() {
 	j.group = "timing"
 	floor := &j.f.Speed.Floor
@@ -122,15 +131,8 @@ func (j *judgement) timing() {
 		fmt.Sprintf("%s asked of the system come %s late (median), %s (p99); runs spin instead",
 			span(sleep.AskedNs), span(sleep.P50Ns), span(sleep.P99Ns)), Good, "")
 
-	src := j.f.System.ClockSource
-	if src == "" {
-		src = "unknown source"
-	}
-	slow := Good
-	if floor.ReadNs > readGood {
-		slow = Warning
-	}
-	j.add("clock", fmt.Sprintf("%s, %d ns a reading", src, floor.ReadNs), slow,
+	src := cmp.Or(j.f.System.ClockSource, "unknown source")
+	j.add("clock", fmt.Sprintf("%s, %d ns a reading", src, floor.ReadNs), when(floor.ReadNs > readGood, Warning),
 		"readings are slow, since the kernel does not trust the processor's counter: see dmesg for clocksource, /sys/devices/system/clocksource")
 }
 
@@ -147,10 +149,8 @@ func (j *judgement) datagrams() {
 		"fabrics need a higher dilation here; filters (nft, iptables), audit rules, a busy computer and some hypervisors make datagrams dear")
 
 	n := &j.f.Network
-	inline, g := fmt.Sprintf("%s of the datagrams are there right after they were sent", Percent(speed.Inline)), Good
-	if speed.Inline < inlineGood {
-		g = Warning
-	}
+	inline := Percent(speed.Inline) + " of the datagrams are there right after they were sent"
+	g := when(speed.Inline < inlineGood, Warning)
 	if speed.LostDatagrams > 0 {
 		inline += fmt.Sprintf(", %d were lost", speed.LostDatagrams)
 		g = Bad
@@ -158,65 +158,42 @@ func (j *judgement) datagrams() {
 	j.add("delivery", inline, g,
 		"runs wait for each datagram that is on its way, which slows them down; see packet steering")
 
-	steering, g := "off", Good
+	steering := "off"
 	if len(n.Steering) > 0 {
-		steering, g = "on for lo: "+strings.Join(n.Steering, ", "), Warning
+		steering = "on for lo: " + strings.Join(n.Steering, ", ")
 	}
-	j.add("packet steering", steering, g,
+	j.add("packet steering", steering, when(len(n.Steering) > 0, Warning),
 		"order holds, but each datagram takes a way over another processor: echo 0 > /sys/class/net/lo/queues/rx-0/rps_cpus")
 
-	g = Good
-	if n.Backlog < backlogGood {
-		g = Warning
-	}
-	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight), g,
+	j.add("backlog", fmt.Sprintf("%d packets may wait, %d are handled at a time", n.Backlog, n.Weight),
+		when(n.Backlog < backlogGood, Warning),
 		"raise it: sysctl -w net.core.netdev_max_backlog=1000")
 
 	l := &j.f.Limits
-	g = Good
-	if l.Granted < l.Asked {
-		g = Bad
-	}
 	j.add("socket buffers",
 		fmt.Sprintf("%s granted of %s asked for (rmem_max %s, default %s)",
 			size(l.Granted), size(l.Asked), size(int64(n.RmemMax)), size(int64(n.RmemDef))),
-		g, fmt.Sprintf("datagrams will be lost, and a lost datagram makes a run void: sysctl -w net.core.rmem_max=%d", l.Asked))
+		when(l.Granted < l.Asked, Bad), fmt.Sprintf("datagrams will be lost, and a lost datagram makes a run void: sysctl -w net.core.rmem_max=%d", l.Asked))
 
-	g = Good
-	if l.Files < filesGood {
-		g = Warning
-	}
-	j.add("open files", fmt.Sprintf("%d: enough for %d links", l.Files, LinksFor(l.Files)), g,
-		"raise the limit: ulimit -n 65536")
+	j.add("open files", fmt.Sprintf("%d: enough for %d links", l.Files, linksFor(l.Files)),
+		when(l.Files < filesGood, Warning), "raise the limit: ulimit -n 65536")
 }
 
 func (j *judgement) computer() {
 	j.group = "computer"
 	s := &j.f.System
-	cpu := s.CPU
-	if cpu == "" {
-		cpu = s.Arch
-	}
-	g := Good
-	if s.Cores < 2 {
-		g = Bad
-	}
-	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cpu), g,
+	j.add("processors", fmt.Sprintf("%d, %s", s.Cores, cmp.Or(s.CPU, s.Arch)), when(s.Cores < 2, Bad),
 		"a run keeps one processor busy, and all else disturbs it: use at least two")
 
 	if s.Hypervisor != "" {
-		// That it is virtual harms only where it shows.
-		g = Good
-		if j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood {
-			g = Warning
-		}
-		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, g,
+		shows := j.f.Speed.Floor.Share(lateAt) > lateGood || j.f.Load.Stolen > stolenGood
+		j.add("virtual", "yes, hypervisor: "+s.Hypervisor, when(shows, Warning),
 			"a hypervisor takes the processor away at any time: for figures in wall time use a computer of your own, or a higher dilation")
 	} else {
 		j.add("virtual", "no", Good, "")
 	}
 	if s.Quota > 0 {
-		g = Bad
+		g := Bad
 		if s.Quota >= float64(s.Cores) {
 			g = Warning
 		}
@@ -226,11 +203,8 @@ func (j *judgement) computer() {
 		j.add("CPU quota", "none", Good, "")
 	}
 	if len(s.Governors) > 0 {
-		g = Good
-		if slices.Contains(s.Governors, "powersave") || slices.Contains(s.Governors, "conservative") {
-			g = Warning
-		}
-		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), g,
+		saves := slices.Contains(s.Governors, "powersave") || slices.Contains(s.Governors, "conservative")
+		j.add("frequency", "governor "+strings.Join(s.Governors, ", "), when(saves, Warning),
 			"processors that save power are slow to wake: cpupower frequency-set -g performance")
 	}
 	j.add("kernel", s.Kernel, Good, "")

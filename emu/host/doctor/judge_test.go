@@ -194,7 +194,7 @@ func TestPrinting(t *testing.T) {
 		}
 	}
 	for files, want := range map[uint64]uint64{0: 0, 16: 0, 1024: 504} {
-		if got := LinksFor(files); got != want {
+		if got := linksFor(files); got != want {
 			t.Errorf("%d files: %d links, want %d", files, got, want)
 		}
 	}

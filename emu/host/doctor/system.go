@@ -169,41 +169,6 @@ type Load struct {
 	Mean    float64 `json:"mean"`    // the load average of the last minute: processes that run or want to
 }
 
-// ticks is the first line of /proc/stat, in hundredths of a second.
-type ticks struct{ busy, stolen int64 }
-
-// parseStat reads /proc/stat. Busy is user, nice, system, irq and softirq (guests
-// are part of user).
-func parseStat(s string) (ticks, error) {
-	line, _, _ := strings.Cut(s, "\n")
-	f := strings.Fields(line)
-	if len(f) < 9 || f[0] != "cpu" {
-		return ticks{}, fmt.Errorf("/proc/stat begins with %q", line)
-	}
-	var v [8]int64
-	for i := range v {
-		var err error
-		if v[i], err = strconv.ParseInt(f[i+1], 10, 64); err != nil {
-			return ticks{}, fmt.Errorf("/proc/stat begins with %q", line)
-		}
-	}
-	return ticks{busy: v[0] + v[1] + v[2] + v[5] + v[6], stolen: v[7]}, nil
-}
-
-// tickNs is the length of a tick of /proc/stat: USER_HZ is 100 on all
-// architectures that Go knows.
-const tickNs = 10_000_000
-
-// loadBetween returns the load between two readings, while this process used own
-// ns of processor time in wall ns.
-func loadBetween(before, after ticks, own, wall int64) Load {
-	if wall <= 0 {
-		return Load{}
-	}
-	foreign := float64((after.busy-before.busy)*tickNs-own) / float64(wall)
-	return Load{Foreign: max(0, foreign), Stolen: max(0, float64((after.stolen-before.stolen)*tickNs)/float64(wall))}
-}
-
 // Rights is what this process may do.
 type Rights struct {
 	Root bool `json:"root"`

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// host makes a file system of what a kernel would show.
-func host(files map[string]string) fs.FS {
+// laptop makes a file system of what a kernel would show.
+func laptop(files map[string]string) fs.FS {
 	root := fstest.MapFS{}
 	for name, text := range files {
 		root[name] = &fstest.MapFile{Data: []byte(text)}
@@ -62,7 +62,7 @@ func TestSystem(t *testing.T) {
 		{"nothing to see", nil, System{Governors: []string{}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := system(host(tc.files))
+			got := system(laptop(tc.files))
 			if got.Arch == "" || got.Cores < 1 {
 				t.Errorf("arch %q, %d cores", got.Arch, got.Cores)
 			}
@@ -106,7 +106,7 @@ func TestQuota(t *testing.T) {
 		{"no limit", map[string]string{"proc/self/mountinfo": mountsV2, "proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "max 100000\n"}, 0},
 		{"what makes no sense", map[string]string{"proc/self/mountinfo": "x\n - \n", "proc/self/cgroup": "x\n1:2\n"}, 0},
 	} {
-		if got := quota(host(tc.files)); got != tc.want {
+		if got := quota(laptop(tc.files)); got != tc.want {
 			t.Errorf("%s: %v processors, want %v", tc.name, got, tc.want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestParseMax(t *testing.T) {
 }
 
 func TestNetwork(t *testing.T) {
-	got := network(host(map[string]string{
+	got := network(laptop(map[string]string{
 		"proc/sys/net/core/netdev_max_backlog":    "1000\n",
 		"proc/sys/net/core/dev_weight":            "64\n",
 		"proc/sys/net/core/rmem_max":              "212992\n",
@@ -137,40 +137,8 @@ func TestNetwork(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := network(host(nil)); len(got.Steering) != 0 || got.Backlog != 0 {
+	if got := network(laptop(nil)); len(got.Steering) != 0 || got.Backlog != 0 {
 		t.Errorf("of nothing: %+v", got)
-	}
-}
-
-func TestLoad(t *testing.T) {
-	stat := func(s string) ticks {
-		t.Helper()
-		got, err := parseStat(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	before := stat("cpu  1000 10 500 80000 70 5 15 20 400 3\ncpu0 1 2 3\n")
-	after := stat("cpu  1130 12 540 80200 71 6 20 22 480 3\ncpu0 1 2 3\n")
-	if before != (ticks{busy: 1530, stolen: 20}) {
-		t.Errorf("%+v", before)
-	}
-	// 178 ticks of 10 ms in a second, of which 0.98 s were our own.
-	got := loadBetween(before, after, 980_000_000, 1_000_000_000)
-	if math.Abs(got.Foreign-0.8) > 1e-9 || math.Abs(got.Stolen-0.02) > 1e-9 {
-		t.Errorf("%+v, want 0.8 and 0.02", got)
-	}
-	if got := loadBetween(before, before, 1_000_000_000, 1_000_000_000); got != (Load{}) {
-		t.Errorf("ticks that are not counted yet: %+v", got)
-	}
-	if got := loadBetween(before, after, 0, 0); got != (Load{}) {
-		t.Errorf("no time: %+v", got)
-	}
-	for _, bad := range []string{"", "cpu", "cpu 1 2 3", "intr 1 2 3 4 5 6 7 8", "cpu 1 2 3 4 5 6 7 x"} {
-		if _, err := parseStat(bad); err == nil {
-			t.Errorf("%q is taken", bad)
-		}
 	}
 }
 

@@ -11,16 +11,6 @@ import (
 	"time"
 )
 
-// Run is what there is of a run in namespaces, by this process or another.
-type Run struct {
-	ID         uint32
-	Lives      bool
-	PID        int      // the process that made it, 0 if that is not known
-	Namespaces []string // names as ip netns lists them
-
-	known bool // it has, or had, a file of its own
-}
-
 func (r *Run) String() string { return fmt.Sprintf("%08x", r.ID) }
 
 // Lock returns the path of the file that is locked while the run lives.

@@ -26,12 +26,6 @@ type Inside struct {
 	ended chan struct{}
 }
 
-// Host is a name in /etc/hosts.
-type Host struct {
-	Name    string
-	Address netip.Addr
-}
-
 // Enter makes a thread in the namespace of a path.
 func Enter(namespace string, hosts []Host) (*Inside, error) {
 	in := &Inside{calls: make(chan func()), ended: make(chan struct{})}
@@ -132,14 +126,6 @@ func (in *Inside) Exec(path string, args []string) error {
 func (in *Inside) Close() {
 	close(in.calls)
 	<-in.ended
-}
-
-// LiveGuest is a guest of a run that goes on.
-type LiveGuest struct {
-	Name      string
-	Run       *Run
-	Namespace string // its path
-	Hosts     []Host // all guests of the run
 }
 
 // LiveGuests returns the guests of the runs that live, by run and name.

@@ -5,7 +5,6 @@ package netns
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"os/exec"
 	"time"
 
@@ -17,14 +16,6 @@ var ErrPrivilege = errors.New("network namespaces and veth pairs need Linux")
 
 // Missing says that namespaces cannot be built here.
 func Missing() error { return ErrPrivilege }
-
-// Run is what there is of a run in namespaces: nothing.
-type Run struct {
-	ID         uint32
-	Lives      bool
-	PID        int
-	Namespaces []string
-}
 
 func (*Run) String() string { return "" }
 
@@ -40,12 +31,6 @@ func Find() ([]*Run, error) { return nil, ErrPrivilege }
 // Inside is a thread that cannot be where it should.
 type Inside struct{}
 
-// Host is a name in /etc/hosts.
-type Host struct {
-	Name    string
-	Address netip.Addr
-}
-
 // Enter fails.
 func Enter(string, []Host) (*Inside, error) { return nil, ErrPrivilege }
 
@@ -57,14 +42,6 @@ func (*Inside) Exec(string, []string) error { return ErrPrivilege }
 
 // Close ends nothing.
 func (*Inside) Close() {}
-
-// LiveGuest is a guest of a run that goes on.
-type LiveGuest struct {
-	Name      string
-	Run       *Run
-	Namespace string
-	Hosts     []Host
-}
 
 // LiveGuests finds none.
 func LiveGuests() ([]LiveGuest, error) { return nil, ErrPrivilege }

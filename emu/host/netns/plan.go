@@ -48,6 +48,30 @@ type End struct {
 	Port    int // each at most once at a machine
 }
 
+// Run is what there is of a run in namespaces, by this process or another.
+type Run struct {
+	ID         uint32
+	Lives      bool
+	PID        int      // the process that made it, 0 if that is not known
+	Namespaces []string // names as ip netns lists them
+
+	known bool // it has, or had, a file of its own
+}
+
+// Host is a name in /etc/hosts.
+type Host struct {
+	Name    string
+	Address netip.Addr
+}
+
+// LiveGuest is a guest of a run that goes on.
+type LiveGuest struct {
+	Name      string
+	Run       *Run
+	Namespace string // its path
+	Hosts     []Host // all guests of the run
+}
+
 // check refuses what cannot be built.
 func (p *Plan) check() error {
 	if len(p.Links) > 0 && (p.Largest < 1 || p.Largest > link.MaxDatagram) {

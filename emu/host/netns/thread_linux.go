@@ -48,3 +48,15 @@ func within(path string, f func() error) error {
 		return f()
 	})
 }
+
+// Possible reports whether this process can make a network namespace. That which it makes to see it is
+// gone at once.
+func Possible() bool {
+	return apart(func() error {
+		ns, err := netns.New()
+		if err == nil {
+			err = ns.Close()
+		}
+		return err
+	}) == nil
+}
