@@ -6,9 +6,11 @@
 // as a trace.Sink, what no byte of a frame says: why a frame was marked, how much credit
 // was left, how full a buffer was, why a frame was dropped. So it knows more than any tap
 // on a link could. The calls only copy: a goroutine of its own makes bytes of the copies
-// and writes them. Between them is a queue of fixed size. On the wall clock what finds it
-// full is counted and left out, because a loop that waits for a disk is late; on the
-// virtual clock the loop waits, and the file is the same on every machine, byte for byte.
+// and writes them. Between them is a queue of fixed size. Where the loop that keeps to the
+// wall clock tells the capture, what finds it full is counted and left out, because a loop
+// that waits for a disk is late. On the virtual clock the loop waits, and the file is the same
+// on every machine, byte for byte. In a run in processes the conductor waits, which keeps no
+// time: a part leaves out and counts what it cannot tell the conductor soon enough.
 //
 // Each port has an interface in the file, "B:3 <- A" for port 3 of B at whose other
 // end A is. A frame is recorded once for each link that it crosses: data, ACKs and

@@ -53,7 +53,7 @@ type passage struct {
 	from, to int       // parts
 	slot     int       // in the receiver's border
 	claim    unit.Time // the next frame is not due earlier, if its sender sees nothing new
-	floor    unit.Time // nor is it, whatever its sender sees: the line is busy
+	floor    unit.Time // the next frame is not due earlier in any case: the line is busy
 	sent     uint32
 	under    []sending // what is stated as sent and not as seen, in order
 	seen     uint32

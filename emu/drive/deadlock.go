@@ -186,9 +186,9 @@ func (w *watcher) note(p port.Wait) bool {
 	return true
 }
 
-// release takes out whoever could still go on: an output for which some frame makes
-// room that leaves by an output which is not stuck. Each is freed once, and then asked
-// whom it frees: in a long chain they free one another from its end on.
+// release takes out the outputs that can still go on: those for which some frame makes room
+// that leaves by an output which is not stuck. Each is freed once, and then frees those that it
+// keeps: a long chain is freed from its end on.
 func (w *watcher) release() {
 	free := w.free[:0]
 	for _, o := range w.waits {

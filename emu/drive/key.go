@@ -6,12 +6,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Key is the place of an event in the one order of a run. What several loops or processes have
-// told of one run, each in its own order, is put into that of the virtual clock by it: whoever
-// runs a share of the machines has Fabric.Key point to a Key of its own, writes its value down
-// with all that it is told while an event happens (records, frames of a Tap), and who merges
-// sorts all of that stably by Compare. An event is of one machine, so no two shares have the
-// same key, and what one share has told under one key keeps its order.
+// Key is the place of an event in the one order of a run. Several loops or processes each tell
+// in their own order what happens to their machines; keys put it into the order of the virtual
+// clock. Fabric.Key points to a Key, whose value is written down with all that is told while an
+// event happens (records, frames of a Tap); a merge sorts that stably by Compare. An event is of one
+// machine, so no two loops have the same key, and what one has told under one key keeps its order.
 //
 // What was told before the first event has the zero Key.
 type Key struct {
@@ -21,7 +20,7 @@ type Key struct {
 
 // Place is the place of an event among those of its instant: the frames that arrive, by path;
 // changes from outside; then the machines that have something to do, and the look for deadlock
-// at last. It is the same whoever runs the machine, in every run of one fabric.
+// at last. It is the same in every run of one fabric, in any loop or process.
 type Place uint32
 
 // The kinds of events, in their order.

@@ -68,8 +68,9 @@ func split(f *Fabric, machines []Machine, share bool) ([]*order, error) {
 }
 
 // barrier is where some goroutines wait for one another, again and again. They spin, give way
-// where there are fewer processors than goroutines, or when it takes long, and sleep when others
-// have the processor of the one that they wait for.
+// where there are fewer processors than goroutines, or when it takes long, and sleep for a moment at
+// a time when other programs have the processor of the one that they wait for: to be woken they would
+// have to say in each round that they sleep, of which there are hundreds of thousands in a second.
 type barrier struct {
 	n       int32
 	patient int

@@ -139,7 +139,7 @@ func (r *sharedWall) end() {
 	r.stop.Store(true)
 }
 
-// fail ends the run with an error; that of who only was stopped gives way to others.
+// fail ends the run with an error. Any other takes the place of errStopped.
 func (r *sharedWall) fail(err error) {
 	r.loops[0].mu.Lock()
 	if r.err == nil || errors.Is(r.err, errStopped) {
@@ -199,7 +199,7 @@ func (l *wallLoop) loop() error {
 		if err != nil {
 			return err
 		}
-		l.tell() // before the datagrams leave: who waits for this loop can go on
+		l.tell() // before the datagrams leave: loops that wait for this one can go on
 	}
 }
 

@@ -19,7 +19,7 @@ type process struct {
 	in      *os.File // its output, our end
 	exited  chan struct{}
 
-	mu     sync.Mutex // of what follows: who is impatient kills from another goroutine
+	mu     sync.Mutex // of what follows: where patience ends, another goroutine kills
 	gone   bool
 	how    string
 	inTime bool

@@ -12,8 +12,8 @@ import (
 const (
 	// aliveEvery is how often a part that has nothing else to say says that it is there.
 	aliveEvery = 200 * time.Millisecond
-	// attendEvery is how often the conductor looks who has said something, and silentAfter for how
-	// long a part has said nothing when it is called silent.
+	// attendEvery is how often the conductor looks which parts have said something, and silentAfter
+	// for how long a part has said nothing when it is called silent.
 	attendEvery = 100 * time.Millisecond
 	silentAfter = time.Second
 )

@@ -14,7 +14,7 @@
 //     file has, and all begin.
 //  3. Parts send what their machines report, in batches and when they have nothing
 //     else to do; the conductor merges it by time. One that has nothing to say says that
-//     it is there: who is stopped does not (alive.go).
+//     it is there, unless its process is stopped (alive.go).
 //     So they tell the frames that a capture or a trace wants (frames.go).
 //     At the instants of the watch they tell what waits in their machines, and the
 //     conductor looks for deadlock in that (deadlock.go).

@@ -47,7 +47,7 @@ func ParseHostOf(text string) (HostOf, error) {
 }
 
 // share returns the parts of the hosts, without their names. Where the plan does not say
-// who has which machines, few links are cut.
+// on which of them machines are, few links are cut.
 func (p *Plan) share() ([]part, error) {
 	f, size := p.Fabric, p.Fleet.Size
 	of := f.Partition(slices.Repeat([]float64{1}, size))
@@ -134,7 +134,8 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	m = &meeting{links: links.Some(p.Fabric)}
 	defer func() {
 		if err != nil {
-			m.close()
+			m.leave()
+			err = errors.Join(err, m.links.Close())
 		}
 	}()
 	if m.gathering, err = hosts.Gather(p.Fleet); err != nil {
@@ -234,15 +235,14 @@ func (p *Plan) lost(ctx context.Context, file *File, err error) error {
 	return fmt.Errorf("%s: %w", file.Part, err)
 }
 
-// close lets go of what is open.
-func (m *meeting) close() error {
+// leave ends the connections.
+func (m *meeting) leave() {
 	if m.gathering != nil {
 		m.gathering.Close()
 	}
 	for _, peer := range m.peers {
 		peer.Close()
 	}
-	return m.links.Close()
 }
 
 // endsOf returns the ends of links of a host, each machine being on one.

@@ -108,7 +108,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		}
 		return conn, nil
 	}
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nobody tells when the conductor is there
 		conn, err := dialTo(ctx, f.Control)
 		if err == nil {
 			return conn, nil
@@ -329,7 +329,7 @@ func (p *Part) Close() {
 	p.conn.Close()
 }
 
-// Status is what a part says of itself to whoever connects to its status socket.
+// Status is what a part says of itself at its status socket.
 type Status struct {
 	Part     string   `json:"part"`
 	Machines []string `json:"machines"`

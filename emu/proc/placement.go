@@ -177,7 +177,7 @@ func (p *Plan) folder(starts bool) (string, error) {
 	return dir, files.Replace(filepath.Join(dir, compactFile), compact)
 }
 
-// conductor returns the conductor of the run, who has no parts yet.
+// conductor returns the conductor of the run, which has no parts yet.
 func (p *Plan) conductor(dir string) *conductor {
 	c := &conductor{plan: p, control: filepath.Join(dir, controlSocket)}
 	for i := range p.Fabric.Machines {

@@ -104,8 +104,9 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 			return nil, nil, err
 		}
 		return m.conductor, func() {
-			m.close()
 			out.Warnings = append(out.Warnings, m.links.Warnings...)
+			m.leave()
+			disconnect(m.links, out)
 		}, nil
 	}
 	if len(p.ByHand) > 0 {

@@ -42,7 +42,7 @@ func listenAt(path string) (*listener, error) {
 	l, err := net.Listen("unix", name)
 	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
 		if inUse := removeDead(path); errors.Is(inUse, errLives) {
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // the kernel tells nobody when a process lets go of a socket
 		} else if inUse != nil {
 			break
 		}
@@ -100,7 +100,7 @@ func Tidy(dir string) {
 		}
 		for _, socket := range []string{f.Status, f.Control} {
 			if filepath.Dir(socket) == filepath.Clean(dir) {
-				_ = removeDead(socket) // who needs its place hears why it cannot have it
+				_ = removeDead(socket) // what stays is an error of the next listenAt there
 			}
 		}
 	}

@@ -30,8 +30,8 @@ type Config struct {
 	Seed    uint64
 }
 
-// port is where each stack listens: whoever connects is read from, and what comes is thrown
-// away, as the discard server of iperf 2 does at this port.
+// port is where each stack listens. What comes by connections to it is read and thrown away, as
+// the discard server of iperf 2 does at this port.
 const port = 5001
 
 // nic is the number of the only interface.

@@ -169,8 +169,8 @@ func (l *lock) tryLock() error {
 	return nil
 }
 
-// remove removes the file and lets go of the lock, in this order: who waits for it
-// sees that it is gone.
+// remove removes the file and lets go of the lock, in this order: a process that waits for
+// the lock sees then that the file is gone.
 func (l *lock) remove() error {
 	err := os.Remove(l.name)
 	if errors.Is(err, fs.ErrNotExist) {

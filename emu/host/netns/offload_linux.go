@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offloads are what the kernel can leave to a network card, and a veth pair leaves
-// to whoever reads at its other end: frames there would be without their checksums,
-// or several in one.
+// offloads are what the kernel can leave to a network card, and with a veth pair leaves
+// undone: frames at its other end would be without their checksums, or several in one.
 func offloads() []uint32 {
 	return []uint32{
 		unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SRXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO,

@@ -195,6 +195,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 // await waits until all interfaces can send. The kernel sees to it a moment after
 // both ends of a pair are up; what is sent before is lost.
 func (b *builder) await(ctx context.Context) error {
+	// A look each millisecond: to be told, it would have to listen in each namespace.
 	for end := time.Now().Add(carrierWait); ; time.Sleep(time.Millisecond) {
 		if err := ctx.Err(); err != nil {
 			return err
