@@ -8,17 +8,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Partition shares the machines between as many parts as there are shares, which are positive,
-// and returns the part of each machine. Each part gets about its share of the work, and few links, above all
-// few that many flows cross, lead from one part to another. A switch and its endpoints stay
-// together, unless one of them alone is more than a part should have: then its machines are
-// shared one by one. With fewer of these than parts some parts are empty. The same fabric and
-// shares give the same parts, always.
+// Partition shares the machines between so many parts, and returns the part of each machine. The
+// parts get about the same work, and few links, above all few that many flows cross, lead from one
+// part to another. A switch and its endpoints stay together, unless they are more than a part
+// should have: then they are shared one by one. With fewer of these than parts some parts are
+// empty. The same fabric gives the same parts, always.
 //
 // The work of a machine is counted as its ports, which repeat their flow control, and the
 // flows that cross them.
-func (f *Fabric) Partition(shares []float64) []int {
-	p := &partitioner{shares: shares, of: make([]int, len(f.Machines))}
+func (f *Fabric) Partition(parts int) []int {
+	p := &partitioner{has: make([]float64, parts), of: make([]int, len(f.Machines))}
 	p.group(f)
 	p.grow()
 	for range refinements {
@@ -26,11 +25,11 @@ func (f *Fabric) Partition(shares []float64) []int {
 			break
 		}
 	}
-	parts := make([]int, len(f.Machines))
+	of := make([]int, len(f.Machines))
 	for m, u := range p.of {
-		parts[m] = p.part[u]
+		of[m] = p.part[u]
 	}
-	return parts
+	return of
 }
 
 const (
@@ -44,12 +43,12 @@ const (
 
 // partitioner shares units, each a machine or a switch with its endpoints, between parts.
 type partitioner struct {
-	shares []float64 // of the work, by part; made to add up to that of all units
-	of     []int     // by machine: its unit
-	work   []float64 // by unit
-	near   [][]bond  // by unit
-	part   []int     // by unit
-	has    []float64 // by part: its work
+	share float64   // of the work, that each part should have
+	of    []int     // by machine: its unit
+	work  []float64 // by unit
+	near  [][]bond  // by unit
+	part  []int     // by unit
+	has   []float64 // by part: its work
 }
 
 // bond is what joins a unit to another one.
@@ -62,14 +61,7 @@ type bond struct {
 // unit is too much for a part.
 func (p *partitioner) group(f *Fabric) {
 	cost, work, all := f.work()
-	least, sum := slices.Min(p.shares), 0.
-	for _, s := range p.shares {
-		sum += s
-	}
-	p.shares = slices.Clone(p.shares)
-	for i := range p.shares {
-		p.shares[i] *= all / sum
-	}
+	p.share = all / float64(len(p.has))
 	home := make([]int, len(f.Machines)) // the switch of an endpoint; of a switch itself
 	together := make([]float64, len(f.Machines))
 	for m := range f.Machines {
@@ -85,7 +77,7 @@ func (p *partitioner) group(f *Fabric) {
 	unit := make([]int, len(f.Machines)) // by switch or machine that a unit is made around, and one more
 	for m := range f.Machines {
 		around := home[m]
-		if together[around] > slack*least*all/sum {
+		if together[around] > slack*p.share {
 			around = m
 		}
 		if unit[around] == 0 {
@@ -171,10 +163,7 @@ func (p *partitioner) join(a, b int, cost float64) {
 // grow makes the parts one after the other, each from a unit on: next comes the unit of whose
 // bonds the largest share leads into the part already.
 func (p *partitioner) grow() {
-	p.part, p.has = make([]int, len(p.work)), make([]float64, len(p.shares))
-	for u := range p.part {
-		p.part[u] = -1
-	}
+	p.part = slices.Repeat([]int{-1}, len(p.work))
 	all := make([]float64, len(p.work))  // the cost of a unit's bonds
 	into := make([]float64, len(p.work)) // and of those into the part that grows
 	for u := range p.near {
@@ -183,9 +172,9 @@ func (p *partitioner) grow() {
 		}
 	}
 	left := len(p.work)
-	for k := range p.shares {
+	for k := range p.has {
 		clear(into)
-		last := k == len(p.shares)-1
+		last := k == len(p.has)-1
 		for left > 0 {
 			best := -1
 			for u := range p.part {
@@ -194,7 +183,7 @@ func (p *partitioner) grow() {
 				}
 			}
 			// The last unit of a part is taken if that comes nearer to its share, or it has none.
-			if !last && p.has[k] > 0 && p.has[k]+p.work[best]/2 > p.shares[k] {
+			if !last && p.has[k] > 0 && p.has[k]+p.work[best]/2 > p.share {
 				break
 			}
 			p.part[best] = k
@@ -245,8 +234,8 @@ func (p *partitioner) better(u int) int {
 	if p.has[own] <= p.work[u] {
 		return own
 	}
-	for k := range p.shares {
-		if k != own && p.has[k]+p.work[u] <= slack*p.shares[k] {
+	for k := range p.has {
+		if k != own && p.has[k]+p.work[u] <= slack*p.share {
 			if cost := p.bound(u, k); cost > most {
 				best, most = k, cost
 			}

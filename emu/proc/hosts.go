@@ -50,7 +50,7 @@ func ParseHostOf(text string) (HostOf, error) {
 // on which of them machines are, few links are cut.
 func (p *Plan) share() ([]part, error) {
 	f, size := p.Fabric, p.Fleet.Size
-	of := f.Partition(slices.Repeat([]float64{1}, size))
+	of := f.Partition(size)
 	if len(p.HostsOf) > 0 {
 		var err error
 		if of, err = p.stated(); err != nil {

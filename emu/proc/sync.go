@@ -87,19 +87,24 @@ func (r *conductor) teller(s *seat) func(b []byte) {
 	if s.away == nil {
 		return func(b []byte) { write(conn, promise, b) }
 	}
-	ring := make(chanBell, 1)
-	box := &mailbox{bell: ring}
+	last := make(chan []byte, 1) // in place of one that has not left: each holds all that is promised
 	go func() {
 		for {
 			select {
-			case <-ring:
+			case b := <-last:
+				write(conn, promise, b)
 			case <-r.quit:
 				return
 			}
-			write(conn, promise, box.take())
 		}
 	}()
-	return box.put
+	return func(b []byte) {
+		select {
+		case <-last:
+		default:
+		}
+		last <- slices.Clone(b) // there is room: nobody else puts anything in, by the lock of promising
+	}
 }
 
 // state takes in a statement of a part, and promises what follows from it.
@@ -203,15 +208,6 @@ func (m *mailbox) put(b []byte) {
 	m.letter, m.full = append(m.letter[:0], b...), true
 	m.mu.Unlock()
 	m.bell.Ring()
-}
-
-// take takes the promise out.
-func (m *mailbox) take() []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.bell.Quiet()
-	m.full = false
-	return slices.Clone(m.letter)
 }
 
 // Recv takes the promise out.

@@ -71,7 +71,7 @@ func (r *Recording) partition(loops int) (of []int, why string) {
 	if r.wanted.Wall {
 		return r.fabric.Spread(loops), ""
 	}
-	of = r.fabric.Partition(slices.Repeat([]float64{1}, loops))
+	of = r.fabric.Partition(loops)
 	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.wanted.Force {
 		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
 	}
