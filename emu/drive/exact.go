@@ -130,10 +130,7 @@ func (r *partRun) leavingSlot(number int) int {
 func (r *partRun) claim(k int) (t unit.Time) {
 	e := r.exact
 	t = unit.Never
-	change := unit.Never
-	if at := r.nextChange(); at != unit.Never {
-		change = at
-	}
+	change := r.nextChange()
 	for m, d := range e.machine {
 		if d != nil {
 			t = min(t, after(min(change, r.agenda.Due(r.machineSlot(m))), d[k]))

@@ -47,6 +47,20 @@ type Wire struct {
 	Ends [2]End
 }
 
+// Peer returns the other end of the wire at a port.
+func (f *Fabric) Peer(p Port) End { return f.Wires[p.Wire].Ends[1-p.End] }
+
+// Home returns the switch at which an endpoint is. Of a switch, and of an endpoint at none, it is the
+// machine itself.
+func (f *Fabric) Home(machine int) int {
+	if m := &f.Machines[machine]; m.Switch == nil && len(m.Ports) > 0 {
+		if peer := f.Peer(m.Ports[0]).Machine; f.Machines[peer].Switch != nil {
+			return peer
+		}
+	}
+	return machine
+}
+
 // Slowest returns the lowest rate that a wire has in the run.
 func (f *Fabric) Slowest(wire int) unit.Rate {
 	l := f.Wires[wire].Link

@@ -62,21 +62,13 @@ type bond struct {
 func (p *partitioner) group(f *Fabric) {
 	cost, work, all := f.work()
 	p.share = all / float64(len(p.has))
-	home := make([]int, len(f.Machines)) // the switch of an endpoint; of a switch itself
-	together := make([]float64, len(f.Machines))
+	together := make([]float64, len(f.Machines)) // the work of a switch with its endpoints
 	for m := range f.Machines {
-		home[m] = m
-		if f.Machines[m].Switch == nil && len(f.Machines[m].Ports) > 0 {
-			port := f.Machines[m].Ports[0]
-			if peer := f.Wires[port.Wire].Ends[1-port.End].Machine; f.Machines[peer].Switch != nil {
-				home[m] = peer
-			}
-		}
-		together[home[m]] += work[m]
+		together[f.Home(m)] += work[m]
 	}
 	unit := make([]int, len(f.Machines)) // by switch or machine that a unit is made around, and one more
 	for m := range f.Machines {
-		around := home[m]
+		around := f.Home(m)
 		if together[around] > slack*p.share {
 			around = m
 		}

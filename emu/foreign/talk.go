@@ -84,10 +84,7 @@ func (t *Talk) open(in io.Reader, out io.WriteCloser, p peer) {
 
 // hello asks what the program is.
 func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
-	t.begin("hello")
-	t.number(Version)
-	t.number(int64(r))
-	t.number(int64(packet))
+	t.begin("hello", Version, int64(r), int64(packet))
 	answer, ok := t.ask()
 	if !ok {
 		return t.Err()
@@ -198,11 +195,13 @@ func (t *Talk) fail(what string, line []byte) {
 	}
 }
 
-// begin begins a question.
-func (t *Talk) begin(word string) { t.line = append(t.line[:0], word...) }
-
-// number adds a number to a question.
-func (t *Talk) number(v int64) { t.line = strconv.AppendInt(append(t.line, ' '), v, 10) }
+// begin begins a question, of a word and numbers.
+func (t *Talk) begin(word string, numbers ...int64) {
+	t.line = append(t.line[:0], word...)
+	for _, v := range numbers {
+		t.line = strconv.AppendInt(append(t.line, ' '), v, 10)
+	}
+}
 
 // ask sends the question and returns the answer, good until the next question.
 func (t *Talk) ask() (answer []byte, ok bool) {
@@ -295,9 +294,7 @@ func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
 // Next asks the program.
 func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	t := l.talk
-	t.begin("next")
-	t.number(int64(now))
-	t.number(int64(n))
+	t.begin("next", int64(now), int64(n))
 	answer, ok := t.ask()
 	if !ok {
 		return unit.Never
@@ -321,9 +318,7 @@ func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 	t := l.talk
 	t.kept, t.calls = false, 0
-	t.begin("sent")
-	t.number(int64(now))
-	t.number(int64(n))
+	t.begin("sent", int64(now), int64(n))
 	t.okay()
 }
 
@@ -331,9 +326,7 @@ func (l *Limiter) Sent(now unit.Time, n unit.Size) {
 func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
 	t := l.talk
 	t.kept = false
-	t.begin("rate")
-	t.number(int64(now))
-	t.number(int64(r))
+	t.begin("rate", int64(now), int64(r))
 	t.okay()
 }
 
@@ -346,17 +339,14 @@ type Controller struct{ talk *Talk }
 // Sent tells the program.
 func (c *Controller) Sent(now unit.Time, n unit.Size) {
 	c.talk.calls = 0
-	c.talk.begin("sent")
-	c.talk.number(int64(now))
-	c.talk.number(int64(n))
+	c.talk.begin("sent", int64(now), int64(n))
 	c.talk.settle(now)
 }
 
 // Feedback tells the program.
 func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.talk.calls = 0
-	c.talk.begin("feedback")
-	c.talk.number(int64(now))
+	c.talk.begin("feedback", int64(now))
 	c.talk.line = told.AppendFrame(append(c.talk.line, ' '), &f)
 	c.talk.settle(now)
 }
@@ -366,8 +356,7 @@ func (c *Controller) Advance(now unit.Time) {
 	if c.talk.due > now {
 		return
 	}
-	c.talk.begin("advance")
-	c.talk.number(int64(now))
+	c.talk.begin("advance", int64(now))
 	c.talk.settle(now)
 }
 

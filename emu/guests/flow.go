@@ -2,10 +2,11 @@ package guests
 
 import (
 	"encoding/binary"
+	"fmt"
+
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/unit"
-	"fmt"
 )
 
 // queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind

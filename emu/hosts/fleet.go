@@ -159,18 +159,19 @@ func launched(variable func(string) string, name string) (launch, error) {
 		}
 		return list[0]
 	}
+	mpi := func(rank, size, local string) launch {
+		l := launch{launcher: "mpirun", rank: number(rank), size: number(size), first: node("SLURM_JOB_NODELIST")}
+		if variable(local) == variable(size) {
+			l.first = "localhost"
+		}
+		return l
+	}
 	var l launch
 	switch {
 	case variable("OMPI_COMM_WORLD_RANK") != "":
-		l = launch{launcher: "mpirun", rank: number("OMPI_COMM_WORLD_RANK"), size: number("OMPI_COMM_WORLD_SIZE"), first: node("SLURM_JOB_NODELIST")}
-		if variable("OMPI_COMM_WORLD_LOCAL_SIZE") == variable("OMPI_COMM_WORLD_SIZE") {
-			l.first = "localhost"
-		}
+		l = mpi("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 	case variable("PMI_RANK") != "" && variable("PMI_SIZE") != "":
-		l = launch{launcher: "mpirun", rank: number("PMI_RANK"), size: number("PMI_SIZE"), first: node("SLURM_JOB_NODELIST")}
-		if variable("MPI_LOCALNRANKS") == variable("PMI_SIZE") {
-			l.first = "localhost"
-		}
+		l = mpi("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS")
 	case variable("SLURM_PROCID") != "" && variable("SLURM_STEP_NODELIST") != "":
 		l = launch{launcher: "srun", rank: number("SLURM_PROCID"), size: number("SLURM_NTASKS"), first: node("SLURM_STEP_NODELIST")}
 	case variable("JOB_COMPLETION_INDEX") != "":

@@ -201,12 +201,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	if err := session.Handshake(); err != nil {
 		return fmt.Errorf("it is no agent: %w", err)
 	}
-	state := session.ConnectionState()
-	wanted, err := g.fleet.Token.proof(agent, &state, g.certificate)
-	if err != nil {
-		return err
-	}
-	ours, err := g.fleet.Token.proof(conductor, &state, g.certificate)
+	ours, wanted, err := g.fleet.Token.proofs(session.ConnectionState(), g.certificate)
 	if err != nil {
 		return err
 	}
@@ -312,11 +307,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 		return nil, fmt.Errorf("it is no run of this program: %w", err)
 	}
 	state := session.ConnectionState()
-	ours, err := f.Token.proof(agent, &state, state.PeerCertificates[0].Raw)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := f.Token.proof(conductor, &state, state.PeerCertificates[0].Raw)
+	wanted, ours, err := f.Token.proofs(state, state.PeerCertificates[0].Raw)
 	if err != nil {
 		return nil, err
 	}

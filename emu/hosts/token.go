@@ -60,6 +60,15 @@ const (
 // exporter is the label of the keying material.
 const exporter = "EXPORTER-fabemu-hosts-1"
 
+// proofs returns what shows that the sides of a TLS session know the token.
+func (t Token) proofs(s tls.ConnectionState, certificate []byte) (ofConductor, ofAgent []byte, err error) {
+	ofConductor, err = t.proof(conductor, &s, certificate)
+	if err == nil {
+		ofAgent, err = t.proof(agent, &s, certificate)
+	}
+	return ofConductor, ofAgent, err
+}
+
 // proof returns what shows that one side of a TLS session knows the token.
 func (t Token) proof(who role, s *tls.ConnectionState, certificate []byte) ([]byte, error) {
 	if s.Version != tls.VersionTLS13 {

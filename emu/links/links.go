@@ -128,7 +128,7 @@ func (w *opener) connectUDP() error {
 			port += 2
 		}
 		if i == 0 {
-			w.granted(a.Granted(), b.Granted())
+			w.Granted(o.Buffer, min(a.Granted(), b.Granted()))
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (w *opener) connectUDP() error {
 // veth pair for each wire.
 func (w *opener) connectVeth(ctx context.Context) error {
 	if w.fabric.Scenario.Wall.UDPPort != 0 {
-		w.warn("wall.udp-port has no effect: there is no UDP on veth pairs")
+		w.Warnings = append(w.Warnings, "wall.udp-port has no effect: there is no UDP on veth pairs")
 	}
 	netns.RemoveDead(ctx)
 	topology, err := netns.Build(ctx, w.plan())
@@ -166,7 +166,7 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		}
 		w.add(ends[0], ends[1])
 		if i == 0 {
-			w.granted(ends[0].Granted(), ends[1].Granted())
+			w.Granted(w.options.Buffer, min(ends[0].Granted(), ends[1].Granted()))
 		}
 	}
 	return nil
@@ -208,15 +208,6 @@ func (w *opener) files(err error) error {
 			err, len(w.fabric.Wires), need)
 	}
 	return err
-}
-
-// granted warns of receive buffers that are smaller than was asked for.
-func (w *opener) granted(a, b unit.Size) {
-	w.Granted(w.options.Buffer, min(a, b))
-}
-
-func (w *opener) warn(format string, args ...any) {
-	w.Warnings = append(w.Warnings, fmt.Sprintf(format, args...))
 }
 
 // add adds the two ends of a wire.

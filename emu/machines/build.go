@@ -201,7 +201,7 @@ func (b *builder) restart(e *scenario.Event) (all []drive.Change) {
 		}
 		all = append(all, drive.Change{At: down, Machine: i, Event: port.Event{Kind: port.Restart}})
 		for p := range m.Ports {
-			peer := b.fabric.Wires[m.Ports[p].Wire].Ends[1-m.Ports[p].End]
+			peer := b.fabric.Peer(m.Ports[p])
 			all = append(all,
 				drive.Change{At: down, Machine: peer.Machine, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
 				drive.Change{At: up, Machine: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
@@ -273,8 +273,7 @@ func (b *builder) watch() *drive.Watch {
 // port describes one port of a machine.
 func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
-	peer := w.Ends[1-p.End].Machine
-	s := b.fabric.Machines[peer].Switch
+	s := b.fabric.Machines[b.fabric.Peer(p).Machine].Switch
 	return port.Config{
 		Rate:        w.Link.Rate,
 		Propagation: w.Link.Propagation,

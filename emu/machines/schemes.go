@@ -145,8 +145,7 @@ func (b *builder) congestionPoints(m *fabric.Machine, machine int) cp.Maker {
 	}
 	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(machine))}
 	for _, p := range m.Ports {
-		peer := b.fabric.Wires[p.Wire].Ends[1-p.End].Machine
-		site.Hosts = append(site.Hosts, b.fabric.Machines[peer].Switch == nil)
+		site.Hosts = append(site.Hosts, b.fabric.Machines[b.fabric.Peer(p).Machine].Switch == nil)
 	}
 	return p.Maker(m.Switch.Marking.Params, site)
 }

@@ -18,36 +18,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Outcome is what came of a run.
-type Outcome struct {
-	Began  time.Time     // when model time 0 was; zero if the run has not come so far
-	Timing *drive.Timing // of all parts; nil if no part has measured anything
-	Now    unit.Time     // in processes: the model time up to which all have reported
-
-	Clocks  []Clock // of the parts on other hosts
-	Between []int   // which wires lead from one host to another
-
-	ForeignCPUs float64 // processors that others used, as a mean; NaN: not known
-	CPUSeconds  float64 // in this process: its processor time
-	GCCycles    int64   // in this process: of the garbage collector
-	Warnings    []string
-}
-
-// Died is the error of a run of which a part has ended by itself.
-type Died struct {
-	Part  string
-	State string // how it ended: "exit status 2", "signal: killed"
-	Log   string // the end of what it wrote
-}
-
-func (d *Died) Error() string {
-	s := fmt.Sprintf("the process of %s has ended: %s", d.Part, d.State)
-	if d.Log != "" {
-		s += "; it wrote last:\n" + d.Log
-	}
-	return s
-}
-
 const (
 	// startTimeout is how long parts that the conductor has started may take until
 	// they are ready, and endTimeout how long until they have ended when told to.
@@ -141,28 +111,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	}
 	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
 	err = errors.Join(err, r.dismiss())
-	out := Outcome{Began: r.began, Now: r.merge(true), Clocks: r.clocks(compared), Between: r.between}
-	for _, s := range r.seats {
-		if s.report == nil {
-			continue
-		}
-		for _, w := range s.report.Warnings {
-			out.Warnings = append(out.Warnings, s.Part+": "+w)
-		}
-		r.missed(s.report.Missed)
-		if out.Timing == nil {
-			out.Timing = s.report.Timing
-		} else if s.report.Timing != nil {
-			out.Timing.Merge(s.report.Timing)
-		}
-	}
-	if out.Timing != nil {
-		out.Timing.Silent = r.silences()
-		if err == nil {
-			out.Timing.Lost = max(out.Timing.Lost, r.missing())
-		}
-	}
-	return out, err
+	return r.outcome(compared, err == nil), err
 }
 
 // missed says that frames could not be told of.
@@ -180,8 +129,8 @@ func (r *conductor) wall(t unit.Time) int64 {
 	return r.epoch + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
 }
 
-// begin starts the parts and waits until all are ready.
-func (r *conductor) begin(ctx context.Context) error {
+// gather starts the parts and waits until all are ready.
+func (r *conductor) gather(ctx context.Context) error {
 	byHand := []*File{}
 	for _, s := range r.seats {
 		if s.byHand {
@@ -218,7 +167,7 @@ func (r *conductor) begin(ctx context.Context) error {
 			}
 		}
 		if len(missing) == 0 {
-			break
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -234,6 +183,13 @@ func (r *conductor) begin(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+}
+
+// begin names the epoch to all parts.
+func (r *conductor) begin(ctx context.Context) error {
+	if err := r.gather(ctx); err != nil {
+		return err
 	}
 	if r.plan.Sync == Exact {
 		if err := r.convene(); err != nil {
@@ -371,21 +327,34 @@ func (r *conductor) play(ctx context.Context) error {
 	}
 }
 
+// note takes in what has become of the process of a part, or of its talk, and returns the part; nil
+// where the process was killed on purpose.
+func (r *conductor) note(n news) *seat {
+	s := r.seats[n.seat]
+	switch {
+	case n.talk != s.talk:
+		return nil
+	case n.fate == exited:
+		s.command, s.state = nil, stateOf(n.err)
+	case n.fate == gone:
+		s.gone = true
+	}
+	return s
+}
+
 // hear takes news in. The error ends the run.
 func (r *conductor) hear(n news) error {
-	s := r.seats[n.seat]
-	if n.talk != s.talk {
-		return nil // of a process that was killed on purpose
+	s := r.note(n)
+	if s == nil {
+		return nil
 	}
 	switch n.fate {
 	case gone:
-		s.gone = true
 		if s.report == nil {
 			return r.death(s, n.err)
 		}
 		return nil
 	case exited: // what it has said may not be heard yet: the end of its talk decides
-		s.command, s.state = nil, stateOf(n.err)
 		return nil
 	case refused:
 		return n.err
@@ -461,9 +430,7 @@ func (r *conductor) death(s *seat, cause error) error {
 	for limit := time.After(endTimeout); s.command != nil; {
 		select {
 		case n := <-r.news:
-			if n.fate == exited && n.talk == r.seats[n.seat].talk {
-				r.seats[n.seat].command, r.seats[n.seat].state = nil, stateOf(n.err)
-			}
+			r.note(n)
 			continue
 		case <-limit:
 		}
@@ -497,16 +464,7 @@ func (r *conductor) dismiss() error {
 	for limit := time.After(endTimeout); running() > 0; {
 		select {
 		case n := <-r.news:
-			s := r.seats[n.seat]
-			if n.talk != s.talk {
-				continue
-			}
-			switch {
-			case n.fate == exited:
-				s.command, s.state = nil, stateOf(n.err)
-			case n.fate == gone:
-				s.gone = true
-			case n.fate == said && (n.kind == events || n.kind == done):
+			if s := r.note(n); s != nil && n.fate == said && (n.kind == events || n.kind == done) {
 				_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
 			}
 		case <-limit:

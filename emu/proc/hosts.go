@@ -100,8 +100,7 @@ func (p *Plan) stated() ([]int, error) {
 			continue
 		}
 		if f.Machines[m].Switch == nil { // with what it is at
-			w := f.Machines[m].Ports[0]
-			of[m] = of[f.Wires[w.Wire].Ends[1-w.End].Machine]
+			of[m] = of[f.Peer(f.Machines[m].Ports[0]).Machine]
 		}
 		if of[m] < 0 {
 			nowhere = append(nowhere, f.Machines[m].Name)
@@ -168,7 +167,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	// Each host is reached by the address by which it has come, and this one by the
 	// address that it has come to.
 	ends, err := openShare(files[0], p.Fabric, m.links, func(e End) netip.Addr {
-		return m.peers[of[p.Fabric.Wires[e.Wire].Ends[1-e.End].Machine]-1].Here()
+		return m.peers[of[p.Fabric.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Machine]-1].Here()
 	})
 	if err != nil {
 		return m, err
@@ -249,9 +248,8 @@ func (m *meeting) leave() {
 func (p *Plan) endsOf(x part, of []int) (ends []End) {
 	for _, m := range x.machines {
 		for _, at := range p.Fabric.Machines[m].Ports {
-			w := &p.Fabric.Wires[at.Wire]
-			e := End{Link: w.Name, Wire: at.Wire, End: at.End, Kind: string(links.UDP)}
-			if of[w.Ends[1-at.End].Machine] != of[m] {
+			e := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(links.UDP)}
+			if of[p.Fabric.Peer(at).Machine] != of[m] {
 				e.Kind = betweenHosts
 			}
 			if p.Fabric.Scenario.Wall.UDPPort != 0 {

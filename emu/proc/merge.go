@@ -43,23 +43,3 @@ func (r *conductor) merge(all bool) unit.Time {
 	}
 	return until
 }
-
-// missing returns how many datagrams were sent and did not arrive, over all links, since
-// the last restart of a part at either end.
-func (r *conductor) missing() (lost int64) {
-	sent, came := map[int]int64{}, map[int]int64{}
-	for _, s := range r.seats {
-		for _, t := range s.report.Traffic {
-			if t.Sent >= 0 {
-				sent[t.Path] = t.Sent
-			}
-			if t.Came >= 0 {
-				came[t.Path] = t.Came
-			}
-		}
-	}
-	for path, n := range sent {
-		lost += n - came[path]
-	}
-	return lost
-}

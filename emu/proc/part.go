@@ -218,6 +218,11 @@ func (p *Part) Idle(now unit.Time) error {
 	if time.Since(p.sent) >= batchEvery {
 		p.flush()
 	}
+	return p.failure()
+}
+
+// failure returns why nothing could be written to the conductor.
+func (p *Part) failure() error {
 	if err := p.failed.Load(); err != nil {
 		return *err
 	}
@@ -292,10 +297,7 @@ func (p *Part) Ended() error {
 	p.say("waiting for the others to end")
 	p.flush()
 	p.out <- message{kind: ended}
-	if err := p.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return p.failure()
 }
 
 // Done sends what was measured. It is the last thing that a part says.
@@ -308,10 +310,7 @@ func (p *Part) Done(r Report) error {
 	p.flush()
 	p.out <- message{done, b}
 	p.end()
-	if err := p.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
+	return p.failure()
 }
 
 // end waits until all is written.

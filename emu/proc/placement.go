@@ -52,16 +52,12 @@ func parts(f *fabric.Fabric, p Placement) []part {
 	var list []part
 	at := make([]int, len(f.Machines)) // the part of each switch
 	for i := range f.Machines {
-		m := &f.Machines[i]
-		if p == InDomains && m.Switch == nil {
-			w := f.Wires[m.Ports[0].Wire]
-			if peer := w.Ends[1-m.Ports[0].End].Machine; f.Machines[peer].Switch != nil {
-				list[at[peer]].machines = append(list[at[peer]].machines, i)
-				continue
-			}
+		if home := f.Home(i); p == InDomains && home != i {
+			list[at[home]].machines = append(list[at[home]].machines, i)
+			continue
 		}
 		at[i] = len(list)
-		list = append(list, part{m.Name, []int{i}, m.Switch != nil})
+		list = append(list, part{f.Machines[i].Name, []int{i}, f.Machines[i].Switch != nil})
 	}
 	return list
 }

@@ -209,19 +209,13 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *dr
 		out.Digest = r.digest.Sum()
 	}
 	if r.log != nil {
-		if err := r.log.Close(); err != nil {
-			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the event log is not whole: %v", err))
-		}
+		whole(out, "the event log", r.log.Close())
 	}
 	for _, w := range r.told {
-		if err := w.Close(at); err != nil {
-			out.Unwritten = append(out.Unwritten, fmt.Sprintf("what a flow was told is not whole: %v", err))
-		}
+		whole(out, "what a flow was told", w.Close(at))
 	}
 	if r.trace != nil {
-		if err := r.trace.Close(at); err != nil {
-			out.Unwritten = append(out.Unwritten, fmt.Sprintf("the trace is not whole: %v", err))
-		}
+		whole(out, "the trace", r.trace.Close(at))
 	}
 	if r.missed > 0 && r.tap == nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the processes could not tell of %s in time: what is said of how late frames left lacks them", terminal.Count(r.missed, "frame")))
@@ -238,11 +232,15 @@ func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *dr
 // Close writes the verdict of out into the capture, and into out what could not be
 // written.
 func (r *Recording) Close(out *report.Result) {
-	if r.tap == nil {
-		return
+	if r.tap != nil {
+		whole(out, "the capture", r.tap.Close(out.Verdict.Comment(out.Partial)))
 	}
-	if err := r.tap.Close(out.Verdict.Comment(out.Partial)); err != nil {
-		out.Unwritten = append(out.Unwritten, fmt.Sprintf("the capture is not whole: %v", err))
+}
+
+// whole notes in a result what could not be written, if there is an error.
+func whole(out *report.Result, what string, err error) {
+	if err != nil {
+		out.Unwritten = append(out.Unwritten, fmt.Sprintf("%s is not whole: %v", what, err))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fabemu/emu/host"
@@ -130,11 +131,10 @@ var wanted = []struct{ name, flag string }{
 // that of ctx.
 func tools(ctx context.Context) ([]Tool, error) {
 	found := make([]Tool, len(wanted))
-	ended := make(chan struct{}, len(wanted))
+	var all sync.WaitGroup
 	for i, w := range wanted {
 		found[i].Name = w.name
-		go func() {
-			defer func() { ended <- struct{}{} }()
+		all.Go(func() {
 			name, err := exec.LookPath(w.name)
 			if err != nil {
 				return
@@ -148,11 +148,9 @@ func tools(ctx context.Context) ([]Tool, error) {
 			if err == nil || len(out) > 0 {
 				found[i].Version = version(string(out))
 			}
-		}()
+		})
 	}
-	for range wanted {
-		<-ended
-	}
+	all.Wait()
 	return found, ctx.Err()
 }
 
