@@ -286,6 +286,34 @@ func TestHostThatNeverComes(t *testing.T) {
 	}
 }
 
+// A host that has connected, and comes to prove what it knows when nobody is waited for any more, is
+// refused: nobody would ever close its connection.
+func TestHostThatComesTooLate(t *testing.T) {
+	g, f, heard := gather(t, 2, time.Minute)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	far, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Close()
+	met := make(chan error, 1)
+	go func() { met <- g.meet(near) }()
+	if p, err := f.meet(context.Background(), far); err == nil || !strings.Contains(err.Error(), "too late") {
+		t.Errorf("%v, %v; want too late", p, err)
+	}
+	if err := <-met; err == nil || heard.String() == "" {
+		t.Errorf("rank 0 has taken it in, and said %q", heard)
+	}
+}
+
 // Somebody in the middle, who passes on all that is said, is noticed: the two sessions have
 // other keying material, though both sides know the token.
 func TestManInTheMiddle(t *testing.T) {

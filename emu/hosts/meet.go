@@ -72,9 +72,10 @@ type Gathering struct {
 	certificate []byte
 	strangers   chan struct{}
 
-	mu    sync.Mutex
-	there map[int]*Peer // by rank
-	all   chan struct{} // closed when all are there
+	mu     sync.Mutex
+	there  map[int]*Peer // by rank
+	all    chan struct{} // closed when all are there
+	closed bool          // nobody is taken in any more
 }
 
 // Gather listens for the others of a fleet. Close ends it.
@@ -130,8 +131,14 @@ func (g *Gathering) invite() {
 // Port returns the port at which it listens.
 func (g *Gathering) Port() int { return g.listener.Addr().(*net.TCPAddr).Port }
 
-// Close takes in nobody any more. The connections stay.
-func (g *Gathering) Close() error { return g.listener.Close() }
+// Close takes in nobody any more, not even a host that is about to prove what it knows. The
+// connections stay.
+func (g *Gathering) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	return g.listener.Close()
+}
 
 // Wait returns the other hosts, in the order of their ranks, when all are there. It waits
 // as long as the fleet does; the error names those that have not come.
@@ -242,6 +249,8 @@ func (g *Gathering) meet(conn net.Conn) error {
 // seat returns the rank of a host that wants one, or the lowest that is free.
 func (g *Gathering) seat(wanted int) (int, error) {
 	switch {
+	case g.closed:
+		return 0, errors.New("too late: the run takes in nobody any more")
 	case len(g.there) == g.fleet.Size-1:
 		return 0, fmt.Errorf("one host too many: the run has its %d hosts already", g.fleet.Size)
 	case wanted >= g.fleet.Size || wanted == 0:
