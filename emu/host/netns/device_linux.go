@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -174,22 +173,15 @@ func (d *Device) Write(b []byte) (bool, error) {
 // Dropped returns how many packets the guest's kernel has dropped before they could be read
 // here, and how many it did not take.
 func (d *Device) Dropped() (sent, received uint64, err error) {
-	ns, err := netns.GetFromPath(d.Namespace)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer ns.Close()
-	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer h.Close()
-	dev, err := h.LinkByName(GuestInterface)
-	if err != nil {
-		return 0, 0, err
-	}
-	s := dev.Attrs().Statistics
-	return s.TxDropped, s.RxDropped, nil
+	err = lookInto(d.Namespace, func(h *netlink.Handle) error {
+		dev, err := h.LinkByName(GuestInterface)
+		if err == nil {
+			s := dev.Attrs().Statistics
+			sent, received = s.TxDropped, s.RxDropped
+		}
+		return err
+	})
+	return sent, received, err
 }
 
 func (d *Device) close() error {

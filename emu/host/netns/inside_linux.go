@@ -3,6 +3,7 @@ package netns
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -161,21 +162,18 @@ func LiveGuests() ([]LiveGuest, error) {
 // guestIn returns the guest that a namespace of a run is, if it is one: the label of its
 // device says it.
 func guestIn(path string, run uint32) (Host, bool, error) {
-	ns, err := netns.GetFromPath(path)
-	if err != nil {
+	alias := ""
+	err := lookInto(path, func(h *netlink.Handle) error {
+		if dev, err := h.LinkByName(GuestInterface); err == nil && dev.Type() == deviceType {
+			alias = dev.Attrs().Alias
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
 		return Host{}, false, nil // it has gone
+	} else if err != nil {
+		return Host{}, false, fmt.Errorf("%s: %w", path, err)
 	}
-	defer ns.Close()
-	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
-	if err != nil {
-		return Host{}, false, fmt.Errorf("%s: open a netlink socket: %w", path, explain(err))
-	}
-	defer h.Close()
-	dev, err := h.LinkByName(GuestInterface)
-	if err != nil || dev.Type() != deviceType {
-		return Host{}, false, nil
-	}
-	alias := dev.Attrs().Alias
 	l, ours := parseLabel(alias)
 	_, part, _ := strings.Cut(alias, ": ")
 	f := strings.Fields(part)

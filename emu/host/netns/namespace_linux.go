@@ -181,19 +181,15 @@ func look(name string) (kind, error) {
 // contents returns the label of a namespace, and the names of the interfaces in it
 // that are not of that run. It reports false if there is no label of ours.
 func contents(name string) (l label, foreign []string, labelled bool, err error) {
-	ns, err := netns.GetFromPath(filepath.Join(namespaceDir, name))
+	var all []netlink.Link
+	err = lookInto(filepath.Join(namespaceDir, name), func(h *netlink.Handle) (err error) {
+		if all, err = settled(h.LinkList); err != nil {
+			err = fmt.Errorf("list its interfaces: %w", explain(err))
+		}
+		return err
+	})
 	if err != nil {
-		return l, nil, false, fmt.Errorf("namespace %s: open it: %w", name, explain(err))
-	}
-	defer ns.Close()
-	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
-	if err != nil {
-		return l, nil, false, fmt.Errorf("namespace %s: open a netlink socket: %w", name, explain(err))
-	}
-	defer h.Close()
-	all, err := settled(h.LinkList)
-	if err != nil {
-		return l, nil, false, fmt.Errorf("namespace %s: list its interfaces: %w", name, explain(err))
+		return l, nil, false, fmt.Errorf("namespace %s: %w", name, err)
 	}
 	for _, i := range all {
 		if a := i.Attrs(); a.Flags&net.FlagLoopback != 0 {

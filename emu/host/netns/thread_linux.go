@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
 )
 
 // apart runs f on a thread that f may bring into another network namespace, and
@@ -47,6 +49,21 @@ func within(path string, f func() error) error {
 		}
 		return f()
 	})
+}
+
+// lookInto has f look at the network namespace of a path by netlink, from outside.
+func lookInto(path string, f func(h *netlink.Handle) error) error {
+	ns, err := netns.GetFromPath(path)
+	if err != nil {
+		return fmt.Errorf("open it: %w", explain(err))
+	}
+	defer ns.Close()
+	h, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("open a netlink socket: %w", explain(err))
+	}
+	defer h.Close()
+	return f(h)
 }
 
 // Possible reports whether this process can make a network namespace. That which it makes to see it is
