@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests/netstack"
@@ -75,18 +77,6 @@ type port interface {
 type way struct {
 	machine  int
 	priority uint8
-}
-
-// Counts is what became of the packets of a guest.
-type Counts struct {
-	Sent        int64 `json:"sent"`                  // read from its device
-	Received    int64 `json:"received"`              // written to it
-	NoFlow      int64 `json:"no_flow,omitempty"`     // sent to where no flow leads; answered by ICMP, or dropped
-	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
-	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
-	NotTaken    int64 `json:"not_taken,omitempty"`   // its kernel would not receive them
-	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
-	LostInside  int64 `json:"lost_inside,omitempty"` // its kernel has dropped on the way in
 }
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
@@ -327,18 +317,18 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	known, all := false, false
 	x.to = x.to[:0]
 	if x.scene.Kind == scenario.Tap {
-		if len(packet) < etherHeader {
+		if len(packet) < header.EthernetMinimumSize {
 			x.count.NotIP++
 			return
 		}
 		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
-		code = dscpOf(kind, packet[etherHeader:])
+		code = dscpOf(kind, packet[header.EthernetMinimumSize:])
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
 		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
 		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
-			x.hand = wire.Body{Type: kind, Bytes: packet[etherHeader:]}
+			x.hand = wire.Body{Type: kind, Bytes: packet[header.EthernetMinimumSize:]}
 		}
 	} else {
 		kind, addr, ok := destination(packet)
@@ -472,39 +462,4 @@ func (g *Guests) Close() error {
 		return nil
 	}
 	return g.topology.Close()
-}
-
-// Report is what there is to say of a guest after a run.
-type Report struct {
-	Name      string             `json:"name"`
-	Kind      scenario.GuestKind `json:"kind"`
-	Namespace string             `json:"namespace,omitempty"` // of a real host
-	Address   netip.Addr         `json:"address"`
-	MTU       int64              `json:"mtu"`
-	Counts
-}
-
-// Times returns what the guests' kernels have of time, at a dilation above 1.
-func (g *Guests) Times() []KernelTime { return g.times }
-
-// Report returns what became of the packets of each guest, and what to warn of. It is to be
-// called before Close.
-func (g *Guests) Report() ([]Report, []string) {
-	var all []Report
-	for _, x := range g.all {
-		sent, received, err := x.device.Dropped()
-		if err != nil {
-			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
-		}
-		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
-		if sent > 0 {
-			g.warnOnce("drops."+x.name,
-				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
-				x.name, sent, x.scene.Queue)
-		}
-		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
-			Namespace: x.space, Counts: x.count}
-		all = append(all, r)
-	}
-	return all, g.warnings
 }

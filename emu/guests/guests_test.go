@@ -351,3 +351,15 @@ func TestNoPacketComesSoonerThanTheModelSays(t *testing.T) {
 		t.Error("a packet that comes in time is kept")
 	}
 }
+
+// checksum returns that of the Internet (RFC 1071) over b.
+func checksum(b []byte) uint16 {
+	var sum uint32
+	for i, v := range b {
+		sum += uint32(v) << (8 * (1 - i&1))
+	}
+	for sum>>16 > 0 {
+		sum = sum&0xFFFF + sum>>16
+	}
+	return ^uint16(sum)
+}

@@ -4,31 +4,26 @@ import (
 	"encoding/binary"
 	"net/netip"
 
+	"gvisor.dev/gvisor/pkg/tcpip/header"
+
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 )
 
 // EtherTypes of bodies.
 const (
-	typeIPv4   = 0x0800
-	typeIPv6   = 0x86DD
+	typeIPv4   = uint16(header.IPv4ProtocolNumber)
+	typeIPv6   = uint16(header.IPv6ProtocolNumber)
 	wholeFrame = 0x6558 // a frame of Ethernet
-)
-
-// The sizes of headers: of Ethernet, IPv4 without options, IPv6.
-const (
-	etherHeader = 14
-	ipv4Header  = 20
-	ipv6Header  = 40
 )
 
 // destination returns the EtherType of a packet of IP and where it goes; false for what is
 // no such packet.
 func destination(packet []byte) (kind uint16, to netip.Addr, ok bool) {
 	switch {
-	case len(packet) >= ipv4Header && packet[0]>>4 == 4:
+	case len(packet) >= header.IPv4MinimumSize && packet[0]>>4 == 4:
 		return typeIPv4, netip.AddrFrom4([4]byte(packet[16:20])), true
-	case len(packet) >= ipv6Header && packet[0]>>4 == 6:
+	case len(packet) >= header.IPv6MinimumSize && packet[0]>>4 == 6:
 		return typeIPv6, netip.AddrFrom16([16]byte(packet[24:40])), true
 	}
 	return 0, netip.Addr{}, false
@@ -37,9 +32,9 @@ func destination(packet []byte) (kind uint16, to netip.Addr, ok bool) {
 // dscpOf returns the DSCP of a packet (RFC 2474); 0 for what has none.
 func dscpOf(kind uint16, packet []byte) uint8 {
 	switch {
-	case kind == typeIPv4 && len(packet) >= ipv4Header:
+	case kind == typeIPv4 && len(packet) >= header.IPv4MinimumSize:
 		return packet[1] >> 2
-	case kind == typeIPv6 && len(packet) >= ipv6Header:
+	case kind == typeIPv6 && len(packet) >= header.IPv6MinimumSize:
 		return uint8(binary.BigEndian.Uint16(packet) >> 6 & 0x3F)
 	}
 	return 0
@@ -67,16 +62,6 @@ func whither(x *guest, packet []byte) string {
 // RFC 792 asks for.
 const quoted = 8
 
-// ICMP (RFC 792): its protocol number in IPv4, and the types that matter here.
-const (
-	protocolICMP    = 1
-	icmpHeader      = 8
-	icmpEcho        = 8
-	icmpTimestamp   = 13
-	icmpUnreachable = 3
-	icmpNoHost      = 1 // the code of icmpUnreachable for a host
-)
-
 // unreachable returns the ICMP message that answers a packet of IPv4 that goes nowhere: host
 // unreachable (RFC 792), in the name of where it goes. It returns nil for what must not be
 // answered (RFC 1122, 3.2.2): an ICMP error, a fragment other than the first, what goes to many
@@ -86,37 +71,33 @@ func unreachable(packet []byte) []byte {
 	if !ok || kind != typeIPv4 {
 		return nil
 	}
-	header, fragment := int(packet[0]&0xF)*4, binary.BigEndian.Uint16(packet[6:])&0x1FFF
-	from := netip.AddrFrom4([4]byte(packet[12:16]))
-	if header < ipv4Header || len(packet) < header || fragment != 0 || !from.IsGlobalUnicast() || to.IsMulticast() ||
-		to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+	ip := header.IPv4(packet)
+	length, from := int(ip.HeaderLength()), netip.AddrFrom4([4]byte(ip.SourceAddressSlice()))
+	if length < header.IPv4MinimumSize || len(packet) < length || ip.FragmentOffset() != 0 ||
+		!from.IsGlobalUnicast() || to.IsMulticast() || to == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
 		return nil
 	}
-	if packet[9] == protocolICMP &&
-		(len(packet) == header || packet[header] != icmpEcho && packet[header] != icmpTimestamp) {
-		return nil
+	if ip.TransportProtocol() == header.ICMPv4ProtocolNumber {
+		if len(packet) == length {
+			return nil
+		}
+		switch header.ICMPv4(packet[length:]).Type() {
+		case header.ICMPv4Echo, header.ICMPv4Timestamp:
+		default:
+			return nil
+		}
 	}
-	quote := packet[:min(len(packet), header+quoted)]
-	b := make([]byte, ipv4Header+icmpHeader, ipv4Header+icmpHeader+len(quote))
-	b[0], b[8], b[9] = 0x45, 64, protocolICMP
-	copy(b[12:], packet[16:20])
-	copy(b[16:], packet[12:16])
-	b[ipv4Header], b[ipv4Header+1] = icmpUnreachable, icmpNoHost
+	quote := packet[:min(len(packet), length+quoted)]
+	b := make([]byte, header.IPv4MinimumSize+header.ICMPv4MinimumSize, header.IPv4MinimumSize+header.ICMPv4MinimumSize+len(quote))
 	b = append(b, quote...)
-	binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
-	binary.BigEndian.PutUint16(b[10:], checksum(b[:ipv4Header]))
-	binary.BigEndian.PutUint16(b[ipv4Header+2:], checksum(b[ipv4Header:]))
+	answer, message := header.IPv4(b), header.ICMPv4(b[header.IPv4MinimumSize:])
+	answer.Encode(&header.IPv4Fields{
+		TotalLength: uint16(len(b)), TTL: 64, Protocol: uint8(header.ICMPv4ProtocolNumber),
+		SrcAddr: ip.DestinationAddress(), DstAddr: ip.SourceAddress(),
+	})
+	answer.SetChecksum(^answer.CalculateChecksum())
+	message.SetType(header.ICMPv4DstUnreachable)
+	message.SetCode(header.ICMPv4HostUnreachable)
+	message.SetChecksum(header.ICMPv4Checksum(message, 0))
 	return b
-}
-
-// checksum returns that of the Internet (RFC 1071) over b.
-func checksum(b []byte) uint16 {
-	var sum uint32
-	for i, v := range b {
-		sum += uint32(v) << (8 * (1 - i&1))
-	}
-	for sum>>16 > 0 {
-		sum = sum&0xFFFF + sum>>16
-	}
-	return ^uint16(sum)
 }

@@ -1,0 +1,54 @@
+package guests
+
+import (
+	"net/netip"
+
+	"fabemu/emu/scenario"
+)
+
+// Counts is what became of the packets of a guest.
+type Counts struct {
+	Sent        int64 `json:"sent"`                  // read from its device
+	Received    int64 `json:"received"`              // written to it
+	NoFlow      int64 `json:"no_flow,omitempty"`     // sent to where no flow leads; answered by ICMP, or dropped
+	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
+	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
+	NotTaken    int64 `json:"not_taken,omitempty"`   // its kernel would not receive them
+	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
+	LostInside  int64 `json:"lost_inside,omitempty"` // its kernel has dropped on the way in
+}
+
+// Report is what there is to say of a guest after a run.
+type Report struct {
+	Name      string             `json:"name"`
+	Kind      scenario.GuestKind `json:"kind"`
+	Namespace string             `json:"namespace,omitempty"` // of a real host
+	Address   netip.Addr         `json:"address"`
+	MTU       int64              `json:"mtu"`
+	Counts
+}
+
+// Times returns what the guests' kernels have of time, at a dilation above 1.
+func (g *Guests) Times() []KernelTime { return g.times }
+
+// Report returns what became of the packets of each guest, and what to warn of. It is to be
+// called before Close.
+func (g *Guests) Report() ([]Report, []string) {
+	var all []Report
+	for _, x := range g.all {
+		sent, received, err := x.device.Dropped()
+		if err != nil {
+			g.warnOnce("counters."+x.name, "guest %s: the counters of its device cannot be read: %v", x.name, err)
+		}
+		x.count.KernelDrops, x.count.LostInside = int64(sent), int64(received)
+		if sent > 0 {
+			g.warnOnce("drops."+x.name,
+				"the kernel of guest %s has dropped %d packets that the fabric had not taken yet: more than its queue of %d holds. They are no loss of the fabric; a larger guest.queue keeps them",
+				x.name, sent, x.scene.Queue)
+		}
+		r := Report{Name: x.name, Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
+			Namespace: x.space, Counts: x.count}
+		all = append(all, r)
+	}
+	return all, g.warnings
+}
