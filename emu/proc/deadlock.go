@@ -1,7 +1,7 @@
 package proc
 
 import (
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -11,61 +11,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The content of a waits message: the instant, how many frames were handed over, whether something
-// is expected, and the frames that wait.
-const (
-	waitsHead = 17
-	heldSize  = 18
-	classes   = 16 // of flow control, at the most
-)
-
-// appendWaits appends the content of a waits message.
-func appendWaits(b []byte, w *drive.Waits) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(w.At))
-	b = binary.BigEndian.AppendUint64(b, uint64(w.Carried))
-	b = append(b, flag(w.Expects))
-	for _, h := range w.Frames {
-		b = binary.BigEndian.AppendUint32(b, uint32(h.Machine))
-		b = binary.BigEndian.AppendUint16(b, uint16(h.In))
-		b = binary.BigEndian.AppendUint16(b, uint16(h.Out))
-		b = append(b, h.Class, flag(h.Room)<<7|byte(h.Block))
-		b = binary.BigEndian.AppendUint64(b, uint64(h.Since))
-	}
-	return b
-}
-
-func flag(on bool) byte {
-	if on {
-		return 1
-	}
-	return 0
-}
+// classes is how many flow control has, at the most.
+const classes = 16
 
 // parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
 // What waits is told in its order, once: so there is no more of it than machines can hold.
 func parseWaits(b []byte, ports []int) (w drive.Waits, err error) {
-	if len(b) < waitsHead || (len(b)-waitsHead)%heldSize != 0 || b[16] > 1 {
-		return w, fmt.Errorf("what waits in %d bytes: cut off", len(b))
+	if err := json.Unmarshal(b, &w); err != nil {
+		return w, fmt.Errorf("what waits in %d bytes: %w", len(b), err)
 	}
-	w.At, w.Carried, w.Expects = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:])), b[16] == 1
 	if w.At < 0 || w.Carried < 0 {
 		return w, fmt.Errorf("what waits at %v, after %d frames", w.At, w.Carried)
 	}
-	for b = b[waitsHead:]; len(b) > 0; b = b[heldSize:] {
-		h := drive.Held{Machine: int(binary.BigEndian.Uint32(b)), Wait: port.Wait{
-			In: port.ID(binary.BigEndian.Uint16(b[4:])), Out: port.ID(binary.BigEndian.Uint16(b[6:])),
-			Class: b[8], Block: port.Block(b[9] &^ 0x80), Room: b[9]&0x80 != 0,
-			Since: unit.Time(binary.BigEndian.Uint64(b[10:])),
-		}}
+	for i, h := range w.Frames {
 		switch {
-		case h.Machine >= len(ports) || int(h.In) >= ports[h.Machine] || int(h.Out) >= ports[h.Machine] || h.Class >= classes:
+		case h.Machine < 0 || h.Machine >= len(ports) || int(h.In) >= ports[h.Machine] || int(h.Out) >= ports[h.Machine] || h.Class >= classes:
 			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Machine)
 		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
 			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Machine, h.Since, w.At, h.Block)
-		case len(w.Frames) > 0 && w.Frames[len(w.Frames)-1].Compare(h) >= 0:
+		case i > 0 && w.Frames[i-1].Compare(h) >= 0:
 			return w, fmt.Errorf("what waits at machine %d is out of its order", h.Machine)
 		}
-		w.Frames = append(w.Frames, h)
 	}
 	return w, nil
 }

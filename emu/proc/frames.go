@@ -85,6 +85,14 @@ type frame struct {
 // aFrame stands in the place of the kind of an event where what is told is a frame.
 const aFrame = 0xFF
 
+// flag is a truth as a byte.
+func flag(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
 // frameSize is how many bytes a frame has that is told, beside its own.
 const frameSize = 88
 

@@ -130,11 +130,9 @@ func (p *Part) say(state string) { p.state.Store(&state) }
 // else can happen; settled is told when all parts have come to their end.
 func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid()}
-	b, err := json.Marshal(hi)
-	if err != nil {
+	if err := p.tellJSON(hello, hi); err != nil {
 		return 0, secret, nil, err
 	}
-	p.out <- message{hello, b}
 	k, b, err := p.next()
 	switch {
 	case err != nil:
@@ -232,8 +230,16 @@ func (p *Part) failure() error {
 // Watch sends what waits in the machines, behind what they have reported.
 func (p *Part) Watch(w drive.Waits) error {
 	p.flush()
-	p.out <- message{waits, appendWaits(nil, &w)}
-	return nil
+	return p.tellJSON(waits, w)
+}
+
+// tellJSON sends a message whose content is JSON.
+func (p *Part) tellJSON(k kind, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		p.out <- message{k, b}
+	}
+	return err
 }
 
 // flush hands the batch to the writer.
@@ -303,12 +309,10 @@ func (p *Part) Ended() error {
 // Done sends what was measured. It is the last thing that a part says.
 func (p *Part) Done(r Report) error {
 	r.Missed = p.missed
-	b, err := json.Marshal(r)
-	if err != nil {
+	p.flush()
+	if err := p.tellJSON(done, r); err != nil {
 		return err
 	}
-	p.flush()
-	p.out <- message{done, b}
 	p.end()
 	return p.failure()
 }
