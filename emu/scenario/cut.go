@@ -1,11 +1,30 @@
 package scenario
 
-import "fmt"
+import (
+	"fmt"
+
+	"fabemu/wire/unit"
+)
 
 // leftOut is what is not run because a --set ends the run before it.
 type leftOut struct {
 	flows, events, checks []string
 	all                   []Flow // those that are run and those that are not
+}
+
+// leaves reports whether an event is left out, since a --set ends the run before it. Without one it
+// refuses the event, in words for its instant and the end of the run.
+func (r *resolver) leaves(n *node, at unit.Duration, name, words string) bool {
+	given, end := n.sound("at"), r.s.Model.Duration
+	switch {
+	case given == nil || end == 0 || at < end:
+		return false
+	case r.cut.set == nil:
+		r.add(given.spot, words, at, r.runEnds())
+		return false
+	}
+	r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", name, at))
+	return true
 }
 
 // runEnds says when the run ends.

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -21,21 +20,14 @@ var changes = [...]change{{"link", []string{"rate", "state"}}, {"endpoint", []st
 func (r *resolver) resolveEvents() {
 	for n, v := range r.items("events") {
 		e := build[Event](v)
-		late := false
-		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && e.At >= r.s.Model.Duration {
-			if late = r.cut.set != nil; late {
-				r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", e.Link+e.Endpoint+e.Switch, e.At))
-			} else {
-				r.add(at.spot, "the event is at %v, but %s", e.At, r.runEnds())
-			}
-		}
-		if link := n.get("link"); link != nil && !link.bad {
+		late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
+		if link := n.sound("link"); link != nil {
 			r.knownLink(link, e.Link)
 		}
-		if end := n.get("endpoint"); end != nil && !end.bad {
+		if end := n.sound("endpoint"); end != nil {
 			r.checkEndpointEvent(end, &e)
 		}
-		if sw := n.get("switch"); sw != nil && !sw.bad {
+		if sw := n.sound("switch"); sw != nil {
 			r.knownSwitch(sw, e.Switch)
 		}
 		r.checkChange(n)

@@ -13,7 +13,7 @@ func (r *resolver) resolveExpect() {
 		if n.get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source
 		}
-		if id := n.get("id"); id != nil && !id.bad {
+		if id := n.sound("id"); id != nil {
 			if first, twice := ids[c.ID]; twice {
 				r.add(id.spot, "the id %q is used twice: a check has it already%s", c.ID, inLine(first))
 			}

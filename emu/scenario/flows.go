@@ -123,8 +123,8 @@ func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 
 // expandFlow makes a flow for each member of the ranges of an item.
 func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
-	fromAt, toAt := of.get("from"), of.get("to")
-	if of.bad || fromAt == nil || toAt == nil || fromAt.bad || toAt.bad {
+	fromAt, toAt := of.sound("from"), of.sound("to")
+	if of.bad || fromAt == nil || toAt == nil {
 		return
 	}
 	from, to := fromAt.value.(pattern), toAt.value.(pattern)
@@ -150,21 +150,12 @@ func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
 		f := base
 		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix(from, to, uniform)
 		f.Start = start.first + unit.Duration(m.turn)*start.step
-		for _, end := range []*node{fromAt, toAt} {
-			name := f.From
-			if end == toAt {
-				name = f.To
-			}
-			if r.machines[name].isSwitch {
-				r.add(end.spot, "%s is a switch: a flow goes from an endpoint to an endpoint", name)
-				ok = false
-			}
-		}
+		ok = r.checkEnd(m.from, fromAt)
+		ok = r.checkEnd(m.to, toAt) && ok
 		if f.From == f.To {
 			r.add(toAt.spot, "flow %s goes from %s to itself", f.Name, f.From)
-			ok = false
 		}
-		if !ok {
+		if !ok || f.From == f.To {
 			return
 		}
 		r.adaptFlow(&f, of, o)
@@ -181,6 +172,14 @@ func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
 	case later > 0:
 		r.left.flows = append(r.left.flows, fmt.Sprintf("%d of %d of %s", later, turns, base.Name))
 	}
+}
+
+// checkEnd refuses a flow that begins or ends at a switch.
+func (r *resolver) checkEnd(name string, n *node) bool {
+	if r.machines[name].isSwitch {
+		r.add(n.spot, "%s is a switch: a flow goes from an endpoint to an endpoint", name)
+	}
+	return !r.machines[name].isSwitch
 }
 
 // adaptFlow fills in what depends on the sender's link, and refuses what its family

@@ -12,8 +12,8 @@ func (r *resolver) resolveLinks() {
 		r.broken = true
 	}
 	for n, v := range r.items("links") {
-		between := n.get("between")
-		if n.bad || between == nil || between.bad {
+		between := n.sound("between")
+		if n.bad || between == nil {
 			r.broken = true
 			continue
 		}

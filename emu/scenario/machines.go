@@ -53,8 +53,8 @@ func (r *resolver) resolveEndpoints() {
 		r.partial = true
 	}
 	for n, v := range r.items("endpoints") {
-		name := n.get("name")
-		if n.bad || name == nil || name.bad {
+		name := n.sound("name")
+		if n.bad || name == nil {
 			r.partial = true
 			continue
 		}

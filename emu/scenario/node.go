@@ -75,6 +75,14 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// sound returns the value of a key that was not refused, or nil.
+func (n *node) sound(key string) *node {
+	if v := n.get(key); v != nil && !v.bad {
+		return v
+	}
+	return nil
+}
+
 // put sets the value of a key. In place of a value that is not a mapping, n
 // becomes one.
 func (n *node) put(key string, v *node) {

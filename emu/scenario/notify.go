@@ -62,18 +62,13 @@ func (r *resolver) checkFeedback() {
 	if r.lost {
 		return
 	}
-	cross := func(k Key, frame wire.Frame) error {
-		length := r.s.Model.Framing.Length(&frame)
-		_, err := r.ways.Visit(k, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
-		return err
-	}
 	done := map[Key]wire.Frame{} // notifications that are noted
 	for f, of := range r.eachFlow() {
-		k := r.key(of)
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
-		data := r.s.Frame(f, wire.Ethernet)
+		k, data := r.key(of), r.s.Frame(f, wire.Ethernet)
+		back := Key{Src: k.Dst, Dst: k.Src, QP: k.QP}
 		data.Lane = f.Priority
 		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
 		if r.rows.law(f).Answer != nil {
@@ -81,20 +76,17 @@ func (r *resolver) checkFeedback() {
 			if speaker, ok := f.Control.Params.(rp.Speaker); ok {
 				probe, answer = speaker.Says(&data)
 			}
-			cross(k, probe)
-			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, answer)
+			r.cross(k, probe)
+			r.cross(back, answer)
 		}
-		var ack wire.Frame
 		switch p := f.Transport.Params.(type) {
 		case nodes.RoCEParams:
-			ack = p.Ack(true)
+			r.cross(back, p.Ack(true))
 		case tcp.Params: // with all that it may have
-			ack.Lane = data.Lane
+			ack := wire.Frame{Lane: data.Lane}
 			ack.SetSegment(&wire.Segment{Flags: wire.ACK,
 				SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
-		}
-		if ack.Kind != 0 {
-			cross(Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, ack)
+			r.cross(back, ack)
 		}
 		r.passes(k, func(s *Switch, step paths.Step) {
 			if p, ok := r.rows.point(s); !ok || p.Notifier == nil {
@@ -104,23 +96,32 @@ func (r *resolver) checkFeedback() {
 			if noticer, ok := s.Marking.Params.(cp.Noticer); ok {
 				notice = noticer.Notice(&data)
 			}
-			back := []Key{{Src: step.To, Dst: k.Src}}
+			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
 			if r.ways.ecmp { // with few octets there is no queue pair in a notification
-				back = append(back, Key{Src: step.To, Dst: k.Src, QP: k.QP})
-			}
-			for _, b := range back {
-				if was, ok := done[b]; ok && was == notice {
-					continue
-				}
-				done[b] = notice
-				if cross(b, notice) != nil {
-					r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
-						"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
-						s.Name, f.From, f.Name)
-					return
-				}
+				r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src, QP: k.QP}, done)
 			}
 		})
+	}
+}
+
+// cross notes a frame at all links that it may cross.
+func (r *resolver) cross(k Key, frame wire.Frame) error {
+	length := r.s.Model.Framing.Length(&frame)
+	_, err := r.ways.Visit(k, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
+	return err
+}
+
+// crossNotice is cross for a notification of a switch about a flow, unless that is done. It refuses one that
+// never arrives.
+func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
+	if was, ok := done[k]; ok && was == notice {
+		return
+	}
+	done[k] = notice
+	if r.cross(k, notice) != nil {
+		r.add(r.machines[s.Name].view.sub("marking").node("scheme").spot,
+			"switch %s cannot notify %s, where flow %s comes from: its frames to there never arrive, since the routes lead them round",
+			s.Name, f.From, f.Name)
 	}
 }
 

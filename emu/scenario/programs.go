@@ -21,18 +21,14 @@ func (r *resolver) resolvePrograms() {
 	count := map[string]int{}
 	for n, v := range r.items("programs") {
 		p := build[Program](v)
-		if at := n.get("at"); at != nil && !at.bad && r.s.Model.Duration > 0 && p.At >= r.s.Model.Duration {
-			if r.cut.set != nil {
-				r.left.events = append(r.left.events, fmt.Sprintf("program %s at %v", p.Name, p.At))
-				continue
-			}
-			r.add(at.spot, "the program starts at %v, but %s", p.At, r.runEnds())
+		if r.leaves(n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
+			continue
 		}
-		run, on := n.get("run"), n.get("on")
-		if run != nil && !run.bad && strings.TrimSpace(p.Run) == "" {
+		run, on := n.get("run"), n.sound("on")
+		if n.sound("run") != nil && strings.TrimSpace(p.Run) == "" {
 			r.add(run.spot, "the command is empty")
 		}
-		if n.bad || run == nil || on == nil || on.bad {
+		if n.bad || run == nil || on == nil {
 			continue
 		}
 		guests := on.value.(pattern)

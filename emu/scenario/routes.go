@@ -6,8 +6,8 @@ func (r *resolver) resolveRoutes() {
 	seen := map[[2]string]place{}
 	wrong := false
 	for n, v := range r.items("routes") {
-		at, to, over := n.get("at"), n.get("to"), n.get("over")
-		if n.bad || at == nil || to == nil || over == nil || at.bad || to.bad || over.bad {
+		at, to, over := n.sound("at"), n.sound("to"), n.sound("over")
+		if n.bad || at == nil || to == nil || over == nil {
 			wrong = true
 			continue
 		}
