@@ -51,8 +51,13 @@ func (a Address) Addr() netip.Addr { return netip.AddrFrom4(a.Host) }
 
 func (a Address) String() string { return a.Prefix().String() }
 
-// next returns the address after a, in a network of the same length.
-func (a Address) next() Address { return Address{a.Addr().Next().As4(), a.Bits} }
+// next returns the address after a, in a network of the same length; none after the last.
+func (a Address) next() Address {
+	if b := a.Addr().Next(); b.IsValid() {
+		return Address{b.As4(), a.Bits}
+	}
+	return Address{}
+}
 
 // DSCP has the priority of packets by the six bits of their DSCP, plus 1; 0: it is not listed.
 // RoCEv2 has another priority for what is not listed than guests have.
