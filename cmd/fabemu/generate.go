@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"fabemu/emu/scenario"
@@ -41,7 +39,7 @@ func generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := checkName(o.Name); err != nil {
+			if err := scenario.CheckName(o.Name); o.Name != "" && err != nil {
 				return fmt.Errorf("--name: %w", err)
 			}
 			_, err = c.OutOrStdout().Write(text)
@@ -52,22 +50,4 @@ func generateCommand() *cobra.Command {
 	c.Flags().StringVar(&rate, "rate", "", "rate of every link, such as 10Gb/s (default 1GB/s)")
 	c.Flags().StringVar(&o.Name, "name", "", "name of the scenario (default: the kind and the size)")
 	return c
-}
-
-// checkName refuses what cannot be the name of a scenario; "" is a name that is
-// chosen later.
-func checkName(name string) error {
-	if name == "" {
-		return nil
-	}
-	any, err := generate.Write("incast", generate.Options{Name: strconv.Quote(name)})
-	if err != nil {
-		return err
-	}
-	_, err = scenario.Load("", any, nil)
-	var wrong *scenario.Errors
-	if errors.As(err, &wrong) {
-		return errors.New(wrong.List[0].Message)
-	}
-	return err
 }

@@ -80,6 +80,12 @@ func ownForms() param.Forms {
 	return forms
 }
 
+// CheckName says what is wrong with the name of a scenario, or nothing.
+func CheckName(name string) error {
+	_, err := readScenarioName(name)
+	return err
+}
+
 func readScenarioName(s string) (any, error) {
 	if len(s) > longestScenario {
 		return nil, tooLong(s, longestScenario)

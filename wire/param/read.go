@@ -253,7 +253,7 @@ func (p *Param) decimal(s string) (any, error) {
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) || strings.ContainsAny(s, "xX_") {
-		return nil, fmt.Errorf("%q is not a number%s: %s is wanted", s, DecimalComma(s), p.Wanted())
+		return nil, fmt.Errorf("%q is not a number%s: %s is wanted", s, decimalComma(s), p.Wanted())
 	}
 	low, high := bound(p.Low, math.Inf(-1)), bound(p.High, math.Inf(1))
 	if v < low || p.Above && v == low || v > high {
@@ -299,8 +299,8 @@ func flag(s string) (any, error) {
 	return s == "true", nil
 }
 
-// DecimalComma says what is wrong with a fraction that has a comma; nothing of others.
-func DecimalComma(s string) string {
+// decimalComma says what is wrong with a fraction that has a comma; nothing of others.
+func decimalComma(s string) string {
 	whole, rest, found := strings.Cut(s, ",")
 	if !found || strings.Trim(whole+rest, "0123456789") != "" {
 		return ""
