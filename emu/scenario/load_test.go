@@ -54,15 +54,19 @@ func load(t testing.TB, src string, sets ...string) *scenario.Scenario {
 
 func loadErr(t testing.TB, src string, sets ...string) (*scenario.Scenario, error) {
 	t.Helper()
-	var parsed []scenario.Set
-	for _, text := range sets {
+	return scenario.Load("small.yaml", []byte(src), setsOf(t, sets))
+}
+
+func setsOf(t testing.TB, texts []string) (sets []scenario.Set) {
+	t.Helper()
+	for _, text := range texts {
 		set, err := scenario.ParseSet(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed = append(parsed, set)
+		sets = append(sets, set)
 	}
-	return scenario.Load("small.yaml", []byte(src), parsed)
+	return sets
 }
 
 // TestDefaults names every default, with where it comes from in the table of

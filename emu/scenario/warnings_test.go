@@ -150,15 +150,7 @@ measure: {window: 3ms}
 // loadMetrics is Load with a checker that wants flows to be there.
 func loadMetrics(t *testing.T, src string, sets ...string) (*scenario.Scenario, error) {
 	t.Helper()
-	var parsed []scenario.Set
-	for _, text := range sets {
-		set, err := scenario.ParseSet(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed = append(parsed, set)
-	}
-	return scenario.Load("small.yaml", []byte(src), parsed, scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {
+	return scenario.Load("small.yaml", []byte(src), setsOf(t, sets), scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {
 		for _, f := range s.Flows {
 			if expr == f.Name+".rate" || expr == f.Group+".rate" || expr == "nothing.at.all" {
 				return nil

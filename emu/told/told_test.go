@@ -79,25 +79,31 @@ func TestRecording(t *testing.T) {
 		},
 		End: 1e10,
 	}
-	var b bytes.Buffer
-	w := told.NewWriter(&b, want.Head)
-	for _, e := range want.Entries {
-		if e.Frame.Kind != 0 {
-			w.Feedback(e.At, &e.Frame)
-		} else {
-			w.Rate(e.At, e.Rate)
-		}
-	}
-	if err := w.Close(want.End); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(example, b.String()); diff != "" {
+	if diff := cmp.Diff(example, written(t, want)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got, err := told.Parse("x", []byte("\n" + example)[1:])
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+}
+
+// written returns a recording as a Writer writes it.
+func written(t *testing.T, r *told.Recording) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := told.NewWriter(&b, r.Head)
+	for _, e := range r.Entries {
+		if e.Frame.Kind != 0 {
+			w.Feedback(e.At, &e.Frame)
+		} else {
+			w.Rate(e.At, e.Rate)
+		}
+	}
+	if err := w.Close(r.End); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // All mistakes are told at once, with their lines.
@@ -155,19 +161,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var b bytes.Buffer
-		w := told.NewWriter(&b, r.Head)
-		for _, e := range r.Entries {
-			if e.Frame.Kind != 0 {
-				w.Feedback(e.At, &e.Frame)
-			} else {
-				w.Rate(e.At, e.Rate)
-			}
-		}
-		if err := w.Close(r.End); err != nil {
-			t.Fatal(err)
-		}
-		again, err := told.Parse("y", b.Bytes())
+		again, err := told.Parse("y", []byte(written(t, r)))
 		if diff := cmp.Diff(r, again); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
