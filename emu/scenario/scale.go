@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/bits"
 	"path/filepath"
 	"reflect"
@@ -59,8 +60,8 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 	if to <= 0 {
 		return nil, fmt.Errorf("a rate of %v: it is above zero", to)
 	}
-	common := gcd(int64(to), int64(fastest))
-	x.num, x.den = int64(to)/common, int64(fastest)/common
+	ratio := big.NewRat(int64(to), int64(fastest))
+	x.num, x.den = ratio.Num().Int64(), ratio.Denom().Int64()
 	out := &Scaled{Num: x.num, Den: x.den}
 
 	x.given()
@@ -225,13 +226,6 @@ func scaled(v, num, den int64) (to int64, exact, ok bool) {
 	}
 	q, rest := bits.Div64(hi, lo, uint64(den))
 	return int64(min(q, math.MaxInt64)), rest == uint64(den)/2, q <= math.MaxInt64
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return max(a, 1)
 }
 
 // want returns a scenario with all rates and times in proportion, those that follow from

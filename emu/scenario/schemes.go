@@ -43,31 +43,30 @@ func SharedBy(f *Flow) (by string) {
 }
 
 func (s Schemes) law(f *Flow) rp.Law {
-	for _, l := range s.Laws {
-		if l.Name == f.Control.Law {
-			return l
-		}
-	}
-	return rp.Law{}
+	l, _ := rowOf(s.Laws, func(l *rp.Law) bool { return l.Name == f.Control.Law })
+	return l
 }
 
 func (s Schemes) point(w *Switch) (p cp.Point, ok bool) {
-	for _, p := range s.Points {
-		if p.Name == w.Marking.Scheme {
-			return p, true
-		}
-	}
-	return cp.Point{}, false
+	return rowOf(s.Points, func(p *cp.Point) bool { return p.Name == w.Marking.Scheme })
 }
 
 // transport returns the row of a flow's transport, given the family of its frames.
-func transport(kind string, family wire.Family) (row nodes.TransportRow) {
-	for _, t := range nodes.Transports() {
-		if t.Name == kind || kind == "" && t.Usual && t.Family == family {
-			return t
+func transport(kind string, family wire.Family) nodes.TransportRow {
+	row, _ := rowOf(nodes.Transports(), func(t *nodes.TransportRow) bool {
+		return t.Name == kind || kind == "" && t.Usual && t.Family == family
+	})
+	return row
+}
+
+// rowOf returns the first row of a table that is meant.
+func rowOf[R any](rows []R, meant func(*R) bool) (row R, ok bool) {
+	for i := range rows {
+		if meant(&rows[i]) {
+			return rows[i], true
 		}
 	}
-	return row
+	return row, false
 }
 
 // NewTransport returns the transport of a flow, given the family of its frames.
@@ -100,28 +99,22 @@ type table struct {
 	having  map[string][]string // by key, the choices that have it
 }
 
-func newTable(by string, choices []choice) *table {
-	t := &table{by: by, choices: choices, having: map[string][]string{}}
-	for _, c := range choices {
-		for i := range c.params.Params {
-			key := c.params.Params[i].Key
-			if t.having[key] == nil {
-				t.keys = append(t.keys, key)
-			}
-			t.having[key] = append(t.having[key], c.name)
+// add adds a choice.
+func (t *table) add(name string, also []string, doc string, params any) {
+	c := choice{name, also, doc, param.Of(params)}
+	t.choices = append(t.choices, c)
+	for _, key := range c.params.Keys() {
+		if t.having[key] == nil {
+			t.keys = append(t.keys, key)
 		}
+		t.having[key] = append(t.having[key], name)
 	}
-	return t
 }
 
 // find returns the parameters of a choice; nil when there is none of the name.
 func (t *table) find(name string) *param.Struct {
-	for i := range t.choices {
-		if t.choices[i].name == name {
-			return t.choices[i].params
-		}
-	}
-	return nil
+	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == name })
+	return c.params
 }
 
 // tables are what a scenario chooses from, as the language has it, and the language that
@@ -152,19 +145,18 @@ func (t tables) section(key string) *param.Struct {
 }
 
 func (s Schemes) tables() tables {
-	laws, points := []choice(nil), []choice{{NoScheme, []string{"off"}, "marks nothing", param.Of(nil)}}
+	table := func(by string) *table { return &table{by: by, having: map[string][]string{}} }
+	t := tables{laws: table("law"), points: table("scheme"), transports: table("kind")}
 	for _, l := range s.Laws {
-		laws = append(laws, choice{l.Name, l.Also, l.Doc, param.Of(l.Params)})
+		t.laws.add(l.Name, l.Also, l.Doc, l.Params)
 	}
+	t.points.add(NoScheme, []string{"off"}, "marks nothing", nil)
 	for _, p := range s.Points {
-		points = append(points, choice{p.Name, p.Also, p.Doc, param.Of(p.Params)})
+		t.points.add(p.Name, p.Also, p.Doc, p.Params)
 	}
-	var transports []choice
-	for _, t := range nodes.Transports() {
-		transports = append(transports, choice{t.Name, t.Also, t.Doc, param.Of(t.Params)})
+	for _, x := range nodes.Transports() {
+		t.transports.add(x.Name, x.Also, x.Doc, x.Params)
 	}
-	t := tables{laws: newTable("law", laws), points: newTable("scheme", points),
-		transports: newTable("kind", transports)}
 	t.language = param.Of(Scenario{}, t.forms())
 	return t
 }
