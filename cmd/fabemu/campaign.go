@@ -110,16 +110,12 @@ func self() string {
 	if err != nil {
 		return "fabemu"
 	}
-	if found, err := exec.LookPath("fabemu"); err == nil && sameFile(found, path) {
+	found, _ := exec.LookPath("fabemu")
+	named, err := os.Stat(found)
+	if own, err2 := os.Stat(path); err == nil && err2 == nil && os.SameFile(named, own) {
 		return "fabemu"
 	}
 	return path
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err == nil && err2 == nil && os.SameFile(x, y)
 }
 
 // cellsDone returns what shows how far a call is.

@@ -23,9 +23,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// liveFlags are the flags of live.
+type liveFlags struct {
+	address, out string
+	force        bool
+}
+
 func liveCommand() *cobra.Command {
-	var address, out string
-	var force bool
+	var f liveFlags
 	c := &cobra.Command{
 		Use:   "live DIR",
 		Short: "Show the results of a run in a browser, moment by moment",
@@ -46,48 +51,58 @@ A run that goes on is shown by fabemu run --live.`,
 			if err != nil {
 				return &emu.Mistake{Err: fmt.Errorf("%s: %w", args[0], err)}
 			}
-			if out != "" {
-				if c.Flags().Changed("at") {
-					return fmt.Errorf("--at and --out: the page is served, or written to a file")
-				}
-				if exists(out) && !force {
-					return isThere(out)
-				}
-				err := files.Write(out, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
-				if err == nil {
-					fmt.Fprintln(c.OutOrStdout(), out)
-				}
-				return failed(err)
+			if f.out != "" {
+				return f.write(c, scene, moments)
 			}
-			ctx, stop := untilEnded(c)
-			defer stop()
-			var can live.Options
-			if path := filepath.Join(args[0], report.CaptureFile); exists(path) {
-				can.Save = saveFrom(path)
-			}
-			s, err := live.New(scene, can)
-			if err != nil {
-				return failure{err}
-			}
-			for _, m := range moments {
-				s.Show(m)
-			}
-			s.End("")
-			page, err := s.Listen(address)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(c.OutOrStdout(), page)
-			<-ctx.Done()
-			(&runPage{s}).close()
-			return nil
+			return f.serve(c, args[0], scene, moments)
 		},
 	}
-	c.Flags().StringVar(&address, "at", live.DefaultAddress,
+	c.Flags().StringVar(&f.address, "at", live.DefaultAddress,
 		"serve the page at this address, HOST:PORT; a port of 0 is a free one")
-	c.Flags().StringVarP(&out, "out", "o", "", "write the page to this file, and serve nothing")
-	c.Flags().BoolVar(&force, "force", false, "write over --out if it is there")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write the page to this file, and serve nothing")
+	c.Flags().BoolVar(&f.force, "force", false, "write over --out if it is there")
 	return c
+}
+
+// write writes the page as one file.
+func (f *liveFlags) write(c *cobra.Command, scene *live.Scene, moments []*live.Moment) error {
+	if c.Flags().Changed("at") {
+		return fmt.Errorf("--at and --out: the page is served, or written to a file")
+	}
+	if exists(f.out) && !f.force {
+		return isThere(f.out)
+	}
+	err := files.Write(f.out, func(w io.Writer) error { return live.WritePage(w, scene, moments) })
+	if err == nil {
+		fmt.Fprintln(c.OutOrStdout(), f.out)
+	}
+	return failed(err)
+}
+
+// serve serves the page until the command is ended.
+func (f *liveFlags) serve(c *cobra.Command, dir string, scene *live.Scene, moments []*live.Moment) error {
+	ctx, stop := untilEnded(c)
+	defer stop()
+	var can live.Options
+	if path := filepath.Join(dir, report.CaptureFile); exists(path) {
+		can.Save = saveFrom(path)
+	}
+	s, err := live.New(scene, can)
+	if err != nil {
+		return failure{err}
+	}
+	for _, m := range moments {
+		s.Show(m)
+	}
+	s.End("")
+	page, err := s.Listen(f.address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.OutOrStdout(), page)
+	<-ctx.Done()
+	(&runPage{s}).close()
+	return nil
 }
 
 // exists reports whether there is a file, or may be.

@@ -156,15 +156,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, proc.PartsDir))
 		return nil
 	}
-	o.Waiting = func(parts []*proc.File) {
-		for _, p := range parts {
-			command := "node"
-			if s.IsSwitch(p.Part) {
-				command = "switchd"
-			}
-			fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartsDir, proc.PartFile(p.Part)))
-		}
-	}
+	o.Waiting = func(parts []*proc.File) { showWaiting(s, filepath.Join(dir, proc.PartsDir), parts) }
 	defer func() {
 		if e := out.close(); e != nil && (err == nil || errors.As(err, new(exit))) {
 			err = failure{e}
@@ -200,6 +192,17 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		return failure{err}
 	}
 	return exit(f.status(result.Result))
+}
+
+// showWaiting says how the parts are started that a run waits for.
+func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
+	for _, p := range parts {
+		command := "node"
+		if s.IsSwitch(p.Part) {
+			command = "switchd"
+		}
+		fmt.Fprintf(os.Stderr, "waiting for: fabemu %s %s\n", command, filepath.Join(dir, proc.PartFile(p.Part)))
+	}
 }
 
 // request says what of a run is captured and traced, and refuses what does not go together.

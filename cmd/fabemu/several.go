@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,11 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 		defer hold.Release()
 		defer os.Remove(f.out) // it stays if something is in it
 	}
+	return f.runEach(ctx, c, all)
+}
+
+// runEach runs several scenarios.
+func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenario.Scenario) error {
 	worst := exitOK
 	within := map[string]int{}
 	for i, s := range all {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
 	"fabemu/emu/terminal"
@@ -164,9 +165,32 @@ type linkRow struct {
 
 // links shows what links carry, those between switches first, then the busiest.
 func (v *view) links(s *observe.Snapshot, columns, rows int) (lines []string) {
-	during := s.Figures.Window()
+	if rows == 0 {
+		return nil
+	}
+	all := linkRows(s)
+	rest := 0
+	if len(all) > rows {
+		rest = len(all) - rows + 1
+		all = all[:rows-1]
+	}
+	widest := 0
+	for _, l := range all {
+		widest = max(widest, terminal.Columns(l.name))
+	}
+	for _, l := range all {
+		lines = append(lines, v.link(&l, min(widest, columns/3), columns))
+	}
+	if rest > 0 {
+		lines = append(lines, terminal.Shorten(fmt.Sprintf("and %d more directions of links", rest), columns))
+	}
+	return lines
+}
+
+// linkRows returns the directions of links in the order of the view.
+func linkRows(s *observe.Snapshot) (all []linkRow) {
 	figures := map[string][2]float64{}
-	for r := range s.Figures.Rows(during, "utilisation", "stalled.flow-control") {
+	for r := range s.Figures.Rows(s.Figures.Window(), "utilisation", "stalled.flow-control") {
 		f := figures[r.Object]
 		if r.Quantity.Ends == nil {
 			f[0] = r.Value
@@ -175,15 +199,13 @@ func (v *view) links(s *observe.Snapshot, columns, rows int) (lines []string) {
 		}
 		figures[r.Object] = f
 	}
-	var all []linkRow
+	isSwitch := func(e fabric.End) bool { return s.Fabric.Machines[e.Machine].Switch != nil }
 	for _, h := range s.Fabric.DataLinks() {
-		w := &s.Fabric.Wires[h.Wire]
+		ends := s.Fabric.Wires[h.Wire].Ends
 		p, name := s.Link(h), s.Fabric.LinkName(h)
-		f := figures[name]
 		all = append(all, linkRow{
-			name: name, between: s.Fabric.Machines[w.Ends[0].Machine].Switch != nil &&
-				s.Fabric.Machines[w.Ends[1].Machine].Switch != nil,
-			used: f[0], kept: f[1], queue: p.Queue, down: p.Down,
+			name: name, between: isSwitch(ends[0]) && isSwitch(ends[1]),
+			used: figures[name][0], kept: figures[name][1], queue: p.Queue, down: p.Down,
 			stopped: slices.ContainsFunc(s.Stalls, func(x observe.Stall) bool { return x.Hop == h }),
 		})
 	}
@@ -196,47 +218,34 @@ func (v *view) links(s *observe.Snapshot, columns, rows int) (lines []string) {
 		}
 		return 1
 	})
-	if len(all) > rows && rows > 0 {
-		rest := len(all) - rows + 1
-		all = all[:rows-1]
-		defer func() {
-			lines = append(lines, terminal.Shorten(fmt.Sprintf("and %d more directions of links", rest), columns))
-		}()
-	} else if rows == 0 {
-		return nil
+	return all
+}
+
+// link is the line of a direction of a link, with so many columns for its name.
+func (v *view) link(l *linkRow, widest, columns int) string {
+	words := fmt.Sprintf(" %4.0f %%", 100*l.used)
+	if l.queue > 0 {
+		words += fmt.Sprintf("  queue %v", unit.Size(l.queue))
 	}
-	widest := 0
-	for _, l := range all {
-		widest = max(widest, terminal.Columns(l.name))
+	if l.kept >= 0.005 {
+		words += fmt.Sprintf("  stopped %.0f %%", 100*l.kept)
 	}
-	widest = min(widest, columns/3)
-	for _, l := range all {
-		words := fmt.Sprintf(" %4.0f %%", 100*l.used)
-		if l.queue > 0 {
-			words += fmt.Sprintf("  queue %v", unit.Size(l.queue))
-		}
-		if l.kept >= 0.005 {
-			words += fmt.Sprintf("  stopped %.0f %%", 100*l.kept)
-		}
-		color := terminal.Green
-		switch {
-		case l.down:
-			color, words = terminal.Red, words+"  down"
-		case l.stopped, l.kept >= 0.005:
-			color = terminal.Yellow
-		}
-		const room = 34 // for the words, whatever they are: bars do not jump
-		width := columns - widest - 1 - room
-		line := terminal.Left(terminal.Shorten(l.name, max(widest, 4)), widest) + " "
-		if width >= 5 {
-			line += v.paint(color, v.bar(l.used, width))
-		}
-		if terminal.Columns(stripped(line))+terminal.Columns(words) > columns {
-			words = words[:max(0, columns-terminal.Columns(stripped(line)))]
-		}
-		lines = append(lines, line+words)
+	color := terminal.Green
+	switch {
+	case l.down:
+		color, words = terminal.Red, words+"  down"
+	case l.stopped, l.kept >= 0.005:
+		color = terminal.Yellow
 	}
-	return lines
+	const room = 34 // for the words, whatever they are: bars do not jump
+	line := terminal.Left(terminal.Shorten(l.name, max(widest, 4)), widest) + " "
+	if width := columns - widest - 1 - room; width >= 5 {
+		line += v.paint(color, v.bar(l.used, width))
+	}
+	if left := columns - terminal.Columns(stripped(line)); terminal.Columns(words) > left {
+		words = words[:max(0, left)]
+	}
+	return line + words
 }
 
 // bar is a share of so many columns.
