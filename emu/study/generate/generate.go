@@ -1,8 +1,12 @@
 package generate
 
 import (
+	"bytes"
+	"cmp"
+	_ "embed"
 	"fmt"
 	"strings"
+	"text/template"
 
 	"fabemu/wire/unit"
 )
@@ -24,7 +28,7 @@ type Kind struct {
 	What      string // one line
 	Endpoints int    // by default
 	Least     int    // endpoints, at the least
-	write     func(*file)
+	lay       func(endpoints int) values
 }
 
 // Kinds lists what there is.
@@ -65,86 +69,76 @@ func (k Kind) text(o Options) ([]byte, error) {
 		return nil, fmt.Errorf("a rate of %v is too low: at less than %v the header of a packet takes longer than a switch waits",
 			o.Rate, slowest)
 	}
-	if o.Name == "" {
-		o.Name = fmt.Sprintf("%s-%d", k.Name, o.Endpoints)
+	v := k.lay(o.Endpoints)
+	from, to := extent(o.Rate, v["sharing"].(int))
+	v["kind"], v["name"], v["endpoints"], v["rate"] = k.Name, cmp.Or(o.Name, fmt.Sprintf("%s-%d", k.Name, o.Endpoints)), o.Endpoints, o.Rate
+	v["from"], v["to"] = from, to
+	var b bytes.Buffer
+	if err := kindTemplates().ExecuteTemplate(&b, k.Name, v); err != nil {
+		panic("generate: " + err.Error()) // a template of ours, and memory
 	}
-	f := &file{n: o.Endpoints, rate: o.Rate}
-	f.line("# Written by: fabemu generate %s --endpoints %d --rate %v", k.Name, o.Endpoints, o.Rate)
-	f.line("name: %s", o.Name)
-	k.write(f)
-	return []byte(f.b.String()), nil
+	return b.Bytes(), nil
+}
+
+//go:embed kinds.tmpl
+var kindsText string
+
+// kindTemplates are the texts of the scenarios, by kind.
+func kindTemplates() *template.Template {
+	functions := template.FuncMap{"names": names, "joined": joined, "several": several}
+	return template.Must(template.New("").Funcs(functions).Parse(kindsText))
 }
 
 // slowest is the rate at which the 20 bytes of a header take the 40 ns of a
 // switch's forwarding delay.
 const slowest unit.Rate = 4e9
 
-// file is the text of a scenario as it grows.
-type file struct {
-	b    strings.Builder
-	n    int // endpoints
-	rate unit.Rate
-	from string // the checks measure from here
-	to   string // to here
-}
-
-func (f *file) line(format string, args ...any) { fmt.Fprintf(&f.b, format+"\n", args...) }
-
 // packetBytes is how long a packet of 2048 bytes is on the line.
 const packetBytes = 2068
 
-// model writes how long the run is: time enough for each of the flows that share
-// a link to send 30 packets over it, of which the last 20 are measured.
-func (f *file) model(sharing int) {
-	packet := f.rate.Serialise(packetBytes)
-	end := max(unit.Duration(30*sharing)*packet, 500*packet)
+// extent returns how long the run is, and from when on it is measured: time enough for each of
+// the flows that share a link to send 30 packets over it, of which the last 20 are measured.
+func extent(rate unit.Rate, sharing int) (from, end unit.Duration) {
+	packet := rate.Serialise(packetBytes)
+	end = max(unit.Duration(30*sharing)*packet, 500*packet)
 	round := unit.Microsecond
 	for 100*round < end {
 		round *= 10
 	}
 	end = (end + round - 1) / round * round
-	f.to = end.String()
-	f.from = (end / 3 / unit.Microsecond * unit.Microsecond).String()
-	f.line("model: {duration: %s, seed: 1}", f.to)
+	return end / 3 / unit.Microsecond * unit.Microsecond, end
 }
 
-// defaults writes what all links and flows have.
-func (f *file) defaults() {
-	f.line("defaults:")
-	f.line("  link: {rate: %v, buffer: 4 packets}", f.rate)
-	f.line("  # For congestion control: marking: {scheme: input-output, threshold: 8} here,")
-	f.line("  switch: {marking: {scheme: none}}")
-	f.line("  # and law: lipd here.")
-	f.line("  flow: {packet: 2048B, window: 4, control: {law: fixed}}")
-}
-
-// switches writes the switches, several to a line.
-func (f *file) switches(names []string) {
+// several lists switches, several to a line.
+func several(switches []string) string {
 	const width = 78
-	f.b.WriteString("switches: {")
-	at := len("switches: {")
-	for i, name := range names {
+	var b strings.Builder
+	at, _ := b.WriteString("switches: {")
+	for i, name := range switches {
 		item := name + ": {}"
-		if i < len(names)-1 {
+		if i < len(switches)-1 {
 			item += ","
 		}
-		if at+1+len(item) > width {
-			f.b.WriteString("\n  ")
+		switch {
+		case at+1+len(item) > width:
+			b.WriteString("\n  ")
 			at = 2
-		} else if i > 0 {
-			f.b.WriteByte(' ')
+		case i > 0:
+			b.WriteByte(' ')
 			at++
 		}
-		f.b.WriteString(item)
+		b.WriteString(item)
 		at += len(item)
 	}
-	f.line("}")
+	return b.String() + "}"
 }
 
-// check writes a claim.
-func (f *file) check(id, claim, metric string, low, high float64) {
-	f.line("  - {id: %s, claim: %s, metric: %s, during: [%s, %s], low: %v, high: %v}",
-		id, claim, metric, f.from, f.to, low, high)
+// numbered adds prefix1, prefix2 and so on, n of them.
+func numbered(all []string, prefix string, n int) []string {
+	for i := range n {
+		all = append(all, fmt.Sprint(prefix, i+1))
+	}
+	return all
 }
 
 // names returns a range of names, quoted: "A[1-10]", or A1 for a single one.
