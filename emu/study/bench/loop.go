@@ -9,7 +9,6 @@ import (
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -343,37 +342,6 @@ func (p *loop) answer(s *looped, f wire.Frame, queue unit.Size) {
 	}
 	p.notifier.Dequeue(p.now, &f, q)
 }
-
-// Answered returns what makes congestion points of a law that answers marks at the
-// destination (rp.Marks): they mark packets of a queue that is too long, and their
-// notifications are the answers.
-func Answered(law rp.Law) func(cp.Site) (cp.Notifier, error) {
-	return func(cp.Site) (cp.Notifier, error) { return &answered{law, map[uint32]rp.Answerer{}}, nil }
-}
-
-// answered are congestion points and destinations in one.
-type answered struct {
-	law   rp.Law
-	flows map[uint32]rp.Answerer
-}
-
-func (a *answered) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
-	flow := a.flows[f.QP]
-	if flow == nil {
-		var err error
-		if flow, err = a.law.Answer(param.Defaults(a.law.Params), rp.Site{Line: loopLine, Length: defaultSize}); err != nil {
-			panic(err) // of its defaults
-		}
-		a.flows[f.QP] = flow
-	}
-	marked := *f
-	marked.FECN = q.Bytes > loopThreshold
-	flow.Receive(now, marked)
-	return flow.Send(now)
-}
-
-func (*answered) Dequeue(unit.Time, *wire.Frame, cp.Queue) {}
-func (*answered) Reset()                                   {}
 
 // tell sends feedback to a source.
 func (p *loop) tell(e event) {

@@ -79,12 +79,8 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 		line("")
 		line("| %s | %s |", t.Title, strings.Join(t.Columns, " | "))
 		line("|%s", strings.Repeat("---|", 1+len(t.Columns)))
-		for _, row := range t.Rows {
-			cells := []string{}
-			for i := range row.Cells {
-				cells = append(cells, t.cell(&row.Cells[i]))
-			}
-			line("| %s | %s |", cellText(row.heading()), strings.Join(cells, " | "))
+		for _, row := range t.cells() {
+			line("| %s | %s |", cellText(row[0]), strings.Join(row[1:], " | "))
 		}
 	}
 }

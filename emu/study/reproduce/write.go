@@ -62,28 +62,28 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 			}
 		}
 	}
-	if err := write(TableFile, r.WriteCSV); err != nil {
-		return err
-	}
-	if r.matrices() != nil {
-		if err := write(MatrixFile, r.WriteMatrix); err != nil {
-			return err
-		}
-	}
 	pictures := func(name string) string {
 		if len(formats) == 0 {
 			return ""
 		}
 		return name + "." + formats[0]
 	}
-	if err := write(DocumentFile, func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }); err != nil {
-		return err
-	}
-	if err := write(PageFile, r.WritePage); err != nil {
-		return err
-	}
-	if err := write(ClaimsFile, r.WriteJSON); err != nil {
-		return err
+	for _, x := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{TableFile, r.WriteCSV},
+		{MatrixFile, r.WriteMatrix},
+		{DocumentFile, func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }},
+		{PageFile, r.WritePage},
+		{ClaimsFile, r.WriteJSON},
+	} {
+		if x.name == MatrixFile && r.matrices() == nil {
+			continue
+		}
+		if err := write(x.name, x.write); err != nil {
+			return err
+		}
 	}
 	r.Directory = dir
 	return nil
@@ -129,7 +129,7 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, report.Drawing(svg.Bytes()))
 		}
 		if f.Table != nil {
-			s.Parts = append(s.Parts, f.Table.html())
+			s.Parts = append(s.Parts, report.Table(f.Table.Title, append([]string{"statement"}, f.Table.Columns...), f.Table.cells()))
 		}
 		if len(f.Claims) > 0 {
 			s.Parts = append(s.Parts, report.Claims(rowsOf(f.Claims))...)
@@ -152,22 +152,20 @@ func rowsOf(claims []ClaimResult) []report.Row {
 	return rows
 }
 
-// html makes the table of choices: a value each, with a mark where the statement does
-// not hold.
-func (t *TableResult) html() template.HTML {
-	var rows [][]string
+// cells are the table of choices: what each row says, and its values.
+func (t *TableResult) cells() (rows [][]string) {
 	for _, row := range t.Rows {
 		cells := []string{row.heading()}
 		for i := range row.Cells {
-			cells = append(cells, t.cell(&row.Cells[i]))
+			cells = append(cells, row.Cells[i].marked())
 		}
 		rows = append(rows, cells)
 	}
-	return report.Table(t.Title, append([]string{"statement"}, t.Columns...), rows)
+	return rows
 }
 
-// cell prints a value, with a mark where the statement does not hold.
-func (t *TableResult) cell(c *ClaimResult) string {
+// marked prints a value, with a mark where the statement does not hold.
+func (c *ClaimResult) marked() string {
 	switch {
 	case !c.judged():
 		return c.CameOut()
