@@ -19,6 +19,7 @@ func bcn() *Paper {
 		Title:  "Backward Congestion Notification",
 		Source: "BCN (R. Jain, IEEE 802.1, July 2006)",
 		About:  read("bcn.md"),
+		units:  queuesIn(packets),
 		Figures: []Figure{
 			{Name: "convergence", Source: "slides Simulation Study: Convergence, Simulation on Convergence", Title: "Convergence: a 2 x 2 factorial design", describe: bcnConvergence},
 			{Name: "dimensioning", Source: "slide Dimensioning Problem", Title: "The dimensioning problem", describe: bcnDimensioning},
@@ -49,9 +50,6 @@ const (
 
 // bcnRun is a run of a scenario of BCN, of which figures are means over seeds.
 func bcnRun(name string) Run { return Run{Scenario: "bcn/" + name, Seeds: true} }
-
-// bcnChecks takes over the claims of a scenario of BCN.
-func bcnChecks(name string) []Claim { return packetChecks(bcnRun(name)) }
 
 // packetsOf is a metric of a queue over an interval of a run, in packets.
 func packetsOf(r Run, metric string, from, to unit.Time) Quantity {
@@ -146,8 +144,6 @@ func speeds() [2]speed {
 // bcnConvergence is the factorial design.
 func bcnConvergence(f *Figure) {
 	f.Table = &Table{Title: "Deviation of the queue (packets)", Columns: []string{"mean: q0", "Ru: qRu", "Pm: qPm", "both: qRuPm", "errors: their deviation"}}
-	f.checks(bcnChecks("convergence"))
-
 	for i, s := range speeds() {
 		deviation := func(r Run) Quantity { return packetsOf(r, bcnDeviation, s.from, s.to) }
 		effect := func(k int) Quantity {
@@ -191,7 +187,6 @@ func bcnDimensioning(f *Figure) {
 	deviation := func(s speed) Quantity { return packetsOf(s.run, bcnDeviation, s.from, s.to) }
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, References: level("Qeq = 16 packets", qeqPackets),
 		Curves: []Curve{curve("1 Gb/s", s[0].run, bcnQueue, packets), curve("10 Gb/s", s[1].run, bcnQueue, packets)}}}
-	f.checks(bcnChecks("dimensioning"))
 	f.claim("B-1c", Over(deviation(s[0]), packetsOf(s[0].run.With(setRu+"0.8Mb/s"), bcnDeviation, s[0].from, s[0].to)))
 	f.claim("B-1d", Over(deviation(s[0]), deviation(s[1])))
 }
@@ -208,7 +203,6 @@ func bcnAsymmetric(f *Figure) {
 	deviation := func(r Run, link string) Quantity {
 		return packetsOf(r, link+".queue.deviation", 40*ms, 120*ms)
 	}
-	f.checks(bcnChecks("asymmetric"))
 	f.claim("B-3d", deviation(current(), "slow.T-E"))
 	f.claim("B-3e", Over(deviation(current(), "slow.T-E"), deviation(enhanced, "slow.T-E")))
 
@@ -281,7 +275,6 @@ func bcnParkingLot(f *Figure) {
 		p.Curves[1].Points = append(p.Curves[1].Points, Point{float64(i + 1), rate(small, flow)})
 	}
 	f.Plots = []Plot{p}
-	f.checks(bcnChecks("parking-lot"))
 	f.claim("B-5e", ratio(r))
 	f.claim("B-5f", ratio(small))
 	f.claim("B-5g", Combine(func(v []float64) float64 {
@@ -311,7 +304,6 @@ func bcnBursty(f *Figure) {
 	s := speeds()[1]
 	f.Plots = []Plot{{X: plot.Axis{Label: "burst period (ms of model time)"}, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{points},
 		References: level("Qeq", qeqPackets)}}
-	f.checks(bcnChecks("bursty"))
 	f.claim("B-7b", Over(Highest(deviation[1], deviation[2], deviation[4]), deviation[40]))
 	f.claim("B-7c", Settled(s.run, bcnQueue, 0, 1*ms, 5*ms, 0.5, s.from, s.to))
 }
@@ -324,7 +316,6 @@ func bcnSevere(f *Figure) {
 	whole := func(r Run) Quantity { return Mean(r, use, 0, 40*ms) }
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "link (%)", High: 105},
 		Curves: []Curve{curve("without BCN(0,0)", off, use, 100), curve("with it", r, use, 100), curve("zeros at the equilibrium too", zeros, use, 100)}}}
-	f.checks(bcnChecks("severe"))
 	f.claim("B-9b", Minus(whole(off), whole(r)))
 	f.claim("B-9c", Minus(whole(zeros), whole(r)))
 	f.claim("B-9d", whole(zeros))
@@ -336,7 +327,6 @@ func bcnMixed(f *Figure) {
 	alone := both.With("flows.udp.transport=tcp")
 	used := func(r Run) Quantity { return Mean(r, "shared.S-D.utilisation", 100*ms, 1000*ms) }
 	swing := func(r Run) Quantity { return Mean(r, bcnDeviation, 100*ms, 1000*ms) }
-	f.checks(bcnChecks("mixed"))
 	f.claim("B-6f", Over(used(both), used(alone)))
 	f.claim("B-6g", Over(swing(both), swing(alone)))
 }
@@ -349,7 +339,6 @@ func bcnDelay(f *Figure) {
 	told := func(r Run) Quantity { return Mean(r, "sources.notifications", 20*ms, 40*ms) }
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{curve("0.5 us", short, bcnQueue, packets), curve("9.5 us", long, bcnQueue, packets)},
 		References: level("Qeq = 16 packets", qeqPackets)}}
-	f.checks(bcnChecks("delay"))
 	f.claim("B-8c", Over(told(long), told(short)))
 	f.claim("B-8d", Over(deviation(long), deviation(short)))
 }
@@ -376,7 +365,6 @@ func bcnSampling(f *Figure) {
 		{Name: "sampling-delay", Title: "The sampling delay", X: axis, Y: plot.Axis{Label: "delay (ms)"}, Curves: []Curve{waits, computed("S / (r Pm)", pms, func(pm float64) float64 { return theory(pm) * 1e3 })}},
 		{Name: "sampling-deviation", Title: "Oscillation and sampling", X: axis, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{swings}},
 	}
-	f.checks(bcnChecks("sampling"))
 	f.claim("B-11b", Highest(far...))
 	f.claim("B-11c", Over(deviation[0], deviation[len(deviation)-1]))
 }
@@ -385,8 +373,6 @@ func bcnSampling(f *Figure) {
 func bcnGains(f *Figure) {
 	r := bcnRun("gains")
 	const window, hold = 1 * ms, 5 * ms
-	f.checks(bcnChecks("gains"))
-
 	gains := []struct {
 		name, set string
 		at        func(float64) string
@@ -421,7 +407,6 @@ func bcnTwoPoints(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)", High: 10}, Curves: []Curve{
 		curve("through both", r, "both.rate", gbps), curve("three through the first", r, "one.rate", gbps), curve("three through the second", r, "other.rate", gbps),
 	}}}
-	f.checks(bcnChecks("two-points"))
 }
 
 // bcnTwoWay is traffic both ways.
@@ -432,7 +417,6 @@ func bcnTwoWay(f *Figure) {
 	deviation := func(r Run) Quantity { return packetsOf(r, there+".deviation", 20*ms, 40*ms) }
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{curve("both ways: there", r, there, packets), curve("both ways: back", r, "shared.T-S.queue", packets), curve("one way", alone, there, packets)},
 		References: level("Qeq = 16 packets", qeqPackets)}}
-	f.checks(bcnChecks("two-way"))
 	f.claim("BW-5", Over(deviation(r), deviation(alone)))
 	f.claim("BW-6", Over(deviation(r.With(setPm+"0.1")), deviation(r)))
 }

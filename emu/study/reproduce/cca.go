@@ -19,6 +19,7 @@ func cca() *Paper {
 		Title:  "InfiniBand's congestion control",
 		Source: "IBTA Volume 1, Annex A10",
 		About:  read("cca.md"),
+		units:  queuesIn(1),
 		Figures: []Figure{
 			{Name: "hpl2002", Source: "HPL-2002-224, Fig. 2 and 3", Title: "The fabric of HPL-2002-224 under the standard", describe: ccaFabric},
 			{Name: "incast", Source: "The table 0:i", Title: "Where the CCTI settles", describe: ccaIncast},
@@ -43,11 +44,6 @@ const (
 	ccaBystander = "bystander.utilisation"
 	ccaFairness  = "hot.fairness"
 )
-
-// ccaChecks takes over the claims of a scenario.
-func ccaChecks(name string) []Claim {
-	return ethernetChecks(Run{Scenario: "cca/" + name, Seeds: true}, 1)
-}
 
 // ccaFlows is cca/incast with so many senders.
 func ccaFlows(n int) Run {
@@ -80,7 +76,6 @@ func ccaIncast(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (% of a link)", High: 105}, Curves: []Curve{
 		curve("the link that all share", r.Once(), ccaRoot, 100), curve("bystander", r.Once(), ccaBystander, 100), curve("one of 16 sources", r.Once(), "hot.S1.utilisation", 100),
 	}, References: level("1/16", 100./16)}}
-	f.checks(ccaChecks("incast"))
 	f.claim("C-1d", mean(ccti(r, 16, 20*ms)...))
 	f.claim("C-1e", Spread(ccti(r, 16, 20*ms)...))
 
@@ -171,7 +166,6 @@ func ccaLevels(f *Figure) {
 		return r.With("defaults.flow.control.port-control="+control, fmt.Sprint("flows.cool.control.sl=", sl))
 	}
 	const cool = "cool.utilisation"
-	f.checks(ccaChecks("levels"))
 	f.claim("CL-2", ccaMean(with("sl", 0), cool))
 	f.claim("CL-3", ccaMean(with("sl", 1), cool))
 	f.claim("CL-4", ccaMean(with("port", 1), cool))
@@ -198,7 +192,6 @@ func ccaStarvation(f *Figure) {
 	with := func(key, value string) Quantity {
 		return Mean(r.With("switches.S.marking."+key+"="+value), share, 20*ms, 100*ms)
 	}
-	f.checks(ccaChecks("starvation"))
 	f.claim("CS-2", with("credit-starvation-return-delay", "0:4"))
 	f.claim("CS-3", with("credit-starvation-return-delay", "1:9"))
 	f.claim("CS-4", with("credit-mask", "none"))

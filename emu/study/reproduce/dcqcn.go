@@ -55,6 +55,7 @@ func dcqcn() *Paper {
 		Title:  "Data Center Quantized Congestion Notification",
 		Source: "DCQCN (Zhu et al., SIGCOMM 2015; Zhu, Ghobadi, Misra and Padhye, CoNEXT 2016)",
 		About:  strings.Replace(read("dcqcn.md"), "{presets}", presetTable(), 1),
+		units:  queuesIn(kilobytes),
 		Figures: []Figure{
 			{Name: "fixed-point", Source: "CoNEXT 2016, the fixed point", Title: "Where the queue comes to rest, and the cliff", describe: dcqcnRest},
 			{Name: "fairness", Source: "CoNEXT 2016, abstract", Title: "Shares of flows from unequal starts", describe: dcqcnShares},
@@ -69,9 +70,6 @@ func dcqcn() *Paper {
 const hotQueue = "hot.S-B.queue"
 
 func dcqcnRun(name string) Run { return Run{Scenario: "dcqcn/" + name} }
-
-// dcqcnChecks takes over the claims of a scenario of DCQCN: queues in KB.
-func dcqcnChecks(name string) []Claim { return ethernetChecks(dcqcnRun(name), kilobytes) }
 
 // restOf is the loop of dcqcn/fixed-point with so many flows.
 func restOf(flows int) fluid.DCQCN {
@@ -133,7 +131,7 @@ func dcqcnRest(f *Figure) {
 		f.claim("DQ-1{part}", Over(settledMean(n, hotQueue), closedQueue(n)),
 			"part", "ab"[i:i+1], "flows", n, "queue", fmt.Sprintf("%.1f", c.Queue(must(c.Closed()))*kilobytes))
 	}
-	f.checks(dcqcnChecks("fixed-point"))
+	f.checks("dcqcn/fixed-point")
 	f.claim("DQ-2a", settledMean(10, hotQueue))
 	f.claim("DQ-2b", settledMean(14, hotQueue))
 	f.claim("DQ-2c", marked(14))
@@ -154,7 +152,6 @@ func dcqcnShares(f *Figure) {
 		p.Curves = append(p.Curves, curve(fmt.Sprintf("%d flows", n), r, "sources.fairness", 1))
 	}
 	f.Plots = []Plot{p}
-	f.checks(dcqcnChecks("unequal"))
 	f.claim("DQ-3", Lowest(all...))
 }
 
@@ -190,7 +187,6 @@ func dcqcnDelay(f *Figure) {
 	without := r.With("defaults.flow.control.cnp-delay=none")
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)"}, Curves: []Curve{curve("55 us", r, "port.S-server.queue", kilobytes), curve("none", without, "port.S-server.queue", kilobytes)},
 		References: level("PFC begins", 500)}}
-	f.checks(dcqcnChecks("cnp-delay"))
 	f.claim("DQ-6b", Mean(without.seeded(), "write.stalled.flow-control", 0, 3*ms))
 }
 
@@ -199,7 +195,6 @@ func dcqcnPFC(f *Figure) {
 	r := dcqcnRun("incast-pfc")
 	windowed := r.With("defaults.flow.transport.window=12")
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)"}, Curves: []Curve{curve("DCQCN", r, hotQueue, kilobytes), curve("DCQCN and a window", windowed, hotQueue, kilobytes)}}}
-	f.checks(dcqcnChecks("incast-pfc"))
 	f.claim("DQ-5b", Mean(windowed.seeded(), "sources.stalled.flow-control", 0, 3*ms))
 }
 
@@ -209,5 +204,4 @@ func dcqcnBystander(f *Figure) {
 	f.Plots = []Plot{{X: plot.Axis{Label: modelTime.Label, Low: 40, High: 80}, Y: plot.Axis{Label: "rate (Gb/s)"}, Curves: []Curve{
 		curve("F1", r, "F1.rate", gbps), curve("limit of F1", r, "F1.limit", gbps), curve("F2", r, "F2.rate", gbps),
 	}}}
-	f.checks(dcqcnChecks("bystander"))
 }

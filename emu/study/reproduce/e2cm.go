@@ -16,6 +16,7 @@ func e2cm() *Paper {
 		Title:  "Extended Ethernet Congestion Management",
 		Source: "E2CM (C. Minkenberg and M. Gusat, IBM, March 2007)",
 		About:  read("e2cm.md"),
+		units:  queuesIn(kilobytes),
 		Figures: []Figure{
 			{Name: "hotspot", Source: "slide Results single-hop OG scenario (N= 16)", Title: "The hotspot, with PAUSE and without", describe: e2cmHotspot},
 			{Name: "rtt", Source: "slide Results single-hop OG scenario - Impact of RTT, OQ limit", Title: "The round trip, and a limit to output queues", describe: e2cmRTT},
@@ -35,9 +36,6 @@ const (
 )
 
 func e2cmRun(name string) Run { return Run{Scenario: "e2cm/" + name, Seeds: true} }
-
-// e2cmChecks takes over the claims of a scenario of E2CM: queues in KB.
-func e2cmChecks(name string) []Claim { return ethernetChecks(e2cmRun(name), kilobytes) }
 
 // constant is a number that the source says.
 func constant(v float64) Quantity { return Combine(func([]float64) float64 { return v }) }
@@ -66,8 +64,6 @@ func e2cmHotspot(f *Figure) {
 		row("PAUSE off, per second of overload; the slides' is not known", [2]float64{math.NaN(), math.NaN()}, func(r Run) Quantity { return perSecond(lostFrames(r)) }, off),
 		uncontrolled,
 	}, Note: "Means and standard deviations of five seeds."}
-	f.checks(e2cmChecks("hotspot"))
-	f.checks(e2cmChecks("hotspot-drops"))
 	f.claim("E-1d", lostFrames(destinationBased(on)))
 	f.claim("E-2f", Over(lostFrames(off), lostFrames(destinationBased(off))))
 	f.claim("E-2e", Over(lostFrames(off), lostFrames(off.With("defaults.flow.control.law=fixed"))))
@@ -98,9 +94,6 @@ func distant(propagation, high, low string) []string {
 // e2cmRTT is the delay of links, with and without a limit to the queue of an output.
 func e2cmRTT(f *Figure) {
 	f.Table = &Table{Title: "Switch frame drops by RTT", Columns: []string{"slides", "here", "here, per second of overload", "slides, 600 KB", "here, 600 KB", "slides: ratio", "here: ratio", "here: queue (KB)"}}
-	f.checks(e2cmChecks("rtt"))
-	f.checks(e2cmChecks("oq-limit"))
-
 	var unlimited, queues []Quantity
 	points := [2][]Point{}
 	for _, d := range delays {
@@ -147,7 +140,6 @@ func e2cmProbes(f *Figure) {
 func e2cmLost(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)", High: 1000}, References: level("Qeq = 75 KB", 75),
 		Curves: []Curve{curve("all come", e2cmRun("hotspot"), e2cmQueue, kilobytes), curve("a fifth is lost", e2cmRun("probes-lost"), e2cmQueue, kilobytes)}}}
-	f.checks(e2cmChecks("probes-lost"))
 }
 
 // e2cmLimiters is an adapter with too few rate limiters.
@@ -155,6 +147,5 @@ func e2cmLimiters(f *Figure) {
 	few := e2cmRun("limiters")
 	enough := few.With("defaults.endpoint.limiters=unlimited")
 	late := func(r Run) Quantity { return Mean(r, "all.drops", e2cmLate, e2cmEnd) }
-	f.checks(e2cmChecks("limiters"))
 	f.claim("EL-3", late(enough))
 }

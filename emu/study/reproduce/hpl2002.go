@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fabemu/emu/report/plot"
-	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
@@ -37,6 +36,12 @@ func hpl2002() *Paper {
 		Name:   "hpl2002",
 		Title:  "Evaluation of Congestion Detection Mechanisms for InfiniBand Switches",
 		Source: "HPL-2002-224",
+		units: func(metric string) (float64, Unit) {
+			if metric == remoteLocal {
+				return 1, Plain
+			}
+			return 1, Percent
+		},
 		Figures: []Figure{
 			{Name: "fig2", Source: "Fig. 2", Title: "No congestion control", describe: fig2},
 			{Name: "fig3a", Source: "Fig. 3(a)", Title: "Naive marking", describe: fig3a},
@@ -60,20 +65,7 @@ func drawn(name string) Run { return Run{Scenario: "hpl2002/" + name, Seeds: tru
 // during is while the victim is active, without the window in which it begins.
 func during(r Run, metric string) Quantity { return Mean(r, metric, 42*ms, 60*ms) }
 
-// checksOf takes over the claims that stand in a scenario.
-func checksOf(name string) []Claim {
-	return claimsOf(name, func(c *scenario.Check) Claim {
-		unit := Percent
-		if c.Metric == remoteLocal {
-			unit = Plain
-		}
-		return Claim{Check: *c, Unit: unit, Value: Mean(Run{Scenario: name, Seeds: true}, c.Metric, at(c.During[0]), at(c.During[1]))}
-	})
-}
-
-func at(d unit.Duration) unit.Time { return unit.Time(0).Add(d) }
-
-// rates are the rates over time of Fig. 2 and 3(a) to 3(d), with the claims of their scenarios.
+// rates are the rates over time of Fig. 2 and 3(a) to 3(d).
 func (f *Figure) rates(references ...plot.Reference) {
 	p := Plot{
 		X:          plot.Axis{Label: "model time (ms)", High: 100},
@@ -84,7 +76,6 @@ func (f *Figure) rates(references ...plot.Reference) {
 		p.Curves = append(p.Curves, curve(c.name, drawn(f.Name).Once(), c.metric, 100))
 	}
 	f.Plots = []Plot{p}
-	f.checks(checksOf("hpl2002/" + f.Name))
 }
 
 // fiveRates are those that the paper draws.

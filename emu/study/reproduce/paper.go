@@ -19,6 +19,8 @@ type Paper struct {
 	Source  string // authors, number, year
 	About   string // what a reader should know before the figures, as Markdown; may be empty
 	Figures []Figure
+
+	units func(metric string) (scale float64, u Unit) // of the claims of its scenarios
 }
 
 // Figure is a figure of a paper, or a footnote, or another question that its
@@ -35,6 +37,7 @@ type Figure struct {
 
 	describe func(*Figure) // adds caption, plots, claims and table where they are wanted; nil: they are there
 	words    func() map[string]figureWords
+	units    func(metric string) (scale float64, u Unit)
 }
 
 // pictureName returns the name of the file of a plot, without a suffix.
@@ -196,18 +199,6 @@ func Find(name string) (*Paper, []*Figure, error) {
 		return nil, nil, &emu.Mistake{Err: fmt.Errorf("%s has no figure named %q%s: it has %s", p.Name, rest, spelling.DidYouMean(spelling.Nearest(rest, names)), strings.Join(spelling.ByNearness(rest, names), ", "))}
 	}
 	return p, figures, nil
-}
-
-// claimsOf takes over the claims that stand in a scenario that comes with the program.
-func claimsOf(name string, claim func(c *scenario.Check) Claim) (all []Claim) {
-	s, err := emu.Open(name)
-	if err != nil {
-		panic("reproduce: " + err.Error()) // a scenario of ours
-	}
-	for i := range s.Expect {
-		all = append(all, claim(&s.Expect[i]))
-	}
-	return all
 }
 
 const ms = unit.Time(unit.Millisecond)

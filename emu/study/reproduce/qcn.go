@@ -3,13 +3,11 @@ package reproduce
 import (
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
-	"fabemu/emu/scenario"
 	"fabemu/emu/study/fluid"
 	"fabemu/wire/unit"
 )
@@ -29,6 +27,7 @@ func qcn() *Paper {
 		Title:  "Quantized Congestion Notification",
 		Source: "QCN (B. Prabhakar, Stanford)",
 		About:  read("qcn.md"),
+		units:  queuesIn(packets),
 		Figures: []Figure{
 			{Name: "og-hotspot", Source: "slides Simulations: OG Hotspot, Recovery Time", Title: "OG hotspot: timer of 10 ms, RTT of 50 us", describe: hotspot},
 			{Name: "rtt-500us", Source: "slides Stability (RTT = 500 usecs)", Title: "OG hotspot: RTT of 500 us", describe: hotspot},
@@ -43,35 +42,6 @@ func qcn() *Paper {
 			{Name: "fct", Source: "slide Flow-level models", Title: "Completion times beside a hotspot", describe: completions},
 			{Name: "lost-cnm", Source: "beside the talk", Title: "Notifications that are lost", describe: lost},
 		},
-	})
-}
-
-// qcnChecks takes over the claims that stand in a scenario of QCN.
-func qcnChecks(name string) []Claim { return packetChecks(qcnRun(name)) }
-
-// packetChecks takes over the claims that stand in the scenario of a run of Ethernet: queues
-// in packets.
-func packetChecks(r Run) []Claim { return ethernetChecks(r, packets) }
-
-// ethernetChecks is packetChecks with queues in other units, of which a byte is so many.
-func ethernetChecks(r Run, queues float64) []Claim {
-	return claimsOf(r.Scenario, func(c *scenario.Check) Claim {
-		scale, unit := 1.0, Percent
-		switch {
-		case strings.Contains(c.Metric, " / "), strings.HasSuffix(c.Metric, ".synchrony"):
-			unit = Plain
-		case strings.HasSuffix(c.Metric, ".queue.period"), strings.Contains(c.Metric, ".recovery."), strings.Contains(c.Metric, ".shared."), strings.Contains(c.Metric, ".completion."):
-			unit = Milliseconds
-		case strings.Contains(c.Metric, ".queue"):
-			scale, unit = queues, Plain
-		case strings.HasSuffix(c.Metric, ".fairness"), strings.HasSuffix(c.Metric, ".notifications"), strings.HasSuffix(c.Metric, ".drops"):
-			unit = Plain
-		case strings.HasSuffix(c.Metric, ".rate"):
-			scale, unit = gbps, Plain
-		}
-		claim := Claim{Check: *c, Unit: unit, Value: scaled(Mean(r.seeded(), c.Metric, at(c.During[0]), at(c.During[1])), scale)}
-		claim.Low, claim.High = c.Low*scale, c.High*scale
-		return claim
 	})
 }
 
@@ -110,7 +80,6 @@ func hotspot(f *Figure) {
 		{Name: name + "-fb", Title: title + ": feedback", X: seconds, Y: plot.Axis{Label: "Fb of notifications (1/63 of its maximum)"},
 			Curves: []Curve{curve("mean of all sources", r, "sources.fb", 1)}},
 	}
-	f.checks(qcnChecks(name))
 }
 
 // recoveries lays the ends of the hotspots beside one another.
@@ -160,7 +129,6 @@ func unitStep(f *Figure) {
 		{Name: "unit-step-rate", Title: "Unit step: mean rate of a source", X: first, Y: plot.Axis{Label: "rate (Gb/s)"},
 			Curves: []Curve{curve("run", begin, "sources.rate", 8e-10), equations(func(c *fluid.Course) []float64 { return c.Rate }, 1e-9)}},
 	}
-	f.checks(qcnChecks("unit-step"))
 	f.claim("QU-5", Combine(func(v []float64) float64 {
 		return v[0] / solve().Mean(solve().Queue, 300*unit.Millisecond, 500*unit.Millisecond)
 	}, Mean(byTheStandard("measure.window=2ms", "model.duration=500ms").seeded(), queue, 300*ms, 500*ms)))
@@ -208,7 +176,6 @@ func points(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)", High: 10}, Curves: []Curve{
 		curve("through both", r, "both.rate", gbps), curve("three through the first", r, "one.rate", gbps), curve("three through the second", r, "other.rate", gbps),
 	}}}
-	f.checks(qcnChecks("two-points"))
 }
 
 // completions compares the times of transfers beside a hotspot.
@@ -225,7 +192,6 @@ func completions(f *Figure) {
 		},
 		References: level("offered", 8),
 	}}
-	f.checks(qcnChecks("fct"))
 	f.claim("QF-3", Over(mean(pause), mean(with)))
 	f.claim("QF-4", Over(variance(pause.seeded()), variance(with.seeded())))
 	f.claim("QF-5", Over(whole(nothing), whole(with)))
@@ -337,7 +303,6 @@ func singleLimiter(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "rate (Gb/s)"}, Curves: []Curve{
 		curve("shared link", r, "shared.S-B.rate", gbps), curve("ten flows elsewhere", r, "elsewhere.rate", gbps),
 	}}}
-	f.checks(qcnChecks("single-limiter"))
 }
 
 // lost is what becomes of the loop when notifications are lost.
@@ -347,5 +312,4 @@ func lost(f *Figure) {
 		curves = append(curves, curve(c[0], qcnRun("lost-cnm").With("model.duration=500ms", "defaults.switch.marking.lost="+c[1]), queue, packets))
 	}
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: curves, References: level("talk: Qeq = 22 packets", 22)}}
-	f.checks(qcnChecks("lost-cnm"))
 }

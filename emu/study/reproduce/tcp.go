@@ -26,6 +26,7 @@ func tcpRED() *Paper {
 		Title:  "TCP over RED, and its fluid model",
 		Source: "QCN (B. Prabhakar, Stanford), background: TCP--RED",
 		About:  read("tcp-red.md"),
+		units:  queuesIn(tcpPackets),
 		Figures: []Figure{
 			{Name: "instability", Source: "slide Instability of TCP--RED", Title: "The loop on both sides of its boundary", describe: tcpInstability},
 			{Name: "fluid", Source: "slide Accuracy of analytical model", Title: "The equations beside the packets", describe: tcpAccuracy},
@@ -43,9 +44,6 @@ const (
 )
 
 func tcpRun(name string) Run { return Run{Scenario: "tcp/" + name, Seeds: true} }
-
-// tcpChecks takes over the claims of a scenario: queues in packets.
-func tcpChecks(name string) []Claim { return ethernetChecks(tcpRun(name), tcpPackets) }
 
 // atRTT is a run with another RTT, in milliseconds.
 func (r Run) atRTT(rtt float64) Run {
@@ -110,8 +108,6 @@ func tcpInstability(f *Figure) {
 		{Name: "instability-window", Title: "Mean congestion window", X: part, Y: plot.Axis{Label: "window (packets)"}, Curves: []Curve{
 			curve("RTT of 40 ms", stable.Once(), "sources.cwnd", tcpPackets), curve("RTT of 120 ms", unstable.Once(), "sources.cwnd", tcpPackets)}},
 	}
-	f.checks(tcpChecks("red-stable"))
-	f.checks(tcpChecks("red-unstable"))
 }
 
 // tcpAccuracy is the equations beside the runs.
@@ -122,8 +118,6 @@ func tcpAccuracy(f *Figure) {
 		curve("run", run.Once(), tcpQueue, tcpPackets),
 		{Name: "equations", Solved: func() (x, y []float64) { return odeCurve(solve().course.Step, solve().course.Queue, 1) }},
 	}}}
-	f.checks(tcpChecks("fluid"))
-
 	rtts := []float64{20, 40, 60, 80, 100, 120, 150, 200}
 	over := func(name, label string, of func(Run) Quantity, take func(*tcpSolution) float64) (by []Quantity) {
 		runs := Curve{Name: "runs"}
@@ -252,7 +246,6 @@ func tcpDropTail(f *Figure) {
 		{Name: "droptail-windows", Title: "Windows over a drop-tail queue", X: part, Y: plot.Axis{Label: "window (packets)"}, Curves: windows(tail)},
 		{Name: "droptail-red", Title: "Windows over RED", X: part, Y: plot.Axis{Label: "window (packets)"}, Curves: windows(red)},
 	}
-	f.checks(tcpChecks("droptail"))
 	f.claim("TD-5", Over(synchrony(tail), synchrony(red)))
 	f.claim("TD-6", hit(tail))
 }

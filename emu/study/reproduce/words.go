@@ -5,12 +5,15 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/goccy/go-yaml"
 
+	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
 )
 
 // The words of the papers: PAPER.md is what a reader should know before the figures, and
@@ -21,6 +24,7 @@ var wordFiles embed.FS
 
 // figureWords is a figure in PAPER.yaml.
 type figureWords struct {
+	Checks  []string // scenarios whose claims are the figure's
 	Caption string
 	Claims  map[string]claimWords // by ID
 }
@@ -69,7 +73,7 @@ func worded(p *Paper) *Paper {
 		return all
 	})
 	for i := range p.Figures {
-		p.Figures[i].words = words
+		p.Figures[i].words, p.Figures[i].units = words, p.units
 	}
 	return p
 }
@@ -89,9 +93,10 @@ func (f *Figure) whole() {
 	if f.describe == nil {
 		return
 	}
-	f.Caption = f.words()[f.Name].Caption
-	f.describe(f)
-	f.describe = nil
+	words, describe := f.words()[f.Name], f.describe
+	f.Caption, f.describe = words.Caption, nil
+	f.checks(words.Checks...)
+	describe(f)
 }
 
 // said are the words of the figure's claims; nil where it has none.
@@ -102,8 +107,43 @@ func (f *Figure) said() map[string]claimWords {
 	return f.words()[f.Name].Claims
 }
 
-// checks takes over claims, which stand in a scenario.
-func (f *Figure) checks(claims []Claim) { f.Claims = append(f.Claims, claims...) }
+// checks takes over the claims that stand in scenarios.
+func (f *Figure) checks(names ...string) {
+	for _, name := range names {
+		for _, c := range must(emu.Open(name)).Expect {
+			scale, u := f.units(c.Metric)
+			mean := Mean(Run{Scenario: name, Seeds: true}, c.Metric, unit.Time(c.During[0]), unit.Time(c.During[1]))
+			c.Low, c.High = c.Low*scale, c.High*scale
+			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale)})
+		}
+	}
+}
+
+// queuesIn returns the units of the claims of Ethernet, with queues in one of which a byte is so
+// many.
+func queuesIn(queues float64) func(metric string) (scale float64, u Unit) {
+	return func(metric string) (scale float64, u Unit) {
+		ends := func(suffix ...string) bool {
+			return slices.ContainsFunc(suffix, func(s string) bool { return strings.HasSuffix(metric, s) })
+		}
+		has := func(part ...string) bool {
+			return slices.ContainsFunc(part, func(s string) bool { return strings.Contains(metric, s) })
+		}
+		switch {
+		case has(" / "), ends(".synchrony"):
+			return 1, Plain
+		case ends(".queue.period"), has(".recovery.", ".shared.", ".completion."):
+			return 1, Milliseconds
+		case has(".queue"):
+			return queues, Plain
+		case ends(".fairness", ".notifications", ".drops"):
+			return 1, Plain
+		case ends(".rate"):
+			return gbps, Plain
+		}
+		return 1, Percent
+	}
+}
 
 // claim adds a claim of the figure's words with its value. In the words, and in the ID, {key}
 // stands for the value that follows key in with. What the words have under the ID that comes
