@@ -243,21 +243,35 @@ func TestREDPointsAreApart(t *testing.T) {
 // min 30000 max 90000 avpkt 1000 burst 55" shows "ewma 5" (Linux, commit 8af2a218de38).
 func TestREDDefaults(t *testing.T) {
 	none := func(string) bool { return false }
-	ns2 := REDParams{Version: REDns2}
-	ns2.Complete(none)
+	red := func(p REDParams, given func(string) bool) REDParams {
+		keep := func(q *param.Param) any {
+			switch q.Key {
+			case "version":
+				return string(p.Version)
+			case "min":
+				return p.Min
+			case "max":
+				return p.Max
+			case "burst":
+				return p.Burst
+			}
+			return nil
+		}
+		return param.Of(p).Build(keep, param.Complete(given)).(REDParams)
+	}
+	ns2 := red(REDParams{Version: REDns2}, none)
 	want := REDParams{Version: REDns2, Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.1, Weight: 0.002, Gentle: true, Gaps: WaitGaps, MeanPacket: 500, HardDrop: true}
 	if ns2 != want {
 		t.Errorf("ns-2: %+v, want %+v", ns2, want)
 	}
 	tc := REDParams{Version: REDtc, Min: unit.Room{Bytes: 30000}, Max: unit.Room{Bytes: 90000}, Burst: 55}
 	given := func(key string) bool { return strings.Contains("min max burst", key) }
-	tc.Complete(given)
+	tc = red(tc, given)
 	tc.FitSwitch(false, 400000, given)
 	if tc.Weight != math.Ldexp(1, -5) || tc.MaxP != 0.02 || tc.Gentle || tc.Gaps != UniformGaps {
 		t.Errorf("tc red: %+v, want a weight of 2^-5", tc)
 	}
-	tc = REDParams{Version: REDtc}
-	tc.Complete(none)
+	tc = red(REDParams{Version: REDtc}, none)
 	tc.FitSwitch(false, 120000, none)
 	if tc.Max.Bytes != 30000 || tc.Min.Bytes != 10000 || tc.Burst != 16 {
 		t.Errorf("tc red with a limit alone: %+v", tc)
