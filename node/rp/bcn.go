@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -59,30 +60,19 @@ func (p *BCNLimiter) complete(version BCNVersion, given func(key string) bool) {
 	if version == ECM {
 		qeq, ru, alpha, beta = 75000, megabit, 0.5, 0.005
 	}
-	if !given("qeq") {
-		p.Qeq = qeq
+	param.Fill(&p.Qeq, qeq, given("qeq"))
+	param.Fill(&p.Ru, ru, given("ru"))
+	param.Fill(&p.Alpha, alpha, given("alpha") || given("gd"))
+	param.Fill(&p.Beta, beta, given("beta") || given("gi"))
+	gd, gi := 1.0/128, 4.0
+	if p.Alpha > 0 {
+		gd = p.fromAlpha()
 	}
-	if !given("ru") {
-		p.Ru = ru
+	if p.Beta > 0 {
+		gi = p.fromBeta()
 	}
-	if !given("alpha") && !given("gd") {
-		p.Alpha = alpha
-	}
-	if !given("beta") && !given("gi") {
-		p.Beta = beta
-	}
-	if !given("gd") {
-		p.Gd = 1.0 / 128
-		if p.Alpha > 0 {
-			p.Gd = p.fromAlpha()
-		}
-	}
-	if !given("gi") {
-		p.Gi = 4
-		if p.Beta > 0 {
-			p.Gi = p.fromBeta()
-		}
-	}
+	param.Fill(&p.Gd, gd, given("gd"))
+	param.Fill(&p.Gi, gi, given("gi"))
 }
 
 const megabit = 1_000_000 * unit.BitPerSecond

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -51,18 +52,10 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 	if p.Version == ECM {
 		qeq, pm, most = 75000, 0.02, 280000
 	}
-	if !given("qeq") {
-		p.Qeq = qeq
-	}
-	if !given("pm") {
-		p.Pm = pm
-	}
-	if !given("maximum") {
-		p.Maximum = most
-	}
-	if !given("qsc") {
-		p.Qsc = 4 * p.Qeq
-	}
+	param.Fill(&p.Qeq, qeq, given("qeq"))
+	param.Fill(&p.Pm, pm, given("pm"))
+	param.Fill(&p.Maximum, most, given("maximum"))
+	param.Fill(&p.Qsc, 4*p.Qeq, given("qsc"))
 }
 
 // Levels returns the length that a queue should have, and those beyond which a message says
@@ -158,7 +151,7 @@ func NewBCN(c BCNParams, s Site) (*BCN, error) {
 	case s.Random == nil:
 		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
 	}
-	b := &BCN{c: c, site: s, points: make([]bcnPoint, s.Ports*8)}
+	b := &BCN{c: c, site: s, points: make([]bcnPoint, s.queues())}
 	b.Reset()
 	return b, nil
 }
@@ -172,7 +165,7 @@ func (b *BCN) Reset() {
 
 // Enqueue may sample f.
 func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
-	p := &b.points[q.Output*8+int(f.Lane&7)]
+	p := &b.points[q.index(f)]
 	if !b.samples(p) {
 		return wire.Frame{}, false
 	}
@@ -183,7 +176,7 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	m.Sample(f)
 	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old
 	p.old = q.Bytes
-	mine := f.CPID == m.CPID && !b.loses(b.c.LostTags)
+	mine := f.CPID == m.CPID && !b.site.loses(b.c.LostTags)
 	switch {
 	case b.c.Severe && q.Bytes > b.c.Qsc:
 		offset, delta, m.Flags = 0, 0, wire.BCNSevere|wire.BCNMild
@@ -201,13 +194,13 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	if b.c.Rate {
 		m.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
 	}
-	return m, !b.loses(b.c.Lost)
+	return m, !b.site.loses(b.c.Lost)
 }
 
 // samples reports whether the next frame that joins the queue of a point is sampled.
 func (b *BCN) samples(p *bcnPoint) bool {
 	if b.c.Sampling != IntervalSampling {
-		return float64(b.site.Random.Below(1<<32)) < b.c.Pm*(1<<32)
+		return b.site.happens(b.c.Pm)
 	}
 	if p.left--; p.left > 0 {
 		return false
@@ -221,11 +214,6 @@ func (b *BCN) interval() int64 {
 	n := 1 / b.c.Pm
 	spread := n * float64(b.c.Jitter) / 100 * (float64(b.site.Random.Below(1<<32))/(1<<31) - 1)
 	return max(1, int64(math.Round(n+spread)))
-}
-
-// loses reports whether one is among the so many per cent that are lost.
-func (b *BCN) loses(percent int) bool {
-	return percent > 0 && b.site.Random.Below(100) < uint64(percent)
 }
 
 // id returns the CPID of a point: the port, of 2 bytes, and the MAC of the switch.

@@ -121,7 +121,7 @@ func (e *ECN) mark(f *wire.Frame, q unit.Size) bool {
 		return false
 	case q <= e.c.Max:
 		likely := e.c.MaxP * (float64(q-e.c.Min) / float64(e.c.Max-e.c.Min))
-		if float64(e.site.Random.Below(1<<32)) >= likely*(1<<32) {
+		if !e.site.happens(likely) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -18,9 +19,7 @@ type Full struct {
 
 // FitSwitch exempts idle outputs where an input feeds one output at a time.
 func (p *Full) FitSwitch(single bool, _ unit.Size, given func(key string) bool) {
-	if !given("idle-exempt") {
-		p.IdleExempt = single
-	}
+	param.Fill(&p.IdleExempt, single, given("idle-exempt"))
 }
 
 // Counted returns what counts as full.

@@ -45,6 +45,16 @@ type Site struct {
 	Recorder *trace.Recorder // what they report to
 }
 
+// happens draws whether something happens that has this probability.
+func (s *Site) happens(probability float64) bool {
+	return float64(s.Random.Below(1<<32)) < probability*(1<<32)
+}
+
+// loses draws whether something is lost of which this percentage is; of 0 it draws nothing.
+func (s *Site) loses(percent int) bool {
+	return percent > 0 && s.Random.Below(100) < uint64(percent)
+}
+
 // Points returns the table of congestion points.
 func Points() []Point {
 	return []Point{naivePoint(), inputPoint(), inputOutputPoint(), qcnPoints(), bcnPoints(), redPoints(), ecnPoints(),
@@ -217,6 +227,16 @@ type Queue struct {
 	Length   unit.Size // of the frame, on the line
 	Lossless bool      // flow control promises that the frame is not lost
 }
+
+// queues is how many queues the points of a switch with queues at its outputs look after: one for
+// each priority of each output.
+func (s *Site) queues() int { return s.Ports * priorities }
+
+// index returns which of them f is in, or joins.
+func (q *Queue) index(f *wire.Frame) int { return q.Output*priorities + int(f.Lane%priorities) }
+
+// priorities is how many priorities Ethernet has.
+const priorities = 8
 
 // Switch is what a congestion point sees of its switch, at the moment of the call.
 // Only data frames count. Ports are numbered from 0.

@@ -130,7 +130,7 @@ func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	case s.Random == nil && (c.Jitter > 0 || c.Sampling == Linear || c.Lost > 0):
 		return nil, fmt.Errorf("marking: sampling wants a generator of random numbers")
 	}
-	m := &QCN{c: c, site: s, points: make([]qcnPoint, s.Ports*8)}
+	m := &QCN{c: c, site: s, points: make([]qcnPoint, s.queues())}
 	// |Fb| is at most Qeq (2w + 1): a queue of twice Qeq that has grown by as much.
 	m.most = int64(c.Qeq)<<scaleBits + int64(c.Qeq)<<(scaleBits+1+c.Weight)
 	m.Reset()
@@ -146,7 +146,7 @@ func (m *QCN) Reset() {
 
 // Enqueue may sample f.
 func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
-	p := &m.points[q.Output*8+int(f.Lane&7)]
+	p := &m.points[q.index(f)]
 	fb := m.Feedback(q.Bytes, p.old)
 	if m.c.Sampling == Linear {
 		// 1 % + 9 % |Fb| / |Fb|max, of 2^32.
@@ -162,7 +162,7 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	offset, delta := m.c.Qeq-q.Bytes, q.Bytes-p.old
 	p.old = q.Bytes
-	if fb == 0 || m.c.Lost > 0 && m.site.Random.Below(100) < uint64(m.c.Lost) {
+	if fb == 0 || m.site.loses(m.c.Lost) {
 		return wire.Frame{}, false
 	}
 	n := wire.Frame{

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -67,16 +68,9 @@ func (p *REDParams) Complete(given func(key string) bool) {
 	if p.Version == REDtc {
 		least, most = unit.Room{}, unit.Room{} // FitSwitch knows them
 	}
-	fill(&p.Min, least, given("min"))
-	fill(&p.Max, most, given("max"))
-	fill(&p.Weight, 0.002, given("q-weight"))
-}
-
-// fill sets a value that was not given.
-func fill[T any](value *T, usual T, given bool) {
-	if !given {
-		*value = usual
-	}
+	param.Fill(&p.Min, least, given("min"))
+	param.Fill(&p.Max, most, given("max"))
+	param.Fill(&p.Weight, 0.002, given("q-weight"))
 }
 
 // FitSwitch fills in what tc red takes from the limit of the queue.
@@ -84,10 +78,10 @@ func (p *REDParams) FitSwitch(_ bool, limit unit.Size, given func(key string) bo
 	if p.Version != REDtc {
 		return
 	}
-	fill(&p.Max, unit.Room{Bytes: limit / 4}, given("max"))
-	fill(&p.Min, unit.Room{Bytes: p.Max.Bytes / 3, Packets: p.Max.Packets / 3}, given("min"))
-	fill(&p.Burst, int((2*p.packets(p.Min)+p.packets(p.Max))/3), given("burst"))
-	fill(&p.Weight, tcWeight(p.packets(p.Min), float64(p.Burst)), given("q-weight"))
+	param.Fill(&p.Max, unit.Room{Bytes: limit / 4}, given("max"))
+	param.Fill(&p.Min, unit.Room{Bytes: p.Max.Bytes / 3, Packets: p.Max.Packets / 3}, given("min"))
+	param.Fill(&p.Burst, int((2*p.packets(p.Min)+p.packets(p.Max))/3), given("burst"))
+	param.Fill(&p.Weight, tcWeight(p.packets(p.Min), float64(p.Burst)), given("q-weight"))
 }
 
 // packets returns a length in packets.
@@ -196,7 +190,7 @@ func NewRED(c REDParams, s Site) (*RED, error) {
 	case s.Random == nil:
 		return nil, fmt.Errorf("marking: RED wants a generator of random numbers")
 	}
-	r := &RED{c: c, site: s, min: float64(c.Min.Bytes), max: float64(c.Max.Bytes), points: make([]redPoint, s.Ports*8)}
+	r := &RED{c: c, site: s, min: float64(c.Min.Bytes), max: float64(c.Max.Bytes), points: make([]redPoint, s.queues())}
 	if c.Min.Packets > 0 {
 		r.min, r.max = float64(c.Min.Packets), float64(c.Max.Packets)
 	}
@@ -207,7 +201,7 @@ func NewRED(c REDParams, s Site) (*RED, error) {
 func (r *RED) Reset() { clear(r.points) }
 
 // point returns the state of the queue that a frame is for.
-func (r *RED) point(f *wire.Frame, q *Queue) *redPoint { return &r.points[q.Output*8+int(f.Lane&7)] }
+func (r *RED) point(f *wire.Frame, q *Queue) *redPoint { return &r.points[q.index(f)] }
 
 // Admit drops or marks f, or neither.
 func (r *RED) Admit(now unit.Time, f *wire.Frame, q Queue) Verdict {
@@ -238,7 +232,7 @@ func (r *RED) picks(p *redPoint, likely float64, q *Queue) bool {
 		likely *= float64(q.Length) / float64(r.c.MeanPacket)
 	}
 	p.count++
-	return float64(r.site.Random.Below(1<<32)) < r.spread(likely, p.count)*(1<<32)
+	return r.site.happens(r.spread(likely, p.count))
 }
 
 // sample takes the queue that a frame finds into the average.

@@ -133,6 +133,13 @@ func Complete(given func(key string) bool) func(pointer any) {
 	}
 }
 
+// Fill sets a parameter that was not given: the work of Complete.
+func Fill[T any](value *T, usual T, given bool) {
+	if !given {
+		*value = usual
+	}
+}
+
 // Explainer is a struct of parameters of which some follow from others. Explain returns the
 // arithmetic, in a line; nothing if there is none to tell. A resolved scenario has it as a
 // comment.
