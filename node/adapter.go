@@ -118,15 +118,15 @@ func (e *Endpoint) drain(now unit.Time) {
 	in.frames.pop()
 	in.busy, in.over = false, false
 	if a.Frame.Kind == wire.TCP {
-		e.segment(now, a)
+		e.receiveSegment(now, a)
 	} else {
 		i, _ := e.sink.find(a.Frame.QP) // there is one: else it would not be here
 		s := &e.sinks[i]
-		e.came(now, s, a)
+		e.receiveData(now, s, a)
 		if s.answer != nil {
-			e.heard(now, s, &a.Frame)
+			e.tellAnswerer(now, s, &a.Frame)
 		}
-		e.over(now, &a.Frame)
+		e.freeBody(now, &a.Frame)
 	}
 	if in.kind == port.Credits {
 		e.port.Free(now, &a.Frame)

@@ -116,15 +116,15 @@ func (e *Endpoint) unload(now unit.Time, i int) {
 	e.offer(now, i)
 }
 
-// deliver hands the body of a packet that was delivered to its flow's sink.
-func (s *sink) deliver(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
+// deliverBody hands the body of a packet that was delivered to its flow's sink.
+func (s *sink) deliverBody(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
 	if b := bodies.Of(f); b.Type != 0 && s.bodies != nil {
 		s.bodies.Put(now, b)
 	}
 }
 
-// over ends the body of a packet that has come, and has the sources asked again.
-func (e *Endpoint) over(now unit.Time, f *wire.Frame) {
+// freeBody ends the body of a packet that has come, and has the sources asked again.
+func (e *Endpoint) freeBody(now unit.Time, f *wire.Frame) {
 	if f.HasBody() {
 		e.out.Bodies.Free(f)
 		e.askBodies(now)

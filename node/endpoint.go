@@ -243,11 +243,11 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.store(now, a)
 			break
 		}
-		e.came(now, &e.sinks[i], a)
+		e.receiveData(now, &e.sinks[i], a)
 		e.port.Free(now, f)
-		e.over(now, f)
+		e.freeBody(now, f)
 	case f.Kind == wire.TCP:
-		if why := e.strange(f); why != trace.NoReason {
+		if why := e.refusesSegment(f); why != trace.NoReason {
 			e.port.Discard(now, f, why)
 			break
 		}
@@ -284,7 +284,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 				break
 			}
 			e.port.Free(now, f)
-			e.heard(now, s, f)
+			e.tellAnswerer(now, s, f)
 		case f.QP != 0 || !e.sampled(now, f):
 			e.port.Discard(now, f, trace.UnknownFlow)
 		}
@@ -452,7 +452,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			e.waiting &^= 1 << lane
 		}
 		s.queued = false
-		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) || s.stream != nil && !s.load(now, &f) {
+		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) || s.stream != nil && !s.loadSegment(now, &f) {
 			e.unload(now, i)
 			left = e.waiting
 			continue

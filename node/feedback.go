@@ -93,8 +93,8 @@ func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 	}
 }
 
-// heard hands a frame of a flow that ends here to what answers it.
-func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
+// tellAnswerer hands a frame of a flow that ends here to what answers it.
+func (e *Endpoint) tellAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
 	e.agenda.Set(s.slot, now)
 }
@@ -102,7 +102,7 @@ func (e *Endpoint) heard(now unit.Time, s *sink, f *wire.Frame) {
 // respond queues the answers to a flow, and the ACKs of a stream.
 func (e *Endpoint) respond(now unit.Time, s *sink) {
 	if s.stream != nil {
-		e.reply(now, s)
+		e.acknowledgeSegments(now, s)
 	}
 	if s.answer != nil {
 		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}

@@ -111,9 +111,9 @@ func (s *source) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 }
 
-// reply returns the ACK or the NAK for a data packet that has come, if there is one. The packet
+// acknowledge returns the ACK or the NAK for a data packet that has come, if there is one. The packet
 // has been delivered or has come before, or it is ahead of its turn.
-func (s *sink) reply(f *wire.Frame, ahead bool) (wire.Frame, bool) {
+func (s *sink) acknowledge(f *wire.Frame, ahead bool) (wire.Frame, bool) {
 	switch p := s.roce; {
 	case p == nil && ahead:
 		return wire.Frame{}, false
@@ -138,9 +138,9 @@ func (s *sink) reply(f *wire.Frame, ahead bool) (wire.Frame, bool) {
 	return a, true
 }
 
-// came takes in a data packet that has come whole, and queues what the destination says to it.
-func (e *Endpoint) came(now unit.Time, s *sink, a *port.Arrival) {
-	in := s.delivered(now, &e.port, a, &e.rec, &e.out.Bodies)
+// receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
+func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
+	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
 	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
 			A: int64(trace.NotCapable)})
@@ -148,7 +148,7 @@ func (e *Endpoint) came(now unit.Time, s *sink, a *port.Arrival) {
 	if !s.acks {
 		return
 	}
-	if f, ok := s.reply(&a.Frame, !in); ok {
+	if f, ok := s.acknowledge(&a.Frame, !in); ok {
 		e.push(f)
 	}
 }

@@ -33,13 +33,13 @@ type sink struct {
 	bytes   int64  // of payload that came since then
 }
 
-// delivered takes in a data packet that has arrived whole. Links keep their order, and
+// accept takes in a data packet that has arrived whole. Links keep their order, and
 // those of InfiniBand lose nothing, so a packet out of order is a violation, unless routes
 // may change; it is counted all the same.
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
 // that will be sent again, and this one after it.
-func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder, bodies *wire.Bodies) bool {
+func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder, bodies *wire.Bodies) bool {
 	f := &a.Frame
 	if ahead := (f.PSN - s.next) & psnMask; s.again && ahead != 0 {
 		if ahead <= psnMask/2 {
@@ -73,7 +73,7 @@ func (s *sink) delivered(now unit.Time, p *port.Port, a *port.Arrival, rec *trac
 			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
-	s.deliver(now, f, bodies)
+	s.deliverBody(now, f, bodies)
 	return true
 }
 

@@ -142,7 +142,7 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	}
 	switch {
 	case s.stream != nil:
-		s.run(now)
+		s.runStream(now)
 	case s.sending.deadline() <= now:
 		s.again(now, trace.TimerExpired, rec)
 	}
@@ -175,7 +175,7 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 // one with the rest.
 func (s *source) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) {
 	if s.stream != nil {
-		s.write(now, a.Size, a.At, rec)
+		s.writeStream(now, a.Size, a.At, rec)
 		return
 	}
 	if a.Size <= 0 {
@@ -237,7 +237,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	}
 	fresh := true
 	if s.stream != nil {
-		has = s.look(now)
+		has = s.findSegment(now)
 		fresh = s.stream.fresh
 	}
 	switch {
@@ -304,7 +304,7 @@ func (s *source) packet(src wire.LID) wire.Frame {
 	f := s.frame
 	f.Src, f.PSN = src, uint32(s.count)&psnMask
 	if s.stream != nil {
-		f = s.stream.segment()
+		f = s.stream.nextFrame()
 	} else if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
 	}

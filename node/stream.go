@@ -60,8 +60,8 @@ func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
 
 func (st *stream) deadline() unit.Time { return st.Sender.Deadline() }
 
-// write takes in an arrival.
-func (s *source) write(now unit.Time, size unit.Size, at unit.Time, rec *trace.Recorder) {
+// writeStream writes an arrival to the stream.
+func (s *source) writeStream(now unit.Time, size unit.Size, at unit.Time, rec *trace.Recorder) {
 	if size <= 0 {
 		s.stream.Write(uint64(s.Payload-wire.TCPOverhead), false)
 		return
@@ -71,8 +71,8 @@ func (s *source) write(now unit.Time, size unit.Size, at unit.Time, rec *trace.R
 		B: int64(size)})
 }
 
-// run does what is due.
-func (s *source) run(now unit.Time) {
+// runStream does what is due at the stream.
+func (s *source) runStream(now unit.Time) {
 	s.stream.Greedy(s.greedy && s.active)
 	if s.stopped || s.active && s.Traffic != nil && s.next.At == unit.Never {
 		s.stream.Close()
@@ -80,8 +80,8 @@ func (s *source) run(now unit.Time) {
 	s.stream.Advance(now)
 }
 
-// look finds the next segment and reports whether there is one.
-func (s *source) look(now unit.Time) (ok bool) {
+// findSegment finds the next segment and reports whether there is one.
+func (s *source) findSegment(now unit.Time) (ok bool) {
 	st := s.stream
 	if st.next, st.fresh, ok = st.Next(now); ok {
 		f := s.packet(s.stream.frame.Src)
@@ -90,26 +90,26 @@ func (s *source) look(now unit.Time) (ok bool) {
 	return ok
 }
 
-// load completes the packet of a flow that leaves now: an ACK may have come since it was
-// offered. It reports whether there still is one, no longer than that which was offered.
-func (s *source) load(now unit.Time, f *wire.Frame) bool {
+// loadSegment completes the packet of a flow that leaves now: an ACK may have come since it was
+// offered. It reports whether there still is one, no longer than the one that was offered.
+func (s *source) loadSegment(now unit.Time, f *wire.Frame) bool {
 	n := s.stream.length
-	if !s.look(now) || s.stream.length > n {
+	if !s.findSegment(now) || s.stream.length > n {
 		return false
 	}
 	*f = s.packet(f.Src)
 	return true
 }
 
-// segment returns the frame of the next segment.
-func (st *stream) segment() wire.Frame {
+// nextFrame returns the frame of the next segment.
+func (st *stream) nextFrame() wire.Frame {
 	f := st.frame
 	f.SetSegment(&st.next)
 	return f
 }
 
-// segment takes in a segment of a flow, which has come whole.
-func (e *Endpoint) segment(now unit.Time, a *port.Arrival) {
+// receiveSegment takes in a segment of a flow, which has come whole, at either end of the flow.
+func (e *Endpoint) receiveSegment(now unit.Time, a *port.Arrival) {
 	g := a.Frame.Segment()
 	if i, ok := e.source.find(a.Frame.QP); ok {
 		s := &e.sources[i]
@@ -118,17 +118,17 @@ func (e *Endpoint) segment(now unit.Time, a *port.Arrival) {
 		e.agenda.Set(flowSlot+i, now)
 		return
 	}
-	i, _ := e.sink.find(a.Frame.QP) // there is one: else strange had refused it
+	i, _ := e.sink.find(a.Frame.QP) // there is one: refusesSegment lets no other pass
 	s := &e.sinks[i]
-	s.stretch(now, a, &g, &e.rec)
+	s.receiveSegment(now, a, &g, &e.rec)
 	if s.answer != nil {
 		s.answer.Receive(now, a.Frame)
 	}
 	e.agenda.Set(s.slot, now)
 }
 
-// strange returns why a segment is not one of a flow of the endpoint.
-func (e *Endpoint) strange(f *wire.Frame) trace.Reason {
+// refusesSegment returns why a segment is not one of a flow of the endpoint.
+func (e *Endpoint) refusesSegment(f *wire.Frame) trace.Reason {
 	peer, known := wire.LID(0), false
 	if i, ok := e.source.find(f.QP); ok {
 		peer, known = e.sources[i].Dst, e.sources[i].stream != nil && f.Back()
@@ -144,8 +144,8 @@ func (e *Endpoint) strange(f *wire.Frame) trace.Reason {
 	return trace.NoReason
 }
 
-// stretch takes in a segment at the destination of its flow.
-func (s *sink) stretch(now unit.Time, a *port.Arrival, g *wire.Segment, rec *trace.Recorder) {
+// receiveSegment takes in a segment at the destination of its flow.
+func (s *sink) receiveSegment(now unit.Time, a *port.Arrival, g *wire.Segment, rec *trace.Recorder) {
 	t := s.stream.Receive(now, g)
 	if t.Fresh {
 		f := &a.Frame
@@ -157,8 +157,8 @@ func (s *sink) stretch(now unit.Time, a *port.Arrival, g *wire.Segment, rec *tra
 	}
 }
 
-// reply queues the ACKs of a stream.
-func (e *Endpoint) reply(now unit.Time, s *sink) {
+// acknowledgeSegments queues the ACKs of a stream.
+func (e *Endpoint) acknowledgeSegments(now unit.Time, s *sink) {
 	s.stream.Advance(now)
 	for {
 		g, ok := s.stream.Next(now)
