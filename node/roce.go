@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fabemu/wire"
-	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -108,47 +107,5 @@ func (s *source) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
 	if f.PSN == oldest && s.sending.inFlight() > 0 {
 		s.again(now, trace.SequenceError, rec)
-	}
-}
-
-// acknowledge returns the ACK or the NAK for a data packet that has come, if there is one. The packet
-// has been delivered or has come before, or it is ahead of its turn.
-func (s *sink) acknowledge(f *wire.Frame, ahead bool) (wire.Frame, bool) {
-	switch p := s.roce; {
-	case p == nil && ahead:
-		return wire.Frame{}, false
-	case p == nil:
-		return s.ack(f), true
-	case ahead && s.asked:
-		return wire.Frame{}, false
-	case ahead:
-		s.asked = true
-	case !f.RoCE().AckReq:
-		s.marked = s.marked || f.FECN
-		return wire.Frame{}, false
-	default:
-		s.marked = s.marked || f.FECN
-	}
-	a := s.roce.Ack(ahead)
-	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
-	if a.PSN = s.next; !ahead {
-		a.PSN = (s.next - 1) & psnMask
-	}
-	a.BECN, s.marked = s.roce.Echo && s.marked, false
-	return a, true
-}
-
-// receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
-func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
-	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
-	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
-			A: int64(trace.NotCapable)})
-	}
-	if !s.acks {
-		return
-	}
-	if f, ok := s.acknowledge(&a.Frame, !in); ok {
-		e.push(f)
 	}
 }

@@ -33,6 +33,21 @@ type sink struct {
 	bytes   int64  // of payload that came since then
 }
 
+// receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
+func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
+	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
+	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
+			A: int64(trace.NotCapable)})
+	}
+	if !s.acks {
+		return
+	}
+	if f, ok := s.acknowledge(&a.Frame, !in); ok {
+		e.push(f)
+	}
+}
+
 // accept takes in a data packet that has arrived whole. Links keep their order, and
 // those of InfiniBand lose nothing, so a packet out of order is a violation, unless routes
 // may change; it is counted all the same.
@@ -75,6 +90,33 @@ func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.R
 	}
 	s.deliverBody(now, f, bodies)
 	return true
+}
+
+// acknowledge returns the ACK or the NAK for a data packet that has come, if there is one. The packet
+// has been delivered or has come before, or it is ahead of its turn.
+func (s *sink) acknowledge(f *wire.Frame, ahead bool) (wire.Frame, bool) {
+	switch p := s.roce; {
+	case p == nil && ahead:
+		return wire.Frame{}, false
+	case p == nil:
+		return s.ack(f), true
+	case ahead && s.asked:
+		return wire.Frame{}, false
+	case ahead:
+		s.asked = true
+	case !f.RoCE().AckReq:
+		s.marked = s.marked || f.FECN
+		return wire.Frame{}, false
+	default:
+		s.marked = s.marked || f.FECN
+	}
+	a := s.roce.Ack(ahead)
+	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
+	if a.PSN = s.next; !ahead {
+		a.PSN = (s.next - 1) & psnMask
+	}
+	a.BECN, s.marked = s.roce.Echo && s.marked, false
+	return a, true
 }
 
 // ack returns the ACK of the data packet that was delivered last, which echoes its mark.
