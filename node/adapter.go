@@ -13,7 +13,7 @@ import (
 // InfiniBand takes frames out of its receive buffer: until then they hold their credit.
 type AdapterConfig struct {
 	// Egress is the memory for packets that were offered and have not left yet, of all
-	// flows. What is offered beyond it is dropped and counted, but for greedy traffic and
+	// flows. Packets that it has no room for are dropped and counted, but for greedy traffic and
 	// transfers, which wait for room. 0 is as much as is needed.
 	Egress unit.Size
 	// Ingress is the memory for frames that have come and have not been taken out yet;

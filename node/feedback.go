@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What a scheme is told at an endpoint, and what it says there of its own.
+// Feedback for the scheme of a flow, and the frames that the scheme sends of its own.
 
 // Listener hears what the source of a flow is told, as it is told, where the flow has a
 // rate limiter of its own. It keeps nothing of a frame that it is handed.

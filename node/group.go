@@ -142,7 +142,7 @@ func (g *group) next(now unit.Time) {
 	}
 }
 
-// advance lets the controller do what is due. What it sends then is the endpoint's matter.
+// advance lets the controller do what is due. The endpoint asks it for frames of its own (probe).
 func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 	if g.controller.Deadline() <= now {
 		g.heard = now

@@ -24,8 +24,8 @@ type sending interface {
 	sent(at unit.Time)
 	// inFlight returns how many packets await their ACK.
 	inFlight() int
-	// acked takes in the ACK of the packet that is ahead of the oldest which awaits one by
-	// so many. It reports whether that says anything, and whether it is what should come.
+	// acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
+	// its ACK. It reports whether that says anything, and whether it is what should come.
 	acked(now unit.Time, ahead uint32) (news, inTurn bool)
 	// deadline returns when lost is to be called, unit.Never if not at all.
 	deadline() unit.Time

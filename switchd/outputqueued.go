@@ -298,15 +298,15 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 		sl.marked = sl.frame.FECN && !was
 		s.marked(now, sl, was)
 	}
-	if s.notifier != nil && sl.frame.Payload > 0 { // who sends an ACK of TCP is not who can slow it down
+	if s.notifier != nil && sl.frame.Payload > 0 { // the sender of a TCP ACK cannot slow its flow down
 		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
 			s.send(now, &feedback)
 		}
 	}
 }
 
-// marked reports a congestion point that has marked a frame which may not be marked: who reads
-// its bytes takes it for one that may.
+// marked reports a violation if a congestion point has marked a frame that may not be marked: its
+// bytes say that it may.
 func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
@@ -554,7 +554,7 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 }
 
 // Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).
-// What its inputs are still taking in, or its outputs are sending, waits for nothing.
+// Frames that are still coming in, or on a line, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	tell := func(id int32, waits bool) {
 		for ; id != none; id = s.slots[id].next {

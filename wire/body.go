@@ -66,8 +66,8 @@ func parseBody(payload []byte, pad int) (Body, error) {
 // the virtual clock (BenchmarkVirtual) was slower by 3 to 5 % with a string in it, by 9 to 12 %
 // with a pointer, and by 5 to 8 % with four bytes more that are neither.
 //
-// A body belongs to whoever holds its frame, and there is one such frame at a time: a
-// machine that hands a frame on has none any more. It ends, with Free, where the frame does:
+// A body belongs to the machine that holds its frame, and there is one such frame at a time: a
+// machine that hands a frame on no longer has it. It ends, with Free, where the frame does:
 // when its bytes have been sent (package emu/drive), when it is dropped (port.Port), and when
 // it has come to its endpoint (package node). Nothing is allocated once there is memory for
 // as many bodies as are on their way.

@@ -114,7 +114,7 @@ func appendNotification(b []byte, f *Frame) []byte {
 }
 
 // parseNotification completes f with a CNM, which starts at b[at]; b is all but the
-// FCS. What a CNM carries of the sampled frame must be a Data frame's, or all headers of a
+// FCS. The octets of the sampled frame must be those of a Data frame, or all headers of a
 // TCP segment or a packet of RoCEv2, and of the flow that the CN-TAG names if there is one.
 func parseNotification(f *Frame, b []byte, at int) error {
 	m, rest, err := ParseCNM(b[at:])

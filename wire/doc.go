@@ -48,7 +48,7 @@
 // Of InfiniBand, packets with local routing (no GRH): reliable connected SEND-only
 // packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
 // VLAN but with a priority; a PFC frame stops all its classes for one time. Of RoCEv2, SEND-only
-// packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). What a
-// notification carries of a sampled frame is its headers, as those of a frame without a body,
+// packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). A
+// notification carries the headers of the sampled frame, as those of a frame without a body,
 // and zeros.
 package wire

@@ -8,7 +8,7 @@ import "encoding/binary"
 // low byte first.
 func FCS(p []byte) uint32 { return ^icrc.update(0xFFFFFFFF, p) }
 
-// appendFCS ends the frame that starts at b[start] with the FCS. What is behind its first head
+// appendFCS ends the frame that starts at b[start] with the FCS. All behind its first head
 // bytes is zeros.
 func appendFCS(b []byte, start, head int) []byte {
 	return binary.LittleEndian.AppendUint32(b, ^icrc.around(0xFFFFFFFF, b[start:], head, 0, true))

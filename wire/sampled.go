@@ -3,11 +3,12 @@ package wire
 import "encoding/binary"
 
 // A notification quotes the frame that it is about, from its EtherType on: the header of a data
-// frame on Ethernet, or all headers of an IP packet up to those of TCP or to the BTH. What is
-// behind them is zeros, as in a frame without a body.
+// frame on Ethernet, or all headers of an IP packet up to those of TCP or to the BTH. Zeros
+// stand behind them, as in a frame without a body.
 
-// What a Notification or a BCN message has in Stopped of the sampled frame, beside tcpBack and
-// tcpECT of a TCP segment, and tcpECT, roceIPv6 and roceAckReq of a RoCEv2 packet.
+// The flags of the sampled frame in Frame.Stopped of a Notification or a BCN message, which say what
+// it is. Beside them stand tcpBack and tcpECT of a TCP segment, and tcpECT, roceIPv6 and roceAckReq of
+// a RoCEv2 packet.
 const (
 	tcpSampled  uint8 = 1 << 3
 	roceSampled uint8 = 1 << 7

@@ -64,7 +64,7 @@ type Segment struct {
 // maxScale is the largest shift of a window (RFC 7323, section 2.3).
 const maxScale = 14
 
-// What a frame has in Stopped of a TCP segment.
+// The flags of a TCP segment in Frame.Stopped.
 const (
 	tcpBack uint8 = 1 << iota
 	tcpECT
@@ -252,7 +252,7 @@ func tcpHead(b []byte) int {
 }
 
 // parseTCP completes f with a segment, whose packet starts at b[at]; b is all but the FCS. It
-// refuses, as elsewhere, what appendTCP does not write: all checksums are right then. What is
+// refuses, as elsewhere, what appendTCP does not write: all checksums are right then. All
 // behind the headers is zeros if padding says so.
 func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 	p := b[at:]

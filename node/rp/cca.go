@@ -30,7 +30,7 @@ type CCAParams struct {
 // CCATimerStart says what a BECN does to the timer.
 type CCATimerStart string
 
-// What it does.
+// The ways to treat it.
 const (
 	StartIdle CCATimerStart = "idle" // it starts one that does not run
 	StartBECN CCATimerStart = "becn" // it starts it anew
@@ -39,7 +39,7 @@ const (
 // CCAPortControl says what has a CCTI.
 type CCAPortControl string
 
-// What has one.
+// The holders of a CCTI.
 const (
 	CCAPerQP   CCAPortControl = "qp"
 	CCAPerSL   CCAPortControl = "sl"

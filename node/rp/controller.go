@@ -71,8 +71,8 @@ type Answerer interface {
 }
 
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
-// and may be asked several times. What it adds is a part of what Framer says, which is
-// what a packet is reckoned with.
+// and may be asked several times. It adds no more than Framer says: packets are paced with
+// that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
 // ackClocked is what the laws have in common that change only when an ACK comes.

@@ -68,7 +68,7 @@ const (
 // DCQCNUpdate says when alpha changes.
 type DCQCNUpdate string
 
-// When alpha changes.
+// The rules for alpha.
 const (
 	AlphaByCNP   DCQCNUpdate = "cnp"
 	AlphaByTimer DCQCNUpdate = "timer"
@@ -77,7 +77,7 @@ const (
 // DCQCNClamp says when a cut sets the target rate.
 type DCQCNClamp string
 
-// When it does.
+// The rules for cuts.
 const (
 	ClampAlways         DCQCNClamp = "always"
 	ClampAfterByteCycle DCQCNClamp = "after-byte-cycle"
@@ -87,7 +87,7 @@ const (
 // DCQCNPhases says in which phase the end of a cycle is.
 type DCQCNPhases string
 
-// The rules.
+// The rules for phases.
 const (
 	PhasesOfPaper DCQCNPhases = "paper"
 	PhasesOfQCN   DCQCNPhases = "qcn"
@@ -97,7 +97,7 @@ const (
 // DCQCNHyperStep says how many times hyper-increase a cycle adds.
 type DCQCNHyperStep string
 
-// How many times.
+// The steps of hyper increase.
 const (
 	StepOfCycles       DCQCNHyperStep = "cycles"
 	StepOfCyclesAndOne DCQCNHyperStep = "cycles-and-one"
@@ -107,7 +107,7 @@ const (
 // DCQCNPacing says when a CNP is sent while an interval goes on.
 type DCQCNPacing string
 
-// When it is.
+// The rules for CNPs.
 const (
 	AtIntervalEnd DCQCNPacing = "interval-end"
 	AtClock       DCQCNPacing = "clock"
@@ -117,7 +117,7 @@ const (
 // DCQCNPer says what has an interval between CNPs.
 type DCQCNPer string
 
-// What has one.
+// The holders of an interval.
 const (
 	PerFlow DCQCNPer = "flow"
 	PerPort DCQCNPer = "port"
@@ -142,7 +142,7 @@ func (p DCQCNParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// Says returns a CNP. What it answers is data.
+// Says returns data, which is what is answered, and a CNP.
 func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
 	answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
 	answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})

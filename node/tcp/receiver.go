@@ -35,8 +35,8 @@ type Receiver struct {
 	opens   unit.Time // when the application has made room worth telling
 }
 
-// NewReceiver returns the destination of a connection whose packets, headers included, have
-// at most so many bytes.
+// NewReceiver returns the destination of a connection whose packets, headers included, have packet
+// bytes at the most.
 func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Receiver {
 	return &Receiver{
 		end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, shift: scale(p.ReceiveWindow),

@@ -47,8 +47,8 @@ type timer struct {
 	lostSYN      bool
 }
 
-// NewSender returns the source of a connection whose packets, headers included, have so many
-// bytes. Events name the flow and the lane of who.
+// NewSender returns the source of a connection whose packets, headers included, have packet bytes at
+// the most. Events name the flow and the lane of who.
 func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
 	s := &Sender{end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, written: 1}
 	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}

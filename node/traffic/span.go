@@ -8,7 +8,7 @@ import (
 )
 
 // span is a number that is not negative, with 64 bits behind the point: of picoseconds,
-// or of anything. What does not fit is the largest there is, which as a time is Never.
+// or of anything. A result that does not fit is the largest span, which as a time is Never.
 type span struct{ whole, frac uint64 }
 
 // instantOf returns t as the span from the begin of the run.

@@ -119,8 +119,9 @@ func bcnPoints() Point {
 //	Qdelta = arrivals - departures      since the last sample, from -2 Qeq to 2 Qeq
 //
 // (slide "Parameters for BCN"; the upper bound of Qoff alone is in the formula there, both
-// are in the note below it). A queue above Qeq has a message sent whoever sent the frame,
-// one below only if the frame carries the tag of this point (US patent 7,961,621, claim 1).
+// are in the note below it). Above Qeq the source of any
+// frame is sent a message, below only that of a frame with the tag of this point (US patent
+// 7,961,621, claim 1).
 type BCN struct {
 	c      BCNParams
 	site   Site
@@ -133,7 +134,7 @@ type bcnPoint struct {
 	left int64     // IntervalSampling: frames until the next
 }
 
-// NewBCN returns the congestion points of a switch with so many ports.
+// NewBCN returns the congestion points of a switch.
 func NewBCN(c BCNParams, s Site) (*BCN, error) {
 	switch {
 	case c.Qeq < 64 || c.Qeq >= bcnMost:

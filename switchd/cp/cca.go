@@ -136,7 +136,7 @@ type CCA struct {
 	passed []int // by output: frames since the last mark, with gaps that are fixed
 }
 
-// NewCCA returns the congestion points of a switch with so many ports.
+// NewCCA returns the congestion points of a switch.
 func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	switch {
 	case p.Threshold < 0 || p.Threshold > 15 || p.PacketSize < 0 || p.MarkingRate < 0:

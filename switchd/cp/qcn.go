@@ -109,7 +109,7 @@ const scaleBits = 10
 // standard's table of sampling intervals).
 var sampleShares = [8]int64{1000, 500, 333, 250, 200, 167, 143, 123}
 
-// NewQCN returns the congestion points of a switch with so many ports.
+// NewQCN returns the congestion points of a switch.
 func NewQCN(c QCNParams, s Site) (*QCN, error) {
 	switch {
 	case c.Qeq < 100 || c.Qeq > 1<<31:

@@ -178,7 +178,7 @@ type redPoint struct {
 	idle    unit.Time // since when the queue is empty and the line free of its frames
 }
 
-// NewRED returns the congestion points of a switch with so many ports.
+// NewRED returns the congestion points of a switch.
 func NewRED(c REDParams, s Site) (*RED, error) {
 	switch {
 	case len(c.CheckRoom(unit.MaxRoom, 1)) > 0:
@@ -262,8 +262,8 @@ func (r *RED) likely(average float64) float64 {
 	return 1
 }
 
-// spread makes the gaps between frames that are picked what they should be: it returns the
-// probability p_a for the so-manieth frame behind the last one.
+// spread returns the probability p_a of the n-th frame behind the last one that was picked: it makes
+// the gaps between those what they should be.
 func (r *RED) spread(likely float64, nth int) float64 {
 	left := 1 - float64(likely*float64(nth-1))
 	switch {

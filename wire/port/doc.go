@@ -19,7 +19,7 @@
 // The machine that owns a port calls, in this order: Receive for each frame that
 // the link brings; Free when a frame has left the machine's buffer; then, once it
 // has decided, Control to let owed flow control packets out, MaySend and Start.
-// Line.Free is the deadline of whoever waits for the line, Resend that of the
+// Line.Free is the deadline of a frame that waits for the line, Resend that of the
 // flow control packets.
 //
 // # Limitations

@@ -4,7 +4,7 @@ import "fabemu/wire"
 
 // Outbox is the queue of a machine's transmissions, in the order in which they
 // were started. The driver empties it after each call, so that all machines of a
-// driver can share one: in a large fabric it is near then, whoever writes to it. So is
+// driver can share one, which then stays in the cache in a large fabric. With it they share
 // what it knows of their links, and the bodies of their frames.
 type Outbox struct {
 	Bodies wire.Bodies
