@@ -56,7 +56,7 @@ defaults:
     propagation: 10ns
     rate: 1Gb/s # of all
     flow-control: pfc
-  flow: {packet: 1500B, control: {active-increase: 500kb/s, min-rate: 500kb/s, timer: 150ms, law: qcn, hyper-increase: "4Mb/s"}}
+  flow: {packet: 1500B, control: {timer: 150ms, active-increase: 500kb/s, min-rate: 500kb/s, law: qcn, hyper-increase: "4Mb/s"}}
 switches:
   S: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
 measure: {window: 20ms}
