@@ -6,14 +6,14 @@
 #      none, and this is root on a machine with apt-get; otherwise the tests run
 #      without the race detector, and this script says so; iproute2 likewise, for
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
-#      strace, for those of files, python3, for examples in it, chromium, for the live page,
+#      strace, for those of files, groff, for the manual page, python3, for examples in it, chromium, for the live page,
 #      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
 #   2. scripts/check.sh, and the product built for macOS, Windows and other processors
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. without the race detector, those that start none, they and what they import: it can
 #      find nothing in them; and of all packages the tests of papers' figures
-#      (TestFigures...) and of what a fabric does (TestModel...): long runs, most of them
-#      of one goroutine, and whose code shorter ones have raced in the third pass
+#      (TestFigures...) and of what a fabric does (TestModel...), and examples: long runs, most
+#      of them of one goroutine, and whose code shorter ones have raced in the third pass
 #   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
 #      the race detector would spoil: by themselves, one package at a time, with the
 #      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
@@ -30,7 +30,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
 at_once=3     # packages whose tests run beside one another: many wait
-figures='Test(Figures|Model)'
+figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
@@ -110,6 +110,10 @@ fi
 
 if ! { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null; then
 	install chromium fonts-dejavu-core || echo "test: the live page will not be looked at in a browser"
+fi
+
+if ! command -v groff >/dev/null; then
+	install groff || echo "test: the manual page will not be looked at by groff"
 fi
 
 if ! command -v strace >/dev/null; then
@@ -199,7 +203,7 @@ passes() {
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one")
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"
-	export kept=$tmp/kept one_list=$tmp/one of_the_others="^$figures"
+	export kept=$tmp/kept one_list=$tmp/one of_the_others="^($figures)"
 	# The go command hands each program of tests to this one, in the folder of its package.
 	cat >"$tmp/keep" <<-'END'
 		#!/bin/sh

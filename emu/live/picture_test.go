@@ -109,9 +109,9 @@ func compare(t testing.TB, file string, got []byte) {
 	}
 }
 
-// TestPicturesTellApart: the comparison is loose, but sees that nothing is stopped any more, that
+// TestModelPicturesTellApart: the comparison is loose, but sees that nothing is stopped any more, that
 // a part is not there, and that the colours are others.
-func TestPicturesTellApart(t *testing.T) {
+func TestModelPicturesTellApart(t *testing.T) {
 	c, moments := congested(t)
 	_, address := serve(t, c, moments, Options{Turn: func(string) error { return nil }})
 	b := open(t, address, 1400, 1000, false)

@@ -8,10 +8,10 @@ import (
 	"fabemu/emu/report"
 )
 
-// TestResults: of the results of runs the page shows what the papers say: in Fig. 2 of HPL-2002-224
+// TestModelResults: of the results of runs the page shows what the papers say: in Fig. 2 of HPL-2002-224
 // the trunk waits for the port to BC while the victim is active, and the victim with it; in the
 // ring all three wait for one another, from when that was found.
-func TestResults(t *testing.T) {
+func TestModelResults(t *testing.T) {
 	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
 	if err != nil {
 		t.Fatal(err)

@@ -146,7 +146,7 @@ func anyFigures(r *rand.Rand) Figures {
 // Whatever is measured, exact implies what faithful asks for, and order-only with it;
 // and of the conditions of the levels, those of a better one leave out no limit that a
 // worse one has.
-func TestExactImpliesFaithful(t *testing.T) {
+func TestModelExactImpliesFaithful(t *testing.T) {
 	limits := limitsOf()
 	r := rand.New(rand.NewPCG(1, 2))
 	seen := make(map[Level]int)
@@ -175,7 +175,7 @@ func TestExactImpliesFaithful(t *testing.T) {
 
 // A run that is worse in one figure, or of which one figure is not known, is of no
 // better level.
-func TestLevelsAreMonotone(t *testing.T) {
+func TestModelLevelsAreMonotone(t *testing.T) {
 	rank := map[Level]int{Exact: 0, Faithful: 1, OrderOnly: 2, Degraded: 3, Void: 4}
 	worsen := []func(*Figures, *rand.Rand){
 		func(f *Figures, r *rand.Rand) { f.Pace.Ratio *= Number(r.Float64()) },

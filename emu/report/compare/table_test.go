@@ -12,7 +12,7 @@ import (
 )
 
 // The presets of DCQCN on one page: the keys that they differ in, the check and the queue of each.
-func TestPresetsOnOnePage(t *testing.T) {
+func TestModelPresetsOnOnePage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	presets := []string{"paper", "ns3-rdma", "hpcc", "connectx"}
 	check := "DQ-3c"

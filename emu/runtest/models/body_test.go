@@ -240,11 +240,11 @@ func TestModelBodiesComeThrough(t *testing.T) {
 			if want.Verdict.Violations > 0 || len(want.Losses) > 0 {
 				t.Errorf("%+v %+v", want.Violations, want.Losses)
 			}
-			ways := []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe}, {}}
-			if netns.Missing() == nil {
-				ways = append(ways, emu.Options{Link: emu.Veth})
-			}
-			for _, o := range ways {
+			missing := netns.Missing()
+			for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe}, {}, {Link: emu.Veth}} {
+				if o.Link == emu.Veth && missing != nil {
+					continue
+				}
 				o.Verify = emu.VerifyOff
 				source, sink, got := carry(t, s, n, kind.longest, o)
 				source.same(t, sink)
@@ -255,6 +255,9 @@ func TestModelBodiesComeThrough(t *testing.T) {
 			// In measured time nobody knows how far it gets, or what a busy computer loses.
 			source, sink, _ = carry(t, s, n, kind.longest, emu.Options{Timing: emu.ActualTiming})
 			source.inOrder(t, sink)
+			if missing != nil {
+				t.Skipf("not over veth pairs: %v", missing)
+			}
 		})
 	}
 }
