@@ -188,46 +188,47 @@ func (r *Reader) next() (*Packet, error) {
 		return nil, r.fail("a block of %d bytes says at its end that it has %d", n, again)
 	}
 	body := b[8 : n-4]
-	switch kind {
-	case sectionBlock:
-		return nil, r.section(body)
-	case interfaceBlock:
-		return nil, r.addInterface(body)
-	case packetBlock:
-		return r.enhanced(body)
-	case simpleBlock:
-		return r.simple(body)
-	case statisticsBlock:
-		return nil, r.addStatistics(body)
-	case namesBlock:
-		return nil, r.addNames(body)
-	default:
+	x, known := blocks[kind]
+	switch {
+	case !known:
 		return nil, nil
+	case len(body) < x.least:
+		return nil, r.fail("%s of %d bytes", x.name, len(body))
 	}
+	return x.read(r, body)
 }
 
-func (r *Reader) section(b []byte) error {
-	if len(b) < 16 {
-		return r.fail("a section header of %d bytes", len(b))
-	}
+// blocks are the kinds of blocks that are read: how long they are at the least, and what reads
+// one, which returns a packet where it holds one.
+var blocks = map[uint32]struct {
+	name  string
+	least int
+	read  func(r *Reader, b []byte) (*Packet, error)
+}{
+	sectionBlock:    {"a section header", 16, (*Reader).section},
+	interfaceBlock:  {"an interface", 8, (*Reader).addInterface},
+	packetBlock:     {"a packet block", 20, (*Reader).enhanced},
+	simpleBlock:     {"a simple packet block", 0, (*Reader).simple},
+	statisticsBlock: {"a statistics block", 12, (*Reader).addStatistics},
+	namesBlock:      {"names", 0, (*Reader).addNames},
+}
+
+func (r *Reader) section(b []byte) (*Packet, error) {
 	if major := r.order.Uint16(b[4:]); major != 1 {
-		return r.fail("version %d of pcapng", major)
+		return nil, r.fail("version %d of pcapng", major)
 	}
 	r.Section++
 	r.Comments, r.Interfaces, r.Statistics, r.Names, r.units = nil, nil, nil, nil, nil
-	return r.options(b[16:], func(code uint16, v []byte) {
+	return nil, r.options(b[16:], func(code uint16, v []byte) {
 		if code == comment {
 			r.Comments = append(r.Comments, string(v))
 		}
 	})
 }
 
-func (r *Reader) addInterface(b []byte) error {
-	if len(b) < 8 {
-		return r.fail("an interface of %d bytes", len(b))
-	}
+func (r *Reader) addInterface(b []byte) (*Packet, error) {
 	if len(r.Interfaces) >= maxInterfaces {
-		return r.fail("more than %d interfaces", maxInterfaces)
+		return nil, r.fail("more than %d interfaces", maxInterfaces)
 	}
 	i := Interface{Link: LinkType(r.order.Uint16(b)), Snap: r.order.Uint32(b[4:]), FCS: -1}
 	u := unit{perSecond: 1e6}
@@ -255,7 +256,7 @@ func (r *Reader) addInterface(b []byte) error {
 		}
 	})
 	r.Interfaces, r.units = append(r.Interfaces, i), append(r.units, u)
-	return errors.Join(err, wrong)
+	return nil, errors.Join(err, wrong)
 }
 
 // resolution returns how many units of time a second has; 0 if that is too many.
@@ -287,9 +288,6 @@ func (r *Reader) time(i int, high, low uint32) int64 {
 }
 
 func (r *Reader) enhanced(b []byte) (*Packet, error) {
-	if len(b) < 20 {
-		return nil, r.fail("a packet block of %d bytes", len(b))
-	}
 	i, n, length := r.order.Uint32(b), r.order.Uint32(b[12:]), r.order.Uint32(b[16:])
 	if int(i) >= len(r.Interfaces) {
 		return nil, r.fail("a packet of interface %d, of which nothing is said", i)
@@ -331,13 +329,10 @@ func (r *Reader) simple(b []byte) (*Packet, error) {
 	return &r.packet, nil
 }
 
-func (r *Reader) addStatistics(b []byte) error {
-	if len(b) < 12 {
-		return r.fail("a statistics block of %d bytes", len(b))
-	}
+func (r *Reader) addStatistics(b []byte) (*Packet, error) {
 	i := r.order.Uint32(b)
 	if int(i) >= len(r.Interfaces) {
-		return r.fail("statistics of interface %d, of which nothing is said", i)
+		return nil, r.fail("statistics of interface %d, of which nothing is said", i)
 	}
 	s := Statistics{Interface: int(i), Time: r.time(int(i), r.order.Uint32(b[4:]), r.order.Uint32(b[8:]))}
 	err := r.options(b[12:], func(code uint16, v []byte) {
@@ -353,14 +348,14 @@ func (r *Reader) addStatistics(b []byte) error {
 	if len(r.Statistics) < maxInterfaces {
 		r.Statistics = append(r.Statistics, s)
 	}
-	return err
+	return nil, err
 }
 
 // maxNames is how many names a section may have for a Reader.
 const maxNames = 1 << 16
 
-func (r *Reader) addNames(b []byte) error {
-	return r.options(b, func(kind uint16, v []byte) {
+func (r *Reader) addNames(b []byte) (*Packet, error) {
+	return nil, r.options(b, func(kind uint16, v []byte) {
 		if kind != nameOfMAC || len(v) <= macSize || len(r.Names) >= maxNames {
 			return
 		}
