@@ -45,31 +45,7 @@ func WriteText(w io.Writer, c *Comparison) error {
 		}
 		row()
 	}
-	if len(c.Series) > 0 {
-		row("series", "", "RMS", "of itself", "worst", "at", "unit")
-		equal := 0
-		for i, s := range c.Series {
-			if s.RMS == 0 && s.Gaps == 0 {
-				equal++
-				continue
-			}
-			if i >= shown {
-				continue
-			}
-			gaps := ""
-			if s.Gaps > 0 {
-				gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
-			}
-			row(s.Kind, s.Name, number(s.RMS), percent(s.Share), number(s.Worst), unit.Time(s.WorstPs).String(), s.Unit+gaps)
-		}
-		if more := len(c.Series) - equal - shown; more > 0 {
-			row(fmt.Sprintf("and %d more that differ less", more))
-		}
-		if equal > 0 {
-			row(fmt.Sprintf("%d series are equal", equal))
-		}
-		row()
-	}
+	c.writeSeries(row)
 	for _, a := range c.Alone {
 		row("only one has " + a)
 	}
@@ -84,6 +60,36 @@ func WriteText(w io.Writer, c *Comparison) error {
 		row("Event logs: " + c.Log.State + ".")
 	}
 	return out.Flush()
+}
+
+// writeSeries prints the series that are the furthest apart.
+func (c *Comparison) writeSeries(row func(...string)) {
+	if len(c.Series) == 0 {
+		return
+	}
+	row("series", "", "RMS", "of itself", "worst", "at", "unit")
+	equal := 0
+	for i, s := range c.Series {
+		if s.RMS == 0 && s.Gaps == 0 {
+			equal++
+			continue
+		}
+		if i >= shown {
+			continue
+		}
+		gaps := ""
+		if s.Gaps > 0 {
+			gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
+		}
+		row(s.Kind, s.Name, number(s.RMS), percent(s.Share), number(s.Worst), unit.Time(s.WorstPs).String(), s.Unit+gaps)
+	}
+	if more := len(c.Series) - equal - shown; more > 0 {
+		row(fmt.Sprintf("and %d more that differ less", more))
+	}
+	if equal > 0 {
+		row(fmt.Sprintf("%d series are equal", equal))
+	}
+	row()
 }
 
 // head prints what runs were, a column each, and the version and the model time where they
