@@ -86,19 +86,16 @@ func BenchmarkVirtualRoCE(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A frame-hop of RoCEv2 costs little more than one of Ethernet: by BenchmarkVirtualRoCE 1.2 times
-// as much over IPv4 and 1.3 over IPv6, whose header is 20 bytes longer. On a computer that is not
-// idle the least and the median are wrong in different rounds.
+// A frame-hop of RoCEv2 costs at most 1.2 times one of Ethernet, and 1.1 times by
+// BenchmarkVirtualRoCE. On a computer that is not idle the least and the median are wrong in
+// different rounds.
 func TestWallRoCEHop(t *testing.T) {
 	costs := hopCosts(t, 15, sameSizes(t)...)
-	for i, c := range []struct {
-		over string
-		most float64
-	}{{"IPv4", 1.28}, {"IPv6", 1.4}} {
+	for i, over := range []string{"IPv4", "IPv6"} {
 		least, median := dearer(costs[i+1], costs[0])
-		if min(least, median) > c.most {
-			t.Errorf("over %s a frame-hop costs %.2f times one of Ethernet, in the median %.2f times", c.over, least, median)
+		if min(least, median) > 1.2 {
+			t.Errorf("over %s a frame-hop costs %.2f times one of Ethernet, in the median %.2f times", over, least, median)
 		}
-		t.Logf("over %s: least %.0f ns, %.2f times that of Ethernet, in the median %.2f times", c.over, slices.Min(costs[i+1]), least, median)
+		t.Logf("over %s: least %.0f ns, %.2f times that of Ethernet, in the median %.2f times", over, slices.Min(costs[i+1]), least, median)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 )
 
-// The run lengths of zero bytes that have an operator of their own: each below zeroStep, and
-// each multiple of it up to zeroStep*zeroSteps, so that no payload takes more than two.
+// zeroStep is the run length of zero bytes up to which states are looked up byte by byte. Each
+// multiple of it up to zeroStep*zeroSteps has an operator of its own.
 const (
-	zeroStep  = 96
-	zeroSteps = 95 // to 9120 bytes: MaxMSDU and what pads a frame
+	zeroStep  = 128
+	zeroSteps = 72 // to 9216 bytes: MaxMSDU and what pads a frame
 )
 
 // operator takes the state of a CRC to the one after a run of zero bytes. A CRC is linear, so
@@ -40,10 +40,9 @@ func operatorOf(image func(s uint32) uint32) (m operator) {
 // The state is that of the shift register: the caller sets the initial value and
 // inverts the result.
 type crcTable struct {
-	// slice[k][v] is the state after byte v and k zero bytes, from state 0: with
-	// sixteen tables sixteen bytes are taken at a step.
-	slice [16][256]uint32
-	few   [zeroStep]operator      // few[n] is that of n zero bytes
+	// image[n][v] is the state after n zero bytes, from one whose highest byte is v and the
+	// others zero. From n = 4 on it is the state after byte v and n - 4 zeros, from state 0.
+	image [zeroStep + 3][256]uint32
 	many  [zeroSteps + 1]operator // many[n] is that of n*zeroStep zero bytes
 }
 
@@ -52,6 +51,9 @@ func newCRC(poly uint32) *crcTable {
 	t := new(crcTable)
 	for v := range uint32(256) {
 		s := v
+		for n := range 4 {
+			t.image[n][v] = v << (24 - 8*n)
+		}
 		for range 8 {
 			if s&1 != 0 {
 				s = s>>1 ^ poly
@@ -59,21 +61,16 @@ func newCRC(poly uint32) *crcTable {
 				s >>= 1
 			}
 		}
-		t.slice[0][v] = s
+		t.image[4][v] = s
 	}
-	for k := 1; k < len(t.slice); k++ {
-		for v := range t.slice[k] {
-			s := t.slice[k-1][v]
-			t.slice[k][v] = s>>8 ^ t.slice[0][byte(s)]
+	for n := 5; n < len(t.image); n++ {
+		for v := range t.image[n] {
+			s := t.image[n-1][v]
+			t.image[n][v] = s>>8 ^ t.image[4][byte(s)]
 		}
 	}
-	t.few[0] = operatorOf(func(s uint32) uint32 { return s })
-	t.many[0] = t.few[0]
-	one := operatorOf(func(s uint32) uint32 { return s>>8 ^ t.slice[0][byte(s)] })
-	for n := 1; n < zeroStep; n++ {
-		t.few[n] = operatorOf(func(s uint32) uint32 { return one.apply(t.few[n-1].apply(s)) })
-	}
-	step := operatorOf(func(s uint32) uint32 { return one.apply(t.few[zeroStep-1].apply(s)) })
+	t.many[0] = operatorOf(func(s uint32) uint32 { return s })
+	step := operatorOf(func(s uint32) uint32 { return t.fewZeros(t.fewZeros(s, zeroStep-1), 1) })
 	for n := 1; n <= zeroSteps; n++ {
 		t.many[n] = operatorOf(func(s uint32) uint32 { return step.apply(t.many[n-1].apply(s)) })
 	}
@@ -95,19 +92,19 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 		p = p[4:]
 	}
 	for _, v := range p {
-		s = s>>8 ^ t.slice[0][byte(s)^v]
+		s = s>>8 ^ t.image[4][byte(s)^v]
 	}
 	return s
 }
 
 // step16 returns the state after the eight bytes of x, the lowest first, and those of y.
 func (t *crcTable) step16(s uint32, x, y uint64) uint32 {
-	return fold((*[8][256]uint32)(t.slice[8:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.slice[:]), y)
+	return fold((*[8][256]uint32)(t.image[12:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.image[4:]), y)
 }
 
 // step8 returns the state after the eight bytes of x, the lowest first.
 func (t *crcTable) step8(s uint32, x uint64) uint32 {
-	return fold((*[8][256]uint32)(t.slice[:]), x^uint64(s))
+	return fold((*[8][256]uint32)(t.image[4:]), x^uint64(s))
 }
 
 // fold adds up what eight tables say of the bytes of x, the lowest first.
@@ -117,22 +114,22 @@ func fold(t *[8][256]uint32, x uint64) uint32 {
 }
 
 // step4 returns the state after the four bytes of x, the lowest first.
-func (t *crcTable) step4(s, x uint32) uint32 {
-	x ^= s
-	return t.slice[3][byte(x)] ^ t.slice[2][byte(x>>8)] ^ t.slice[1][byte(x>>16)] ^ t.slice[0][byte(x>>24)]
-}
+func (t *crcTable) step4(s, x uint32) uint32 { return t.fewZeros(s^x, 4) }
 
 // padding returns the state after n zero bytes, in a time that does not depend on n as long
 // as n is at most zeroStep*zeroSteps: the payload of every data packet is such a run.
 func (t *crcTable) padding(s uint32, n int) uint32 {
-	for ; n > zeroStep*zeroSteps; n -= zeroStep * zeroSteps {
+	for ; n >= zeroStep*zeroSteps; n -= zeroStep * zeroSteps {
 		s = t.many[zeroSteps].apply(s)
 	}
-	return t.few[n%zeroStep].apply(t.many[n/zeroStep].apply(s))
+	return t.fewZeros(t.many[n/zeroStep].apply(s), n%zeroStep)
 }
 
 // fewZeros returns the state after n zero bytes, fewer than zeroStep.
-func (t *crcTable) fewZeros(s uint32, n int) uint32 { return t.few[n].apply(s) }
+func (t *crcTable) fewZeros(s uint32, n int) uint32 {
+	at := (*[4][256]uint32)(t.image[n:])
+	return at[0][s>>24] ^ at[1][byte(s>>16)] ^ at[2][byte(s>>8)] ^ at[3][byte(s)]
+}
 
 // around returns the state after p; what is between its first head bytes and its last tail is known
 // to be zeros if padding says so.

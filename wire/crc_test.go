@@ -49,10 +49,10 @@ func TestSlicedCRCIsTheBitwiseCRC(t *testing.T) {
 
 // The two entries that pin the table of the CRC-16 down.
 func TestVCRCTable(t *testing.T) {
-	if got := vcrc.slice[0][1]; got != 0x1BA1 {
+	if got := vcrc.image[4][1]; got != 0x1BA1 {
 		t.Errorf("T[1] = %04x, want 1ba1", got)
 	}
-	if got := vcrc.slice[0][255]; got != 0x0960 {
+	if got := vcrc.image[4][255]; got != 0x0960 {
 		t.Errorf("T[255] = %04x, want 0960", got)
 	}
 }

@@ -20,11 +20,12 @@ func TestExaminedRoCEIsTheSame(t *testing.T) {
 		}
 		f.SetRoCE(RoCE{IPv6: r.Below(2) == 1, DSCP: uint8(r.Below(64)), ECT: r.Below(2) == 1, AckReq: r.Below(2) == 1, NAK: r.Below(2) == 1})
 		b := f.Append(nil)
-		b = b[:len(b)-FCSSize]
-		read, examined := Frame{Src: f.Src, Dst: f.Dst, Family: RoCEv2, Stopped: f.Stopped & roceIPv6}, Frame{Src: f.Src, Dst: f.Dst}
-		if _, ok := read.readRoCE(b[EthernetHeaderSize:], f.ipv6(), f.Kind != Ack); !ok {
+		read, examined := Frame{Src: f.Src, Dst: f.Dst}, Frame{Src: f.Src, Dst: f.Dst}
+		before := icrc.update(0xFFFFFFFF, b[:EthernetHeaderSize])
+		if _, ok := read.readRoCE(b[EthernetHeaderSize:], f.ipv6(), f.Kind != Ack, before); !ok {
 			t.Fatalf("%+v is not as it is written", f)
 		}
+		b = b[:len(b)-FCSSize]
 		if _, err := examined.examineRoCE(b, EthernetHeaderSize, f.ipv6(), f.Kind != Ack); err != nil || read != f || examined != f {
 			t.Fatalf("%+v: read as %+v, examined as %+v, %v", f, read, examined, err)
 		}

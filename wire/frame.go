@@ -324,33 +324,37 @@ func EtherType(t uint16) bool {
 // appendEthernet appends an Ethernet frame of any kind.
 func appendEthernet(b []byte, f *Frame, body Body) []byte {
 	start := len(b)
-	dst := f.Dst.MAC()
+	dst, src := uint64(f.Dst.MAC()), uint64(f.Src.MAC())
 	if f.Kind.Control() {
-		dst = ControlAddress
+		dst = uint64(ControlAddress)
 	}
-	b = f.Src.MAC().appendTo(dst.appendTo(b))
+	// Stores of eight bytes, because the CRCs load these bytes again at once.
+	b = binary.BigEndian.AppendUint64(b, dst<<16|src>>32)
+	if f.Kind.Control() {
+		b = binary.BigEndian.AppendUint32(b, uint32(src))
+	} else {
+		b = appendTags(binary.BigEndian.AppendUint64(b, src<<32|typeVLAN<<16|VLANTag{Priority: f.Lane}.word()), f)
+	}
 	switch f.Kind {
 	case Pause:
 		b = appendPause(b, f)
 	case PriorityPause:
 		b = appendPriorityPause(b, f)
 	case Notification:
-		b = appendNotification(appendTags(b, f), f)
+		b = appendNotification(b, f)
 	case BCN:
-		b = appendBCN(appendTags(b, f), f)
+		b = appendBCN(b, f)
 	case Message:
-		b = appendMessage(appendTags(b, f), f)
+		b = appendMessage(b, f)
 	case Probe:
-		b = appendProbe(appendTags(b, f), f)
+		b = appendProbe(b, f)
 	case TCP:
-		b = appendTCP(appendTags(b, f), f)
+		b = appendTCP(b, f)
 	case Data, Ack, CNP:
-		b = appendTags(b, f)
 		if f.roce() {
 			return appendRoCE(b, start, f, body)
 		}
-		b = binary.BigEndian.AppendUint16(b, typeData)
-		b = append(appendDataHeader(b, f, body.Type), body.Bytes...)
+		b = append(appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, body.Type), body.Bytes...)
 	}
 	head := len(b) - start
 	end := start + int(f.WireSize()) - FCSSize
@@ -364,11 +368,8 @@ func (f *Frame) limited() bool {
 	return f.CPID != 0 && (f.Kind == Data || f.Kind == TCP && f.Payload > 0)
 }
 
-// appendTags appends the 802.1Q tag of f's priority, without a VLAN, and its CN-TAG and
-// its rate-limited tag if it has them.
+// appendTags appends f's CN-TAG and its rate-limited tag if it has them.
 func appendTags(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, typeVLAN)
-	b = VLANTag{Priority: f.Lane}.Append(b)
 	if f.Tagged {
 		b = CNTag(f.QP).Append(b)
 	}
@@ -408,61 +409,27 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 		head += MinMSDU
 	}
 	padding := allZero(b[head : end-tail])
-	before, fcs := icrc.update(0xFFFFFFFF, b[:network]), binary.LittleEndian.Uint32(b[end:])
-	if ^icrc.around(before, b[network:end], head-network, tail, padding) != fcs {
+	before := icrc.update(0xFFFFFFFF, b[:network])
+	rest, wrong := f.parseTags(b[:end])
+	at := end - len(rest) + 2
+	if roce && at == network {
+		tags := *f
+		if body, ok := f.readRoCE(b[network:], t == typeIPv6, padding, before); ok {
+			return body, nil
+		}
+		*f = tags
+	}
+	if ^icrc.around(before, b[network:end], head-network, tail, padding) != binary.LittleEndian.Uint32(b[end:]) {
 		return Body{}, refuse("FCS", end, ErrChecksum)
 	}
-	var err error
-	if f.Src, err = machineAt(b, 6, "SA"); err != nil {
-		return Body{}, err
-	}
-	const behindAddresses = 12
-	switch binary.BigEndian.Uint16(b[behindAddresses:]) {
-	case typeControl:
-		if macAt(b, 0) != ControlAddress {
-			return Body{}, refuse("DA", 0, ErrUnsupported)
-		}
-		return Body{}, parseControl(f, b[:end])
-	case typeVLAN:
-	default:
-		return Body{}, refuse("EtherType", behindAddresses, ErrUnsupported)
-	}
-	if f.Dst, err = machineAt(b, 0, "DA"); err != nil {
-		return Body{}, err
-	}
-	tag, rest, err := ParseVLANTag(b[behindAddresses+2 : end])
-	switch {
-	case err != nil:
-		return Body{}, shift(err, behindAddresses+2)
-	case tag.DropEligible:
-		return Body{}, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
-	case tag.VID != 0:
-		return Body{}, refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
-	}
-	f.Lane = tag.Priority
-	if binary.BigEndian.Uint16(rest) == typeCNTag {
-		var t CNTag
-		if t, rest, err = ParseCNTag(rest); err != nil {
-			return Body{}, shift(err, EthernetHeaderSize-2)
-		}
-		f.Tagged, f.QP = true, uint32(t)
-	}
-	at := end - len(rest) + 2
-	if binary.BigEndian.Uint16(rest) == typeRLTag {
-		var t RLTag
-		if t, rest, err = ParseRLTag(rest); err != nil {
-			return Body{}, shift(err, at-2)
-		}
-		at += RLTagSize
-		f.CPID = t.CPID
-		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
-			return Body{}, refuse("RLT.Flow", at-4, ErrUnsupported)
-		}
-		f.QP = uint32(t.Flow)
+	if wrong != nil {
+		return Body{}, wrong
 	}
 	switch kind := binary.BigEndian.Uint16(rest); {
+	case at == behindAddresses+2:
+		return Body{}, parseControl(f, b[:end])
 	case roce:
-		return parseRoCE(f, b[:end], at, kind == typeIPv6, padding, before, fcs)
+		return f.examineRoCE(b[:end], at, kind == typeIPv6, padding)
 	case kind == typeIPv4:
 		return Body{}, parseTCP(f, b[:end], at, padding)
 	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):
@@ -480,6 +447,55 @@ func parseEthernet(f *Frame, b []byte) (Body, error) {
 	default:
 		return Body{}, refuse("EtherType", at-2, ErrUnsupported)
 	}
+}
+
+// behindAddresses is where the first EtherType of an Ethernet frame stands.
+const behindAddresses = 12
+
+// parseTags reads the addresses and tags of an Ethernet frame into f, and returns what begins with
+// the EtherType behind them; b is all but the FCS.
+func (f *Frame) parseTags(b []byte) (rest []byte, err error) {
+	first, second := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+	var known bool
+	if f.Src, known = MAC(first&0xFFFF<<32 | second>>32).LID(); !known {
+		return nil, refuse("SA", 6, ErrUnsupported)
+	}
+	dst, tag := MAC(first>>16), vlanTag(uint16(second))
+	f.Dst, known = dst.LID()
+	switch kind := uint16(second >> 16); {
+	case kind == typeControl && dst == ControlAddress:
+		f.Dst = 0
+		return b[behindAddresses:], nil
+	case kind != typeControl && kind != typeVLAN:
+		return nil, refuse("EtherType", behindAddresses, ErrUnsupported)
+	case !known || kind == typeControl:
+		return nil, refuse("DA", 0, ErrUnsupported)
+	case tag.DropEligible:
+		return nil, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
+	case tag.VID != 0:
+		return nil, refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+	}
+	rest = b[behindAddresses+4:]
+	f.Lane = tag.Priority
+	if binary.BigEndian.Uint16(rest) == typeCNTag {
+		var t CNTag
+		if t, rest, err = ParseCNTag(rest); err != nil {
+			return nil, shift(err, EthernetHeaderSize-2)
+		}
+		f.Tagged, f.QP = true, uint32(t)
+	}
+	if at := len(b) - len(rest); binary.BigEndian.Uint16(rest) == typeRLTag {
+		var t RLTag
+		if t, rest, err = ParseRLTag(rest); err != nil {
+			return nil, shift(err, at)
+		}
+		f.CPID = t.CPID
+		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
+			return nil, refuse("RLT.Flow", at+RLTagSize-2, ErrUnsupported)
+		}
+		f.QP = uint32(t.Flow)
+	}
+	return rest, nil
 }
 
 // ethernetSize returns how many bytes an Ethernet frame has in a datagram.

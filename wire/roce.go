@@ -126,23 +126,20 @@ func appendRoCE(b []byte, start int, f *Frame, body Body) []byte {
 	}
 	var w roceHead
 	w.set(f, size, pad)
-	b = b[:ip+roceHeadSize(v6)]
-	w.put(b[ip:], v6)
-	s, head := w.icrc(v6), len(b)
+	head := ip + roceHeadSize(v6)
+	end := ip + size - ICRCSize
+	b = b[:head]
+	var behind []byte
 	if f.Kind == Ack || body.Type != 0 {
 		b = appendBehindBTH(b, f, body)
-		s = icrc.update(s, b[head:])
+		behind = b[head:]
 	} else {
-		b = b[:ip+size-ICRCSize]
+		b = b[:end]
 		clear(b[head:])
-		s = icrc.padding(s, len(b)-head)
-		head = len(b)
 	}
-	b = binary.LittleEndian.AppendUint32(b, ^s)
-	if v6 {
-		binary.BigEndian.PutUint16(b[ip+IPv6Size+6:], w.checksum(size, b[head:]))
-	}
-	return binary.LittleEndian.AppendUint32(b, roceFCS(icrc.update(0xFFFFFFFF, b[start:ip]), b[ip:], v6))
+	check, fcs := w.sums(icrc.update(0xFFFFFFFF, b[start:ip]), v6, end-head, behind)
+	w.put(b[ip:], v6)
+	return binary.LittleEndian.AppendUint64(b, uint64(fcs)<<32|uint64(check))
 }
 
 // appendBehindBTH appends what is no padding between BTH and ICRC.
@@ -157,71 +154,60 @@ func appendBehindBTH(b []byte, f *Frame, body Body) []byte {
 	return a.Append(b)
 }
 
-// parseRoCE completes f with a packet of RoCEv2, which starts at b[at]; b is all but the FCS, which
-// is right, and the state of its CRC is before in front of the packet. What stands between the BTH
-// and the ICRC is zeros if padding says so. It refuses, as elsewhere, what appendRoCE does not
-// write: only a packet that is not as that would write it is examined part by part.
-func parseRoCE(f *Frame, b []byte, at int, v6, padding bool, before, fcs uint32) (Body, error) {
-	p := b[at:]
-	tagged, cpid, flow := f.Tagged, f.CPID, f.QP
-	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
-	body, ok := f.readRoCE(p, v6, padding)
-	ok = ok && (f.QP&0xFFFF == flow || !tagged && cpid == 0) && (f.Kind == Data || cpid == 0)
-	if ok && roceFCS(before, p, v6) == fcs {
-		return body, nil
-	}
-	*f = Frame{Lane: f.Lane, Src: f.Src, Dst: f.Dst, Tagged: tagged, CPID: cpid, QP: flow}
-	return f.examineRoCE(b, at, v6, padding)
-}
-
-// readRoCE completes f with p, a packet of RoCEv2, and reports whether it is as appendRoCE writes
-// it but for the ICRC.
-func (f *Frame) readRoCE(p []byte, v6, padding bool) (body Body, ok bool) {
-	head, end := roceHeadSize(v6), len(p)-ICRCSize
+// readRoCE completes f with a packet of RoCEv2 if it and the FCS behind it are as appendRoCE writes
+// them, and reports whether they are: so each bit of them is what it should be. B starts with the
+// packet; before is the state of the CRC in front of it. What stands between the BTH and the ICRC is
+// zeros if padding says so.
+func (f *Frame) readRoCE(b []byte, v6, padding bool, before uint32) (body Body, ok bool) {
+	head, end := roceHeadSize(v6), len(b)-ICRCSize-FCSSize
 	if end < head {
 		return Body{}, false
 	}
-	class := p[1]
+	class := b[1]
 	if v6 {
-		class = p[0]<<4 | p[1]>>4
+		class = b[0]<<4 | b[1]>>4
 	}
-	bth, rest := p[head-BTHSize:], p[head:end]
+	named, flow := f.Tagged || f.CPID != 0, f.QP
+	bth, behind := b[head-BTHSize:head], b[head:end]
+	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
 	f.QP, f.PSN = binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
 	pad := bth[1] >> 4 & 3
-	ok = f.setClass(class) && (pad == 0 || !padding)
+	ok = f.setClass(class) && (pad == 0 || !padding) && (!named || f.QP&0xFFFF == flow)
 	switch Opcode(bth[0]) {
 	case RCSendOnly:
-		f.Kind, f.Last, f.Payload = Data, bth[1]&0x80 != 0, uint32(len(rest))
+		f.Kind, f.Last, f.Payload = Data, bth[1]&0x80 != 0, uint32(len(behind))
 		f.Stopped |= uint8(bit(bth[8]&0x80 != 0, 5))
-		ok = ok && len(rest) <= MaxPayload && len(rest)%4 == 0
+		ok = ok && len(behind) <= MaxPayload && len(behind)%4 == 0
 		if ok && !padding {
 			var err error
-			body, err = parseBody(rest, int(pad))
+			body, err = parseBody(behind, int(pad))
 			ok = err == nil
 		}
 	case RCAck:
-		a, behind, err := ParseAETH(rest)
+		a, rest, err := ParseAETH(behind)
 		f.Kind, f.BECN, f.MSN = Ack, bth[4]&0x40 != 0, a.MSN
 		f.Stopped |= uint8(bit(a.Syndrome == NakSequenceError, 6))
-		ok = ok && err == nil && len(behind) == 0 && (a.Syndrome == AckNoCredit || a.Syndrome == NakSequenceError)
+		ok = ok && f.CPID == 0 && err == nil && len(rest) == 0 && (a.Syndrome == AckNoCredit || a.Syndrome == NakSequenceError)
 	case RoCENotification:
 		f.Kind = CNP
-		ok = ok && len(rest) == CNPSize && padding
+		ok = ok && f.CPID == 0 && len(behind) == CNPSize && padding
 	default:
 		ok = false
 	}
 	if !ok {
 		return Body{}, false
 	}
-	var w roceHead
-	w.set(f, len(p), pad)
 	if padding {
-		head = end
+		behind = nil
 	}
-	return body, w.is(p, v6) && (!v6 || w.checksum(len(p), p[head:]) == binary.BigEndian.Uint16(p[IPv6Size+6:]))
+	var w roceHead
+	w.set(f, end+ICRCSize, pad)
+	check, fcs := w.sums(before, v6, end-head, behind)
+	return body, w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == uint64(fcs)<<32|uint64(check)
 }
 
-// examineRoCE is parseRoCE part by part, and says what is wrong.
+// examineRoCE is readRoCE part by part, behind an FCS that is right, and says what is wrong. The packet
+// starts at b[at]; b is all but the FCS.
 func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP

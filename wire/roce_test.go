@@ -282,6 +282,16 @@ func TestRoCERefusals(t *testing.T) {
 			t.Errorf("got %+v, %v, want %v", f, err, &want)
 		}
 	})
+	t.Run("a packet behind the PAUSE of another frame", func(t *testing.T) {
+		cnp := roce(wire.Frame{Kind: wire.CNP, QP: 0x118}, wire.RoCE{IPv6: true})
+		b := cnp.Append(nil)
+		pause := wire.Frame{Kind: wire.Pause, Quanta: 0x86DD} // as the EtherType of IPv6
+		copy(b, pause.Append(nil)[:ip])
+		want := wire.ParseError{Field: "control.Reserved", Offset: ip, Reason: wire.ErrReserved}
+		if f, err := wire.Parse(wire.StartOfFrame, refit(b)); !refusedFor(err, want) {
+			t.Errorf("got %+v, %v, want %v", f, err, &want)
+		}
+	})
 	t.Run("an ACK behind a rate-limited tag", func(t *testing.T) {
 		b := roceTagged.Append(nil)
 		ack := roce(wire.Frame{Kind: wire.Ack, Src: 3, Dst: 5, QP: 0xAB0012}, wire.RoCE{})

@@ -7,7 +7,7 @@ import (
 
 // roceHead is what stands in front of the payload of a packet of RoCEv2, network header, UDP and
 // BTH, as words of eight bytes, the high byte first: five over IPv4, and over IPv6 seven and the
-// high half of another. Over IPv6 its UDP checksum is 0, until it is known.
+// high half of another. Over IPv6 its UDP checksum is 0 until sums has computed it.
 type roceHead [8]uint64
 
 // roceHeadSize returns how many bytes a roceHead has.
@@ -56,16 +56,15 @@ func (w *roceHead) put(p []byte, v6 bool) {
 	}
 }
 
-// is reports whether p begins with the bytes of w, but for the UDP checksum over IPv6.
+// is reports whether p begins with the bytes of w.
 func (w *roceHead) is(p []byte, v6 bool) bool {
 	q := (*[40]byte)(p)
 	differ := (binary.BigEndian.Uint64(q[0:]) ^ w[0]) | (binary.BigEndian.Uint64(q[8:]) ^ w[1]) |
 		(binary.BigEndian.Uint64(q[16:]) ^ w[2]) | (binary.BigEndian.Uint64(q[24:]) ^ w[3]) |
 		(binary.BigEndian.Uint64(q[32:]) ^ w[4])
 	if v6 {
-		const checksum = 0xFFFF
 		q := (*[60]byte)(p)
-		differ |= (binary.BigEndian.Uint64(q[40:])&^checksum ^ w[5]) | (binary.BigEndian.Uint64(q[48:]) ^ w[6]) |
+		differ |= (binary.BigEndian.Uint64(q[40:]) ^ w[5]) | (binary.BigEndian.Uint64(q[48:]) ^ w[6]) |
 			(uint64(binary.BigEndian.Uint32(q[56:]))<<32 ^ w[7])
 	}
 	return differ == 0
@@ -77,65 +76,96 @@ const (
 	ipv4Second = timeToLive<<56 | protocolUDP<<48 | localIP
 )
 
-// icrcIPv4 is the state of the ICRC behind these two words.
-var icrcIPv4 = icrc.step16(onesLRH,
-	bits.ReverseBytes64(ipv4First)|icrcClass4, bits.ReverseBytes64(ipv4Second)|icrcHop4)
-
 // What the ICRC takes for ones, in words of a packet over IPv4 and IPv6 whose low byte comes first.
 const (
-	icrcClass4 = 0xFF << 8         // byte 1 of the packet: type of service
-	icrcHop4   = 0xFFFF<<16 | 0xFF // bytes 8, 10 and 11: time to live, header checksum
-	icrcClass6 = 0xFFFFFF0F        // bytes 0 to 3: traffic class and flow label
-	icrcHop6   = 0xFF << 24        // byte 7: hop limit
+	icrcClass4 = 0xFF << 8  // byte 1 of the packet: type of service
+	icrcClass6 = 0xFFFFFF0F // bytes 0 to 3: traffic class and flow label
 )
 
-// icrc returns the state of the ICRC behind w.
-func (w *roceHead) icrc(v6 bool) uint32 {
-	const checksum, mark = 0xFFFF, 0xFF
-	first, second := (*[8][256]uint32)(icrc.slice[8:]), (*[8][256]uint32)(icrc.slice[:])
+// crcPlace is a place in the head of a packet: how many bytes there are from it to the end.
+type crcPlace int
+
+// The places of fields that are not the same in all heads. From the destination's LID on they are
+// the same over IPv4 and IPv6.
+const (
+	placeLength4   crcPlace = 38
+	placeChecksum4 crcPlace = 30
+	placeSource4   crcPlace = 26
+	placeLength6   crcPlace = 56
+	placeSource6   crcPlace = 38
+	placeDst       crcPlace = 22
+	placeUDP       crcPlace = 20
+	placeUDPLength crcPlace = 16
+	placeUDPSum    crcPlace = 14
+	placeBTH       crcPlace = 12
+)
+
+// of16 returns what two bytes at the place, the high one first, add to the state behind the head.
+func (n crcPlace) of16(v uint16) uint32 { return icrc.image[n+3][v>>8] ^ icrc.image[n+2][byte(v)] }
+
+// of8 is of16 of one byte.
+func (n crcPlace) of8(v byte) uint32 { return icrc.image[n+3][v] }
+
+// The states of the ICRC behind heads all of whose fields that vary are 0; what such a head adds to
+// the FCS beside that, by the hop limit and over IPv4 by the UDP checksum, which are the same in
+// all; and the FCS behind an ICRC that adds nothing.
+var (
+	icrcIPv4, icrcIPv6 = icrcSame(false), icrcSame(true)
+	fcsIPv4            = crcPlace(32).of8(0xFF^timeToLive) ^ placeUDPSum.of16(0xFFFF)
+	fcsIPv6            = crcPlace(53).of8(0xFF ^ timeToLive)
+	fcsBehindICRC      = ^icrc.step4(0xFFFFFFFF, 0)
+)
+
+func icrcSame(v6 bool) uint32 {
+	w := roceHead{ipv4First, ipv4Second, localIP<<32 | RoCEPort, DefaultPKey, 0}
 	if v6 {
-		s := fold(first, (bits.ReverseBytes64(w[0])|icrcHop6<<32|icrcClass6)^onesLRH) ^ fold(second, bits.ReverseBytes64(w[1]))
-		s = fold(first, bits.ReverseBytes64(w[2])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[3]))
-		s = fold(first, bits.ReverseBytes64(w[4])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[5]|checksum))
-		s = fold(second, (bits.ReverseBytes64(w[6])|mark<<32)^uint64(s))
-		return icrc.step4(s, uint32(bits.ReverseBytes64(w[7])))
+		w = roceHead{6<<60 | protocolUDP<<8, linkLocal, interfaceID, linkLocal, interfaceID, RoCEPort << 32, DefaultPKey << 32}
 	}
-	s := icrcIPv4 ^ icrc.slice[13][byte(w[0]>>40)] ^ icrc.slice[12][byte(w[0]>>32)] ^
-		icrc.slice[1][byte(w[1]>>8)] ^ icrc.slice[0][byte(w[1])]
-	s = fold(first, bits.ReverseBytes64(w[2])^uint64(s)) ^ fold(second, bits.ReverseBytes64(w[3]|checksum<<32))
-	return fold(second, (bits.ReverseBytes64(w[4])|mark)^uint64(s))
+	p := make([]byte, roceHeadSize(v6))
+	w.put(p, v6)
+	return icrcHead(p, len(p)-BTHSize)
 }
 
-// checksum returns the UDP checksum over IPv6 (RFC 8200, 8.1) of a packet of so many bytes; what
-// follows the BTH, and is no padding, is given.
-func (w *roceHead) checksum(size int, behind []byte) uint16 {
-	sum := uint64(protocolUDP + size - IPv6Size)
-	for _, v := range w[1:] { // the addresses are those of the pseudo header
-		sum += v>>32 + v&0xFFFFFFFF
-	}
-	if c := ^onesSum(uint32(foldSum(sum)), behind); c != 0 {
-		return c
-	}
-	return 0xFFFF // the same number, and 0 is no checksum
-}
-
-// roceFCS returns the FCS of a frame with a packet of RoCEv2 whose ICRC is right; before is the
-// state of the CRC in front of the packet, which is all of p. FCS and ICRC are one CRC, which is
-// linear: what both go over cancels out, payload and all, and there remain what is in front of
-// the packet and what the ICRC takes for ones, as if zeros were behind it, and the FCS of the
-// ICRC.
-func roceFCS(before uint32, p []byte, v6 bool) uint32 {
-	head := roceHeadSize(v6)
-	s := before ^ onesLRH
+// sums returns the ICRC and the FCS of a frame with the packet whose head is w, and completes w
+// with the UDP checksum (over IPv6: RFC 8200, 8.1). Before is the state of the CRC in front of the
+// packet. Between head and ICRC stand so many bytes, which are zeros if behind is nil.
+//
+// FCS and ICRC are one CRC, which is linear: each field of the head adds what it adds alone. And
+// what both go over cancels out, payload and all: there remain what is in front of the packet and
+// what the ICRC takes for ones, as if zeros were behind it, and the FCS of the ICRC.
+func (w *roceHead) sums(before uint32, v6 bool, n int, behind []byte) (check, fcs uint32) {
+	class := bits.ReverseBytes32(uint32(w[0] >> 32))
+	var s, differ, last uint32
+	var udp, bth uint64
 	if v6 {
-		s = icrc.fewZeros(s^icrcClass6&^binary.LittleEndian.Uint32(p), head) ^
-			icrc.fewZeros(icrcHop6&^binary.LittleEndian.Uint32(p[4:]), head-4)
+		udp, bth, last = w[5], w[6], uint32(w[7]>>32)
+		s = icrcIPv6 ^ placeLength6.of16(uint16(w[0]>>16)) ^ placeSource6.of16(uint16(w[2])) ^ placeDst.of16(uint16(w[4]))
+		differ = fcsIPv6 ^ icrc.fewZeros(before^onesLRH^icrcClass6&^class, IPv6Size+UDPSize+BTHSize)
 	} else {
-		s = icrc.fewZeros(s^icrcClass4&^binary.LittleEndian.Uint32(p), head) ^
-			icrc.fewZeros(icrcHop4&^binary.LittleEndian.Uint32(p[8:]), head-8)
+		udp, bth, last = w[2]<<32|w[3]>>32, w[3]<<32|w[4]>>32, uint32(w[4])
+		s = icrcIPv4 ^ placeLength4.of16(uint16(w[0]>>32)) ^ placeSource4.of16(uint16(w[1])) ^ placeDst.of16(uint16(w[2]>>32))
+		differ = fcsIPv4 ^ icrc.fewZeros(before^onesLRH^icrcClass4&^class, IPv4Size+UDPSize+BTHSize) ^
+			placeChecksum4.of16(^uint16(w[1]>>32))
 	}
-	bth := p[head-BTHSize:]
-	udp := p[head-BTHSize-2:]
-	s ^= icrc.slice[13][^udp[0]] ^ icrc.slice[12][^udp[1]] ^ icrc.slice[7][^bth[4]]
-	return ^icrc.step4(^icrc.padding(s, len(p)-head-ICRCSize), 0)
+	s ^= placeUDP.of16(uint16(udp>>48)) ^ placeUDPLength.of16(uint16(udp>>16)) ^
+		placeBTH.of16(uint16(bth>>48)) ^ (placeBTH - 5).of8(byte(bth>>16)) ^ (placeBTH - 6).of16(uint16(bth)) ^
+		icrc.fewZeros(bits.ReverseBytes32(last), 4)
+	differ ^= (placeBTH - 4).of8(^byte(bth >> 24))
+	if behind == nil {
+		check = ^icrc.padding(s, n)
+	} else {
+		check = ^icrc.update(s, behind)
+	}
+	if v6 {
+		const pseudo = protocolUDP + 2*(linkLocal>>48+interfaceID>>32+interfaceID>>16&0xFFFF)
+		sum := pseudo + w[0]>>16&0xFFFF + w[2]&0xFFFF + w[4]&0xFFFF + udp>>32 + udp&0xFFFFFFFF +
+			bth>>32 + bth&0xFFFFFFFF + uint64(last) + uint64(bits.ReverseBytes32(check))
+		c := ^onesSum(uint32(foldSum(sum)), behind)
+		if c == 0 {
+			c = 0xFFFF // the same number, and 0 is no checksum
+		}
+		w[5] |= uint64(c)
+		differ ^= placeUDPSum.of16(^c)
+	}
+	return check, icrc.padding(differ, n+ICRCSize) ^ fcsBehindICRC
 }

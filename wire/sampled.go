@@ -79,18 +79,15 @@ func (f *Frame) head() (head [maxHead]byte) {
 
 // putRoCEHead is head for a data packet of RoCEv2.
 func (f *Frame) putRoCEHead(head *[maxHead]byte) {
-	v6, size, packet := f.ipv6(), f.ofRoCE(), head[2:]
-	var w roceHead
-	w.set(f, size, 0)
-	w.put(packet, v6)
-	if !v6 {
-		binary.BigEndian.PutUint16(head[:], typeIPv4)
-		return
+	v6, kind := f.ipv6(), uint16(typeIPv4)
+	if v6 {
+		kind = typeIPv6
 	}
-	binary.BigEndian.PutUint16(head[:], typeIPv6)
-	var tail [ICRCSize]byte // of the packet, behind its padding
-	binary.LittleEndian.PutUint32(tail[:], ^icrc.padding(w.icrc(v6), int(f.Payload)))
-	binary.BigEndian.PutUint16(packet[IPv6Size+6:], w.checksum(size, tail[:]))
+	var w roceHead
+	w.set(f, f.ofRoCE(), 0)
+	w.sums(0, v6, int(f.Payload), nil) // the UDP checksum
+	binary.BigEndian.PutUint16(head[:], kind)
+	w.put(head[2:], v6)
 }
 
 // readHead makes f a notification about the frame whose head is given, with zeros behind, and

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"fabemu/wire/unit"
 )
@@ -235,10 +236,10 @@ func onesSum(sum uint32, b []byte) uint16 {
 
 // foldSum returns a sum of words of 16 bits, or of more, as the ones' complement sum that it is.
 func foldSum(wide uint64) uint16 {
-	for wide > 0xFFFF {
-		wide = wide>>16 + wide&0xFFFF
-	}
-	return uint16(wide)
+	wide += bits.RotateLeft64(wide, 32) // the upper half is the sum of both, with the carry added
+	half := uint32(wide >> 32)
+	half += bits.RotateLeft32(half, 16)
+	return uint16(half >> 16)
 }
 
 // tcpHead returns how many bytes from the network header on are not known to be zeros, of an

@@ -22,7 +22,12 @@ const VLANTagSize = 2
 // Append appends the VLANTagSize bytes of t to b. Of a field that is too large only
 // the bits that fit are written.
 func (t VLANTag) Append(b []byte) []byte {
-	return binary.BigEndian.AppendUint16(b, uint16(t.Priority)<<13|uint16(bit(t.DropEligible, 12))|t.VID&0xFFF)
+	return binary.BigEndian.AppendUint16(b, uint16(t.word()))
+}
+
+// word returns the bytes of t as a number, the high one first.
+func (t VLANTag) word() uint64 {
+	return uint64(t.Priority&7)<<13 | bit(t.DropEligible, 12) | uint64(t.VID&0xFFF)
 }
 
 // ParseVLANTag reads a VLANTag from the front of b and returns what follows it. It
@@ -31,6 +36,10 @@ func ParseVLANTag(b []byte) (t VLANTag, rest []byte, err error) {
 	if len(b) < VLANTagSize {
 		return VLANTag{}, nil, refuse("802.1Q", len(b), ErrTruncated)
 	}
-	w := binary.BigEndian.Uint16(b)
-	return VLANTag{Priority: uint8(w >> 13), DropEligible: w&(1<<12) != 0, VID: w & 0xFFF}, b[VLANTagSize:], nil
+	return vlanTag(binary.BigEndian.Uint16(b)), b[VLANTagSize:], nil
+}
+
+// vlanTag returns the tag whose bytes are those of w, the high one first.
+func vlanTag(w uint16) VLANTag {
+	return VLANTag{Priority: uint8(w >> 13), DropEligible: w&(1<<12) != 0, VID: w & 0xFFF}
 }
