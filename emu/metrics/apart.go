@@ -36,7 +36,7 @@ func (c *Collector) CountApart(e *trace.Event) bool {
 	default:
 		return false
 	}
-	c.count(e)
+	c.add(e)
 	return true
 }
 

@@ -100,23 +100,13 @@ func (c *Collector) pausing(number int32) *pausingState {
 	return c.ports[number].pausing
 }
 
-// occupy notes that the buffer of e's port holds e.B blocks from now on; on Ethernet
-// bytes, with PFC of the priority of e.
-func (c *Collector) occupy(e *trace.Event) {
-	i, holds := c.number(e), e.B
-	switch counted := c.counted[i]; {
-	case counted == allAtOnce:
-	case counted == oneByOne:
-		s := c.ports[i].pausing
-		lane := &s.lanes[int(e.Lane)%len(s.lanes)]
-		holds += c.tallies[i].occupancy - *lane
-		*lane = e.B
-	case e.Lane != 0:
-		return
-	}
-	y := &c.tallies[i]
-	y.area += y.occupancy * int64(e.At-y.since)
-	y.occupancy, y.since, y.most = holds, e.At, max(y.most, holds)
+// ofLanes returns what the buffer of e's port holds after e in all lanes; e tells that of one.
+func (c *Collector) ofLanes(number int32, e *trace.Event) int64 {
+	s := c.ports[number].pausing
+	lane := &s.lanes[int(e.Lane)%len(s.lanes)]
+	holds := c.tallies[number].occupancy + e.B - *lane
+	*lane = e.B
+	return holds
 }
 
 // holds returns how much the buffer of e's port holds after e, which tells it of one lane;
@@ -130,11 +120,11 @@ func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
 	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
 }
 
-// pause notes what the peer of e's port has said: for how many quanta to stop, and with
+// pause notes what the peer of e's port has said, if it has: for how many quanta to stop, and with
 // PFC which priorities.
 func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
 	p := c.pausing(c.number(e))
-	if p == nil {
+	if p == nil || kind != wire.Pause && kind != wire.PriorityPause {
 		return
 	}
 	c.now[c.port(e)+inPauses]++
