@@ -24,16 +24,27 @@ type Exact struct {
 type exactRun struct {
 	Exact
 	*border
-	inSlots  []int       // by place in border.in: the slot of the path
-	promised []unit.Time // by that place: no frame that has not come is due earlier
-	last     []unit.Time // by that place: the promise of the last trailer
-	place    []int       // by slot: its place in border.in or border.out
-	free     []unit.Time // by place in border.out: when the line is idle again
-	due      []unit.Time // by that place: the first of what was sent since the last statement
-	changed  bool        // since then
-	events   int         // since then
-	buf      []byte
-	mail     []byte
+	ins     []inward  // by place in border.in
+	outs    []outward // by place in border.out
+	place   []int     // by slot: its place in either
+	changed bool      // something has, since the last statement
+	events  int       // since then
+	buf     []byte
+	mail    []byte
+}
+
+// inward is a path that comes from elsewhere.
+type inward struct {
+	slot     int
+	promised unit.Time // no frame that has not come is due earlier
+	last     unit.Time // the promise of the last trailer
+}
+
+// outward is a path that leads elsewhere.
+type outward struct {
+	slot int
+	free unit.Time // when the line is idle again
+	due  unit.Time // the first of what was sent since the last statement
 }
 
 // stateEvery is after how many events a part that is never about to wait states something: others may
@@ -52,18 +63,14 @@ func (r *partRun) exactly(x Exact) error {
 		slots[r.paths[slot].number] = slot
 	}
 	for k, n := range e.in {
-		e.inSlots = append(e.inSlots, slots[n])
+		e.ins = append(e.ins, inward{slot: slots[n]})
 		e.place[slots[n]] = k
 	}
 	for k, n := range e.out {
+		e.outs = append(e.outs, outward{slot: slots[n], due: unit.Never})
 		e.place[slots[n]] = k
 	}
-	e.promised, e.last = make([]unit.Time, len(e.in)), make([]unit.Time, len(e.in))
 	e.mail = make([]byte, len(e.in)*promiseSize+1)
-	e.free, e.due = make([]unit.Time, len(e.out)), make([]unit.Time, len(e.out))
-	for k := range e.due {
-		e.due[k] = unit.Never
-	}
 	r.exact = e
 	return nil
 }
@@ -71,9 +78,9 @@ func (r *partRun) exactly(x Exact) error {
 // may reports whether nothing from elsewhere comes before the event of a slot at t. The end of the
 // run has slot -1: it comes before all that is due then.
 func (r *partRun) may(slot int, t unit.Time) bool {
-	e := r.exact
-	for k, s := range e.inSlots {
-		if p := e.promised[k]; (p < t || p == t && s < slot) && r.paths[s].count == 0 {
+	for i := range r.exact.ins {
+		x := &r.exact.ins[i]
+		if (x.promised < t || x.promised == t && x.slot < slot) && r.paths[x.slot].count == 0 {
 			return false
 		}
 	}
@@ -92,19 +99,20 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	if over {
 		b[0] = 1
 	}
-	for k, n := range e.out {
-		claim, least := unit.Never, after(e.free[k], r.fabric.Least[n])
+	for k := range e.outs {
+		x := &e.outs[k]
+		claim, least := unit.Never, after(x.free, r.fabric.Least[e.out[k]])
 		if !over {
 			claim = max(r.claim(k), least)
 		}
 		b = binary.BigEndian.AppendUint64(b, uint64(claim))
 		b = binary.BigEndian.AppendUint64(b, uint64(least))
-		b = binary.BigEndian.AppendUint64(b, uint64(e.due[k]))
-		b = binary.BigEndian.AppendUint32(b, r.ends[r.leavingSlot(n)].seq)
-		e.due[k] = unit.Never
+		b = binary.BigEndian.AppendUint64(b, uint64(x.due))
+		b = binary.BigEndian.AppendUint32(b, r.ends[x.slot].seq)
+		x.due = unit.Never
 	}
-	for _, s := range e.inSlots {
-		need := t
+	for i := range e.ins {
+		s, need := e.ins[i].slot, t
 		switch {
 		case over || r.paths[s].count > 0:
 			need = 0
@@ -117,12 +125,6 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	e.buf = b
 	r.Statements++
 	return e.State(b)
-}
-
-// leavingSlot returns the slot of a path that begins here.
-func (r *partRun) leavingSlot(number int) int {
-	from := r.fabric.Wires[number/2][number%2]
-	return int(r.leavingBy(from.Machine, from.Port))
 }
 
 // claim returns when a frame is due at the earliest on a path that leads away, if none comes
@@ -175,17 +177,15 @@ func (r *partRun) hear() error {
 			return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(e.in)*promiseSize)
 		}
 		r.Promises++
-		for k, s := range e.inSlots {
+		for i := range e.ins {
+			x := &e.ins[i]
 			p, through := timeAt(b), binary.BigEndian.Uint32(b[8:])
 			b = b[promiseSize:]
-			if p < e.promised[k] {
-				if p < 0 {
-					return fmt.Errorf("%s: a promise of %v", r.name(&r.paths[s]), p)
-				}
-				p = e.promised[k] // a trailer has promised more
+			if p < 0 {
+				return fmt.Errorf("%s: a promise of %v", r.name(&r.paths[x.slot]), p)
 			}
-			e.promised[k] = p
-			if end := &r.ends[s]; int32(through-end.seq) > 0 {
+			x.promised = max(x.promised, p) // a trailer may have promised more
+			if end := &r.ends[x.slot]; int32(through-end.seq) > 0 {
 				r.Lost += int64(through - end.seq)
 				end.seq, e.changed = through, true
 			}
@@ -196,16 +196,15 @@ func (r *partRun) hear() error {
 // heed checks what has come on a path from elsewhere against what was promised of it, and takes
 // in what it promises itself.
 func (r *partRun) heed(slot int, due, promise unit.Time) error {
-	e := r.exact
-	k := e.place[slot]
+	x := &r.exact.ins[r.exact.place[slot]]
 	switch {
-	case due < e.promised[k]:
-		return fmt.Errorf("%s: a frame that is due at %v, and it was promised that none is before %v", r.name(&r.paths[slot]), due, e.promised[k])
-	case promise < e.last[k]:
-		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(&r.paths[slot]), e.last[k], promise)
+	case due < x.promised:
+		return fmt.Errorf("%s: a frame that is due at %v, and it was promised that none is before %v", r.name(&r.paths[slot]), due, x.promised)
+	case promise < x.last:
+		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(&r.paths[slot]), x.last, promise)
 	}
-	e.promised[k], e.last[k] = max(e.promised[k], promise), promise
-	e.changed = true
+	x.promised, x.last = max(x.promised, promise), promise
+	r.exact.changed = true
 	return nil
 }
 
@@ -215,7 +214,7 @@ func (r *partRun) promise(slot int, tr *port.Transmission) unit.Time {
 	if e == nil {
 		return tr.Due
 	}
-	k := e.place[slot]
-	e.free[k], e.due[k], e.changed = tr.Start.Add(tr.Duration), min(e.due[k], tr.Due), true
-	return max(tr.Due, after(e.free[k], r.fabric.Least[r.paths[slot].number]))
+	x := &e.outs[e.place[slot]]
+	x.free, x.due, e.changed = tr.Start.Add(tr.Duration), min(x.due, tr.Due), true
+	return max(tr.Due, after(x.free, r.fabric.Least[r.paths[slot].number]))
 }
