@@ -28,27 +28,21 @@ type process struct {
 // start starts a program. Its standard input is what is written to in, its standard
 // output what is read from out.
 func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, out io.Reader, err error) {
-	inRead, inWrite, err := os.Pipe()
-	if err != nil {
-		return nil, nil, nil, err
-	}
 	outRead, outWrite, err := os.Pipe()
 	if err != nil {
-		inRead.Close()
-		inWrite.Close()
 		return nil, nil, nil, err
 	}
+	defer outWrite.Close()
 	c := exec.Command(command[0], command[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = inRead, outWrite, stderr
+	c.Stdout, c.Stderr = outWrite, stderr
 	c.WaitDelay = time.Second // what it has started may hold its standard error
 	proc.OwnGroup(c)
 	p = &process{command: c, cradle: proc.NewCradle(), in: outRead, exited: make(chan struct{})}
-	err = p.cradle.Start(c)
-	inRead.Close()
-	outWrite.Close()
+	if in, err = c.StdinPipe(); err == nil {
+		err = p.cradle.Start(c)
+	}
 	if err != nil {
 		p.cradle.Close()
-		inWrite.Close()
 		outRead.Close()
 		return nil, nil, nil, err
 	}
@@ -56,7 +50,7 @@ func start(command []string, stderr io.Writer) (p *process, in io.WriteCloser, o
 		awaitExit(c.Process.Pid)
 		close(p.exited)
 	}()
-	return p, inWrite, outRead, nil
+	return p, in, outRead, nil
 }
 
 // pending reports whether the program has written something, or has ended.

@@ -56,10 +56,8 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &Fleet{
-		Rank: at.rank, Size: cmp.Or(w.Size, at.size), Launcher: at.launcher,
-		Token: cmp.Or(w.Token, Token(variable(TokenVariable))), Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version,
-	}
+	f := w.fleet(variable)
+	f.Rank, f.Size, f.Launcher = at.rank, cmp.Or(w.Size, at.size), at.launcher
 	switch {
 	case at.launcher == "" && w.Join != "":
 		return nil, errors.New("--join is for hosts that a launcher has started, which know their rank; by hand, start the others with: fabemu agent --join HOST:PORT")
@@ -95,12 +93,16 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	return f, err
 }
 
+// fleet returns one as far as nothing has to be found out.
+func (w Wanted) fleet(variable func(string) string) *Fleet {
+	token := cmp.Or(w.Token, Token(variable(TokenVariable)))
+	return &Fleet{Token: token, Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version}
+}
+
 // Agent returns the fleet that a host joins whose rank is for rank 0 to say.
 func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
-	f := &Fleet{
-		Rank: -1, Token: cmp.Or(w.Token, Token(variable(TokenVariable))),
-		Wait: cmp.Or(w.Wait, DefaultWait), Version: w.Version,
-	}
+	f := w.fleet(variable)
+	f.Rank = -1
 	if f.Token == "" {
 		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts says it",
 			TokenVariable)
