@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,8 +121,10 @@ func (p *Plan) stated() ([]int, error) {
 type meeting struct {
 	*conductor
 	gathering *hosts.Gathering
-	peers     []*hosts.Peer // by rank, from 1 on
-	links     *links.Links  // of this host
+	links     *links.Links           // of this host
+	of        []int                  // by machine: the rank of its host
+	ranks     []*seat                // by rank; this one's has no connection, and no end of a link open
+	bound     map[fabric.Port]string // where the ends of links between hosts are
 }
 
 // meet waits for the other hosts, shares the machines out, and opens the links.
@@ -130,7 +133,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m = &meeting{links: links.Some(p.Fabric)}
+	m = &meeting{links: links.Some(p.Fabric), of: make([]int, len(p.Fabric.Machines)), bound: map[fabric.Port]string{}}
 	defer func() {
 		if err != nil {
 			m.leave()
@@ -140,98 +143,110 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	if m.gathering, err = hosts.Gather(p.Fleet); err != nil {
 		return m, err
 	}
-	if m.peers, err = m.gathering.Wait(ctx); err != nil {
+	others, err := m.gathering.Wait(ctx)
+	if err != nil {
 		return m, err
 	}
+	m.invite(p, list, others)
 	dir, err := p.folder(true)
 	if err != nil {
 		return m, err
 	}
 	m.conductor = p.conductor(dir)
-	names := []string{hosts.Here()}
-	for _, peer := range m.peers {
-		names = append(names, peer.Name)
-	}
-	files := make([]*File, len(list))
-	of := make([]int, len(p.Fabric.Machines))
-	for rank := range list {
-		list[rank].name = fmt.Sprintf("host-%d-%s", rank, names[rank])
-		for _, machine := range list[rank].machines {
-			of[machine] = rank
-		}
-	}
-	for rank := range list {
-		files[rank] = p.file(list[rank])
-		files[rank].Links = p.endsOf(list[rank], of)
-	}
-	// Each host is reached by the address by which it has come, and this one by the
-	// address that it has come to.
-	ends, err := openShare(files[0], p.Fabric, m.links, func(e End) netip.Addr {
-		return m.peers[of[p.Fabric.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Machine]-1].Here()
-	})
-	if err != nil {
-		return m, err
-	}
-	at := map[fabric.Port]string{} // where the ends of links between hosts are bound
-	note := func(ends []End) {
-		for _, e := range ends {
-			at[fabric.Port{Wire: e.Wire, End: e.End}] = e.Address
-		}
-	}
-	note(ends)
-	stop := context.AfterFunc(ctx, func() {
-		for _, peer := range m.peers {
+	defer context.AfterFunc(ctx, func() {
+		for _, peer := range others {
 			peer.SetDeadline(time.Now())
 		}
-	})
-	defer stop()
-	for i, peer := range m.peers {
-		peer.SetDeadline(time.Now().Add(startTimeout))
-		if err := writeJSON(peer, share, work{files[i+1], string(p.Resolved)}); err != nil {
-			return m, p.lost(ctx, files[i+1], err)
-		}
-	}
-	for i, peer := range m.peers {
-		var ends []End
-		if err := await(peer, bound, &ends); err != nil {
-			return m, p.lost(ctx, files[i+1], err)
-		}
-		note(ends)
-	}
-	for rank, file := range files {
-		var others []End
-		for _, e := range file.Links {
-			if e.Kind == betweenHosts {
-				if e.End == 0 {
-					m.between = append(m.between, e.Wire)
-				}
-				e.PeerAddress = at[fabric.Port{Wire: e.Wire, End: 1 - e.End}]
-				others = append(others, e)
-			}
-		}
-		if rank == 0 {
-			err = connectShare(others, p.Fabric, m.links)
-		} else if err = writeJSON(m.peers[rank-1], peers, others); err == nil {
-			err = m.peers[rank-1].SetDeadline(time.Time{})
-		}
-		if err != nil {
-			return m, p.lost(ctx, file, err)
-		}
+	})()
+	if err := m.open(); err != nil {
+		return m, cmp.Or(ctx.Err(), err)
 	}
 	own, err := p.seat(list[0], dir, m.links)
 	m.add(own)
-	for i, peer := range m.peers {
-		m.add(&seat{File: files[i+1], machines: list[i+1].machines, away: peer})
+	for _, s := range m.ranks[1:] {
+		m.add(s)
 	}
 	return m, err
 }
 
-// lost says at which host something went wrong before the run.
-func (p *Plan) lost(ctx context.Context, file *File, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// invite writes down what each host is to run. list is named by that.
+func (m *meeting) invite(p *Plan, list []part, others []*hosts.Peer) {
+	for rank, x := range list {
+		for _, machine := range x.machines {
+			m.of[machine] = rank
+		}
 	}
-	return fmt.Errorf("%s: %w", file.Part, err)
+	for rank := range list {
+		x, s, name := &list[rank], &seat{machines: list[rank].machines}, hosts.Here()
+		if rank > 0 {
+			s.away = others[rank-1]
+			name = s.away.Name
+		}
+		x.name = fmt.Sprintf("host-%d-%s", rank, name)
+		s.File = p.file(*x)
+		s.Links = p.endsOf(*x, m.of)
+		m.ranks = append(m.ranks, s)
+	}
+}
+
+// open has all hosts open their ends of links, and connect those that lead to others.
+func (m *meeting) open() error {
+	f := m.plan.Fabric
+	// Each host is reached by the address by which it has come, and this one by the
+	// address that it has come to.
+	ends, err := openShare(m.ranks[0].File, f, m.links, func(e End) netip.Addr {
+		return m.ranks[m.of[f.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Machine]].away.Here()
+	})
+	if err != nil {
+		return err
+	}
+	m.note(ends)
+	for _, s := range m.ranks[1:] {
+		s.away.SetDeadline(time.Now().Add(startTimeout))
+		if err := writeJSON(s.away, share, work{s.File, string(m.plan.Resolved)}); err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+	}
+	for _, s := range m.ranks[1:] {
+		var ends []End
+		if err := await(s.away, bound, &ends); err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+		m.note(ends)
+	}
+	for _, s := range m.ranks {
+		others := m.leading(s.Links)
+		if s.away == nil {
+			err = connectShare(others, f, m.links)
+		} else if err = writeJSON(s.away, peers, others); err == nil {
+			err = s.away.SetDeadline(time.Time{})
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Part, err)
+		}
+	}
+	return nil
+}
+
+// note keeps where ends are bound.
+func (m *meeting) note(ends []End) {
+	for _, e := range ends {
+		m.bound[fabric.Port{Wire: e.Wire, End: e.End}] = e.Address
+	}
+}
+
+// leading returns those of the ends that lead to other hosts, with the addresses there.
+func (m *meeting) leading(ends []End) (list []End) {
+	for _, e := range ends {
+		if e.Kind == betweenHosts {
+			if e.End == 0 {
+				m.between = append(m.between, e.Wire)
+			}
+			e.PeerAddress = m.bound[fabric.Port{Wire: e.Wire, End: 1 - e.End}]
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // leave ends the connections.
@@ -239,8 +254,10 @@ func (m *meeting) leave() {
 	if m.gathering != nil {
 		m.gathering.Close()
 	}
-	for _, peer := range m.peers {
-		peer.Close()
+	for _, s := range m.ranks {
+		if s.away != nil {
+			s.away.Close()
+		}
 	}
 }
 
