@@ -116,10 +116,8 @@ func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.S
 		}
 	case f.socket != "" && len(args) > 0:
 		return nil, fmt.Errorf("--socket goes without %q", args[0])
-	case f.socket == "" && f.replay != "":
-		return limiters.NamedForReplay(args)
 	case f.socket == "":
-		return limiters.Named(args)
+		return limiters.Named(args, f.replay != "")
 	}
 	return []*limiters.Subject{limiters.InProgram(ctx, p)}, nil
 }

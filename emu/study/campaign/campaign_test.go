@@ -148,7 +148,7 @@ func TestIDs(t *testing.T) {
 			t.Errorf("%s twice", id)
 		}
 	}
-	if n, err := NumberOf(id); n != 17 || err != nil {
+	if n, err := numberOf(id); n != 17 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	all := cells(1, 1)

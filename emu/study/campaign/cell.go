@@ -28,8 +28,8 @@ func NewID(number int, parts ...string) string {
 	return fmt.Sprintf("%06d-%s", number, hex.EncodeToString(sum.Sum(nil)[:6]))
 }
 
-// NumberOf returns the number in an ID. The error says what an ID looks like.
-func NumberOf(id string) (int, error) {
+// numberOf returns the number in an ID. The error says what an ID looks like.
+func numberOf(id string) (int, error) {
 	number, hash, found := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
 	_, e := hex.DecodeString(hash)
@@ -37,6 +37,15 @@ func NumberOf(id string) (int, error) {
 		return 0, fmt.Errorf("%q is not the ID of a cell, such as 000017-9f3a1c02b4d5: --plan lists them", id)
 	}
 	return n, nil
+}
+
+// IndexOf returns where in a plan of so many cells the one with an ID is, as its number says.
+func IndexOf(id string, cells int) (int, error) {
+	n, err := numberOf(id)
+	if err == nil && n > cells {
+		err = fmt.Errorf("there is no cell %s: the plan has %d", id, cells)
+	}
+	return n - 1, err
 }
 
 // Share is which cells of a campaign a call does: all for the zero value.
@@ -91,7 +100,7 @@ func (s Share) Pick(cells []Cell) ([]Cell, error) {
 }
 
 func pickOne(id string, cells []Cell) ([]Cell, error) {
-	number, err := NumberOf(id)
+	number, err := numberOf(id)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +123,7 @@ func pickOne(id string, cells []Cell) ([]Cell, error) {
 func ParseShare(cell, shard string, environment func(string) string) (s Share, err error) {
 	s.Cell = cell
 	if cell != "" {
-		_, err = NumberOf(cell)
+		_, err = numberOf(cell)
 	}
 	if shard != "" {
 		var wrong error

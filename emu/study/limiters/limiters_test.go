@@ -101,7 +101,7 @@ func TestVerdicts(t *testing.T) {
 // What is the user's to mend is said.
 func TestMistakes(t *testing.T) {
 	ctx := context.Background()
-	_, unknown := limiters.Named([]string{"token-buckett"})
+	_, unknown := limiters.Named([]string{"token-buckett"}, false)
 	_, noCase := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"steady", "unsteady"}})
 	_, pattern := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"["}})
 	_, noProgram := limiters.Run(ctx, limiters.InProgram(ctx, &foreign.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})

@@ -3,7 +3,6 @@ package limiters
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -11,7 +10,6 @@ import (
 	"fabemu/emu/foreign"
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
-	"fabemu/emu/spelling"
 	"fabemu/emu/study/bench"
 	"fabemu/emu/told"
 	"fabemu/node"
@@ -20,36 +18,6 @@ import (
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
-
-// NamedForReplay returns the limiters and the reaction points of this program that have
-// these names; without any, the limiters. A reaction point has its usual parameters.
-func NamedForReplay(names []string) ([]*Subject, error) {
-	if len(names) == 0 {
-		return Ours(), nil
-	}
-	all := Ours()
-	for _, l := range rp.Laws() {
-		all = append(all, lawOf(l))
-	}
-	return named(names, all)
-}
-
-// named returns those of some subjects that have these names.
-func named(names []string, all []*Subject) (out []*Subject, err error) {
-	var known []string
-	for _, s := range all {
-		known = append(known, s.Name)
-	}
-	for _, name := range names {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return nil, mistake.Errorf("there is no limiter %q%s: there are %s",
-				name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
-		}
-		out = append(out, all[i])
-	}
-	return out, nil
-}
 
 // Replay hands what a flow was told to a limiter, or to a reaction point, whose source
 // always has a packet: a limiter is told the rates, a reaction point the feedback, at their

@@ -46,7 +46,7 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	packets := map[string]int{}
-	subjects, err := NamedForReplay([]string{"lipd", "inter-packet-delay", "fixed"})
+	subjects, err := Named([]string{"lipd", "inter-packet-delay", "fixed"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestReplayVerdict(t *testing.T) {
 			t.Errorf("%v, %+v; want %q", err, result, want)
 		}
 	}
-	_, err := NamedForReplay([]string{"qcm"})
+	_, err := Named([]string{"qcm"}, true)
 	var m *mistake.Error
 	if !errors.As(err, &m) || !strings.Contains(err.Error(), `there is no limiter "qcm" (did you mean "qcn"?): there are inter-packet-delay, token-bucket, fixed, `) {
 		t.Errorf("%v", err)

@@ -3,9 +3,11 @@ package limiters
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"fabemu/emu/foreign"
 	"fabemu/emu/mistake"
+	"fabemu/emu/spelling"
 	"fabemu/emu/study/bench"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -35,12 +37,32 @@ func Ours() []*Subject {
 }
 
 // Named returns the limiters and reaction points of this program that have these names; all
-// limiters without any.
-func Named(names []string) ([]*Subject, error) {
+// limiters without any. Those that hear no feedback are there for a replay alone.
+func Named(names []string, replay bool) (out []*Subject, err error) {
 	if len(names) == 0 {
 		return Ours(), nil
 	}
-	return named(names, append(Ours(), Laws()...))
+	all := Ours()
+	if replay {
+		for _, l := range rp.Laws() {
+			all = append(all, lawOf(l))
+		}
+	} else {
+		all = append(all, Laws()...)
+	}
+	var known []string
+	for _, s := range all {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, mistake.Errorf("there is no limiter %q%s: there are %s",
+				name, spelling.DidYouMean(spelling.Nearest(name, known)), list(known))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
 }
 
 // InProgram returns the limiter of another program. Its name is what the program says.

@@ -59,12 +59,9 @@ func NewCampaign(name, dir, only string, o Options) (*Campaign, error) {
 	if c.plan.Whole {
 		err = c.batch.open()
 	} else {
-		var n int
-		if n, err = campaign.NumberOf(only); err == nil && n > len(jobs) {
-			err = fmt.Errorf("there is no cell %s: the plan has %d", only, len(jobs))
-		}
-		if err == nil {
-			err = jobs[n-1].open()
+		var i int
+		if i, err = campaign.IndexOf(only, len(jobs)); err == nil {
+			err = jobs[i].open()
 		}
 	}
 	if err != nil {

@@ -105,13 +105,10 @@ func (p *Plan) lay(only string) (*layout, error) {
 	}
 	first, end := 0, n
 	if only != "" {
-		if end, err = campaign.NumberOf(only); err != nil {
+		if first, err = campaign.IndexOf(only, n); err != nil {
 			return nil, err
 		}
-		if end > n {
-			return nil, fmt.Errorf("there is no cell %s: the plan has %d", only, n)
-		}
-		first = end - 1
+		end = first + 1
 	}
 	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{Kind: Kind, What: "sweep", Whole: only == ""}}
 	l.Metrics, l.Axes = append([]string{}, p.Metrics...), append([]Axis{}, p.Axes...) // null is no other plan than []
