@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -91,19 +92,25 @@ const (
 // New returns an endpoint that reports to sink. It refuses a flow that could
 // never send.
 func New(c Config, events trace.Sink) (*Endpoint, error) {
+	for i := range c.Flows {
+		if err := c.Flows[i].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("flow with queue pair %d: %w", c.Flows[i].QP, err)
+		}
+	}
+	for i := range c.Sinks {
+		if err := c.Sinks[i].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("sink of queue pair %d: %w", c.Sinks[i].QP, err)
+		}
+	}
 	var shared []*Group
 	for i := range c.Flows {
 		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
-			if g.Limiter == nil || g.Controller == nil {
-				return nil, fmt.Errorf("flow with queue pair %d: a limiter and a reaction point are wanted for its group",
-					c.Flows[i].QP)
-			}
 			shared = append(shared, g)
 		}
 	}
 	answered := 0
 	for i := range c.Sinks {
-		if _, stream := c.Sinks[i].Transport.(TCP); stream || c.Sinks[i].Answer != nil {
+		if c.Sinks[i].answers() {
 			answered++
 		}
 	}
@@ -128,95 +135,133 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	pairs := make([]uint32, len(c.Flows))
 	for i, f := range c.Flows {
-		switch {
-		case f.Limiter == nil:
-			return nil, fmt.Errorf("flow with queue pair %d: a limiter is wanted", f.QP)
-		case f.Transport == nil:
-			return nil, fmt.Errorf("flow with queue pair %d: a transport is wanted", f.QP)
-		case f.Lane >= port.Priorities:
-			return nil, fmt.Errorf("flow with queue pair %d: priority %d, of 0 to %d", f.QP, f.Lane, port.Priorities-1)
-		case f.sends() && c.Port.FlowControl == port.Credits:
-			return nil, fmt.Errorf("flow with queue pair %d: its reaction point sends frames of its own, which InfiniBand does not have", f.QP)
-		case f.Payload != f.Family.Fit(f.Payload):
-			return nil, fmt.Errorf("flow with queue pair %d: packets of %d bytes do not fit a frame; %d do",
-				f.QP, f.Payload, f.Family.Fit(f.Payload))
-		}
-		if err := f.Transport.check(f.Family); err != nil {
+		if err := e.addSource(i, f, &c); err != nil {
 			return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
 		}
-		s := &e.sources[i]
-		newSource(s, f, c.Port.Framing)
-		s.reorders, s.slot = c.Reorders, flowSlot+i
-		if t, ok := f.Transport.(TCP); ok {
-			if err := newStream(s, t, c.LID, &e.rec); err != nil {
-				return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
-			}
-		}
-		if f.Bodies != nil {
-			e.bodied = append(e.bodied, i)
-			s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
-				again: f.Transport.receiving().again}
-		}
 		if f.Group != nil {
-			k := slices.Index(shared, f.Group)
-			s.mayShare(e.groups[k])
+			e.sources[i].mayShare(e.groups[slices.Index(shared, f.Group)])
 		}
 		pairs[i] = f.QP
-		if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
-			e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
-		}
-		e.agenda.Set(flowSlot+i, f.Start)
 	}
+	e.source = newTable(pairs)
+	if err := e.addSpreads(&c); err != nil {
+		return nil, err
+	}
+	e.addAdapter(&c)
+	ends := make([]uint32, len(c.Sinks))
+	for i := range c.Sinks {
+		e.addSink(i, &c.Sinks[i], c.Reorders)
+		ends[i] = c.Sinks[i].QP
+	}
+	e.sink = newTable(ends)
+	e.agenda.Set(resendSlot, 0)
+	return e, nil
+}
+
+// check refuses a flow that could never send.
+func (f *Flow) check(kind port.FlowControl) error {
+	switch {
+	case f.Group != nil && (f.Group.Limiter == nil || f.Group.Controller == nil):
+		return errors.New("a limiter and a reaction point are wanted for its group")
+	case f.Limiter == nil:
+		return errors.New("a limiter is wanted")
+	case f.Transport == nil:
+		return errors.New("a transport is wanted")
+	case f.Lane >= port.Priorities:
+		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
+	case f.sends() && kind == port.Credits:
+		return errors.New("its reaction point sends frames of its own, which InfiniBand does not have")
+	case f.Payload != f.Family.Fit(f.Payload):
+		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
+	}
+	return f.Transport.check(f.Family)
+}
+
+// check refuses a destination that could not answer.
+func (k *Sink) check(kind port.FlowControl) error {
+	switch {
+	case k.Transport == nil:
+		return errors.New("a transport is wanted")
+	case k.Answer != nil && kind == port.Credits:
+		return errors.New("InfiniBand has no frames for what answers the flow")
+	}
+	return nil
+}
+
+// answers reports whether the destination sends frames of its own accord.
+func (k *Sink) answers() bool {
+	_, stream := k.Transport.(TCP)
+	return stream || k.Answer != nil
+}
+
+// addSource makes the source of a flow.
+func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
+	s := &e.sources[i]
+	newSource(s, f, c.Port.Framing)
+	s.reorders, s.slot = c.Reorders, flowSlot+i
+	if t, ok := f.Transport.(TCP); ok {
+		if err := newStream(s, t, c.LID, &e.rec); err != nil {
+			return err
+		}
+	}
+	if f.Bodies != nil {
+		e.bodied = append(e.bodied, i)
+		s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
+			again: f.Transport.receiving().again}
+	}
+	if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
+		e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
+	}
+	e.agenda.Set(flowSlot+i, f.Start)
+	return nil
+}
+
+// addSpreads begins the traffic that flows share.
+func (e *Endpoint) addSpreads(c *Config) error {
 	for k, s := range c.Spreads {
 		for _, i := range s.Flows {
 			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil || c.Flows[i].Bodies != nil {
-				return nil, fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own",
-					i, len(c.Flows))
+				return fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own", i, len(c.Flows))
 			}
 			e.sources[i].greedy = false
 		}
 		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
 		e.agenda.Set(flowSlot+len(c.Flows)+k, e.spreads[k].next.At)
 	}
-	if c.Port.FlowControl != port.Credits {
-		e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
-		newVOQs(e.sources)
-		if c.Adapter.Egress > 0 {
-			out := &egress{room: c.Adapter.Egress}
-			for i := range e.sources {
-				e.sources[i].egress = out
-			}
+	return nil
+}
+
+// addAdapter makes the memory of the endpoint, where it has one.
+func (e *Endpoint) addAdapter(c *Config) {
+	if c.Port.FlowControl == port.Credits {
+		if c.Adapter.Service > 0 {
+			e.ingress = newIngress(c.Adapter, port.Credits)
 		}
-	} else if c.Adapter.Service > 0 {
-		e.ingress = newIngress(c.Adapter, port.Credits)
+		return
 	}
-	ends := make([]uint32, 0, len(c.Sinks))
-	for i := range e.sinks {
-		k := &c.Sinks[i]
-		switch {
-		case k.Transport == nil:
-			return nil, fmt.Errorf("sink of queue pair %d: a transport is wanted", k.QP)
-		case k.Answer != nil && c.Port.FlowControl == port.Credits:
-			return nil, fmt.Errorf("sink of queue pair %d: InfiniBand has no frames for what answers the flow", k.QP)
-		}
-		e.sinks[i] = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(),
-			reorders: c.Reorders, answer: k.Answer, bodies: k.Bodies}
-		ends = append(ends, k.QP)
-		t, stream := k.Transport.(TCP)
-		if stream {
-			e.sinks[i].stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1),
-				trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
-		}
-		if stream || k.Answer != nil {
-			e.sinks[i].slot = e.answerSlot() + len(e.answered)
-			e.answered = append(e.answered, i)
-			e.agenda.Set(e.sinks[i].slot, e.sinks[i].deadline())
+	e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
+	newVOQs(e.sources)
+	if c.Adapter.Egress > 0 {
+		out := &egress{room: c.Adapter.Egress}
+		for i := range e.sources {
+			e.sources[i].egress = out
 		}
 	}
-	e.source = newTable(pairs)
-	e.sink = newTable(ends)
-	e.agenda.Set(resendSlot, 0)
-	return e, nil
+}
+
+// addSink makes the destination of a flow.
+func (e *Endpoint) addSink(i int, k *Sink, reorders bool) {
+	s := &e.sinks[i]
+	*s = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: reorders,
+		answer: k.Answer, bodies: k.Bodies}
+	if t, ok := k.Transport.(TCP); ok {
+		s.stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
+	}
+	if k.answers() {
+		s.slot = e.answerSlot() + len(e.answered)
+		e.answered = append(e.answered, i)
+		e.agenda.Set(s.slot, s.deadline())
+	}
 }
 
 // Receive takes in a frame at its due time: data goes to its sink, an ACK to its
