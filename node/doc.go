@@ -3,7 +3,8 @@
 // A rate limiter needs RateLimiter alone; InterPacketDelay and TokenBucket are two
 // of them. The rest is the endpoint that they work in.
 //
-// The way of a data frame out of an endpoint is the order of its files:
+// An Endpoint is made from its Config (config.go). The way of a data frame out of it is the order of
+// its files:
 //
 //  1. source.go: the source of a flow offers a packet, as its traffic (package
 //     node/traffic) says: always, or when one arrives, or those of a transfer;

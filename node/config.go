@@ -1,0 +1,216 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fabemu/node/rp"
+	"fabemu/node/tcp"
+	"fabemu/wire"
+	"fabemu/wire/agenda"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Config describes an endpoint.
+type Config struct {
+	Index  int          // of the machine in the fabric, for events
+	Outbox *port.Outbox // where its frames wait for the driver, shared with other machines or not; nil: one of its own
+	LID    wire.LID     // its address
+	Port   port.Config  // its one port
+	Flows  []Flow       // that begin here
+	Sinks  []Sink       // of the flows that end here
+
+	Reorders bool // routes may change: packets of a flow, and ACKs, may overtake one another
+
+	Spreads []Spread // traffic that several of the flows share
+
+	Adapter AdapterConfig // its memory for what comes, on Ethernet, and how fast it takes it out
+}
+
+// Sink configures the destination of one flow.
+type Sink struct {
+	QP        uint32      // that of the flow
+	Source    wire.LID    // where it comes from, and answers go
+	Lane      uint8       // of its frames, and at the least of answers
+	Transport Transport   // that of the flow
+	Answer    rp.Answerer // Ethernet: what answers it; nil: nothing does
+	Bodies    BodySink    // where the bodies of its packets go; nil: nowhere
+}
+
+// New returns an endpoint that reports to sink. It refuses a flow that could
+// never send.
+func New(c Config, events trace.Sink) (*Endpoint, error) {
+	for i := range c.Flows {
+		if err := c.Flows[i].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("flow with queue pair %d: %w", c.Flows[i].QP, err)
+		}
+	}
+	for i := range c.Sinks {
+		if err := c.Sinks[i].check(c.Port.FlowControl); err != nil {
+			return nil, fmt.Errorf("sink of queue pair %d: %w", c.Sinks[i].QP, err)
+		}
+	}
+	var shared []*Group
+	for i := range c.Flows {
+		if g := c.Flows[i].Group; g != nil && !slices.Contains(shared, g) {
+			shared = append(shared, g)
+		}
+	}
+	answered := 0
+	for i := range c.Sinks {
+		if c.Sinks[i].answers() {
+			answered++
+		}
+	}
+	e := &Endpoint{
+		lid:     c.LID,
+		out:     c.Outbox,
+		rec:     trace.NewRecorder(c.Index, events),
+		sources: make([]source, len(c.Flows)),
+		sinks:   make([]sink, len(c.Sinks)),
+		spreads: make([]spread, len(c.Spreads)),
+
+		limiters: c.Adapter.Limiters,
+		agenda:   agenda.NewPart(flowSlot + len(c.Flows) + len(c.Spreads) + len(shared) + answered),
+		soon:     unit.Never,
+	}
+	if e.out == nil {
+		e.out = new(port.Outbox)
+	}
+	e.port = *port.New(0, c.Port, e.out, &e.rec)
+	for k, g := range shared {
+		e.groups = append(e.groups, newShared(g, &e.agenda, flowSlot+len(c.Flows)+len(c.Spreads)+k))
+	}
+	pairs := make([]uint32, len(c.Flows))
+	for i, f := range c.Flows {
+		if err := e.addSource(i, f, &c); err != nil {
+			return nil, fmt.Errorf("flow with queue pair %d: %w", f.QP, err)
+		}
+		if f.Group != nil {
+			e.sources[i].mayShare(e.groups[slices.Index(shared, f.Group)])
+		}
+		pairs[i] = f.QP
+	}
+	e.source = newTable(pairs)
+	if err := e.addSpreads(&c); err != nil {
+		return nil, err
+	}
+	e.addAdapter(&c)
+	ends := make([]uint32, len(c.Sinks))
+	for i := range c.Sinks {
+		e.addSink(i, &c.Sinks[i], c.Reorders)
+		ends[i] = c.Sinks[i].QP
+	}
+	e.sink = newTable(ends)
+	e.agenda.Set(resendSlot, 0)
+	return e, nil
+}
+
+// check refuses a flow that could never send.
+func (f *Flow) check(kind port.FlowControl) error {
+	switch {
+	case f.Group != nil && (f.Group.Limiter == nil || f.Group.Controller == nil):
+		return errors.New("a limiter and a reaction point are wanted for its group")
+	case f.Limiter == nil:
+		return errors.New("a limiter is wanted")
+	case f.Transport == nil:
+		return errors.New("a transport is wanted")
+	case f.Lane >= port.Priorities:
+		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
+	case f.sends() && kind == port.Credits:
+		return errors.New("its reaction point sends frames of its own, which InfiniBand does not have")
+	case f.Payload != f.Family.Fit(f.Payload):
+		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
+	}
+	return f.Transport.check(f.Family)
+}
+
+// check refuses a destination that could not answer.
+func (k *Sink) check(kind port.FlowControl) error {
+	switch {
+	case k.Transport == nil:
+		return errors.New("a transport is wanted")
+	case k.Answer != nil && kind == port.Credits:
+		return errors.New("InfiniBand has no frames for what answers the flow")
+	}
+	return nil
+}
+
+// answers reports whether the destination sends frames of its own accord.
+func (k *Sink) answers() bool {
+	_, stream := k.Transport.(TCP)
+	return stream || k.Answer != nil
+}
+
+// addSource makes the source of a flow.
+func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
+	s := &e.sources[i]
+	newSource(s, f, c.Port.Framing)
+	s.reorders, s.slot = c.Reorders, flowSlot+i
+	if t, ok := f.Transport.(TCP); ok {
+		if err := newStream(s, t, c.LID, &e.rec); err != nil {
+			return err
+		}
+	}
+	if f.Bodies != nil {
+		e.bodied = append(e.bodied, i)
+		s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
+			again: f.Transport.receiving().again}
+	}
+	if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
+		e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
+	}
+	e.agenda.Set(flowSlot+i, f.Start)
+	return nil
+}
+
+// addSpreads begins the traffic that flows share.
+func (e *Endpoint) addSpreads(c *Config) error {
+	for k, s := range c.Spreads {
+		for _, i := range s.Flows {
+			if i < 0 || i >= len(c.Flows) || c.Flows[i].Traffic != nil || c.Flows[i].Bodies != nil {
+				return fmt.Errorf("traffic is spread to flow %d of %d, which is not there or has its own", i, len(c.Flows))
+			}
+			e.sources[i].greedy = false
+		}
+		e.spreads[k] = spread{Spread: s, next: s.Traffic.Next()}
+		e.agenda.Set(flowSlot+len(c.Flows)+k, e.spreads[k].next.At)
+	}
+	return nil
+}
+
+// addAdapter makes the memory of the endpoint, where it has one.
+func (e *Endpoint) addAdapter(c *Config) {
+	if c.Port.FlowControl == port.Credits {
+		if c.Adapter.Service > 0 {
+			e.ingress = newIngress(c.Adapter, port.Credits)
+		}
+		return
+	}
+	e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
+	newVOQs(e.sources)
+	if c.Adapter.Egress > 0 {
+		out := &egress{room: c.Adapter.Egress}
+		for i := range e.sources {
+			e.sources[i].egress = out
+		}
+	}
+}
+
+// addSink makes the destination of a flow.
+func (e *Endpoint) addSink(i int, k *Sink, reorders bool) {
+	s := &e.sinks[i]
+	*s = sink{qp: k.QP, source: k.Source, lane: k.Lane, receiving: k.Transport.receiving(), reorders: reorders,
+		answer: k.Answer, bodies: k.Bodies}
+	if t, ok := k.Transport.(TCP); ok {
+		s.stream = tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)
+	}
+	if k.answers() {
+		s.slot = e.answerSlot() + len(e.answered)
+		e.answered = append(e.answered, i)
+		e.agenda.Set(s.slot, s.deadline())
+	}
+}
