@@ -247,3 +247,31 @@ func TestQCNLosesNotifications(t *testing.T) {
 		t.Error("101 % are lost")
 	}
 }
+
+// A notification about a packet of RoCEv2 quotes all its headers, and comes back from its bytes as it
+// is: of both schemes, over both versions of IP, and no longer than its parameters say.
+func TestNotificationsQuoteRoCE(t *testing.T) {
+	c := talkQCN()
+	c.Octets = 14
+	for _, v6 := range []bool{false, true} {
+		f := data(77)
+		f.Family, f.Payload = wire.RoCEv2, 1024
+		f.SetRoCE(wire.RoCE{IPv6: v6, DSCP: 26, ECT: true, AckReq: true})
+		m, b := newQCN(t, c), newBCN(t, nil)
+		m.points[1*8+2] = qcnPoint{old: 40000, left: 0}
+		cnm, ok := m.Enqueue(5, f, Queue{Output: 1, Bytes: 50000})
+		bcn, told := b.Enqueue(5, f, Queue{Output: 1, Bytes: 50000})
+		if !ok || !told || cnm.Octets != map[bool]uint8{false: 42, true: 62}[v6] {
+			t.Fatalf("IPv6 %v: %+v, %v, and %+v, %v", v6, cnm, ok, bcn, told)
+		}
+		for _, n := range []struct{ said, most wire.Frame }{{cnm, c.Notice(f)}, {bcn, b.c.Notice(f)}} {
+			back, err := wire.Parse(n.said.Delimiter(), n.said.Append(nil))
+			if err != nil || back != n.said || back.QP != f.QP || back.PSN != f.PSN {
+				t.Errorf("%+v became %+v, %v", n.said, back, err)
+			}
+			if n.said.WireSize() > n.most.WireSize() {
+				t.Errorf("%+v has %v, and %v at the most", n.said, n.said.WireSize(), n.most.WireSize())
+			}
+		}
+	}
+}
