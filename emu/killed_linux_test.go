@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"fabemu/emu/proc"
+	"fabemu/emu/runtest"
 
 	"golang.org/x/sys/unix"
 )
 
 // When the conductor is killed, its processes end, and so does one that was stopped.
 func TestModelConductorIsKilled(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "fabemu")
-	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := runtest.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	c := exec.Command(binary, "run", "--placement", "domain", "--dilation", "500", "--out", dir, "hpl2002/fig2")

@@ -137,9 +137,9 @@ func TestWallVerdictBesideHogs(t *testing.T) {
 // The process is stopped for a while. It catches up, but what left meanwhile left
 // late, and the stall is shown where it was.
 func TestWallVerdictOfAPausedProcess(t *testing.T) {
-	binary := filepath.Join(t.TempDir(), "fabemu")
-	if out, err := exec.Command("go", "build", "-o", binary, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	binary, err := runtest.Program(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
 	c := exec.Command(binary, "run", "--json", "--out", filepath.Join(t.TempDir(), "out"), "--dilation", "20", "hpl2002/fig2")
 	var out bytes.Buffer

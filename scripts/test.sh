@@ -38,7 +38,8 @@ all=${FABEMU_TEST_ALL:-}
 # so, too (scripts/release.sh): then its test compiles nothing.
 export GOFLAGS="${GOFLAGS:-} -pgo=off -trimpath" CGO_ENABLED=0
 tmp=$(mktemp -d)
-trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp"' EXIT
+bin=$(mktemp -d) # of the command; tests let other users in
+trap 'kill "$beat" 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
 
 # What takes long says so, until the summary says which test runs.
 while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; done &
@@ -199,6 +200,9 @@ say() { echo "+ $*  ($SECONDS s since the begin)" >&2; }
 # its events to the summary. scripts/check.sh has vetted the tests.
 passes() {
 	local failed=0 one many package dir
+	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/runtest.
+	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
+	export FABEMU_TEST_PROGRAM=$bin/fabemu
 	one=$(single; go list ./scripts/archtest) # it reads the tree
 	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one")
 	# shellcheck disable=SC2086 # a list

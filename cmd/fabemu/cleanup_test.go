@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fabemu/emu/host/netns"
+	"fabemu/emu/runtest"
 )
 
 // vethRun is a run over veth pairs, in a process of its own.
@@ -76,7 +77,7 @@ func apart(t *testing.T) bool {
 		t.Fatal(err)
 	}
 	c := withOwnRun(self, "-test.run=^"+t.Name()+"$", "-test.v")
-	c.Env = append(os.Environ(), variable+"=1")
+	c.Env = append(os.Environ(), variable+"=1", runtest.ProgramVariable+"="+binary)
 	out, err := c.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
 		t.Errorf("%v\n%s", err, out)
@@ -115,6 +116,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
+	t.Parallel()
 	if !apart(t) {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 
 	"fabemu/emu/host/netns"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 )
 
 // binary is the command, built once for all tests of this package.
@@ -27,9 +28,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(dir, "fabemu")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		panic(string(out))
+	if binary, err = runtest.Program(dir); err != nil {
+		panic(err)
 	}
 	status := m.Run()
 	os.RemoveAll(dir)

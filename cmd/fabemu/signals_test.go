@@ -110,6 +110,7 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
+	t.Parallel()
 	if !apart(t) {
 		return
 	}
@@ -139,6 +140,7 @@ func TestEndedWhileItWaits(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
+	t.Parallel()
 	if !apart(t) {
 		return
 	}

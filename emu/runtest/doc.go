@@ -1,7 +1,7 @@
-// Package runtest has what tests of whole runs share. Those of what fabrics do, by the
+// Package runtest has what tests of whole runs share, the command among it. Those of what fabrics do, by the
 // kind of fabric, are in package models; random fabrics are in package random.
 //
 // # Limitations
 //
-// It does not run anything itself, so that the tests of package emu can use it.
+// It makes no run itself, so that the tests of package emu can use it.
 package runtest

@@ -2,6 +2,9 @@ package runtest
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +14,22 @@ import (
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
+
+// ProgramVariable is the environment variable that names the command for tests, where it has been
+// built for several of them, as by scripts/test.sh.
+const ProgramVariable = "FABEMU_TEST_PROGRAM"
+
+// Program returns the command fabemu, which is built in a folder unless ProgramVariable names it.
+func Program(dir string) (string, error) {
+	if built := os.Getenv(ProgramVariable); built != "" {
+		return built, nil
+	}
+	path := filepath.Join(dir, "fabemu")
+	if out, err := exec.Command("go", "build", "-o", path, "fabemu/cmd/fabemu").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+}
 
 // Sets parses changes of a scenario, as --set has them.
 func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
