@@ -69,23 +69,7 @@ func runShared(b *testing.B, f *fabric.Fabric, loops int) (took time.Duration, h
 // leave late above what a loop that only waits would have had, in points, and the pace. The aims are half the share, and 1.6 times the
 // pace. docs/timing.md has the figures; it wants a processor for each loop, and no other work.
 func BenchmarkLoopsWall(b *testing.B) {
-	text, err := generate.Write("incast", generate.Options{Endpoints: 64})
-	if err != nil {
-		b.Fatal(err)
-	}
-	incast, err := scenario.Load("incast.yaml", text, []scenario.Set{{Path: "model.duration", Value: "5ms"}, {Path: "wall.dilation", Value: "100"}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, x := range []struct {
-		name string
-		s    *scenario.Scenario
-	}{
-		{"main-job-100", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=100")},
-		{"main-job-50", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=50")},
-		{"incast-64-100", incast},
-		{"fig2-6", runtest.Short(b, "hpl2002/fig2", "50ms", "wall.dilation=6")},
-	} {
+	for _, x := range loopRuns(b, "50ms") {
 		b.Run(x.name, func(b *testing.B) {
 			var above, pace, p99 [3]float64
 			n := 0.
@@ -109,5 +93,27 @@ func BenchmarkLoopsWall(b *testing.B) {
 			}
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// loopRun is a run that is compared with one loop and with several.
+type loopRun struct {
+	name string
+	s    *scenario.Scenario
+}
+
+// loopRuns returns the main job at dilations 100 and 50, an incast of 64 at 100, and fig2 at 6, which
+// runs for so long.
+func loopRuns(b *testing.B, fig2 string) []loopRun {
+	b.Helper()
+	text, err := generate.Write("incast", generate.Options{Endpoints: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return []loopRun{
+		{"main-job-100", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=100")},
+		{"main-job-50", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=50")},
+		{"incast-64-100", runtest.Load(b, string(text), runtest.Sets(b, "model.duration=5ms", "wall.dilation=100")...)},
+		{"fig2-6", runtest.Short(b, "hpl2002/fig2", fig2, "wall.dilation=6")},
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
-	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/emu/study/generate"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -156,23 +154,7 @@ func model(b *testing.B, s *scenario.Scenario, loops int) *modelled {
 // there are loops, from what a datagram costs on one: the share of data frames that leave late,
 // in percent, and the pace. It measures nothing: the figures are the same each time.
 func BenchmarkLoopsModel(b *testing.B) {
-	text, err := generate.Write("incast", generate.Options{Endpoints: 64})
-	if err != nil {
-		b.Fatal(err)
-	}
-	incast, err := scenario.Load("incast.yaml", text, []scenario.Set{{Path: "model.duration", Value: "5ms"}, {Path: "wall.dilation", Value: "100"}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, x := range []struct {
-		name string
-		s    *scenario.Scenario
-	}{
-		{"main-job-100", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=100")},
-		{"main-job-50", runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=50")},
-		{"incast-64-100", incast},
-		{"fig2-6", runtest.Short(b, "hpl2002/fig2", "20ms", "wall.dilation=6")},
-	} {
+	for _, x := range loopRuns(b, "20ms") {
 		b.Run(x.name, func(b *testing.B) {
 			for b.Loop() {
 				for _, loops := range []int{1, 2, 4, 8} {
