@@ -39,16 +39,8 @@ type TimeOf func(metric string) int
 // Defaults that do not follow from what is given are written out. The dilation is 1: model
 // time is real time.
 func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {
-	x := &scaler{file: name, text: strings.TrimPrefix(string(src), "\uFEFF"), timeOf: timeOf}
-	load := func(text string) (*resolver, error) {
-		r := newReports(filepath.ToSlash(name), text)
-		root := r.parse(text)
-		if root == nil {
-			return nil, r.err()
-		}
-		return r.load(root, nil, options{metrics: metrics})
-	}
-	res, err := load(x.text)
+	x := &scaler{file: filepath.ToSlash(name), text: strings.TrimPrefix(string(src), "\uFEFF"), metrics: metrics, timeOf: timeOf}
+	res, err := x.load(x.text)
 	if err != nil {
 		return nil, err
 	}
@@ -72,22 +64,10 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 	if len(x.wrong) > 0 {
 		return nil, errors.Join(x.wrong...)
 	}
-	x.complete(res, want, &res.s, true)
-	var got *resolver
-	for range 2 { // the second time with what has followed from others out of proportion
-		text := x.edited()
-		if got, err = load(text); err != nil && out.Text == nil {
-			// What follows from others, as from a preset, does not fit: it is written out too.
-			x.complete(res, want, &res.s, false)
-			text = x.edited()
-			got, err = load(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w",
-				to, fastest, err)
-		}
-		out.Text = []byte(text)
-		x.complete(res, want, &got.s, false)
+	got, text, err := x.completed(res, want)
+	if err != nil {
+		return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w",
+			to, fastest, err)
 	}
 	apart(want, &got.s, func(path string, want, got reflect.Value) {
 		if d := want.Int() - got.Int(); max(d, -d) <= 1+want.Int()/1e9 {
@@ -100,8 +80,38 @@ func Scale(name string, src []byte, to unit.Rate, metrics MetricChecker, timeOf 
 		x.rounded = append(x.rounded[:named],
 			fmt.Sprintf("%d more are rounded to whole picoseconds or bits per second", n-named))
 	}
-	out.Scenario, out.Left = &got.s, slices.Concat(x.rounded, out.Left, commands(&got.s))
+	out.Scenario, out.Text = &got.s, []byte(text)
+	out.Left = slices.Concat(x.rounded, out.Left, commands(&got.s))
 	return out, nil
+}
+
+// load reads a text of the scenario.
+func (x *scaler) load(text string) (*resolver, error) {
+	r := newReports(x.file, text)
+	root := r.parse(text)
+	if root == nil {
+		return nil, r.err()
+	}
+	return r.load(root, nil, options{metrics: x.metrics})
+}
+
+// completed returns the text with all that it takes to be in proportion, and what that is read as.
+func (x *scaler) completed(res *resolver, want *Scenario) (got *resolver, text string, err error) {
+	x.complete(res, want, &res.s, true)
+	for try := range 2 { // the second time with what has followed from others out of proportion
+		text = x.edited()
+		if got, err = x.load(text); err != nil && try == 0 {
+			// What follows from others, as from a preset, does not fit: it is written out too.
+			x.complete(res, want, &res.s, false)
+			text = x.edited()
+			got, err = x.load(text)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		x.complete(res, want, &got.s, false)
+	}
+	return got, text, nil
 }
 
 // named is how many are named of what may be many.
@@ -113,6 +123,7 @@ type scaler struct {
 	text     string
 	lines    []string
 	root     *node
+	metrics  MetricChecker
 	timeOf   TimeOf
 	num, den int64
 
@@ -208,7 +219,7 @@ func (x *scaler) rate(n *node, r unit.Rate) unit.Rate {
 func (x *scaler) refuse(n *node, format string, args ...any) {
 	x.wrong = append(x.wrong,
 		fmt.Errorf("%s:%d:%d: %s: %s: "+format,
-			append([]any{filepath.ToSlash(x.file), n.at.line, n.at.column, n.path, n.text}, args...)...))
+			append([]any{x.file, n.at.line, n.at.column, n.path, n.text}, args...)...))
 }
 
 func (x *scaler) round(path string, v any) {
