@@ -24,22 +24,30 @@ type stamped struct {
 	*link.UDP
 	tell func(datagram []byte, at int64)
 	oob  [8]uint64 // aligned for its headers
+	msg  unix.Msghdr
+	vec  unix.Iovec
 }
 
 // Recv reads the next datagram into b.
 func (s *stamped) Recv(b []byte) (int, error) {
-	beside := unsafe.Slice((*byte)(unsafe.Pointer(&s.oob)), unsafe.Sizeof(s.oob))
-	n, control, _, _, err := unix.Recvmsg(s.FD(), b, beside, unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+	s.vec.Base = unsafe.SliceData(b)
+	s.vec.SetLen(len(b))
+	s.msg.Iov, s.msg.Control = &s.vec, (*byte)(unsafe.Pointer(&s.oob))
+	s.msg.SetIovlen(1)
+	s.msg.SetControllen(int(unsafe.Sizeof(s.oob)))
+	// As package link calls the kernel: the loop is as fast as it is otherwise.
+	got, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(s.FD()), uintptr(unsafe.Pointer(&s.msg)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+	n := int(got)
 	switch {
-	case err == unix.EAGAIN || err == unix.EINTR:
+	case errno == unix.EAGAIN || errno == unix.EINTR:
 		return 0, nil
-	case err != nil:
-		return 0, err
+	case errno != 0:
+		return 0, errno
 	case n > len(b):
 		return 0, link.ErrTooLong
 	}
-	if control >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
-		s.tell(b[:n], (*unix.Timespec)(unsafe.Pointer(&beside[unix.CmsgLen(0)])).Nano())
+	if int(s.msg.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
+		s.tell(b[:n], (*unix.Timespec)(unsafe.Add(unsafe.Pointer(&s.oob), unix.CmsgLen(0))).Nano())
 	}
 	return n, nil
 }
