@@ -34,14 +34,14 @@ type Credit struct {
 	up           bool   // the peer has told us its limit
 	used, room   int32
 
-	fresh int32 // blocks freed since the peer was last told
-	batch int32 // tell the peer when fresh reaches this
+	fresh uint16 // blocks freed since the peer was last told, up to the most that fits
+	batch uint16 // tell the peer when fresh reaches this
 }
 
 // NewCredit returns the flow control of a lane with a receive buffer of room
 // blocks, whose peer is told once batch blocks have been freed, at least.
 func NewCredit(room, batch int) Credit {
-	return Credit{room: int32(min(room, math.MaxInt32)), batch: int32(max(batch, 1))}
+	return Credit{room: int32(min(room, math.MaxInt32)), batch: uint16(max(batch, 1))}
 }
 
 // restart sets the counters to zero, as link initialisation does; what is in the
@@ -92,7 +92,7 @@ func (c *Credit) Freed(n int) {
 		panic("port: freed more than was stored")
 	}
 	c.used -= int32(n)
-	c.fresh += int32(n)
+	c.fresh = uint16(min(int(c.fresh)+n, math.MaxUint16))
 	if c.fresh >= c.batch {
 		c.owed = true
 	}

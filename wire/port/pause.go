@@ -44,27 +44,26 @@ const allClasses = 1<<Priorities - 1
 // classes the peer is to stop, and what the peer was last told of them: where the two
 // differ a PAUSE frame is owed. A stop holds for a time only, so it is said again
 // before that time is over, early enough for what may be ahead of it.
+//
+// What frames need comes first, and is in one cache line with PAUSE.
 type pausing struct {
-	kind    FlowControl
-	station wire.LID
-	quanta  uint16
+	kind     FlowControl
+	stopped  uint8 // receiver: the classes that the machine wants stopped
+	storm    bool  // receiver: all of them, whatever the machine wants
+	told     uint8 // the classes that the peer was last told to stop
+	again    bool  // what the peer was told is to be told anew
+	unwarned uint8 // the classes that were to be stopped when the link came up
+	quanta   uint16
+	station  wire.LID
+	expires  unit.Time             // when the peer starts again if it is told nothing more
+	changed  unit.Time             // sender: when the rate of the line became another than before
+	until    [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
+	since    [Priorities]unit.Time // sender: when the stop began that lasts until then
+
+	before  unit.Rate // of the line, until changed
+	warned  unit.Time // when the peer has been told of unwarned, which it had forgotten
 	pause   unit.Size // length of a PAUSE frame on the line
 	longest unit.Size // of any frame
-
-	until [Priorities]unit.Time // sender: when each class may go on; PAUSE has the first only
-	since [Priorities]unit.Time // sender: when the stop began that lasts until then
-
-	stopped uint8     // receiver: the classes that the machine wants stopped
-	storm   bool      // receiver: all of them, whatever the machine wants
-	told    uint8     // the classes that the peer was last told to stop
-	again   bool      // what the peer was told is to be told anew
-	expires unit.Time // when it starts again if it is told nothing more
-
-	before  unit.Rate // sender: of the line, until changed
-	changed unit.Time
-
-	unwarned uint8     // the classes that were to be stopped when the link came up
-	warned   unit.Time // when the peer has been told so, which it had forgotten
 }
 
 // longestOf returns the length on the line of the longest frame there is.
@@ -144,7 +143,7 @@ func (s *pausing) tell() wire.Frame {
 // all other frames, and again before it runs out, until Resume. PAUSE has no classes:
 // it stops the peer while any is stopped. Without flow control nothing happens.
 func (p *Port) Stop(_ unit.Time, class uint8) {
-	if p.pause != nil {
+	if p.ethernet {
 		p.pause.stopped |= 1 << (class % Priorities)
 	}
 }
@@ -152,7 +151,7 @@ func (p *Port) Stop(_ unit.Time, class uint8) {
 // Resume says that the peer may send a class again: a PAUSE frame of no quanta is
 // owed.
 func (p *Port) Resume(_ unit.Time, class uint8) {
-	if p.pause != nil {
+	if p.ethernet {
 		p.pause.stopped &^= 1 << (class % Priorities)
 	}
 }
@@ -160,7 +159,7 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 // PausedUntil returns until when the peer keeps a class from being sent, as far as it
 // has said; 0 or what has passed: it does not.
 func (p *Port) PausedUntil(class uint8) unit.Time {
-	if p.pause == nil {
+	if !p.ethernet {
 		return 0
 	}
 	return p.pause.until[p.pause.class(class)]
@@ -169,7 +168,7 @@ func (p *Port) PausedUntil(class uint8) unit.Time {
 // PausedSince returns since when the peer keeps a class from being sent; it means
 // something only before PausedUntil.
 func (p *Port) PausedSince(class uint8) unit.Time {
-	if p.pause == nil {
+	if !p.ethernet {
 		return 0
 	}
 	return p.pause.since[p.pause.class(class)]

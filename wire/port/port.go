@@ -37,16 +37,19 @@ type Config struct {
 }
 
 // Port is one end of a link. It is two cache lines: a large fabric has many. The first
-// is what a flow control packet that comes needs.
+// is what a flow control packet that comes needs, the second what frames that leave do.
 type Port struct {
-	credit [Lanes]Credit
-	since  unit.Time        // when the link last came up; unit.Never while it is down
-	pause  *pausing         // Ethernet; nil with Credits
-	told   [Lanes]unit.Time // when each lane's last flow control packet left
-	line   Line
-	out    *Outbox
-	rec    *trace.Recorder
-	id     ID
+	credit   [Lanes]Credit
+	since    unit.Time // when the link last came up; unit.Never while it is down
+	rec      *trace.Recorder
+	id       ID
+	ethernet bool // pause is not nil
+
+	told  [Lanes]unit.Time // when each lane's last flow control packet left
+	line  Line
+	pause *pausing // Ethernet; nil with Credits
+	out   *Outbox
+	_     [8]byte // so that there are two whole lines
 }
 
 // New returns a port that hands its transmissions to out and reports to rec.
@@ -57,7 +60,7 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.credit[AckLane] = NewCredit(AckRoom, ackBatch)
 	p.untold()
 	if c.FlowControl != Credits {
-		p.pause = newPausing(c)
+		p.pause, p.ethernet = newPausing(c), true
 	}
 	return p
 }
@@ -104,7 +107,7 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 		p.drop(now, f, trace.LinkWasDown)
 		return false
 	}
-	if p.pause != nil {
+	if p.ethernet {
 		return p.receiveEthernet(now, a)
 	}
 	if f.Lane >= Lanes {
@@ -152,7 +155,7 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 // Free gives the room of f back to the peer: f has left the buffer. On Ethernet it
 // does nothing: see Released.
 func (p *Port) Free(now unit.Time, f *wire.Frame) {
-	if p.pause != nil {
+	if p.ethernet {
 		return
 	}
 	c := &p.credit[f.Lane]
@@ -165,7 +168,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 	if p.line.free > now {
 		return Answer{LineBusy, p.line.free}
 	}
-	if p.pause != nil {
+	if p.ethernet {
 		return p.maySendEthernet(now, f)
 	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
@@ -194,7 +197,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 	left := -1
 	switch {
 	case f.Kind.Control():
-	case p.pause != nil:
+	case p.ethernet:
 		p.assertMaySend(now, f)
 	default:
 		c := &p.credit[f.Lane]
@@ -211,14 +214,14 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
 
 // Quiet reports whether the port has nothing to say of flow control, now or later, as it is:
 // Control would do nothing, Owes is false and Resend is unit.Never.
-func (p *Port) Quiet() bool { return p.pause != nil && p.pause.silent() }
+func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
 
 // Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
 func (p *Port) Owes() bool {
 	switch {
 	case p.down():
 		return false // nobody can be told
-	case p.pause != nil:
+	case p.ethernet:
 		return p.pause.owes()
 	}
 	return p.credit[DataLane].owed || p.credit[AckLane].owed
@@ -229,7 +232,7 @@ func (p *Port) Owes() bool {
 // is repeated before it runs out. One that is owed already waits for the line, not
 // for this.
 func (p *Port) Resend() unit.Time {
-	if p.pause != nil {
+	if p.ethernet {
 		return p.refresh()
 	}
 	at := unit.Never
@@ -247,7 +250,7 @@ func (p *Port) Resend() unit.Time {
 // Control sends the flow control packets that are owed or due again, if the line
 // is idle; on Ethernet, the PAUSE frame. What waits for the line goes after them.
 func (p *Port) Control(now unit.Time) {
-	if p.pause != nil {
+	if p.ethernet {
 		p.controlEthernet(now)
 		return
 	}
@@ -277,7 +280,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: e.Class, B: int64(e.Since)})
 		return
 	case RateChange:
-		if p.pause != nil {
+		if p.ethernet {
 			p.pause.rateChanged(now, p.line.medium.rate, e.Rate)
 		}
 		p.line.SetRate(e.Rate)
@@ -297,7 +300,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			}
 		}
 		p.restart()
-		if p.pause != nil {
+		if p.ethernet {
 			p.pause.stopped = 0 // what it was short of is free
 		}
 	case LinkUp:
@@ -307,11 +310,11 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		p.since = now
 		p.line.free = max(p.line.free, now)
 		p.restart()
-		if p.pause != nil {
+		if p.ethernet {
 			p.pause.unwarned, p.pause.warned = p.pause.wanted(), unit.Never
 		}
 	case StormStart, StormStop:
-		if p.pause == nil {
+		if !p.ethernet {
 			return
 		}
 		p.pause.storm = e.Kind == StormStart
@@ -328,7 +331,7 @@ func (p *Port) restart() {
 		p.credit[lane].restart()
 	}
 	p.untold()
-	if p.pause != nil {
+	if p.ethernet {
 		p.pause.restart()
 	}
 }
