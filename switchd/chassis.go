@@ -12,22 +12,23 @@ import (
 )
 
 // chassis is what all kinds of switches have: ports, a table of routes, and what
-// falls due at their lines and with the frames that come.
+// falls due at their lines and with the frames that come. What every event needs is in its
+// first cache lines: a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
-	routes routes
-	tables []routes // the one that counts now is routes
-	seed   uint64   // of choices among equal routes
-	out    *port.Outbox
-	rec    trace.Recorder
-
 	agenda agenda.Part // see lineSlot
 	soon   unit.Time   // there is something to do that has no slot; unit.Never: there is not
-	woken  agenda.Now  // outputs to look at then
-	read   agenda.Now  // inputs whose next frame may be forwarded since then
+	out    *port.Outbox
 
-	dirty   []int // outputs to serve in this Advance, in order
-	isDirty []bool
+	rec     trace.Recorder
+	woken   agenda.Now // outputs to look at then
+	read    agenda.Now // inputs whose next frame may be forwarded since then
+	touched agenda.Now // outputs to serve in this Advance
+
+	dirty  []int32  // the same in order
+	routes *routes  // the one of tables that counts now
+	tables []routes // all
+	seed   uint64   // of choices among equal routes
 }
 
 // assemble makes the ports of a switch.
@@ -40,7 +41,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
 		agenda: agenda.NewPart(3 * n), soon: unit.Never, woken: agenda.NewNow(n), read: agenda.NewNow(n),
-		dirty: make([]int, 0, n), isDirty: make([]bool, n),
+		touched: agenda.NewNow(n), dirty: make([]int32, 0, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
@@ -55,7 +56,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 		}
 		c.tables = append(c.tables, newRoutes(tables[i], n))
 	}
-	c.routes = c.tables[0]
+	c.routes = &c.tables[0]
 	return nil
 }
 
@@ -137,9 +138,9 @@ func (c *chassis) Share(a *agenda.Agenda, base int) { c.agenda.Move(a, base) }
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
-	if !c.isDirty[p] {
-		c.isDirty[p] = true
-		c.dirty = append(c.dirty, p)
+	if !c.touched.Has(p) {
+		c.touched.Add(p)
+		c.dirty = append(c.dirty, int32(p))
 	}
 }
 
@@ -154,7 +155,7 @@ func (c *chassis) forward(f *wire.Frame) (output int, ok bool) { return c.routes
 
 // reroute makes another table of routes count.
 func (c *chassis) reroute(now unit.Time, table int) {
-	c.routes = c.tables[table]
+	c.routes = &c.tables[table]
 	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
 }
 
@@ -202,9 +203,9 @@ func (c *chassis) restart(now unit.Time) {
 	c.soon = unit.Never
 	c.woken.Clear()
 	c.read.Clear()
+	c.touched.Clear()
 	c.dirty = c.dirty[:0]
 	for p := range c.ports {
-		c.isDirty[p] = false
 		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
 	}
 }

@@ -29,6 +29,11 @@ func (e *egress) waits() bool {
 	return false
 }
 
+// idle reports whether there is nothing at the output, and nothing keeps it.
+func (e *egress) idle() bool {
+	return e.sending == none && !e.waits() && e.block == [port.Lanes]port.Block{}
+}
+
 // fifo is a list of slots.
 type fifo struct{ head, tail int32 }
 
@@ -43,6 +48,7 @@ func (s *Switch) enqueue(id int32) {
 		s.slots[q.tail].next = id
 	}
 	q.tail = id
+	s.busy.Add(int(sl.output))
 	if sl.frame.Lane == port.DataLane {
 		out.waiting++
 		out.blocks += sl.frame.Blocks()
@@ -66,12 +72,39 @@ func (s *Switch) remove(q *fifo, before, id int32) {
 // serve lets an output send what it may: flow control packets that are owed, then
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
-	pt, out := &s.ports[p], &s.egress[p]
+	pt, busy := &s.ports[p], s.busy.Has(p)
 	wake := unit.Never
-	if len(s.ingress[p].held) > 0 {
+	if busy && s.holds(p) {
 		wake = s.giveBack(now, p)
 	}
 	pt.Control(now)
+	if busy {
+		wake = min(wake, s.send(now, p))
+	}
+	if pt.Owes() {
+		wake = min(wake, pt.Line().Free())
+	}
+	switch {
+	case wake != unit.Never:
+		s.busy.Add(p)
+		s.agenda.Set(s.lineSlot(p), wake)
+	case busy:
+		s.agenda.Set(s.lineSlot(p), wake)
+		if s.egress[p].idle() {
+			s.busy.Remove(p)
+		}
+	}
+	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
+		// Set anew only when it has come: each packet puts it off, and to look once too
+		// often costs less than to write it down each time.
+		s.agenda.Set(s.resendSlot(p), pt.Resend())
+	}
+}
+
+// send is serve of frames. It returns when to look again.
+func (s *Switch) send(now unit.Time, p int) (wake unit.Time) {
+	out := &s.egress[p]
+	wake = unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		block := port.Open
 		if out.queue[lane].head != none {
@@ -91,15 +124,10 @@ func (s *Switch) serve(now unit.Time, p int) {
 			out.block[lane], out.since[lane] = block, now
 		}
 	}
-	if out.sending != none || pt.Owes() {
-		wake = min(wake, pt.Line().Free())
+	if out.sending != none {
+		wake = min(wake, s.ports[p].Line().Free())
 	}
-	s.agenda.Set(s.lineSlot(p), wake)
-	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
-		// Set anew only when it has come: each packet puts it off, and to look once too
-		// often costs less than to write it down each time.
-		s.agenda.Set(s.resendSlot(p), pt.Resend())
-	}
+	return wake
 }
 
 // sendOldest starts the oldest frame of a lane that may be forwarded. It says
@@ -147,7 +175,7 @@ func (s *Switch) oldest(p, lane int) (before, id int32, bypassing bool) {
 			break
 		}
 		bypassing = true
-		if sl.bypassed >= s.bypass {
+		if int(sl.bypassed) >= s.bypass {
 			return before, none, true
 		}
 	}
@@ -171,18 +199,18 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 	sl.state = sending
 	if sl.frame.Lane == port.DataLane {
 		out.blocks -= sl.frame.Blocks()
-		came := sl.frame.FECN && sl.reason == trace.NoReason // marked before it came here
+		came := sl.frame.FECN && sl.reason == 0 // marked before it came here
 		if s.marker != nil {
 			why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
-			if why != trace.NoReason && sl.reason == trace.NoReason {
-				sl.reason = why
+			if sl.reason == 0 {
+				sl.reason = uint8(why)
 			}
 		}
 		if s.starver != nil {
 			sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Line().Serialise(sl.length))
 		}
-		if sl.reason != trace.NoReason && !came {
-			note.Reason = uint8(sl.reason)
+		if sl.reason != 0 && !came {
+			note.Reason = sl.reason
 			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
 				A: int64(sl.reason), B: int64(out.waiting)})
 		}
@@ -207,7 +235,7 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 // queue returns what a congestion point sees of the place of a data frame.
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
-		Input: sl.input, Output: sl.output, Leaving: sl.state == sending, Switch: s,
+		Input: int(sl.input), Output: int(sl.output), Leaving: sl.state == sending, Switch: s,
 		Bytes: unit.Size(s.egress[sl.output].blocks) * wire.BlockSize,
 		Room:  unit.Size(s.ports[sl.input].Room(port.DataLane)) * wire.BlockSize,
 	}
@@ -224,9 +252,9 @@ func (s *Switch) complete(now unit.Time, p int) {
 	s.release(now, out.sending)
 	s.ingress[sl.input].fed = s.ports[p].Line().Free()
 	out.sending = none
-	s.touch(sl.input)
+	s.touch(int(sl.input))
 	if s.single {
-		s.touchFed(sl.input)
+		s.touchFed(int(sl.input))
 	}
 }
 
@@ -251,11 +279,11 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 		}
 		pt := &s.ports[p]
 		// Room whose credit is held comes back by itself.
-		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || len(s.ingress[p].held) > 0,
+		room := [port.Lanes]bool{port.DataLane: pt.HasRoom(port.DataLane, s.packet) || s.holds(p),
 			port.AckLane: pt.HasRoom(port.AckLane, 1)}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots[id]
-			w := port.Wait{In: port.ID(p), Out: port.ID(sl.output), Class: sl.frame.Lane, Room: room[sl.frame.Lane]}
+			w := port.Wait{In: port.ID(p), Out: sl.output, Class: sl.frame.Lane, Room: room[sl.frame.Lane]}
 			if out := &s.egress[sl.output]; sl.state != sending {
 				w.Block, w.Since = out.block[sl.frame.Lane], out.since[sl.frame.Lane]
 			}

@@ -47,10 +47,10 @@ func (r *Routes) check(ports int) error {
 // by side: only from the first to the last that is reached otherwise is anything written
 // down.
 type routes struct {
-	n     int // addresses, from 0
+	n     int32 // addresses, from 0
+	base  int32 // the first of others
 	most  port.ID
 	ports port.ID
-	base  int // the first of others
 	other []port.ID
 	equal [][]port.ID
 }
@@ -59,7 +59,7 @@ type routes struct {
 func newRoutes(given Routes, ports int) routes {
 	entries := ports + len(given.Equal)
 	times := make([]int, entries+1) // the last one is for NoRoute
-	r := routes{n: len(given.To), most: NoRoute, ports: port.ID(ports), equal: given.Equal}
+	r := routes{n: int32(len(given.To)), most: NoRoute, ports: port.ID(ports), equal: given.Equal}
 	for _, p := range given.To {
 		k := min(int(p), entries)
 		if times[k]++; times[k] > times[min(int(r.most), entries)] {
@@ -71,9 +71,9 @@ func newRoutes(given Routes, ports int) routes {
 			continue
 		}
 		if r.other == nil {
-			r.base = lid
+			r.base = int32(lid)
 		}
-		for len(r.other) < lid-r.base {
+		for len(r.other) < lid-int(r.base) {
 			r.other = append(r.other, r.most)
 		}
 		r.other = append(r.other, p)
@@ -86,13 +86,13 @@ func newRoutes(given Routes, ports int) routes {
 // are equal it takes the one that wire.Choose says, with the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := r.most
-	if i := int(f.Dst) - r.base; i >= 0 && i < len(r.other) {
+	if i := int(f.Dst) - int(r.base); i >= 0 && i < len(r.other) {
 		p = r.other[i]
 	}
 	if p < r.ports {
-		return int(p), int(f.Dst) < r.n
+		return int(p), int32(f.Dst) < r.n
 	}
-	if p == NoRoute || int(f.Dst) >= r.n {
+	if p == NoRoute || int32(f.Dst) >= r.n {
 		return 0, false
 	}
 	equal := r.equal[p-r.ports]

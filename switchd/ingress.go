@@ -8,18 +8,19 @@ import (
 )
 
 // slot is a place in an input buffer, from the moment at which the header of a
-// frame is in until its tail has left.
+// frame is in until its tail has left. It is two cache lines. The first is what an output
+// looks at to which the frame waits.
 type slot struct {
-	frame    wire.Frame
-	length   unit.Size // on the line
-	input    int
-	output   int
+	state    state
+	reason   uint8 // a trace.Reason: why it was marked here
+	input    port.ID
+	output   port.ID
+	bypassed int32     // by how many younger frames (model M2)
+	next     int32     // in the output's queue, or in the list of free slots
 	tail     unit.Time // when all of it is in
 	eligible unit.Time // when it may be forwarded at the earliest
-	state    state
-	reason   trace.Reason  // why it was marked here
-	bypassed int           // by how many younger frames (model M2)
-	next     int32         // in the output's queue, or in the list of free slots
+	length   unit.Size // on the line
+	frame    wire.Frame
 	starve   unit.Duration // how late the credit for it goes back
 }
 
@@ -35,14 +36,27 @@ const (
 // none ends a list of slots.
 const none int32 = -1
 
-// ingress is the input side of a port.
+// ingress is the input side of a port: a cache line.
 type ingress struct {
 	slots    []int32   // in use, in order of arrival
-	arriving int       // so many of the last ones are not eligible yet
-	feeding  int       // lines that it feeds now
+	few      [6]int32  // where they are while they are few
+	arriving int32     // so many of the last ones are not eligible yet
+	feeding  int32     // lines that it feeds now
 	fed      unit.Time // when the last of them became idle
+}
 
-	held     []held    // room whose credit goes back later, in the order of the instants
+// empty makes an input in which there is nothing.
+func (in *ingress) empty() {
+	*in = ingress{}
+	in.slots = in.few[:0]
+}
+
+// next returns the oldest of the frames that are not eligible yet.
+func (in *ingress) next() int32 { return in.slots[len(in.slots)-int(in.arriving)] }
+
+// starved is the room at an input whose credit goes back late.
+type starved struct {
+	held     []held    // in the order of the instants
 	returned unit.Time // when the last of that goes back
 }
 
@@ -52,9 +66,12 @@ type held struct {
 	frame wire.Frame
 }
 
+// holds reports whether an input holds room whose credit goes back late.
+func (s *Switch) holds(p int) bool { return s.starved != nil && len(s.starved[p].held) > 0 }
+
 // giveBack returns the credit of what an input holds that is due, and when the next one is.
 func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
-	in := &s.ingress[p]
+	in := &s.starved[p]
 	for len(in.held) > 0 && in.held[0].at <= now {
 		s.ports[p].Free(now, &in.held[0].frame)
 		in.held = append(in.held[:0], in.held[1:]...)
@@ -81,9 +98,9 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	read := now.Add(-a.Late)
 	eligible := max(read, head.Add(s.delay), s.ready(output, tail, a.Length))
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
-	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, p, output
+	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, port.ID(p), port.ID(output)
 	sl.tail, sl.eligible, sl.next = tail, eligible, none
-	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, trace.NoReason, 0, 0
+	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, 0, 0, 0
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
@@ -108,8 +125,10 @@ func (s *Switch) release(now unit.Time, id int32) {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {
 		onLine := s.ports[sl.input].Line().Serialise(sl.length)
-		in.returned = max(now, in.returned.Add(onLine)).Add(sl.starve)
-		in.held = append(in.held, held{in.returned, sl.frame})
+		late := &s.starved[sl.input]
+		late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
+		late.held = append(late.held, held{late.returned, sl.frame})
+		s.busy.Add(int(sl.input))
 	}
 	sl.next, s.free = s.free, id
 }
@@ -128,13 +147,13 @@ func (s *Switch) Resident(input, i int) (output int, waits, ok bool) {
 		return 0, false, false
 	}
 	sl := &s.slots[in.slots[i]]
-	return sl.output, sl.state != sending && sl.frame.Lane == port.DataLane, true
+	return int(sl.output), sl.state != sending && sl.frame.Lane == port.DataLane, true
 }
 
 // Mark marks the i-th frame of an input buffer (cp.Switch).
 func (s *Switch) Mark(input, i int, why trace.Reason) {
 	sl := &s.slots[s.ingress[input].slots[i]]
 	if !sl.frame.FECN {
-		sl.frame.FECN, sl.reason = true, why
+		sl.frame.FECN, sl.reason = true, uint8(why)
 	}
 }

@@ -258,8 +258,8 @@ func (s *OutputQueued) Advance(now unit.Time) {
 		}
 		s.soon = unit.Never
 		for _, p := range s.dirty {
-			s.isDirty[p] = false
-			s.serve(now, p)
+			s.touched.Remove(int(p))
+			s.serve(now, int(p))
 		}
 		s.dirty = s.dirty[:0]
 	}

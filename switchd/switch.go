@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fabemu/switchd/cp"
+	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -36,27 +37,31 @@ type Config struct {
 // Switch is an input-buffered, cut-through switch.
 type Switch struct {
 	chassis
-	ingress []ingress
-	egress  []egress
-	points
-	starver cp.Starver // the marker, if it is one
-
+	// busy is the ports with a frame for them, with something that keeps them, that wait for
+	// their line, or that hold credit back. At others nothing but flow control is to be looked
+	// after.
+	busy   agenda.Now
+	egress []egress
 	slots  []slot
-	free   int32 // list of free slots
-	fullAt []int // by input
 
-	delay        unit.Duration
+	free         int32 // list of free slots
 	single       bool
-	bypass       int
-	packet       int
 	countSending bool
+	delay        unit.Duration
+	ingress      []ingress
+	starver      cp.Starver // the marker, if it is one
+	points
+	starved []starved // by input, with a starver
+	bypass  int
+	packet  int
+	fullAt  []int // by input
 }
 
 // New returns a switch that reports to sink.
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
-		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
+		busy: agenda.NewNow(n), ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
@@ -74,13 +79,19 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	}
 	s.empty()
 	err := s.points.make(c.Points, n, &s.rec)
-	s.starver, _ = s.marker.(cp.Starver)
+	if starver, ok := s.marker.(cp.Starver); ok {
+		s.starver, s.starved = starver, make([]starved, n)
+	}
 	return s, err
 }
 
 // empty implements changing.
 func (s *Switch) empty() {
-	clear(s.ingress)
+	clear(s.starved)
+	s.busy.Clear()
+	for i := range s.ingress {
+		s.ingress[i].empty()
+	}
 	for i := range s.egress {
 		out := egress{sending: none}
 		for lane := range out.queue {
@@ -112,11 +123,11 @@ func (s *Switch) reroute(now unit.Time, table int) {
 					s.egress[p].waiting--
 					s.egress[p].blocks -= sl.frame.Blocks()
 				}
-				if sl.next, sl.output = none, s.detour(&sl.frame, p); sl.output != p && sl.state == waiting {
+				if sl.next, sl.output = none, port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
 					sl.eligible = now // until then it was not for that output
 				}
 				s.enqueue(id)
-				s.wake(now, sl.output)
+				s.wake(now, int(sl.output))
 				id = next
 			}
 		}
@@ -140,7 +151,7 @@ func (s *Switch) lose(now unit.Time) {
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	if !s.ports[p].Receive(now, a) {
-		if s.egress[p].waits() && s.ports[p].Line().Free() <= now { // credit may have come
+		if s.busy.Has(p) && s.egress[p].waits() && s.ports[p].Line().Free() <= now { // credit may have come
 			s.wake(now, p)
 		}
 		return
@@ -174,7 +185,7 @@ func (s *Switch) Advance(now unit.Time) {
 func (s *Switch) settle(now unit.Time) {
 	for p, line, ok := s.nextLine(now); ok; p, line, ok = s.nextLine(now) {
 		s.touch(p)
-		if line && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
+		if line && s.busy.Has(p) && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
 			s.complete(now, p)
 		}
 	}
@@ -186,7 +197,7 @@ func (s *Switch) settle(now unit.Time) {
 func (s *Switch) touchFed(input int) {
 	for _, id := range s.ingress[input].slots {
 		if s.slots[id].state == waiting {
-			s.touch(s.slots[id].output)
+			s.touch(int(s.slots[id].output))
 		}
 	}
 }
@@ -195,11 +206,11 @@ func (s *Switch) touchFed(input int) {
 // them may want the same input: the older of its frames goes first.
 func (s *Switch) flush(now unit.Time) {
 	if s.single {
-		slices.SortStableFunc(s.dirty, func(a, b int) int { return cmp.Compare(s.age(a), s.age(b)) })
+		slices.SortStableFunc(s.dirty, func(a, b int32) int { return cmp.Compare(s.age(int(a)), s.age(int(b))) })
 	}
 	for _, p := range s.dirty {
-		s.isDirty[p] = false
-		s.serve(now, p)
+		s.touched.Remove(int(p))
+		s.serve(now, int(p))
 	}
 	s.dirty = s.dirty[:0]
 }
@@ -220,14 +231,14 @@ func (s *Switch) age(p int) unit.Time {
 // through is neither marked nor counted (footnote 6).
 func (s *Switch) admit(now unit.Time, p int) {
 	in := &s.ingress[p]
-	id := in.slots[len(in.slots)-in.arriving]
+	id := in.next()
 	in.arriving--
 	if in.arriving > 0 {
-		s.expect(now, p, s.slots[in.slots[len(in.slots)-in.arriving]].eligible)
+		s.expect(now, p, s.slots[in.next()].eligible)
 	}
 	sl := &s.slots[id]
 	sl.state = waiting
-	s.serve(now, sl.output)
+	s.serve(now, int(sl.output))
 	if s.marker != nil && sl.frame.Lane == port.DataLane {
 		s.marker.Enqueue(now, &sl.frame, s.queue(sl))
 	}

@@ -6,43 +6,43 @@ import "fabemu/wire/unit"
 // beginning it is an agenda of its own; Move has it share another.
 type Part struct {
 	all    *Agenda
-	base   int
-	n      int
+	base   int32
+	n      int32
 	shared bool
 }
 
 // NewPart returns a part of n slots, all Never.
-func NewPart(n int) Part { return Part{all: New(n), n: n} }
+func NewPart(n int) Part { return Part{all: New(n), n: int32(n)} }
 
 // Len returns how many slots there are.
-func (p *Part) Len() int { return p.n }
+func (p *Part) Len() int { return int(p.n) }
 
 // Move gives the slots places in another agenda, from base on, with their instants.
 func (p *Part) Move(to *Agenda, base int) {
-	for slot := range p.n {
+	for slot := range p.Len() {
 		to.Set(base+slot, p.Due(slot))
 	}
-	p.all, p.base, p.shared = to, base, true
+	p.all, p.base, p.shared = to, int32(base), true
 }
 
 // Clear sets all slots to Never.
 func (p *Part) Clear() {
-	for slot := range p.n {
-		p.all.Set(p.base+slot, unit.Never)
+	for slot := range p.Len() {
+		p.Set(slot, unit.Never)
 	}
 }
 
 // Set makes a slot due at t.
-func (p *Part) Set(slot int, t unit.Time) { p.all.Set(p.base+slot, t) }
+func (p *Part) Set(slot int, t unit.Time) { p.all.Set(int(p.base)+slot, t) }
 
 // Due returns the instant of a slot.
-func (p *Part) Due(slot int) unit.Time { return p.all.Due(p.base + slot) }
+func (p *Part) Due(slot int) unit.Time { return p.all.Due(int(p.base) + slot) }
 
 // First returns the slot that is due first and its instant. Where another user of the
 // agenda has a slot that comes before, that is unit.Never.
 func (p *Part) First() (slot int, due unit.Time) {
 	slot, due = p.all.First()
-	if slot -= p.base; uint(slot) >= uint(p.n) {
+	if slot -= int(p.base); uint(slot) >= uint(p.n) {
 		return 0, unit.Never
 	}
 	return slot, due
