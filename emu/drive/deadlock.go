@@ -287,7 +287,7 @@ func (w *watcher) see(t, now unit.Time, carried int64, of func(m int) *order) (o
 		m := p.From.Machine
 		o := of(m)
 		o.keyAs(now, place)
-		o.machines[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		o.seats[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)
 		if err != nil {
 			return false, err

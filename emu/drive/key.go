@@ -39,9 +39,11 @@ func (k Key) Compare(o Key) int {
 // key notes that the event of a slot happens now.
 func (o *order) key(now unit.Time, slot int) {
 	if o.fabric.Key != nil || o.keys != nil {
-		o.keyAs(now, max(o.placeOf(slot), o.least))
+		o.keyOf(now, slot)
 	}
 }
+
+func (o *order) keyOf(now unit.Time, slot int) { o.keyAs(now, max(o.placeOf(slot), o.least)) }
 
 // keyAs notes that an event with a place happens now.
 func (o *order) keyAs(now unit.Time, p Place) {
@@ -59,7 +61,7 @@ func (o *order) placeOf(slot int) Place {
 	case slot < n:
 		return placeOfPath | Place(slot)
 	case slot > n:
-		return placeOfMachine | Place(o.rank[o.owner[slot-n]])
+		return placeOfMachine | Place(o.seats[o.owner(slot)].rank)
 	case o.numbers != nil:
 		return placeOfChange | Place(o.numbers[o.change])
 	}

@@ -15,27 +15,24 @@ import (
 // order is what both drivers share: the total order of events, and the frames
 // that are under way.
 type order struct {
-	fabric   *Fabric
-	machines []Machine
-	paths    []path  // in the order of their slots
-	flights  flights // the frames under way, of all paths
-	leaving  []int32 // by port, those of one machine after those of another: the path of what leaves by it
-	first    []int32 // by machine: where its ports are in leaving
-	rank     []int32 // by machine: its place in the order of machines
-	slots    []int32 // by that place: the first slot of the machine
-	owner    []int32 // by slot from changeSlot on: its machine
-	shares   []bool  // by machine: whether its slots are its own, as Sharer
-	change   int     // the next of fabric.Changes
-	numbers  []int   // of a part, by change: its number in the whole run
-	least    Place   // of a part: the next event comes no earlier in the order, whatever it is
-	offers   []offer // that came from outside, before that
-	agenda   *agenda.Agenda
-	soon     agenda.Now // by place in their order: the machines that share the agenda and have something to do now
-	now      unit.Time
-	elapsed  int64    // wall time of the event, ns since the begin
-	hops     int64    // frames handed over
-	carried  int64    // those of them that are not flow control
-	watcher  *watcher // nil: nobody looks for deadlock
+	fabric  *Fabric
+	paths   []path  // in the order of their slots
+	flights flights // the frames under way, of all paths
+	leaving []int32 // by port, those of one machine after those of another: the path of what leaves by it
+	seats   []seat  // by machine
+	slots   []int32 // by place in the order of machines: the first slot
+	owners  []int32 // by slots from firstSlot on, seatSlots of them together: their machine
+	change  int     // the next of fabric.Changes
+	numbers []int   // of a part, by change: its number in the whole run
+	least   Place   // of a part: the next event comes no earlier in the order, whatever it is
+	offers  []offer // that came from outside, before that
+	agenda  *agenda.Agenda
+	soon    agenda.Now // by place in their order: the machines that share the agenda and have something to do now
+	now     unit.Time
+	elapsed int64    // wall time of the event, ns since the begin
+	hops    int64    // frames handed over
+	carried int64    // those of them that are not flow control
+	watcher *watcher // nil: nobody looks for deadlock
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way
 	keys  *trace.Batch                            // is told the keys of the events; nil: nobody asks
@@ -103,6 +100,19 @@ type path struct {
 	tail    int32
 }
 
+// seat is a machine and where it is in the order.
+type seat struct {
+	Machine
+	slot   int32 // its first
+	rank   int32 // its place in the order of machines
+	first  int32 // where its ports are in order.leaving
+	shares bool  // its slots are its own, as Sharer
+}
+
+// seatSlots is of what the number of slots of a machine is a multiple: a line of the agenda
+// has two such places, and no more machines.
+const seatSlots = 4
+
 // none is the path of a port that no wire joins.
 const none int32 = -1
 
@@ -126,20 +136,20 @@ func (o *order) begin(own func(m int) bool) {
 	if len(o.fabric.Changes) > 0 {
 		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
 	}
-	for m, machine := range o.machines {
-		switch {
-		case machine == nil || !own(m):
-		case o.shares[m]:
-			machine.(Sharer).Share(o.agenda, o.machineSlot(m))
+	for m := range o.seats {
+		switch s := &o.seats[m]; {
+		case s.Machine == nil || !own(m):
+		case s.shares:
+			s.Machine.(Sharer).Share(o.agenda, int(s.slot))
 		default:
-			o.agenda.Set(o.machineSlot(m), max(0, machine.Deadline()))
+			o.agenda.Set(int(s.slot), max(0, s.Deadline()))
 		}
 	}
 }
 
 // number numbers paths and machines. Machines that can share the agenda are to, if they may.
 func number(f *Fabric, machines []Machine, share bool) (*order, error) {
-	o := &order{fabric: f, machines: machines, rank: make([]int32, len(machines)), soon: agenda.NewNow(len(machines))}
+	o := &order{fabric: f, seats: make([]seat, len(machines)), soon: agenda.NewNow(len(machines))}
 	byRank := make([]int32, len(machines))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
@@ -150,7 +160,7 @@ func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 	}
 	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
 	for r, m := range byRank {
-		o.rank[m] = int32(r)
+		o.seats[m].Machine, o.seats[m].rank = machines[m], int32(r)
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
@@ -163,24 +173,24 @@ func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 	slices.SortFunc(o.paths, func(a, b path) int {
 		byPort := cmp.Compare(a.port, b.port)
 		if f.Ties != nil {
-			byPort = cmp.Or(cmp.Compare(o.rank[o.from(&a).Machine], o.rank[o.from(&b).Machine]), byPort)
+			byPort = cmp.Or(cmp.Compare(o.seats[o.from(&a).Machine].rank, o.seats[o.from(&b).Machine].rank), byPort)
 		}
-		return cmp.Or(cmp.Compare(o.rank[a.machine], o.rank[b.machine]), byPort)
+		return cmp.Or(cmp.Compare(o.seats[a.machine].rank, o.seats[b.machine].rank), byPort)
 	})
 	if err := o.join(); err != nil {
 		return nil, err
 	}
 	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
-	o.slots, o.shares = make([]int32, len(machines)), make([]bool, len(machines))
-	o.owner = []int32{none}
+	o.slots = make([]int32, len(machines))
 	for r, m := range byRank {
-		n := 1
+		n, at := 1, &o.seats[m]
 		if s, ok := machines[m].(Sharer); ok && share {
-			n, o.shares[m] = s.Slots(), true
+			n, at.shares = s.Slots(), true
 		}
-		o.slots[r] = int32(len(o.paths) + len(o.owner))
-		for range n {
-			o.owner = append(o.owner, m)
+		at.slot = int32(o.watchSlot())
+		o.slots[r] = at.slot
+		for ; n > 0; n -= seatSlots {
+			o.owners = append(o.owners, m)
 		}
 	}
 	o.agenda = agenda.New(o.watchSlot() + 1)
@@ -195,20 +205,23 @@ func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of machines; last of all, the look for deadlock.
 func (o *order) changeSlot() int       { return len(o.paths) }
-func (o *order) machineSlot(m int) int { return int(o.slots[o.rank[m]]) }
-func (o *order) watchSlot() int        { return len(o.paths) + len(o.owner) }
+func (o *order) firstSlot() int        { return len(o.paths)/seatSlots*seatSlots + seatSlots }
+func (o *order) machineSlot(m int) int { return int(o.seats[m].slot) }
+func (o *order) watchSlot() int        { return o.firstSlot() + seatSlots*len(o.owners) }
+
+// owner returns the machine of a slot, which is one of a machine.
+func (o *order) owner(slot int) int { return int(o.owners[(slot-o.firstSlot())/seatSlots]) }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
-	ports := make([]int32, len(o.machines)) // how many each machine has
+	ports := make([]int32, len(o.seats)) // how many each machine has
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
 		ports[from.Machine] = max(ports[from.Machine], int32(from.Port)+1)
 	}
-	o.first = make([]int32, len(o.machines))
 	all := int32(0)
 	for m, n := range ports {
-		o.first[m] = all
+		o.seats[m].first = all
 		all += n
 	}
 	o.leaving = make([]int32, all)
@@ -220,13 +233,13 @@ func (o *order) join() error {
 		if o.leavingBy(from.Machine, from.Port) != none {
 			return fmt.Errorf("port %d of machine %d is joined twice", from.Port, from.Machine)
 		}
-		o.leaving[int(o.first[from.Machine])+int(from.Port)] = int32(i)
+		o.leaving[int(o.seats[from.Machine].first)+int(from.Port)] = int32(i)
 	}
 	return nil
 }
 
 // leavingBy returns the path of what leaves a machine by a port.
-func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.first[m])+int(p)] }
+func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats[m].first)+int(p)] }
 
 // from returns where a path begins.
 func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2] }
@@ -298,19 +311,19 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
-		o.machines[machine].Apply(now, port.Event{Kind: port.Offer})
+		o.seats[machine].Apply(now, port.Event{Kind: port.Offer})
 		return machine
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
 		o.key(now, slot)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
-		o.machines[c.Machine].Apply(now, c.Event)
+		o.seats[c.Machine].Apply(now, c.Event)
 		return c.Machine
 	default:
-		m := int(o.owner[slot-n])
+		m := o.owner(slot)
 		o.key(now, slot)
-		o.machines[m].Advance(now)
+		o.seats[m].Advance(now)
 		return m
 	}
 }
@@ -332,7 +345,7 @@ func (o *order) deliver(slot int, t, now unit.Time) (machine int) {
 	if o.fabric.Tap != nil {
 		o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 	}
-	o.machines[machine].Receive(now, in, &f.arrival)
+	o.seats[machine].Receive(now, in, &f.arrival)
 	return machine
 }
 
@@ -366,22 +379,28 @@ var errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
 func (o *order) next() (slot int, t unit.Time) {
 	slot, t = o.agenda.First()
 	if o.soon.Any() {
-		if s := int(o.slots[o.soon.First()]); t > o.now || slot >= s {
-			return s, o.now
-		}
+		return o.sooner(slot, t)
+	}
+	return slot, t
+}
+
+// sooner is next where machines have something to do now, beside what the agenda has.
+func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
+	if s := int(o.slots[o.soon.First()]); t > o.now || slot >= s {
+		return s, o.now
 	}
 	return slot, t
 }
 
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
-	if n := len(o.paths); slot < n {
-		if o.shares[o.paths[slot].machine] {
+	if slot < len(o.paths) {
+		if o.seats[o.paths[slot].machine].shares {
 			o.now = t
 			return o.received(o.deliver(slot, t, t), t)
 		}
-	} else if k := slot - n; k > 0 && k < len(o.owner) {
-		if m := int(o.owner[k]); o.shares[m] {
+	} else if o.firstSlot() <= slot && slot < o.watchSlot() {
+		if m := o.owner(slot); o.seats[m].shares {
 			o.now = t
 			return o.advance(m, t)
 		}
@@ -407,7 +426,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
 		o.key(now, o.machineSlot(m))
-		o.machines[m].Advance(now)
+		o.seats[m].Advance(now)
 		if due, err = o.drain(m); err != nil {
 			return err
 		}
@@ -425,11 +444,12 @@ func (o *order) step(slot int, t unit.Time) error {
 
 // received is what follows when a machine that shares the agenda has had a frame.
 func (o *order) received(m int, t unit.Time) error {
-	if o.machines[m].Deadline() > t {
+	s := &o.seats[m]
+	if s.Deadline() > t {
 		return nil
 	}
 	if o.soon.Any() || o.agenda.Next() <= t {
-		o.soon.Add(int(o.rank[m]))
+		o.soon.Add(int(s.rank))
 		return nil
 	}
 	return o.advance(m, t) // nothing else is left at this instant
@@ -437,19 +457,19 @@ func (o *order) received(m int, t unit.Time) error {
 
 // advance has a machine that shares the agenda do what is due, and carries what it sends.
 func (o *order) advance(m int, t unit.Time) error {
-	machine := o.machines[m]
-	o.key(t, o.machineSlot(m))
-	machine.Advance(t)
+	s := &o.seats[m]
+	o.key(t, int(s.slot))
+	s.Advance(t)
 	if o.soon.Any() {
-		o.soon.Remove(int(o.rank[m]))
+		o.soon.Remove(int(s.rank))
 	}
-	for sent, ok := machine.Poll(); ok; sent, ok = machine.Poll() {
+	for sent, ok := s.Poll(); ok; sent, ok = s.Poll() {
 		if err := o.carry(m, sent); err != nil {
 			return err
 		}
 	}
 	if slot, due := o.agenda.First(); due <= t {
-		if k := slot - o.changeSlot(); k > 0 && k < len(o.owner) && int(o.owner[k]) == m {
+		if o.firstSlot() <= slot && slot < o.watchSlot() && o.owner(slot) == m {
 			return stuck(m, t, due)
 		}
 	}
@@ -464,16 +484,16 @@ func stuck(m int, now, due unit.Time) error {
 // note notes when a machine has something to do, which may be at once.
 func (o *order) note(m int, due, t unit.Time) {
 	switch {
-	case !o.shares[m]:
+	case !o.seats[m].shares:
 		o.agenda.Set(o.machineSlot(m), max(due, t))
 	case due <= t:
-		o.soon.Add(int(o.rank[m]))
+		o.soon.Add(int(o.seats[m].rank))
 	}
 }
 
 // drain carries what a machine has sent, and reads its deadline.
 func (o *order) drain(m int) (due unit.Time, err error) {
-	machine := o.machines[m]
+	machine := &o.seats[m]
 	for {
 		t, ok := machine.Poll()
 		if !ok {

@@ -228,7 +228,7 @@ func restarted(f *Fabric, p *path) (at unit.Time) {
 }
 
 // here reports whether this part has a machine.
-func (r *partRun) here(m int) bool { return r.machines[m] != nil }
+func (r *partRun) here(m int) bool { return r.seats[m].Machine != nil }
 
 // loop does event after event, and sleeps between them.
 func (r *partRun) loop() error {
@@ -424,7 +424,7 @@ func (r *partRun) step(slot int, t unit.Time) error {
 	case slot == n:
 		m = r.fabric.Changes[r.change].Machine
 	default:
-		m = int(r.owner[slot-n])
+		m = r.owner(slot)
 	}
 	now := max(t, r.told[m])
 	if r.part.Actual {
