@@ -12,30 +12,34 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the machine at which flows begin and end.
+// Endpoint is the machine at which flows begin and end. What every frame needs is in its first
+// cache lines: a large fabric has many endpoints.
 type Endpoint struct {
-	lid      wire.LID
-	port     port.Port
-	out      *port.Outbox
-	rec      trace.Recorder
-	sources  []source
-	sinks    []sink
+	port    port.Port
+	agenda  agenda.Part // the slots below, then one for each source, spread, shared group and answered flow
+	soon    unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	out     *port.Outbox
+	ingress *ingress // what has come and has not been taken yet; nil where all is at once, on InfiniBand
+	lid     wire.LID
+	waiting uint8 // the lanes of ready that are not empty, a bit each
+	speaks  uint8 // the lanes of own that are not empty, a bit each
+	_       [4]byte
+
+	rec     trace.Recorder
+	sources []source
+	sinks   []sink
+
+	source table   // from queue pair to source
+	sink   table   // from queue pair to sink
+	ready  []ready // by lane, up to the highest of the sources
+
+	own [port.Priorities]queue[wire.Frame] // by lane: ACKs, and what schemes send of their own
+
 	spreads  []spread
 	groups   []*group // that flows share
 	bodied   []int    // sources whose packets have bodies
-	limiters int      // AdapterConfig.Limiters
 	answered []int    // sinks with what answers their flow, and those of streams
-	source   table    // from queue pair to source
-	sink     table    // from queue pair to sink
-
-	own     [port.Priorities]queue[wire.Frame] // by lane: ACKs, and what schemes send of their own
-	speaks  uint8                              // the lanes of own that are not empty, a bit each
-	ready   []ready                            // by lane, up to the highest of the sources
-	waiting uint8                              // the lanes of ready that are not empty, a bit each
-	ingress *ingress                           // what has come and has not been taken yet; nil where all is at once, on InfiniBand
-
-	agenda agenda.Part // the slots below, then one for each source, spread, shared group and answered flow
-	soon   unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	limiters int      // AdapterConfig.Limiters
 }
 
 // ready is the sources whose packet waits for the line on one lane.

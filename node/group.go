@@ -30,15 +30,15 @@ type Group struct {
 type group struct {
 	limiter    RateLimiter
 	controller rp.Controller
-	rated      rated       // the limiter, where it tells its rate; else nil
-	target     rp.Targeted // the controller, where it has a target; else nil
-	tagger     rp.Tagger   // the controller, where it tags frames; else nil
-	sender     rp.Sender   // the controller, where it sends frames of its own; else nil
-	logger     rp.Logger   // the controller, where it keeps a log; else nil
 	rate       unit.Rate   // what the limiter was last told
 	told       unit.Time   // the latest instant that the limiter was told
 	heard      unit.Time   // the latest instant that the controller was told
 	flow       *source     // whose own group this is; nil: flows share it
+	rated      rated       // the limiter, where it tells its rate; else nil
+	logger     rp.Logger   // the controller, where it keeps a log; else nil
+	tagger     rp.Tagger   // the controller, where it tags frames; else nil
+	sender     rp.Sender   // the controller, where it sends frames of its own; else nil
+	target     rp.Targeted // the controller, where it has a target; else nil
 	limiting   rp.Limiting // the controller, where it limits at times; else nil
 	*shared                // flow is nil
 }

@@ -46,38 +46,39 @@ type Spread struct {
 	Flows   []int // by their place in Config.Flows
 }
 
-// source is the sending half of a flow.
+// source is the sending half of a flow. What each packet needs comes first.
 type source struct {
-	Flow
-	framing  wire.Framing
-	full     unit.Size // length of a packet of Payload bytes on the line
 	greedy   bool
-	next     traffic.Arrival // of Traffic: the one to come
-	offered  uint64          // packets that wait to be sent, unless it is greedy
-	ends     queue[transfer] // the transfers that they make up, where they do
 	active   bool
 	stopped  bool
-	reorders bool      // its ACKs may overtake one another
-	queued   bool      // in the endpoint's queue for the line
-	ready    unit.Time // queued: since when
-	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
-	paced    unit.Time // with a Pace: nothing is offered before
-	sending  sending   // of Transport
-	count    uint64    // packets sent so far; its low 24 bits are the next PSN
-	voq      *voq      // Ethernet: the queue of its destination
-	egress   *egress   // Ethernet: the room that it shares with the other flows, if there is a limit
-	slot     int       // in the agenda of the endpoint
-	group    *group    // under which it is
-	by       *group    // queued: the one that let the packet go
-	share    *group    // under which it may come; nil: none
-	inTurns  bool      // it waits for its turn in group
-	own      group
-	body     *bodied    // nil: its packets have padding
-	stream   *stream    // nil: its transport is about packets
-	roce     *RoCE      // its transport; nil: it is another one
-	frame    wire.Frame // what all its packets have
-	begun    int        // transfers at the front of ends whose last packet has been sent
+	reorders bool       // its ACKs may overtake one another
+	queued   bool       // in the endpoint's queue for the line
+	inTurns  bool       // it waits for its turn in group
 	block    port.Block // what keeps it, as last reported
+	framing  wire.Framing
+	slot     int       // in the agenda of the endpoint
+	count    uint64    // packets sent so far; its low 24 bits are the next PSN
+	sending  sending   // of Transport
+	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
+	share    *group    // under which it may come; nil: none
+	group    *group    // under which it is
+
+	by      *group          // queued: the one that let the packet go
+	ready   unit.Time       // queued: since when
+	paced   unit.Time       // with a Pace: nothing is offered before
+	full    unit.Size       // length of a packet of Payload bytes on the line
+	offered uint64          // packets that wait to be sent, unless it is greedy
+	body    *bodied         // nil: its packets have padding
+	stream  *stream         // nil: its transport is about packets
+	roce    *RoCE           // its transport; nil: it is another one
+	begun   int             // transfers at the front of ends whose last packet has been sent
+	ends    queue[transfer] // the transfers that they make up, where they do
+	next    traffic.Arrival // of Traffic: the one to come
+	voq     *voq            // Ethernet: the queue of its destination
+	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
+	own     group
+	frame   wire.Frame // what all its packets have
+	Flow
 }
 
 // transfer is a finite one on its way.
