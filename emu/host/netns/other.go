@@ -22,6 +22,9 @@ func (*Run) String() string { return "" }
 // Lock returns nothing: there is no lock.
 func (*Run) Lock() string { return "" }
 
+// Possible reports that there are none.
+func Possible() bool { return false }
+
 // Remove fails.
 func (*Run) Remove(context.Context) error { return ErrPrivilege }
 
