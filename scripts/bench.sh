@@ -26,7 +26,8 @@
 #                               shards   no benchmark of the tree: reproduce hpl2002 by one
 #                                        call and by two that share it, with a worker each,
 #                                        COUNT times in turns (default 1), and the ratio of
-#                                        their times; SUBJECT=hpl2002/fig4a takes less
+#                                        their times; SUBJECT=hpl2002/fig4a takes less, and so
+#                                        does SEEDS=1
 #                               all      wire, virtual, scale, loops and engine (default)
 #                               placement  what it costs to place 60 machines in one
 #                                        process or in one each, over UDP or veth pairs
@@ -209,7 +210,7 @@ if [ "$group" = shards ]; then
 		rm -rf "$tmp/shards"
 		begin=$(date +%s.%N)
 		for ((i = 1; i <= $1; i++)); do
-			"$tmp/fabemu" reproduce "$subject" --workers 1 --shard "$i/$1" --out "$tmp/shards" >"$tmp/shard-$i.txt" 2>&1 &
+			"$tmp/fabemu" reproduce "$subject" ${SEEDS:+--seeds "$SEEDS"} --workers 1 --shard "$i/$1" --out "$tmp/shards" >"$tmp/shard-$i.txt" 2>&1 &
 			pids+=($!)
 		done
 		for pid in "${pids[@]}"; do
