@@ -115,16 +115,22 @@ submitted=$(` + lines[1] + `)
 auto="docs/examples/incast.yaml --set model.duration=1ms --set model.seed=1,2,3,4,5,6 --metric incast.rate --out auto"
 sbatch --array=2-8:3 --output=auto-%a.log --wrap "fabemu sweep $auto --shard auto"
 array=$(echo "$submitted" | sed 's/^array \([0-9]*\), table [0-9]*$/\1/')
-for i in $(seq 600); do
-	if [ -n "$(ls grid/cells/*.json 2>/dev/null | head -n 1)" ] && squeue -h -r -o '%i %T' | grep -qx "${array}_1 RUNNING"; then break; fi
-	sleep 0.05
+# The first that is in the middle of its share is put back.
+for i in $(seq 1500); do
+	for log in sweep-incast-"${array}"_*.log; do
+		if grep -q 'of 125 runs are done' "$log" 2>/dev/null && ! grep -q '125 of 125' "$log"; then
+			task=${log##*_} task=${task%.log}
+			break 2
+		fi
+	done
+	sleep 0.02
 done
-scontrol requeue "${array}_1"
-ls grid/cells | wc -l >when-killed
+scontrol requeue "${array}_$task"
+echo "$task" >task
 # Slurm lets a task that is put back wait for two minutes, unless it is told not to.
 for i in $(seq 600); do
 	squeue -h -r -o '%i %T' >queue
-	! grep -qx "${array}_1 PENDING" queue || scontrol update jobid="${array}_1" StartTime=now
+	! grep -qx "${array}_$task PENDING" queue || scontrol update jobid="${array}_$task" StartTime=now
 	grep -q . queue || break
 	sleep 0.2
 done
@@ -166,9 +172,10 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 	if !strings.Contains(text(t, filepath.Join(e.dir, "table")), "JobState=COMPLETED") {
 		t.Errorf("the table:\n%s\n%s", text(t, filepath.Join(e.dir, "table")), said)
 	}
-	if first, _ := filepath.Glob(filepath.Join(e.dir, "sweep-incast-*_1.log")); len(first) != 1 ||
-		!strings.Contains(text(t, first[0]), "ended early") || !strings.Contains(text(t, first[0]), "125 of 125 runs are done") {
-		t.Errorf("the task that was put back: %q\n%s", first, said)
+	back := "sweep-incast-*_" + strings.TrimSpace(text(t, filepath.Join(e.dir, "task"))) + ".log"
+	if logs, _ := filepath.Glob(filepath.Join(e.dir, back)); len(logs) != 1 ||
+		!strings.Contains(text(t, logs[0]), "ended early") || !strings.Contains(text(t, logs[0]), "125 of 125 runs are done") {
+		t.Errorf("the task that was put back: %q\n%s", logs, said)
 	}
 	e.same(t, out, 1000)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -115,20 +114,41 @@ type onHost struct {
 	*exec.Cmd
 	t     *testing.T
 	name  string
-	said  bytes.Buffer
+	file  string // what it says
 	ended chan error
 }
+
+// onHostOf returns a command that is not started yet, whose words go to a file.
+func onHostOf(t *testing.T, name string, c *exec.Cmd) *onHost {
+	t.Helper()
+	p := &onHost{Cmd: c, t: t, name: name, file: filepath.Join(t.TempDir(), "said"), ended: make(chan error, 1)}
+	f, err := os.Create(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	p.Stdout, p.Stderr = f, f
+	return p
+}
+
+// begin starts it.
+func (p *onHost) begin() {
+	p.t.Helper()
+	if err := p.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() { p.ended <- p.Wait() }()
+	p.t.Cleanup(func() { p.Process.Kill() })
+}
+
+// said returns what it has said until now.
+func (p *onHost) said() string { return text(p.t, p.file) }
 
 // start starts fabemu on a host.
 func (c *computers) start(host string, args ...string) *onHost {
 	c.t.Helper()
-	p := &onHost{Cmd: c.within(host, args...), t: c.t, name: host, ended: make(chan error, 1)}
-	p.Stdout, p.Stderr = &p.said, &p.said
-	if err := p.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	go func() { p.ended <- p.Wait() }()
-	c.t.Cleanup(func() { p.Process.Kill() })
+	p := onHostOf(c.t, host, c.within(host, args...))
+	p.begin()
 	return p
 }
 
@@ -154,17 +174,17 @@ func (p *onHost) wants(wantStatus int, said ...string) {
 	select {
 	case err := <-p.ended:
 		if got := status(err); got != wantStatus {
-			p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said.String())
+			p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said())
 			return
 		}
 	case <-time.After(30 * time.Second):
 		p.Process.Kill()
 		<-p.ended
-		p.t.Fatalf("%s does not end: %s", p.name, p.said.String())
+		p.t.Fatalf("%s does not end: %s", p.name, p.said())
 	}
 	for _, want := range said {
-		if !strings.Contains(p.said.String(), want) {
-			p.t.Errorf("%s does not say %q but\n%s", p.name, want, p.said.String())
+		if !strings.Contains(p.said(), want) {
+			p.t.Errorf("%s does not say %q but\n%s", p.name, want, p.said())
 		}
 	}
 }
@@ -375,22 +395,19 @@ func TestHostsByLauncher(t *testing.T) {
 	}
 	wait := "30s"
 	task := func(rank string, variables ...string) *onHost {
-		p := &onHost{t: t, name: "task " + rank, ended: make(chan error, 1)}
-		p.Cmd = exec.Command(binary, "run", scenario, "--placement", "hosts", "--out", filepath.Join(dir, "out"), "--quiet", "--wait", wait)
+		p := onHostOf(t, "task "+rank, exec.Command(binary, "run", scenario, "--placement", "hosts",
+			"--out", filepath.Join(dir, "out"), "--quiet", "--wait", wait))
 		p.Env = append(os.Environ(), "SLURM_PROCID="+rank, "SLURM_NTASKS=2", "SLURM_STEP_NODELIST=localhost",
 			"SLURM_JOB_ID="+fmt.Sprint(os.Getpid()), "SLURM_STEP_ID=0", "FABEMU_TOKEN=not-known-to-many")
 		p.Env = append(p.Env, variables...)
-		p.Stdout, p.Stderr = &p.said, &p.said
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
-		go func() { p.ended <- p.Wait() }()
-		t.Cleanup(func() { p.Process.Kill() })
+		p.begin()
 		return p
 	}
-	second, first := task("1"), task("0")
+	second := task("1")
+	eventually(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0 of the run at localhost:") })
+	first := task("0")
 	first.wants(exitOK, "waiting for 1 more host of srun at port")
-	second.wants(exitOK, "waiting for rank 0 of the run at localhost:")
+	second.wants(exitOK)
 	if r := result(t, filepath.Join(dir, "out")); r.Placement != "hosts" || r.Verdict.LostDatagrams != 0 {
 		t.Errorf("placement %s, %d datagrams lost", r.Placement, r.Verdict.LostDatagrams)
 	}
