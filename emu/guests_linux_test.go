@@ -79,7 +79,7 @@ func TestGuestsSpeakTCP(t *testing.T) {
 	ethernet := []string{"defaults.link.flow-control=pfc", "switches.S.kind=output-queued"}
 	for name, sets := range map[string][]string{"tun": ethernet, "tap": append([]string{"endpoints.h[1-2].guest.kind=tap"}, ethernet...), "infiniband": {"flows.there.window=4"}} {
 		t.Run(name, func(t *testing.T) {
-			s := runtest.Load(t, twoGuests, runtest.Sets(t, append(sets, "model.duration=2500ms")...)...)
+			s := runtest.Load(t, twoGuests, runtest.Sets(t, append(sets, "model.duration=5s")...)...)
 			began, ready, sent := make(chan bool), make(chan error, 1), make(chan error, 1)
 			sum := make(chan [32]byte, 1)
 			data := make([]byte, 1<<20)

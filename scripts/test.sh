@@ -29,7 +29,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
-at_once=3     # packages whose tests run beside one another: many wait
+at_once=2     # packages whose tests run beside one another; guests and processes want some of the cores
 figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 

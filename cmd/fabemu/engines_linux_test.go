@@ -127,10 +127,11 @@ for i in $(seq 1500); do
 done
 scontrol requeue "${array}_$task"
 echo "$task" >task
-# Slurm lets a task that is put back wait for two minutes, unless it is told not to.
+# Slurm lets a task that is put back wait for two minutes, unless it is told not to, and
+# refuses to be told when it has just begun.
 for i in $(seq 600); do
 	squeue -h -r -o '%i %T' >queue
-	! grep -qx "${array}_$task PENDING" queue || scontrol update jobid="${array}_$task" StartTime=now
+	! grep -qx "${array}_$task PENDING" queue || scontrol update jobid="${array}_$task" StartTime=now || true
 	grep -q . queue || break
 	sleep 0.2
 done
