@@ -53,8 +53,10 @@ func Example_observe() {
 	// IB-1d: pass
 }
 
-// seen keeps what an observer was shown.
+// seen keeps what an observer was shown. A run waits two seconds for its observers, and on a busy
+// machine one may take longer: who reads what was seen waits for ended.
 type seen struct {
+	ended     chan struct{} // closed when the end of the run has been seen
 	n         int
 	last      bool
 	rows      map[string]float64
@@ -69,7 +71,7 @@ type seen struct {
 }
 
 func newSeen() *seen {
-	return &seen{rows: map[string]float64{}, checks: map[string]report.Outcome{}, words: map[string]int{}, level: map[report.Level]int{}, events: map[trace.Kind]int{}}
+	return &seen{ended: make(chan struct{}), rows: map[string]float64{}, checks: map[string]report.Outcome{}, words: map[string]int{}, level: map[report.Level]int{}, events: map[trace.Kind]int{}}
 }
 
 func (x *seen) Observe(s *observe.Snapshot) {
@@ -96,6 +98,7 @@ func (x *seen) Observe(s *observe.Snapshot) {
 	if !s.Last {
 		return
 	}
+	defer close(x.ended)
 	for r := range s.Figures.Rows(metrics.Interval{To: s.Figures.End()}) {
 		x.rows[r.Object+"."+r.Name()] = r.Value
 	}
@@ -116,6 +119,7 @@ func TestObserverSeesTheRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			<-x.ended
 			if !x.last || x.n < 2 && name == "hpl2002/fig2" || x.behind > 0 {
 				t.Errorf("%d snapshots, the last one seen: %v, %d with figures of the future", x.n, x.last, x.behind)
 			}
@@ -159,6 +163,7 @@ func TestCongestionTreeHasItsRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		<-x.ended
 		found := false
 		for words := range x.words {
 			found = found || strings.HasPrefix(words, "B's port to BC is the root; 21 flows wait; victim: victim") || strings.HasPrefix(words, "B's port to BC is the root;") && strings.HasSuffix(words, "victim: victim")
@@ -259,6 +264,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	<-good.ended
 	warnings := strings.Join(result.Warnings, "\n")
 	for _, want := range []string{"a slow one missed", "one that panics panicked, and saw nothing more of the run: no more", "one that stays was still busy"} {
 		if !strings.Contains(warnings, want) {
@@ -298,6 +304,7 @@ func TestObserverOfProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	<-x.ended
 	if refused == nil || !strings.Contains(refused.Error(), "in processes of their own cannot be changed") {
 		t.Errorf("a change: %v", refused)
 	}

@@ -26,10 +26,17 @@ func shown(t testing.TB, s *scenario.Scenario, o emu.Options) (*Scene, []*Moment
 	}
 	c := NewScene(s, f)
 	var moments []*Moment
-	o.Observe = []observe.Request{{Observer: NewObserver(c, func(m *Moment) { moments = append(moments, m) }), Every: 10 * time.Millisecond}}
+	observer, ended := NewObserver(c, func(m *Moment) { moments = append(moments, m) }), make(chan struct{})
+	o.Observe = []observe.Request{{Every: 10 * time.Millisecond, Observer: observe.Func(func(s *observe.Snapshot) {
+		observer.Observe(s)
+		if s.Last {
+			close(ended)
+		}
+	})}}
 	if _, err := emu.Run(t.Context(), s, o); err != nil {
 		t.Fatal(err)
 	}
+	<-ended // a run waits two seconds for its observers, a busy machine may need more
 	return c, moments
 }
 
