@@ -12,33 +12,35 @@ import (
 	"fabemu/wire/link"
 )
 
-// twoPorts returns two UDP ports that nobody has now.
-func twoPorts(t *testing.T) (a, b int) {
+// udpEnds opens both ends of a link by themselves, at ports that were free, as far as can be told.
+func udpEnds(t *testing.T) (a, b *link.UDP) {
 	t.Helper()
-	x, y, err := link.UDPPair(link.UDPOptions{})
-	if err != nil {
-		t.Fatal(err)
+	for {
+		x, y, err := link.UDPPair(link.UDPOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, q := x.LocalPort(), y.LocalPort()
+		closeBoth(t, x, y)
+		if a, err = link.UDPEnd(p, q, link.UDPOptions{}); err == nil {
+			closeAtEnd(t, a)
+			b, err = link.UDPEnd(q, p, link.UDPOptions{})
+		}
+		switch {
+		case err == nil:
+			closeAtEnd(t, b)
+			return a, b
+		case !errors.Is(err, syscall.EADDRINUSE): // then others have been faster
+			t.Fatal(err)
+		}
 	}
-	defer x.Close()
-	defer y.Close()
-	return x.LocalPort(), y.LocalPort()
 }
 
 func TestUDPEnd(t *testing.T) {
-	p, q := twoPorts(t)
-	a, err := link.UDPEnd(p, q, link.UDPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	if _, err := link.UDPEnd(p, q, link.UDPOptions{}); !errors.Is(err, syscall.EADDRINUSE) {
+	a, b := udpEnds(t)
+	if _, err := link.UDPEnd(a.LocalPort(), b.LocalPort(), link.UDPOptions{}); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("a port that is taken: %v", err)
 	}
-	b, err := link.UDPEnd(q, p, link.UDPOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
 	if err := a.Send([]byte("to b")); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +166,7 @@ func TestPoller(t *testing.T) {
 	if err := a.Send([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(int64(10*time.Second), func(i int) { came = i }); err != nil || came != 1 {
+	if err := p.Wait(int64(patience), func(i int) { came = i }); err != nil || came != 1 {
 		t.Errorf("end %d, %v: want 1", came, err)
 	}
 }

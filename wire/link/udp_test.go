@@ -26,7 +26,7 @@ func strangerOnUDP(t testing.TB, a, _ link.Link) (counted uint64) {
 	if _, err := stranger.Write([]byte("let me in")); err != nil {
 		t.Fatal(err)
 	}
-	if err := stranger.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := stranger.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := stranger.Read(make([]byte, 100)); !errors.Is(err, unix.ECONNREFUSED) {
@@ -35,18 +35,18 @@ func strangerOnUDP(t testing.TB, a, _ link.Link) (counted uint64) {
 	return 0
 }
 
-// freePorts returns a port that is free with the next one, as far as can be told.
-func freePorts(t *testing.T) int {
+// pairAtPorts returns a link at ports that were asked for, the first of which is port.
+func pairAtPorts(t *testing.T) (a, b *link.UDP, port int) {
 	t.Helper()
 	for port := 20003; port < 30000; port += 97 {
 		a, b, err := link.UDPPair(link.UDPOptions{Port: port})
 		if err == nil {
-			closeBoth(t, a, b)
-			return port
+			closeAtEnd(t, a, b)
+			return a, b, port
 		}
 	}
 	t.Skip("no two free UDP ports in a row between 20003 and 30000")
-	return 0
+	return nil, nil, 0
 }
 
 func closeBoth(t *testing.T, a, b *link.UDP) {
@@ -57,8 +57,7 @@ func closeBoth(t *testing.T, a, b *link.UDP) {
 }
 
 func TestPortsAreTheOnesAskedFor(t *testing.T) {
-	port := freePorts(t)
-	a, b := udpPair(t, link.UDPOptions{Port: port})
+	a, b, port := pairAtPorts(t)
 	if a.LocalPort() != port || b.LocalPort() != port+1 {
 		t.Errorf("ports %d and %d, want %d and %d", a.LocalPort(), b.LocalPort(), port, port+1)
 	}
@@ -78,23 +77,18 @@ func descriptors(t *testing.T) int {
 }
 
 func TestPortInUse(t *testing.T) {
-	port := freePorts(t)
-	for _, c := range []struct {
-		name  string
-		taken int
-	}{{"first", port}, {"second", port + 1}} {
-		t.Run(c.name, func(t *testing.T) {
-			squatter, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: c.taken})
-			if err != nil {
-				t.Skip(err)
+	for taken, name := range []string{"first", "second"} {
+		t.Run(name, func(t *testing.T) {
+			a, b, port := pairAtPorts(t) // one of the two stays
+			if err := []*link.UDP{b, a}[taken].Close(); err != nil {
+				t.Fatal(err)
 			}
-			defer squatter.Close()
 			before := descriptors(t)
-			_, _, err = link.UDPPair(link.UDPOptions{Port: port})
+			_, _, err := link.UDPPair(link.UDPOptions{Port: port})
 			if !errors.Is(err, unix.EADDRINUSE) {
 				t.Fatalf("got %v, want %v", err, unix.EADDRINUSE)
 			}
-			if want := fmt.Sprintf("UDP port %d is in use: ", c.taken); !strings.HasPrefix(err.Error(), want) {
+			if want := fmt.Sprintf("UDP port %d is in use: ", port+taken); !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("the error is %q, want %q first", err, want)
 			}
 			if after := descriptors(t); after != before {
@@ -141,7 +135,7 @@ func TestLostCountsWhatTheKernelDropped(t *testing.T) {
 	}
 	var received, lost int
 	buf := make([]byte, 4096)
-	for end := time.Now().Add(time.Second); received+lost < sent && time.Now().Before(end); {
+	for end := time.Now().Add(patience); received+lost < sent && time.Now().Before(end); {
 		n, err := b.Recv(buf)
 		if err != nil {
 			t.Fatal(err)
