@@ -310,12 +310,28 @@ func TestFullQueueIsCounted(t *testing.T) {
 	}
 }
 
+// awaited closes a channel when a text is written to a file.
+type awaited struct {
+	io.Writer
+	text string
+	came chan struct{}
+}
+
+func (a *awaited) Write(b []byte) (int, error) {
+	if a.text != "" && bytes.Contains(b, []byte(a.text)) {
+		a.text = ""
+		close(a.came)
+	}
+	return a.Writer.Write(b)
+}
+
 // Where frames are missing, the next one says how many.
 func TestMissingFramesAreMarked(t *testing.T) {
 	let := make(chan struct{})
 	began := make(chan *capture.Capture)
 	var file bytes.Buffer
-	go func() { began <- capture.New(stuck{let, &file}, capture.Options{Ports: ports, Wall: true}) }()
+	marked := &awaited{&file, "missing: ", make(chan struct{})}
+	go func() { began <- capture.New(stuck{let, marked}, capture.Options{Ports: ports, Wall: true}) }()
 	let <- struct{}{}
 	c := <-began
 	n := int64(0)
@@ -327,9 +343,12 @@ func TestMissingFramesAreMarked(t *testing.T) {
 		send()
 	}
 	close(let)
-	for range 100 {
-		time.Sleep(5 * time.Millisecond)
-		send()
+	for again := true; again; send() { // until there is room again
+		select {
+		case <-marked.came:
+			again = false
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 	written, missed := c.End()
 	if err := c.Close(""); err != nil {

@@ -16,11 +16,17 @@ func TestStampIsTheTimeOfArrival(t *testing.T) {
 	defer b.Close()
 	stamp := int64(0)
 	end := Stamped(b, func(_ []byte, at int64) { stamp = at })
+	arrival := link.NewPoller([]link.File{b})
 	for range 10 {
 		stamp = 0
 		before := time.Now().UnixNano()
 		if err := a.Send([]byte{1}); err != nil {
 			t.Fatal(err)
+		}
+		for came := false; !came; { // a busy kernel need not have delivered when Send returns
+			if err := arrival.Wait(int64(time.Second), func(int) { came = true }); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(5 * time.Millisecond) // delivered long before it is read
 		late := time.Now().UnixNano()
