@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,7 +29,43 @@ var (
 
 // shell returns a program that is a script of sh.
 func shell(script string) *foreign.Program {
-	return &foreign.Program{Command: []string{"sh", "-c", script}, Patience: 10 * time.Second}
+	return &foreign.Program{Command: []string{"sh", "-c", script}, Patience: time.Minute}
+}
+
+// await waits until something is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// status is the standard error of a script, which says there how far it is: after a line that is a
+// number, the process of that number ends.
+type status struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (s *status) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text += string(b)
+	return len(b), nil
+}
+
+// reached reports whether the script has come to the line, and to its end where it says so.
+func (s *status) reached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line, _, whole := strings.Cut(s.text, "\n")
+	if pid, err := strconv.Atoi(line); err == nil && whole {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return strings.Contains(string(stat), ") Z ") // this process waits for it when the talk ends
+	}
+	return whole
 }
 
 // limiter is the first answer of the programs here, and law that of a reaction point.
@@ -37,11 +74,12 @@ const limiter, law = "read x; echo limiter 3000 mine\n", "read x; echo law 1000 
 // Each thing that a program may not do is found, and its line is named.
 func TestFaults(t *testing.T) {
 	next := func(k *foreign.Talk) { k.Limiter().Next(1000, 1500) }
+	none := func(*foreign.Talk) {}
 	both := func(k *foreign.Talk) { k.Limiter().Next(1000, 1500); k.Limiter().Next(5000, 1500) }
 	feedback := func(k *foreign.Talk) { k.Controller().Feedback(1000, wire.Frame{Kind: wire.Ack, BECN: true}) }
 	for _, tc := range []struct {
 		name, script string
-		calls        func(k *foreign.Talk) // nil: the fault is in the first line
+		calls        func(k *foreign.Talk) // nil: the fault is in the first line; and next when the script says so
 		want         string
 	}{
 		{"nothing", "read x", nil, `does not answer any more; the last line to it was "hello 1 1000 1500"`},
@@ -49,13 +87,13 @@ func TestFaults(t *testing.T) {
 		{"dies later", limiter + "read x; echo Oops >&2; exit 7", next,
 			`does not answer any more: exit status 7; the last line to it was "next 1000 1500"; its standard error ends with "Oops"`},
 		{"is killed", limiter + "read x; kill -9 $$", next, `does not answer any more: signal: killed; the last line to it was "next`},
-		{"dies between", limiter + "read x; echo 1000; exit 5", func(k *foreign.Talk) { next(k); time.Sleep(300 * time.Millisecond); next(k) }, "has ended: exit status 5"},
+		{"dies between", limiter + "read x; echo 1000; echo $$ >&2; exit 5", next, "has ended: exit status 5"},
 		{"is no program of ours", "read x; echo hello", nil, `its line is "hello"`},
 		{"no burst", "read x; echo limiter much mine", nil, `says of its burst what is no number of bytes, nor -; its line is "limiter much mine"`},
-		{"out of turn", "echo one; read x; echo two", func(k *foreign.Talk) {}, `its line is "one"`},
-		{"out of turn later", limiter + "read x; echo 1000; echo 2000; read y", func(k *foreign.Talk) { next(k); time.Sleep(300 * time.Millisecond); next(k) },
+		{"out of turn", "echo one; read x; echo two", none, `its line is "one"`},
+		{"out of turn later", limiter + "read x; echo 1000; echo 2000; echo both >&2; read y", next,
 			`speaks out of turn, before it is asked; its line is "2000"`},
-		{"floods", limiter + "while :; do echo 4711; done", func(k *foreign.Talk) { time.Sleep(300 * time.Millisecond); next(k) }, `speaks out of turn, before it is asked; its line is "4711"`},
+		{"floods", limiter + "echo 4711; echo one >&2; while :; do echo 4711; done", none, `speaks out of turn, before it is asked; its line is "4711"`},
 		{"a line without end", limiter + "read x; while :; do printf aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", next, `sends a line of more than 512 bytes; its line is "aaaa`},
 		{"no number", limiter + "read x; echo NaN", next, `gives an instant that is neither a whole number of picoseconds nor never; its line is "NaN"; the last line to it was "next 1000 1500"`},
 		{"a fraction", limiter + "read x; echo 1000.5", next, `neither a whole number`},
@@ -75,17 +113,23 @@ func TestFaults(t *testing.T) {
 		{"no rate at first", "read x; echo law fast never mine", nil, `no whole number of bits per second; its line is "law fast never mine"`},
 		{"one word", law + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
 		{"a deadline that has passed", law + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it is told`},
-		{"status", limiter + "read x; exit 3", func(*foreign.Talk) {}, "has ended: exit status 3"},
-		{"last words", limiter + "read x; echo bye", func(*foreign.Talk) {}, `speaks out of turn; its line is "bye"`},
+		{"status", limiter + "read x; exit 3", none, "has ended: exit status 3"},
+		{"last words", limiter + "read x; echo bye", none, `speaks out of turn; its line is "bye"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			p := shell(tc.script)
 			told := 0
 			p.Fail = func(*foreign.Fault) { told++ }
+			var s status
+			p.Stderr = &s
 			k, err := p.Begin(context.Background(), 1000, 1500)
 			if err == nil && tc.calls != nil {
 				tc.calls(k)
+				if strings.Contains(tc.script, ">&2") && k.Err() == nil {
+					await(t, "the script is so far", s.reached)
+					next(k)
+				}
 				if k.Err() != nil && k.Limiter().Next(1e9, 1500) != unit.Never {
 					t.Error("after its fault a limiter lets a packet start")
 				}
@@ -101,6 +145,18 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// patiently tries something with half a second of patience, and with more where a busy computer
+// does not let the program answer in that.
+func patiently(p *foreign.Program, try func() error) error {
+	for p.Patience = 500 * time.Millisecond; ; p.Patience *= 2 {
+		err := try()
+		if err == nil || p.Patience > time.Minute || !strings.Contains(err.Error(), "says nothing for") {
+			return err
+		}
+		p.End()
+	}
+}
+
 // What says nothing, or does not end, is waited for as long as Patience says.
 func TestPatience(t *testing.T) {
 	for _, tc := range []struct {
@@ -108,24 +164,33 @@ func TestPatience(t *testing.T) {
 		calls        func(k *foreign.Talk)
 		want         string
 	}{
-		{"says nothing", "sleep 1000", nil, `says nothing for 500ms; the last line to it was "hello 1 1000 1500"`},
-		{"half a line", limiter + "read x; printf 12; sleep 1000", func(k *foreign.Talk) { k.Limiter().Next(0, 1) }, `begins a line and does not end it within 500ms; its line is "12"`},
-		{"never ends", limiter + "trap '' TERM INT HUP; while :; do sleep 1000; done", func(*foreign.Talk) {}, "does not end within 500ms after its input has"},
+		{"says nothing", "sleep 1000", nil, `says nothing for %v; the last line to it was "hello 1 1000 1500"`},
+		{"half a line", limiter + "read x; printf 12; sleep 1000", func(k *foreign.Talk) { k.Limiter().Next(0, 1) }, `begins a line and does not end it within %v; its line is "12"`},
+		{"never ends", limiter + "trap '' TERM INT HUP; while :; do sleep 1000; done", func(*foreign.Talk) {}, "does not end within %v after its input has"},
 		{"floods at the end", limiter + "read x; while :; do echo bye; done", func(*foreign.Talk) {}, `speaks out of turn; its line is "bye"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			want := tc.want
 			p := shell(tc.script)
-			p.Patience = 500 * time.Millisecond
-			k, err := p.Begin(context.Background(), 1000, 1500)
-			if err == nil {
-				tc.calls(k)
-			}
-			if end := p.End(); err == nil {
-				err = end
-			}
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want %q", err, tc.want)
+			err := patiently(p, func() error {
+				if strings.Contains(tc.want, "%") {
+					want = fmt.Sprintf(tc.want, p.Patience)
+				}
+				k, err := p.Begin(context.Background(), 1000, 1500)
+				if err == nil {
+					tc.calls(k)
+				}
+				if end := p.End(); err == nil {
+					err = end
+				}
+				if err != nil && strings.Contains(err.Error(), want) {
+					return nil
+				}
+				return fmt.Errorf("%w, want %q", err, want)
+			})
+			if err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -140,30 +205,22 @@ func TestNothingStays(t *testing.T) {
 		limiter + "sleep 4711 & echo $! $$ >pids; read x; echo -1",
 	} {
 		p := shell("cd " + dir + "\n" + script)
-		p.Patience = 500 * time.Millisecond
-		k, err := p.Begin(context.Background(), 1000, 1500)
-		if err != nil {
+		var k *foreign.Talk
+		if err := patiently(p, func() (err error) { k, err = p.Begin(context.Background(), 1000, 1500); return err }); err != nil {
 			t.Fatal(err)
 		}
 		var pids []string
-		for range 100 {
+		await(t, "it has written its pids", func() bool {
 			text, _ := os.ReadFile(filepath.Join(dir, "pids"))
-			if pids = strings.Fields(string(text)); len(pids) == 2 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			pids = strings.Fields(string(text))
+			return len(pids) == 2 && strings.HasSuffix(string(text), "\n")
+		})
 		if strings.HasSuffix(script, "-1") {
 			k.Limiter().Next(0, 1)
 		}
 		p.End()
-		if len(pids) != 2 {
-			t.Fatalf("no pids: %q", pids)
-		}
 		for _, pid := range pids {
-			if n, _ := strconv.Atoi(pid); !gone(n) {
-				t.Errorf("%q has left process %d", script, n)
-			}
+			await(t, "process "+pid+" is gone", func() bool { return gone(pid) })
 		}
 		os.Remove(filepath.Join(dir, "pids"))
 	}
@@ -171,20 +228,14 @@ func TestNothingStays(t *testing.T) {
 
 // gone reports whether there is no process of a number, or only what another process has
 // still to reap.
-func gone(pid int) bool {
-	for range 100 {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return true
-		}
-		after := stat[strings.LastIndex(string(stat), ")")+1:]
-		fields := strings.Fields(string(after))
-		if fields[0] == "Z" && fields[1] != strconv.Itoa(os.Getpid()) {
-			return true // killed, and its parent is another
-		}
-		time.Sleep(10 * time.Millisecond)
+func gone(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return true
 	}
-	return false
+	after := stat[strings.LastIndex(string(stat), ")")+1:]
+	fields := strings.Fields(string(after))
+	return fields[0] == "Z" && fields[1] != strconv.Itoa(os.Getpid()) // killed, and its parent is another
 }
 
 // With its context a talk is cut, even while it waits.
@@ -310,7 +361,7 @@ func TestLawAtASocket(t *testing.T) {
 			c.Close()
 		}
 	}()
-	p := &foreign.Program{Socket: path}
+	p := &foreign.Program{Socket: path, Patience: time.Minute}
 	for range 2 {
 		k, err := p.Begin(context.Background(), 1000, 1500)
 		if err != nil {
