@@ -28,10 +28,12 @@ func Example_observe() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	ended := make(chan struct{}) // a run waits two seconds for its observers, which may take longer
 	watch := observe.Func(func(s *observe.Snapshot) {
 		if !s.Last {
 			return // in a real program: show s.Trees, s.Ports, s.Figures.Rows(...)
 		}
+		defer close(ended)
 		for r := range s.Figures.Rows(metrics.Interval{To: s.Figures.End()}, "utilisation") {
 			if r.Object == "trunk.A-B" {
 				fmt.Printf("after %v of %v: the trunk carried %.0f %%\n", s.Now, s.End, 100*r.Value)
@@ -45,6 +47,7 @@ func Example_observe() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	<-ended
 	// Output:
 	// after 100ms of 100ms: the trunk carried 29 %
 	// IB-1a: pass

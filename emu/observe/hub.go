@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -417,19 +418,23 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.
 	s.events = append(s.events[:0], h.events...)
 	h.last = true
 	h.show()
-	limit := time.After(patience)
+	late, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	for _, w := range h.watchers {
 		close(w.inbox)
 	}
 	for _, w := range h.watchers {
 		select {
 		case <-w.ended:
+		case <-late.Done():
+		}
+		select {
+		case <-w.ended: // in time or not, it has seen the end
 			if text := w.panicked.Load(); text != nil {
 				warnings = append(warnings,
 					fmt.Sprintf("%s panicked, and saw nothing more of the run: %s", w.name(), *text))
 			}
-		case <-limit:
-			limit = time.After(0)
+		default:
 			warnings = append(warnings,
 				fmt.Sprintf("%s was still busy %v after the run had ended; it is left alone", w.name(), patience))
 		}
