@@ -32,7 +32,7 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 	if path == "" {
 		return nil, fmt.Errorf("there is no chromium")
 	}
-	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(2 * time.Minute),
 		chromedp.Flag("force-device-scale-factor", "1"), chromedp.Flag("font-render-hinting", "none")})
 	c, wait := chromedp.NewExecAllocator(context.Background(), options...)
 	c, stop := chromedp.NewContext(c)
@@ -66,7 +66,7 @@ func open(t testing.TB, address string, width, height int64, dark bool) *tab {
 	}
 	c, stop := chromedp.NewContext(parent)
 	t.Cleanup(stop)
-	c, end := context.WithTimeout(c, 2*time.Minute)
+	c, end := context.WithTimeout(c, 5*time.Minute)
 	t.Cleanup(end)
 	b := &tab{Context: c, t: t}
 	if err := chromedp.Listen(c, b.hear); err != nil {
@@ -126,7 +126,7 @@ func value[T any](b *tab, expression string) T {
 // until waits for an expression to be true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if value[bool](b, "!!("+expression+")") {
 			return
 		}

@@ -7,7 +7,6 @@ import (
 	"image/png"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 )
@@ -72,8 +71,7 @@ func (b *tab) dejaVu() {
 		b.t.Skip("there is no font DejaVu Sans (fonts-dejavu-core)")
 	}
 	value[bool](b, "(document.body.style.fontFamily = 'DejaVu Sans', dispatchEvent(new Event('resize')))")
-	time.Sleep(300 * time.Millisecond) // until the charts are of their size
-	b.until("fabemu.settled")
+	b.until("fabemu.settled") // the charts are of their size
 }
 
 func decode(t testing.TB, b []byte) image.Image {

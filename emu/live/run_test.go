@@ -102,7 +102,7 @@ func TestObserver(t *testing.T) {
 // TestRunInBrowser: a run on the wall clock, seen from a browser, in which a knob is turned: the link
 // is down, what was done comes back, and the run has it in its results.
 func TestRunInBrowser(t *testing.T) {
-	s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"), runtest.Sets(t, "wall.dilation=2000")...)
+	s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"), runtest.Sets(t, "wall.dilation=20000")...)
 	f, err := emu.Prepare(s)
 	if err != nil {
 		t.Fatal(err)

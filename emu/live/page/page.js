@@ -278,7 +278,10 @@ function field(text, id, value, change) {
   const input = el("input", {type: "text", id: "field-" + id.replace(/\W+/g, "-"), value, autocomplete: "off", spellcheck: "false", onkeydown: e => { if (e.key === "Enter") turn(change(input.value)); e.stopPropagation(); }});
   return el("label", {}, text, input, el("button", {type: "button", class: "knob", id: "set-" + id.replace(/\W+/g, "-"), onclick: () => turn(change(input.value))}, "Set"));
 }
-async function turn(change) {
+// Changes are made in the order of the clicks: each is asked for when the one before is answered.
+let turned = Promise.resolve();
+const turn = change => turned = turned.then(() => ask(change));
+async function ask(change) {
   const said = $("said");
   try {
     const answer = await fetch("knob", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(Object.entries(change).map(([k, v]) => k + ": " + v).join(", "))});
@@ -579,10 +582,10 @@ function add(m) {
 function said(text) { const h = $("hint"); put(h, text); }
 night.addEventListener("change", () => { if (!scene) return; document.querySelectorAll(".chip").forEach((b, i) => b.style.setProperty("--c", tint(i))); chartsStale = true; show(); });
 let resized = 0;
-addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { if (!scene) return; offerZoom(); chartsStale = true; show(); }, 150); });
+addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { resized = 0; if (!scene) return; offerZoom(); chartsStale = true; show(); }, 150); });
 
 // For tests: how much was drawn, and what is kept.
-Object.defineProperty(window, "fabemu", {value: {get frames() { return frames; }, get moments() { return moments.length; }, get view() { return view; }, get followed() { return followed; }, get settled() { return !due && !chartsDue; }}});
+Object.defineProperty(window, "fabemu", {value: {get frames() { return frames; }, get moments() { return moments.length; }, get view() { return view; }, get followed() { return followed; }, get settled() { return !due && !chartsDue && !resized; }}});
 
 const kept = $("data");
 if (kept) {
