@@ -418,10 +418,6 @@ func (c *Collector) advance(t unit.Time) bool {
 		c.cur++
 		c.settle(c.edges[c.cur])
 		c.rows.add(c.now)
-		for i := range c.ports {
-			c.rows.change(c.cur, i*portColumns+outBytes, -c.unsent(i, c.edges[c.cur]))
-			c.now[i*portColumns+outLongest] = c.ports[i].queue
-		}
 	}
 	c.lo = c.edges[c.cur]
 	if c.cur+1 == len(c.edges) {
@@ -432,21 +428,27 @@ func (c *Collector) advance(t unit.Time) bool {
 	return true
 }
 
-// settle counts occupancies, stalls and limits up to t.
+// settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and writes all
+// of it down.
 func (c *Collector) settle(t unit.Time) {
 	for i := range c.ports {
-		p, y, at := &c.ports[i], &c.tallies[i], i*portColumns
+		p, y, now := &c.ports[i], &c.tallies[i], c.ofPort(i)
 		y.area += y.occupancy * int64(t-y.since)
 		y.since = t
-		c.now[at+outStall+int(p.block)] += int64(t - p.blocked)
+		p.waited += p.queue * int64(t-p.changed) >> queueShift
+		p.changed = t
+		now[outStall+p.block%port.Blocks] += int64(t - p.blocked)
+		p.blocked = t
 		if s := p.pausing; s != nil {
-			c.now[at+outPaused] += s.pausedUp(t)
+			now[outPaused] += s.pausedUp(t)
 			s.told = t
 		}
-		c.now[at+outQueue] += p.queue * int64(t-p.changed) >> queueShift
-		p.blocked, p.changed = t, t
+		write(y, p, now)
+		if y.last != 0 {
+			now[outBytes] -= c.unsent(i, t)
+		}
+		p.longest = p.queue
 	}
-	c.write()
 	for i := range c.flows {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
 		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
@@ -458,15 +460,25 @@ func (c *Collector) settle(t unit.Time) {
 	}
 }
 
-// write writes the tallies down with the other counters.
-func (c *Collector) write() {
-	for i := range c.tallies {
-		y, at := &c.tallies[i], i*portColumns
-		c.now[at+outBytes], c.now[at+inOccupancy] = y.bytes, y.area
-		c.now[at+outFrames] += int64(y.frames)
-		c.now[at+outAcks] += int64(y.acks)
-		c.now[at+outControl] += int64(y.control)
-		y.frames, y.acks, y.control = 0, 0, 0
+// ofPort returns the counters of a port.
+func (c *Collector) ofPort(i int) *[portColumns]int64 {
+	return (*[portColumns]int64)(c.now[i*portColumns:])
+}
+
+// write writes down with the counters of a port what is counted beside them.
+func write(y *tally, p *portState, now *[portColumns]int64) {
+	now[outBytes], now[inOccupancy] = y.bytes, y.area
+	now[outFrames] += int64(y.frames)
+	now[outAcks] += int64(y.acks)
+	now[outControl] += int64(y.control)
+	y.frames, y.acks, y.control = 0, 0, 0
+	now[outQueue], now[outLongest] = p.waited, p.longest
+}
+
+// writeAll writes down what is counted of all ports.
+func (c *Collector) writeAll() {
+	for i := range c.ports {
+		write(&c.tallies[i], &c.ports[i], c.ofPort(i))
 	}
 }
 
@@ -483,7 +495,7 @@ type held struct {
 // limits), the old state was counted up to each edge and the new one not at all.
 func (c *Collector) late(e *trace.Event) {
 	k, _ := slices.BinarySearch(c.edges[:c.cur+1], e.At+1) // the first edge after e
-	c.write()
+	c.writeAll()
 	before := slices.Clone(c.now)
 	var states []held
 	longest, length := -1, int64(0)
@@ -528,7 +540,7 @@ func (c *Collector) late(e *trace.Event) {
 		}
 	}
 	c.add(e)
-	c.write()
+	c.writeAll()
 	added := slices.Clone(c.now)
 	for i, v := range before {
 		added[i] -= v
@@ -537,7 +549,7 @@ func (c *Collector) late(e *trace.Event) {
 		added[x.oldColumn] = 0
 	}
 	if longest >= 0 {
-		added[longest], c.now[longest] = 0, length
+		added[longest], c.ports[longest/portColumns].longest = 0, length
 	}
 	for ; k <= c.cur; k++ {
 		for i, v := range added {

@@ -69,13 +69,16 @@ func (c *Collector) unsent(port int, t unit.Time) int64 {
 	return int64(y.last) - part(int64(y.last), gone, span)
 }
 
-// portState is what a port is in besides.
+// portState is what a port is in besides: a cache line.
 type portState struct {
 	blocked unit.Time     // outStall is counted up to here
-	block   port.Block    // what has held the line back since then
 	changed unit.Time     // outQueue is counted up to here
 	queue   int64         // bytes that wait for the line since then
+	waited  int64         // outQueue
+	longest int64         // outLongest
 	pausing *pausingState // Ethernet; else nil
+	block   port.Block    // what has held the line back since blocked
+	_       [15]byte
 }
 
 // pausingState is what a port of Ethernet is in besides, by priority; without PFC there
@@ -164,12 +167,9 @@ func (c *Collector) lengthen(e *trace.Event) { c.queueIs(c.number(e), e.At, e.A)
 
 // queueIs notes that so many bytes wait for the line of a port from an instant on.
 func (c *Collector) queueIs(number int32, from unit.Time, bytes int64) {
-	p, at := &c.ports[number], int(number)*portColumns
-	c.now[at+outQueue] += p.queue * int64(from-p.changed) >> queueShift
-	p.queue, p.changed = bytes, from
-	if bytes > c.now[at+outLongest] {
-		c.now[at+outLongest] = bytes
-	}
+	p := &c.ports[number]
+	p.waited += p.queue * int64(from-p.changed) >> queueShift
+	p.queue, p.changed, p.longest = bytes, from, max(p.longest, bytes)
 }
 
 // place is an output of a switch with input buffers.
