@@ -106,11 +106,12 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.counted = make([]lanes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
-		c.ports[i].block = port.Idle
+		c.ports[i].block, c.ports[i].columns.known = port.Idle, unstalled
 	}
 	c.countPauses()
 	c.look()
 	for i := range c.flows {
+		c.flows[i].columns.begun = 1 << (flowStall + port.Idle)
 		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
@@ -267,24 +268,32 @@ func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Durati
 				}
 				c.now[at+flowBytes] += int64(e.Bytes)
 				c.now[at+flowFrames]++
-				c.now[at+flowMarked] += e.A >> 8 & 1 // FECN (trace.FrameWord), without a branch
+				fecn := e.A >> 8 & 1 // trace.FrameWord
+				c.now[at+flowMarked] += fecn
+				f.columns.begun |= 1<<flowBytes | 1<<flowFrames | uint32(fecn)<<flowMarked
 				if c.ofStreams > 0 {
+					f.columns.begun |= 1 << (flowColumns + tcpInOrder)
 					c.now[c.ofStreams+int(e.Flow-firstQP)*tcpColumns+tcpInOrder] += e.B
 				}
 			}
 		case trace.Feedback:
 			if at, ok := c.flow(e); ok {
 				c.allow(at, e, e.B, c.now[at+flowTarget])
+				f := &c.flows[e.Flow-firstQP]
 				if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
 					c.now[at+flowNotified]++
 					c.now[at+flowFb] += trace.FbOf(e.A)
+					f.columns.begun |= 1<<flowNotified | 1<<flowFb
 					if kind == wire.Probe {
 						c.now[at+flowAnswers]++
+						f.columns.begun |= 1 << flowAnswers
 					}
 					break
 				}
-				c.flows[e.Flow-firstQP].acks++
-				c.now[at+flowMarkedAcks] += e.A >> 9 & 1 // BECN
+				f.acks++
+				becn := e.A >> 9 & 1
+				c.now[at+flowMarkedAcks] += becn
+				f.columns.begun |= uint32(becn) << flowMarkedAcks
 			}
 		case trace.Queue:
 			c.lengthen(e)
@@ -295,6 +304,7 @@ func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Durati
 		case trace.Stall:
 			c.stall(e)
 		case trace.Mark:
+			c.begin(e, 1<<outMarked)
 			c.now[c.port(e)+outMarked]++
 			c.causes[c.number(e)].marks[e.A&(reasons-1)]++
 		case trace.Trigger:
@@ -332,6 +342,7 @@ func (c *Collector) stall(e *trace.Event) {
 			c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
 			f.begins(e.At)
 			f.block, f.blocked = port.Block(e.A), e.At
+			f.columns.begun |= 1 << ((flowStall + f.block) & 31)
 		}
 		return
 	}
@@ -339,6 +350,7 @@ func (c *Collector) stall(e *trace.Event) {
 		p := &c.ports[c.number(e)]
 		c.now[c.port(e)+outStall+int(p.block)] += int64(e.At - p.blocked)
 		p.block, p.blocked = port.Block(e.A), e.At
+		p.columns.begun |= 1 << ((outStall + p.block) & 31)
 	}
 }
 
@@ -370,13 +382,16 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.Message:
 		if at, ok := c.flow(e); ok && int(e.Machine) == c.fabric.Flows[e.Flow-firstQP].Src {
 			c.now[at+flowProbes]++
+			c.flows[e.Flow-firstQP].columns.begun |= 1 << flowProbes
 		}
 	case trace.Drop:
 		c.drops[e.A&(reasons-1)]++
 		c.losses[loss{e.Machine, e.Port, trace.Reason(e.A)}]++
+		c.begin(e, 1<<inDrops)
 		c.now[c.port(e)+inDrops]++
 		if at, ok := c.flow(e); ok && e.B == 0 {
 			c.now[at+flowDrops]++
+			c.flows[e.Flow-firstQP].columns.begun |= 1 << flowDrops
 			// On another lane it was an ACK, or a notification.
 			if f := &c.flows[e.Flow-firstQP]; !f.again && e.Lane == c.fabric.Flows[e.Flow-firstQP].Priority && trace.Reason(e.A) != trace.EgressFull {
 				f.gone++
@@ -388,6 +403,7 @@ func (c *Collector) rare(e *trace.Event) {
 	case trace.Window, trace.RoundTrip, trace.Retransmit, trace.Timeout, trace.Refuse:
 		c.tcp(e)
 	case trace.Deadlock:
+		c.begin(e, 1<<outDeadlocks)
 		c.now[c.port(e)+outDeadlocks]++
 	case trace.Control:
 		if port.EventKind(e.A) != port.RateChange {
@@ -443,6 +459,8 @@ func (c *Collector) settle(t unit.Time) {
 			now[outPaused] += s.pausedUp(t)
 			s.told = t
 		}
+		p.begins(y)
+		c.rows.begin(i*portColumns, p.columns.news())
 		write(y, p, now)
 		if y.last != 0 {
 			now[outBytes] -= c.unsent(i, t)
@@ -457,7 +475,15 @@ func (c *Collector) settle(t unit.Time) {
 		if c.ofStreams > 0 {
 			c.holdWindow(c.ofStreams+i*tcpColumns, i, t)
 		}
+		begun := f.columns.news()
+		c.rows.begin(at, begun&^ofTCP)
+		c.rows.begin(c.ofStreams+i*tcpColumns-flowColumns, begun&ofTCP)
 	}
+}
+
+// begin notes that counters of e's port begin to count.
+func (c *Collector) begin(e *trace.Event, begun uint32) {
+	c.ports[c.number(e)].columns.begun |= begun
 }
 
 // ofPort returns the counters of a port.
@@ -536,7 +562,7 @@ func (c *Collector) late(e *trace.Event) {
 			states = append(states, held{at + int(c.flows[e.Flow-firstQP].block), at + int(e.A), 1, 1, 0})
 		} else if e.Flow == 0 && e.Lane == 0 {
 			at = c.port(e) + outStall
-			states = append(states, held{at + int(c.ports[c.number(e)].block), at + int(e.A), 1, 1, 0})
+			states = append(states, held{at + int(c.ports[c.number(e)].block), at + int(e.A), stalls(c.ports[c.number(e)].block), stalls(port.Block(e.A)), 0})
 		}
 	}
 	c.add(e)

@@ -33,16 +33,17 @@ const (
 
 // flowState is what a flow is in.
 type flowState struct {
-	blocked unit.Time  // flowStall is counted up to here
-	block   port.Block // what has kept the flow since then
-	told    unit.Time  // flowAllowed and flowWanted are counted up to here
+	blocked unit.Time // flowStall is counted up to here
+	told    unit.Time // flowAllowed and flowWanted are counted up to here
 	acks    int64
 	heard   unit.Time     // when it last delivered something, or had something to send again
-	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
+	span    unit.Duration // how long a frame of size takes the slowest link of the flow
+	size    uint32        // of the last frame that came
 	sent    uint32        // packets, modulo 2^32
 	gone    uint32        // of them, those that were delivered, or lost
-	size    uint32        // of the last frame that came
-	span    unit.Duration // how long a frame of that size takes the slowest link of the flow
+	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
+	block   port.Block    // what has kept the flow since blocked
+	columns columns       // those of TCP behind the others
 }
 
 // life is what a flow has been through. It is rarely touched: not part of flowState.
@@ -77,6 +78,12 @@ func (c *Collector) allow(at int, e *trace.Event, limit, target int64) {
 	}
 	c.hold(at, &c.flows[i], e.At)
 	c.now[at+flowLimit], c.now[at+flowTarget] = limit, target
+	if limit != 0 {
+		c.flows[i].columns.begun |= 1<<flowLimit | 1<<flowAllowed
+	}
+	if target != 0 {
+		c.flows[i].columns.begun |= 1<<flowTarget | 1<<flowWanted
+	}
 }
 
 // hold counts the limit and the target of a source up to t.

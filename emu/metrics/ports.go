@@ -7,26 +7,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a port: out is the line that leaves it, in the buffer behind it. What
-// every frame counts comes first, and is in its tally until it is written down.
+// The counters of a port: out is the line that leaves it, in the buffer behind it. Those
+// that most ports have come first, so that those that never count lie side by side. What
+// every frame counts is in its tally until it is written down, and what waits in its state.
 const (
 	outBytes    = iota // data on the line, headers included
 	outFrames          // data frames
-	outAcks            // ACK frames
-	outControl         // flow control packets
 	inOccupancy        // blocks in the buffer, times picoseconds
+	outQueue           // bytes that wait for the line, times 1024 picoseconds
+	outLongest         // not a counter: the most bytes that waited since the last edge
 	outStall           // picoseconds by port.Block, from here on
 )
 
 // Rarer counters.
 const (
-	outMarked    = outStall + port.Blocks + iota // data frames that were marked as they left
-	outQueue                                     // bytes that wait for the line, times 1024 picoseconds
-	outLongest                                   // not a counter: the most bytes that waited since the last edge
+	outControl   = outStall + port.Blocks + iota // flow control packets
 	outPaused                                    // picoseconds for which the peer had a priority stopped
+	inPauses                                     // PAUSE and PFC frames that came
+	outAcks                                      // ACK frames
+	outMarked                                    // data frames that were marked as they left
 	outDeadlocks                                 // cycles of waiting that were found to go through the line
 	inDrops                                      // frames that came and were discarded
-	inPauses                                     // PAUSE and PFC frames that came
 	portColumns
 )
 
@@ -78,7 +79,38 @@ type portState struct {
 	longest int64         // outLongest
 	pausing *pausingState // Ethernet; else nil
 	block   port.Block    // what has held the line back since blocked
-	_       [15]byte
+	columns columns
+	_       [4]byte
+}
+
+// unstalled are the columns for the time in which nothing stalls a port: nobody asks for them.
+const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
+
+// stalls returns 1 for what stalls a port, and else 0.
+func stalls(b port.Block) int64 {
+	if b == port.Open || b == port.Idle {
+		return 0
+	}
+	return 1
+}
+
+// begins notes which counters of a port begin to count, of those that every frame counts.
+func (p *portState) begins(y *tally) {
+	if y.frames != 0 {
+		p.columns.begun |= 1<<outBytes | 1<<outFrames
+	}
+	if y.area != 0 {
+		p.columns.begun |= 1 << inOccupancy
+	}
+	if p.longest != 0 {
+		p.columns.begun |= 1<<outQueue | 1<<outLongest
+	}
+	if y.acks != 0 {
+		p.columns.begun |= 1 << outAcks
+	}
+	if y.control != 0 {
+		p.columns.begun |= 1 << outControl
+	}
 }
 
 // pausingState is what a port of Ethernet is in besides, by priority; without PFC there
@@ -130,6 +162,7 @@ func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
 	if p == nil || kind != wire.Pause && kind != wire.PriorityPause {
 		return
 	}
+	c.begin(e, 1<<inPauses|1<<outPaused)
 	c.now[c.port(e)+inPauses]++
 	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
 	p.told = max(p.told, e.At)

@@ -1,40 +1,44 @@
 package metrics
 
+import "math/bits"
+
 // rows keeps the counters of a run at each edge. Most of them never count anything: a row
-// holds those that had by then, in the order in which they began to, and the others are 0.
+// holds those that have begun to by then, in the order in which they did, and the others are 0.
 type rows struct {
 	all   [][]int64
 	place []int32 // by counter: its place in a row, and one more; 0: it has none
 	used  []int32 // the counters that have a place, in their order
-	idle  []span  // the others; some of them may have got a place by change
 	room  []int64 // for rows to come
 }
 
-// span is counters side by side: from <= i < to.
-type span struct{ from, to int32 }
+// columns are counters of a port or a flow, a bit for each: those that may have counted by now,
+// and those of which the rows know.
+type columns struct{ begun, known uint32 }
+
+// news returns those of which the rows do not know, and notes that they do.
+func (x *columns) news() uint32 {
+	fresh := x.begun &^ x.known
+	x.known |= x.begun
+	return fresh
+}
+
+// begin gives counters a place from now on, a bit for each from a first one on.
+func (r *rows) begin(first int, which uint32) {
+	for ; which != 0; which &= which - 1 {
+		if i := first + bits.TrailingZeros32(which); r.place[i] == 0 {
+			r.give(i)
+		}
+	}
+}
 
 // newRows returns the rows of so many counters, of which there is none yet.
-func newRows(counters int) rows {
-	return rows{place: make([]int32, counters), idle: []span{{0, int32(counters)}}}
-}
+func newRows(counters int) rows { return rows{place: make([]int32, counters)} }
 
 // slab is how many counters room is made for at a time.
 const slab = 1 << 13
 
 // add keeps the counters at the next edge.
 func (r *rows) add(now []int64) {
-	if r.begins(now) {
-		r.idle = r.idle[:0]
-		for i, v := range now {
-			if r.place[i] == 0 && v != 0 {
-				r.give(i)
-			} else if n := len(r.idle); r.place[i] == 0 && n > 0 && int(r.idle[n-1].to) == i {
-				r.idle[n-1].to++
-			} else if r.place[i] == 0 {
-				r.idle = append(r.idle, span{int32(i), int32(i) + 1})
-			}
-		}
-	}
 	n := len(r.used)
 	if len(r.room) < n {
 		r.room = make([]int64, max(n, slab))
@@ -45,22 +49,6 @@ func (r *rows) add(now []int64) {
 		row[k] = now[i]
 	}
 	r.all = append(r.all, row)
-}
-
-// begins reports whether an idle counter counts.
-func (r *rows) begins(now []int64) bool {
-	some := int64(0)
-	for _, s := range r.idle {
-		idle := now[s.from:s.to]
-		for ; len(idle) >= 8; idle = idle[8:] {
-			eight := (*[8]int64)(idle)
-			some |= eight[0] | eight[1] | eight[2] | eight[3] | eight[4] | eight[5] | eight[6] | eight[7]
-		}
-		for _, v := range idle {
-			some |= v
-		}
-	}
-	return some != 0
 }
 
 // give gives a counter a place in the rows from now on.

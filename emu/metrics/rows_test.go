@@ -24,7 +24,9 @@ func TestRows(t *testing.T) {
 	}
 	for range edges {
 		for range 3 {
-			now[random.Below(columns/2)] += int64(random.Below(5))
+			i := int(random.Below(columns / 2))
+			now[i] += int64(random.Below(5))
+			r.begin(i, 1)
 		}
 		r.add(now)
 		want = append(want, append([]int64{}, now...))

@@ -23,6 +23,9 @@ const (
 	tcpColumns
 )
 
+// ofTCP are these counters among the columns of a flow.
+const ofTCP = (1<<tcpColumns - 1) << flowColumns
+
 // isStream reports whether a flow has TCP.
 func (c *Collector) isStream(flow uint32) bool { return c.fabric.Flows[flow].Transport.Streams() }
 
@@ -43,6 +46,7 @@ func (c *Collector) tcp(e *trace.Event) {
 	if !ok {
 		return
 	}
+	c.flows[e.Flow-firstQP].columns.begun |= ofTCP
 	switch e.Kind {
 	case trace.Window:
 		c.holdWindow(at, int(e.Flow-firstQP), e.At)

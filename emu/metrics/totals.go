@@ -19,7 +19,7 @@ func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
 
 // Stalls is the time by what it was spent waiting for, by port.Block. Open and
-// Idle are no stalls: they make up the rest of the time.
+// Idle are no stalls; of links they are 0.
 type Stalls [port.Blocks]unit.Duration
 
 // LinkTotals is what one direction of a link did in the whole run.
