@@ -204,14 +204,8 @@ func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Durati
 		case trace.Start:
 			y := &c.tallies[c.number(e)]
 			kind, _, _ := trace.FrameOf(e.A)
-			if kind == wire.TCP {
-				kind = wire.Ack
-				if trace.IsData(e.A) {
-					kind = wire.Data
-				}
-			}
-			switch kind {
-			case wire.Data:
+			switch {
+			case kind == wire.Data || kind == wire.TCP && trace.IsData(e.A):
 				y.bytes += int64(e.Bytes)
 				y.began, y.last = e.At, e.Bytes
 				y.frames++
@@ -224,9 +218,9 @@ func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Durati
 				if c.ahead != nil {
 					c.leave(e)
 				}
-			case wire.Ack:
+			case kind == wire.Ack || kind == wire.TCP:
 				y.acks++
-			case wire.FlowControl:
+			case kind == wire.FlowControl:
 				y.control++
 			}
 		case trace.Arrive, trace.Release:
@@ -301,8 +295,25 @@ func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Durati
 			if at, ok := c.flow(e); ok {
 				c.allow(at, e, e.A, e.B)
 			}
-		case trace.Stall:
-			c.stall(e)
+		case trace.Stall: // e.A keeps a flow, or the frames that wait for a line, from now on
+			block := port.Block(e.A)
+			switch {
+			case uint64(e.A) >= port.Blocks:
+			case e.Flow != 0:
+				if at, ok := c.flow(e); ok {
+					f := &c.flows[e.Flow-firstQP]
+					c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
+					f.begins(e.At)
+					f.block, f.blocked = block, e.At
+					f.columns.begun |= 1 << ((flowStall + block) & 31)
+				}
+			case e.Lane == 0:
+				n := c.number(e)
+				p := &c.ports[n]
+				c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
+				p.block, p.blocked = block, e.At
+				p.columns.begun |= 1 << ((outStall + block) & 31)
+			}
 		case trace.Mark:
 			c.begin(e, 1<<outMarked)
 			c.now[c.port(e)+outMarked]++
@@ -329,29 +340,6 @@ func (c *Collector) port(e *trace.Event) int { return int(c.number(e)) * portCol
 func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	i := e.Flow - firstQP // 0 and 1 wrap around to what no flow has
 	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
-}
-
-// stall notes that e.A keeps a flow or a line back from now on.
-func (c *Collector) stall(e *trace.Event) {
-	if uint64(e.A) >= port.Blocks {
-		return
-	}
-	if e.Flow != 0 {
-		if at, ok := c.flow(e); ok {
-			f := &c.flows[e.Flow-firstQP]
-			c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
-			f.begins(e.At)
-			f.block, f.blocked = port.Block(e.A), e.At
-			f.columns.begun |= 1 << ((flowStall + f.block) & 31)
-		}
-		return
-	}
-	if e.Lane == 0 {
-		p := &c.ports[c.number(e)]
-		c.now[c.port(e)+outStall+int(p.block)] += int64(e.At - p.blocked)
-		p.block, p.blocked = port.Block(e.A), e.At
-		p.columns.begun |= 1 << ((outStall + p.block) & 31)
-	}
 }
 
 // rare counts what does not happen with every frame.
@@ -447,25 +435,28 @@ func (c *Collector) advance(t unit.Time) bool {
 // settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and writes all
 // of it down.
 func (c *Collector) settle(t unit.Time) {
+	counters := c.now
 	for i := range c.ports {
-		p, y, now := &c.ports[i], &c.tallies[i], c.ofPort(i)
+		p, y, now := &c.ports[i], &c.tallies[i], (*[portColumns]int64)(counters)
+		counters = counters[portColumns:]
 		y.area += y.occupancy * int64(t-y.since)
 		y.since = t
 		p.waited += p.queue * int64(t-p.changed) >> queueShift
 		p.changed = t
 		now[outStall+p.block%port.Blocks] += int64(t - p.blocked)
 		p.blocked = t
-		if s := p.pausing; s != nil {
-			now[outPaused] += s.pausedUp(t)
-			s.told = t
+		if p.columns.begun>>outPaused&1 == 1 {
+			now[outPaused] += p.pausing.pausedUp(t)
+			p.pausing.told = t
 		}
-		p.begins(y)
-		c.rows.begin(i*portColumns, p.columns.news())
 		write(y, p, now)
 		if y.last != 0 {
 			now[outBytes] -= c.unsent(i, t)
 		}
 		p.longest = p.queue
+		if fresh := p.columns.news(); fresh != 0 {
+			c.rows.begin(i*portColumns, fresh)
+		}
 	}
 	for i := range c.flows {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
@@ -475,9 +466,10 @@ func (c *Collector) settle(t unit.Time) {
 		if c.ofStreams > 0 {
 			c.holdWindow(c.ofStreams+i*tcpColumns, i, t)
 		}
-		begun := f.columns.news()
-		c.rows.begin(at, begun&^ofTCP)
-		c.rows.begin(c.ofStreams+i*tcpColumns-flowColumns, begun&ofTCP)
+		if fresh := f.columns.news(); fresh != 0 {
+			c.rows.begin(at, fresh&^ofTCP)
+			c.rows.begin(c.ofStreams+i*tcpColumns-flowColumns, fresh&ofTCP)
+		}
 	}
 }
 
@@ -486,25 +478,40 @@ func (c *Collector) begin(e *trace.Event, begun uint32) {
 	c.ports[c.number(e)].columns.begun |= begun
 }
 
-// ofPort returns the counters of a port.
-func (c *Collector) ofPort(i int) *[portColumns]int64 {
-	return (*[portColumns]int64)(c.now[i*portColumns:])
-}
-
-// write writes down with the counters of a port what is counted beside them.
+// write writes down with the counters of a port what is counted beside them, and notes which of
+// these have begun.
 func write(y *tally, p *portState, now *[portColumns]int64) {
-	now[outBytes], now[inOccupancy] = y.bytes, y.area
-	now[outFrames] += int64(y.frames)
-	now[outAcks] += int64(y.acks)
-	now[outControl] += int64(y.control)
-	y.frames, y.acks, y.control = 0, 0, 0
-	now[outQueue], now[outLongest] = p.waited, p.longest
+	begun := uint32(0)
+	if y.frames != 0 {
+		begun |= 1<<outBytes | 1<<outFrames
+		now[outFrames] += int64(y.frames)
+		y.frames = 0
+	}
+	if y.acks != 0 {
+		begun |= 1 << outAcks
+		now[outAcks] += int64(y.acks)
+		y.acks = 0
+	}
+	if y.control != 0 {
+		begun |= 1 << outControl
+		now[outControl] += int64(y.control)
+		y.control = 0
+	}
+	if now[outBytes] = y.bytes; y.area != 0 {
+		begun |= 1 << inOccupancy
+		now[inOccupancy] = y.area
+	}
+	if now[outLongest] = p.longest; p.longest != 0 {
+		begun |= 1<<outQueue | 1<<outLongest
+	}
+	now[outQueue] = p.waited
+	p.columns.begun |= begun
 }
 
 // writeAll writes down what is counted of all ports.
 func (c *Collector) writeAll() {
 	for i := range c.ports {
-		write(&c.tallies[i], &c.ports[i], c.ofPort(i))
+		write(&c.tallies[i], &c.ports[i], (*[portColumns]int64)(c.now[i*portColumns:]))
 	}
 }
 

@@ -88,8 +88,10 @@ func (c *Collector) allow(at int, e *trace.Event, limit, target int64) {
 
 // hold counts the limit and the target of a source up to t.
 func (c *Collector) hold(at int, f *flowState, t unit.Time) {
-	if limit, target := c.now[at+flowLimit], c.now[at+flowTarget]; limit|target != 0 {
+	if limit := c.now[at+flowLimit]; limit != 0 {
 		c.now[at+flowAllowed] += product(limit, t.Sub(f.told), rateShift)
+	}
+	if target := c.now[at+flowTarget]; target != 0 {
 		c.now[at+flowWanted] += product(target, t.Sub(f.told), rateShift)
 	}
 	f.told = t

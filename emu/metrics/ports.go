@@ -94,25 +94,6 @@ func stalls(b port.Block) int64 {
 	return 1
 }
 
-// begins notes which counters of a port begin to count, of those that every frame counts.
-func (p *portState) begins(y *tally) {
-	if y.frames != 0 {
-		p.columns.begun |= 1<<outBytes | 1<<outFrames
-	}
-	if y.area != 0 {
-		p.columns.begun |= 1 << inOccupancy
-	}
-	if p.longest != 0 {
-		p.columns.begun |= 1<<outQueue | 1<<outLongest
-	}
-	if y.acks != 0 {
-		p.columns.begun |= 1 << outAcks
-	}
-	if y.control != 0 {
-		p.columns.begun |= 1 << outControl
-	}
-}
-
 // pausingState is what a port of Ethernet is in besides, by priority; without PFC there
 // is the first only.
 type pausingState struct {
