@@ -501,7 +501,7 @@ func write(y *tally, p *portState, now *[portColumns]int64) {
 		begun |= 1 << inOccupancy
 		now[inOccupancy] = y.area
 	}
-	if now[outLongest] = p.longest; p.longest != 0 {
+	if now[outLongest] = p.longest; p.waited|p.longest != 0 {
 		begun |= 1<<outQueue | 1<<outLongest
 	}
 	now[outQueue] = p.waited
