@@ -76,7 +76,7 @@ type Recording struct {
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
 // take far less than any cache.
-const Batch = 256
+const Batch = trace.MaxBatch
 
 // New begins the record of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {

@@ -7,11 +7,15 @@ package trace
 // was called.
 type Batch struct {
 	sinks  []Bulk
-	events []Event  // those that wait, and places for more
-	n      int      // so many wait
-	keys   []Since  // where the key changes
-	_      [48]byte // that of another loop is in another line of the cache
+	keys   []Since // where the key changes
+	n      uint8   // so many events wait
+	last   uint8   // with one more than so many they are handed on
+	_      [14]byte
+	events [MaxBatch]Event // those that wait, and places for more: there are as many as n can count
 }
+
+// MaxBatch is the most events that a Batch has wait.
+const MaxBatch = 1 << 8
 
 // A Bulk is a Sink that takes many events with one call.
 type Bulk interface {
@@ -28,10 +32,10 @@ func (s each) RecordAll(events []Event) {
 	}
 }
 
-// NewBatch returns one that hands its events on whenever there are so many; with 1, each
-// at once. Nil sinks are left out. Without any it returns nil, which is silence.
+// NewBatch returns one that hands its events on whenever there are so many, up to MaxBatch;
+// with 1, each at once. Nil sinks are left out. Without any it returns nil, which is silence.
 func NewBatch(size int, sinks ...Sink) *Batch {
-	b := &Batch{events: make([]Event, max(size, 1))}
+	b := &Batch{last: uint8(min(max(size, 1), MaxBatch) - 1)}
 	for _, s := range sinks {
 		if s == nil {
 			continue
@@ -48,31 +52,36 @@ func NewBatch(size int, sinks ...Sink) *Batch {
 	return b
 }
 
-// place returns where the next event is written.
-func (b *Batch) place() *Event { return &b.events[b.n] }
+// place returns where the next event is written, and its number among those that wait.
+func (b *Batch) place() (e *Event, n uint8) { return &b.events[b.n], b.n }
 
-// placed says that it was.
-func (b *Batch) placed() {
-	if b.n++; b.n == len(b.events) {
-		b.Flush()
+// placed says that event n was written.
+func (b *Batch) placed(n uint8) {
+	b.n = n + 1
+	if n == b.last {
+		b.handOn(int(n) + 1)
 	}
 }
 
 // Record takes e. It is a Sink itself, for events that were recorded elsewhere.
 func (b *Batch) Record(e *Event) {
-	*b.place() = *e
-	b.placed()
+	place, n := b.place()
+	*place = *e
+	b.placed(n)
 }
 
 // Flush hands on what waits. It belongs at the end of a run; a nil Batch has nothing.
 func (b *Batch) Flush() {
-	if b == nil {
-		return
+	if b != nil {
+		b.handOn(int(b.n))
 	}
-	events := b.events[:b.n]
+}
+
+// handOn hands on the first n events: those that wait, and one that was placed.
+func (b *Batch) handOn(n int) {
 	b.n = 0
 	for _, s := range b.sinks {
-		s.RecordAll(events)
+		s.RecordAll(b.events[:n])
 	}
 	if n := len(b.keys); n > 0 {
 		b.keys[0] = b.keys[n-1]

@@ -116,8 +116,8 @@ type Sink interface{ Record(*Event) }
 // zero value records nothing.
 type Recorder struct {
 	batch   *Batch
+	seq     uint32 // of the next event: it lies before machine, as in an Event, and both are copied at once
 	machine int32
-	seq     uint32
 }
 
 // NewRecorder returns the recorder of a machine. A nil sink is silence. Recorders that
@@ -132,43 +132,40 @@ func NewRecorder(machine int, sink Sink) Recorder {
 
 // Emit reports e; its Machine and Seq are set here.
 func (r *Recorder) Emit(e Event) {
-	if r.batch == nil {
-		return
+	if b := r.batch; b != nil {
+		written, n := b.place()
+		*written = e
+		written.Seq, written.Machine = r.seq, r.machine
+		r.seq++
+		b.placed(n)
 	}
-	written := r.batch.place()
-	*written = e
-	written.Machine, written.Seq = r.machine, r.seq
-	r.seq++
-	r.batch.placed()
 }
 
 // Frame is Emit of what happened to a frame at a port. It and State write the event where it
 // stays: most events are theirs.
 func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
-	if r.batch == nil {
-		return
+	if to := r.batch; to != nil {
+		e, n := to.place()
+		e.At, e.Seq, e.Machine = now, r.seq, r.machine
+		e.Port, e.Kind, e.Lane = port, k, f.Lane
+		e.Flow, e.PSN, e.Bytes = f.QP, f.PSN, bytes
+		e.A, e.B = a, b
+		r.seq++
+		to.placed(n)
 	}
-	e := r.batch.place()
-	e.At, e.Seq, e.Machine = now, r.seq, r.machine
-	e.Port, e.Kind, e.Lane = port, k, f.Lane
-	e.Flow, e.PSN, e.Bytes = f.QP, f.PSN, bytes
-	e.A, e.B = a, b
-	r.seq++
-	r.batch.placed()
 }
 
 // State is Emit of what a port, or a flow, is in from now on.
 func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
-	if r.batch == nil {
-		return
+	if to := r.batch; to != nil {
+		e, n := to.place()
+		e.At, e.Seq, e.Machine = now, r.seq, r.machine
+		e.Port, e.Kind, e.Lane = port, k, lane
+		e.Flow, e.PSN, e.Bytes = flow, 0, 0
+		e.A, e.B = a, b
+		r.seq++
+		to.placed(n)
 	}
-	e := r.batch.place()
-	e.At, e.Seq, e.Machine = now, r.seq, r.machine
-	e.Port, e.Kind, e.Lane = port, k, lane
-	e.Flow, e.PSN, e.Bytes = flow, 0, 0
-	e.A, e.B = a, b
-	r.seq++
-	r.batch.placed()
 }
 
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,

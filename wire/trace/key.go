@@ -12,11 +12,11 @@ type Since struct {
 
 // Enter says that what is recorded from now on is reported in a driver's event.
 func (b *Batch) Enter(at unit.Time, place uint32) {
-	if n := len(b.keys); n > 0 && b.keys[n-1].From == b.n {
+	if n := len(b.keys); n > 0 && b.keys[n-1].From == int(b.n) {
 		b.keys[n-1].At, b.keys[n-1].Place = at, place
 		return
 	}
-	b.keys = append(b.keys, Since{at, place, b.n})
+	b.keys = append(b.keys, Since{at, place, int(b.n)})
 }
 
 // Keys returns the drivers' events of the events that a sink is being handed, in their order;
