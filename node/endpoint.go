@@ -296,7 +296,7 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 			e.waiting &^= 1 << lane
 		}
 		s.queued = false
-		if s.body != nil && !s.body.load(now, &f, s.sending.inFlight()) || s.stream != nil && !s.loadSegment(now, &f) {
+		if s.body != nil && !s.body.load(now, &f, s.window.inFlight()) || s.stream != nil && !s.loadSegment(now, &f) {
 			e.unload(now, i)
 			left = e.waiting
 			continue

@@ -81,7 +81,7 @@ func (t RoCE) check(f wire.Family) error {
 	return nil
 }
 
-func (t RoCE) sending() sending {
+func (t RoCE) sending() *window {
 	w := &window{Acknowledged: Acknowledged{Window: t.Window, Timeout: t.Timeout, Loses: true}, expires: unit.Never}
 	if w.Window == 0 {
 		w.Window = maxOutstanding
@@ -97,15 +97,14 @@ func (t RoCE) receiving() receiving {
 func (s *source) asks(last bool) bool {
 	every := uint64(s.roce.AckEvery)
 	alone := s.body != nil || !s.greedy && s.offered <= 1
-	w := s.sending.(*window)
-	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window
+	return last || alone || s.count%every == every-1 || s.window.n+1 >= s.window.Window
 }
 
 // nak goes back to the packet that a NAK asks for, which is the oldest that awaits its ACK: the
 // others were acknowledged by it. One that comes late asks for nothing.
 func (s *source) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
-	if f.PSN == oldest && s.sending.inFlight() > 0 {
+	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
+	if f.PSN == oldest && s.window.inFlight() > 0 {
 		s.again(now, trace.SequenceError, rec)
 	}
 }

@@ -58,7 +58,7 @@ type source struct {
 	framing  wire.Framing
 	slot     int       // in the agenda of the endpoint
 	count    uint64    // packets sent so far; its low 24 bits are the next PSN
-	sending  sending   // of Transport
+	window   *window   // of Transport; nil: there is none
 	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
 	share    *group    // under which it may come; nil: none
 	group    *group    // under which it is
@@ -94,7 +94,7 @@ const psnMask = 1<<24 - 1
 // newSource makes s the source of a flow on a port with this framing.
 func newSource(s *source, f Flow, framing wire.Framing) {
 	*s = source{Flow: f, framing: framing, greedy: f.Traffic == nil && f.Bodies == nil, block: port.Idle,
-		own: newGroup(f.Limiter, f.Controller), sending: f.Transport.sending()}
+		own: newGroup(f.Limiter, f.Controller), window: f.Transport.sending()}
 	s.own.flow, s.group = s, &s.own
 	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: f.Lane, Tagged: f.Tagged, Dst: f.Dst, QP: f.QP,
 		Payload: f.Payload}
@@ -144,14 +144,14 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	switch {
 	case s.stream != nil:
 		s.runStream(now)
-	case s.sending.deadline() <= now:
+	case s.window.deadline() <= now:
 		s.again(now, trace.TimerExpired, rec)
 	}
 }
 
 // again goes back to the oldest packet that awaits its ACK.
 func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
-	n := s.sending.lost()
+	n := s.window.lost()
 	s.count -= uint64(n)
 	for s.begun > 0 && s.ends.at(s.begun-1).last >= s.count {
 		s.begun--
@@ -233,7 +233,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 	idle, until := port.Open, unit.Never
 	has, since := s.offered > 0 || s.greedy && s.active, unit.Never
 	if s.body != nil {
-		since = s.body.ready(now, s.sending.inFlight(), s.active)
+		since = s.body.ready(now, s.window.inFlight(), s.active)
 		has = since <= now
 	}
 	fresh := true
@@ -246,7 +246,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 		idle = port.Window
 	case !has:
 		idle, until = port.Idle, since
-	case !s.sending.open():
+	case !s.window.open():
 		idle = port.Window
 	case s.paced > now && fresh:
 		idle, until = port.Idle, s.paced
@@ -283,7 +283,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.own.controller.Deadline(), s.sending.deadline())
+	t := min(s.own.controller.Deadline(), s.window.deadline())
 	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
 	}
@@ -296,6 +296,9 @@ func (s *source) deadline(a port.Answer) unit.Time {
 	}
 	if s.body != nil && s.body.timer != nil {
 		t = min(t, s.body.timer.Deadline())
+	}
+	if s.stream != nil {
+		t = min(t, s.stream.Deadline())
 	}
 	return t
 }
@@ -336,7 +339,7 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 		s.egress.used -= n
 	}
 	s.count++
-	s.sending.sent(at)
+	s.window.sent(at)
 	if s.offered > 0 {
 		s.offered--
 	}
@@ -352,21 +355,21 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 // acked takes in an ACK. One that is not what should come is a violation, unless routes may
 // change; it counts all the same.
 func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	oldest := uint32(s.count-uint64(s.sending.inFlight())) & psnMask
-	before := s.sending.inFlight()
+	oldest := uint32(s.count-uint64(s.window.inFlight())) & psnMask
+	before := s.window.inFlight()
 	ahead, nak := (f.PSN-oldest)&psnMask, s.roce != nil && f.RoCE().NAK
 	if nak { // it acknowledges those before the one that it asks for
 		ahead = (ahead - 1) & psnMask
 	}
-	news, inTurn := s.sending.acked(now, ahead)
+	news, inTurn := s.window.acked(now, ahead)
 	if !inTurn && !s.reorders {
 		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.QP, PSN: f.PSN,
 			A: int64(trace.OutOfOrder), B: int64(oldest)})
 	}
 	if s.body != nil {
-		s.body.acked(before - s.sending.inFlight())
+		s.body.acked(before - s.window.inFlight())
 	}
-	for first := s.count - uint64(s.sending.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
+	for first := s.count - uint64(s.window.inFlight()); s.begun > 0 && s.ends.front().last < first; s.begun-- {
 		s.ends.pop()
 	}
 	if nak {

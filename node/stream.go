@@ -25,7 +25,7 @@ func (t TCP) check(f wire.Family) error {
 	return err
 }
 
-func (TCP) sending() sending     { return Datagrams{} }
+func (TCP) sending() *window     { return nil }
 func (TCP) receiving() receiving { return receiving{loses: true} }
 
 // isn returns the initial sequence number of an end of a flow: any will do.
@@ -33,7 +33,6 @@ func isn(qp uint32, end uint32) uint32 { return (2*qp + end) * 2654435761 }
 
 // stream is what a source has whose transport is TCP.
 type stream struct {
-	Datagrams // what stream does not say about packets
 	*tcp.Sender
 	framing wire.Framing
 	frame   wire.Frame   // as the flow's packets are, but for the segment
@@ -54,11 +53,8 @@ func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
 		Sender:  tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, rec),
 		framing: s.framing, frame: wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: lid, Dst: s.Dst, QP: s.QP},
 	}
-	s.sending = s.stream
 	return nil
 }
-
-func (st *stream) deadline() unit.Time { return st.Sender.Deadline() }
 
 // writeStream writes an arrival to the stream.
 func (s *source) writeStream(now unit.Time, size unit.Size, at unit.Time, rec *trace.Recorder) {

@@ -12,26 +12,9 @@ import (
 type Transport interface {
 	// check refuses a family of fabric that has not what the transport needs.
 	check(f wire.Family) error
-	sending() sending
+	// sending returns the window at the source; nil: there is none, as nothing is acknowledged.
+	sending() *window
 	receiving() receiving
-}
-
-// sending is the half of a transport at the source.
-type sending interface {
-	// open reports whether another packet may be on its way.
-	open() bool
-	// sent tells that one has started.
-	sent(at unit.Time)
-	// inFlight returns how many packets await their ACK.
-	inFlight() int
-	// acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
-	// its ACK. It reports whether that says anything, and whether it is what should come.
-	acked(now unit.Time, ahead uint32) (news, inTurn bool)
-	// deadline returns when lost is to be called, unit.Never if not at all.
-	deadline() unit.Time
-	// lost gives up all packets that await their ACK, and returns how many: they are sent
-	// again.
-	lost() int
 }
 
 // receiving is the half of a transport at the destination.
@@ -48,15 +31,8 @@ type receiving struct {
 type Datagrams struct{}
 
 func (Datagrams) check(wire.Family) error { return nil }
-func (Datagrams) sending() sending        { return Datagrams{} }
+func (Datagrams) sending() *window        { return nil }
 func (Datagrams) receiving() receiving    { return receiving{loses: true} }
-
-func (Datagrams) open() bool                           { return true }
-func (Datagrams) sent(unit.Time)                       {}
-func (Datagrams) inFlight() int                        { return 0 }
-func (Datagrams) acked(unit.Time, uint32) (bool, bool) { return true, false }
-func (Datagrams) deadline() unit.Time                  { return unit.Never }
-func (Datagrams) lost() int                            { return 0 }
 
 // Acknowledged is the transport of InfiniBand: each packet is acknowledged, and there is a
 // window.
@@ -78,34 +54,59 @@ func (a Acknowledged) check(f wire.Family) error {
 	return nil
 }
 
-func (a Acknowledged) sending() sending { return &window{Acknowledged: a, expires: unit.Never} }
+func (a Acknowledged) sending() *window { return &window{Acknowledged: a, expires: unit.Never} }
 
 func (a Acknowledged) receiving() receiving {
 	return receiving{acks: true, again: a.Timeout > 0, loses: a.Loses}
 }
 
-// window is Acknowledged at the source.
+// window is Acknowledged at the source. With none, nil, any number of packets may be on their way.
 type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK
 	expires unit.Time // when the oldest of them is sent again, and all behind it
 }
 
-func (w *window) open() bool          { return w.n < w.Window }
-func (w *window) inFlight() int       { return w.n }
-func (w *window) deadline() unit.Time { return w.expires }
+// open reports whether another packet may be on its way.
+func (w *window) open() bool { return w == nil || w.n < w.Window }
 
+// inFlight returns how many packets await their ACK.
+func (w *window) inFlight() int {
+	if w == nil {
+		return 0
+	}
+	return w.n
+}
+
+// deadline returns when lost is to be called, unit.Never if not at all.
+func (w *window) deadline() unit.Time {
+	if w == nil {
+		return unit.Never
+	}
+	return w.expires
+}
+
+// sent tells that a packet has started.
 func (w *window) sent(at unit.Time) {
+	if w == nil {
+		return
+	}
 	w.n++
 	if w.Timeout > 0 && w.expires == unit.Never {
 		w.expires = at.Add(w.Timeout)
 	}
 }
 
-// acked takes in an ACK. Where packets can be lost it is for all up to its own, and one
-// that comes again says nothing. Elsewhere it is that of the oldest packet which awaits
-// one: links are lossless and keep their order.
+// acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
+// its ACK. It reports whether that says anything, and whether it is what should come.
+//
+// Where packets can be lost an ACK is for all up to its own, and one that comes again says
+// nothing. Elsewhere it is that of the oldest packet which awaits one: links are lossless and
+// keep their order.
 func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
+	if w == nil {
+		return true, false
+	}
 	if w.Timeout == 0 && !w.Loses {
 		inTurn = w.n > 0 && ahead == 0
 		w.n = max(w.n-1, 0)
@@ -122,7 +123,8 @@ func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool) {
 	return true, true
 }
 
-// lost is go back N: a link that lost a packet has lost those behind it too.
+// lost gives up all packets that await their ACK, and returns how many: they are sent again.
+// That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {
 	n := w.n
 	w.n, w.expires = 0, unit.Never
