@@ -163,7 +163,7 @@ func (e *Endpoint) Advance(now unit.Time) {
 				g := e.groups[k-len(e.sources)-len(e.spreads)]
 				g.advance(now, &e.rec)
 				e.probe(now, g, g.last)
-				e.agenda.Set(slot, g.controller.Deadline())
+				e.agenda.Set(slot, g.due)
 			default:
 				e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
 			}

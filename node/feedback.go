@@ -90,6 +90,7 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
 	if g.sender != nil && s != nil {
 		e.say(now, g.sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+		g.due = g.controller.Deadline()
 	}
 }
 

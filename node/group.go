@@ -29,18 +29,19 @@ type Group struct {
 // under that, or under one that it shares.
 type group struct {
 	limiter    RateLimiter
-	controller rp.Controller
-	rate       unit.Rate   // what the limiter was last told
-	told       unit.Time   // the latest instant that the limiter was told
-	heard      unit.Time   // the latest instant that the controller was told
-	flow       *source     // whose own group this is; nil: flows share it
-	rated      rated       // the limiter, where it tells its rate; else nil
-	logger     rp.Logger   // the controller, where it keeps a log; else nil
-	tagger     rp.Tagger   // the controller, where it tags frames; else nil
-	sender     rp.Sender   // the controller, where it sends frames of its own; else nil
-	target     rp.Targeted // the controller, where it has a target; else nil
-	limiting   rp.Limiting // the controller, where it limits at times; else nil
-	*shared                // flow is nil
+	controller rp.Controller // nil: nothing changes the rate
+	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
+	rate       unit.Rate     // what the limiter was last told
+	told       unit.Time     // the latest instant that the limiter was told
+	heard      unit.Time     // the latest instant that the controller was told
+	flow       *source       // whose own group this is; nil: flows share it
+	rated      rated         // the limiter, where it tells its rate; else nil
+	logger     rp.Logger     // the controller, where it keeps a log; else nil
+	tagger     rp.Tagger     // the controller, where it tags frames; else nil
+	sender     rp.Sender     // the controller, where it sends frames of its own; else nil
+	target     rp.Targeted   // the controller, where it has a target; else nil
+	limiting   rp.Limiting   // the controller, where it limits at times; else nil
+	*shared                  // flow is nil
 }
 
 // shared is what a group has that flows share.
@@ -59,15 +60,18 @@ type rated interface{ Rate() unit.Rate }
 
 // newGroup returns the group of a limiter. Without a controller the limiter keeps its rate.
 func newGroup(l RateLimiter, c rp.Controller) group {
-	g := group{limiter: l, controller: c}
+	g := group{limiter: l, due: unit.Never}
 	g.rated, _ = l.(rated)
 	if c == nil {
-		g.controller = rp.NewFixed(g.limit())
-		g.rate = g.controller.Rate()
+		g.rate = g.limit()
 		return g
 	}
 	g.rate = c.Rate()
 	l.SetRate(0, g.rate)
+	if _, fixed := c.(*rp.Fixed); fixed {
+		return g // it has said all that it ever says
+	}
+	g.controller, g.due = c, c.Deadline()
 	g.target, _ = c.(rp.Targeted)
 	g.tagger, _ = c.(rp.Tagger)
 	g.sender, _ = c.(rp.Sender)
@@ -80,7 +84,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 func newShared(c *Group, a *agenda.Part, slot int) *group {
 	g := newGroup(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
-	a.Set(slot, g.controller.Deadline())
+	a.Set(slot, g.due)
 	return &g
 }
 
@@ -144,7 +148,7 @@ func (g *group) next(now unit.Time) {
 
 // advance lets the controller do what is due. The endpoint asks it for frames of its own (probe).
 func (g *group) advance(now unit.Time, rec *trace.Recorder) {
-	if g.controller.Deadline() <= now {
+	if g.due <= now {
 		g.heard = now
 		g.controller.Advance(now)
 		g.settle(now, now, rec)
@@ -153,8 +157,13 @@ func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 
 // feedback hands a frame that has come back to a flow to the controller.
 func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Recorder) {
+	if g.flow == nil {
+		g.about(now, s)
+	}
+	if g.controller == nil {
+		return
+	}
 	g.heard = now
-	g.about(now, s)
 	g.controller.Feedback(now, *f)
 	if g.logger != nil {
 		if level, ok := g.logger.Log(); ok {
@@ -166,28 +175,31 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 
 // sent tells that a packet of a flow has started, at an instant that may have passed.
 func (g *group) sent(now, at unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
-	g.about(now, s)
 	g.limiter.Sent(g.tell(at), n)
-	g.heard = max(g.heard, at)
-	g.controller.Sent(g.heard, n)
+	if g.controller != nil {
+		g.heard = max(g.heard, at)
+		g.controller.Sent(g.heard, n)
+		g.settle(now, at, rec)
+	}
 	if g.flow == nil {
+		g.about(now, s)
 		g.out = nil
+		g.next(now)
 	}
-	g.settle(now, at, rec)
 }
 
-// about notes which flow the controller is told of, and that it may have a frame to send.
+// about notes which flow of those that share it the controller is told of, and that it may have a
+// frame to send.
 func (g *group) about(now unit.Time, s *source) {
-	if g.flow == nil {
-		g.last = s
-		g.agenda.Set(g.slot, now)
-	}
+	g.last = s
+	g.agenda.Set(g.slot, now)
 }
 
-// settle tells the limiter the controller's rate, at an instant that may have passed if
+// settle notes what the controller wants now. It tells the limiter the controller's rate, at an instant that may have passed if
 // the machine is told the time late; what is reported is reported now.
 func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
 	r := g.controller.Rate()
+	g.due = g.controller.Deadline()
 	changed := r != g.rate
 	if changed {
 		g.rate = r

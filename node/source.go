@@ -283,7 +283,7 @@ func (s *source) answer(now unit.Time) port.Answer {
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.own.controller.Deadline(), s.window.deadline())
+	t := min(s.own.due, s.window.deadline())
 	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
 	}

@@ -21,7 +21,7 @@ type Controller interface {
 	// Rate returns the rate that the flow may have now.
 	Rate() unit.Rate
 	// Deadline returns when Advance has something to do, unit.Never if only feedback
-	// matters.
+	// matters. It changes only by the calls above, and by Send of a Sender.
 	Deadline() unit.Time
 }
 
