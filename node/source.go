@@ -59,6 +59,7 @@ type source struct {
 	slot     int       // in the agenda of the endpoint
 	count    uint64    // packets sent so far; its low 24 bits are the next PSN
 	window   *window   // of Transport; nil: there is none
+	due      unit.Time // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
 	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
 	share    *group    // under which it may come; nil: none
 	group    *group    // under which it is
@@ -103,7 +104,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 		t.Frame(&s.frame)
 	}
 	s.full = s.lengthOf(f.Payload)
-	s.next.At, s.paced = unit.Never, f.Start
+	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -122,22 +123,15 @@ func (s *source) mayShare(g *group) {
 	}
 }
 
-// advance becomes active, offers packets and stops, as the time says, and lets
-// the controller do what is due.
+// advance does what is due: it becomes active, offers packets and stops, has the controller do
+// its part, and sends again what was lost.
 func (s *source) advance(now unit.Time, rec *trace.Recorder) {
-	if !s.active && !s.stopped && now >= s.Start {
-		s.active = true
-		rec.Emit(trace.Event{At: now, Kind: trace.FlowStart, Flow: s.QP})
+	if s.due <= now {
+		s.begin(now, rec)
 	}
-	for s.active && s.next.At <= now && s.next.At < s.Stop {
-		s.arrive(now, s.next, rec)
-		s.next = s.Traffic.Next()
+	if s.own.due <= now {
+		s.own.advance(now, rec)
 	}
-	if s.active && now >= s.Stop {
-		s.active, s.stopped = false, true
-		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
-	}
-	s.own.advance(now, rec)
 	if s.body != nil && s.body.timer != nil {
 		s.body.timer.Advance(now)
 	}
@@ -146,6 +140,22 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 		s.runStream(now)
 	case s.window.deadline() <= now:
 		s.again(now, trace.TimerExpired, rec)
+	}
+}
+
+// begin becomes active, offers packets and stops, as the time says.
+func (s *source) begin(now unit.Time, rec *trace.Recorder) {
+	if !s.active && !s.stopped {
+		s.active = true
+		rec.Emit(trace.Event{At: now, Kind: trace.FlowStart, Flow: s.QP})
+	}
+	for s.next.At <= now && s.next.At < s.Stop {
+		s.arrive(now, s.next, rec)
+		s.next = s.Traffic.Next()
+	}
+	if s.due = min(s.next.At, s.Stop); s.due <= now {
+		s.active, s.stopped, s.due = false, true, unit.Never
+		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
 	}
 }
 
@@ -283,16 +293,9 @@ func (s *source) answer(now unit.Time) port.Answer {
 // deadline returns when the source has something to do, given what its last
 // answer was.
 func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.own.due, s.window.deadline())
+	t := min(s.due, s.own.due, s.window.deadline())
 	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
-	}
-	switch {
-	case s.stopped:
-	case !s.active:
-		t = min(t, s.Start)
-	default:
-		t = min(t, s.next.At, s.Stop)
 	}
 	if s.body != nil && s.body.timer != nil {
 		t = min(t, s.body.timer.Deadline())
