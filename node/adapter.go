@@ -110,10 +110,16 @@ func (e *Endpoint) begin(now unit.Time) {
 	in.over, e.soon = true, now
 }
 
-// drain ends the taking out of a frame: it is delivered, and the switch may go on if
-// that reaches the low watermark, or has credit again.
+// drain ends the taking out of frames whose time is over.
 func (e *Endpoint) drain(now unit.Time) {
-	in := e.ingress
+	for e.ingress.over {
+		e.take(now, e.ingress)
+	}
+}
+
+// take ends the taking out of a frame: it is delivered, and the switch may go on if
+// that reaches the low watermark, or has credit again.
+func (e *Endpoint) take(now unit.Time, in *ingress) {
 	a := in.frames.front() // it stays there until another one comes
 	in.frames.pop()
 	in.busy, in.over = false, false
@@ -152,8 +158,16 @@ type egress struct{ used, room unit.Size }
 // take turns. It has one turn among those of its priority, however many flows it has,
 // and a destination that is far behind keeps no other back.
 type voq struct {
-	taken bool         // one of its flows is among those that wait for the line
-	rest  queue[int32] // the others that have a packet
+	taken bool           // one of its flows is among those that wait for the line
+	rest  queue[*source] // the others that have a packet
+}
+
+// pass gives the turn to the next of the flows, behind those that wait for the line already.
+func (v *voq) pass(line *ready) {
+	if v.taken = !v.rest.empty(); v.taken {
+		line.push(*v.rest.front())
+		v.rest.pop()
+	}
 }
 
 // newVOQs gives the flows to one destination, in one priority, a queue.

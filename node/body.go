@@ -105,15 +105,29 @@ func (b *bodied) acked(packets int) {
 	}
 }
 
+// load completes the packet of a flow that leaves now, of one whose packets are not all alike. It
+// reports whether there still is one.
+func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
+	if s.stream != nil {
+		return s.loadSegment(now, f)
+	}
+	if !s.body.load(now, f, s.window.inFlight()) {
+		return false
+	}
+	if s.body.timer != nil {
+		e.askBodies(now) // what it made room for may be of another flow
+	}
+	return true
+}
+
 // unload takes the packet of a flow from its place for the line: there is none after all.
-func (e *Endpoint) unload(now unit.Time, i int) {
-	s := &e.sources[i]
+func (e *Endpoint) unload(now unit.Time, s *source) {
 	s.limited = 0
 	if g := s.by; g.flow == nil {
 		g.out = nil
 		g.next(now)
 	}
-	e.offer(now, i)
+	e.offer(now, s)
 }
 
 // deliverBody hands the body of a packet that was delivered to its flow's sink.

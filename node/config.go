@@ -149,7 +149,7 @@ func (k *Sink) answers() bool {
 func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
 	s := &e.sources[i]
 	newSource(s, f, c.Port.Framing)
-	s.reorders, s.slot = c.Reorders, flowSlot+i
+	s.reorders, s.slot, s.frame.Src = c.Reorders, flowSlot+i, c.LID
 	if t, ok := f.Transport.(TCP); ok {
 		if err := newStream(s, t, c.LID, &e.rec); err != nil {
 			return err

@@ -44,7 +44,7 @@ type Endpoint struct {
 
 // ready is the sources whose packet waits for the line on one lane.
 type ready struct {
-	queue[int32]
+	queue[*source]
 	starved bool // the first of them waits for more than the line: credit, the end of a PAUSE
 }
 
@@ -140,11 +140,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
 	for e.soon <= now || e.agenda.Next() <= now {
+		if e.ingress != nil {
+			e.drain(now)
+		}
 		for {
-			if e.ingress != nil && e.ingress.over {
-				e.drain(now)
-				continue
-			}
 			slot, due := e.agenda.First()
 			if due > now {
 				break
@@ -152,11 +151,12 @@ func (e *Endpoint) Advance(now unit.Time) {
 			switch k := slot - flowSlot; {
 			case slot == serviceSlot:
 				e.agenda.Set(slot, unit.Never)
+				e.ingress.over = true
 				e.drain(now)
 			case k < 0:
 				e.agenda.Set(slot, unit.Never)
 			case k < len(e.sources):
-				e.offer(now, k)
+				e.offer(now, &e.sources[k])
 			case k < len(e.sources)+len(e.spreads):
 				e.spread(now, k-len(e.sources))
 			case slot < e.answerSlot():
@@ -187,12 +187,13 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 
 // offer lets a source do what is due and queues its packet for the line if it has
 // one.
-func (e *Endpoint) offer(now unit.Time, i int) {
-	s := &e.sources[i]
+func (e *Endpoint) offer(now unit.Time, s *source) {
 	s.advance(now, &e.rec)
-	e.probe(now, &s.own, s)
+	if s.own.sender != nil {
+		e.probe(now, &s.own, s)
+	}
 	if s.queued {
-		e.agenda.Set(flowSlot+i, s.deadline(port.Answer{}))
+		e.agenda.Set(s.slot, s.deadline(port.Answer{}))
 		return
 	}
 	a := s.answer(now)
@@ -201,13 +202,13 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		s.queued, s.ready, s.limited = true, a.Until, 0
 		if s.voq != nil {
 			if s.voq.taken {
-				s.voq.rest.push(int32(i))
+				s.voq.rest.push(s)
 				s.report(now, port.LineBusy, &e.rec)
 				break
 			}
 			s.voq.taken = true
 		}
-		e.ready[s.Lane].push(int32(i))
+		e.ready[s.Lane].push(s)
 		e.waiting |= 1 << s.Lane
 	case port.RateLimited, port.Idle:
 		s.limited = a.Until
@@ -216,7 +217,7 @@ func (e *Endpoint) offer(now unit.Time, i int) {
 		s.limited = 0
 		s.report(now, a.Block, &e.rec)
 	}
-	e.agenda.Set(flowSlot+i, s.deadline(a))
+	e.agenda.Set(s.slot, s.deadline(a))
 }
 
 // answerSlot returns the slot of the first flow that is answered.
@@ -254,77 +255,84 @@ func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
 	wake = unit.Never
 	for left := e.waiting | e.speaks; left != 0; {
 		lane := bits.Len8(left) - 1
-		if own := &e.own[lane]; !own.empty() {
-			f := *own.front()
-			a := e.port.MaySend(now, &f)
-			if a.Block == port.Open {
-				if own.pop(); own.empty() {
-					e.speaks &^= 1 << lane
-				}
-				e.port.Start(now, &f, port.Note{})
-				left = e.waiting | e.speaks
-				continue
-			}
-			wake = min(wake, a.Until)
+		until := unit.Never
+		if e.speaks>>lane&1 != 0 {
+			until = e.sendOwn(now, lane)
 		}
-		if e.waiting>>lane&1 == 0 {
-			left &^= 1 << lane
+		if until > now && e.waiting>>lane&1 != 0 {
+			until = min(until, e.sendData(now, lane))
+		}
+		if until <= now {
+			left = e.waiting | e.speaks
 			continue
 		}
-		q := &e.ready[lane]
-		i := int(*q.front())
-		s := &e.sources[i]
-		f := s.packet(e.lid)
-		if a := e.port.MaySend(now, &f); a.Block != port.Open {
-			if until := e.port.PausedUntil(f.Lane); a.Block == port.LineBusy && until > now {
-				a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
-			}
-			q.starved = a.Block != port.LineBusy
-			e.keep(now, q, a.Block)
-			wake = min(wake, a.Until)
-			left &^= 1 << lane
-			continue
-		}
-		q.pop()
-		if v := s.voq; v != nil {
-			if v.taken = !v.rest.empty(); v.taken {
-				q.push(*v.rest.front())
-				v.rest.pop()
-			}
-		}
-		if q.empty() {
-			e.waiting &^= 1 << lane
-		}
-		s.queued = false
-		if s.body != nil && !s.body.load(now, &f, s.window.inFlight()) || s.stream != nil && !s.loadSegment(now, &f) {
-			e.unload(now, i)
-			left = e.waiting
-			continue
-		}
-		if s.body != nil && s.body.timer != nil {
-			e.askBodies(now) // what it made room for may be of another flow
-		}
-		s.report(now, port.Open, &e.rec)
-		at := now
-		if !q.starved { // it has waited for the limiter, or for the line
-			at = max(s.ready, e.port.Line().Free(), s.by.told)
-		}
-		q.starved = false
-		e.port.StartAt(now, at, &f, port.Note{})
-		s.sent(now, at, &e.rec)
-		e.offer(now, i)
-		left = e.waiting | e.speaks
+		wake = min(wake, until)
+		left &^= 1 << lane
 	}
 	return wake
 }
 
-// keep reports what keeps the sources that wait for the line: the first one by
-// what the port says, those behind it by the line, which it will have first.
-func (e *Endpoint) keep(now unit.Time, q *ready, b port.Block) {
-	for k := range q.len() {
-		e.sources[*q.at(k)].report(now, b, &e.rec)
-		b = port.LineBusy
+// sendOwn lets the first of the endpoint's own frames on a lane out. It returns until when the
+// port keeps it; now: it has left.
+func (e *Endpoint) sendOwn(now unit.Time, lane int) unit.Time {
+	own := &e.own[lane]
+	f := own.front()
+	a := e.port.MaySend(now, f)
+	if a.Block != port.Open {
+		return a.Until
 	}
+	e.port.Start(now, f, port.Note{})
+	if own.pop(); own.empty() {
+		e.speaks &^= 1 << lane
+	}
+	return now
+}
+
+// sendData lets the packet that has waited the longest on a lane out. It returns until when the
+// port keeps it; now: it has left, or there is none after all.
+func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
+	q := &e.ready[lane]
+	s := *q.front()
+	f := s.frame
+	s.complete(&f)
+	if a := e.port.MaySend(now, &f); a.Block != port.Open {
+		return e.kept(now, q, a)
+	}
+	q.pop()
+	if s.voq != nil {
+		s.voq.pass(q)
+	}
+	if q.empty() {
+		e.waiting &^= 1 << lane
+	}
+	s.queued = false
+	if (s.body != nil || s.stream != nil) && !e.load(now, s, &f) {
+		e.unload(now, s)
+		return now
+	}
+	s.report(now, port.Open, &e.rec)
+	at := now
+	if !q.starved { // it has waited for the limiter, or for the line
+		at = max(s.ready, e.port.Line().Free(), s.by.told)
+	}
+	q.starved = false
+	e.port.StartAt(now, at, &f, port.Note{})
+	s.sent(now, at, &e.rec)
+	e.offer(now, s)
+	return now
+}
+
+// kept reports what keeps the sources that wait for the line on a lane, and returns until when:
+// the first one by what the port says, those behind it by the line, which it will have first.
+func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
+	if until := e.port.PausedUntil((*q.front()).Lane); a.Block == port.LineBusy && until > now {
+		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
+	}
+	q.starved = a.Block != port.LineBusy
+	for k, b := 0, a.Block; k < q.len(); k, b = k+1, port.LineBusy {
+		(*q.at(k)).report(now, b, &e.rec)
+	}
+	return a.Until
 }
 
 // Apply makes a change from outside.
@@ -371,12 +379,12 @@ func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)
 	for i := range e.sources {
-		if !e.kept(now, i) {
+		if !e.stopped(now, &e.sources[i]) {
 			at = min(at, e.agenda.Due(flowSlot+i))
 		}
 	}
 	for k := range e.spreads {
-		if slices.ContainsFunc(e.spreads[k].Flows, func(i int) bool { return !e.kept(now, i) }) {
+		if slices.ContainsFunc(e.spreads[k].Flows, func(i int) bool { return !e.stopped(now, &e.sources[i]) }) {
 			at = min(at, e.agenda.Due(flowSlot+len(e.sources)+k))
 		}
 	}
@@ -388,9 +396,10 @@ func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	return at
 }
 
-// kept reports whether flow control keeps a flow's packets from being sent.
-func (e *Endpoint) kept(now unit.Time, i int) bool {
-	f := e.sources[i].packet(e.lid)
+// stopped reports whether flow control keeps a flow's packets from being sent.
+func (e *Endpoint) stopped(now unit.Time, s *source) bool {
+	f := s.frame
+	s.complete(&f)
 	b := e.port.MaySend(now, &f).Block
 	return b == port.NoCredit || b == port.Paused || b == port.Down
 }

@@ -18,14 +18,18 @@ func (q *queue[T]) front() *T { return q.at(0) }
 
 func (q *queue[T]) push(v T) {
 	if q.n == len(q.ring) {
-		grown := make([]T, max(8, 2*len(q.ring)))
-		for i := range q.n {
-			grown[i] = *q.at(i)
-		}
-		q.ring, q.head = grown, 0
+		q.grow()
 	}
 	q.n++
 	*q.at(q.n - 1) = v
+}
+
+func (q *queue[T]) grow() {
+	grown := make([]T, max(8, 2*len(q.ring)))
+	for i := range q.n {
+		grown[i] = *q.at(i)
+	}
+	q.ring, q.head = grown, 0
 }
 
 func (q *queue[T]) pop() {

@@ -306,12 +306,11 @@ func (s *source) deadline(a port.Answer) unit.Time {
 	return t
 }
 
-// packet returns the frame to send next.
-func (s *source) packet(src wire.LID) wire.Frame {
-	f := s.frame
-	f.Src, f.PSN = src, uint32(s.count)&psnMask
+// complete makes f, which is as all packets of the flow are, the one to send next.
+func (s *source) complete(f *wire.Frame) {
+	f.PSN = uint32(s.count) & psnMask
 	if s.stream != nil {
-		f = s.stream.nextFrame()
+		*f = s.stream.nextFrame()
 	} else if t := s.ending(); t != nil {
 		f.Payload, f.Last = t.rest, true
 	}
@@ -321,12 +320,11 @@ func (s *source) packet(src wire.LID) wire.Frame {
 		f.SetRoCE(r)
 	}
 	if t := s.group.tagger; t != nil && f.Payload > 0 {
-		f = t.Tag(f)
+		*f = t.Tag(*f)
 	}
-	return f
 }
 
-// sent accounts for the packet that packet returned, which started at an instant that
+// sent accounts for the packet that complete has made, which started at an instant that
 // may have passed.
 func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 	n := s.length()

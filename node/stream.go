@@ -80,7 +80,8 @@ func (s *source) runStream(now unit.Time) {
 func (s *source) findSegment(now unit.Time) (ok bool) {
 	st := s.stream
 	if st.next, st.fresh, ok = st.Next(now); ok {
-		f := s.packet(s.stream.frame.Src)
+		f := s.frame
+		s.complete(&f)
 		st.length = st.framing.Length(&f)
 	}
 	return ok
@@ -93,7 +94,8 @@ func (s *source) loadSegment(now unit.Time, f *wire.Frame) bool {
 	if !s.findSegment(now) || s.stream.length > n {
 		return false
 	}
-	*f = s.packet(f.Src)
+	*f = s.frame
+	s.complete(f)
 	return true
 }
 
