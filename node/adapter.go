@@ -34,8 +34,7 @@ type ingress struct {
 	kind    port.FlowControl
 	service unit.Rate
 	buffers [port.Priorities]port.Buffer
-	frames  queue[port.Arrival] // in the order in which they came
-	busy    bool                // the first of them is being taken out,
+	frames  queue[port.Arrival] // in the order in which they came; the first of them is being taken out,
 	over    bool                // and that ends now
 }
 
@@ -93,8 +92,8 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 
 // hold has a frame wait for its turn to be taken out.
 func (e *Endpoint) hold(now unit.Time, a *port.Arrival) {
-	e.ingress.frames.push(*a)
-	if !e.ingress.busy {
+	frames := &e.ingress.frames
+	if *frames.add() = *a; frames.len() == 1 {
 		e.begin(now)
 	}
 }
@@ -102,7 +101,6 @@ func (e *Endpoint) hold(now unit.Time, a *port.Arrival) {
 // begin begins to take out the frame that has waited the longest.
 func (e *Endpoint) begin(now unit.Time) {
 	in := e.ingress
-	in.busy = true
 	if in.service > 0 {
 		e.agenda.Set(serviceSlot, now.Add(in.service.Serialise(in.frames.front().Length)))
 		return
@@ -122,7 +120,7 @@ func (e *Endpoint) drain(now unit.Time) {
 func (e *Endpoint) take(now unit.Time, in *ingress) {
 	a := in.frames.front() // it stays there until another one comes
 	in.frames.pop()
-	in.busy, in.over = false, false
+	in.over = false
 	if a.Frame.Kind == wire.TCP {
 		e.receiveSegment(now, a)
 	} else {
@@ -132,7 +130,9 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		if s.answer != nil {
 			e.tellAnswerer(now, s, &a.Frame)
 		}
-		e.freeBody(now, &a.Frame)
+		if a.Frame.HasBody() {
+			e.freeBody(now, &a.Frame)
+		}
 	}
 	if in.kind == port.Credits {
 		e.port.Free(now, &a.Frame)
@@ -158,15 +158,14 @@ type egress struct{ used, room unit.Size }
 // take turns. It has one turn among those of its priority, however many flows it has,
 // and a destination that is far behind keeps no other back.
 type voq struct {
-	taken bool           // one of its flows is among those that wait for the line
-	rest  queue[*source] // the others that have a packet
+	taken bool  // one of its flows is among those that wait for the line
+	rest  chain // the others that have a packet
 }
 
 // pass gives the turn to the next of the flows, behind those that wait for the line already.
 func (v *voq) pass(line *ready) {
 	if v.taken = !v.rest.empty(); v.taken {
-		line.push(*v.rest.front())
-		v.rest.pop()
+		line.push(v.rest.pop())
 	}
 }
 

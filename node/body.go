@@ -132,17 +132,15 @@ func (e *Endpoint) unload(now unit.Time, s *source) {
 
 // deliverBody hands the body of a packet that was delivered to its flow's sink.
 func (s *sink) deliverBody(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
-	if b := bodies.Of(f); b.Type != 0 && s.bodies != nil {
+	if b := bodies.Of(f); b.Type != 0 {
 		s.bodies.Put(now, b)
 	}
 }
 
 // freeBody ends the body of a packet that has come, and has the sources asked again.
 func (e *Endpoint) freeBody(now unit.Time, f *wire.Frame) {
-	if f.HasBody() {
-		e.out.Bodies.Free(f)
-		e.askBodies(now)
-	}
+	e.out.Bodies.Free(f)
+	e.askBodies(now)
 }
 
 // askBodies has the sources asked for bodies again.

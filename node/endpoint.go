@@ -23,7 +23,8 @@ type Endpoint struct {
 	lid     wire.LID
 	waiting uint8 // the lanes of ready that are not empty, a bit each
 	speaks  uint8 // the lanes of own that are not empty, a bit each
-	_       [4]byte
+	wakes   bool  // the slot of the line is set
+	_       [3]byte
 
 	rec     trace.Recorder
 	sources []source
@@ -44,7 +45,7 @@ type Endpoint struct {
 
 // ready is the sources whose packet waits for the line on one lane.
 type ready struct {
-	queue[*source]
+	chain
 	starved bool // the first of them waits for more than the line: credit, the end of a PAUSE
 }
 
@@ -89,7 +90,9 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		}
 		e.receiveData(now, &e.sinks[i], a)
 		e.port.Free(now, f)
-		e.freeBody(now, f)
+		if f.HasBody() {
+			e.freeBody(now, f)
+		}
 	case f.Kind == wire.TCP:
 		if why := e.refusesSegment(f); why != trace.NoReason {
 			e.port.Discard(now, f, why)
@@ -139,36 +142,42 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 // Advance does what is due: it lets sources queue their packets, and fills the
 // line.
 func (e *Endpoint) Advance(now unit.Time) {
-	for e.soon <= now || e.agenda.Next() <= now {
-		if e.ingress != nil {
-			e.drain(now)
+	if e.ingress != nil {
+		e.drain(now)
+	}
+	for {
+		switch slot, due := e.agenda.First(); {
+		case due <= now:
+			e.soon = now // whatever it is, the line may be told
+			e.do(now, slot)
+		case e.soon <= now:
+			e.serve(now)
+		default:
+			return
 		}
-		for {
-			slot, due := e.agenda.First()
-			if due > now {
-				break
-			}
-			switch k := slot - flowSlot; {
-			case slot == serviceSlot:
-				e.agenda.Set(slot, unit.Never)
-				e.ingress.over = true
-				e.drain(now)
-			case k < 0:
-				e.agenda.Set(slot, unit.Never)
-			case k < len(e.sources):
-				e.offer(now, &e.sources[k])
-			case k < len(e.sources)+len(e.spreads):
-				e.spread(now, k-len(e.sources))
-			case slot < e.answerSlot():
-				g := e.groups[k-len(e.sources)-len(e.spreads)]
-				g.advance(now, &e.rec)
-				e.probe(now, g, g.last)
-				e.agenda.Set(slot, g.due)
-			default:
-				e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
-			}
-		}
-		e.serve(now)
+	}
+}
+
+// do does what is due by a slot.
+func (e *Endpoint) do(now unit.Time, slot int) {
+	switch k := slot - flowSlot; {
+	case 0 <= k && k < len(e.sources):
+		e.offer(now, &e.sources[k])
+	case slot == serviceSlot:
+		e.agenda.Set(slot, unit.Never)
+		e.ingress.over = true
+		e.drain(now)
+	case k < 0:
+		e.agenda.Set(slot, unit.Never)
+	case k < len(e.sources)+len(e.spreads):
+		e.spread(now, k-len(e.sources))
+	case slot < e.answerSlot():
+		g := e.groups[k-len(e.sources)-len(e.spreads)]
+		g.advance(now, &e.rec)
+		e.probe(now, g, g.last)
+		e.agenda.Set(slot, g.due)
+	default:
+		e.respond(now, &e.sinks[e.answered[slot-e.answerSlot()]])
 	}
 }
 
@@ -209,7 +218,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 			s.voq.taken = true
 		}
 		e.ready[s.Lane].push(s)
-		e.waiting |= 1 << s.Lane
+		e.waiting |= 1 << (s.Lane % port.Priorities)
 	case port.RateLimited, port.Idle:
 		s.limited = a.Until
 		s.report(now, a.Block, &e.rec)
@@ -228,6 +237,7 @@ func (e *Endpoint) answerSlot() int {
 // serve fills the line: owed flow control packets, then frames as far as the line and the
 // credit allow.
 func (e *Endpoint) serve(now unit.Time) {
+	e.soon = unit.Never
 	quiet := e.port.Quiet()
 	if !quiet {
 		e.port.Control(now)
@@ -236,11 +246,15 @@ func (e *Endpoint) serve(now unit.Time) {
 	if e.waiting|e.speaks != 0 {
 		wake = e.send(now)
 	}
-	if free := e.port.Line().Free(); free > now && (e.waiting|e.speaks != 0 || !quiet && e.port.Owes()) {
-		wake = min(wake, free)
+	if e.waiting|e.speaks != 0 || !quiet && e.port.Owes() {
+		if free := e.port.Line().Free(); free > now {
+			wake = min(wake, free)
+		}
 	}
-	e.soon = unit.Never
-	e.agenda.Set(lineSlot, wake)
+	if wake != unit.Never || e.wakes {
+		e.agenda.Set(lineSlot, wake)
+		e.wakes = wake != unit.Never
+	}
 	if !quiet && e.agenda.Due(resendSlot) == unit.Never {
 		if at := e.port.Resend(); at != unit.Never {
 			e.agenda.Set(resendSlot, at) // only when it has come: each packet puts it off
@@ -292,7 +306,7 @@ func (e *Endpoint) sendOwn(now unit.Time, lane int) unit.Time {
 // port keeps it; now: it has left, or there is none after all.
 func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 	q := &e.ready[lane]
-	s := *q.front()
+	s := q.first
 	f := s.frame
 	s.complete(&f)
 	if a := e.port.MaySend(now, &f); a.Block != port.Open {
@@ -303,7 +317,7 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 		s.voq.pass(q)
 	}
 	if q.empty() {
-		e.waiting &^= 1 << lane
+		e.waiting &^= 1 << (lane % port.Priorities)
 	}
 	s.queued = false
 	if (s.body != nil || s.stream != nil) && !e.load(now, s, &f) {
@@ -325,12 +339,12 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 // kept reports what keeps the sources that wait for the line on a lane, and returns until when:
 // the first one by what the port says, those behind it by the line, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
-	if until := e.port.PausedUntil((*q.front()).Lane); a.Block == port.LineBusy && until > now {
+	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
 	}
 	q.starved = a.Block != port.LineBusy
-	for k, b := 0, a.Block; k < q.len(); k, b = k+1, port.LineBusy {
-		(*q.at(k)).report(now, b, &e.rec)
+	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LineBusy {
+		s.report(now, b, &e.rec)
 	}
 	return a.Until
 }

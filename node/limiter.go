@@ -42,21 +42,17 @@ type RateLimiter interface {
 // rate counts at once, also for the delay that runs.
 type InterPacketDelay struct {
 	rate  unit.Rate
-	last  unit.Time // start of the last packet
-	size  unit.Size // its length; 0 before the first
-	delay unit.Duration
+	last  unit.Time     // start of the last packet
+	size  unit.Size     // its length; 0 before the first
+	delay unit.Duration // from its start to the next one
+	next  unit.Time     // when that is
 }
 
 // NewInterPacketDelay returns a limiter at rate r.
 func NewInterPacketDelay(r unit.Rate) *InterPacketDelay { return &InterPacketDelay{rate: r} }
 
 // Next returns the start of the last packet plus the delay, or now.
-func (l *InterPacketDelay) Next(now unit.Time, _ unit.Size) unit.Time {
-	if l.size == 0 {
-		return now
-	}
-	return max(now, l.last.Add(l.delay))
-}
+func (l *InterPacketDelay) Next(now unit.Time, _ unit.Size) unit.Time { return max(now, l.next) }
 
 // Rate returns the rate.
 func (l *InterPacketDelay) Rate() unit.Rate { return l.rate }
@@ -66,12 +62,17 @@ func (l *InterPacketDelay) Sent(now unit.Time, n unit.Size) {
 	if n != l.size {
 		l.size, l.delay = n, l.rate.Serialise(n)
 	}
-	l.last = now
+	l.last, l.next = now, now.Add(l.delay)
 }
 
 // SetRate changes the delay that runs, and those to come.
 func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
-	if r != l.rate {
-		l.rate, l.delay = r, r.Serialise(l.size)
+	if r == l.rate {
+		return
+	}
+	l.rate = r
+	if l.size > 0 {
+		l.delay = r.Serialise(l.size)
+		l.next = l.last.Add(l.delay)
 	}
 }

@@ -16,12 +16,15 @@ func (q *queue[T]) at(i int) *T { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
 func (q *queue[T]) front() *T { return q.at(0) }
 
-func (q *queue[T]) push(v T) {
+func (q *queue[T]) push(v T) { *q.add() = v }
+
+// add makes a place behind the last element, and returns it; what was there before still is.
+func (q *queue[T]) add() *T {
 	if q.n == len(q.ring) {
 		q.grow()
 	}
 	q.n++
-	*q.at(q.n - 1) = v
+	return q.at(q.n - 1)
 }
 
 func (q *queue[T]) grow() {
@@ -38,6 +41,28 @@ func (q *queue[T]) pop() {
 	if q.n == 0 {
 		q.head = 0 // most queues are short: memory that was used last is near
 	}
+}
+
+// chain is a queue of sources, each of which knows the one behind it: a source is in one at
+// most.
+type chain struct{ first, last *source }
+
+func (c *chain) empty() bool { return c.first == nil }
+
+func (c *chain) push(s *source) {
+	if c.first == nil {
+		c.first = s
+	} else {
+		c.last.behind = s
+	}
+	c.last = s
+}
+
+// pop takes the first out; there is one.
+func (c *chain) pop() *source {
+	s := c.first
+	c.first, s.behind = s.behind, nil
+	return s
 }
 
 // table finds the place of a queue pair: a slice over the range of numbers that

@@ -88,7 +88,9 @@ func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.R
 			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
-	s.deliverBody(now, f, bodies)
+	if s.bodies != nil {
+		s.deliverBody(now, f, bodies)
+	}
 	return true
 }
 

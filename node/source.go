@@ -64,10 +64,11 @@ type source struct {
 	share    *group    // under which it may come; nil: none
 	group    *group    // under which it is
 
+	behind  *source         // in the chain that it waits in, if it does
 	by      *group          // queued: the one that let the packet go
 	ready   unit.Time       // queued: since when
 	paced   unit.Time       // with a Pace: nothing is offered before
-	full    unit.Size       // length of a packet of Payload bytes on the line
+	full    unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
 	offered uint64          // packets that wait to be sent, unless it is greedy
 	body    *bodied         // nil: its packets have padding
 	stream  *stream         // nil: its transport is about packets
@@ -227,9 +228,6 @@ func (s *source) lengthOf(n uint32) unit.Size {
 
 // length returns the length on the line of the next packet.
 func (s *source) length() unit.Size {
-	if s.stream != nil {
-		return s.stream.length
-	}
 	if t := s.ending(); t != nil {
 		return t.length
 	}
@@ -327,15 +325,18 @@ func (s *source) complete(f *wire.Frame) {
 // sent accounts for the packet that complete has made, which started at an instant that
 // may have passed.
 func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
-	n := s.length()
+	n, t := s.full, s.ending()
 	if s.body != nil {
 		n = s.body.length
 	}
 	switch {
-	case s.ending() != nil && s.roce != nil:
-		s.begun++ // it may be sent again
-	case s.ending() != nil:
-		s.ends.pop()
+	case t != nil:
+		n = t.length
+		if s.roce != nil {
+			s.begun++ // it may be sent again
+		} else {
+			s.ends.pop()
+		}
 	case s.egress != nil && s.offered > 0 && s.ends.empty():
 		s.egress.used -= n
 	}

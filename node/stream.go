@@ -34,11 +34,9 @@ func isn(qp uint32, end uint32) uint32 { return (2*qp + end) * 2654435761 }
 // stream is what a source has whose transport is TCP.
 type stream struct {
 	*tcp.Sender
-	framing wire.Framing
-	frame   wire.Frame   // as the flow's packets are, but for the segment
-	next    wire.Segment // to be sent
-	length  unit.Size    // of its frame on the line
-	fresh   bool         // it carries what was never sent
+	frame wire.Frame   // as the flow's packets are, but for the segment
+	next  wire.Segment // to be sent
+	fresh bool         // it carries what was never sent
 }
 
 // newStream gives a flow its stream.
@@ -50,8 +48,8 @@ func newStream(s *source, t TCP, lid wire.LID, rec *trace.Recorder) error {
 		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", s.Payload, tcp.MinPacket)
 	}
 	s.stream = &stream{
-		Sender:  tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, rec),
-		framing: s.framing, frame: wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: lid, Dst: s.Dst, QP: s.QP},
+		Sender: tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, rec),
+		frame:  wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: lid, Dst: s.Dst, QP: s.QP},
 	}
 	return nil
 }
@@ -82,7 +80,7 @@ func (s *source) findSegment(now unit.Time) (ok bool) {
 	if st.next, st.fresh, ok = st.Next(now); ok {
 		f := s.frame
 		s.complete(&f)
-		st.length = st.framing.Length(&f)
+		s.full = s.framing.Length(&f)
 	}
 	return ok
 }
@@ -90,8 +88,8 @@ func (s *source) findSegment(now unit.Time) (ok bool) {
 // loadSegment completes the packet of a flow that leaves now: an ACK may have come since it was
 // offered. It reports whether there still is one, no longer than the one that was offered.
 func (s *source) loadSegment(now unit.Time, f *wire.Frame) bool {
-	n := s.stream.length
-	if !s.findSegment(now) || s.stream.length > n {
+	n := s.full
+	if !s.findSegment(now) || s.full > n {
 		return false
 	}
 	*f = s.frame
