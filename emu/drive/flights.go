@@ -77,8 +77,11 @@ func (f *flights) find() int32 {
 
 // put gives a place back. What was in it stays there until it is taken again.
 func (f *flights) put(i int32) {
-	w := i / 64
-	f.free[w] |= 1 << (i % 64)
-	f.some[w/64] |= 1 << (w % 64)
+	w := uint(i) / 64
+	free := &f.free[w]
+	if *free == 0 {
+		f.some[w/64] |= 1 << (w % 64)
+	}
+	*free |= 1 << (uint(i) % 64)
 	f.low = min(f.low, int(w))
 }

@@ -21,7 +21,9 @@ type order struct {
 	leaving []int32 // by port, those of one machine after those of another: the path of what leaves by it
 	seats   []seat  // by machine
 	slots   []int32 // by place in the order of machines: the first slot
-	owners  []int32 // by slots from firstSlot on, seatSlots of them together: their machine
+	owners  []int32 // by slots from first on, seatSlots of them together: their machine
+	first   int     // the first slot of a machine
+	last    int     // the slot of the look for deadlock, behind those of machines
 	change  int     // the next of fabric.Changes
 	numbers []int   // of a part, by change: its number in the whole run
 	least   Place   // of a part: the next event comes no earlier in the order, whatever it is
@@ -34,7 +36,7 @@ type order struct {
 	carried int64    // those of them that are not flow control
 	watcher *watcher // nil: nobody looks for deadlock
 
-	carry func(m int, t *port.Transmission) error // sends a frame on its way
+	carry func(m int, t *port.Transmission) error // sends a frame on its way; nil: as a value
 	keys  *trace.Batch                            // is told the keys of the events; nil: nobody asks
 
 	// tell, if not nil, says which time the machines are told for an event of t; by
@@ -182,18 +184,21 @@ func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 	}
 	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
 	o.slots = make([]int32, len(machines))
+	o.first = len(o.paths)/seatSlots*seatSlots + seatSlots
+	o.last = o.first
 	for r, m := range byRank {
 		n, at := 1, &o.seats[m]
 		if s, ok := machines[m].(Sharer); ok && share {
 			n, at.shares = s.Slots(), true
 		}
-		at.slot = int32(o.watchSlot())
+		at.slot = int32(o.last)
 		o.slots[r] = at.slot
 		for ; n > 0; n -= seatSlots {
 			o.owners = append(o.owners, m)
+			o.last += seatSlots
 		}
 	}
-	o.agenda = agenda.New(o.watchSlot() + 1)
+	o.agenda = agenda.New(o.last + 1)
 	if last := o.agenda.Last(); f.End > last && share {
 		return number(f, machines, false) // which takes fewer slots
 	} else if f.End > last {
@@ -205,12 +210,11 @@ func number(f *Fabric, machines []Machine, share bool) (*order, error) {
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of machines; last of all, the look for deadlock.
 func (o *order) changeSlot() int       { return len(o.paths) }
-func (o *order) firstSlot() int        { return len(o.paths)/seatSlots*seatSlots + seatSlots }
 func (o *order) machineSlot(m int) int { return int(o.seats[m].slot) }
-func (o *order) watchSlot() int        { return o.firstSlot() + seatSlots*len(o.owners) }
+func (o *order) watchSlot() int        { return o.last }
 
 // owner returns the machine of a slot, which is one of a machine.
-func (o *order) owner(slot int) int { return int(o.owners[(slot-o.firstSlot())/seatSlots]) }
+func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
@@ -399,7 +403,7 @@ func (o *order) step(slot int, t unit.Time) error {
 			o.now = t
 			return o.received(o.deliver(slot, t, t), t)
 		}
-	} else if o.firstSlot() <= slot && slot < o.watchSlot() {
+	} else if o.first <= slot && slot < o.last {
 		if m := o.owner(slot); o.seats[m].shares {
 			o.now = t
 			return o.advance(m, t)
@@ -464,12 +468,14 @@ func (o *order) advance(m int, t unit.Time) error {
 		o.soon.Remove(int(s.rank))
 	}
 	for sent, ok := s.Poll(); ok; sent, ok = s.Poll() {
-		if err := o.carry(m, sent); err != nil {
+		if o.carry == nil {
+			o.handOver(m, sent)
+		} else if err := o.carry(m, sent); err != nil {
 			return err
 		}
 	}
 	if slot, due := o.agenda.First(); due <= t {
-		if o.firstSlot() <= slot && slot < o.watchSlot() && o.owner(slot) == m {
+		if o.first <= slot && slot < o.last && o.owner(slot) == m {
 			return stuck(m, t, due)
 		}
 	}
@@ -499,7 +505,9 @@ func (o *order) drain(m int) (due unit.Time, err error) {
 		if !ok {
 			return machine.Deadline(), nil
 		}
-		if err := o.carry(m, t); err != nil {
+		if o.carry == nil {
+			o.handOver(m, t)
+		} else if err := o.carry(m, t); err != nil {
 			return 0, err
 		}
 	}

@@ -26,10 +26,9 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	c := codec{order: o, buf: make([]byte, 0, MaxDatagram)}
-	o.carry = c.carry
-	if v.SkipCodec {
-		o.carry = o.handOver
+	if !v.SkipCodec {
+		c := codec{order: o, buf: make([]byte, 0, MaxDatagram)}
+		o.carry = c.carry
 	}
 	done := ctx.Done()
 	for n := 0; ; n++ {
@@ -59,20 +58,19 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 }
 
 // handOver carries a frame as a value.
-func (o *order) handOver(m int, t *port.Transmission) error {
+func (o *order) handOver(m int, t *port.Transmission) {
 	p, flight := o.send(m, t)
 	flight.arrived = true
-	o.tapped(p, t)
+	if o.fabric.Tap != nil {
+		o.tapped(p, t)
+	}
 	a := &flight.arrival
 	a.Frame, a.Head, a.Tail, a.Length, a.Late = t.Frame, t.Start, t.Start.Add(t.Duration), t.Length, 0
-	return nil
 }
 
 // tapped tells the tap of a frame that was sent.
 func (o *order) tapped(p *path, t *port.Transmission) {
-	if o.fabric.Tap != nil {
-		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
-	}
+	o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 }
 
 // codec carries frames through their bytes.
@@ -89,7 +87,9 @@ func (c *codec) carry(m int, t *port.Transmission) error {
 	if err != nil || got != seq {
 		return errCodec(m, t, err)
 	}
-	c.tapped(p, t)
+	if c.fabric.Tap != nil {
+		c.tapped(p, t)
+	}
 	c.fabric.Bodies.Free(&t.Frame)
 	c.arrive(flight, a, body)
 	return nil
