@@ -34,7 +34,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 fabemu=${FABEMU:-$tmp/fabemu}
 if [ -z "${FABEMU:-}" ]; then
-	go build -o "$fabemu" ./cmd/fabemu
+	go build -gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo" -o "$fabemu" ./cmd/fabemu # as it is released
 fi
 go build -o "$tmp/bare" ./scripts/measure/bare
 

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 #
-# Makes a profile by which the compiler makes fabemu faster on the virtual clock: of
-# BenchmarkCommand (emu), a minute or two.
+# Makes the profile by which the compiler makes fabemu faster on the virtual clock: of
+# BenchmarkCommand (emu), a minute or two on a machine that does nothing else.
 #
 # Usage: scripts/pgo.sh [FILE]
 #
-#   FILE  where it goes (default cmd/fabemu/default.pgo, where go build finds it by itself)
+#   FILE  where it goes (default scripts/virtual.pgo, which is part of the tree)
 #
-# With it runs take 4 to 17 % less CPU time (five scenarios, five pairs each, in turns), and
-# building takes three times as long, since each package is compiled anew. So it is no part of the
-# tree: go build -pgo=FILE ./cmd/fabemu takes one, and scripts/test.sh heeds none.
+# What is released is built with it (scripts/release.sh), and so is what scripts/peers.sh
+# measures. go run, go build and scripts/test.sh heed none: the first build would take three
+# times as long, since all packages of others would be compiled anew. docs/scale.md says what
+# the profile is worth; make it anew when what a hop does has changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-file=$(realpath -m "${1:-cmd/fabemu/default.pgo}")
+file=$(realpath -m "${1:-scripts/virtual.pgo}")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 go test -pgo=off -run '^$' -bench '^BenchmarkCommand$' -benchtime 5s -cpuprofile "$tmp/cpu.pgo" -o "$tmp/emu.test" ./emu
-cp "$tmp/cpu.pgo" "$file"
+go tool preprofile -i "$tmp/cpu.pgo" -o "$file" # names and weights: no paths of this machine
 echo "pgo: written to $file" >&2

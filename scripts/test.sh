@@ -34,8 +34,8 @@ figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
 all=${FABEMU_TEST_ALL:-}
-# A profile (scripts/pgo.sh) would have all packages compiled twice. What is released is built
-# so, too (scripts/release.sh): then its test compiles nothing.
+# A profile would have all packages compiled twice; what is released has one for its own
+# packages only (scripts/release.sh), and the others are built as here: its test compiles few.
 export GOFLAGS="${GOFLAGS:-} -pgo=off -trimpath" CGO_ENABLED=0
 tmp=$(mktemp -d)
 bin=$(mktemp -d) # of the command; tests let other users in
