@@ -17,7 +17,7 @@ import (
 type chassis struct {
 	ports  []port.Port
 	agenda agenda.Part // see lineSlot
-	soon   unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	soon   unit.Time   // woken or read has something since then; unit.Never: they have nothing
 	out    *port.Outbox
 
 	rec     trace.Recorder
@@ -83,45 +83,44 @@ func (c *chassis) expect(now unit.Time, p int, eligible unit.Time) {
 	c.agenda.Set(c.headerSlot(p), eligible)
 }
 
-// nextLine takes the next output that is to be looked at, and whether its line was due.
-func (c *chassis) nextLine(now unit.Time) (p int, line, ok bool) {
+// next takes the first slot below limit of those that are due. What has no instant has the
+// place of its slot among them.
+func (c *chassis) next(now unit.Time, limit int) (slot int, ok bool) {
 	slot, due := c.agenda.First()
-	if c.woken.Any() {
-		p = c.woken.First()
-		if due > now || due == now && slot >= p {
-			c.woken.Remove(p)
-			if due == now && slot == p {
+	if c.soon <= now {
+		if first := c.first(); first < limit && (due > now || due == now && slot >= first) {
+			c.takeFirst()
+			if due == now && slot == first {
 				c.agenda.Set(slot, unit.Never)
 			}
-			return p, true, true
+			return first, true
 		}
 	}
-	n := len(c.ports)
-	if due > now || slot >= 2*n {
-		return 0, false, false
-	}
-	c.agenda.Set(slot, unit.Never)
-	if slot >= n {
-		return slot - n, false, true
-	}
-	return slot, true, true
-}
-
-// nextRead takes the next input of which a frame may be forwarded.
-func (c *chassis) nextRead(now unit.Time) (p int, ok bool) {
-	slot, due := c.agenda.First()
-	if c.read.Any() {
-		p = c.read.First()
-		if due > now || due == now && slot > c.headerSlot(p) {
-			c.read.Remove(p)
-			return p, true
-		}
-	}
-	if due > now || slot < c.headerSlot(0) {
+	if due > now || slot >= limit {
 		return 0, false
 	}
 	c.agenda.Set(slot, unit.Never)
-	return slot - c.headerSlot(0), true
+	return slot, true
+}
+
+// first returns the slot of the first that has no instant; there is one.
+func (c *chassis) first() int {
+	if c.woken.Any() {
+		return c.lineSlot(c.woken.First())
+	}
+	return c.headerSlot(c.read.First())
+}
+
+// takeFirst takes what first returns.
+func (c *chassis) takeFirst() {
+	if c.woken.Any() {
+		c.woken.Remove(c.woken.First())
+	} else {
+		c.read.Remove(c.read.First())
+	}
+	if !c.woken.Any() && !c.read.Any() {
+		c.soon = unit.Never
+	}
 }
 
 // due reports whether there is something to do.

@@ -247,16 +247,20 @@ func (s *OutputQueued) pop(q *fifo) int32 {
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
-		for p, line, ok := s.nextLine(now); ok; p, line, ok = s.nextLine(now) {
-			s.touch(p)
-			if line && s.outputs[p].sending != none && s.ports[p].Line().Free() <= now {
-				s.complete(now, p)
+		n := len(s.ports)
+		for slot, ok := s.next(now, 3*n); ok; slot, ok = s.next(now, 3*n) {
+			switch {
+			case slot >= s.headerSlot(0):
+				s.admit(now, slot-s.headerSlot(0))
+			case slot >= s.resendSlot(0):
+				s.touch(slot - s.resendSlot(0))
+			default:
+				s.touch(slot)
+				if s.outputs[slot].sending != none && s.ports[slot].Line().Free() <= now {
+					s.complete(now, slot)
+				}
 			}
 		}
-		for p, ok := s.nextRead(now); ok; p, ok = s.nextRead(now) {
-			s.admit(now, p)
-		}
-		s.soon = unit.Never
 		for _, p := range s.dirty {
 			s.touched.Remove(int(p))
 			s.serve(now, int(p))

@@ -170,26 +170,29 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
-		s.soon = unit.Never
-		s.settle(now)
-		if p, ok := s.nextRead(now); ok {
-			if s.read.Any() {
-				s.soon = now
-			}
-			s.admit(now, p)
+		headers := s.headerSlot(0)
+		slot, ok := s.next(now, 3*len(s.ports))
+		if ok && slot >= headers {
+			s.admit(now, slot-headers)
+			continue
 		}
+		for ; ok; slot, ok = s.next(now, headers) {
+			s.settle(now, slot)
+		}
+		s.flush(now)
 	}
 }
 
-// settle looks after the lines that are due, and then serves the outputs.
-func (s *Switch) settle(now unit.Time) {
-	for p, line, ok := s.nextLine(now); ok; p, line, ok = s.nextLine(now) {
-		s.touch(p)
-		if line && s.busy.Has(p) && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
-			s.complete(now, p)
-		}
+// settle looks after the port that a line or a flow control packet is due at.
+func (s *Switch) settle(now unit.Time, slot int) {
+	p := slot
+	if slot >= s.resendSlot(0) {
+		p -= s.resendSlot(0)
 	}
-	s.flush(now)
+	s.touch(p)
+	if p == slot && s.busy.Has(p) && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
+		s.complete(now, p)
+	}
 }
 
 // touchFed notes the outputs that frames of an input wait for: the input can feed
