@@ -330,7 +330,7 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 		at = max(s.ready, e.port.Line().Free(), s.by.told)
 	}
 	q.starved = false
-	e.port.StartAt(now, at, &f, port.Note{})
+	e.port.StartAt(now, at, &f, e.port.Framing().Length(&f), port.Note{})
 	s.sent(now, at, &e.rec)
 	e.offer(now, s)
 	return now

@@ -145,8 +145,8 @@ func (c *chassis) touch(p int) {
 
 // ready returns when an output may begin a frame that is still coming in, so that
 // it does not run dry: it ends no earlier than the frame's tail comes.
-func (c *chassis) ready(output int, tail unit.Time, n unit.Size) unit.Time {
-	return tail - unit.Time(c.ports[output].Line().Serialise(n))
+func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
+	return tail - unit.Time(output.Line().Serialise(n))
 }
 
 // forward picks the output for a frame.

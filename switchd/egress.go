@@ -149,7 +149,7 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 		return a
 	}
 	if sl.tail > now { // the line may run faster than when the frame came
-		if at := s.ready(p, sl.tail, sl.length); at > now {
+		if at := ready(&s.ports[p], sl.tail, sl.length); at > now {
 			return port.Answer{Block: port.LineBusy, Until: at}
 		}
 	}
@@ -224,12 +224,12 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 	at := now
 	if out.block[sl.frame.Lane] != port.NoCredit {
 		// Nothing but these has kept it: to be told the time late costs the line nothing.
-		at = max(sl.eligible, s.ready(p, sl.tail, sl.length), s.ports[p].Line().Free())
+		at = max(sl.eligible, ready(&s.ports[p], sl.tail, sl.length), s.ports[p].Line().Free())
 		if s.single {
 			at = max(at, in.fed)
 		}
 	}
-	s.ports[p].StartAt(now, at, &sl.frame, note)
+	s.ports[p].StartAt(now, at, &sl.frame, sl.length, note)
 }
 
 // queue returns what a congestion point sees of the place of a data frame.

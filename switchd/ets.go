@@ -56,14 +56,14 @@ func newScheduler(w Weights) (s scheduler, err error) {
 	return s, nil
 }
 
-// first returns the first of some priorities, a bit each, in an order, and whether it has
-// a weight. There is one.
-func (s *scheduler) first(order *[port.Priorities]uint8, some uint8) (lane int, weighted bool) {
+// first returns the first of some priorities, a bit each, and whether it has a weight. There
+// is one.
+func (s *scheduler) first(some uint8) (lane uint, weighted bool) {
 	i := 0
-	for some>>order[i]&1 == 0 {
+	for some>>s.order[i]&1 == 0 {
 		i++
 	}
-	return int(order[i]), i >= s.strict
+	return uint(s.order[i]) % port.Priorities, i >= s.strict
 }
 
 // rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair

@@ -96,9 +96,10 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	head, tail := a.Head.Add(flight), a.Tail.Add(flight)
 	// The forwarding delay counts from the first bit. To have come late moves nothing.
 	read := now.Add(-a.Late)
-	eligible := max(read, head.Add(s.delay), s.ready(output, tail, a.Length))
+	eligible := max(read, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
-	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, port.ID(p), port.ID(output)
+	sl.frame = a.Frame
+	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(output)
 	sl.tail, sl.eligible, sl.next = tail, eligible, none
 	sl.state, sl.reason, sl.bypassed, sl.starve = arriving, 0, 0, 0
 	in.slots = append(in.slots, id)

@@ -54,27 +54,34 @@ func (m *memory) mark(input int, lane uint8) *port.Buffer {
 	return &m.marks[input*port.Priorities+int(m.class(lane))]
 }
 
-// store takes n bytes for an input. It reports false, and takes nothing, when there
-// is no room. A priority that has no flow control, beside others that have, may take
-// as much as the high watermark.
-func (m *memory) store(input int, lane uint8, n unit.Size) bool {
-	used := m.partition(input)
-	mark := m.mark(input, lane)
-	if m.pfc && m.flow>>lane&1 == 0 && mark.High > 0 && mark.Used()+n > mark.High {
-		return false // it would take the headroom of those that are stopped
+// store takes n bytes for an input. It returns what is taken then, and whether the sender is
+// to stop. Where there is no room it takes nothing, and ok is false. A priority that has no
+// flow control, beside others that have, may take as much as the high watermark.
+func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
+	used, mark := m.partition(input), m.mark(input, lane)
+	controlled := m.controls(lane)
+	if !controlled && mark.High > 0 && mark.Used()+n > mark.High {
+		return mark.Used(), false, false // it would take the headroom of those that are stopped
 	}
 	if *used+n > m.room || !mark.Store(n) {
-		return false
+		return mark.Used(), false, false
 	}
 	*used += n
-	return true
+	return mark.Used(), controlled && mark.Stopped(), true
 }
 
-// free gives n bytes back.
-func (m *memory) free(input int, lane uint8, n unit.Size) {
+// free gives n bytes back. It returns what is taken then, and whether the sender may go on,
+// which was to stop.
+func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
 	*m.partition(input) -= n
-	m.mark(input, lane).Free(n)
+	mark := m.mark(input, lane)
+	was := mark.Stopped()
+	mark.Free(n)
+	return mark.Used(), was && !mark.Stopped() && m.controls(lane)
 }
+
+// controls reports whether watermarks count for a priority.
+func (m *memory) controls(lane uint8) bool { return !m.pfc || m.flow>>lane&1 == 1 }
 
 // taken returns how much an input has taken: of the priority, where watermarks are by
 // priority.
@@ -82,5 +89,5 @@ func (m *memory) taken(input int, lane uint8) unit.Size { return m.mark(input, l
 
 // stopped reports whether the sender at an input is to stop.
 func (m *memory) stopped(input int, lane uint8) bool {
-	return (!m.pfc || m.flow>>lane&1 == 1) && m.mark(input, lane).Stopped()
+	return m.controls(lane) && m.mark(input, lane).Stopped()
 }

@@ -81,10 +81,7 @@ type input struct{ arriving fifo }
 
 // output is the output side of a port.
 type output struct {
-	queue   [port.Priorities]fifo // in the order in which frames became eligible
-	bytes   [port.Priorities]unit.Size
-	frames  [port.Priorities]int32
-	cells   [port.Priorities]int32 // where the congestion points count in cells
+	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
 	coming  unit.Size              // for it, but not in its queue yet
 	waiting int                    // frames
@@ -94,6 +91,14 @@ type output struct {
 	speaks  bool   // it repeats what it says of flow control
 	sending int32  // the slot whose frame is on the line, or none
 	rounds  rounds // ETS
+}
+
+// queue is the frames of a priority that wait for an output.
+type queue struct {
+	fifo
+	bytes  unit.Size
+	frames int32
+	cells  int32 // where the congestion points count in cells
 }
 
 // NewOutputQueued returns a switch that reports to sink.
@@ -144,7 +149,7 @@ func (s *OutputQueued) empty() {
 		s.inputs[i] = input{arriving: fifo{none, none}}
 		o := output{sending: none}
 		for class := range o.queue {
-			o.queue[class] = fifo{none, none}
+			o.queue[class].fifo = fifo{none, none}
 		}
 		s.outputs[i] = o
 	}
@@ -173,12 +178,13 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		pt.Refused(now, a, s.memory.taken(p, lane), false)
 		return
 	}
-	if !s.memory.store(p, lane, a.Length) {
-		pt.Refused(now, a, s.memory.taken(p, lane), s.keeps(lane))
+	taken, stop, ok := s.memory.store(p, lane, a.Length)
+	if !ok {
+		pt.Refused(now, a, taken, s.keeps(lane))
 		return
 	}
-	pt.Stored(now, a, s.memory.taken(p, lane))
-	if s.memory.stopped(p, lane) {
+	pt.Stored(now, a, taken)
+	if stop {
 		pt.Stop(now, s.memory.class(lane))
 		s.wake(now, p)
 	}
@@ -193,17 +199,18 @@ func (s *OutputQueued) keeps(lane uint8) bool {
 // arrive gives a frame a slot and says when it may be forwarded.
 func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	flight := s.ports[p].Propagation()
-	head, tail := a.Head.Add(flight), a.Tail.Add(flight)
+	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
 	if s.cut {
 		// The line must not run dry: the frame ends no earlier than its tail comes.
-		eligible = max(head.Add(s.delay), s.ready(out, tail, a.Length))
+		eligible = max(a.Head.Add(flight).Add(s.delay), ready(&s.ports[out], tail, a.Length))
 	}
 	s.outputs[out].coming += a.Length
-	eligible = max(now.Add(-a.Late), eligible)
+	eligible = max(now-unit.Time(a.Late), eligible)
 	id := s.freeSlot()
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
-	sl.frame, sl.length, sl.input, sl.output = a.Frame, a.Length, int32(p), int32(out)
+	sl.frame = a.Frame
+	sl.length, sl.input, sl.output = a.Length, int32(p), int32(out)
 	sl.tail, sl.eligible, sl.marked, sl.next = tail, eligible, false, none
 	q := &s.inputs[p].arriving
 	if s.push(q, id); q.head == id {
@@ -320,10 +327,10 @@ func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
 
 // queueOf is what a congestion point sees of the queue that a frame is for.
 func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
-	o, lane := &s.outputs[sl.output], sl.frame.Lane
+	lane := sl.frame.Lane
+	q := &s.outputs[sl.output].queue[lane]
 	return cp.Queue{
-		Input: int(sl.input), Output: int(sl.output), Bytes: o.bytes[lane], Frames: int(o.frames[lane]),
-		Cells: int(o.cells[lane]),
+		Input: int(sl.input), Output: int(sl.output), Bytes: q.bytes, Frames: int(q.frames), Cells: int(q.cells),
 		Rate:  s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
@@ -333,14 +340,15 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32) {
 	sl := &s.slots[id]
 	o := &s.outputs[sl.output]
 	lane := sl.frame.Lane
-	s.push(&o.queue[lane], id)
+	q := &o.queue[lane]
+	s.push(&q.fifo, id)
 	o.waits |= 1 << lane
-	o.bytes[lane] += sl.length
+	q.bytes += sl.length
+	q.frames++
+	q.cells += s.cells(sl)
 	o.total += sl.length
-	o.frames[lane]++
-	o.cells[lane] += s.cells(sl)
 	o.waiting++
-	s.report(now, int(sl.output), lane)
+	s.report(now, int(sl.output), lane, o.total, q.bytes)
 	s.touch(int(sl.output))
 }
 
@@ -352,9 +360,9 @@ func (s *OutputQueued) cells(sl *queued) int32 {
 	return int32(cp.CellsOf(sl.length, s.cell))
 }
 
-// report tells how long a queue is.
-func (s *OutputQueued) report(now unit.Time, p int, lane uint8) {
-	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(s.outputs[p].total), int64(s.outputs[p].bytes[lane]))
+// report tells how long the queues of an output are, and one of them.
+func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.Size) {
+	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
 }
 
 // send puts a frame of the switch itself, a notification or a message, on its way. It takes no
@@ -381,40 +389,51 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
 	pt, o := &s.ports[p], &s.outputs[p]
-	quiet := pt.Quiet()
-	if !quiet {
-		pt.Control(now)
+	if pt.Quiet() && !o.speaks {
+		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+		return
 	}
-	wake, started := unit.Never, false
-	order, turned := s.order.order, s.order.strict == port.Priorities
+	pt.Control(now)
+	wake := s.offer(now, p, pt, o)
+	if pt.Owes() {
+		wake = min(wake, pt.Line().Free())
+	}
+	s.agenda.Set(s.lineSlot(p), wake)
+	at := pt.Resend()
+	o.speaks = at != unit.Never
+	s.agenda.Set(s.resendSlot(p), at)
+}
+
+// offer is serve of frames that wait. It returns when to look again.
+func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
+	wake = unit.Never
+	busy, started := o.sending != none || pt.Line().Free() > now, false
 	for left := o.waits | o.kept; left != 0; {
-		lane := bits.Len8(left) - 1
+		lane := uint(bits.Len8(left) - 1)
 		if s.order.strict < port.Priorities {
-			var weighted bool
-			if lane, weighted = s.order.first(&order, left); weighted && !turned {
-				turned = true
-				if o.waiting > 0 && pt.Line().Free() <= now {
-					s.takeTurns(now, p, &order)
-					lane, _ = s.order.first(&order, left)
-				}
-			}
+			lane = s.weigh(now, p, left, busy)
 		}
+		lane %= port.Priorities
 		left &^= 1 << lane
 		block := port.Open
-		if head := o.queue[lane].head; head != none {
-			a := s.answer(now, p, head)
-			if block = a.Block; block == port.Open {
-				started = true
-				s.start(now, p, lane)
-				if o.queue[lane].head != none {
-					block = port.LineBusy
-				}
-			} else {
+		switch head := o.queue[lane].head; {
+		case head == none:
+		case busy:
+			block = port.LineBusy
+		default:
+			a := s.answer(now, pt, head)
+			if block = a.Block; block != port.Open {
 				wake = min(wake, a.Until)
+				break
+			}
+			busy, started = true, true
+			s.start(now, p, lane, pt, o)
+			if o.queue[lane].head != none {
+				block = port.LineBusy
 			}
 		}
-		if block != o.block[lane] {
-			s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
+		if was := o.block[lane]; block != was {
+			s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(was))
 			o.block[lane] = block
 			o.kept &^= 1 << lane
 			if block != port.Open {
@@ -425,16 +444,10 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	if started && o.idle() {
 		s.wake(now, p) // what keeps those of higher priority is the line now
 	}
-	if free := pt.Line().Free(); free > now && (o.sending != none || !quiet && pt.Owes()) {
-		wake = min(wake, free)
+	if o.sending != none || busy && o.waits != 0 {
+		wake = min(wake, pt.Line().Free())
 	}
-	s.agenda.Set(s.lineSlot(p), wake)
-	if quiet && !o.speaks {
-		return
-	}
-	at := pt.Resend()
-	o.speaks = at != unit.Never
-	s.agenda.Set(s.resendSlot(p), at)
+	return wake
 }
 
 // idle reports whether a priority waits for something else than the line.
@@ -448,55 +461,56 @@ func (o *output) idle() bool {
 }
 
 // answer says whether a frame may leave by an output now.
-func (s *OutputQueued) answer(now unit.Time, p int, id int32) port.Answer {
+func (s *OutputQueued) answer(now unit.Time, pt *port.Port, id int32) port.Answer {
 	sl := &s.slots[id]
-	a := s.ports[p].MaySend(now, &sl.frame)
-	if a.Block == port.Open && sl.tail > now {
+	a := pt.MaySend(now, &sl.frame)
+	if sl.tail > now && a.Block == port.Open {
 		// It is still coming in, and the line may run faster than when it came.
-		if at := s.ready(p, sl.tail, sl.length); at > now {
+		if at := ready(pt, sl.tail, sl.length); at > now {
 			a = port.Answer{Block: port.LineBusy, Until: at}
 		}
 	}
 	return a
 }
 
-// takeTurns puts the priority whose turn it is ahead of the others that have a weight.
-func (s *OutputQueued) takeTurns(now unit.Time, p int, order *[port.Priorities]uint8) {
-	o := &s.outputs[p]
+// weigh returns which of some priorities, a bit each, is first where there are weights: if it
+// has one and the line is idle, that whose turn it is.
+func (s *OutputQueued) weigh(now unit.Time, p int, some uint8, busy bool) uint {
+	first, weighted := s.order.first(some)
+	if !weighted || busy {
+		return first
+	}
+	pt, o := &s.ports[p], &s.outputs[p]
 	var lengths [port.Priorities]unit.Size
 	var can, empty uint8
-	for _, lane := range order[s.order.strict:] {
+	for _, lane := range s.order.order[s.order.strict:] {
 		switch head := o.queue[lane].head; {
 		case head == none:
 			empty |= 1 << lane
-		case s.answer(now, p, head).Block == port.Open:
+		case s.answer(now, pt, head).Block == port.Open:
 			can |= 1 << lane
 			lengths[lane] = s.slots[head].length
 		}
 	}
 	if can == 0 {
-		return
+		return first
 	}
-	turn := o.rounds.next(&s.order, can, empty, &lengths)
-	at := s.order.strict
-	for i := at + 1; i < len(order) && order[at] != turn; i++ {
-		order[at], order[i] = order[i], order[at]
-	}
+	return uint(o.rounds.next(&s.order, can, empty, &lengths))
 }
 
 // start puts the oldest frame of a priority on the line.
-func (s *OutputQueued) start(now unit.Time, p, lane int) {
-	o := &s.outputs[p]
-	id := s.pop(&o.queue[lane])
-	if o.queue[lane].head == none {
+func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *output) {
+	q := &o.queue[lane]
+	id := s.pop(&q.fifo)
+	if q.head == none {
 		o.waits &^= 1 << lane
 	}
 	sl := &s.slots[id]
 	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
-	o.bytes[lane] -= sl.length
+	q.bytes -= sl.length
+	q.frames--
+	q.cells -= s.cells(sl)
 	o.total -= sl.length
-	o.frames[lane]--
-	o.cells[lane] -= s.cells(sl)
 	o.waiting--
 	if sl.frame.Kind.Traffic() && s.points.some {
 		queue, why := s.queueOf(sl), trace.NoReason
@@ -525,12 +539,15 @@ func (s *OutputQueued) start(now unit.Time, p, lane int) {
 	if b := o.block[lane]; b != port.Paused && b != port.Down {
 		// Nothing but these has kept it: to be told the time late costs the line nothing. A
 		// PAUSE may have come and gone since, while the line was busy.
-		pt := &s.ports[p]
-		at = min(now, max(sl.eligible, s.ready(p, sl.tail, sl.length), pt.Line().Free(), pt.PausedUntil(sl.frame.Lane)))
+		at = max(sl.eligible, pt.Line().Free(), pt.PausedUntil(sl.frame.Lane))
+		if at < now {
+			at = max(at, ready(pt, sl.tail, sl.length))
+		}
+		at = min(at, now)
 	}
 	o.sending = id
-	s.ports[p].StartAt(now, at, &sl.frame, note)
-	s.report(now, p, uint8(lane))
+	pt.StartAt(now, at, &sl.frame, sl.length, note)
+	s.report(now, p, uint8(lane), o.total, q.bytes)
 }
 
 // complete ends a transmission: the tail has left, and its memory is free.
@@ -545,12 +562,11 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 func (s *OutputQueued) release(now unit.Time, id int32) {
 	sl := &s.slots[id]
 	if in := int(sl.input); sl.input != none {
-		lane := sl.frame.Lane
-		was := s.memory.stopped(in, lane)
-		s.memory.free(in, lane, sl.length)
-		s.ports[in].Released(now, &sl.frame, s.memory.taken(in, lane))
-		if was && !s.memory.stopped(in, lane) {
-			s.ports[in].Resume(now, s.memory.class(lane))
+		pt, lane := &s.ports[in], sl.frame.Lane
+		taken, resume := s.memory.free(in, lane, sl.length)
+		pt.Released(now, &sl.frame, taken)
+		if resume {
+			pt.Resume(now, s.memory.class(lane))
 			s.touch(in)
 		}
 	}

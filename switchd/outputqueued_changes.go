@@ -41,31 +41,32 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 // divert gives what waits in a queue of an output to others.
 func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	o := &s.outputs[p]
-	all, moved := o.queue[lane], false
-	o.queue[lane] = fifo{none, none}
+	q := &o.queue[lane]
+	all, moved := q.fifo, false
+	q.fifo = fifo{none, none}
 	o.waits &^= 1 << lane
 	for all.head != none {
 		id := s.pop(&all)
 		sl := &s.slots[id]
 		to := s.detour(&sl.frame, p)
 		if to == p {
-			s.push(&o.queue[lane], id)
+			s.push(&q.fifo, id)
 			o.waits |= 1 << lane
 			continue
 		}
 		moved = true
 		sl.eligible = max(sl.eligible, now) // until then it was not for that output
-		o.bytes[lane] -= sl.length
+		q.bytes -= sl.length
+		q.frames--
+		q.cells -= s.cells(sl)
 		o.total -= sl.length
-		o.frames[lane]--
-		o.cells[lane] -= s.cells(sl)
 		o.waiting--
 		sl.output = int32(to)
 		s.enqueue(now, id)
 		s.wake(now, to)
 	}
 	if moved {
-		s.report(now, p, uint8(lane))
+		s.report(now, p, uint8(lane), o.total, q.bytes)
 	}
 }
 
@@ -82,7 +83,7 @@ func (s *OutputQueued) lose(now unit.Time) {
 	for p := range s.inputs {
 		loseAll(p, s.inputs[p].arriving)
 		for lane := range s.outputs[p].queue {
-			loseAll(p, s.outputs[p].queue[lane])
+			loseAll(p, s.outputs[p].queue[lane].fifo)
 		}
 	}
 }

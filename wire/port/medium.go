@@ -53,9 +53,6 @@ func (m *medium) at(r unit.Rate) *medium {
 
 // serialise returns how long a frame of length n takes the line.
 func (m *medium) serialise(n unit.Size) unit.Duration {
-	if n == 0 {
-		return 0
-	}
 	known := &m.known[uint64(n)*0x9E3779B97F4A7C15>>60] // the golden ratio spreads what is close together
 	if n != known.length {
 		known.length, known.duration = n, m.rate.Serialise(n)

@@ -185,16 +185,14 @@ func (p *Port) maySendEthernet(now unit.Time, f *wire.Frame) Answer {
 	return Answer{Open, now}
 }
 
-// assertMaySend reports a frame that starts although the peer has said PAUSE, which
-// would be a mistake of the machine.
-func (p *Port) assertMaySend(now unit.Time, f *wire.Frame) {
-	if until := p.PausedUntil(f.Lane); until > now {
-		p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
-	}
+// sentPaused reports a frame that starts although the peer has said PAUSE, which would be
+// a mistake of the machine.
+func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
+	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 }
 
-// receiveEthernet is Receive on Ethernet: PAUSE frames end here, all else is the
-// machine's.
+// receiveEthernet is Receive on Ethernet of what ends here: a PAUSE frame, or one of no
+// priority. All else is the machine's.
 func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	s := p.pause
@@ -202,8 +200,6 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	case f.Lane >= Priorities:
 		p.drop(now, f, trace.NoSuchLane)
 		return false
-	case !f.Kind.Control():
-		return true
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
 		s.paused(now, 0, p.stopTime(a))
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:

@@ -108,7 +108,7 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 		return false
 	}
 	if p.ethernet {
-		return p.receiveEthernet(now, a)
+		return !f.Kind.Control() && f.Lane < Priorities || p.receiveEthernet(now, a)
 	}
 	if f.Lane >= Lanes {
 		p.drop(now, f, trace.NoSuchLane)
@@ -186,29 +186,33 @@ func (p *Port) Down() bool { return p.down() }
 func (p *Port) down() bool { return p.since == unit.Never }
 
 // Start puts f on the line at now. The caller has asked MaySend.
-func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) { p.StartAt(now, now, f, note) }
+func (p *Port) Start(now unit.Time, f *wire.Frame, note Note) {
+	p.StartAt(now, now, f, p.Framing().Length(f), note)
+}
 
 // StartAt puts f on the line now, as of an instant that may have passed: at is when
 // what kept f until then came to its end, be it that the line became idle or that
 // the rate limiter let it go. A machine that is told the time late makes up for it
 // so; to one that is told its deadlines on time, at is now. The line must have
-// been idle at that instant.
-func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, note Note) {
-	left := -1
+// been idle at that instant. The length of f on the line is n.
+func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note) {
+	left, control := -1, f.Kind.Control()
 	switch {
-	case f.Kind.Control():
+	case control:
 	case p.ethernet:
-		p.assertMaySend(now, f)
+		if until := p.PausedUntil(f.Lane); until > now {
+			p.sentPaused(now, until, f)
+		}
 	default:
 		c := &p.credit[f.Lane]
 		c.Sent(f.Blocks())
 		left = c.Left()
 	}
-	n := p.line.medium.framing.Length(f)
-	duration, due := p.line.start(at, n, f.Kind.Control())
+	duration, due := p.line.start(at, n, control)
 	note.Credit = int32(left)
 	t := p.out.place()
-	t.Port, t.Frame, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, *f, at, duration, due, n, note
+	t.Frame = *f // by itself: with the others it would be copied twice
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, duration, due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
