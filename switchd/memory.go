@@ -59,15 +59,14 @@ func (m *memory) mark(input int, lane uint8) *port.Buffer {
 // flow control, beside others that have, may take as much as the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
 	used, mark := m.partition(input), m.mark(input, lane)
-	controlled := m.controls(lane)
-	if !controlled && mark.High > 0 && mark.Used()+n > mark.High {
+	if mark.High > 0 && mark.Used()+n > mark.High && !m.controls(lane) {
 		return mark.Used(), false, false // it would take the headroom of those that are stopped
 	}
 	if *used+n > m.room || !mark.Store(n) {
 		return mark.Used(), false, false
 	}
 	*used += n
-	return mark.Used(), controlled && mark.Stopped(), true
+	return mark.Used(), mark.Stopped() && m.controls(lane), true
 }
 
 // free gives n bytes back. It returns what is taken then, and whether the sender may go on,

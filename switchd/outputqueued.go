@@ -188,7 +188,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		pt.Stop(now, s.memory.class(lane))
 		s.wake(now, p)
 	}
-	s.arrive(now, p, out, a)
+	s.arrive(now, p, out, pt.Propagation(), a)
 }
 
 // keeps reports whether flow control promises that no frame of a priority is lost.
@@ -197,8 +197,7 @@ func (s *OutputQueued) keeps(lane uint8) bool {
 }
 
 // arrive gives a frame a slot and says when it may be forwarded.
-func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
-	flight := s.ports[p].Propagation()
+func (s *OutputQueued) arrive(now unit.Time, p, out int, flight unit.Duration, a *port.Arrival) {
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
 	if s.cut {
@@ -211,9 +210,9 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, int32(p), int32(out)
-	sl.tail, sl.eligible, sl.marked, sl.next = tail, eligible, false, none
+	sl.tail, sl.eligible, sl.marked = tail, eligible, false
 	q := &s.inputs[p].arriving
-	if s.push(q, id); q.head == id {
+	if s.push(q, id, sl); q.head == id {
 		s.expect(now, p, eligible)
 	}
 }
@@ -230,43 +229,41 @@ func (s *OutputQueued) freeSlot() int32 {
 }
 
 // push puts a slot at the end of a queue.
-func (s *OutputQueued) push(q *fifo, id int32) {
-	if q.tail == none {
+func (s *OutputQueued) push(q *fifo, id int32, sl *queued) {
+	if q.head == none {
 		q.head = id
 	} else {
 		s.slots[q.tail].next = id
 	}
 	q.tail = id
+	sl.next = none
 }
 
 // pop takes the first slot of a queue.
-func (s *OutputQueued) pop(q *fifo) int32 {
-	id := q.head
-	q.head = s.slots[id].next
-	if q.head == none {
-		q.tail = none
-	}
-	s.slots[id].next = none
-	return id
+func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
+	id = q.head
+	sl = &s.slots[id]
+	q.head = sl.next
+	return id, sl
 }
 
 // Advance does what is due: it ends transmissions, queues the frames that may be
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
-		n := len(s.ports)
-		for slot, ok := s.next(now, 3*n); ok; slot, ok = s.next(now, 3*n) {
-			switch {
-			case slot >= s.headerSlot(0):
-				s.admit(now, slot-s.headerSlot(0))
-			case slot >= s.resendSlot(0):
-				s.touch(slot - s.resendSlot(0))
-			default:
-				s.touch(slot)
-				if s.outputs[slot].sending != none && s.ports[slot].Line().Free() <= now {
-					s.complete(now, slot)
-				}
+		switch slot, _ := s.next(now, 3*len(s.ports)); {
+		case slot >= s.headerSlot(0):
+			s.admit(now, slot-s.headerSlot(0))
+		case slot >= s.resendSlot(0):
+			s.touch(slot - s.resendSlot(0))
+		default:
+			s.touch(slot)
+			if s.outputs[slot].sending != none && s.ports[slot].Line().Free() <= now {
+				s.complete(now, slot)
 			}
+		}
+		if s.due(now) {
+			continue
 		}
 		for _, p := range s.dirty {
 			s.touched.Remove(int(p))
@@ -280,15 +277,23 @@ func (s *OutputQueued) Advance(now unit.Time) {
 // other congestion points see the queue with it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
-	id := s.pop(q)
+	id, sl := s.pop(q)
 	if q.head != none {
 		s.expect(now, p, s.slots[q.head].eligible)
 	}
+	s.outputs[sl.output].coming -= sl.length
+	if s.points.some && sl.frame.Kind.Traffic() {
+		s.sample(now, p, id)
+	} else {
+		s.enqueue(now, id, sl)
+	}
+}
+
+// sample is admit of a frame that the congestion points look at.
+func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	sl := &s.slots[id]
-	out := int(sl.output)
-	s.outputs[out].coming -= sl.length
-	looks, was := sl.frame.Kind.Traffic() && s.points.some, sl.frame.FECN
-	if looks && s.dropper != nil {
+	was := sl.frame.FECN
+	if s.dropper != nil {
 		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
 		case cp.Marked:
 			sl.marked = true
@@ -299,10 +304,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 			return
 		}
 	}
-	s.enqueue(now, id)
-	if !looks {
-		return
-	}
+	s.enqueue(now, id, sl)
 	queue := s.queueOf(sl)
 	if s.marker != nil {
 		s.marker.Enqueue(now, &sl.frame, queue)
@@ -331,25 +333,24 @@ func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
 	q := &s.outputs[sl.output].queue[lane]
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Bytes: q.bytes, Frames: int(q.frames), Cells: int(q.cells),
-		Rate:  s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
+		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
 }
 
 // enqueue puts a frame at the end of its output's queue.
-func (s *OutputQueued) enqueue(now unit.Time, id int32) {
-	sl := &s.slots[id]
-	o := &s.outputs[sl.output]
-	lane := sl.frame.Lane
+func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
+	out, lane := int(sl.output), sl.frame.Lane
+	o := &s.outputs[out]
 	q := &o.queue[lane]
-	s.push(&q.fifo, id)
+	s.push(&q.fifo, id, sl)
 	o.waits |= 1 << lane
 	q.bytes += sl.length
 	q.frames++
 	q.cells += s.cells(sl)
 	o.total += sl.length
 	o.waiting++
-	s.report(now, int(sl.output), lane, o.total, q.bytes)
-	s.touch(int(sl.output))
+	s.report(now, out, lane, o.total, q.bytes)
+	s.touch(out)
 }
 
 // cells returns how many cells a frame takes, where they are counted.
@@ -379,20 +380,25 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	}
 	s.rec.Emit(said)
 	id := s.freeSlot()
-	s.slots[id] = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
-		tail: now, eligible: now, next: none}
-	s.enqueue(now, id)
+	sl := &s.slots[id]
+	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
+		tail: now, eligible: now}
+	s.enqueue(now, id, sl)
 }
 
 // serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
 // highest priority that the peer has not stopped; of priorities with weights, of the one
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
-	pt, o := &s.ports[p], &s.outputs[p]
-	if pt.Quiet() && !o.speaks {
+	if pt, o := &s.ports[p], &s.outputs[p]; pt.Quiet() && !o.speaks {
 		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
-		return
+	} else {
+		s.speak(now, p, pt, o)
 	}
+}
+
+// speak is serve of an output that has something to say of flow control.
+func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	pt.Control(now)
 	wake := s.offer(now, p, pt, o)
 	if pt.Owes() {
@@ -421,7 +427,11 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 		case busy:
 			block = port.LineBusy
 		default:
-			a := s.answer(now, pt, head)
+			sl := &s.slots[head]
+			a := pt.Lets(now, &sl.frame)
+			if sl.tail > now {
+				a = stillIn(now, pt, sl, a)
+			}
 			if block = a.Block; block != port.Open {
 				wake = min(wake, a.Until)
 				break
@@ -460,15 +470,11 @@ func (o *output) idle() bool {
 	return false
 }
 
-// answer says whether a frame may leave by an output now.
-func (s *OutputQueued) answer(now unit.Time, pt *port.Port, id int32) port.Answer {
-	sl := &s.slots[id]
-	a := pt.MaySend(now, &sl.frame)
-	if sl.tail > now && a.Block == port.Open {
-		// It is still coming in, and the line may run faster than when it came.
-		if at := ready(pt, sl.tail, sl.length); at > now {
-			a = port.Answer{Block: port.LineBusy, Until: at}
-		}
+// stillIn says whether a frame may leave by an output whose tail is still coming in: the line
+// may run faster than when it came. By itself the output says a.
+func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
+	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
+		return port.Answer{Block: port.LineBusy, Until: at}
 	}
 	return a
 }
@@ -484,12 +490,15 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8, busy bool) uint {
 	var lengths [port.Priorities]unit.Size
 	var can, empty uint8
 	for _, lane := range s.order.order[s.order.strict:] {
-		switch head := o.queue[lane].head; {
-		case head == none:
+		head := o.queue[lane].head
+		if head == none {
 			empty |= 1 << lane
-		case s.answer(now, pt, head).Block == port.Open:
+			continue
+		}
+		sl := &s.slots[head]
+		if a := pt.Lets(now, &sl.frame); stillIn(now, pt, sl, a).Block == port.Open {
 			can |= 1 << lane
-			lengths[lane] = s.slots[head].length
+			lengths[lane] = sl.length
 		}
 	}
 	if can == 0 {
@@ -501,53 +510,56 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8, busy bool) uint {
 // start puts the oldest frame of a priority on the line.
 func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *output) {
 	q := &o.queue[lane]
-	id := s.pop(&q.fifo)
+	id, sl := s.pop(&q.fifo)
 	if q.head == none {
 		o.waits &^= 1 << lane
 	}
-	sl := &s.slots[id]
 	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
 	q.bytes -= sl.length
 	q.frames--
 	q.cells -= s.cells(sl)
 	o.total -= sl.length
 	o.waiting--
-	if sl.frame.Kind.Traffic() && s.points.some {
-		queue, why := s.queueOf(sl), trace.NoReason
-		queue.Leaving = true
-		if s.marker != nil {
-			was := sl.frame.FECN
-			why = s.marker.Dequeue(now, &sl.frame, queue)
-			s.marked(now, sl, was)
-		}
-		if s.notifier != nil && sl.frame.Payload > 0 {
-			s.notifier.Dequeue(now, &sl.frame, queue)
-		}
-		if s.dropper != nil {
-			s.dropper.Dequeue(now, &sl.frame, queue)
-		}
-		if sl.marked {
-			why = trace.EarlyMark
-		}
-		if why != trace.NoReason {
-			note.Reason = uint8(why)
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
-				A: int64(why), B: int64(o.waiting)})
-		}
+	if s.points.some && sl.frame.Kind.Traffic() {
+		note.Reason = uint8(s.sampleLeaving(now, sl))
 	}
 	at := now
 	if b := o.block[lane]; b != port.Paused && b != port.Down {
 		// Nothing but these has kept it: to be told the time late costs the line nothing. A
 		// PAUSE may have come and gone since, while the line was busy.
-		at = max(sl.eligible, pt.Line().Free(), pt.PausedUntil(sl.frame.Lane))
-		if at < now {
-			at = max(at, ready(pt, sl.tail, sl.length))
+		if at = max(sl.eligible, pt.Line().Free()); at < now {
+			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
-		at = min(at, now)
 	}
 	o.sending = id
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
+}
+
+// sampleLeaving lets the congestion points look at a frame that leaves. It returns why one of
+// them has marked it.
+func (s *OutputQueued) sampleLeaving(now unit.Time, sl *queued) (why trace.Reason) {
+	queue := s.queueOf(sl)
+	queue.Leaving = true
+	if s.marker != nil {
+		was := sl.frame.FECN
+		why = s.marker.Dequeue(now, &sl.frame, queue)
+		s.marked(now, sl, was)
+	}
+	if s.notifier != nil && sl.frame.Payload > 0 {
+		s.notifier.Dequeue(now, &sl.frame, queue)
+	}
+	if s.dropper != nil {
+		s.dropper.Dequeue(now, &sl.frame, queue)
+	}
+	if sl.marked {
+		why = trace.EarlyMark
+	}
+	if why != trace.NoReason {
+		s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,
+			A: int64(why), B: int64(s.outputs[sl.output].waiting)})
+	}
+	return why
 }
 
 // complete ends a transmission: the tail has left, and its memory is free.
@@ -561,16 +573,17 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 // release frees the memory of a frame, and its slot.
 func (s *OutputQueued) release(now unit.Time, id int32) {
 	sl := &s.slots[id]
-	if in := int(sl.input); sl.input != none {
-		pt, lane := &s.ports[in], sl.frame.Lane
-		taken, resume := s.memory.free(in, lane, sl.length)
-		pt.Released(now, &sl.frame, taken)
-		if resume {
-			pt.Resume(now, s.memory.class(lane))
-			s.touch(in)
-		}
-	}
 	sl.next, s.free = s.free, id
+	if sl.input == none {
+		return
+	}
+	in, lane := int(sl.input), sl.frame.Lane
+	taken, resume := s.memory.free(in, lane, sl.length)
+	s.ports[in].Released(now, &sl.frame, taken)
+	if resume {
+		s.ports[in].Resume(now, s.memory.class(lane))
+		s.touch(in)
+	}
 }
 
 // Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).

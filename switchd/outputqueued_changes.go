@@ -46,11 +46,10 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	q.fifo = fifo{none, none}
 	o.waits &^= 1 << lane
 	for all.head != none {
-		id := s.pop(&all)
-		sl := &s.slots[id]
+		id, sl := s.pop(&all)
 		to := s.detour(&sl.frame, p)
 		if to == p {
-			s.push(&q.fifo, id)
+			s.push(&q.fifo, id, sl)
 			o.waits |= 1 << lane
 			continue
 		}
@@ -62,7 +61,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 		o.total -= sl.length
 		o.waiting--
 		sl.output = int32(to)
-		s.enqueue(now, id)
+		s.enqueue(now, id, sl)
 		s.wake(now, to)
 	}
 	if moved {

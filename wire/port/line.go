@@ -33,12 +33,13 @@ func (l *Line) start(t unit.Time, n unit.Size, control bool) (unit.Duration, uni
 	if t < l.free {
 		panic("port: started on a busy line")
 	}
-	d := l.Serialise(n)
-	read := d
-	if l.medium.cut && !control {
-		read = min(d, l.medium.header)
-	}
+	m := l.medium
+	d := m.serialise(n)
 	l.free = t.Add(d)
-	l.due = max(l.due, t.Add(read).Add(l.medium.propagation))
+	read := l.free
+	if m.cut && !control {
+		read = t.Add(min(d, m.header))
+	}
+	l.due = max(l.due, read.Add(m.propagation))
 	return d, l.due
 }

@@ -174,8 +174,8 @@ func (p *Port) PausedSince(class uint8) unit.Time {
 	return p.pause.since[p.pause.class(class)]
 }
 
-// maySendEthernet is MaySend on Ethernet; the line is idle.
-func (p *Port) maySendEthernet(now unit.Time, f *wire.Frame) Answer {
+// Lets is MaySend on Ethernet of a line that is idle.
+func (p *Port) Lets(now unit.Time, f *wire.Frame) Answer {
 	switch until := p.PausedUntil(f.Lane); {
 	case p.down():
 		return Answer{Down, unit.Never}

@@ -169,7 +169,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame) Answer {
 		return Answer{LineBusy, p.line.free}
 	}
 	if p.ethernet {
-		return p.maySendEthernet(now, f)
+		return p.Lets(now, f)
 	}
 	if !p.credit[f.Lane].MaySend(f.Blocks()) {
 		if p.down() { // there is no credit then
