@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
@@ -95,8 +94,12 @@ func TestLoopsAreStopped(t *testing.T) {
 	for _, clock := range []Clock{VirtualClock, WallClock} {
 		s := runtest.Short(t, "hpl2002/fig2", "2s", "defaults.link.propagation=100us")
 		s.Wall.Dilation = 1000
-		ctx, stop := context.WithTimeout(context.Background(), 300*time.Millisecond)
-		r, err := Run(ctx, s, Options{Clock: clock, Loops: 2, Verify: VerifyOff})
+		ctx, stop := context.WithCancel(context.Background())
+		r, err := Run(ctx, s, Options{Clock: clock, Loops: 2, Verify: VerifyOff, Progress: func(st Status) {
+			if st.Now > 0 {
+				stop()
+			}
+		}})
 		stop()
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -147,7 +148,16 @@ func TestWallVerdictOfAPausedProcess(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(700 * time.Millisecond)
+	const sockets = 2 * 24 // of fig2; they are open just before it begins
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", c.Process.Pid)); len(files) > sockets {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the run does not begin")
+		}
+	}
+	time.Sleep(600 * time.Millisecond) // of two seconds
 	const pause = 600 * time.Millisecond
 	for _, s := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
 		if err := c.Process.Signal(s); err != nil {
@@ -201,19 +211,36 @@ func (l *bursty) Lost() (uint32, error) {
 
 // A clock that leaps ahead leaves no time for what was to be done meanwhile.
 func TestWallVerdictOfAClockThatLeaps(t *testing.T) {
-	begin := time.Now()
-	o := Options{test: proc.Hooks{Clock: func() int64 {
-		now := time.Since(begin)
-		if now > 300*time.Millisecond {
-			now += 2 * time.Second
-		}
-		return int64(now)
-	}}}
+	begin, sent := time.Now(), 0
+	o := Options{test: proc.Hooks{
+		Wrap: func(l link.Link) link.Link { return &counted{l, &sent} },
+		Clock: func() int64 {
+			now := time.Since(begin)
+			if sent > 1000 {
+				now += 2 * time.Second
+			}
+			return int64(now)
+		},
+	}}
 	r := verdict(t, "hpl2002/fig2", "5ms", o, "wall.dilation=200")
+	if sent < 3000 {
+		t.Errorf("only %d datagrams were sent", sent)
+	}
 	wantLevel(t, r, report.OrderOnly)
 	if r.Verdict.Stalls == 0 {
 		t.Error("no stall was seen")
 	}
+}
+
+// counted is an end of a link that counts what all ends send.
+type counted struct {
+	link.Link
+	sent *int
+}
+
+func (l *counted) Send(b []byte) error {
+	*l.sent++
+	return l.Link.Send(b)
 }
 
 // The process is away for a third of the time, but hardly a frame was to leave then: no
