@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // With this program its limiter's process ends, even where it is killed.
@@ -21,25 +20,15 @@ func TestKilledBenchLeavesNoProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pid int
-	for range 500 {
+	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	await(t, "the program is started", func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
-		if pid, _ = strconv.Atoi(strings.TrimSpace(string(text))); pid > 0 {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if pid == 0 {
-		t.Error("the program was not started")
-	}
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return pid > 0
+	})
 	c.Process.Kill()
 	c.Wait()
-	for range 500 {
-		if pid == 0 || syscall.Kill(pid, 0) != nil || zombie(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("process %d goes on", pid)
+	await(t, "the program ends", func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) })
 }
 
 // zombie reports whether a process has ended, and waits for whoever adopted it.

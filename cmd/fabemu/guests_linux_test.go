@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,16 +68,6 @@ func sleeps(t *testing.T, seconds string) (n int) {
 	return n
 }
 
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not after 20 s: %s", what)
-		}
-	}
-}
-
 // Programs run in their guests at their time, their output is kept and can be asked for, and
 // what does not end is killed with all that it has started. Meanwhile fabemu exec runs others.
 func TestPrograms(t *testing.T) {
@@ -89,7 +78,7 @@ func TestPrograms(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "two programs sleep", func() bool { return sleeps(t, "31415") == 2 })
+	await(t, "two programs sleep", func() bool { return sleeps(t, "31415") == 2 })
 	said, err := exec.Command(binary, "exec", "pa2", "--", "sh", "-c", "grep pa1 /etc/hosts; ls /sys/class/net; exit 7").CombinedOutput()
 	if got := status(err); got != 7 || string(said) != "10.0.0.1\tpa1\nfab0\nlo\n" {
 		t.Errorf("exec: status %d, %q", got, said)
@@ -159,12 +148,12 @@ func TestKilledWithGuests(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "two programs sleep", func() bool { return sleeps(t, "27182") == 2 })
+	await(t, "two programs sleep", func() bool { return sleeps(t, "27182") == 2 })
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = run.Wait()
-	eventually(t, "the programs are gone", func() bool { return sleeps(t, "27182") == 0 })
+	await(t, "the programs are gone", func() bool { return sleeps(t, "27182") == 0 })
 	if said, err := exec.Command(binary, "cleanup").CombinedOutput(); err != nil {
 		t.Errorf("cleanup: %v, %s", err, said)
 	}

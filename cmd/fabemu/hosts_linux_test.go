@@ -167,7 +167,7 @@ func (c *computers) agent(host string, ahead int) *onHost {
 	return c.start(host, args...)
 }
 
-// wants waits for the end of a process, half a minute at the most, and checks how it ends and
+// wants waits for the end of a process, two minutes at the most, and checks how it ends and
 // what it has said.
 func (p *onHost) wants(wantStatus int, said ...string) {
 	p.t.Helper()
@@ -177,7 +177,7 @@ func (p *onHost) wants(wantStatus int, said ...string) {
 			p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said())
 			return
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		p.Process.Kill()
 		<-p.ended
 		p.t.Fatalf("%s does not end: %s", p.name, p.said())
@@ -205,7 +205,7 @@ func result(t *testing.T, dir string) (r report.Result) {
 // whileItRuns waits until the run of a folder is well on its way, which rank 0's share says.
 func whileItRuns(t *testing.T, out string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		sockets, _ := filepath.Glob(filepath.Join(out, proc.PartsDir, "host-0-*.sock"))
 		if len(sockets) == 0 {
 			continue
@@ -404,7 +404,7 @@ func TestHostsByLauncher(t *testing.T) {
 		return p
 	}
 	second := task("1")
-	eventually(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0 of the run at localhost:") })
+	await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0 of the run at localhost:") })
 	first := task("0")
 	first.wants(exitOK, "waiting for 1 more host of srun at port")
 	second.wants(exitOK)

@@ -21,6 +21,7 @@ type screen struct {
 	mu     sync.Mutex
 	master *os.File
 	all    bytes.Buffer
+	ended  chan struct{} // closed when nobody writes any more, and all is read
 }
 
 // openScreen returns a screen, and the end that a program writes to.
@@ -42,9 +43,10 @@ func openScreen(t *testing.T, columns uint16) (*screen, *os.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{master: master}
+	s := &screen{master: master, ended: make(chan struct{})}
 	s.resize(t, columns)
 	go func() {
+		defer close(s.ended)
 		b := make([]byte, 1<<16)
 		for {
 			n, err := master.Read(b)
@@ -152,7 +154,7 @@ func TestViewOnATerminal(t *testing.T) {
 				run.Process.Signal(os.Interrupt)
 			}
 			run.Wait()
-			time.Sleep(100 * time.Millisecond) // the rest is read
+			<-s.ended
 			said := s.said()
 			bar := "█"
 			if c.env == "NO_COLOR=1" {
