@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,22 +13,22 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"fabemu/emu/host/netns"
 )
 
 // listen starts a real tcpdump that writes to a file, and returns when it listens.
-// The function that it returns ends it, once nothing more comes, and says how many
-// packets the kernel kept from it.
-func listen(t *testing.T, path string, args ...string) (end func() (dropped string)) {
+// The function that it returns ends it, once the file has some bytes in it, and says how
+// many packets the kernel kept from it.
+func listen(t *testing.T, path string, args ...string) (end func(last []byte) (dropped string)) {
 	t.Helper()
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c := exec.Command(args[0], append(args[1:], "-U", "--immediate-mode", "-B", "16384", "-w", "-")...)
+	// The kernel's buffer has a slot of the length of -s for each packet: 64 where that is not said.
+	c := exec.Command(args[0], append(args[1:], "-U", "--immediate-mode", "-B", "16384", "-s", "4096", "-w", "-")...)
 	c.Stdout = file
 	said, err := c.StderrPipe()
 	if err != nil {
@@ -42,14 +43,11 @@ func listen(t *testing.T, path string, args ...string) (end func() (dropped stri
 			t.Fatalf("%q: %v\n%s", args, c.Wait(), words.String())
 		}
 	}
-	return func() string {
-		for last := int64(-1); ; time.Sleep(300 * time.Millisecond) {
-			info, err := os.Stat(path)
-			if err != nil || info.Size() == last {
-				break
-			}
-			last = info.Size()
-		}
+	return func(last []byte) string {
+		await(t, "tcpdump has seen the last packet", func() bool {
+			b, err := os.ReadFile(path)
+			return err != nil || bytes.Contains(b, last)
+		})
 		c.Process.Signal(syscall.SIGINT)
 		rest, _ := io.ReadAll(said)
 		c.Wait()
@@ -107,8 +105,17 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 		port := 20000 + (os.Getpid()*16+try*4001)%10000
 		links, out := filepath.Join(dir, fmt.Sprintf("links%d.pcap", try)), filepath.Join(dir, fmt.Sprintf("out%d", try))
 		end := listen(t, links, "tcpdump", "-i", "lo", "udp", "portrange", fmt.Sprintf("%d-%d", port, port+5))
+		last := []byte("no frame: the last packet for tcpdump")
+		goodbye, err := net.Dial("udp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer goodbye.Close()
 		said, err := exec.Command(binary, "run", "--pcap", "--pcap-both", "--pcap-snap", "0", "--verify", "off", "--set", fmt.Sprintf("wall.udp-port=%d", port), "--out", out, scenario).CombinedOutput()
-		dropped := end()
+		if _, err := goodbye.Write(last); err != nil {
+			t.Fatal(err)
+		}
+		dropped := end(last)
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == exitMistake {
 			continue
@@ -176,15 +183,8 @@ func TestTcpdumpOfARunOverVeth(t *testing.T) {
 	})
 	path := filepath.Join(t.TempDir(), "links.pcap")
 	end := listen(t, path, "ip", "netns", "exec", "fabemu-"+id+"-B", "tcpdump", "-i", "fab0", "-c", "40")
-	for stop := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if info, err := os.Stat(path); err == nil && info.Size() > 10_000 {
-			break
-		}
-		if time.Now().After(stop) {
-			t.Fatalf("nothing comes\n%s", r.said.String())
-		}
-	}
-	end()
+	r.await(t, "tcpdump has seen some packets", func() bool { info, err := os.Stat(path); return err == nil && info.Size() > 10_000 })
+	end(nil)
 	out, err := dumped(t, path)
 	if err != nil || !strings.Contains(out, " data qp=") || !strings.Contains(out, " fcp lane=") || strings.Contains(out, "other: ") {
 		t.Errorf("%v\n%s", err, out)

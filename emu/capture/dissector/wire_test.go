@@ -27,7 +27,7 @@ func tcpdump(t *testing.T, n int, prefix []string, args ...string) (done func() 
 	if _, err := exec.LookPath("tcpdump"); err != nil {
 		t.Skip("there is no tcpdump")
 	}
-	args = append(append(prefix, "tcpdump", "-U", "--immediate-mode", "-B", "16384", "-c", fmt.Sprint(n), "-w", "-"), args...)
+	args = append(append(prefix, "tcpdump", "-U", "--immediate-mode", "-B", "16384", "-s", "4096", "-c", fmt.Sprint(n), "-w", "-"), args...)
 	c := exec.Command(args[0], args[1:]...)
 	path := filepath.Join(t.TempDir(), "links.pcap")
 	file, err := os.Create(path)
