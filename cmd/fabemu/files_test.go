@@ -182,16 +182,36 @@ func TestTwoRunsIntoOneNewDirectory(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	args := []string{"run", "../../docs/examples/incast.yaml", "--clock", "virtual", "--out", out}
-	// Delayed is the lock of the first; strace says when it is asked for.
+	// The first is stopped when it has made the directory, before it locks it.
 	trace := filepath.Join(dir, "trace")
-	first := exec.Command("strace", append([]string{"-f", "-o", trace, "-e", "trace=flock", "-e", "inject=flock:delay_enter=10000000", binary}, args...)...)
+	first := exec.Command("strace", append([]string{"-f", "-o", trace, "-P", out, "-e", "trace=/^mkdir,flock", "-e", "inject=/^mkdir:signal=SIGSTOP", binary}, args...)...)
 	var said bytes.Buffer
 	first.Stdout, first.Stderr = &said, &said
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the first run is about to lock the directory", func() bool { _, err := os.Stat(out); return err == nil })
+	var traced []int
+	t.Cleanup(func() {
+		for _, pid := range traced {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // nobody else has its number: strace waits for it
+		}
+		_ = first.Process.Kill()
+		_ = first.Wait()
+	})
+	await(t, "the first run is about to lock the directory", func() bool {
+		b, _ := os.ReadFile(trace)
+		return bytes.Contains(b, []byte("stopped by SIGSTOP"))
+	})
+	if traced = children(first.Process.Pid); len(traced) != 1 {
+		t.Fatalf("strace has started %v", traced)
+	}
 	command(t, append([]string{binary}, args...)...)
+	for _, pid := range traced {
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	traced = nil
 	if got := status(first.Wait()); got != exitMistake || !strings.Contains(said.String(), out+" is not empty") {
 		t.Errorf("status %d\n%swant %d", got, said.String(), exitMistake)
 	}
