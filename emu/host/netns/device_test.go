@@ -54,7 +54,7 @@ func TestGuestIsBehindItsDevice(t *testing.T) {
 		if _, err := from.Write([]byte("hello")); err != nil {
 			t.Fatal(err)
 		}
-		Wait(top.Devices, time.Second)
+		Wait(top.Devices, time.Minute)
 		buf := make([]byte, 2000)
 		n, err := a.Read(buf)
 		want := 20 + 8 + 5
@@ -71,7 +71,7 @@ func TestGuestIsBehindItsDevice(t *testing.T) {
 			t.Errorf("written: %t, %v", taken, err)
 		}
 		if !ethernet {
-			_ = to.SetReadDeadline(time.Now().Add(time.Second))
+			_ = to.SetReadDeadline(time.Now().Add(time.Minute))
 			if n, _, err := to.ReadFrom(buf); n != 5 || err != nil {
 				t.Errorf("received %d bytes, %v", n, err)
 			}
