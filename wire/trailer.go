@@ -77,15 +77,14 @@ func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
 // above; of a field that is too large only the bits that fit are written, and
 // ParseTrailer refuses a negative time.
 func (t *Trailer) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint64(b, t.Secret[0])
-	b = binary.BigEndian.AppendUint64(b, t.Secret[1])
-	b = binary.BigEndian.AppendUint64(b, uint64(t.Head))
-	b = binary.BigEndian.AppendUint64(b, uint64(t.Due))
-	b = binary.BigEndian.AppendUint64(b, uint64(t.Promise))
-	b = binary.BigEndian.AppendUint64(b, uint64(t.Duration)<<16|uint64(t.Length)&0xFFFF)
-	b = binary.BigEndian.AppendUint64(b, uint64(t.Seq)<<32|uint64(t.Run))
-	return binary.BigEndian.AppendUint64(b, uint64(t.Port)<<48|uint64(t.Incarnation)<<32|
-		uint64(t.Delimiter)<<24|TrailerVersion<<16|TrailerMagic)
+	// Nested calls cost the compiler less: so it puts the whole into its caller.
+	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, t.Secret[0]), t.Secret[1])
+	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b,
+		uint64(t.Head)), uint64(t.Due)), uint64(t.Promise))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b,
+		uint64(t.Duration)<<16|uint64(uint16(t.Length))),
+		uint64(t.Seq)<<32|uint64(t.Run)),
+		uint64(t.Port)<<48|uint64(t.Incarnation)<<32|uint64(t.Delimiter)<<24|(TrailerVersion<<16|TrailerMagic))
 }
 
 // ParseTrailer reads the trailer from the end of a datagram and returns what
@@ -98,38 +97,28 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	if cut < 0 {
 		return Trailer{}, nil, refuse("Trailer", len(b), ErrTruncated)
 	}
-	w := b[cut:]
+	frame, w := b[:cut], b[cut:]
 	last := binary.BigEndian.Uint64(w[56:])
-	switch {
+	head, due, promise := binary.BigEndian.Uint64(w[16:]), binary.BigEndian.Uint64(w[24:]), binary.BigEndian.Uint64(w[32:])
+	switch t.Delimiter = Delimiter(last >> 24); {
 	case uint16(last) != TrailerMagic:
 		return Trailer{}, nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
 		return Trailer{}, nil, refuse("Trailer.Version", 61, ErrUnsupported)
-	}
-	line := binary.BigEndian.Uint64(w[40:])
-	order := binary.BigEndian.Uint64(w[48:])
-	t = Trailer{
-		Secret:      Secret{binary.BigEndian.Uint64(w), binary.BigEndian.Uint64(w[8:])},
-		Head:        unit.Time(binary.BigEndian.Uint64(w[16:])),
-		Due:         unit.Time(binary.BigEndian.Uint64(w[24:])),
-		Promise:     unit.Time(binary.BigEndian.Uint64(w[32:])),
-		Duration:    unit.Duration(line >> 16),
-		Length:      unit.Size(line & 0xFFFF),
-		Seq:         uint32(order >> 32),
-		Run:         uint32(order),
-		Port:        uint16(last >> 48),
-		Incarnation: uint16(last >> 32),
-		Delimiter:   Delimiter(last >> 24),
-	}
-	switch {
-	case t.Delimiter < DataPacket || t.Delimiter > StartOfFrame:
+	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they stand side by side
 		return Trailer{}, nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
-	case t.Head < 0:
+	case int64(head) < 0:
 		return Trailer{}, nil, refuse("Trailer.Head", 16, ErrRange)
-	case t.Due < 0:
+	case int64(due) < 0:
 		return Trailer{}, nil, refuse("Trailer.Due", 24, ErrRange)
-	case t.Promise < 0:
+	case int64(promise) < 0:
 		return Trailer{}, nil, refuse("Trailer.Promise", 32, ErrRange)
 	}
-	return t, b[:cut], nil
+	t.Secret = Secret{binary.BigEndian.Uint64(w), binary.BigEndian.Uint64(w[8:])}
+	t.Head, t.Due, t.Promise = unit.Time(head), unit.Time(due), unit.Time(promise)
+	line, order := binary.BigEndian.Uint64(w[40:]), binary.BigEndian.Uint64(w[48:])
+	t.Duration, t.Length = unit.Duration(line>>16), unit.Size(line&0xFFFF)
+	t.Seq, t.Run = uint32(order>>32), uint32(order)
+	t.Port, t.Incarnation = uint16(last>>48), uint16(last>>32)
+	return t, frame, nil
 }
