@@ -47,17 +47,14 @@ func appendBody(b []byte, f *Frame, body Body) []byte {
 // zeroes is the longest pad.
 var zeroes [3]byte
 
-// parseBody reads the body in the payload of a data packet that is no padding.
-func parseBody(payload []byte, pad int) (Body, error) {
-	if len(payload) < encapsulationSize+pad {
-		return Body{}, refuse("payload", 0, ErrPayload)
-	}
-	kind := binary.BigEndian.Uint16(payload)
+// parse reads the body in the payload of a data packet that is no padding, and reports whether it is one.
+func (b *Body) parse(payload []byte, pad int) bool {
 	end := len(payload) - pad
-	if kind < LeastBodyType || !allZero(payload[2:4]) || !allZero(payload[end:]) {
-		return Body{}, refuse("payload", 0, ErrPayload)
+	if end < encapsulationSize {
+		return false
 	}
-	return Body{kind, payload[encapsulationSize:end]}, nil
+	b.Type, b.Bytes = binary.BigEndian.Uint16(payload), payload[encapsulationSize:end]
+	return b.Type >= LeastBodyType && allZero(payload[2:4]) && allZero(payload[end:])
 }
 
 // Bodies holds the bodies of the frames that the machines of one driver have in hand: a

@@ -80,7 +80,8 @@ func newCRC(poly uint32) *crcTable {
 // update returns the state after the bytes of p.
 func (t *crcTable) update(s uint32, p []byte) uint32 {
 	for len(p) >= 16 {
-		s = t.step16(s, binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]))
+		x, y := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		s = fold((*[8][256]uint32)(t.image[12:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.image[4:]), y)
 		p = p[16:]
 	}
 	if len(p) >= 8 {
@@ -95,11 +96,6 @@ func (t *crcTable) update(s uint32, p []byte) uint32 {
 		s = s>>8 ^ t.image[4][byte(s)^v]
 	}
 	return s
-}
-
-// step16 returns the state after the eight bytes of x, the lowest first, and those of y.
-func (t *crcTable) step16(s uint32, x, y uint64) uint32 {
-	return fold((*[8][256]uint32)(t.image[12:]), x^uint64(s)) ^ fold((*[8][256]uint32)(t.image[4:]), y)
 }
 
 // step8 returns the state after the eight bytes of x, the lowest first.
@@ -129,15 +125,6 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 func (t *crcTable) fewZeros(s uint32, n int) uint32 {
 	at := (*[4][256]uint32)(t.image[n:])
 	return at[0][s>>24] ^ at[1][byte(s>>16)] ^ at[2][byte(s>>8)] ^ at[3][byte(s)]
-}
-
-// around returns the state after p; what is between its first head bytes and its last tail is known
-// to be zeros if padding says so.
-func (t *crcTable) around(s uint32, p []byte, head, tail int, padding bool) uint32 {
-	if !padding {
-		return t.update(s, p)
-	}
-	return t.update(t.padding(t.update(s, p[:head]), len(p)-head-tail), p[len(p)-tail:])
 }
 
 // allZero reports whether p has no byte but zeros: the first is zero and each is

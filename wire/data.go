@@ -16,23 +16,21 @@ func appendData(b []byte, f *Frame, body Body) []byte {
 }
 
 // parseData completes f with what is special to a Data packet of InfiniBand or RoCEv2, whose BTH is
-// h and is followed by payload, all of it zero if padding says so, and returns its body.
-func parseData(f *Frame, h *BTH, payload []byte, padding bool) (body Body, err error) {
+// h and is followed by payload, all of it zero if padding says so, and reads its body.
+func parseData(f *Frame, body *Body, h *BTH, payload []byte, padding bool) error {
 	switch {
 	case h.BECN:
-		return Body{}, refuse("BTH.BECN", 4, ErrUnsupported)
+		return refuse("BTH.BECN", 4, ErrUnsupported)
 	case !h.AckReq && !f.roce():
-		return Body{}, refuse("BTH.AckReq", 8, ErrUnsupported)
+		return refuse("BTH.AckReq", 8, ErrUnsupported)
 	case len(payload) > MaxPayload || len(payload)%4 != 0:
-		return Body{}, refuse("payload", BTHSize, ErrRange)
-	case !padding:
-		if body, err = parseBody(payload, int(h.Pad)); err != nil {
-			return Body{}, shift(err, BTHSize)
-		}
+		return refuse("payload", BTHSize, ErrRange)
+	case !padding && !body.parse(payload, int(h.Pad)):
+		return refuse("payload", BTHSize, ErrPayload)
 	}
 	f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(payload))
 	if h.AckReq && f.roce() { // every packet of InfiniBand asks for its ACK
 		f.Stopped |= roceAckReq
 	}
-	return body, nil
+	return nil
 }

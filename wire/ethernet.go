@@ -105,29 +105,26 @@ func appendDataHeader(b []byte, f *Frame, body uint16) []byte {
 }
 
 // parseEthernetData completes f with what is special to a Data frame, whose payload
-// starts at b[at], and returns its body. All behind its header is zeros if padding says so.
-func parseEthernetData(f *Frame, b []byte, at int, padding bool) (body Body, err error) {
+// starts at b[at], and reads its body. All behind its header is zeros if padding says so.
+func parseEthernetData(f *Frame, body *Body, b []byte, at int, padding bool) error {
 	first, second, third := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:]), binary.BigEndian.Uint32(b[at+8:])
-	n := int(third >> 16)
+	n, kind := int(third>>16), uint16(third)
 	end := at + n
-	switch body.Type = uint16(third); {
+	switch {
 	case first>>24 != DataVersion:
-		err = refuse("data.Version", at, ErrUnsupported)
+		return refuse("data.Version", at, ErrUnsupported)
 	case f.CPID != 0 && uint16(f.QP) != uint16(first):
-		err = refuse("RLT.Flow", at-4, ErrUnsupported)
+		return refuse("RLT.Flow", at-4, ErrUnsupported)
 	case f.Tagged && CNTag(f.QP) != CNTag(first):
-		err = refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
+		return refuse("CN-TAG.FlowID", at-CNTagSize, ErrUnsupported)
 	case second&(0x3F<<24) != 0:
-		err = refuse("data.Reserved", at+4, ErrReserved)
-	case body.Type != 0 && body.Type < LeastBodyType:
-		err = refuse("data.Type", at+10, ErrRange)
+		return refuse("data.Reserved", at+4, ErrReserved)
+	case kind != 0 && kind < LeastBodyType:
+		return refuse("data.Type", at+10, ErrRange)
 	case n < MinMSDU || n > MaxMSDU:
-		err = refuse("data.Payload", at+8, ErrRange)
-	case body.Type == 0 && !padding, body.Type != 0 && end <= len(b) && !allZero(b[end:]):
-		err = refuse("payload", at+MinMSDU, ErrPayload)
-	}
-	if err != nil {
-		return Body{}, err
+		return refuse("data.Payload", at+8, ErrRange)
+	case kind == 0 && !padding, kind != 0 && end <= len(b) && !allZero(b[end:]):
+		return refuse("payload", at+MinMSDU, ErrPayload)
 	}
 	f.Kind = Data
 	f.Family = Ethernet
@@ -135,17 +132,17 @@ func parseEthernetData(f *Frame, b []byte, at int, padding bool) (body Body, err
 	f.FECN, f.Last = second&dataMark != 0, second&dataLast != 0
 	f.PSN = second & 0xFFFFFF
 	f.Payload = uint32(n)
-	if err := wantSize(f, b); err != nil || body.Type == 0 {
-		return Body{}, err
+	if err := wantSize(f, b); err != nil || kind == 0 {
+		return err
 	}
-	body.Bytes = b[at+MinMSDU : end]
-	return body, nil
+	body.Type, body.Bytes = kind, b[at+MinMSDU:end]
+	return nil
 }
 
 // wantSize refuses a frame f that stands in b, all but its FCS, if it is longer or
 // shorter than it says.
 func wantSize(f *Frame, b []byte) error {
-	switch want := int(f.WireSize()) - FCSSize; {
+	switch want := int(ethernetSize(f)) - FCSSize; {
 	case len(b) < want:
 		return refuse("frame", len(b), ErrTruncated)
 	case len(b) > want:

@@ -22,11 +22,12 @@ func TestExaminedRoCEIsTheSame(t *testing.T) {
 		b := f.Append(nil)
 		read, examined := Frame{Src: f.Src, Dst: f.Dst}, Frame{Src: f.Src, Dst: f.Dst}
 		before := icrc.update(0xFFFFFFFF, b[:EthernetHeaderSize])
-		if _, ok := read.readRoCE(b[EthernetHeaderSize:], f.ipv6(), f.Kind != Ack, before); !ok {
+		var body Body
+		if !read.readRoCE(&body, b[EthernetHeaderSize:], f.ipv6(), f.Kind != Ack, before) {
 			t.Fatalf("%+v is not as it is written", f)
 		}
 		b = b[:len(b)-FCSSize]
-		if _, err := examined.examineRoCE(b, EthernetHeaderSize, f.ipv6(), f.Kind != Ack); err != nil || read != f || examined != f {
+		if err := examined.examineRoCE(&body, b, EthernetHeaderSize, f.ipv6(), f.Kind != Ack); err != nil || read != f || examined != f {
 			t.Fatalf("%+v: read as %+v, examined as %+v, %v", f, read, examined, err)
 		}
 	}

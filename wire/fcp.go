@@ -17,9 +17,8 @@ const maxDataLane = 14
 //	|             LPCRC             |
 //	+-------------------------------+
 func appendFCP(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint16(b, uint16(f.Op)<<12|f.FCTBS&0xFFF)
-	b = binary.BigEndian.AppendUint16(b, uint16(f.Lane)<<12|f.FCCL&0xFFF)
-	return binary.LittleEndian.AppendUint16(b, VCRC(b[len(b)-4:]))
+	w := uint32(uint16(f.Op)<<12|f.FCTBS&0xFFF)<<16 | uint32(uint16(f.Lane)<<12|f.FCCL&0xFFF)
+	return binary.LittleEndian.AppendUint16(binary.BigEndian.AppendUint32(b, w), lpcrc(w))
 }
 
 // parseFCP reads a flow control packet into f.
@@ -29,16 +28,14 @@ func parseFCP(f *Frame, b []byte) error {
 		return refuse("FCP", len(b), ErrTruncated)
 	case len(b) > FCPSize:
 		return refuse("FCP", FCPSize, ErrTrailing)
-	case VCRC(b[:4]) != binary.LittleEndian.Uint16(b[4:]):
-		return refuse("FCP.LPCRC", 4, ErrChecksum)
 	}
-	first, second := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	w := binary.BigEndian.Uint32(b)
 	f.Kind = FlowControl
-	f.Lane = uint8(second >> 12)
-	f.Op = Op(first >> 12)
-	f.FCTBS = first & 0xFFF
-	f.FCCL = second & 0xFFF
+	f.Op, f.FCTBS = Op(w>>28), uint16(w>>16)&0xFFF
+	f.Lane, f.FCCL = uint8(w>>12)&0xF, uint16(w)&0xFFF
 	switch {
+	case lpcrc(w) != binary.LittleEndian.Uint16(b[4:]):
+		return refuse("FCP.LPCRC", 4, ErrChecksum)
 	case f.Op > OpInit:
 		return refuse("FCP.Op", 0, ErrUnsupported)
 	case f.Lane > maxDataLane:

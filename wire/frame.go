@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"fabemu/wire/unit"
 )
@@ -323,7 +324,8 @@ func EtherType(t uint16) bool {
 
 // appendEthernet appends an Ethernet frame of any kind.
 func appendEthernet(b []byte, f *Frame, body Body) []byte {
-	start := len(b)
+	start, size := len(b), int(ethernetSize(f))
+	b = slices.Grow(b, size)
 	dst, src := uint64(f.Dst.MAC()), uint64(f.Src.MAC())
 	if f.Kind.Control() {
 		dst = uint64(ControlAddress)
@@ -357,10 +359,9 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 		b = append(appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, body.Type), body.Bytes...)
 	}
 	head := len(b) - start
-	end := start + int(f.WireSize()) - FCSSize
-	b = b[:end]
+	b = b[:start+size-FCSSize]
 	clear(b[start+head:])
-	return appendFCS(b, start, head)
+	return binary.LittleEndian.AppendUint32(b, fcsOf(b[start:], head, true))
 }
 
 // limited reports whether f has a rate-limited tag.
@@ -379,123 +380,97 @@ func appendTags(b []byte, f *Frame) []byte {
 	return b
 }
 
-// parseEthernet reads an Ethernet frame into f. As on a cable, the FCS tells
+// parseEthernet reads an Ethernet frame into f and its body. As on a cable, the FCS tells
 // whether it came whole; what it is comes after.
-func parseEthernet(f *Frame, b []byte) (Body, error) {
+func parseEthernet(f *Frame, body *Body, b []byte) error {
 	switch {
 	case len(b) < MinFrame:
-		return Body{}, refuse("frame", len(b), ErrTruncated)
+		return refuse("frame", len(b), ErrTruncated)
 	case len(b) > MaxFrameSize:
-		return Body{}, refuse("frame", MaxFrameSize, ErrTrailing)
+		return refuse("frame", MaxFrameSize, ErrTrailing)
 	}
 	end := len(b) - FCSSize
-	head, tail := EthernetHeaderSize, 0
-	if binary.BigEndian.Uint16(b[head-2:]) == typeCNTag {
-		head += CNTagSize
-	}
-	if binary.BigEndian.Uint16(b[head-2:]) == typeRLTag {
-		head += RLTagSize
-	}
-	network := head
-	t := binary.BigEndian.Uint16(b[head-2:])
-	roce := t == typeIPv6 || t == typeIPv4 && b[head+9] == protocolUDP
+	kind, at, wrong := f.parseTags(b[:end])
+	head := end // padding may begin here
 	switch {
-	case roce:
-		n := min(roceHeadSize(t == typeIPv6), end-head)
-		head, tail = head+n, min(ICRCSize, end-head-n)
-	case t == typeIPv4:
-		head += tcpHead(b[head:end])
-	default:
-		head += MinMSDU
-	}
-	padding := allZero(b[head : end-tail])
-	before := icrc.update(0xFFFFFFFF, b[:network])
-	rest, wrong := f.parseTags(b[:end])
-	at := end - len(rest) + 2
-	if roce && at == network {
-		tags := *f
-		if body, ok := f.readRoCE(b[network:], t == typeIPv6, padding, before); ok {
-			return body, nil
-		}
-		*f = tags
-	}
-	if ^icrc.around(before, b[network:end], head-network, tail, padding) != binary.LittleEndian.Uint32(b[end:]) {
-		return Body{}, refuse("FCS", end, ErrChecksum)
-	}
-	if wrong != nil {
-		return Body{}, wrong
-	}
-	switch kind := binary.BigEndian.Uint16(rest); {
-	case at == behindAddresses+2:
-		return Body{}, parseControl(f, b[:end])
-	case roce:
-		return f.examineRoCE(b[:end], at, kind == typeIPv6, padding)
+	case wrong != nil, at == behindAddresses+2:
+	case kind == typeIPv6, kind == typeIPv4 && b[at+9] == protocolUDP:
+		return parseRoCE(f, body, b, at, kind == typeIPv6)
 	case kind == typeIPv4:
-		return Body{}, parseTCP(f, b[:end], at, padding)
-	case f.CPID != 0 && (kind != typeData || rest[2] >= BCNVersion && rest[2] <= ProbeVersion):
-		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
-	case kind == typeData && rest[2] == BCNVersion:
-		return Body{}, parseBCN(f, b[:end], at)
-	case kind == typeData && rest[2] == MessageVersion:
-		return Body{}, parseMessage(f, b[:end], at)
-	case kind == typeData && rest[2] == ProbeVersion:
-		return Body{}, parseProbe(f, b[:end], at)
-	case kind == typeData:
-		return parseEthernetData(f, b[:end], at, padding)
-	case kind == typeNotification:
-		return Body{}, parseNotification(f, b[:end], at)
+		head = at + tcpHead(b[at:end])
 	default:
-		return Body{}, refuse("EtherType", at-2, ErrUnsupported)
+		head = at + MinMSDU
 	}
+	padding := allZero(b[head:end])
+	if fcsOf(b[:end], head, padding) != binary.LittleEndian.Uint32(b[end:]) {
+		return refuse("FCS", end, ErrChecksum)
+	}
+	b = b[:end]
+	switch version := b[at]; {
+	case wrong != nil:
+		return wrong
+	case at == behindAddresses+2:
+		return parseControl(f, b)
+	case kind == typeIPv4:
+		return parseTCP(f, b, at, padding)
+	case kind == typeData && (version < BCNVersion || version > ProbeVersion):
+		return parseEthernetData(f, body, b, at, padding)
+	case f.CPID != 0: // only data has a rate-limited tag
+	case kind == typeNotification:
+		return parseNotification(f, b, at)
+	case kind == typeData && version == BCNVersion:
+		return parseBCN(f, b, at)
+	case kind == typeData && version == MessageVersion:
+		return parseMessage(f, b, at)
+	case kind == typeData:
+		return parseProbe(f, b, at)
+	}
+	return refuse("EtherType", at-2, ErrUnsupported)
 }
 
 // behindAddresses is where the first EtherType of an Ethernet frame stands.
 const behindAddresses = 12
 
-// parseTags reads the addresses and tags of an Ethernet frame into f, and returns what begins with
-// the EtherType behind them; b is all but the FCS.
-func (f *Frame) parseTags(b []byte) (rest []byte, err error) {
-	first, second := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
-	var known bool
-	if f.Src, known = MAC(first&0xFFFF<<32 | second>>32).LID(); !known {
-		return nil, refuse("SA", 6, ErrUnsupported)
-	}
-	dst, tag := MAC(first>>16), vlanTag(uint16(second))
-	f.Dst, known = dst.LID()
-	switch kind := uint16(second >> 16); {
-	case kind == typeControl && dst == ControlAddress:
-		f.Dst = 0
-		return b[behindAddresses:], nil
+// parseTags reads the addresses and tags of an Ethernet frame into f, and returns the EtherType behind
+// them and where it ends; b is all but the FCS.
+func (f *Frame) parseTags(b []byte) (kind uint16, at int, err error) {
+	first, second, third := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
+	src, fromMachine := MAC(first&0xFFFF<<32 | second>>32).LID()
+	dst, toMachine := MAC(first >> 16).LID()
+	f.Src, kind = src, uint16(second>>16)
+	switch tag := vlanTag(uint16(second)); {
+	case !fromMachine:
+		return 0, 0, refuse("SA", 6, ErrUnsupported)
+	case kind == typeControl && MAC(first>>16) == ControlAddress:
+		return kind, behindAddresses + 2, nil
 	case kind != typeControl && kind != typeVLAN:
-		return nil, refuse("EtherType", behindAddresses, ErrUnsupported)
-	case !known || kind == typeControl:
-		return nil, refuse("DA", 0, ErrUnsupported)
+		return 0, 0, refuse("EtherType", behindAddresses, ErrUnsupported)
+	case !toMachine || kind == typeControl:
+		return 0, 0, refuse("DA", 0, ErrUnsupported)
 	case tag.DropEligible:
-		return nil, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
+		return 0, 0, refuse("802.1Q.DEI", behindAddresses+2, ErrUnsupported)
 	case tag.VID != 0:
-		return nil, refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+		return 0, 0, refuse("802.1Q.VID", behindAddresses+2, ErrUnsupported)
+	default:
+		f.Dst, f.Lane = dst, tag.Priority
 	}
-	rest = b[behindAddresses+4:]
-	f.Lane = tag.Priority
-	if binary.BigEndian.Uint16(rest) == typeCNTag {
-		var t CNTag
-		if t, rest, err = ParseCNTag(rest); err != nil {
-			return nil, shift(err, EthernetHeaderSize-2)
-		}
-		f.Tagged, f.QP = true, uint32(t)
+	kind, at = uint16(third>>48), EthernetHeaderSize
+	if kind == typeCNTag {
+		f.Tagged, f.QP = true, uint32(third>>32)&0xFFFF
+		kind, at = uint16(third>>16), EthernetHeaderSize+CNTagSize
 	}
-	if at := len(b) - len(rest); binary.BigEndian.Uint16(rest) == typeRLTag {
-		var t RLTag
-		if t, rest, err = ParseRLTag(rest); err != nil {
-			return nil, shift(err, at)
+	if kind == typeRLTag {
+		t, rest, err := ParseRLTag(b[at-2:])
+		if err != nil {
+			return 0, 0, shift(err, at-2)
 		}
-		f.CPID = t.CPID
 		if f.Tagged && CNTag(f.QP) != CNTag(t.Flow) {
-			return nil, refuse("RLT.Flow", at+RLTagSize-2, ErrUnsupported)
+			return 0, 0, refuse("RLT.Flow", at+RLTagSize-4, ErrUnsupported)
 		}
-		f.QP = uint32(t.Flow)
+		f.CPID, f.QP = t.CPID, uint32(t.Flow)
+		kind, at = binary.BigEndian.Uint16(rest), at+RLTagSize
 	}
-	return rest, nil
+	return kind, at, nil
 }
 
 // ethernetSize returns how many bytes an Ethernet frame has in a datagram.

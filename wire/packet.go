@@ -51,7 +51,6 @@ func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
 
 // AppendBody is Append for a frame that may have a body, as Bodies.Of returns it.
 func (f *Frame) AppendBody(b []byte, body Body) []byte {
-	ethernet := f.ethernet()
 	switch {
 	case f.Kind != Data:
 	case f.Value != 0 && body.Type == 0:
@@ -63,10 +62,10 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
 		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
 	}
-	b = slices.Grow(b, int(f.WireSize()))
-	if ethernet {
+	if f.ethernet() {
 		return appendEthernet(b, f, body)
 	}
+	b = slices.Grow(b, int(f.WireSize()))
 	switch f.Kind {
 	case Data:
 		return appendData(b, f, body)
@@ -83,31 +82,39 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 // the trailer. It refuses, with a *ParseError, what Append would not have
 // written: what Parse accepts, Append writes again byte for byte. It does not
 // allocate unless it refuses, and keeps no reference to b.
-func Parse(d Delimiter, b []byte) (Frame, error) {
-	f, body, err := ParseBody(d, b)
-	if body.Type != 0 {
-		return Frame{}, refuse("body", cap(b)-cap(body.Bytes), ErrPayload)
+func Parse(d Delimiter, b []byte) (f Frame, err error) {
+	var body Body
+	if err = f.parse(&body, d, b); err == nil && body.Type != 0 {
+		err = refuse("body", cap(b)-cap(body.Bytes), ErrPayload)
 	}
-	return f, err
+	if err != nil {
+		return Frame{}, err
+	}
+	return f, nil
 }
 
 // ParseBody is Parse for AppendBody: a data frame may have a body, which is a part of b.
 // The frame has no number of it: that is for Bodies.Put.
 func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
-	switch d {
-	case DataPacket:
-		body, err = parsePacket(&f, b)
-	case LinkPacket:
-		err = parseFCP(&f, b)
-	case StartOfFrame:
-		body, err = parseEthernet(&f, b)
-	default:
-		err = refuse("Trailer.Delimiter", 0, ErrUnsupported)
-	}
-	if err != nil {
+	if err = f.parse(&body, d, b); err != nil {
 		return Frame{}, Body{}, err
 	}
 	return f, body, nil
+}
+
+// parse is ParseBody in place, of a frame and a body that are zero: a frame returned by value is copied
+// through the stack. Where it refuses it leaves anything in them.
+func (f *Frame) parse(body *Body, d Delimiter, b []byte) error {
+	switch d {
+	case DataPacket:
+		return parsePacket(f, body, b)
+	case LinkPacket:
+		return parseFCP(f, b)
+	case StartOfFrame:
+		return parseEthernet(f, body, b)
+	default:
+		return refuse("Trailer.Delimiter", 0, ErrUnsupported)
+	}
 }
 
 // appendHeader appends LRH and BTH of a packet with n bytes between BTH and
@@ -143,68 +150,67 @@ func appendCRCs(b []byte, start int, padding bool) []byte {
 	return b
 }
 
-// parsePacket reads a packet that begins with an LRH into f, which is zero. Its
+// parsePacket reads a packet that begins with an LRH into f and body, which are zero. Its
 // length and its VCRC are checked before anything else is believed.
-func parsePacket(f *Frame, b []byte) (Body, error) {
+func parsePacket(f *Frame, body *Body, b []byte) error {
 	const minimum = HeaderSize + ICRCSize + VCRCSize
 	if len(b) < LRHSize {
-		return Body{}, refuse("LRH", len(b), ErrTruncated)
+		return refuse("LRH", len(b), ErrTruncated)
 	}
 	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
 	switch {
 	case size < minimum:
-		return Body{}, refuse("LRH.Length", 4, ErrRange)
+		return refuse("LRH.Length", 4, ErrRange)
 	case len(b) < size:
-		return Body{}, refuse("packet", len(b), ErrTruncated)
+		return refuse("packet", len(b), ErrTruncated)
 	case len(b) > size:
-		return Body{}, refuse("packet", size, ErrTrailing)
+		return refuse("packet", size, ErrTrailing)
 	}
 	behind := size - VCRCSize - ICRCSize
 	padding := allZero(b[HeaderSize:behind])
 	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
-		return Body{}, refuse("VCRC", size-VCRCSize, ErrChecksum)
+		return refuse("VCRC", size-VCRCSize, ErrChecksum)
 	}
 	var lrh LRH
 	if err := lrh.parse(b); err != nil {
-		return Body{}, err
+		return err
 	}
 	switch {
 	case lrh.LVer != 0:
-		return Body{}, refuse("LRH.LVer", 0, ErrUnsupported)
+		return refuse("LRH.LVer", 0, ErrUnsupported)
 	case lrh.SL != 0:
-		return Body{}, refuse("LRH.SL", 1, ErrUnsupported)
+		return refuse("LRH.SL", 1, ErrUnsupported)
 	case lrh.LNH != NextBTH:
-		return Body{}, refuse("LRH.LNH", 1, ErrUnsupported)
+		return refuse("LRH.LNH", 1, ErrUnsupported)
 	}
 	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
-		return Body{}, refuse("ICRC", behind, ErrChecksum)
+		return refuse("ICRC", behind, ErrChecksum)
 	}
 	f.Lane, f.Src, f.Dst = lrh.VL, lrh.SLID, lrh.DLID
-	contents, err := parseTransport(f, b[LRHSize:behind], padding)
-	if err != nil {
-		return Body{}, shift(err, LRHSize)
+	if err := parseTransport(f, body, b[LRHSize:behind], padding); err != nil {
+		return shift(err, LRHSize)
 	}
-	return contents, nil
+	return nil
 }
 
-// parseTransport completes f, of InfiniBand or RoCEv2, with p: what stands from its BTH to its
-// ICRC. All behind the BTH is zeros if padding says so.
-func parseTransport(f *Frame, p []byte, padding bool) (body Body, err error) {
+// parseTransport completes f, of InfiniBand or RoCEv2, and its body with p: what stands from its BTH
+// to its ICRC. All behind the BTH is zeros if padding says so.
+func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	if err := h.parse(p); err != nil {
-		return Body{}, err
+		return err
 	}
 	switch {
 	case h.Migrated == (h.Opcode == RoCENotification):
-		return Body{}, refuse("BTH.Migrated", 1, ErrUnsupported)
+		return refuse("BTH.Migrated", 1, ErrUnsupported)
 	case h.Pad != 0 && (padding || h.Opcode != RCSendOnly):
-		return Body{}, refuse("BTH.Pad", 1, ErrUnsupported)
+		return refuse("BTH.Pad", 1, ErrUnsupported)
 	case h.TVer != 0:
-		return Body{}, refuse("BTH.TVer", 1, ErrUnsupported)
+		return refuse("BTH.TVer", 1, ErrUnsupported)
 	case h.PKey != DefaultPKey:
-		return Body{}, refuse("BTH.PKey", 2, ErrUnsupported)
+		return refuse("BTH.PKey", 2, ErrUnsupported)
 	case h.FECN && f.roce(): // RoCEv2 marks by CE
-		return Body{}, refuse("BTH.FECN", 4, ErrUnsupported)
+		return refuse("BTH.FECN", 4, ErrUnsupported)
 	}
 	f.QP, f.PSN = h.DestQP, h.PSN
 	if h.FECN {
@@ -213,13 +219,12 @@ func parseTransport(f *Frame, p []byte, padding bool) (body Body, err error) {
 	rest := p[BTHSize:]
 	switch h.Opcode {
 	case RCSendOnly:
-		return parseData(f, &h, rest, padding)
+		return parseData(f, body, &h, rest, padding)
 	case RCAck:
-		err = parseAck(f, &h, rest)
+		return parseAck(f, &h, rest)
 	case RoCENotification:
-		err = parseCNP(f, &h, rest, padding)
+		return parseCNP(f, &h, rest, padding)
 	default:
-		err = refuse("BTH.Opcode", 0, ErrUnsupported)
+		return refuse("BTH.Opcode", 0, ErrUnsupported)
 	}
-	return Body{}, err
 }

@@ -154,14 +154,31 @@ func appendBehindBTH(b []byte, f *Frame, body Body) []byte {
 	return a.Append(b)
 }
 
-// readRoCE completes f with a packet of RoCEv2 if it and the FCS behind it are as appendRoCE writes
-// them, and reports whether they are: so each bit of them is what it should be. B starts with the
+// parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is the
+// whole frame.
+func parseRoCE(f *Frame, body *Body, b []byte, at int, v6 bool) error {
+	end := len(b) - FCSSize
+	head := at + roceHeadSize(v6)
+	padding := allZero(b[min(head, end):max(min(head, end), end-ICRCSize)])
+	tags := *f
+	if f.readRoCE(body, b[at:], v6, padding, icrc.update(0xFFFFFFFF, b[:at])) {
+		return nil
+	}
+	*f, *body = tags, Body{}
+	if FCS(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
+		return refuse("FCS", end, ErrChecksum)
+	}
+	return f.examineRoCE(body, b[:end], at, v6, padding)
+}
+
+// readRoCE completes f with a packet of RoCEv2, and its body, if it and the FCS behind it are as appendRoCE
+// writes them, and reports whether they are: so each bit of them is what it should be. B starts with the
 // packet; before is the state of the CRC in front of it. What stands between the BTH and the ICRC is
 // zeros if padding says so.
-func (f *Frame) readRoCE(b []byte, v6, padding bool, before uint32) (body Body, ok bool) {
+func (f *Frame) readRoCE(body *Body, b []byte, v6, padding bool, before uint32) bool {
 	head, end := roceHeadSize(v6), len(b)-ICRCSize-FCSSize
 	if end < head {
-		return Body{}, false
+		return false
 	}
 	class := b[1]
 	if v6 {
@@ -172,17 +189,12 @@ func (f *Frame) readRoCE(b []byte, v6, padding bool, before uint32) (body Body, 
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
 	f.QP, f.PSN = binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
 	pad := bth[1] >> 4 & 3
-	ok = f.setClass(class) && (pad == 0 || !padding) && (!named || f.QP&0xFFFF == flow)
+	ok := f.setClass(class) && (pad == 0 || !padding) && (!named || f.QP&0xFFFF == flow)
 	switch Opcode(bth[0]) {
 	case RCSendOnly:
 		f.Kind, f.Last, f.Payload = Data, bth[1]&0x80 != 0, uint32(len(behind))
 		f.Stopped |= uint8(bit(bth[8]&0x80 != 0, 5))
-		ok = ok && len(behind) <= MaxPayload && len(behind)%4 == 0
-		if ok && !padding {
-			var err error
-			body, err = parseBody(behind, int(pad))
-			ok = err == nil
-		}
+		ok = ok && len(behind) <= MaxPayload && len(behind)%4 == 0 && (padding || body.parse(behind, int(pad)))
 	case RCAck:
 		a, rest, err := ParseAETH(behind)
 		f.Kind, f.BECN, f.MSN = Ack, bth[4]&0x40 != 0, a.MSN
@@ -195,7 +207,7 @@ func (f *Frame) readRoCE(b []byte, v6, padding bool, before uint32) (body Body, 
 		ok = false
 	}
 	if !ok {
-		return Body{}, false
+		return false
 	}
 	if padding {
 		behind = nil
@@ -203,12 +215,12 @@ func (f *Frame) readRoCE(b []byte, v6, padding bool, before uint32) (body Body, 
 	var w roceHead
 	w.set(f, end+ICRCSize, pad)
 	check, fcs := w.sums(before, v6, end-head, behind)
-	return body, w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == uint64(fcs)<<32|uint64(check)
+	return w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == uint64(fcs)<<32|uint64(check)
 }
 
 // examineRoCE is readRoCE part by part, behind an FCS that is right, and says what is wrong. The packet
 // starts at b[at]; b is all but the FCS.
-func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
+func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6, padding bool) error {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
@@ -217,7 +229,7 @@ func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	var err error
 	switch {
 	case end < bth+BTHSize:
-		return Body{}, refuse("packet", len(b), ErrTruncated)
+		return refuse("packet", len(b), ErrTruncated)
 	case v6:
 		err = f.parseIPv6(p)
 	default:
@@ -225,35 +237,34 @@ func (f *Frame) examineRoCE(b []byte, at int, v6, padding bool) (Body, error) {
 	}
 	switch {
 	case err != nil:
-		return Body{}, shift(err, at)
+		return shift(err, at)
 	case binary.BigEndian.Uint16(p[udp+2:]) != RoCEPort:
-		return Body{}, refuse("UDP.Destination", at+udp+2, ErrUnsupported)
+		return refuse("UDP.Destination", at+udp+2, ErrUnsupported)
 	case int(binary.BigEndian.Uint16(p[udp+4:])) != len(p)-udp:
-		return Body{}, refuse("UDP.Length", at+udp+4, ErrRange)
+		return refuse("UDP.Length", at+udp+4, ErrRange)
 	case RoCEICRC(p[:end]) != binary.LittleEndian.Uint32(p[end:]):
-		return Body{}, refuse("ICRC", at+end, ErrChecksum)
+		return refuse("ICRC", at+end, ErrChecksum)
 	}
-	body, err := parseTransport(f, p[bth:end], padding)
-	if err != nil {
-		return Body{}, shift(err, at+bth)
+	if err := parseTransport(f, body, p[bth:end], padding); err != nil {
+		return shift(err, at+bth)
 	}
 	switch label, port := entropy(f.QP); {
 	case named && flow != f.QP&0xFFFF:
-		return Body{}, refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not that of the tags
+		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not that of the tags
 	case f.CPID != 0 && f.Kind != Data:
-		return Body{}, refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
+		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case binary.BigEndian.Uint16(p[udp:]) != port:
-		return Body{}, refuse("UDP.Source", at+udp, ErrUnsupported)
+		return refuse("UDP.Source", at+udp, ErrUnsupported)
 	case v6 && binary.BigEndian.Uint32(p)&0xFFFFF != label:
-		return Body{}, refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
+		return refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
 	}
 	switch sum := binary.BigEndian.Uint16(p[udp+6:]); {
 	case !v6 && sum != 0:
-		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
+		return refuse("UDP.Checksum", at+udp+6, ErrUnsupported)
 	case v6 && (sum == 0 || onesSum(uint32(protocolUDP+len(p)-IPv6Size), p[8:]) != 0xFFFF): // p[8:] begins with the addresses
-		return Body{}, refuse("UDP.Checksum", at+udp+6, ErrChecksum)
+		return refuse("UDP.Checksum", at+udp+6, ErrChecksum)
 	}
-	return body, nil
+	return nil
 }
 
 // parseIPv4 reads an IPv4 header in front of p, which is all of the packet, into f.

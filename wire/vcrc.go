@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // vcrc is the CRC-16 of InfiniBand: polynomial 0x100B, reflected.
 var vcrc = newCRC(0xD008)
@@ -13,6 +16,9 @@ var vcrc = newCRC(0xD008)
 // The LPCRC of a flow control packet is the same function of its first four
 // bytes.
 func VCRC(p []byte) uint16 { return ^uint16(vcrc.update(0xFFFF, p)) }
+
+// lpcrc is VCRC of the first four bytes of a flow control packet, as a word whose high byte comes first.
+func lpcrc(w uint32) uint16 { return ^uint16(vcrc.step4(0xFFFF, bits.ReverseBytes32(w))) }
 
 // packetVCRC is VCRC of a packet whose last two bytes are the VCRC itself. The
 // body, all that is between BTH and ICRC, is known to be zeros if padding says
