@@ -161,11 +161,9 @@ func (f *Frame) sampledSize() int { return max(BCNSampled, EthernetHeaderSize-2+
 // appendSampled appends the begin of the frame that f, a BCN message, is about, but for the zeros
 // behind its headers.
 func appendSampled(b []byte, f *Frame) []byte {
-	of := f.sampled()
-	b = of.Src.MAC().appendTo(of.Dst.MAC().appendTo(b))
-	b = VLANTag{Priority: of.Lane}.Append(binary.BigEndian.AppendUint16(b, typeVLAN))
-	head := of.head()
-	return append(b, head[:of.SampledOctets()]...)
+	b = f.Dst.MAC().appendTo(f.SampledDst.MAC().appendTo(b))
+	b = VLANTag{Priority: f.SampledLane}.Append(binary.BigEndian.AppendUint16(b, typeVLAN))
+	return f.appendHead(b)
 }
 
 // cpidOf returns the CPID of a congestion point at a port of the machine that sends f.
@@ -206,13 +204,13 @@ func parseBCN(f *Frame, b []byte, at int) error {
 	f.QP = qp
 	var again [EthernetHeaderSize - 2 + maxHead]byte
 	want := appendSampled(again[:0], f)
-	switch n := len(want); {
+	switch {
 	case !bytes.HasPrefix(rest, want):
 		return refuse("BCN.Frame", at, ErrUnsupported)
-	case !allZero(rest[n:]):
-		return refuse("BCN.Frame", at+n, ErrPayload)
+	case !allZero(rest[len(want):]):
+		return refuse("BCN.Frame", at+len(want), ErrPayload)
 	}
-	return wantSize(f, b)
+	return wantSize(b, at+max(len(want), BCNSampled))
 }
 
 // appendBCNWords appends what a message says, for people (Frame.AppendWords).

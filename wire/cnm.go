@@ -57,37 +57,35 @@ func (m *CNM) Append(b []byte) []byte {
 // with the Octets bytes of the sampled frame. It refuses too few bytes, reserved
 // bits, and Octets above MaxOctets.
 func ParseCNM(b []byte) (m CNM, rest []byte, err error) {
-	if len(b) < CNMSize {
-		return CNM{}, nil, refuse("CNM", len(b), ErrTruncated)
-	}
-	first := binary.BigEndian.Uint16(b)
-	encapsulated, _, _ := ParseVLANTag(b[14:])
-	m = CNM{
-		Version:      uint8(first >> 12),
-		Fb:           uint8(first & 0x3F),
-		CPID:         binary.BigEndian.Uint64(b[2:]),
-		QOffset:      int16(binary.BigEndian.Uint16(b[10:])),
-		QDelta:       int16(binary.BigEndian.Uint16(b[12:])),
-		Priority:     encapsulated.Priority,
-		DropEligible: encapsulated.DropEligible,
-		Dst:          macAt(b, 16),
-		Octets:       binary.BigEndian.Uint16(b[22:]),
-	}
-	rest = b[CNMSize:]
-	switch {
-	case first&0x0FC0 != 0:
-		err = refuse("CNM.Reserved", 0, ErrReserved)
-	case encapsulated.VID != 0:
-		err = refuse("CNM.Reserved", 14, ErrReserved)
-	case m.Octets > MaxOctets:
-		err = refuse("CNM.Octets", 22, ErrRange)
-	case len(rest) < int(m.Octets):
-		err = refuse("CNM.MSDU", CNMSize, ErrTruncated)
-	}
-	if err != nil {
+	if err := m.parse(b); err != nil {
 		return CNM{}, nil, err
 	}
-	return m, rest, nil
+	return m, b[CNMSize:], nil
+}
+
+// parse is ParseCNM in place, as for the LRH.
+func (m *CNM) parse(b []byte) error {
+	if len(b) < CNMSize {
+		return refuse("CNM", len(b), ErrTruncated)
+	}
+	first, second, third := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])
+	encapsulated := vlanTag(uint16(second))
+	m.Version, m.Fb = uint8(first>>60), uint8(first>>48&0x3F)
+	m.CPID = first<<16 | second>>48
+	m.QOffset, m.QDelta = int16(second>>32), int16(second>>16)
+	m.Priority, m.DropEligible = encapsulated.Priority, encapsulated.DropEligible
+	m.Dst, m.Octets = MAC(third>>16), uint16(third)
+	switch {
+	case first&(0x0FC0<<48) != 0:
+		return refuse("CNM.Reserved", 0, ErrReserved)
+	case encapsulated.VID != 0:
+		return refuse("CNM.Reserved", 14, ErrReserved)
+	case m.Octets > MaxOctets:
+		return refuse("CNM.Octets", 22, ErrRange)
+	case len(b) < CNMSize+int(m.Octets):
+		return refuse("CNM.MSDU", CNMSize, ErrTruncated)
+	}
+	return nil
 }
 
 // octets returns how many octets of the sampled frame f, a Notification, carries: of an IP packet
@@ -108,49 +106,53 @@ func appendNotification(b []byte, f *Frame) []byte {
 		Priority: f.SampledLane, Dst: f.SampledDst.MAC(), Octets: uint16(f.octets()),
 	}
 	b = m.Append(binary.BigEndian.AppendUint16(b, typeNotification))
-	of := f.sampled()
-	head := of.head()
-	return append(b, head[:min(len(head), int(m.Octets))]...)
+	if m.Octets == 0 {
+		return b
+	}
+	at := len(b)
+	b = f.appendHead(b)
+	return b[:min(len(b), at+int(m.Octets))]
 }
 
 // parseNotification completes f with a CNM, which starts at b[at]; b is all but the
 // FCS. The octets of the sampled frame must be those of a Data frame, or all headers of a
 // TCP segment or a packet of RoCEv2, and of the flow that the CN-TAG names if there is one.
 func parseNotification(f *Frame, b []byte, at int) error {
-	m, rest, err := ParseCNM(b[at:])
-	switch {
-	case err != nil:
+	var m CNM
+	if err := m.parse(b[at:]); err != nil {
 		return shift(err, at)
+	}
+	sampled, known := m.Dst.LID()
+	switch {
 	case m.Version != 0:
 		return refuse("CNM.Version", at, ErrUnsupported)
 	case m.DropEligible:
 		return refuse("CNM.DEI", at+14, ErrUnsupported)
-	}
-	if f.SampledDst, err = machineAt(b, at+16, "CNM.DA"); err != nil {
-		return err
+	case !known:
+		return refuse("CNM.DA", at+16, ErrUnsupported)
 	}
 	f.Kind = Notification
 	f.Fb, f.CPID, f.QOffset, f.QDelta = m.Fb, m.CPID, m.QOffset, m.QDelta
-	f.SampledLane, f.Octets = m.Priority, uint8(m.Octets)
+	f.SampledLane, f.SampledDst, f.Octets = m.Priority, sampled, uint8(m.Octets)
 	at += CNMSize
 
-	var head [maxHead]byte
+	rest := b[at:]
+	var head, again [maxHead]byte
 	copy(head[:], rest[:m.Octets])
 	qp := f.readHead(&head)
 	if f.Tagged {
 		qp = qp&0xFF0000 | f.QP // the tag has the low bits, also where the MSDU is cut in front of them
 	}
 	f.QP = qp
-	n := min(f.SampledOctets(), int(m.Octets))
-	of := f.sampled()
-	if want := of.head(); !bytes.Equal(want[:n], head[:n]) {
+	want := f.appendHead(again[:0])
+	n := min(len(want), int(m.Octets))
+	switch {
+	case !bytes.Equal(want[:n], head[:n]):
 		return refuse("CNM.MSDU", at, ErrUnsupported)
-	}
-	if f.octets() != int(m.Octets) { // of an IP packet it carries all headers
+	case n < len(want) && f.Stopped&(tcpSampled|roceSampled) != 0: // of an IP packet it carries all headers
 		return refuse("CNM.Octets", at-2, ErrRange)
-	}
-	if !allZero(rest[n:]) {
+	case !allZero(rest[n:]):
 		return refuse("CNM.MSDU", at+n, ErrPayload)
 	}
-	return wantSize(f, b)
+	return wantSize(b, at+int(m.Octets))
 }

@@ -132,21 +132,26 @@ func parseEthernetData(f *Frame, body *Body, b []byte, at int, padding bool) err
 	f.FECN, f.Last = second&dataMark != 0, second&dataLast != 0
 	f.PSN = second & 0xFFFFFF
 	f.Payload = uint32(n)
-	if err := wantSize(f, b); err != nil || kind == 0 {
+	if err := wantSize(b, end); err != nil || kind == 0 {
 		return err
 	}
 	body.Type, body.Bytes = kind, b[at+MinMSDU:end]
 	return nil
 }
 
-// wantSize refuses a frame f that stands in b, all but its FCS, if it is longer or
-// shorter than it says.
-func wantSize(f *Frame, b []byte) error {
-	switch want := int(ethernetSize(f)) - FCSSize; {
-	case len(b) < want:
-		return refuse("frame", len(b), ErrTruncated)
-	case len(b) > want:
-		return refuse("frame", want, ErrTrailing)
+// wantSize refuses a frame, all but its FCS, if it is longer or shorter than n bytes and what fills it up
+// to MinFrame.
+func wantSize(b []byte, n int) error {
+	if n = max(n, MinFrame-FCSSize); n != len(b) {
+		return otherSize(b, n)
 	}
 	return nil
+}
+
+// otherSize is wantSize for a frame that is not as long as it says.
+func otherSize(b []byte, n int) error {
+	if len(b) < n {
+		return refuse("frame", len(b), ErrTruncated)
+	}
+	return refuse("frame", n, ErrTrailing)
 }

@@ -44,5 +44,5 @@ func parseMessage(f *Frame, b []byte, at int) error {
 	f.QP = first & 0xFFFFFF
 	f.PSN = second
 	f.Value = binary.BigEndian.Uint64(b[at+8:])
-	return wantSize(f, b)
+	return wantSize(b, at+MessageSize)
 }

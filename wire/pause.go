@@ -53,5 +53,5 @@ func parseControl(f *Frame, b []byte) error {
 	if !allZero(rest) {
 		return refuse("control.Reserved", len(b)-len(rest), ErrReserved)
 	}
-	return wantSize(f, b)
+	return wantSize(b, len(b)-len(rest))
 }

@@ -81,7 +81,7 @@ func parseProbe(f *Frame, b []byte, at int) error {
 	case !allZero(b[at+ProbeSize:]):
 		return refuse("padding", at+ProbeSize, ErrPayload)
 	}
-	return wantSize(f, b)
+	return wantSize(b, at+ProbeSize)
 }
 
 // appendProbeWords appends what a probe says, for people (Frame.AppendWords).

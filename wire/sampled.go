@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // A notification quotes the frame that it is about, from its EtherType on: the header of a data
 // frame on Ethernet, or all headers of an IP packet up to those of TCP or to the BTH. Zeros
@@ -26,24 +29,6 @@ func (f *Frame) Sample(of *Frame) {
 	}
 }
 
-// sampled returns the frame that f, a notification, is about: a segment without options, a data
-// packet of RoCEv2, or a data frame on Ethernet.
-func (f *Frame) sampled() Frame {
-	of := Frame{
-		Kind: Data, Family: Ethernet, Lane: f.SampledLane, Src: f.Dst, Dst: f.SampledDst,
-		QP: f.QP, PSN: f.PSN, Payload: f.Payload, FECN: f.FECN, Last: f.Last,
-	}
-	switch {
-	case f.Stopped&tcpSampled != 0:
-		of.Kind, of.Family = TCP, InfiniBand
-		of.MSN, of.Quanta, of.Classes, of.Stopped = f.MSN, f.Quanta, f.Classes, f.Stopped&(tcpBack|tcpECT)
-	case f.Stopped&roceSampled != 0:
-		of.Family, of.Payload = RoCEv2, min(f.Payload, MaxPayload)&^3
-		of.Classes, of.Stopped = f.Classes, f.Stopped&(tcpECT|roceIPv6|roceAckReq)
-	}
-	return of
-}
-
 // maxHead is the longest head of a frame: of a packet of RoCEv2 over IPv6.
 const maxHead = 2 + IPv6Size + UDPSize + BTHSize
 
@@ -64,21 +49,26 @@ func (f *Frame) SampledOctets() int {
 	return 2 + MinMSDU
 }
 
-// head returns the first SampledOctets octets of the MSDU of f, and zeros.
-func (f *Frame) head() (head [maxHead]byte) {
-	switch {
-	case f.Kind == TCP:
-		appendTCP(head[:0], f)
-	case f.roce():
-		f.putRoCEHead(&head)
-	default:
-		appendDataHeader(binary.BigEndian.AppendUint16(head[:0], typeData), f, 0)
+// appendHead appends the first SampledOctets octets of the MSDU of the frame that f, a notification, is
+// about: of a data frame on Ethernet, a segment without options, or a data packet of RoCEv2.
+func (f *Frame) appendHead(b []byte) []byte {
+	if f.Stopped&(tcpSampled|roceSampled) == 0 { // what is written of it has its own fields in f
+		return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
 	}
-	return head
+	of := Frame{
+		Src: f.Dst, Dst: f.SampledDst, QP: f.QP, PSN: f.PSN, FECN: f.FECN, Last: f.Last, Classes: f.Classes,
+	}
+	if f.Stopped&tcpSampled != 0 {
+		of.Kind, of.MSN, of.Payload, of.Quanta, of.Stopped = TCP, f.MSN, f.Payload, f.Quanta, f.Stopped&(tcpBack|tcpECT)
+		return appendTCP(b, &of)
+	}
+	of.Kind, of.Family, of.Payload = Data, RoCEv2, min(f.Payload, MaxPayload)&^3
+	of.Stopped = f.Stopped & (tcpECT | roceIPv6 | roceAckReq)
+	return appendRoCEHead(b, &of)
 }
 
-// putRoCEHead is head for a data packet of RoCEv2.
-func (f *Frame) putRoCEHead(head *[maxHead]byte) {
+// appendRoCEHead is appendHead of a data packet of RoCEv2.
+func appendRoCEHead(b []byte, f *Frame) []byte {
 	v6, kind := f.ipv6(), uint16(typeIPv4)
 	if v6 {
 		kind = typeIPv6
@@ -86,13 +76,16 @@ func (f *Frame) putRoCEHead(head *[maxHead]byte) {
 	var w roceHead
 	w.set(f, f.ofRoCE(), 0)
 	w.sums(0, v6, int(f.Payload), nil) // the UDP checksum
-	binary.BigEndian.PutUint16(head[:], kind)
-	w.put(head[2:], v6)
+	b = binary.BigEndian.AppendUint16(b, kind)
+	at, n := len(b), roceHeadSize(v6)
+	b = slices.Grow(b, n)[:at+n]
+	w.put(b[at:], v6)
+	return b
 }
 
 // readHead makes f a notification about the frame whose head is given, with zeros behind, and
-// returns the QP that it names. It believes what it reads: the caller compares the head of
-// f.sampled.
+// returns the QP that it names. It believes what it reads: the caller compares
+// what appendHead writes.
 func (f *Frame) readHead(head *[maxHead]byte) (qp uint32) {
 	packet := head[2:]
 	switch t := binary.BigEndian.Uint16(head[:]); {

@@ -310,7 +310,7 @@ func parseTCP(f *Frame, b []byte, at int, padding bool) error {
 			return refuse("TCP", at+i, ErrUnsupported)
 		}
 	}
-	return wantSize(f, b)
+	return wantSize(b, at+length)
 }
 
 // maxOptions is the room that a TCP header has for options.
