@@ -326,22 +326,12 @@ func EtherType(t uint16) bool {
 func appendEthernet(b []byte, f *Frame, body Body) []byte {
 	start, size := len(b), int(ethernetSize(f))
 	b = slices.Grow(b, size)
-	dst, src := uint64(f.Dst.MAC()), uint64(f.Src.MAC())
 	if f.Kind.Control() {
-		dst = uint64(ControlAddress)
-	}
-	// Stores of eight bytes, because the CRCs load these bytes again at once.
-	b = binary.BigEndian.AppendUint64(b, dst<<16|src>>32)
-	if f.Kind.Control() {
-		b = binary.BigEndian.AppendUint32(b, uint32(src))
+		b = appendControl(b, f)
 	} else {
-		b = appendTags(binary.BigEndian.AppendUint64(b, src<<32|typeVLAN<<16|VLANTag{Priority: f.Lane}.word()), f)
+		b = appendTags(appendAddresses(b, f.Dst.MAC(), f.Src, typeVLAN<<16|VLANTag{Priority: f.Lane}.word()), f)
 	}
 	switch f.Kind {
-	case Pause:
-		b = appendPause(b, f)
-	case PriorityPause:
-		b = appendPriorityPause(b, f)
 	case Notification:
 		b = appendNotification(b, f)
 	case BCN:
@@ -367,6 +357,13 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 // limited reports whether f has a rate-limited tag.
 func (f *Frame) limited() bool {
 	return f.CPID != 0 && (f.Kind == Data || f.Kind == TCP && f.Payload > 0)
+}
+
+// appendAddresses appends the addresses of a frame and the four bytes behind them. They are stored eight at
+// a time, because the CRCs load these bytes again at once.
+func appendAddresses(b []byte, dst MAC, src LID, behind uint64) []byte {
+	from := uint64(src.MAC())
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, uint64(dst)<<16|from>>32), from<<32|behind)
 }
 
 // appendTags appends f's CN-TAG and its rate-limited tag if it has them.

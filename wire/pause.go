@@ -12,8 +12,8 @@ const (
 // that they stop (IEEE 802.3, 31B.2).
 const Quantum = 512
 
-// appendPause appends what follows the addresses of a PAUSE frame, but for the
-// zeros behind it, the high byte of each field first:
+// appendControl appends a MAC control frame, but for the zeros behind what it says. Of a PAUSE frame that is,
+// the high byte of each field first,
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -22,9 +22,14 @@ const Quantum = 512
 //	+-------------------------------+-------------------------------+
 //	|            Quanta             |
 //	+-------------------------------+
-func appendPause(b []byte, f *Frame) []byte {
-	b = binary.BigEndian.AppendUint32(b, typeControl<<16|opcodePause)
-	return binary.BigEndian.AppendUint16(b, f.Quanta)
+//
+// behind its addresses, and of a PFC frame a PFC behind its opcode.
+func appendControl(b []byte, f *Frame) []byte {
+	if f.Kind == Pause {
+		return binary.BigEndian.AppendUint16(appendAddresses(b, ControlAddress, f.Src, typeControl<<16|opcodePause), f.Quanta)
+	}
+	p := pfcOf(f)
+	return p.Append(appendAddresses(b, ControlAddress, f.Src, typeControl<<16|opcodePriorityPause))
 }
 
 // parseControl completes f with a MAC control frame of either kind; b is all but the

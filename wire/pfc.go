@@ -67,15 +67,13 @@ func (p *PFC) into(f *Frame) error {
 	return nil
 }
 
-// appendPriorityPause appends what follows the addresses of a PFC frame, but for the
-// zeros behind it.
-func appendPriorityPause(b []byte, f *Frame) []byte {
+// pfcOf returns what f, a PFC frame, says.
+func pfcOf(f *Frame) PFC {
 	p := PFC{Enabled: f.Classes}
 	for i := range p.Times {
 		if f.Classes&f.Stopped&(1<<i) != 0 {
 			p.Times[i] = f.Quanta
 		}
 	}
-	b = binary.BigEndian.AppendUint32(b, typeControl<<16|opcodePriorityPause)
-	return p.Append(b)
+	return p
 }
