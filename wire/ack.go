@@ -4,18 +4,18 @@ package wire
 // BECN.
 func appendAck(b []byte, f *Frame) []byte {
 	start := len(b)
-	b = appendHeader(b, f, AETHSize, BTH{Opcode: RCAck, BECN: f.BECN})
+	b = appendHeader(b, f, AETHSize, 0)
 	b = AETH{Syndrome: AckNoCredit, MSN: f.MSN}.Append(b)
 	return appendCRCs(b, start, false)
 }
 
 // parseAck completes f with what is special to an Ack packet of InfiniBand or RoCEv2, of the latter
-// also a NAK, whose BTH is h and is followed by rest.
-func parseAck(f *Frame, h *BTH, rest []byte) error {
+// also a NAK, whose BTH has the words first and last and is followed by rest.
+func parseAck(f *Frame, first uint64, last uint32, rest []byte) error {
 	switch {
-	case h.Solicited:
+	case first&(1<<bthSolicited) != 0:
 		return refuse("BTH.Solicited", 1, ErrUnsupported)
-	case h.AckReq:
+	case last&(1<<bthAckReq) != 0:
 		return refuse("BTH.AckReq", 8, ErrUnsupported)
 	}
 	aeth, rest, err := ParseAETH(rest)
@@ -30,6 +30,6 @@ func parseAck(f *Frame, h *BTH, rest []byte) error {
 	default:
 		return refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
 	}
-	f.Kind, f.BECN, f.MSN = Ack, h.BECN, aeth.MSN
+	f.Kind, f.BECN, f.MSN = Ack, first&(1<<bthBECN) != 0, aeth.MSN
 	return nil
 }

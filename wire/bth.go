@@ -44,11 +44,22 @@ const DefaultPKey = 0xFFFF
 // the bits that fit are written.
 func (h BTH) Append(b []byte) []byte {
 	// Two stores, because the CRCs load these bytes again at once.
-	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, 55)|bit(h.Migrated, 54)|
-		uint64(h.Pad&3)<<52|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
-		bit(h.FECN, 31)|bit(h.BECN, 30)|uint64(h.DestQP&0xFFFFFF))
-	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, 31))|h.PSN&0xFFFFFF)
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, bthSolicited)|bit(h.Migrated, bthMigrated)|
+		uint64(h.Pad&3)<<bthPad|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
+		bit(h.FECN, bthFECN)|bit(h.BECN, bthBECN)|uint64(h.DestQP&0xFFFFFF))
+	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, bthAckReq))|h.PSN&0xFFFFFF)
 }
+
+// Where the flags and the pad of a BTH stand in its first eight bytes as a word, and the last of them in
+// the four behind.
+const (
+	bthSolicited = 55
+	bthMigrated  = 54
+	bthPad       = 52
+	bthFECN      = 31
+	bthBECN      = 30
+	bthAckReq    = 31
+)
 
 // ParseBTH reads a BTH from the front of b and returns what follows it. It
 // refuses too few bytes and reserved bits.
@@ -72,15 +83,15 @@ func (h *BTH) parse(b []byte) error {
 		return refuse("BTH.Reserved", 8, ErrReserved)
 	}
 	h.Opcode = Opcode(w >> 56)
-	h.Solicited = w&(1<<55) != 0
-	h.Migrated = w&(1<<54) != 0
-	h.Pad = uint8(w>>52) & 3
+	h.Solicited = w&(1<<bthSolicited) != 0
+	h.Migrated = w&(1<<bthMigrated) != 0
+	h.Pad = uint8(w>>bthPad) & 3
 	h.TVer = uint8(w>>48) & 0xF
 	h.PKey = uint16(w >> 32)
-	h.FECN = w&(1<<31) != 0
-	h.BECN = w&(1<<30) != 0
+	h.FECN = w&(1<<bthFECN) != 0
+	h.BECN = w&(1<<bthBECN) != 0
 	h.DestQP = uint32(w) & 0xFFFFFF
-	h.AckReq = last&(1<<31) != 0
+	h.AckReq = last&(1<<bthAckReq) != 0
 	h.PSN = last & 0xFFFFFF
 	return nil
 }

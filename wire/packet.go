@@ -117,10 +117,9 @@ func (f *Frame) parse(body *Body, d Delimiter, b []byte) error {
 	}
 }
 
-// appendHeader appends LRH and BTH of a packet with n bytes between BTH and
-// ICRC.
-func appendHeader(b []byte, f *Frame, n int, h BTH) []byte {
-	h.FECN = f.FECN
+// appendHeader appends LRH and BTH of a packet of InfiniBand with n bytes between BTH and
+// ICRC, of which the last are a pad.
+func appendHeader(b []byte, f *Frame, n int, pad uint8) []byte {
 	b = LRH{
 		VL:     f.Lane,
 		LNH:    NextBTH,
@@ -128,16 +127,23 @@ func appendHeader(b []byte, f *Frame, n int, h BTH) []byte {
 		Length: uint16((HeaderSize + n + ICRCSize) / 4),
 		SLID:   f.Src,
 	}.Append(b)
-	return appendBTH(b, f, h)
+	first, last := bthOf(f, pad)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, first|bit(f.FECN, bthFECN)), last)
 }
 
-// appendBTH appends the BTH of a Data or Ack packet.
-func appendBTH(b []byte, f *Frame, h BTH) []byte {
-	h.Migrated = true
-	h.PKey = DefaultPKey
-	h.DestQP = f.QP
-	h.PSN = f.PSN
-	return h.Append(b)
+// bthOf returns the BTH of f, whose payload has a pad, as words: eight bytes and four. It has no FECN.
+func bthOf(f *Frame, pad uint8) (first uint64, last uint32) {
+	const migrated, becn = 1 << bthMigrated, 1 << bthBECN
+	first = DefaultPKey<<32 | uint64(f.QP&0xFFFFFF)
+	last = f.PSN & 0xFFFFFF
+	switch f.Kind {
+	case Data:
+		first |= uint64(RCSendOnly)<<56 | bit(f.Last, bthSolicited) | migrated | uint64(pad)<<bthPad
+		return first, last | uint32(bit(!f.roce() || f.Stopped&roceAckReq != 0, bthAckReq)) // every packet of InfiniBand asks for its ACK
+	case Ack:
+		return first | uint64(RCAck)<<56 | migrated | bit(f.BECN, bthBECN), last
+	}
+	return first | uint64(RoCENotification)<<56 | becn, 0
 }
 
 // appendCRCs appends ICRC and VCRC to the packet that starts at b[start]. What
@@ -157,7 +163,8 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 	if len(b) < LRHSize {
 		return refuse("LRH", len(b), ErrTruncated)
 	}
-	size := int(binary.BigEndian.Uint16(b[4:])&0x7FF)*4 + VCRCSize
+	w := binary.BigEndian.Uint64(b)
+	size := int(w>>16&0x7FF)*4 + VCRCSize
 	switch {
 	case size < minimum:
 		return refuse("LRH.Length", 4, ErrRange)
@@ -171,36 +178,75 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 	if packetVCRC(b, padding) != binary.LittleEndian.Uint16(b[size-VCRCSize:]) {
 		return refuse("VCRC", size-VCRCSize, ErrChecksum)
 	}
-	var lrh LRH
-	if err := lrh.parse(b); err != nil {
-		return err
-	}
-	switch {
-	case lrh.LVer != 0:
-		return refuse("LRH.LVer", 0, ErrUnsupported)
-	case lrh.SL != 0:
-		return refuse("LRH.SL", 1, ErrUnsupported)
-	case lrh.LNH != NextBTH:
-		return refuse("LRH.LNH", 1, ErrUnsupported)
+	if w&lrhFixed != uint64(NextBTH)<<48 {
+		return examineLRH(b)
 	}
 	if icrcOf(b[:behind], padding) != binary.LittleEndian.Uint32(b[behind:]) {
 		return refuse("ICRC", behind, ErrChecksum)
 	}
-	f.Lane, f.Src, f.Dst = lrh.VL, lrh.SLID, lrh.DLID
+	f.Lane, f.Src, f.Dst = uint8(w>>60), LID(w), LID(w>>32)
 	if err := parseTransport(f, body, b[LRHSize:behind], padding); err != nil {
 		return shift(err, LRHSize)
 	}
 	return nil
 }
 
+// lrhFixed are the bits of an LRH that are the same in all packets of this package: the version, the service
+// level, which header follows, and the reserved ones.
+const lrhFixed = 0xFFF<<48 | 0x1F<<27
+
+// examineLRH returns what is wrong with the LRH in front of b, whose lrhFixed are.
+func examineLRH(b []byte) error {
+	var h LRH
+	switch err := h.parse(b); {
+	case err != nil:
+		return err
+	case h.LVer != 0:
+		return refuse("LRH.LVer", 0, ErrUnsupported)
+	case h.SL != 0:
+		return refuse("LRH.SL", 1, ErrUnsupported)
+	default:
+		return refuse("LRH.LNH", 1, ErrUnsupported)
+	}
+}
+
 // parseTransport completes f, of InfiniBand or RoCEv2, and its body with p: what stands from its BTH
 // to its ICRC. All behind the BTH is zeros if padding says so.
 func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
-	var h BTH
-	if err := h.parse(p); err != nil {
-		return err
+	first, last, rest := binary.BigEndian.Uint64(p), binary.BigEndian.Uint32(p[8:]), p[BTHSize:]
+	opcode, roce := Opcode(first>>56), f.roce()
+	if first&bthFixed != 1<<bthMigrated|DefaultPKey<<32 || last&(0x7F<<24) != 0 || roce || opcode == RoCENotification {
+		if err := examineBTH(p, roce, padding); err != nil {
+			return err
+		}
 	}
-	switch {
+	f.QP, f.PSN = uint32(first)&0xFFFFFF, last&0xFFFFFF
+	if first&(1<<bthFECN) != 0 {
+		f.FECN = true
+	}
+	switch opcode {
+	case RCSendOnly:
+		return parseData(f, body, first, last, rest, padding)
+	case RCAck:
+		return parseAck(f, first, last, rest)
+	case RoCENotification:
+		return parseCNP(f, first, last, rest, padding)
+	default:
+		return refuse("BTH.Opcode", 0, ErrUnsupported)
+	}
+}
+
+// bthFixed are the bits in the first eight bytes of a BTH that are the same in all packets of InfiniBand of
+// this package whose bodies have no pad.
+const bthFixed = 1<<bthMigrated | 3<<bthPad | 0xFFFFF<<32 | 0x3F<<24
+
+// examineBTH returns what is wrong with the BTH in front of p, of a packet of InfiniBand or RoCEv2: reserved
+// bits, and what is not as the opcode wants it.
+func examineBTH(p []byte, roce, padding bool) error {
+	var h BTH
+	switch err := h.parse(p); {
+	case err != nil:
+		return err
 	case h.Migrated == (h.Opcode == RoCENotification):
 		return refuse("BTH.Migrated", 1, ErrUnsupported)
 	case h.Pad != 0 && (padding || h.Opcode != RCSendOnly):
@@ -209,22 +255,8 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		return refuse("BTH.TVer", 1, ErrUnsupported)
 	case h.PKey != DefaultPKey:
 		return refuse("BTH.PKey", 2, ErrUnsupported)
-	case h.FECN && f.roce(): // RoCEv2 marks by CE
+	case h.FECN && roce: // RoCEv2 marks by CE
 		return refuse("BTH.FECN", 4, ErrUnsupported)
 	}
-	f.QP, f.PSN = h.DestQP, h.PSN
-	if h.FECN {
-		f.FECN = true
-	}
-	rest := p[BTHSize:]
-	switch h.Opcode {
-	case RCSendOnly:
-		return parseData(f, body, &h, rest, padding)
-	case RCAck:
-		return parseAck(f, &h, rest)
-	case RoCENotification:
-		return parseCNP(f, &h, rest, padding)
-	default:
-		return refuse("BTH.Opcode", 0, ErrUnsupported)
-	}
+	return nil
 }

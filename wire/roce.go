@@ -92,24 +92,6 @@ const (
 	interfaceID = 0x000000FFFE000000
 )
 
-// roceBTH returns the BTH of f, whose payload has a pad, as words.
-func roceBTH(f *Frame, pad uint8) (first uint64, last uint32) {
-	const (
-		migrated = 1 << 54
-		becn     = 1 << 30
-	)
-	first = DefaultPKey<<32 | uint64(f.QP&0xFFFFFF)
-	last = f.PSN & 0xFFFFFF
-	switch f.Kind {
-	case Data:
-		first |= uint64(RCSendOnly)<<56 | bit(f.Last, 55) | migrated | uint64(pad)<<52
-		return first, last | uint32(bit(f.Stopped&roceAckReq != 0, 31))
-	case Ack:
-		return first | uint64(RCAck)<<56 | migrated | bit(f.BECN, 30), last
-	}
-	return first | uint64(RoCENotification)<<56 | becn, 0
-}
-
 // appendRoCE ends the frame that starts at b[start] with a packet of RoCEv2: the EtherType, IP,
 // UDP and what stands behind, and the FCS.
 func appendRoCE(b []byte, start int, f *Frame, body Body) []byte {
@@ -332,19 +314,19 @@ func (f *Frame) setClass(class uint8) bool {
 	return ecn != ect1
 }
 
-// parseCNP completes f with what is special to a CNP, whose BTH is h and is followed by rest, all
-// of it zero if padding says so.
-func parseCNP(f *Frame, h *BTH, rest []byte, padding bool) error {
+// parseCNP completes f with what is special to a CNP, whose BTH has the words first and last and is followed
+// by rest, all of it zero if padding says so.
+func parseCNP(f *Frame, first uint64, last uint32, rest []byte, padding bool) error {
 	switch {
 	case !f.roce():
 		return refuse("BTH.Opcode", 0, ErrUnsupported)
-	case h.Solicited:
+	case first&(1<<bthSolicited) != 0:
 		return refuse("BTH.Solicited", 1, ErrUnsupported)
-	case !h.BECN:
+	case first&(1<<bthBECN) == 0:
 		return refuse("BTH.BECN", 4, ErrUnsupported)
-	case h.AckReq:
+	case last&(1<<bthAckReq) != 0:
 		return refuse("BTH.AckReq", 8, ErrUnsupported)
-	case h.PSN != 0:
+	case f.PSN != 0:
 		return refuse("BTH.PSN", 9, ErrUnsupported)
 	case len(rest) < CNPSize:
 		return refuse("CNP", BTHSize+len(rest), ErrTruncated)

@@ -20,7 +20,7 @@ func roceHeadSize(v6 bool) int {
 
 // set makes w the head of f, a packet of so many bytes, whose payload has a pad.
 func (w *roceHead) set(f *Frame, size int, pad uint8) {
-	bth, last := roceBTH(f, pad)
+	bth, last := bthOf(f, pad)
 	class := uint64(f.Classes&63)<<2 | uint64(ecnOf(f))
 	label, port := entropy(f.QP)
 	ports := uint64(port)<<16 | RoCEPort
