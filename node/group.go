@@ -107,11 +107,9 @@ func (g *group) tell(at unit.Time) unit.Time {
 	return g.told
 }
 
-// mayAsk reports whether it is a flow's turn to ask the limiter for its packet.
+// mayAsk reports whether it is a flow's turn, among those that share the group, to ask the limiter
+// for its packet.
 func (g *group) mayAsk(s *source) bool {
-	if g.flow != nil {
-		return true
-	}
 	if !s.inTurns {
 		s.inTurns = true
 		g.turns.push(s)

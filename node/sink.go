@@ -36,27 +36,26 @@ type sink struct {
 // receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
 func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
 	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
+	if !s.acks {
+		return
+	}
 	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
 			A: int64(trace.NotCapable)})
-	}
-	if !s.acks {
-		return
 	}
 	if f, ok := s.acknowledge(&a.Frame, !in); ok {
 		e.push(f)
 	}
 }
 
-// accept takes in a data packet that has arrived whole. Links keep their order, and
-// those of InfiniBand lose nothing, so a packet out of order is a violation, unless routes
-// may change; it is counted all the same.
+// accept takes in a data packet that has arrived whole.
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
 // that will be sent again, and this one after it.
 func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder, bodies *wire.Bodies) bool {
 	f := &a.Frame
-	if ahead := (f.PSN - s.next) & psnMask; s.again && ahead != 0 {
+	ahead := (f.PSN - s.next) & psnMask
+	if s.again && ahead != 0 {
 		if ahead <= psnMask/2 {
 			p.Lost(now, f, trace.NotInTurn)
 			return false
@@ -66,19 +65,7 @@ func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.R
 	s.asked = false
 	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
 		A: trace.FrameWord(f)})
-	ahead := (f.PSN - s.next) & psnMask
-	overtaken := s.reorders && ahead > psnMask/2
-	switch {
-	case ahead == 0:
-	case overtaken:
-		s.missing -= min(s.missing, 1) // it seemed to be
-	case s.loses && ahead <= psnMask/2:
-		s.missing += ahead
-	case !s.reorders:
-		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder),
-			B: int64(s.next)})
-	}
-	if !overtaken {
+	if ahead == 0 || !s.overtaken(now, f, ahead, rec) {
 		s.next = (f.PSN + 1) & psnMask
 	}
 	s.received = (s.received + 1) & psnMask
@@ -92,6 +79,26 @@ func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.R
 		s.deliverBody(now, f, bodies)
 	}
 	return true
+}
+
+// overtaken notes a packet that is so far ahead of its turn, and reports whether it is behind
+// instead: one that was sent later has overtaken it.
+//
+// Links keep their order, and those of InfiniBand lose nothing, so a packet out of order is a
+// violation, unless routes may change; it is counted all the same.
+func (s *sink) overtaken(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.Recorder) bool {
+	behind := ahead > psnMask/2
+	switch {
+	case s.reorders && behind:
+		s.missing -= min(s.missing, 1) // it seemed to be
+		return true
+	case s.loses && !behind:
+		s.missing += ahead
+	case !s.reorders:
+		rec.Emit(trace.Event{At: now, Kind: trace.Violation, Flow: f.QP, PSN: f.PSN, A: int64(trace.OutOfOrder),
+			B: int64(s.next)})
+	}
+	return false
 }
 
 // acknowledge returns the ACK or the NAK for a data packet that has come, if there is one. The packet

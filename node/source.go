@@ -226,14 +226,6 @@ func (s *source) lengthOf(n uint32) unit.Size {
 	return s.framing.Length(&f)
 }
 
-// length returns the length on the line of the next packet.
-func (s *source) length() unit.Size {
-	if t := s.ending(); t != nil {
-		return t.length
-	}
-	return s.full
-}
-
 // answer says whether the flow has a packet that may go as far as it is itself
 // concerned: there is one, the window is open, pace and limiter agree, since when. The line
 // and the credit are asked by the endpoint.
@@ -266,10 +258,13 @@ func (s *source) answer(now unit.Time) port.Answer {
 		}
 		return port.Answer{Block: idle, Until: until}
 	}
-	if !g.mayAsk(s) {
+	if g.flow == nil && !g.mayAsk(s) {
 		return port.Answer{Block: port.RateLimited, Until: unit.Never}
 	}
-	at, n := now, s.length()
+	at, n := now, s.full
+	if t := s.ending(); t != nil {
+		n = t.length
+	}
 	if s.limited > 0 {
 		at = min(now, s.limited) // due since then, however late this is
 	}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"math/bits"
 
 	"fabemu/wire/unit"
 )
@@ -86,7 +87,7 @@ func New(c Config) (Generator, error) {
 	}
 	switch c.Kind {
 	case Constant:
-		return &constant{start: c.Start, rate: c.Rate, length: c.Length, draw: d}, nil
+		return newConstant(c, d), nil
 	case Bernoulli:
 		if c.Peak < c.Rate {
 			return nil, fmt.Errorf("traffic: bernoulli at %v on a line of %v", c.Rate, c.Peak)
@@ -109,21 +110,37 @@ func New(c Config) (Generator, error) {
 	}
 }
 
-// constant: packet i arrives when i packets have passed at the rate.
+// constant: packet i arrives when i packets have passed at the rate, the last of them whole.
 type constant struct {
-	start  unit.Time
-	rate   unit.Rate
-	length unit.Size
-	n      unit.Size // packets so far
+	at   unit.Time     // of the next packet, rounded down to whole picoseconds
+	part uint64        // what was rounded off, in units of 1/rate picoseconds
+	step unit.Duration // from packet to packet, rounded down,
+	rest uint64        // and what was rounded off
+	rate uint64        // in bits per second
 	draw
 }
 
-func (g *constant) Next() Arrival {
-	at := g.start.Add(g.rate.Serialise(g.n * g.length)) // from the start: what is rounded never adds up
-	if at != unit.Never {
-		g.n++
+func newConstant(c Config, d draw) *constant {
+	g := &constant{at: c.Start, step: unit.Duration(unit.Never), rate: uint64(c.Rate), draw: d}
+	hi, lo := bits.Mul64(uint64(c.Length), 8*uint64(unit.Second))
+	if hi < g.rate {
+		var step uint64
+		step, g.rest = bits.Div64(hi, lo, g.rate)
+		g.step = unit.Duration(min(step, uint64(unit.Never)))
 	}
-	return Arrival{At: at, To: g.to()}
+	return g
+}
+
+func (g *constant) Next() Arrival {
+	a := Arrival{At: g.at, To: g.to()}
+	if g.part > 0 {
+		a.At = a.At.Add(unit.Picosecond)
+	}
+	g.at, g.part = g.at.Add(g.step), g.part+g.rest // nothing is rounded: it would add up
+	if g.part >= g.rate {
+		g.at, g.part = g.at.Add(unit.Picosecond), g.part-g.rate
+	}
+	return a
 }
 
 // poisson: exponential distances.
