@@ -2,6 +2,7 @@ package node
 
 import (
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -105,8 +106,47 @@ func (b *bodied) acked(packets int) {
 	}
 }
 
-// load completes the packet of a flow that leaves now, of one whose packets are not all alike. It
-// reports whether there still is one.
+// Sources whose packets are not all alike: they have bodies, or are segments of a stream.
+
+// hasContents says whether there is contents for a packet.
+func (s *source) hasContents(now unit.Time) port.Answer {
+	if s.body != nil {
+		if since := s.body.ready(now, s.window.inFlight(), s.active); since > now {
+			return port.Answer{Block: port.Idle, Until: since}
+		}
+		return port.Answer{}
+	}
+	switch {
+	case s.findSegment(now):
+		return port.Answer{}
+	case s.stream.Waits():
+		return port.Answer{Block: port.Window, Until: unit.Never}
+	}
+	return port.Answer{Block: port.Idle, Until: unit.Never}
+}
+
+// advanceContents lets what the contents come from do what is due.
+func (s *source) advanceContents(now unit.Time) {
+	switch {
+	case s.stream != nil:
+		s.runStream(now)
+	case s.body.timer != nil:
+		s.body.timer.Advance(now)
+	}
+}
+
+// contentsDeadline returns when advanceContents has something to do.
+func (s *source) contentsDeadline() unit.Time {
+	switch {
+	case s.stream != nil:
+		return s.stream.Deadline()
+	case s.body.timer != nil:
+		return s.body.timer.Deadline()
+	}
+	return unit.Never
+}
+
+// load gives the packet of a flow that leaves now its contents. It reports whether there still is any.
 func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 	if s.stream != nil {
 		return s.loadSegment(now, f)
@@ -122,7 +162,7 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 
 // unload takes the packet of a flow from its place for the line: there is none after all.
 func (e *Endpoint) unload(now unit.Time, s *source) {
-	s.limited = 0
+	s.limited = unit.Never
 	if g := s.by; g.flow == nil {
 		g.out = nil
 		g.next(now)

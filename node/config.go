@@ -160,6 +160,7 @@ func (e *Endpoint) addSource(i int, f Flow, c *Config) error {
 		s.body = &bodied{from: f.Bodies, timer: timerOf(f.Bodies), store: &e.out.Bodies, framing: c.Port.Framing,
 			again: f.Transport.receiving().again}
 	}
+	s.filled = s.body != nil || s.stream != nil
 	if lanes := int(f.Lane) + 1; lanes > len(e.ready) {
 		e.ready = append(e.ready, make([]ready, lanes-len(e.ready))...)
 	}

@@ -24,7 +24,8 @@ type Endpoint struct {
 	waiting uint8 // the lanes of ready that are not empty, a bit each
 	speaks  uint8 // the lanes of own that are not empty, a bit each
 	wakes   bool  // the slot of the line is set
-	_       [3]byte
+	resends bool  // that of flow control packets is
+	_       [2]byte
 
 	rec     trace.Recorder
 	sources []source
@@ -146,8 +147,8 @@ func (e *Endpoint) Advance(now unit.Time) {
 		e.drain(now)
 	}
 	for {
-		switch slot, due := e.agenda.First(); {
-		case due <= now:
+		switch slot, due := e.agenda.DueBy(now); {
+		case due:
 			e.soon = now // whatever it is, the line may be told
 			e.do(now, slot)
 		case e.soon <= now:
@@ -167,8 +168,10 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 		e.agenda.Set(slot, unit.Never)
 		e.ingress.over = true
 		e.drain(now)
-	case k < 0:
-		e.agenda.Set(slot, unit.Never)
+	case slot == lineSlot:
+		e.wake(unit.Never)
+	case slot == resendSlot:
+		e.resend(unit.Never)
 	case k < len(e.sources)+len(e.spreads):
 		e.spread(now, k-len(e.sources))
 	case slot < e.answerSlot():
@@ -208,7 +211,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	a := s.answer(now)
 	switch a.Block {
 	case port.Open:
-		s.queued, s.ready, s.limited = true, a.Until, 0
+		s.queued, s.ready, s.limited = true, a.Until, unit.Never
 		if s.voq != nil {
 			if s.voq.taken {
 				s.voq.rest.push(s)
@@ -223,7 +226,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 		s.limited = a.Until
 		s.report(now, a.Block, &e.rec)
 	default:
-		s.limited = 0
+		s.limited = unit.Never
 		s.report(now, a.Block, &e.rec)
 	}
 	e.agenda.Set(s.slot, s.deadline(a))
@@ -252,14 +255,23 @@ func (e *Endpoint) serve(now unit.Time) {
 		}
 	}
 	if wake != unit.Never || e.wakes {
-		e.agenda.Set(lineSlot, wake)
-		e.wakes = wake != unit.Never
+		e.wake(wake)
 	}
-	if !quiet && e.agenda.Due(resendSlot) == unit.Never {
-		if at := e.port.Resend(); at != unit.Never {
-			e.agenda.Set(resendSlot, at) // only when it has come: each packet puts it off
-		}
+	if !quiet && !e.resends { // only when it has come: each packet puts it off
+		e.resend(e.port.Resend())
 	}
+}
+
+// wake sets when the line may take what waits.
+func (e *Endpoint) wake(at unit.Time) {
+	e.agenda.Set(lineSlot, at)
+	e.wakes = at != unit.Never
+}
+
+// resend sets when a flow control packet is due again.
+func (e *Endpoint) resend(at unit.Time) {
+	e.agenda.Set(resendSlot, at)
+	e.resends = at != unit.Never
 }
 
 // send lets frames out, the highest lane first. On each lane the endpoint's own go first, in
@@ -320,7 +332,7 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 		e.waiting &^= 1 << (lane % port.Priorities)
 	}
 	s.queued = false
-	if (s.body != nil || s.stream != nil) && !e.load(now, s, &f) {
+	if s.filled && !e.load(now, s, &f) {
 		e.unload(now, s)
 		return now
 	}
@@ -363,7 +375,7 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 	}
 	e.port.Apply(now, ev)
 	e.soon = now
-	e.agenda.Set(resendSlot, now) // at a higher rate a PAUSE is over sooner
+	e.resend(now) // at a higher rate a PAUSE is over sooner
 }
 
 // Poll takes the next frame for the link.

@@ -218,7 +218,7 @@ func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
 				continue
 			}
 			if over {
-				s.group, s.inTurns, s.limited = &s.own, false, 0
+				s.group, s.inTurns, s.limited = &s.own, false, unit.Never
 				g.agenda.Set(s.slot, now)
 			}
 			s.limitChanged(now, rec)

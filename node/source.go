@@ -53,16 +53,16 @@ type source struct {
 	stopped  bool
 	reorders bool       // its ACKs may overtake one another
 	queued   bool       // in the endpoint's queue for the line
+	filled   bool       // its packets have contents that differ: bodies, or segments
 	inTurns  bool       // it waits for its turn in group
 	block    port.Block // what keeps it, as last reported
-	framing  wire.Framing
-	slot     int       // in the agenda of the endpoint
-	count    uint64    // packets sent so far; its low 24 bits are the next PSN
-	window   *window   // of Transport; nil: there is none
-	due      unit.Time // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
-	limited  unit.Time // until when the limiter or the pace keeps the packet, as last answered; 0: they do not
-	share    *group    // under which it may come; nil: none
-	group    *group    // under which it is
+	slot     int        // in the agenda of the endpoint
+	count    uint64     // packets sent so far; its low 24 bits are the next PSN
+	window   *window    // of Transport; nil: there is none
+	due      unit.Time  // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
+	limited  unit.Time  // until when the limiter or the pace keeps the packet, as last answered; unit.Never: nobody knows
+	share    *group     // under which it may come; nil: none
+	group    *group     // under which it is
 
 	behind  *source         // in the chain that it waits in, if it does
 	by      *group          // queued: the one that let the packet go
@@ -79,6 +79,7 @@ type source struct {
 	voq     *voq            // Ethernet: the queue of its destination
 	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
 	own     group
+	framing wire.Framing
 	frame   wire.Frame // what all its packets have
 	Flow
 }
@@ -105,7 +106,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 		t.Frame(&s.frame)
 	}
 	s.full = s.lengthOf(f.Payload)
-	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
+	s.next.At, s.limited, s.paced, s.due = unit.Never, unit.Never, f.Start, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -133,13 +134,10 @@ func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.own.due <= now {
 		s.own.advance(now, rec)
 	}
-	if s.body != nil && s.body.timer != nil {
-		s.body.timer.Advance(now)
+	if s.filled {
+		s.advanceContents(now)
 	}
-	switch {
-	case s.stream != nil:
-		s.runStream(now)
-	case s.window.deadline() <= now:
+	if s.window.deadline() <= now {
 		s.again(now, trace.TimerExpired, rec)
 	}
 }
@@ -180,7 +178,7 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	if !s.greedy || !s.active {
 		s.offered += uint64(n) // a greedy source that is active has them anyway
 	}
-	s.limited = 0
+	s.limited = unit.Never
 }
 
 // arrive takes in an arrival: a packet, or a transfer, which is packets of full size and
@@ -230,44 +228,34 @@ func (s *source) lengthOf(n uint32) unit.Size {
 // concerned: there is one, the window is open, pace and limiter agree, since when. The line
 // and the credit are asked by the endpoint.
 func (s *source) answer(now unit.Time) port.Answer {
-	idle, until := port.Open, unit.Never
-	has, since := s.offered > 0 || s.greedy && s.active, unit.Never
-	if s.body != nil {
-		since = s.body.ready(now, s.window.inFlight(), s.active)
-		has = since <= now
-	}
-	fresh := true
-	if s.stream != nil {
-		has = s.findSegment(now)
-		fresh = s.stream.fresh
+	var a port.Answer
+	switch {
+	case s.filled:
+		a = s.hasContents(now)
+	case s.offered == 0 && !(s.greedy && s.active):
+		a = port.Answer{Block: port.Idle, Until: unit.Never}
 	}
 	switch {
-	case !has && s.stream != nil && s.stream.Waits():
-		idle = port.Window
-	case !has:
-		idle, until = port.Idle, since
+	case a.Block != port.Open:
 	case !s.window.open():
-		idle = port.Window
-	case s.paced > now && fresh:
-		idle, until = port.Idle, s.paced
+		a = port.Answer{Block: port.Window, Until: unit.Never}
+	case s.paced > now && (s.stream == nil || s.stream.fresh):
+		a = port.Answer{Block: port.Idle, Until: s.paced}
 	}
-	g := s.group
-	if idle != port.Open {
+	g, n := s.group, s.full
+	if a.Block != port.Open {
 		if s.inTurns {
 			g.skip(now, s)
 		}
-		return port.Answer{Block: idle, Until: until}
+		return a
 	}
 	if g.flow == nil && !g.mayAsk(s) {
 		return port.Answer{Block: port.RateLimited, Until: unit.Never}
 	}
-	at, n := now, s.full
 	if t := s.ending(); t != nil {
 		n = t.length
 	}
-	if s.limited > 0 {
-		at = min(now, s.limited) // due since then, however late this is
-	}
+	at := min(now, s.limited) // due since then, however late this is
 	for {
 		at = g.tell(at)
 		t := g.limiter.Next(at, n)
@@ -290,11 +278,8 @@ func (s *source) deadline(a port.Answer) unit.Time {
 	if a.Block == port.RateLimited || a.Block == port.Idle {
 		t = min(t, a.Until)
 	}
-	if s.body != nil && s.body.timer != nil {
-		t = min(t, s.body.timer.Deadline())
-	}
-	if s.stream != nil {
-		t = min(t, s.stream.Deadline())
+	if s.filled {
+		t = min(t, s.contentsDeadline())
 	}
 	return t
 }
@@ -379,7 +364,7 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 
 // feedback hands what the fabric says about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	s.limited = 0 // the window, or another rate, is what it has waited for
+	s.limited = unit.Never // the window, or another rate, is what it has waited for
 	if s.Listener != nil {
 		s.Listener.Feedback(now, f)
 	}

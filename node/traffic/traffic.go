@@ -112,34 +112,32 @@ func New(c Config) (Generator, error) {
 
 // constant: packet i arrives when i packets have passed at the rate, the last of them whole.
 type constant struct {
-	at   unit.Time     // of the next packet, rounded down to whole picoseconds
-	part uint64        // what was rounded off, in units of 1/rate picoseconds
+	at   unit.Time     // of the next packet, rounded up to whole picoseconds
+	over uint64        // by so many parts, of which a picosecond has rate: what is rounded never adds up
 	step unit.Duration // from packet to packet, rounded down,
-	rest uint64        // and what was rounded off
-	rate uint64        // in bits per second
+	rest uint64        // by so many parts
+	rate uint64
 	draw
 }
 
 func newConstant(c Config, d draw) *constant {
 	g := &constant{at: c.Start, step: unit.Duration(unit.Never), rate: uint64(c.Rate), draw: d}
-	hi, lo := bits.Mul64(uint64(c.Length), 8*uint64(unit.Second))
-	if hi < g.rate {
-		var step uint64
-		step, g.rest = bits.Div64(hi, lo, g.rate)
-		g.step = unit.Duration(min(step, uint64(unit.Never)))
+	if hi, lo := bits.Mul64(uint64(c.Length), 8*uint64(unit.Second)); hi < g.rate {
+		if step, rest := bits.Div64(hi, lo, g.rate); step < uint64(unit.Never) {
+			g.step, g.rest = unit.Duration(step), rest
+		}
 	}
 	return g
 }
 
 func (g *constant) Next() Arrival {
-	a := Arrival{At: g.at, To: g.to()}
-	if g.part > 0 {
-		a.At = a.At.Add(unit.Picosecond)
+	a, step := Arrival{At: g.at, To: g.to()}, g.step
+	if g.over < g.rest {
+		step++
+		g.over += g.rate
 	}
-	g.at, g.part = g.at.Add(g.step), g.part+g.rest // nothing is rounded: it would add up
-	if g.part >= g.rate {
-		g.at, g.part = g.at.Add(unit.Picosecond), g.part-g.rate
-	}
+	g.over -= g.rest
+	g.at = g.at.Add(step)
 	return a
 }
 

@@ -48,6 +48,15 @@ func (p *Part) First() (slot int, due unit.Time) {
 	return slot, due
 }
 
+// DueBy returns the slot of First if that is due at t or before, and whether it is.
+func (p *Part) DueBy(t unit.Time) (slot int, due bool) {
+	if p.all.due > t {
+		return 0, false
+	}
+	slot = int(p.all.first&p.all.mask) - int(p.base)
+	return slot, uint(slot) < uint(p.n)
+}
+
 // Next returns the instant of First.
 func (p *Part) Next() unit.Time {
 	_, due := p.First()

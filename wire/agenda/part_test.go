@@ -58,6 +58,11 @@ func TestPartsOfOneAgenda(t *testing.T) {
 			if slot, due := parts[i].First(); due != wantDue || slot != wantSlot || parts[i].Next() != due {
 				t.Fatalf("step %d, part %d: First() = %d, %v, want %d, %v", step, i, slot, due, wantSlot, wantDue)
 			}
+			for by := range unit.Time(6) {
+				if slot, due := parts[i].DueBy(by); due != (wantDue <= by) || due && slot != wantSlot {
+					t.Fatalf("step %d, part %d: DueBy(%d) = %d, %v, want %d at %v", step, i, by, slot, due, wantSlot, wantDue)
+				}
+			}
 			if parts[i].Deadline() != unit.Never {
 				t.Fatalf("part %d shares an agenda and has a deadline", i)
 			}
