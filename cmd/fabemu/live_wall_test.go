@@ -76,10 +76,12 @@ func momentsOf(address string, each func(atPs int64, late float64)) error {
 
 // TestWallReaders: a hundred readers of the page, and one that takes nothing, leave the share of
 // late frames of the run as it is without them: of one run, parts with them and parts without
-// are compared, since no two runs on a shared machine are alike.
+// are compared, since no two runs on a shared machine are alike. Where others use the machine, few
+// parts may differ by chance: then there are more, as far as the run goes.
 func TestWallReaders(t *testing.T) {
 	const (
 		parts = 10 // half of them with readers
+		most  = 3 * parts
 		part  = 800 * time.Millisecond
 	)
 	c, address := pageOf(t, "hpl2002/fig3b", "--dilation", "400", "--verify", "off")
@@ -102,7 +104,7 @@ func TestWallReaders(t *testing.T) {
 	}
 	shares := [2][]float64{}
 	var took [2]int64
-	for i := range parts {
+	for i := 0; ; i++ {
 		var readers sync.WaitGroup
 		var open []io.Closer
 		if i%2 == 1 {
@@ -135,18 +137,23 @@ func TestWallReaders(t *testing.T) {
 		}
 		shares[i%2] = append(shares[i%2], (after-before)/float64(until-from))
 		took[i%2] += until - from
+		if (i+1)%parts != 0 {
+			continue
+		}
+		var medians [2]float64
+		for k := range shares {
+			slices.Sort(shares[k])
+			medians[k] = shares[k][len(shares[k])/2]
+		}
+		without, with, pace := medians[0], medians[1], float64(took[1])/float64(took[0])
+		t.Logf("late: %.4f %% without readers, %.4f %% with 101 (medians); %v; with readers %.2f of the pace", 100*without, 100*with, shares, pace)
+		// A loop that waited for readers would be late with all of its frames.
+		if with <= 2*without+0.05 && pace >= 0.8 {
+			break
+		}
+		if i+1 == most {
+			t.Fatalf("with readers %.2f %% of the frames are late, without %.2f %%; the run goes at %.0f %% of its pace", 100*with, 100*without, 100*pace)
+		}
 	}
 	c.Process.Kill()
-	for k := range shares {
-		slices.Sort(shares[k])
-	}
-	without, with := shares[0][parts/4], shares[1][parts/4]
-	t.Logf("late: %.4f %% without readers, %.4f %% with 101 (medians); %v", 100*without, 100*with, shares)
-	// A loop that waited for readers would be late with all of its frames.
-	if with > 2*without+0.05 {
-		t.Errorf("with readers %.2f %% of the frames are late, without %.2f %%", 100*with, 100*without)
-	}
-	if ratio := float64(took[1]) / float64(took[0]); ratio < 0.8 {
-		t.Errorf("with readers the run goes at %.0f %% of its pace", 100*ratio)
-	}
 }
