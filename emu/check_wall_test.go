@@ -5,13 +5,13 @@ package emu
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"fabemu/emu/metrics"
+	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/generate"
-	"fabemu/wire/unit"
 )
 
 // star is n endpoints at one switch that notifies them of congestion, and as many checks
@@ -40,11 +40,11 @@ expect:
 // about four times as long. Where each flow, each endpoint or each check of the scenario
 // is held against all of the fabric they take sixteen times as long.
 func TestWallCheckTakesTimeInProportion(t *testing.T) {
-	spent := func(n int) unit.Duration {
-		least := unit.Duration(unit.Never)
+	spent := func(n int) time.Duration {
+		least := time.Hour
 		text := star(n)
 		for range 3 {
-			before := processorTime(t)
+			before := runtest.ProcessorTime(t)
 			s, err := scenario.Load("star.yaml", []byte(text), nil, scenario.CheckMetrics(metrics.Checker()))
 			if err == nil {
 				_, err = Prepare(s)
@@ -52,7 +52,7 @@ func TestWallCheckTakesTimeInProportion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			least = min(least, processorTime(t)-before)
+			least = min(least, runtest.ProcessorTime(t)-before)
 		}
 		return least
 	}
@@ -70,30 +70,21 @@ func TestWallPrepareTakesLessTimeThanLoading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load, lay := unit.Duration(unit.Never), unit.Duration(unit.Never)
+	load, lay := time.Hour, time.Hour
 	for range 3 {
-		before := processorTime(t)
+		before := runtest.ProcessorTime(t)
 		s, err := scenario.Load("fat-tree.yaml", text, nil, scenario.CheckMetrics(metrics.Checker()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		between := processorTime(t)
+		between := runtest.ProcessorTime(t)
 		if _, err := Prepare(s); err != nil {
 			t.Fatal(err)
 		}
-		load, lay = min(load, between-before), min(lay, processorTime(t)-between)
+		load, lay = min(load, between-before), min(lay, runtest.ProcessorTime(t)-between)
 	}
 	t.Logf("loading takes %v of a processor's time, laying out %v", load, lay)
 	if lay > load*3/4 {
 		t.Errorf("laying out takes %v, loading %v", lay, load)
 	}
-}
-
-// processorTime returns what the processors have spent on this process.
-func processorTime(t testing.TB) unit.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return unit.Duration(u.Utime.Nano()+u.Stime.Nano()) * unit.Nanosecond
 }

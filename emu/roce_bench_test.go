@@ -10,7 +10,6 @@ import (
 
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
-	"fabemu/wire/unit"
 )
 
 // sameSize is a fabric of Ethernet whose data frames have 1090 bytes, with a transport.
@@ -34,12 +33,12 @@ func hopCosts(t testing.TB, rounds int, fabrics ...*scenario.Scenario) [][]float
 	costs := make([][]float64, len(fabrics))
 	for range rounds {
 		for i, s := range fabrics {
-			before := processorTime(t)
+			before := runtest.ProcessorTime(t)
 			r, err := Run(context.Background(), s, Options{Clock: VirtualClock, Codec: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			costs[i] = append(costs[i], float64((processorTime(t)-before)/unit.Nanosecond)/float64(r.FrameHops))
+			costs[i] = append(costs[i], float64((runtest.ProcessorTime(t)-before).Nanoseconds())/float64(r.FrameHops))
 		}
 	}
 	return costs

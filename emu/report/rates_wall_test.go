@@ -1,23 +1,19 @@
-//go:build linux && !race
+//go:build !race
 
 package report
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"fabemu/emu/metrics"
+	"fabemu/emu/runtest"
 )
 
 // The curves of a figure are found in time in proportion to their number: eight times as many take
 // about eight times as long, and not sixty-four times.
 func TestWallCurvesAreFoundInProportion(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	spent := func(n int) time.Duration {
 		var series []metrics.Series
 		r := &Result{Phases: []Phase{{}}}
@@ -30,11 +26,11 @@ func TestWallCurvesAreFoundInProportion(t *testing.T) {
 		}
 		least := time.Hour
 		for range 20 {
-			begin := processorTime(t)
+			begin := runtest.ProcessorTime(t)
 			if got := len(aggregateSeries(r, series)); got != n {
 				t.Fatalf("%d curves of %d", got, n)
 			}
-			least = min(least, processorTime(t)-begin)
+			least = min(least, runtest.ProcessorTime(t)-begin)
 		}
 		return least
 	}
@@ -43,15 +39,4 @@ func TestWallCurvesAreFoundInProportion(t *testing.T) {
 	if large > 32*small {
 		t.Errorf("16000 curves take %v, 2000 take %v", large, small)
 	}
-}
-
-// processorTime returns what a processor has spent on this thread: what others take meanwhile is none
-// of it.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var spent unix.Timespec // to the nanosecond; getrusage(2) counts ticks
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &spent); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(spent.Nano())
 }

@@ -2,13 +2,11 @@ package scenario_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -463,27 +461,6 @@ func TestResolvedRefuses(t *testing.T) {
 		if out, err := s.Resolved(); err == nil {
 			t.Errorf("%s: printed\n%s", name, out)
 		}
-	}
-}
-
-// The time that a scenario takes to load grows as its size does: eight times the endpoints
-// take at most three times as long for each (the square of it would be eight).
-func TestLarge(t *testing.T) {
-	took := func(n int) time.Duration {
-		src := largeScenario(n)
-		best := time.Duration(math.MaxInt64)
-		for range 3 {
-			begin := time.Now()
-			s := load(t, src)
-			best = min(best, time.Since(begin))
-			if len(s.Endpoints) != n || len(s.Flows) != n/2 {
-				t.Errorf("%d endpoints, %d flows", len(s.Endpoints), len(s.Flows))
-			}
-		}
-		return best
-	}
-	if small, large := took(500), took(4000); large > 3*8*small {
-		t.Errorf("500 endpoints take %v, 4000 take %v", small, large)
 	}
 }
 
