@@ -14,7 +14,7 @@ import (
 // to read at the other end.
 func (r *wallRun) transmit(m int, tr *port.Transmission) error {
 	slot := int(r.leavingBy(m, tr.Port))
-	p, _ := r.send(m, tr)
+	p, _ := r.send(&r.seats[m], tr)
 	route := &r.routes[slot]
 	body := r.fabric.Bodies.Of(&tr.Frame)
 	r.buf = r.fabric.encode(r.buf[:0], tr, body, p, p.seq+uint32(p.count)-1)

@@ -250,8 +250,8 @@ func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2
 
 // send puts a frame under way and returns its path and its place on it. The frame
 // itself comes later, with arrive.
-func (o *order) send(m int, t *port.Transmission) (*path, *flight) {
-	i := o.leavingBy(m, t.Port)
+func (o *order) send(s *seat, t *port.Transmission) (*path, *flight) {
+	i := o.leaving[int(s.first)+int(t.Port)]
 	p := &o.paths[i]
 	f := o.push(p)
 	f.due = max(t.Due, o.now) // earlier only if its machine was told the time late
@@ -287,8 +287,7 @@ func (o *order) at(p *path, i int) *flight {
 
 // pop takes the first frame under way off the path. What it points to stays valid
 // until the next push.
-func (o *order) pop(slot int) *flight {
-	p := &o.paths[slot]
+func (o *order) pop(p *path, slot int) *flight {
 	i := p.head
 	f := &o.flights.all[i]
 	p.count--
@@ -309,7 +308,9 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	o.now = t
 	switch n := len(o.paths); {
 	case slot < n:
-		return o.deliver(slot, t, now)
+		p := &o.paths[slot]
+		o.deliver(p, &o.seats[p.machine], slot, t, now)
+		return int(p.machine)
 	case slot == n && o.offered():
 		machine := o.offers[0].machine
 		o.key(now, slot)
@@ -332,25 +333,22 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	}
 }
 
-// deliver is do of a path.
-func (o *order) deliver(slot int, t, now unit.Time) (machine int) {
-	p := &o.paths[slot]
-	machine, in, number := int(p.machine), p.port, int(p.number)
+// deliver is do of a path, which leads to the machine of a seat.
+func (o *order) deliver(p *path, to *seat, slot int, t, now unit.Time) {
 	o.key(now, slot)
-	f := o.pop(slot)
+	f := o.pop(p, slot)
 	o.hops++
 	if !f.arrival.Frame.Kind.Control() {
 		o.carried++
 	}
 	if now > t {
 		f.arrival.Late = now.Sub(t)
-		o.overtaken.note(machine, slot, number/2, t, now)
+		o.overtaken.note(int(p.machine), slot, int(p.number/2), t, now)
 	}
 	if o.fabric.Tap != nil {
-		o.fabric.Tap.Received(number, &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
+		o.fabric.Tap.Received(int(p.number), &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 	}
-	o.seats[machine].Receive(now, in, &f.arrival)
-	return machine
+	to.Receive(now, p.port, &f.arrival)
 }
 
 // nextChange returns when the next change from outside is.
@@ -399,14 +397,17 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 // step lets the event of a slot happen at t and carries what the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot < len(o.paths) {
-		if o.seats[o.paths[slot].machine].shares {
+		p := &o.paths[slot]
+		if s := &o.seats[p.machine]; s.shares {
 			o.now = t
-			return o.received(o.deliver(slot, t, t), t)
+			o.deliver(p, s, slot, t, t)
+			return o.received(s, int(p.machine), t)
 		}
 	} else if o.first <= slot && slot < o.last {
-		if m := o.owner(slot); o.seats[m].shares {
+		m := o.owner(slot)
+		if s := &o.seats[m]; s.shares {
 			o.now = t
-			return o.advance(m, t)
+			return o.advance(s, m, t)
 		}
 	}
 	if slot == o.watchSlot() {
@@ -447,8 +448,7 @@ func (o *order) step(slot int, t unit.Time) error {
 }
 
 // received is what follows when a machine that shares the agenda has had a frame.
-func (o *order) received(m int, t unit.Time) error {
-	s := &o.seats[m]
+func (o *order) received(s *seat, m int, t unit.Time) error {
 	if s.Deadline() > t {
 		return nil
 	}
@@ -456,12 +456,11 @@ func (o *order) received(m int, t unit.Time) error {
 		o.soon.Add(int(s.rank))
 		return nil
 	}
-	return o.advance(m, t) // nothing else is left at this instant
+	return o.advance(s, m, t) // nothing else is left at this instant
 }
 
 // advance has a machine that shares the agenda do what is due, and carries what it sends.
-func (o *order) advance(m int, t unit.Time) error {
-	s := &o.seats[m]
+func (o *order) advance(s *seat, m int, t unit.Time) error {
 	o.key(t, int(s.slot))
 	s.Advance(t)
 	if o.soon.Any() {
@@ -469,7 +468,7 @@ func (o *order) advance(m int, t unit.Time) error {
 	}
 	for sent, ok := s.Poll(); ok; sent, ok = s.Poll() {
 		if o.carry == nil {
-			o.handOver(m, sent)
+			o.handOver(s, sent)
 		} else if err := o.carry(m, sent); err != nil {
 			return err
 		}
@@ -506,7 +505,7 @@ func (o *order) drain(m int) (due unit.Time, err error) {
 			return machine.Deadline(), nil
 		}
 		if o.carry == nil {
-			o.handOver(m, t)
+			o.handOver(machine, t)
 		} else if err := o.carry(m, t); err != nil {
 			return 0, err
 		}

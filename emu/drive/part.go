@@ -471,7 +471,7 @@ func (r *partRun) stock(ended bool) []Traffic {
 		p, end := &r.paths[slot], r.fabric.End
 		for ended && p.count > 0 && r.at(p, 0).due < end {
 			r.told[p.machine] = end
-			r.overtaken.note(int(p.machine), int(slot), r.routes[slot].wire, r.pop(int(slot)).due, end)
+			r.overtaken.note(int(p.machine), int(slot), r.routes[slot].wire, r.pop(p, int(slot)).due, end)
 		}
 	}
 	r.close()

@@ -32,7 +32,10 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 	}
 	done := ctx.Done()
 	for n := 0; ; n++ {
-		slot, t := o.next()
+		slot, t := o.agenda.First()
+		if o.soon.Any() {
+			slot, t = o.sooner(slot, t)
+		}
 		if t >= f.End {
 			f.Progress.at(f.End)
 			return o.hops, nil
@@ -48,18 +51,19 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 			default:
 			}
 		}
-		if err := o.step(slot, t); err == errDeadlocked {
-			f.Progress.at(f.End)
-			return o.hops, nil
-		} else if err != nil {
+		if err := o.step(slot, t); err != nil {
+			if err == errDeadlocked {
+				f.Progress.at(f.End)
+				err = nil
+			}
 			return o.hops, err
 		}
 	}
 }
 
 // handOver carries a frame as a value.
-func (o *order) handOver(m int, t *port.Transmission) {
-	p, flight := o.send(m, t)
+func (o *order) handOver(s *seat, t *port.Transmission) {
+	p, flight := o.send(s, t)
 	flight.arrived = true
 	if o.fabric.Tap != nil {
 		o.tapped(p, t)
@@ -80,7 +84,7 @@ type codec struct {
 }
 
 func (c *codec) carry(m int, t *port.Transmission) error {
-	p, flight := c.send(m, t)
+	p, flight := c.send(&c.seats[m], t)
 	seq := p.seq + uint32(p.count) - 1
 	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq)
 	got, a, body, err := c.fabric.decode(c.buf, p)

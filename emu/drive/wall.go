@@ -177,7 +177,7 @@ func (r *wallRun) ready(slot int, t unit.Time) (bool, error) {
 	if err == nil && !came {
 		r.Lost++
 		r.routes[slot].pending--
-		r.pop(slot)
+		r.pop(&r.paths[slot], slot)
 	}
 	return came, err
 }

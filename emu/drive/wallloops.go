@@ -269,7 +269,7 @@ func (l *wallLoop) carry(m int, t *port.Transmission) error {
 	slot := int(l.leavingBy(m, t.Port))
 	to := l.fabric.Loops.Of[l.paths[slot].machine]
 	if to == l.id {
-		p, _ := l.send(m, t)
+		p, _ := l.send(&l.seats[m], t)
 		l.queue = append(l.queue, leaving{slot, p.seq + uint32(p.count) - 1, *t})
 		return nil
 	}

@@ -166,7 +166,7 @@ func (l *virtualLoop) carry(m int, t *port.Transmission) error {
 	to := l.fabric.Loops.Of[l.paths[slot].machine]
 	switch {
 	case to == l.id && l.codec == nil:
-		l.handOver(m, t)
+		l.handOver(&l.seats[m], t)
 		return nil
 	case to == l.id:
 		return l.codec.carry(m, t)
