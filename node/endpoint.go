@@ -152,7 +152,10 @@ func (e *Endpoint) Advance(now unit.Time) {
 			e.soon = now // whatever it is, the line may be told
 			e.do(now, slot)
 		case e.soon <= now:
-			e.serve(now)
+			e.soon = unit.Never
+			if e.waiting|e.speaks != 0 || e.wakes || !e.port.Quiet() {
+				e.serve(now)
+			}
 		default:
 			return
 		}
@@ -240,7 +243,6 @@ func (e *Endpoint) answerSlot() int {
 // serve fills the line: owed flow control packets, then frames as far as the line and the
 // credit allow.
 func (e *Endpoint) serve(now unit.Time) {
-	e.soon = unit.Never
 	quiet := e.port.Quiet()
 	if !quiet {
 		e.port.Control(now)
