@@ -171,17 +171,19 @@ func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow ui
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
 // the feedback of a notification, and whether a TCP segment carries data.
 func FrameWord(f *wire.Frame) int64 {
-	w := int64(f.Kind) | int64(f.Fb)<<16
+	w := int64(f.Kind) | one(f.FECN)<<8 | one(f.BECN)<<9 | int64(f.Fb)<<16
 	if f.Kind == wire.TCP && f.Payload > 0 {
 		w |= loaded
 	}
-	if f.FECN {
-		w |= 1 << 8
-	}
-	if f.BECN {
-		w |= 1 << 9
-	}
 	return w
+}
+
+// one returns 1 for true and 0 for false, which takes the processor no branch.
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // loaded is the bit of a FrameWord that says that a TCP segment carries data.
