@@ -151,7 +151,10 @@ func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 }
 
 // push queues a frame of the endpoint's own.
-func (e *Endpoint) push(f wire.Frame) {
-	e.own[f.Lane].push(f)
-	e.speaks |= 1 << f.Lane
+func (e *Endpoint) push(f wire.Frame) { *e.place(f.Lane) = f }
+
+// place makes a place for a frame of the endpoint's own on a lane.
+func (e *Endpoint) place(lane uint8) *wire.Frame {
+	e.speaks |= 1 << lane
+	return e.own[lane].add()
 }

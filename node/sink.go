@@ -36,15 +36,12 @@ type sink struct {
 // receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
 func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
 	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
-	if !s.acks {
-		return
-	}
-	if s.roce != nil && a.Frame.FECN && !s.roce.ECN {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: a.Frame.Lane, Flow: s.qp, PSN: a.Frame.PSN,
-			A: int64(trace.NotCapable)})
-	}
-	if f, ok := s.acknowledge(&a.Frame, !in); ok {
-		e.push(f)
+	switch {
+	case !s.acks:
+	case s.roce != nil:
+		e.acknowledge(now, s, &a.Frame, !in)
+	case in:
+		*e.place(port.AckLane) = s.ack(&a.Frame)
 	}
 }
 
@@ -101,23 +98,23 @@ func (s *sink) overtaken(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.
 	return false
 }
 
-// acknowledge returns the ACK or the NAK for a data packet that has come, if there is one. The packet
-// has been delivered or has come before, or it is ahead of its turn.
-func (s *sink) acknowledge(f *wire.Frame, ahead bool) (wire.Frame, bool) {
-	switch p := s.roce; {
-	case p == nil && ahead:
-		return wire.Frame{}, false
-	case p == nil:
-		return s.ack(f), true
+// acknowledge queues the ACK or the NAK for a data packet of RoCEv2 that has come, if there is one.
+// The packet has been delivered or has come before, or it is ahead of its turn.
+func (e *Endpoint) acknowledge(now unit.Time, s *sink, f *wire.Frame, ahead bool) {
+	if f.FECN && !s.roce.ECN {
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.qp, PSN: f.PSN,
+			A: int64(trace.NotCapable)})
+	}
+	switch {
 	case ahead && s.asked:
-		return wire.Frame{}, false
+		return
 	case ahead:
 		s.asked = true
-	case !f.RoCE().AckReq:
-		s.marked = s.marked || f.FECN
-		return wire.Frame{}, false
 	default:
 		s.marked = s.marked || f.FECN
+		if !f.RoCE().AckReq {
+			return
+		}
 	}
 	a := s.roce.Ack(ahead)
 	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
@@ -125,7 +122,7 @@ func (s *sink) acknowledge(f *wire.Frame, ahead bool) (wire.Frame, bool) {
 		a.PSN = (s.next - 1) & psnMask
 	}
 	a.BECN, s.marked = s.roce.Echo && s.marked, false
-	return a, true
+	e.push(a)
 }
 
 // ack returns the ACK of the data packet that was delivered last, which echoes its mark.
