@@ -34,16 +34,14 @@ func (s *socket) sent(errno unix.Errno) (again bool, err error) {
 	return false, s.wrap("send", errno)
 }
 
-// came says what became of a call that receives; again: it was interrupted, or brought an
-// empty datagram, which is none of ours, and another may be behind it.
+// came says what became of a call that receives and found something; again: it was interrupted, or brought
+// an empty datagram, which is none of ours, and another may be behind it.
 func (s *socket) came(n uintptr, errno unix.Errno) (again bool, err error) {
 	switch errno {
 	case 0:
 		return n == 0, nil
 	case unix.EINTR:
 		return true, nil
-	case unix.EAGAIN:
-		return false, nil
 	}
 	return false, s.wrap("receive", errno)
 }

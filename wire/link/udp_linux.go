@@ -220,6 +220,9 @@ func (u *UDP) Recv(b []byte) (int, error) {
 		// With MSG_TRUNC the kernel returns the length that the datagram had.
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(u.fd),
 			uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0, 0)
+		if errno == unix.EAGAIN {
+			return 0, nil
+		}
 		switch again, err := u.came(n, errno); {
 		case again:
 		case errno != 0:

@@ -262,6 +262,9 @@ func (v *Veth) receive(vectors int) (int, error) {
 	for v.fd >= 0 {
 		v.in.SetControllen(int(unsafe.Sizeof(v.control)))
 		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.in)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
+		if errno == unix.EAGAIN {
+			return 0, nil
+		}
 		if again, err := v.came(n, errno); !again {
 			if errno != 0 {
 				n = 0
