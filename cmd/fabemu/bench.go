@@ -69,7 +69,7 @@ Exit status: 0 when all cases pass, 1 when one fails, or the program does what i
 		"start this program, one process for each limiter; words after the first are arguments")
 	flags.StringVar(&f.socket, "socket", "",
 		"talk to the program that listens at this Unix socket, one connection for each limiter")
-	flags.DurationVar(&f.patience, "patience", 5*time.Second,
+	flags.DurationVar(&f.patience, "patience", foreign.DefaultPatience,
 		"how long an answer of the program, and its end, may take")
 	flags.StringSliceVar(&f.cases, "case", nil,
 		"the cases, by name, pattern or the part before the slash (default: all)")

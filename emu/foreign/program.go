@@ -21,7 +21,7 @@ type Program struct {
 	// Command. It is connected to once for each talk.
 	Socket string
 	// Patience is how long an answer may take, and the end of a process, in wall time.
-	// Default: 5 s.
+	// Default: DefaultPatience.
 	Patience time.Duration
 	// Stderr takes what a program that is started writes to its standard error; nil: nobody.
 	Stderr io.Writer
@@ -32,9 +32,9 @@ type Program struct {
 	talks []*Talk
 }
 
-// defaultPatience is how long an answer may take. An interpreter on a busy computer needs
-// a second to begin.
-const defaultPatience = 5 * time.Second
+// DefaultPatience is how long an answer may take. On a computer that others keep busy an
+// interpreter needs some seconds to begin.
+const DefaultPatience = 30 * time.Second
 
 // Begin begins a talk: about a limiter at rate r, or a reaction point at a line of rate r,
 // for packets of a length on the line. An error that is not a *Fault is the user's to
@@ -43,7 +43,7 @@ const defaultPatience = 5 * time.Second
 // When ctx is done the talk is cut.
 func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Talk, error) {
 	if p.Patience <= 0 {
-		p.Patience = defaultPatience
+		p.Patience = DefaultPatience
 	}
 	t := &Talk{patience: p.Patience, failed: p.Fail, line: make([]byte, 0, maxLine)}
 	if err := p.connect(t); err != nil {
