@@ -79,7 +79,9 @@ func TestGuestsSpeakTCP(t *testing.T) {
 	ethernet := []string{"defaults.link.flow-control=pfc", "switches.S.kind=output-queued"}
 	for name, sets := range map[string][]string{"tun": ethernet, "tap": append([]string{"endpoints.h[1-2].guest.kind=tap"}, ethernet...), "infiniband": {"flows.there.window=4"}} {
 		t.Run(name, func(t *testing.T) {
-			s := runtest.Load(t, twoGuests, runtest.Sets(t, append(sets, "model.duration=5s")...)...)
+			s := runtest.Load(t, twoGuests, runtest.Sets(t, append(sets, "model.duration=120s")...)...)
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
 			began, ready, sent := make(chan bool), make(chan error, 1), make(chan error, 1)
 			sum := make(chan [32]byte, 1)
 			data := make([]byte, 1<<20)
@@ -87,6 +89,7 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				data[i] = byte(i * i >> 8)
 			}
 			go func() {
+				defer close(sum)
 				<-began
 				var l net.Listener
 				err := inGuest("h2", func() (err error) { l, err = net.Listen("tcp4", ":9"); return err })
@@ -94,17 +97,19 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				if err != nil {
 					return
 				}
-				defer l.Close()
 				c, err := l.Accept()
+				l.Close()
 				if err != nil {
 					return
 				}
-				defer c.Close()
 				h := sha256.New()
 				_, _ = io.Copy(h, c)
+				c.Close()
 				sum <- [32]byte(h.Sum(nil))
 			}()
+			var got [32]byte
 			go func() {
+				defer stop() // the rest is not wanted
 				if err := <-ready; err != nil {
 					sent <- err
 					return
@@ -114,26 +119,21 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				if err == nil {
 					_, err = c.Write(data)
 					_ = c.(*net.TCPConn).CloseWrite()
-					time.Sleep(500 * time.Millisecond)
+					got = <-sum
 					_ = c.Close()
-					err = errors.Join(err, inGuest("h1", func() error { return lossesSeen() }))
+					err = errors.Join(err, inGuest("h1", lossesSeen), inGuest("h2", allAcknowledged))
 				}
 				sent <- err
 			}()
-			r, err := Run(context.Background(), s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
+			r, err := Run(ctx, s, Options{Link: Pipe, test: proc.Hooks{Epoch: func() { close(began) }}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
-			select {
-			case got := <-sum:
-				if got != sha256.Sum256(data) {
-					t.Error("what was received is not what was sent")
-				}
-			case <-time.After(time.Second):
-				t.Error("not all of it was received")
+			if got != sha256.Sum256(data) {
+				t.Error("what was received is not what was sent")
 			}
 			if len(r.Guests) != 2 || r.Guests[0].Sent < 700 || r.Guests[1].Received != r.Guests[0].Sent || r.Guests[0].KernelDrops != 0 {
 				t.Errorf("guests: %+v", r.Guests)
@@ -172,6 +172,20 @@ func lossesSeen() error {
 		return fmt.Errorf("%d of 4 counters are in /proc/net/netstat", seen)
 	}
 	return nil
+}
+
+// allAcknowledged waits, in the namespace of the calling thread, until there is no connection any
+// more: the peer of who closes last has told it that all has come.
+func allAcknowledged() error {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile("/proc/thread-self/net/tcp")
+		if err != nil || strings.Count(string(b), "\n") == 1 { // the names of the columns
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("after a minute there are connections:\n%s", b)
+		}
+	}
 }
 
 // A real host and one of this program speak to each other: the pings of the one are answered,
