@@ -16,23 +16,15 @@ type egress struct {
 	waiting int                    // cnt1: data frames that are in queue
 	blocks  int                    // of credit that they take, without the one on the line
 	sending int32                  // the slot whose frame is on the line, or none
+	waits   uint8                  // the lanes in which frames are queued, a bit each
 	waited  bool                   // data had to wait for credit when the frame on the line began
 }
 
-// waits reports whether a frame is in one of the queues.
-func (e *egress) waits() bool {
-	for _, q := range e.queue {
-		if q.head != none {
-			return true
-		}
-	}
-	return false
-}
-
 // idle reports whether there is nothing at the output, and nothing keeps it.
-func (e *egress) idle() bool {
-	return e.sending == none && !e.waits() && e.block == [port.Lanes]port.Block{}
-}
+func (e *egress) idle() bool { return e.sending == none && !e.asks() }
+
+// asks reports whether a frame waits, or something is written down that keeps one.
+func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
 
 // fifo is a list of slots.
 type fifo struct{ head, tail int32 }
@@ -48,6 +40,7 @@ func (s *Switch) enqueue(id int32) {
 		s.slots[q.tail].next = id
 	}
 	q.tail = id
+	out.waits |= 1 << sl.frame.Lane
 	s.busy.Add(int(sl.output))
 	if sl.frame.Lane == port.DataLane {
 		out.waiting++
@@ -55,60 +48,87 @@ func (s *Switch) enqueue(id int32) {
 	}
 }
 
-// remove takes a frame out of its output's queue; before is the one ahead of it.
-func (s *Switch) remove(q *fifo, before, id int32) {
-	next := s.slots[id].next
+// remove takes a frame out of the queue of a lane of its output; before is the one ahead of it.
+func (s *Switch) remove(out *egress, lane int, before, id int32) {
+	q, sl := &out.queue[lane], &s.slots[id]
 	if before == none {
-		q.head = next
+		q.head = sl.next
 	} else {
-		s.slots[before].next = next
+		s.slots[before].next = sl.next
 	}
 	if q.tail == id {
 		q.tail = before
 	}
-	s.slots[id].next = none
+	if q.head == none {
+		out.waits &^= 1 << lane
+	}
+	sl.next = none
 }
 
 // serve lets an output send what it may: flow control packets that are owed, then
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
-	pt, busy := &s.ports[p], s.busy.Has(p)
-	wake := unit.Never
+	pt, busy, wake := &s.ports[p], s.busy.Has(p), unit.Never
 	if busy && s.holds(p) {
 		wake = s.giveBack(now, p)
 	}
-	pt.Control(now)
-	if busy {
-		wake = min(wake, s.send(now, p))
+	speaks := pt.Speaks(now)
+	if speaks {
+		pt.Control(now)
 	}
-	if pt.Owes() {
+	if busy {
+		wake = min(wake, s.send(now, p, pt))
+	}
+	if speaks && pt.Owes() {
 		wake = min(wake, pt.Line().Free())
 	}
-	switch {
-	case wake != unit.Never:
-		s.busy.Add(p)
+	if busy || wake != unit.Never {
 		s.agenda.Set(s.lineSlot(p), wake)
-	case busy:
-		s.agenda.Set(s.lineSlot(p), wake)
-		if s.egress[p].idle() {
-			s.busy.Remove(p)
-		}
 	}
-	if s.agenda.Due(s.resendSlot(p)) == unit.Never {
-		// Set anew only when it has come: each packet puts it off, and to look once too
-		// often costs less than to write it down each time.
-		s.agenda.Set(s.resendSlot(p), pt.Resend())
+	switch {
+	case !busy && wake != unit.Never:
+		s.busy.Add(p)
+	case busy && wake == unit.Never && s.egress[p].idle():
+		s.busy.Remove(p)
+	}
+	if s.lapsed.Has(p) {
+		s.repeat(p, pt)
 	}
 }
 
+// repeat says when the flow control packets of a port are due again. It is written down anew only
+// when that has come: each packet puts it off, and to look once too often costs less.
+func (s *Switch) repeat(p int, pt *port.Port) {
+	at := pt.Resend()
+	if at != unit.Never {
+		s.lapsed.Remove(p)
+	}
+	s.agenda.Set(s.resendSlot(p), at)
+}
+
 // send is serve of frames. It returns when to look again.
-func (s *Switch) send(now unit.Time, p int) (wake unit.Time) {
+func (s *Switch) send(now unit.Time, p int, pt *port.Port) (wake unit.Time) {
 	out := &s.egress[p]
+	wake = unit.Never
+	if out.asks() {
+		wake = s.offer(now, p, pt, out)
+	}
+	if out.sending != none {
+		wake = min(wake, pt.Line().Free())
+	}
+	return wake
+}
+
+// offer is send of what waits.
+func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
 		block := port.Open
-		if out.queue[lane].head != none {
-			a := s.sendOldest(now, p, lane)
+		if out.waits>>lane&1 == 1 {
+			a := port.Answer{Block: port.LineBusy, Until: pt.Line().Free()}
+			if out.sending == none && a.Until <= now {
+				a = s.sendOldest(now, p, lane, pt, out)
+			}
 			wake = min(wake, a.Until)
 			switch {
 			case a.Block != port.LineBusy:
@@ -117,27 +137,20 @@ func (s *Switch) send(now unit.Time, p int) (wake unit.Time) {
 				block = out.block[lane] // something else goes first: what kept it keeps it still
 			}
 		}
-		if block != out.block[lane] && lane == port.DataLane {
-			s.rec.State(now, trace.Stall, uint16(p), 0, 0, int64(block), int64(out.block[lane]))
-		}
-		if block != out.block[lane] {
+		if was := out.block[lane]; block != was {
+			if lane == port.DataLane {
+				s.rec.State(now, trace.Stall, uint16(p), 0, 0, int64(block), int64(was))
+			}
 			out.block[lane], out.since[lane] = block, now
 		}
-	}
-	if out.sending != none {
-		wake = min(wake, s.ports[p].Line().Free())
 	}
 	return wake
 }
 
-// sendOldest starts the oldest frame of a lane that may be forwarded. It says
+// sendOldest starts the oldest frame of a lane that may be forwarded; the line is idle. It says
 // what kept it from doing so, and when to ask again.
-func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
-	pt, out := &s.ports[p], &s.egress[p]
-	if free := pt.Line().Free(); free > now || out.sending != none {
-		return port.Answer{Block: port.LineBusy, Until: free}
-	}
-	before, id, bypassing := s.oldest(p, lane)
+func (s *Switch) sendOldest(now unit.Time, p, lane int, pt *port.Port, out *egress) port.Answer {
+	before, id, bypassing := s.oldest(&out.queue[lane])
 	if id == none {
 		if bypassing {
 			return port.Answer{Block: port.CrossbarBusy, Until: unit.Never}
@@ -149,23 +162,23 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int) port.Answer {
 		return a
 	}
 	if sl.tail > now { // the line may run faster than when the frame came
-		if at := ready(&s.ports[p], sl.tail, sl.length); at > now {
+		if at := ready(pt, sl.tail, sl.length); at > now {
 			return port.Answer{Block: port.LineBusy, Until: at}
 		}
 	}
 	if bypassing {
 		s.countBypass(&out.queue[lane], id)
 	}
-	s.remove(&out.queue[lane], before, id)
-	s.start(now, p, id)
+	s.remove(out, lane, before, id)
+	s.start(now, p, id, pt, out)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
-// oldest finds the oldest frame of a lane that an output may take, and the one ahead of
-// it in the queue. It reports whether the crossbar keeps an older one: none may be taken
-// where that has been overtaken often enough, and the output waits for it.
-func (s *Switch) oldest(p, lane int) (before, id int32, bypassing bool) {
-	before, id = none, s.egress[p].queue[lane].head
+// oldest finds the oldest frame in the queue of a lane that its output may take, and the one ahead
+// of it. It reports whether the crossbar keeps an older one: none may be taken where that has been
+// overtaken often enough, and the output waits for it.
+func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
+	before, id = none, q.head
 	for ; id != none; before, id = id, s.slots[id].next {
 		sl := &s.slots[id]
 		if sl.state != waiting {
@@ -193,8 +206,8 @@ func (s *Switch) countBypass(q *fifo, id int32) {
 }
 
 // start puts a frame on the line; the congestion point may mark it.
-func (s *Switch) start(now unit.Time, p int, id int32) {
-	sl, out := &s.slots[id], &s.egress[p]
+func (s *Switch) start(now unit.Time, p int, id int32, pt *port.Port, out *egress) {
+	sl := &s.slots[id]
 	note := port.Note{Waiting: uint16(out.waiting)}
 	sl.state = sending
 	if sl.frame.Lane == port.DataLane {
@@ -224,12 +237,14 @@ func (s *Switch) start(now unit.Time, p int, id int32) {
 	at := now
 	if out.block[sl.frame.Lane] != port.NoCredit {
 		// Nothing but these has kept it: to be told the time late costs the line nothing.
-		at = max(sl.eligible, ready(&s.ports[p], sl.tail, sl.length), s.ports[p].Line().Free())
+		if at = max(sl.eligible, pt.Line().Free()); at < now {
+			at = max(at, ready(pt, sl.tail, sl.length))
+		}
 		if s.single {
 			at = max(at, in.fed)
 		}
 	}
-	s.ports[p].StartAt(now, at, &sl.frame, sl.length, note)
+	pt.StartAt(now, at, &sl.frame, sl.length, note)
 }
 
 // queue returns what a congestion point sees of the place of a data frame.

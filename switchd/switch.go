@@ -41,6 +41,7 @@ type Switch struct {
 	// their line, or that hold credit back. At others nothing but flow control is to be looked
 	// after.
 	busy   agenda.Now
+	lapsed agenda.Now // the ports that are not in the agenda for a flow control packet that is repeated
 	egress []egress
 	slots  []slot
 
@@ -61,7 +62,7 @@ type Switch struct {
 func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
-		busy: agenda.NewNow(n), ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
+		busy: agenda.NewNow(n), lapsed: agenda.NewNow(n), ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events); err != nil {
@@ -104,7 +105,14 @@ func (s *Switch) empty() {
 }
 
 // Apply makes a change from outside.
-func (s *Switch) Apply(now unit.Time, e port.Event) { s.apply(now, e, s) }
+func (s *Switch) Apply(now unit.Time, e port.Event) {
+	s.apply(now, e, s)
+	if e.Kind == port.Restart {
+		for p := range s.ports {
+			s.lapsed.Add(p)
+		}
+	}
+}
 
 // reroute implements changing.
 func (s *Switch) reroute(now unit.Time, table int) {
@@ -116,6 +124,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 		for lane := range s.egress[p].queue {
 			all := s.egress[p].queue[lane]
 			s.egress[p].queue[lane] = fifo{none, none}
+			s.egress[p].waits &^= 1 << lane
 			for id := all.head; id != none; {
 				sl := &s.slots[id]
 				next := sl.next
@@ -151,7 +160,7 @@ func (s *Switch) lose(now unit.Time) {
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	if !s.ports[p].Receive(now, a) {
-		if s.busy.Has(p) && s.egress[p].waits() && s.ports[p].Line().Free() <= now { // credit may have come
+		if s.busy.Has(p) && s.egress[p].waits != 0 && s.ports[p].Line().Free() <= now { // credit may have come
 			s.wake(now, p)
 		}
 		return
@@ -185,13 +194,15 @@ func (s *Switch) Advance(now unit.Time) {
 
 // settle looks after the port that a line or a flow control packet is due at.
 func (s *Switch) settle(now unit.Time, slot int) {
-	p := slot
 	if slot >= s.resendSlot(0) {
-		p -= s.resendSlot(0)
+		p := slot - s.resendSlot(0)
+		s.lapsed.Add(p)
+		s.touch(p)
+		return
 	}
-	s.touch(p)
-	if p == slot && s.busy.Has(p) && s.egress[p].sending != none && s.ports[p].Line().Free() <= now {
-		s.complete(now, p)
+	s.touch(slot)
+	if s.busy.Has(slot) && s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+		s.complete(now, slot)
 	}
 }
 
@@ -222,7 +233,7 @@ func (s *Switch) flush(now unit.Time) {
 // the older has the earlier tail.
 func (s *Switch) age(p int) unit.Time {
 	for lane := port.Lanes - 1; lane >= 0; lane-- {
-		if _, id, _ := s.oldest(p, lane); id != none {
+		if _, id, _ := s.oldest(&s.egress[p].queue[lane]); id != none {
 			return s.slots[id].tail
 		}
 	}

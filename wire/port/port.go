@@ -220,6 +220,17 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 // Control would do nothing, Owes is false and Resend is unit.Never.
 func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
 
+// Speaks reports whether Control has anything to look after: a flow control packet is owed or due
+// again, or on Ethernet the port is not Quiet. If not, Owes is false.
+func (p *Port) Speaks(now unit.Time) bool {
+	if p.ethernet {
+		return !p.pause.silent()
+	}
+	resend := p.line.medium.resend
+	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
+		now.Sub(p.told[DataLane]) >= resend || now.Sub(p.told[AckLane]) >= resend
+}
+
 // Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
 func (p *Port) Owes() bool {
 	switch {
