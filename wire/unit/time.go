@@ -27,10 +27,10 @@ const (
 // Add returns the instant d after t. Never stays Never, and so does what lies
 // beyond it.
 func (t Time) Add(d Duration) Time {
-	if t == Never || (d > 0 && t > Never-Time(d)) {
-		return Never
+	if sum := t + Time(d); d >= 0 && sum >= t || d < 0 && t != Never {
+		return sum
 	}
-	return t + Time(d)
+	return Never
 }
 
 // Sub returns the span from u to t.
