@@ -30,19 +30,19 @@ func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]por
 type fifo struct{ head, tail int32 }
 
 // enqueue puts a registered frame into its output's queue.
-func (s *Switch) enqueue(id int32) {
-	sl := &s.slots[id]
+func (s *Switch) enqueue(id int32, sl *slot) {
 	out := &s.egress[sl.output]
-	q := &out.queue[sl.frame.Lane]
+	lane := sl.frame.Lane
+	q := &out.queue[lane]
 	if q.tail == none {
 		q.head = id
 	} else {
 		s.slots[q.tail].next = id
 	}
 	q.tail = id
-	out.waits |= 1 << sl.frame.Lane
+	out.waits |= 1 << (lane % 8)
 	s.busy.Add(int(sl.output))
-	if sl.frame.Lane == port.DataLane {
+	if lane == port.DataLane {
 		out.waiting++
 		out.blocks += sl.frame.Blocks()
 	}
@@ -68,28 +68,18 @@ func (s *Switch) remove(out *egress, lane int, before, id int32) {
 // serve lets an output send what it may: flow control packets that are owed, then
 // ACKs, then data.
 func (s *Switch) serve(now unit.Time, p int) {
-	pt, busy, wake := &s.ports[p], s.busy.Has(p), unit.Never
-	if busy && s.holds(p) {
+	pt, wake := &s.ports[p], unit.Never
+	if s.holds(p) {
 		wake = s.giveBack(now, p)
 	}
-	speaks := pt.Speaks(now)
-	if speaks {
-		pt.Control(now)
+	if pt.Speaks(now) {
+		wake = min(wake, pt.Control(now))
 	}
-	if busy {
-		wake = min(wake, s.send(now, p, pt))
-	}
-	if speaks && pt.Owes() {
-		wake = min(wake, pt.Line().Free())
-	}
-	if busy || wake != unit.Never {
-		s.agenda.Set(s.lineSlot(p), wake)
-	}
-	switch {
-	case !busy && wake != unit.Never:
+	if s.busy.Has(p) {
+		s.send(now, p, pt, wake)
+	} else if wake != unit.Never {
 		s.busy.Add(p)
-	case busy && wake == unit.Never && s.egress[p].idle():
-		s.busy.Remove(p)
+		s.agenda.Set(s.lineSlot(p), wake)
 	}
 	if s.lapsed.Has(p) {
 		s.repeat(p, pt)
@@ -106,20 +96,22 @@ func (s *Switch) repeat(p int, pt *port.Port) {
 	s.agenda.Set(s.resendSlot(p), at)
 }
 
-// send is serve of frames. It returns when to look again.
-func (s *Switch) send(now unit.Time, p int, pt *port.Port) (wake unit.Time) {
+// send is serve of frames, where flow control is to be looked after again at wake.
+func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
-	wake = unit.Never
 	if out.asks() {
-		wake = s.offer(now, p, pt, out)
+		wake = min(wake, s.offer(now, p, pt, out))
 	}
 	if out.sending != none {
 		wake = min(wake, pt.Line().Free())
 	}
-	return wake
+	s.agenda.Set(s.lineSlot(p), wake)
+	if wake == unit.Never && out.idle() {
+		s.busy.Remove(p)
+	}
 }
 
-// offer is send of what waits.
+// offer is send of what waits. It returns when to look again.
 func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for lane := port.Lanes - 1; lane >= 0; lane-- {

@@ -1,6 +1,8 @@
 package switchd
 
 import (
+	"slices"
+
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -82,8 +84,8 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	return in.held[0].at
 }
 
-// store gives a frame a slot and its place in the order of arrival.
-func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
+// store gives a frame a slot, its place in the order of arrival, and one in its output's queue.
+func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) {
 	id := s.free
 	if id == none {
 		id = int32(len(s.slots))
@@ -92,10 +94,10 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 		s.free = s.slots[id].next
 	}
 	in := &s.ingress[p]
-	flight := s.ports[p].Propagation()
-	head, tail := a.Head.Add(flight), a.Tail.Add(flight)
+	flight := unit.Time(s.ports[p].Propagation())
+	head, tail := a.Head+flight, a.Tail+flight
 	// The forwarding delay counts from the first bit. To have come late moves nothing.
-	read := now.Add(-a.Late)
+	read := now - unit.Time(a.Late)
 	eligible := max(read, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
 	sl := &s.slots[id] // field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
@@ -107,7 +109,7 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) int32 {
 	if in.arriving == 1 {
 		s.expect(now, p, eligible)
 	}
-	return id
+	s.enqueue(id, sl)
 }
 
 // release frees the slot of a frame whose tail has left, and owes the credit to
@@ -116,12 +118,10 @@ func (s *Switch) release(now unit.Time, id int32) {
 	sl := &s.slots[id]
 	in := &s.ingress[sl.input]
 	in.feeding--
-	for i, other := range in.slots {
-		if other == id {
-			in.slots = append(in.slots[:i], in.slots[i+1:]...)
-			break
-		}
+	for i := slices.Index(in.slots, id); i < len(in.slots)-1; i++ {
+		in.slots[i] = in.slots[i+1]
 	}
+	in.slots = in.slots[:len(in.slots)-1]
 	if sl.starve == 0 {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {

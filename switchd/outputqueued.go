@@ -399,12 +399,8 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 
 // speak is serve of an output that has something to say of flow control.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
-	pt.Control(now)
-	wake := s.offer(now, p, pt, o)
-	if pt.Owes() {
-		wake = min(wake, pt.Line().Free())
-	}
-	s.agenda.Set(s.lineSlot(p), wake)
+	wake := pt.Control(now)
+	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
 	at := pt.Resend()
 	o.speaks = at != unit.Never
 	s.agenda.Set(s.resendSlot(p), at)

@@ -135,7 +135,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 				if sl.next, sl.output = none, port.ID(s.detour(&sl.frame, p)); int(sl.output) != p && sl.state == waiting {
 					sl.eligible = now // until then it was not for that output
 				}
-				s.enqueue(id)
+				s.enqueue(id, sl)
 				s.wake(now, int(sl.output))
 				id = next
 			}
@@ -171,7 +171,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		s.wake(now, p) // it owes credit
 		return
 	}
-	s.enqueue(s.store(now, p, output, a))
+	s.store(now, p, output, a)
 }
 
 // Advance does what is due: it ends transmissions and lets idle outputs take the

@@ -277,19 +277,24 @@ func (p *Port) refresh() unit.Time {
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 
-// controlEthernet says PAUSE, if it is owed or due again and the line is idle.
-func (p *Port) controlEthernet(now unit.Time) {
+// controlEthernet is Control on Ethernet: it says PAUSE, if that is owed or due again and the line
+// is idle.
+func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	s := p.pause
 	if p.refresh() <= now {
 		s.again = true
 	}
-	if !s.owes() || p.line.free > now || p.down() {
-		return
+	switch {
+	case !s.owes() || p.down():
+		return unit.Never
+	case p.line.free > now:
+		return p.line.free
 	}
 	f := s.tell()
 	p.Start(now, &f, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
 	s.warned = min(s.warned, p.line.due)
+	return unit.Never
 }
 
 // excused reports whether the peer could not know that a frame had to wait: the link

@@ -221,7 +221,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
 
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
-// again, or on Ethernet the port is not Quiet. If not, Owes is false.
+// again, or on Ethernet the port is not Quiet.
 func (p *Port) Speaks(now unit.Time) bool {
 	if p.ethernet {
 		return !p.pause.silent()
@@ -263,14 +263,15 @@ func (p *Port) Resend() unit.Time {
 }
 
 // Control sends the flow control packets that are owed or due again, if the line
-// is idle; on Ethernet, the PAUSE frame. What waits for the line goes after them.
-func (p *Port) Control(now unit.Time) {
+// is idle; on Ethernet, the PAUSE frame. What waits for the line goes after them. If one is
+// still owed, it returns when the line is idle.
+func (p *Port) Control(now unit.Time) (again unit.Time) {
 	if p.ethernet {
-		p.controlEthernet(now)
-		return
+		return p.controlEthernet(now)
 	}
+	again = unit.Never
 	if p.down() {
-		return
+		return again
 	}
 	for lane := range p.credit {
 		c := &p.credit[lane]
@@ -279,12 +280,14 @@ func (p *Port) Control(now unit.Time) {
 		}
 		c.owed = true
 		if p.line.free > now {
+			again = p.line.free
 			continue
 		}
 		f := c.Tell(uint8(lane))
 		p.told[lane] = now
 		p.Start(now, &f, Note{})
 	}
+	return again
 }
 
 // Apply makes a change from outside. A change that concerns no port is ignored.
