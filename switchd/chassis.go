@@ -126,6 +126,12 @@ func (c *chassis) takeFirst() {
 // due reports whether there is something to do.
 func (c *chassis) due(now unit.Time) bool { return c.soon <= now || c.agenda.Next() <= now }
 
+// outputsDue reports whether there is an output to look at, before any frame may be forwarded.
+func (c *chassis) outputsDue(now unit.Time) bool {
+	slot, due := c.agenda.First()
+	return due <= now && slot < 2*len(c.ports) || c.woken.Any()
+}
+
 // Deadline returns when Advance has something to do.
 func (c *chassis) Deadline() unit.Time { return min(c.soon, c.agenda.Deadline()) }
 

@@ -55,18 +55,19 @@ func (m *memory) mark(input int, lane uint8) *port.Buffer {
 }
 
 // store takes n bytes for an input. It returns what is taken then, and whether the sender is
-// to stop. Where there is no room it takes nothing, and ok is false. A priority that has no
+// to stop, which was not to before. Where there is no room it takes nothing, and ok is false. A priority that has no
 // flow control, beside others that have, may take as much as the high watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
 	used, mark := m.partition(input), m.mark(input, lane)
 	if mark.High > 0 && mark.Used()+n > mark.High && !m.controls(lane) {
 		return mark.Used(), false, false // it would take the headroom of those that are stopped
 	}
+	was := mark.Stopped()
 	if *used+n > m.room || !mark.Store(n) {
 		return mark.Used(), false, false
 	}
 	*used += n
-	return mark.Used(), mark.Stopped() && m.controls(lane), true
+	return mark.Used(), mark.Stopped() && !was && m.controls(lane), true
 }
 
 // free gives n bytes back. It returns what is taken then, and whether the sender may go on,

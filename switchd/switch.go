@@ -179,30 +179,24 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
-		headers := s.headerSlot(0)
-		slot, ok := s.next(now, 3*len(s.ports))
-		if ok && slot >= headers {
-			s.admit(now, slot-headers)
+		slot, _ := s.next(now, 3*len(s.ports))
+		switch {
+		case slot >= s.headerSlot(0):
+			s.admit(now, slot-s.headerSlot(0))
 			continue
+		case slot >= s.resendSlot(0):
+			p := slot - s.resendSlot(0)
+			s.lapsed.Add(p)
+			s.touch(p)
+		default:
+			s.touch(slot)
+			if s.busy.Has(slot) && s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
+				s.complete(now, slot)
+			}
 		}
-		for ; ok; slot, ok = s.next(now, headers) {
-			s.settle(now, slot)
+		if !s.outputsDue(now) {
+			s.flush(now)
 		}
-		s.flush(now)
-	}
-}
-
-// settle looks after the port that a line or a flow control packet is due at.
-func (s *Switch) settle(now unit.Time, slot int) {
-	if slot >= s.resendSlot(0) {
-		p := slot - s.resendSlot(0)
-		s.lapsed.Add(p)
-		s.touch(p)
-		return
-	}
-	s.touch(slot)
-	if s.busy.Has(slot) && s.egress[slot].sending != none && s.ports[slot].Line().Free() <= now {
-		s.complete(now, slot)
 	}
 }
 

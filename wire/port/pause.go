@@ -235,9 +235,9 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 func (p *Port) stopTime(a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Quanta) * (wire.Quantum / 8)
 	if s := p.pause; a.Head < s.changed {
-		return max(s.before.Serialise(n), p.line.medium.rate.Serialise(n))
+		return max(s.before.Serialise(n), p.line.Serialise(n))
 	}
-	return p.line.medium.rate.Serialise(n)
+	return p.line.Serialise(n)
 }
 
 // rateChanged notes that the line runs at another rate from now on; before is the old
@@ -263,7 +263,7 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 // quantaTime returns how long quanta last at the rate of the port: 512 bit times
 // each (IEEE 802.3, 31B.2).
 func (p *Port) quantaTime(quanta uint16) unit.Duration {
-	return p.line.medium.rate.Serialise(unit.Size(quanta) * (wire.Quantum / 8))
+	return p.line.Serialise(unit.Size(quanta) * (wire.Quantum / 8))
 }
 
 // refresh returns when a PAUSE is to be said again: so early that it comes before the
@@ -273,7 +273,8 @@ func (p *Port) refresh() unit.Time {
 	if s.told == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
-	ahead := p.line.medium.rate.Serialise(s.longest) + p.line.medium.rate.Serialise(s.pause) + p.line.medium.propagation
+	m := p.line.medium
+	ahead := m.serialise(s.longest) + m.serialise(s.pause) + m.propagation
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 
