@@ -83,24 +83,21 @@ func (c *chassis) expect(now unit.Time, p int, eligible unit.Time) {
 	c.agenda.Set(c.headerSlot(p), eligible)
 }
 
-// next takes the first slot below limit of those that are due. What has no instant has the
-// place of its slot among them.
-func (c *chassis) next(now unit.Time, limit int) (slot int, ok bool) {
+// next takes the first slot that is due; there is one. What has no instant has the place of its slot
+// among them.
+func (c *chassis) next(now unit.Time) (slot int) {
 	slot, due := c.agenda.First()
 	if c.soon <= now {
-		if first := c.first(); first < limit && (due > now || due == now && slot >= first) {
+		if first := c.first(); due > now || due == now && slot >= first {
 			c.takeFirst()
 			if due == now && slot == first {
 				c.agenda.Set(slot, unit.Never)
 			}
-			return first, true
+			return first
 		}
 	}
-	if due > now || slot >= limit {
-		return 0, false
-	}
 	c.agenda.Set(slot, unit.Never)
-	return slot, true
+	return slot
 }
 
 // first returns the slot of the first that has no instant; there is one.

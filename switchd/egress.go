@@ -49,8 +49,8 @@ func (s *Switch) enqueue(id int32, sl *slot) {
 }
 
 // remove takes a frame out of the queue of a lane of its output; before is the one ahead of it.
-func (s *Switch) remove(out *egress, lane int, before, id int32) {
-	q, sl := &out.queue[lane], &s.slots[id]
+func (s *Switch) remove(out *egress, lane int, before, id int32, sl *slot) {
+	q := &out.queue[lane]
 	if before == none {
 		q.head = sl.next
 	} else {
@@ -119,7 +119,7 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 		if out.waits>>lane&1 == 1 {
 			a := port.Answer{Block: port.LineBusy, Until: pt.Line().Free()}
 			if out.sending == none && a.Until <= now {
-				a = s.sendOldest(now, p, lane, pt, out)
+				a = s.sendOldest(now, lane, pt, out)
 			}
 			wake = min(wake, a.Until)
 			switch {
@@ -141,7 +141,7 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 
 // sendOldest starts the oldest frame of a lane that may be forwarded; the line is idle. It says
 // what kept it from doing so, and when to ask again.
-func (s *Switch) sendOldest(now unit.Time, p, lane int, pt *port.Port, out *egress) port.Answer {
+func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	before, id, bypassing := s.oldest(&out.queue[lane])
 	if id == none {
 		if bypassing {
@@ -161,8 +161,8 @@ func (s *Switch) sendOldest(now unit.Time, p, lane int, pt *port.Port, out *egre
 	if bypassing {
 		s.countBypass(&out.queue[lane], id)
 	}
-	s.remove(out, lane, before, id)
-	s.start(now, p, id, pt, out)
+	s.remove(out, lane, before, id, sl)
+	s.start(now, id, sl, pt, out)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
@@ -198,26 +198,13 @@ func (s *Switch) countBypass(q *fifo, id int32) {
 }
 
 // start puts a frame on the line; the congestion point may mark it.
-func (s *Switch) start(now unit.Time, p int, id int32, pt *port.Port, out *egress) {
-	sl := &s.slots[id]
+func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *egress) {
 	note := port.Note{Waiting: uint16(out.waiting)}
 	sl.state = sending
 	if sl.frame.Lane == port.DataLane {
 		out.blocks -= sl.frame.Blocks()
-		came := sl.frame.FECN && sl.reason == 0 // marked before it came here
 		if s.marker != nil {
-			why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
-			if sl.reason == 0 {
-				sl.reason = uint8(why)
-			}
-		}
-		if s.starver != nil {
-			sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Line().Serialise(sl.length))
-		}
-		if sl.reason != 0 && !came {
-			note.Reason = sl.reason
-			s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(p), Flow: sl.frame.QP, PSN: sl.frame.PSN,
-				A: int64(sl.reason), B: int64(out.waiting)})
+			note.Reason = s.sampleLeaving(now, sl)
 		}
 		if !s.countSending {
 			out.waiting--
@@ -239,6 +226,25 @@ func (s *Switch) start(now unit.Time, p int, id int32, pt *port.Port, out *egres
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 }
 
+// sampleLeaving lets the congestion point look at a frame that leaves. It returns why that has been
+// marked here.
+func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
+	came := sl.frame.FECN && sl.reason == 0 // marked before it came here
+	why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
+	if sl.reason == 0 {
+		sl.reason = uint8(why)
+	}
+	if s.starver != nil {
+		sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Line().Serialise(sl.length))
+	}
+	if sl.reason == 0 || came {
+		return 0
+	}
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,
+		A: int64(sl.reason), B: int64(s.egress[sl.output].waiting)})
+	return sl.reason
+}
+
 // queue returns what a congestion point sees of the place of a data frame.
 func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
@@ -252,13 +258,14 @@ func (s *Switch) queue(sl *slot) cp.Queue {
 // input can feed other outputs.
 func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
-	sl := &s.slots[out.sending]
+	id := out.sending
+	sl := &s.slots[id]
 	if s.countSending && sl.frame.Lane == port.DataLane {
 		out.waiting--
 	}
-	s.release(now, out.sending)
-	s.ingress[sl.input].fed = s.ports[p].Line().Free()
 	out.sending = none
+	s.ingress[sl.input].fed = s.ports[p].Line().Free()
+	s.release(now, id, sl)
 	s.touch(int(sl.input))
 	if s.single {
 		s.touchFed(int(sl.input))

@@ -85,7 +85,7 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 }
 
 // store gives a frame a slot, its place in the order of arrival, and one in its output's queue.
-func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) {
+func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *port.Arrival) {
 	id := s.free
 	if id == none {
 		id = int32(len(s.slots))
@@ -94,8 +94,7 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) {
 		s.free = s.slots[id].next
 	}
 	in := &s.ingress[p]
-	flight := unit.Time(s.ports[p].Propagation())
-	head, tail := a.Head+flight, a.Tail+flight
+	head, tail := a.Head+unit.Time(flight), a.Tail+unit.Time(flight)
 	// The forwarding delay counts from the first bit. To have come late moves nothing.
 	read := now - unit.Time(a.Late)
 	eligible := max(read, head.Add(s.delay), ready(&s.ports[output], tail, a.Length))
@@ -114,24 +113,28 @@ func (s *Switch) store(now unit.Time, p, output int, a *port.Arrival) {
 
 // release frees the slot of a frame whose tail has left, and owes the credit to
 // the peer.
-func (s *Switch) release(now unit.Time, id int32) {
-	sl := &s.slots[id]
+func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	in := &s.ingress[sl.input]
 	in.feeding--
 	for i := slices.Index(in.slots, id); i < len(in.slots)-1; i++ {
 		in.slots[i] = in.slots[i+1]
 	}
 	in.slots = in.slots[:len(in.slots)-1]
+	sl.next, s.free = s.free, id
 	if sl.starve == 0 {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {
-		onLine := s.ports[sl.input].Line().Serialise(sl.length)
-		late := &s.starved[sl.input]
-		late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
-		late.held = append(late.held, held{late.returned, sl.frame})
-		s.busy.Add(int(sl.input))
+		s.hold(now, sl)
 	}
-	sl.next, s.free = s.free, id
+}
+
+// hold keeps the credit for a frame for a time.
+func (s *Switch) hold(now unit.Time, sl *slot) {
+	onLine := s.ports[sl.input].Line().Serialise(sl.length)
+	late := &s.starved[sl.input]
+	late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
+	late.held = append(late.held, held{late.returned, sl.frame})
+	s.busy.Add(int(sl.input))
 }
 
 // Full reports whether an input buffer counts as full: a frame of the largest

@@ -251,7 +251,7 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
-		switch slot, _ := s.next(now, 3*len(s.ports)); {
+		switch slot := s.next(now); {
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):

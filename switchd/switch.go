@@ -159,19 +159,20 @@ func (s *Switch) lose(now unit.Time) {
 // it is done by Advance, once all frames of that instant are in.
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
-	if !s.ports[p].Receive(now, a) {
-		if s.busy.Has(p) && s.egress[p].waits != 0 && s.ports[p].Line().Free() <= now { // credit may have come
+	pt := &s.ports[p]
+	if !pt.Receive(now, a) {
+		if s.busy.Has(p) && s.egress[p].waits != 0 && pt.Line().Free() <= now { // credit may have come
 			s.wake(now, p)
 		}
 		return
 	}
 	output, ok := s.forward(&a.Frame)
 	if !ok {
-		s.ports[p].Discard(now, &a.Frame, trace.NoRoute)
+		pt.Discard(now, &a.Frame, trace.NoRoute)
 		s.wake(now, p) // it owes credit
 		return
 	}
-	s.store(now, p, output, a)
+	s.store(now, p, output, pt.Propagation(), a)
 }
 
 // Advance does what is due: it ends transmissions and lets idle outputs take the
@@ -179,8 +180,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
-		slot, _ := s.next(now, 3*len(s.ports))
-		switch {
+		switch slot := s.next(now); {
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 			continue
