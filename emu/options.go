@@ -2,6 +2,7 @@ package emu
 
 import (
 	"cmp"
+	"context"
 	"io"
 
 	"fabemu/emu/capture"
@@ -10,6 +11,7 @@ import (
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/machines"
+	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/perfetto"
 	"fabemu/emu/proc"
@@ -152,6 +154,10 @@ type Options struct {
 	// Changes, if not nil, changes the run while it goes on, by events of the language. A run on
 	// the virtual clock, or in processes, refuses them.
 	Changes *observe.Changes
+	// Course, if not nil, is told how the figures have gone so far in a run that takes long: each ten
+	// seconds of wall time or more, on the wall clock each minute, from another goroutine. The
+	// context ends with the run, which waits until Course has returned.
+	Course func(context.Context, *metrics.Course)
 	// Progress, if not nil, is called from time to time while the run goes on, from
 	// another goroutine.
 	Progress func(Status)
@@ -174,6 +180,7 @@ func (o *Options) wanted() record.Wanted {
 		Events: o.Events, Capture: o.Capture, Trace: o.Trace, Link: o.Link, Told: o.Told, Sink: o.Sink,
 		Bodies: o.Schemes.BodySource != nil, Listen: o.Schemes.Listen != nil, Digest: o.Digest || wall,
 		Observe: o.Observe, Changes: o.Changes, Wall: wall, Actual: o.Timing == ActualTiming, Parts: o.apart(), Late: o.Sync == Late,
+		Course: o.Course,
 	}
 }
 

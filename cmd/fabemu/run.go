@@ -13,6 +13,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/files"
 	"fabemu/emu/live"
+	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -155,6 +156,12 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 		}
 		fmt.Fprintf(c.OutOrStdout(), "The files of the processes are in %s.\n", filepath.Join(dir, proc.PartsDir))
 		return nil
+	}
+	if err := report.RetirePartial(dir); err != nil {
+		return failure{err}
+	}
+	o.Course = func(ctx context.Context, x *metrics.Course) {
+		_ = report.WritePartial(ctx, dir, x, f.AllPoints) // the end of the run says what keeps it from being written
 	}
 	o.Waiting = func(parts []*proc.File) { showWaiting(s, filepath.Join(dir, proc.PartsDir), parts) }
 	defer func() {

@@ -53,6 +53,7 @@ type Collector struct {
 	cur       int // edges[cur] is lo
 	rows      rows
 	perWindow int64
+	asked     *asked // nil: nobody asks how the run goes
 
 	objects    *objects
 	capacities [][]capacity // of each wire, by time
@@ -424,6 +425,7 @@ func (c *Collector) advance(t unit.Time) bool {
 		c.rows.add(c.now)
 	}
 	c.lo = c.edges[c.cur]
+	c.answer()
 	if c.cur+1 == len(c.edges) {
 		c.next = c.lo
 		return false

@@ -1,6 +1,9 @@
 package metrics
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // rows keeps the counters of a run at each edge. Most of them never count anything: a row
 // holds those that have begun to by then, in the order in which they did, and the others are 0.
@@ -9,6 +12,8 @@ type rows struct {
 	place []int32 // by counter: its place in a row, and one more; 0: it has none
 	used  []int32 // the counters that have a place, in their order
 	room  []int64 // for rows to come
+	lent  int     // so many rows, the first ones, are read by others: who changes one copies it
+	list  bool    // they have the list of them, too
 }
 
 // columns are counters of a port or a flow, a bit for each: those that may have counted by now,
@@ -65,6 +70,12 @@ func (r *rows) at(k, column int) int64 {
 	return 0
 }
 
+// lend returns the first n rows, for others to read from now on.
+func (r *rows) lend(n int) rows {
+	r.lent, r.list = n, true
+	return rows{all: r.all[:n], place: slices.Clone(r.place)}
+}
+
 // change adds to a counter at edge k.
 func (r *rows) change(k, column int, by int64) {
 	if by != 0 {
@@ -76,6 +87,12 @@ func (r *rows) change(k, column int, by int64) {
 func (r *rows) cell(k, column int) *int64 {
 	if r.place[column] == 0 {
 		r.give(column)
+	}
+	if k < r.lent {
+		if r.list {
+			r.all, r.list = slices.Clone(r.all), false
+		}
+		r.all[k] = slices.Clone(r.all[k])
 	}
 	i := int(r.place[column]) - 1
 	if missing := i + 1 - len(r.all[k]); missing > 0 {

@@ -41,9 +41,7 @@ func NewMirror(c *Collector) *Mirror {
 			m.copied.ports[i].pausing = &pausingState{until: slices.Clone(s.until)}
 		}
 	}
-	for _, d := range c.fabric.Longest() {
-		m.settle = max(m.settle, d)
-	}
+	m.settle = c.settling()
 	return m
 }
 
@@ -54,8 +52,8 @@ func NewMirror(c *Collector) *Mirror {
 func (m *Mirror) Update() (whole bool) {
 	c, d := m.from, &m.copied
 	ready := c.cur
-	for !c.closed && ready > 0 && c.edges[ready].Add(m.settle) > c.lo {
-		ready--
+	if !c.closed {
+		ready = c.settled(m.settle)
 	}
 	for n := 0; m.filled <= ready && n < copyMost; m.filled++ {
 		row := c.rows.all[m.filled]

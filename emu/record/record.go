@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -42,6 +43,8 @@ type Wanted struct {
 	Actual  bool                 // machines are told the measured time
 	Force   bool                 // several loops share the machines even where that is of no use: for tests
 	Late    bool                 // frames can be overtaken
+
+	Course func(context.Context, *metrics.Course) // is told how a long run goes (emu.Options.Course); may be nil
 }
 
 // Check returns a *mistake.Error where what is wanted does not go together.
@@ -71,7 +74,8 @@ type Recording struct {
 	trace  *perfetto.Trace  // nil: none is wanted
 	hub    *observe.Hub     // nil: nobody is shown the run
 	told   []*told.Writer
-	missed int64 // frames of which other processes could not tell
+	stop   func() // ends what Wanted.Course is told; nil: nothing is to be ended
+	missed int64  // frames of which other processes could not tell
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -168,6 +172,21 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	if r.hub != nil {
 		r.hub.Start(f, r.Events)
 	}
+	if r.wanted.Course != nil {
+		often := oftenVirtual
+		if r.wanted.Wall {
+			often = oftenWall
+		}
+		r.stop = follow(r.Collector, often, r.wanted.Course)
+	}
+}
+
+// unfollow ends what Attach has begun for Wanted.Course.
+func (r *Recording) unfollow() {
+	if r.stop != nil {
+		r.stop()
+		r.stop = nil
+	}
 }
 
 // Ordered reports whether the record must be told all in the order of the run: a log and a trace
@@ -199,6 +218,7 @@ func (r *Recording) Began(began time.Time) {
 // came out. Of the capture the verdict is still to come: Close. The timing may be nil.
 func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) *report.Result {
 	r.Events.Flush()
+	r.unfollow()
 	r.Collector.Close(at)
 	out := report.New(r.Collector)
 	if r.hub != nil {
@@ -246,6 +266,7 @@ func whole(out *report.Result, what string, err error) {
 
 // Abandon ends the capture of a run that has failed, and what it is shown by; after End it does nothing.
 func (r *Recording) Abandon() {
+	r.unfollow()
 	if r.tap != nil {
 		r.tap.End()
 	}

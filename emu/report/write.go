@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -131,12 +133,68 @@ const seriesDigits = 10
 // it. A wall run has the kind "pace" too: the share of data frames that left late,
 // the latest, and the wall time in which the driver did not run.
 func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
+	return writeSeries(w, string(r.Verdict.Level), append(series[:len(series):len(series)], r.Pace...))
+}
+
+// partial stands in place of the level of the verdict, in the series of a run that goes on or
+// was killed.
+const partial = "partial"
+
+// WritePartial writes series.csv for a run that goes on: how the figures have gone so far, with
+// all points or those of an outline. The verdict in its first row is "partial". It ends early
+// with an error when ctx ends.
+func WritePartial(ctx context.Context, dir string, x *metrics.Course, allPoints bool) error {
+	series := x.Outline
+	if allPoints {
+		series = x.Series
+	}
+	return files.Write(filepath.Join(dir, SeriesFile), func(w io.Writer) error {
+		return writeSeries(whileGoesOn{ctx, w}, partial, series())
+	})
+}
+
+// whileGoesOn is a writer that fails when a context has ended.
+type whileGoesOn struct {
+	ctx context.Context
+	io.Writer
+}
+
+// Write writes unless the context has ended.
+func (w whileGoesOn) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(b)
+}
+
+// RetirePartial removes what WritePartial has left of a run that was killed.
+func RetirePartial(dir string) error {
+	path := filepath.Join(dir, SeriesFile)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, len(seriesHead(partial)))
+	if _, err := io.ReadFull(f, head); err != nil || string(head) != seriesHead(partial) {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+// seriesHead returns the first two rows of series.csv.
+func seriesHead(verdict string) string {
+	return "time_ps,kind,name,value\n0,verdict," + verdict + ",\n"
+}
+
+func writeSeries(w io.Writer, verdict string, series []metrics.Series) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	out.WriteString("time_ps,kind,name,value\n")
-	fmt.Fprintf(out, "0,verdict,%s,\n", r.Verdict.Level)
+	out.WriteString(seriesHead(verdict))
 	var value []byte
 	stamps := map[*unit.Time][]string{} // by the first of them: many series share their times
-	for _, s := range append(series[:len(series):len(series)], r.Pace...) {
+	for _, s := range series {
 		middle, times := cells(s.Kind, s.Name), stampsOf(stamps, s.Times)
 		last := math.Inf(1)
 		for i, v := range s.Values {

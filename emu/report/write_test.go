@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -194,6 +196,51 @@ func TestWriteDir(t *testing.T) {
 	// Where a file stands no directory can be.
 	if err := WriteDir(filepath.Join(dir, ResultFile), r, c, nil); err == nil || !strings.HasPrefix(err.Error(), "results: ") {
 		t.Errorf("a file instead of a directory: %v", err)
+	}
+}
+
+// Of a run that was killed stays how its figures went, and says so; the next run removes it, and
+// nothing else that stands there.
+func TestSeriesOfARunThatGoesOn(t *testing.T) {
+	r, c := sample(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, SeriesFile)
+	retire := func(stays bool) {
+		t.Helper()
+		if err := RetirePartial(dir); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(path); (err == nil) != stays {
+			t.Errorf("stays: %v, want %v", err, stays)
+		}
+	}
+	retire(false) // nothing is there
+	if err := WritePartial(t.Context(), dir, c.Course(), true); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Pace = nil
+	whole := string(render(t, func(b *bytes.Buffer) error { return WriteSeries(b, r, c.Series()) }))
+	if want := strings.Replace(whole, ",verdict,"+string(r.Verdict.Level)+",", ",verdict,partial,", 1); string(got) != want {
+		t.Errorf("it begins with %.80q", got)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := WritePartial(ended, dir, c.Course(), false); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("it has left %v", entries)
+	}
+	retire(false)
+	for _, others := range []string{whole, "time_ps,kind,name,value\n", "notes"} {
+		if err := os.WriteFile(path, []byte(others), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		retire(true)
 	}
 }
 

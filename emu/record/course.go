@@ -1,0 +1,47 @@
+package record
+
+import (
+	"context"
+	"time"
+
+	"fabemu/emu/metrics"
+)
+
+// How often a run that goes on is written down, in wall time: on the wall clock rarely, since that
+// takes processor time from the run. It may take a twentieth of the time.
+const (
+	oftenVirtual = 10 * time.Second
+	oftenWall    = time.Minute
+	courseShare  = 20
+)
+
+// follow tells how the figures of a run have gone so far, again and again, and returns what ends
+// that: it ends the context of tell, and waits until it has returned.
+func follow(c *metrics.Collector, often time.Duration, tell func(context.Context, *metrics.Course)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ask, courses := c.Courses()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for wait := often; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			ask()
+			select {
+			case <-ctx.Done():
+				return
+			case x := <-courses:
+				began := time.Now()
+				tell(ctx, x)
+				wait = max(often, courseShare*time.Since(began))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
