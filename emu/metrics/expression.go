@@ -193,8 +193,15 @@ func (c *Collector) grown(column int, from, to unit.Time) float64 {
 
 // edge returns the first edge at or after t, or the last one.
 func (c *Collector) edge(t unit.Time) int {
-	k, _ := slices.BinarySearch(c.edges[:c.cur+1], t)
-	return min(k, c.cur)
+	before := 0 // an edge at or before t: regular ones are behind it, and those of checks further
+	if bin := (int64(c.scenario.Measure.Window) + c.perWindow - 1) / c.perWindow; t > 0 {
+		before = int(min(int64(t)/bin, int64(c.cur)))
+	}
+	if c.edges[before] == t {
+		return before
+	}
+	k, _ := slices.BinarySearch(c.edges[before:c.cur+1], t)
+	return min(before+k, c.cur)
 }
 
 // at returns a counter at t, which is not after edge k and after the one before

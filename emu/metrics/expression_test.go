@@ -3,6 +3,9 @@ package metrics
 import (
 	"strings"
 	"testing"
+
+	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
 )
 
 func TestCompile(t *testing.T) {
@@ -50,5 +53,29 @@ func TestTheLongestNameCounts(t *testing.T) {
 	f.Flows[0].Name = "local.B1" // now a flow and a group
 	if _, err := Compile("local.B1.rate", f); err == nil || !strings.Contains(err.Error(), "two things") {
 		t.Errorf("an ambiguous name: %v", err)
+	}
+}
+
+// The edge of an instant is the first at or after it, where checks add edges to the regular ones too.
+func TestEdge(t *testing.T) {
+	f, s := paperFabric(2)
+	s.Measure.Window = 2*unit.Millisecond + 7
+	for i := range unit.Duration(5) {
+		s.Expect = append(s.Expect, scenario.Check{Metric: "local.rate", During: [2]unit.Duration{i*7*unit.Millisecond + 3, 90*unit.Millisecond + i}})
+	}
+	p := newPlay(t, f, s)
+	p.c.Close(70*ms + 11)
+	for k, at := range p.c.edges {
+		for _, x := range []struct {
+			at   unit.Time
+			want int
+		}{{at, k}, {at + 1, min(k+1, len(p.c.edges)-1)}, {at - 1, k}} {
+			if x.want > 0 && p.c.edges[x.want-1] >= x.at {
+				x.want-- // two edges side by side
+			}
+			if got := p.c.edge(x.at); got != x.want {
+				t.Fatalf("%v: edge %d at %v, want %d at %v", x.at, got, p.c.edges[got], x.want, p.c.edges[x.want])
+			}
+		}
 	}
 }

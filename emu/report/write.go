@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -190,8 +189,8 @@ func seriesHead(verdict string) string {
 }
 
 func writeSeries(w io.Writer, verdict string, series []metrics.Series) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	out.WriteString(seriesHead(verdict))
+	const most = 1 << 16
+	out := append(make([]byte, 0, most), seriesHead(verdict)...)
 	var value []byte
 	stamps := map[*unit.Time][]string{} // by the first of them: many series share their times
 	for _, s := range series {
@@ -205,12 +204,17 @@ func writeSeries(w io.Writer, verdict string, series []metrics.Series) error {
 				}
 				value, last = append(value, '\n'), v
 			}
-			out.WriteString(times[i]) // an error stays in out until Flush
-			out.Write(middle)
-			out.Write(value)
+			if len(out)+len(times[i])+len(middle)+len(value) > most {
+				if _, err := w.Write(out); err != nil {
+					return err
+				}
+				out = out[:0]
+			}
+			out = append(append(append(out, times[i]...), middle...), value...)
 		}
 	}
-	return out.Flush()
+	_, err := w.Write(out)
+	return err
 }
 
 // stampsOf returns times as text.
