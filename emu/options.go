@@ -154,9 +154,9 @@ type Options struct {
 	// Changes, if not nil, changes the run while it goes on, by events of the language. A run on
 	// the virtual clock, or in processes, refuses them.
 	Changes *observe.Changes
-	// Course, if not nil, is told how the figures have gone so far in a run that takes long: each ten
-	// seconds of wall time or more, on the wall clock each minute, from another goroutine. The
-	// context ends with the run, which waits until Course has returned.
+	// Course, if not nil, is told how the figures have gone so far in a run that takes long: each half
+	// minute of wall time or more rarely, from another goroutine. The context ends with the run,
+	// which waits until Course has returned.
 	Course func(context.Context, *metrics.Course)
 	// Progress, if not nil, is called from time to time while the run goes on, from
 	// another goroutine.

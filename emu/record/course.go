@@ -7,17 +7,16 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// How often a run that goes on is written down, in wall time: on the wall clock rarely, since that
-// takes processor time from the run. It may take a twentieth of the time.
+// often is after how much wall time a run that goes on is told of, and again: at the most a
+// twentieth of the time goes into telling.
 const (
-	oftenVirtual = 10 * time.Second
-	oftenWall    = time.Minute
-	courseShare  = 20
+	often       = 30 * time.Second
+	courseShare = 20
 )
 
 // follow tells how the figures of a run have gone so far, again and again, and returns what ends
 // that: it ends the context of tell, and waits until it has returned.
-func follow(c *metrics.Collector, often time.Duration, tell func(context.Context, *metrics.Course)) (stop func()) {
+func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ask, courses := c.Courses()
 	ended := make(chan struct{})

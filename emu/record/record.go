@@ -173,11 +173,7 @@ func (r *Recording) Attach(f *drive.Fabric) {
 		r.hub.Start(f, r.Events)
 	}
 	if r.wanted.Course != nil {
-		often := oftenVirtual
-		if r.wanted.Wall {
-			often = oftenWall
-		}
-		r.stop = follow(r.Collector, often, r.wanted.Course)
+		r.stop = follow(r.Collector, r.wanted.Course)
 	}
 }
 
