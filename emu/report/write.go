@@ -45,7 +45,8 @@ func Files() []string { return []string{ResultFile, SeriesFile, ResolvedFile, Ra
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
 // and result.json at last, so that where it stands everything stands. Each file
-// appears whole or not at all. It sets r.Directory.
+// appears whole or not at all; series.csv takes the place of that of WritePartial. It
+// sets r.Directory.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
