@@ -150,6 +150,37 @@ func (s *sayer) Send(now unit.Time) (f wire.Frame, ok bool) {
 	return f, true
 }
 
+// vain has a body at an instant, and when it is asked for it has none.
+type vain struct{ at unit.Time }
+
+func (v *vain) Ready(unit.Time) unit.Time { return v.at }
+
+func (v *vain) Take(unit.Time, int) (wire.Body, bool) {
+	v.at = unit.Never
+	return wire.Body{}, false
+}
+
+// A packet for which there is no body after all keeps no frame of a lower priority from the line.
+func TestNoBodyAfterAll(t *testing.T) {
+	b := &bench{t: t}
+	flow := func(qp uint32, lane uint8, body unit.Time, say ...wire.Frame) node.Flow {
+		return node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: lane, QP: qp, Dst: there, Payload: 1000, Stop: unit.Never,
+			Limiter: node.NewInterPacketDelay(gigabyte), Bodies: &vain{body},
+			Controller: &sayer{Fixed: rp.NewFixed(gigabyte), at: at(10 * us), say: say}}
+	}
+	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{
+		flow(7, 3, at(10*us)), flow(8, 0, unit.Never, wire.Frame{Kind: wire.Message}),
+	}}
+	var err error
+	if b.e, err = node.New(c, b); err != nil {
+		t.Fatal(err)
+	}
+	b.step(at(20 * us))
+	if len(b.sent) != 1 || b.sent[0].Frame.Kind != wire.Message || b.sent[0].Start != at(10*us) {
+		t.Errorf("a message is due at 10us; what left is %+v", b.sent)
+	}
+}
+
 // Frames of a scheme's own that wait for the line leave by priority: that of the flow or a
 // higher one, before data of the same and behind data of a higher one.
 func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
