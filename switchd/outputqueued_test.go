@@ -284,6 +284,31 @@ func TestLateAfterAPause(t *testing.T) {
 	}
 }
 
+// A switch that is told the time later than a frame takes makes up for all that should have left by
+// then, frame by frame.
+func TestLateByMoreThanAFrame(t *testing.T) {
+	const us = unit.Time(unit.Microsecond)
+	sw, err := switchd.NewOutputQueued(outputQueued(4), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sw.Advance(0)
+	for i := range 3 {
+		sw.Receive(2*us, port.ID(i), &port.Arrival{Frame: ether(uint32(i+1), 3, 0), Head: 0, Tail: us, Length: mtu})
+	}
+	free := 2 * us
+	for _, now := range []unit.Time{2 * us, 20 * us, 20 * us} {
+		if sw.Advance(now); sw.Deadline() <= now {
+			t.Errorf("at %v: %v is due after Advance", now, sw.Deadline())
+		}
+		next, ok := sw.Poll()
+		if !ok || next.Start != free {
+			t.Fatalf("at %v: %+v, %v; want a frame from %v on", now, next, ok, free)
+		}
+		free = next.Start.Add(next.Duration)
+	}
+}
+
 // The rate of a link changes while its sender is stopped: it is told anew at once, for
 // how long.
 func TestPauseIsSaidAgainAtAnotherRate(t *testing.T) {
