@@ -344,7 +344,7 @@ func appendEthernet(b []byte, f *Frame, body Body) []byte {
 		b = appendTCP(b, f)
 	case Data, Ack, CNP:
 		if f.roce() {
-			return appendRoCE(b, start, f, body)
+			return appendRoCE(b, start, size, f, body)
 		}
 		b = append(appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, body.Type), body.Bytes...)
 	}

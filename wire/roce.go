@@ -92,24 +92,23 @@ const (
 	interfaceID = 0x000000FFFE000000
 )
 
-// appendRoCE ends the frame that starts at b[start] with a packet of RoCEv2: the EtherType, IP,
-// UDP and what stands behind, and the FCS.
-func appendRoCE(b []byte, start int, f *Frame, body Body) []byte {
-	v6, size := f.ipv6(), f.ofRoCE()
+// appendRoCE ends the frame that starts at b[start], of so many bytes, with a packet of RoCEv2: the EtherType,
+// IP, UDP and what stands behind, and the FCS.
+func appendRoCE(b []byte, start, size int, f *Frame, body Body) []byte {
+	v6, kind := f.ipv6(), uint16(typeIPv4)
 	if v6 {
-		b = binary.BigEndian.AppendUint16(b, typeIPv6)
-	} else {
-		b = binary.BigEndian.AppendUint16(b, typeIPv4)
+		kind = typeIPv6
 	}
+	b = binary.BigEndian.AppendUint16(b, kind)
 	ip := len(b)
+	end := start + size - FCSSize - ICRCSize
 	pad := uint8(0)
 	if body.Type != 0 {
 		pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
 	}
 	var w roceHead
-	w.set(f, size, pad)
+	w.set(f, end+ICRCSize-ip, pad)
 	head := ip + roceHeadSize(v6)
-	end := ip + size - ICRCSize
 	b = b[:head]
 	var behind []byte
 	if f.Kind == Ack || body.Type != 0 {
@@ -142,11 +141,11 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int, v6 bool) error {
 	end := len(b) - FCSSize
 	head := at + roceHeadSize(v6)
 	padding := allZero(b[min(head, end):max(min(head, end), end-ICRCSize)])
-	tags := *f
 	if f.readRoCE(body, b[at:], v6, padding, icrc.update(0xFFFFFFFF, b[:at])) {
 		return nil
 	}
-	*f, *body = tags, Body{}
+	*f, *body = Frame{}, Body{}
+	f.parseTags(b[:end]) // again: there is no mistake in them
 	if FCS(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
 		return refuse("FCS", end, ErrChecksum)
 	}
