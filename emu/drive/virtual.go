@@ -69,7 +69,8 @@ func (o *order) handOver(s *seat, t *port.Transmission) {
 		o.tapped(p, t)
 	}
 	a := &flight.arrival
-	a.Frame, a.Head, a.Tail, a.Length, a.Late = t.Frame, t.Start, t.Start.Add(t.Duration), t.Length, 0
+	a.Frame = t.Frame // an assignment to all at once would copy it twice
+	a.Head, a.Tail, a.Length, a.Late = t.Start, t.Start.Add(t.Duration), t.Length, 0
 }
 
 // tapped tells the tap of a frame that was sent.
