@@ -127,8 +127,17 @@ func (t *crcTable) fewZeros(s uint32, n int) uint32 {
 	return at[0][s>>24] ^ at[1][byte(s>>16)] ^ at[2][byte(s>>8)] ^ at[3][byte(s)]
 }
 
-// allZero reports whether p has no byte but zeros: the first is zero and each is
-// the same as the one before it, which one fast comparison tells.
+// allZero reports whether p has no byte but zeros.
 func allZero(p []byte) bool {
-	return len(p) == 0 || p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1])
+	for len(p) > len(zeros) {
+		if !bytes.Equal(p[:len(zeros)], zeros[:]) {
+			return false
+		}
+		p = p[len(zeros):]
+	}
+	return bytes.Equal(p, zeros[:len(p)])
 }
+
+// zeros are what padding is compared with: p with itself, a byte on, would be read across what
+// has just been written.
+var zeros [4096]byte

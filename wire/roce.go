@@ -118,7 +118,7 @@ func appendRoCE(b []byte, start, size int, f *Frame, body Body) []byte {
 		b = b[:end]
 		clear(b[head:])
 	}
-	check, fcs := w.sums(icrc.update(0xFFFFFFFF, b[start:ip]), v6, end-head, behind)
+	check, fcs := w.sums(stateInFront(b[start:ip], v6), v6, end-head, behind)
 	w.put(b[ip:], v6)
 	return binary.LittleEndian.AppendUint64(b, uint64(fcs)<<32|uint64(check))
 }
@@ -141,7 +141,7 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int, v6 bool) error {
 	end := len(b) - FCSSize
 	head := at + roceHeadSize(v6)
 	padding := allZero(b[min(head, end):max(min(head, end), end-ICRCSize)])
-	if f.readRoCE(body, b[at:], v6, padding, icrc.update(0xFFFFFFFF, b[:at])) {
+	if f.readRoCE(body, b[at:], v6, padding, stateInFront(b[:at], v6)) {
 		return nil
 	}
 	*f, *body = Frame{}, Body{}

@@ -126,6 +126,33 @@ func icrcSame(v6 bool) uint32 {
 	return icrcHead(p, len(p)-BTHSize)
 }
 
+// The places of LIDs in what stands in front of a packet without tags, and the states of the CRC
+// behind such fronts whose LIDs are 0.
+const (
+	placeFrontDst crcPlace = 10
+	placeFrontSrc crcPlace = 4
+)
+
+var frontIPv4, frontIPv6 = frontSame(typeIPv4), frontSame(typeIPv6)
+
+func frontSame(kind uint16) uint32 {
+	front := LID(0).MAC().appendTo(LID(0).MAC().appendTo(nil))
+	return icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(front, kind))
+}
+
+// stateInFront returns the state of the CRC in front of a packet, which is behind the addresses of
+// machines, tags and the EtherType.
+func stateInFront(front []byte, v6 bool) uint32 {
+	if len(front) != behindAddresses+2 {
+		return icrc.update(0xFFFFFFFF, front)
+	}
+	s := frontIPv4
+	if v6 {
+		s = frontIPv6
+	}
+	return s ^ placeFrontDst.of16(binary.BigEndian.Uint16(front[4:])) ^ placeFrontSrc.of16(binary.BigEndian.Uint16(front[10:]))
+}
+
 // sums returns the ICRC and the FCS of a frame with the packet whose head is w, and completes w
 // with the UDP checksum (over IPv6: RFC 8200, 8.1). Before is the state of the CRC in front of the
 // packet. Between head and ICRC stand so many bytes, which are zeros if behind is nil.
@@ -160,7 +187,10 @@ func (w *roceHead) sums(before uint32, v6 bool, n int, behind []byte) (check, fc
 		const pseudo = protocolUDP + 2*(linkLocal>>48+interfaceID>>32+interfaceID>>16&0xFFFF)
 		sum := pseudo + w[0]>>16&0xFFFF + w[2]&0xFFFF + w[4]&0xFFFF + udp>>32 + udp&0xFFFFFFFF +
 			bth>>32 + bth&0xFFFFFFFF + uint64(last) + uint64(bits.ReverseBytes32(check))
-		c := ^onesSum(uint32(foldSum(sum)), behind)
+		c := ^foldSum(sum)
+		if behind != nil {
+			c = ^onesSum(uint32(^c), behind)
+		}
 		if c == 0 {
 			c = 0xFFFF // the same number, and 0 is no checksum
 		}
