@@ -289,54 +289,6 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	}
 }
 
-// sample is admit of a frame that the congestion points look at.
-func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
-	sl := &s.slots[id]
-	was := sl.frame.FECN
-	if s.dropper != nil {
-		switch s.dropper.Admit(now, &sl.frame, s.queueOf(sl)) {
-		case cp.Marked:
-			sl.marked = true
-			s.marked(now, sl, was)
-		case cp.Drop:
-			s.ports[p].Lost(now, &sl.frame, trace.EarlyDrop)
-			s.release(now, id)
-			return
-		}
-	}
-	s.enqueue(now, id, sl)
-	queue := s.queueOf(sl)
-	if s.marker != nil {
-		s.marker.Enqueue(now, &sl.frame, queue)
-		sl.marked = sl.frame.FECN && !was
-		s.marked(now, sl, was)
-	}
-	if s.notifier != nil && sl.frame.Payload > 0 { // the sender of a TCP ACK cannot slow its flow down
-		if feedback, ok := s.notifier.Enqueue(now, &sl.frame, queue); ok {
-			s.send(now, &feedback)
-		}
-	}
-}
-
-// marked reports a violation if a congestion point has marked a frame that may not be marked: its
-// bytes say that it may.
-func (s *OutputQueued) marked(now unit.Time, sl *queued, was bool) {
-	if f := &sl.frame; f.FECN && !was && !f.ECT() {
-		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
-			PSN: f.PSN, Bytes: uint32(sl.length), A: int64(trace.NotCapable)})
-	}
-}
-
-// queueOf is what a congestion point sees of the queue that a frame is for.
-func (s *OutputQueued) queueOf(sl *queued) cp.Queue {
-	lane := sl.frame.Lane
-	q := &s.outputs[sl.output].queue[lane]
-	return cp.Queue{
-		Input: int(sl.input), Output: int(sl.output), Bytes: q.bytes, Frames: int(q.frames), Cells: int(q.cells),
-		Rate: s.ports[sl.output].Line().Rate(), Length: sl.length, Lossless: s.keeps(lane),
-	}
-}
-
 // enqueue puts a frame at the end of its output's queue.
 func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
 	out, lane := int(sl.output), sl.frame.Lane
@@ -353,37 +305,9 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
 	s.touch(out)
 }
 
-// cells returns how many cells a frame takes, where they are counted.
-func (s *OutputQueued) cells(sl *queued) int32 {
-	if s.cell == 0 {
-		return 0
-	}
-	return int32(cp.CellsOf(sl.length, s.cell))
-}
-
 // report tells how long the queues of an output are, and one of them.
 func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.Size) {
 	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
-}
-
-// send puts a frame of the switch itself, a notification or a message, on its way. It takes no
-// input's memory: notifications are few, and short.
-func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
-	out, ok := s.forward(f)
-	if !ok {
-		return // the source has no way back; what was sampled has one there
-	}
-	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
-		A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
-	if f.Kind == wire.Message {
-		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
-	}
-	s.rec.Emit(said)
-	id := s.freeSlot()
-	sl := &s.slots[id]
-	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
-		tail: now, eligible: now}
-	s.enqueue(now, id, sl)
 }
 
 // serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
@@ -530,32 +454,6 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *
 	o.sending = id
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
-}
-
-// sampleLeaving lets the congestion points look at a frame that leaves. It returns why one of
-// them has marked it.
-func (s *OutputQueued) sampleLeaving(now unit.Time, sl *queued) (why trace.Reason) {
-	queue := s.queueOf(sl)
-	queue.Leaving = true
-	if s.marker != nil {
-		was := sl.frame.FECN
-		why = s.marker.Dequeue(now, &sl.frame, queue)
-		s.marked(now, sl, was)
-	}
-	if s.notifier != nil && sl.frame.Payload > 0 {
-		s.notifier.Dequeue(now, &sl.frame, queue)
-	}
-	if s.dropper != nil {
-		s.dropper.Dequeue(now, &sl.frame, queue)
-	}
-	if sl.marked {
-		why = trace.EarlyMark
-	}
-	if why != trace.NoReason {
-		s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,
-			A: int64(why), B: int64(s.outputs[sl.output].waiting)})
-	}
-	return why
 }
 
 // complete ends a transmission: the tail has left, and its memory is free.
