@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fabemu/emu/runtest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,14 +22,14 @@ func TestKilledBenchLeavesNoProgram(t *testing.T) {
 	}
 	var pid int
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
-	await(t, "the program is started", func() bool {
+	runtest.Await(t, "the program is started", func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return pid > 0
 	})
 	c.Process.Kill()
 	c.Wait()
-	await(t, "the program ends", func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) })
+	runtest.Await(t, "the program ends", func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) })
 }
 
 // zombie reports whether a process has ended, and waits for whoever adopted it.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fabemu/emu/runtest"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,16 +32,6 @@ func needTools(t *testing.T, names ...string) {
 // forever are the arguments of a run that sleeps for days.
 func forever(out string, flags ...string) []string {
 	return append([]string{"run", "hpl2002/fig2", "--link", "pipe", "--dilation", "40000", "--out", out}, flags...)
-}
-
-// await waits until something is so.
-func await(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }
 
 // refused runs a command that is to end by itself with a mistake in the call.
@@ -148,7 +139,7 @@ func TestKilledForceLeavesNoMix(t *testing.T) {
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the second run begins", func() bool {
+	runtest.Await(t, "the second run begins", func() bool {
 		second, err := os.Stat(log)
 		return err == nil && !second.ModTime().Equal(first.ModTime())
 	})
@@ -198,7 +189,7 @@ func TestTwoRunsIntoOneNewDirectory(t *testing.T) {
 		_ = first.Process.Kill()
 		_ = first.Wait()
 	})
-	await(t, "the first run is about to lock the directory", func() bool {
+	runtest.Await(t, "the first run is about to lock the directory", func() bool {
 		b, _ := os.ReadFile(trace)
 		return bytes.Contains(b, []byte("stopped by SIGSTOP"))
 	})
@@ -328,7 +319,7 @@ func TestSweepAfterAPowerCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var done int
-	await(t, "some runs are done", func() bool {
+	runtest.Await(t, "some runs are done", func() bool {
 		cells, _ := filepath.Glob(filepath.Join(out, "cells", "*.json"))
 		done = len(cells)
 		return done >= 3

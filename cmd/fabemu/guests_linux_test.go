@@ -12,6 +12,7 @@ import (
 
 	"fabemu/emu/host/netns"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 )
 
 // programs is a scenario whose guests, of names that no other has, run programs of all kinds.
@@ -78,7 +79,7 @@ func TestPrograms(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "two programs sleep", func() bool { return sleeps(t, "31415") == 2 })
+	runtest.Await(t, "two programs sleep", func() bool { return sleeps(t, "31415") == 2 })
 	said, err := exec.Command(binary, "exec", "pa2", "--", "sh", "-c", "grep pa1 /etc/hosts; ls /sys/class/net; exit 7").CombinedOutput()
 	if got := status(err); got != 7 || string(said) != "10.0.0.1\tpa1\nfab0\nlo\n" {
 		t.Errorf("exec: status %d, %q", got, said)
@@ -148,12 +149,12 @@ func TestKilledWithGuests(t *testing.T) {
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "two programs sleep", func() bool { return sleeps(t, "27182") == 2 })
+	runtest.Await(t, "two programs sleep", func() bool { return sleeps(t, "27182") == 2 })
 	if err := run.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = run.Wait()
-	await(t, "the programs are gone", func() bool { return sleeps(t, "27182") == 0 })
+	runtest.Await(t, "the programs are gone", func() bool { return sleeps(t, "27182") == 0 })
 	if said, err := exec.Command(binary, "cleanup").CombinedOutput(); err != nil {
 		t.Errorf("cleanup: %v, %s", err, said)
 	}

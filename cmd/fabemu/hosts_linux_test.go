@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -404,7 +405,7 @@ func TestHostsByLauncher(t *testing.T) {
 		return p
 	}
 	second := task("1")
-	await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0 of the run at localhost:") })
+	runtest.Await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0 of the run at localhost:") })
 	first := task("0")
 	first.wants(exitOK, "waiting for 1 more host of srun at port")
 	second.wants(exitOK)
@@ -415,7 +416,7 @@ func TestHostsByLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	second = task("1", "FABEMU_TOKEN=something-else-16")
-	await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0") })
+	runtest.Await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0") })
 	wait = "2s" // of which task 1 needs next to nothing
 	first = task("0")
 	second.wants(exitMistake, "it refuses this host: wrong token")

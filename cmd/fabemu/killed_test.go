@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fabemu/emu/runtest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,7 +42,7 @@ func TestRunAgainAfterKill(t *testing.T) {
 		if try < kills-1 {
 			time.Sleep(time.Duration(try) * 20 * time.Millisecond)
 		} else {
-			await(t, "there are sockets", left)
+			runtest.Await(t, "there are sockets", left)
 		}
 		if err := killed.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -90,14 +91,10 @@ func TestTwoRunsIntoOneDirectory(t *testing.T) {
 		_ = first.Process.Kill()
 		_ = first.Wait()
 	}()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(out, "events.jsonl")); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the first run does not begin")
-		}
-	}
+	runtest.Await(t, "the first run begins", func() bool {
+		_, err := os.Stat(filepath.Join(out, "events.jsonl"))
+		return err == nil
+	})
 	said, err := exec.Command(binary, "run", "--clock", "virtual", "--out", out, "--force").CombinedOutput()
 	want := "fabemu: " + out + ": a run is going on there; choose another place with --out\n"
 	if got := status(err); got != exitMistake || !strings.HasSuffix(string(said), want) {

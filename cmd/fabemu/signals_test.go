@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fabemu/emu/host/netns"
+	"fabemu/emu/runtest"
 )
 
 // spoken is a command whose standard error is read line by line.
@@ -122,7 +123,7 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			s := speak(t, binary, forever(out, "--link", "veth", "--placement", "domain")...)
 			s.says(t, goesOn)
-			await(t, "each machine has its namespace", func() bool { return len(namespacesOf("*")) == machines })
+			runtest.Await(t, "each machine has its namespace", func() bool { return len(namespacesOf("*")) == machines })
 			if err := x.end(s); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +160,7 @@ func TestEndedWhileItWaits(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	s := speak(t, binary, forever(out, "--link", "veth")...)
 	s.says(t, "takes") // the next that it does is to wait
-	await(t, "it has opened the folder", func() bool { return opened(s.Process.Pid, "/run/netns") })
+	runtest.Await(t, "it has opened the folder", func() bool { return opened(s.Process.Pid, "/run/netns") })
 	if err := s.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

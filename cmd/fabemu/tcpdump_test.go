@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"fabemu/emu/host/netns"
+	"fabemu/emu/runtest"
 )
 
 // listen starts a real tcpdump that writes to a file, and returns when it listens.
@@ -44,7 +45,7 @@ func listen(t *testing.T, path string, args ...string) (end func(last []byte) (d
 		}
 	}
 	return func(last []byte) string {
-		await(t, "tcpdump has seen the last packet", func() bool {
+		runtest.Await(t, "tcpdump has seen the last packet", func() bool {
 			b, err := os.ReadFile(path)
 			return err != nil || bytes.Contains(b, last)
 		})

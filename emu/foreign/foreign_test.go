@@ -16,6 +16,7 @@ import (
 
 	"fabemu/emu/foreign"
 	"fabemu/emu/mistake"
+	"fabemu/emu/runtest"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
@@ -30,16 +31,6 @@ var (
 // shell returns a program that is a script of sh.
 func shell(script string) *foreign.Program {
 	return &foreign.Program{Command: []string{"sh", "-c", script}, Patience: time.Minute}
-}
-
-// await waits until something is so.
-func await(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
 }
 
 // status is the standard error of a script, which says there how far it is: after a line that is a
@@ -127,7 +118,7 @@ func TestFaults(t *testing.T) {
 			if err == nil && tc.calls != nil {
 				tc.calls(k)
 				if strings.Contains(tc.script, ">&2") && k.Err() == nil {
-					await(t, "the script is so far", s.reached)
+					runtest.Await(t, "the script is so far", s.reached)
 					next(k)
 				}
 				if k.Err() != nil && k.Limiter().Next(1e9, 1500) != unit.Never {
@@ -210,7 +201,7 @@ func TestNothingStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pids []string
-		await(t, "it has written its pids", func() bool {
+		runtest.Await(t, "it has written its pids", func() bool {
 			text, _ := os.ReadFile(filepath.Join(dir, "pids"))
 			pids = strings.Fields(string(text))
 			return len(pids) == 2 && strings.HasSuffix(string(text), "\n")
@@ -220,7 +211,7 @@ func TestNothingStays(t *testing.T) {
 		}
 		p.End()
 		for _, pid := range pids {
-			await(t, "process "+pid+" is gone", func() bool { return gone(pid) })
+			runtest.Await(t, "process "+pid+" is gone", func() bool { return gone(pid) })
 		}
 		os.Remove(filepath.Join(dir, "pids"))
 	}

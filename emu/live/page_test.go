@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"fabemu/emu/report"
+	"fabemu/emu/runtest"
 	"fabemu/emu/study/generate"
 )
 
@@ -239,7 +240,7 @@ func TestKnobs(t *testing.T) {
 	b.run(chromedp.Click(chromedp.CSS("#set-BC-service")), chromedp.Click(chromedp.CSS("#knob-BC-unlimited")))
 	want := []string{"link: trunk, state: down", "link: trunk, state: up", "link: trunk, rate: nonsense", "link: trunk, rate: 0.5GB/s", "switch: A, restart: 100us",
 		"endpoint: BC, service: 1GB/s", "endpoint: BC, service: unlimited"}
-	wait(t, "all knobs are turned", func() bool { mu.Lock(); defer mu.Unlock(); return len(turned) == len(want) })
+	runtest.Await(t, "all knobs are turned", func() bool { mu.Lock(); defer mu.Unlock(); return len(turned) == len(want) })
 	if !slices.Equal(turned, want) {
 		t.Errorf("turned: %q", turned)
 	}

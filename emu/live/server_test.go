@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/runtest"
 	"fabemu/wire/unit"
 )
 
@@ -354,7 +355,7 @@ func TestManyReaders(t *testing.T) {
 			})
 		})
 	}
-	wait(t, "all readers are there", func() bool { return s.Counts().Clients == 101 })
+	runtest.Await(t, "all readers are there", func() bool { return s.Counts().Clients == 101 })
 	var longest time.Duration
 	begin := time.Now()
 	for time.Since(begin) < time.Minute && s.Counts().Dropped == 0 {
@@ -374,15 +375,6 @@ func TestManyReaders(t *testing.T) {
 		t.Errorf("to show a moment took %v", longest)
 	}
 	t.Logf("%+v; a moment took %v at the most", n, longest)
-}
-
-func wait(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it does not come that %s", what)
-		}
-	}
 }
 
 // TestTooManyReaders: there are so many streams, and the next is refused.
@@ -435,7 +427,7 @@ func TestClose(t *testing.T) {
 		}
 		return true
 	})
-	wait(t, "the reader is there", func() bool { return s.Counts().Clients == 1 })
+	runtest.Await(t, "the reader is there", func() bool { return s.Counts().Clients == 1 })
 	s.End("over")
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
@@ -118,4 +120,26 @@ func Frame(datagram []byte, path int) (t wire.Trailer, ok bool) {
 	}
 	f, _, err := wire.ParseBody(t.Delimiter, frame)
 	return t, err == nil && f.Kind == wire.Data
+}
+
+// Await waits until something is so, for a minute at the most.
+func Await(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// Dearer returns how many times as much as others some costs are, which were measured in turns: by
+// the least of each, and by the median of the rounds. On a computer whose pace varies they are wrong
+// in different rounds.
+func Dearer(costs, than []float64) (least, median float64) {
+	var ratios []float64
+	for i, c := range costs {
+		ratios = append(ratios, c/than[i])
+	}
+	slices.Sort(ratios)
+	return slices.Min(costs) / slices.Min(than), ratios[len(ratios)/2]
 }
