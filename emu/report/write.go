@@ -176,9 +176,10 @@ func RetirePartial(dir string) error {
 	} else if err != nil {
 		return err
 	}
-	defer f.Close()
 	head := make([]byte, len(seriesHead(partial)))
-	if _, err := io.ReadFull(f, head); err != nil || string(head) != seriesHead(partial) {
+	_, err = io.ReadFull(f, head)
+	f.Close() // before it is removed: Windows wants that
+	if err != nil || string(head) != seriesHead(partial) {
 		return nil
 	}
 	return os.Remove(path)
