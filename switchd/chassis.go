@@ -83,18 +83,26 @@ func (c *chassis) expect(now unit.Time, p int, eligible unit.Time) {
 	c.agenda.Set(c.headerSlot(p), eligible)
 }
 
-// next takes the first slot that is due; there is one. What has no instant has the place of its slot
-// among them.
+// next takes the first slot that is due; there is one.
 func (c *chassis) next(now unit.Time) (slot int) {
-	slot, due := c.agenda.First()
 	if c.soon <= now {
-		if first := c.first(); due > now || due == now && slot >= first {
-			c.takeFirst()
-			if due == now && slot == first {
-				c.agenda.Set(slot, unit.Never)
-			}
-			return first
+		return c.sooner(now)
+	}
+	slot, _ = c.agenda.First()
+	c.agenda.Set(slot, unit.Never)
+	return slot
+}
+
+// sooner is next where something has no instant: that has the place of its slot among those that do.
+func (c *chassis) sooner(now unit.Time) (slot int) {
+	slot, due := c.agenda.First()
+	first := c.first()
+	if due > now || due == now && slot >= first {
+		c.takeFirst()
+		if due == now && slot == first {
+			c.agenda.Set(slot, unit.Never)
 		}
+		return first
 	}
 	c.agenda.Set(slot, unit.Never)
 	return slot
@@ -121,7 +129,10 @@ func (c *chassis) takeFirst() {
 }
 
 // due reports whether there is something to do.
-func (c *chassis) due(now unit.Time) bool { return c.soon <= now || c.agenda.Next() <= now }
+func (c *chassis) due(now unit.Time) bool {
+	_, due := c.agenda.DueBy(now)
+	return due || c.soon <= now
+}
 
 // outputsDue reports whether there is an output to look at, before any frame may be forwarded.
 func (c *chassis) outputsDue(now unit.Time) bool {
