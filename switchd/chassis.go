@@ -151,10 +151,15 @@ func (c *chassis) Share(a *agenda.Agenda, base int) { c.agenda.Move(a, base) }
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
-	if !c.touched.Has(p) {
-		c.touched.Add(p)
+	if c.touched.Put(p) {
 		c.dirty = append(c.dirty, int32(p))
 	}
+}
+
+// rest notes that all outputs that were touched have been served.
+func (c *chassis) rest() {
+	c.dirty = c.dirty[:0]
+	c.touched.Clear()
 }
 
 // ready returns when an output may begin a frame that is still coming in, so that
@@ -216,8 +221,7 @@ func (c *chassis) restart(now unit.Time) {
 	c.soon = unit.Never
 	c.woken.Clear()
 	c.read.Clear()
-	c.touched.Clear()
-	c.dirty = c.dirty[:0]
+	c.rest()
 	for p := range c.ports {
 		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
 	}

@@ -266,10 +266,9 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			continue
 		}
 		for _, p := range s.dirty {
-			s.touched.Remove(int(p))
 			s.serve(now, int(p))
 		}
-		s.dirty = s.dirty[:0]
+		s.rest()
 	}
 }
 

@@ -217,10 +217,9 @@ func (s *Switch) flush(now unit.Time) {
 		slices.SortStableFunc(s.dirty, func(a, b int32) int { return cmp.Compare(s.age(int(a)), s.age(int(b))) })
 	}
 	for _, p := range s.dirty {
-		s.touched.Remove(int(p))
 		s.serve(now, int(p))
 	}
-	s.dirty = s.dirty[:0]
+	s.rest()
 }
 
 // age orders outputs by the frames that they would take: of two that came by one input,
