@@ -88,7 +88,7 @@ type output struct {
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // those that something keeps: block
 	block   [port.Priorities]port.Block
-	speaks  bool   // it repeats what it says of flow control
+	speaks  bool   // its port may have something to say of flow control, now or later
 	sending int32  // the slot whose frame is on the line, or none
 	rounds  rounds // ETS
 }
@@ -186,6 +186,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	pt.Stored(now, a, taken)
 	if stop {
 		pt.Stop(now, s.memory.class(lane))
+		s.outputs[p].speaks = true
 		s.wake(now, p)
 	}
 	s.arrive(now, p, out, pt.Propagation(), a)
@@ -266,7 +267,9 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			continue
 		}
 		for _, p := range s.dirty {
-			s.serve(now, int(p))
+			if s.outputs[p].asks() {
+				s.serve(now, int(p))
+			}
 		}
 		s.rest()
 	}
@@ -313,20 +316,20 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.
 // highest priority that the peer has not stopped; of priorities with weights, of the one
 // whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
-	if pt, o := &s.ports[p], &s.outputs[p]; pt.Quiet() && !o.speaks {
-		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
-	} else {
+	if pt, o := &s.ports[p], &s.outputs[p]; o.speaks {
 		s.speak(now, p, pt, o)
+	} else {
+		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
 	}
 }
 
-// speak is serve of an output that has something to say of flow control.
+// speak is serve of an output whose port may have something to say of flow control.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
 	at := pt.Resend()
-	o.speaks = at != unit.Never
 	s.agenda.Set(s.resendSlot(p), at)
+	o.speaks = at != unit.Never || !pt.Quiet()
 }
 
 // offer is serve of frames that wait. It returns when to look again.
@@ -378,6 +381,9 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 	}
 	return wake
 }
+
+// asks reports whether there is anything to look after at the output. If not, nothing is due at its line.
+func (o *output) asks() bool { return o.waits|o.kept != 0 || o.sending != none || o.speaks }
 
 // idle reports whether a priority waits for something else than the line.
 func (o *output) idle() bool {

@@ -9,6 +9,7 @@ import (
 // Apply makes a change from outside.
 func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
 	s.apply(now, e, s)
+	s.outputs[e.Port].speaks = true
 	if e.Kind == port.RateChange { // the peer is to be told anew for how long it is stopped
 		s.wake(now, int(e.Port))
 	}
