@@ -60,7 +60,7 @@ type OutputQueued struct {
 	delay       unit.Duration
 	cut         bool
 	cell        unit.Size // in which the congestion points count queues; 0: they do not
-	lossless    bool      // PAUSE, and watermarks: every frame has flow control
+	lossless    uint8     // the priorities of which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
 }
 
@@ -119,9 +119,14 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc or none", i, f)
 		}
 	}
-	lossless := c.Ports[0].FlowControl == port.PauseFrames && c.High > 0
-	if c.OutputLimit > 0 && lossless {
+	lossless := uint8(0)
+	switch {
+	case c.pfc():
+		lossless = c.Lossless
+	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0 && c.OutputLimit > 0:
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
+	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0:
+		lossless = allPriorities
 	}
 	s := &OutputQueued{
 		config: c, inputs: make([]input, n), outputs: make([]output, n),
@@ -193,9 +198,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 }
 
 // keeps reports whether flow control promises that no frame of a priority is lost.
-func (s *OutputQueued) keeps(lane uint8) bool {
-	return s.lossless || s.memory.pfc && s.memory.flow>>lane&1 == 1
-}
+func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
 // arrive gives a frame a slot and says when it may be forwarded.
 func (s *OutputQueued) arrive(now unit.Time, p, out int, flight unit.Duration, a *port.Arrival) {
