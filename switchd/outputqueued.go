@@ -83,7 +83,7 @@ type input struct{ arriving fifo }
 type output struct {
 	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
-	coming  unit.Size              // for it, but not in its queue yet
+	coming  unit.Size              // for it, but not in its queue yet; counted where there is an output limit
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // those that something keeps: block
@@ -194,24 +194,26 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		s.outputs[p].speaks = true
 		s.wake(now, p)
 	}
-	s.arrive(now, p, out, pt.Propagation(), a)
+	s.arrive(now, p, out, a)
 }
 
 // keeps reports whether flow control promises that no frame of a priority is lost.
 func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
 // arrive gives a frame a slot and says when it may be forwarded.
-func (s *OutputQueued) arrive(now unit.Time, p, out int, flight unit.Duration, a *port.Arrival) {
+func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
+	flight := s.ports[p].Propagation()
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
 	if s.cut {
 		// The line must not run dry: the frame ends no earlier than its tail comes.
 		eligible = max(a.Head.Add(flight).Add(s.delay), ready(&s.ports[out], tail, a.Length))
 	}
-	s.outputs[out].coming += a.Length
+	if s.outputLimit > 0 {
+		s.outputs[out].coming += a.Length
+	}
 	eligible = max(now-unit.Time(a.Late), eligible)
-	id := s.freeSlot()
-	sl := &s.slots[id] // field by field: a literal would be cleared and copied
+	id, sl := s.freeSlot() // filled field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, int32(p), int32(out)
 	sl.tail, sl.eligible, sl.marked = tail, eligible, false
@@ -221,15 +223,16 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, flight unit.Duration, a
 	}
 }
 
-// freeSlot returns a free slot.
-func (s *OutputQueued) freeSlot() int32 {
-	id := s.free
+// freeSlot takes a free slot.
+func (s *OutputQueued) freeSlot() (id int32, sl *queued) {
+	id = s.free
 	if id == none {
-		s.slots = append(s.slots, queued{})
-		return int32(len(s.slots) - 1)
+		s.slots = append(s.slots, queued{next: none})
+		id = int32(len(s.slots) - 1)
 	}
-	s.free = s.slots[id].next
-	return id
+	sl = &s.slots[id]
+	s.free = sl.next
+	return id, sl
 }
 
 // push puts a slot at the end of a queue.
@@ -286,7 +289,9 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	if q.head != none {
 		s.expect(now, p, s.slots[q.head].eligible)
 	}
-	s.outputs[sl.output].coming -= sl.length
+	if s.outputLimit > 0 {
+		s.outputs[sl.output].coming -= sl.length
+	}
 	if s.points.some && sl.frame.Kind.Traffic() {
 		s.sample(now, p, id)
 	} else {

@@ -76,8 +76,7 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
 	}
 	s.rec.Emit(said)
-	id := s.freeSlot()
-	sl := &s.slots[id]
+	id, sl := s.freeSlot()
 	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
 		tail: now, eligible: now}
 	s.enqueue(now, id, sl)
