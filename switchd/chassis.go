@@ -23,9 +23,9 @@ type chassis struct {
 	rec     trace.Recorder
 	woken   agenda.Now // outputs to look at then
 	read    agenda.Now // inputs whose next frame may be forwarded since then
-	touched agenda.Now // outputs to serve in this Advance
+	touched agenda.Now // of dirty, all but the first
 
-	dirty  []int32  // the same in order
+	dirty  []int32  // outputs to serve in this Advance, in order
 	routes *routes  // the one of tables that counts now
 	tables []routes // all
 	seed   uint64   // of choices among equal routes
@@ -151,7 +151,17 @@ func (c *chassis) Share(a *agenda.Agenda, base int) { c.agenda.Move(a, base) }
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {
-	if c.touched.Put(p) {
+	if len(c.dirty) == 0 {
+		c.dirty = append(c.dirty, int32(p))
+	} else {
+		c.touchToo(p)
+	}
+}
+
+// touchToo is touch beside other outputs.
+func (c *chassis) touchToo(p int) {
+	if int(c.dirty[0]) != p && !c.touched.Has(p) {
+		c.touched.Add(p)
 		c.dirty = append(c.dirty, int32(p))
 	}
 }

@@ -43,16 +43,6 @@ func (s *Now) Add(i int) {
 	}
 }
 
-// Put is Add. It reports whether the number was not due before.
-func (s *Now) Put(i int) (fresh bool) {
-	if i >= 64 {
-		return s.high.put(i)
-	}
-	was := s.low
-	s.low |= 1 << (uint(i) % 64)
-	return s.low != was
-}
-
 // Remove makes a number due no more.
 func (s *Now) Remove(i int) {
 	if i < 64 {
@@ -63,13 +53,6 @@ func (s *Now) Remove(i int) {
 }
 
 func (h *high) has(i int) bool { return h.words[uint(i)/64-1]>>(uint(i)%64)&1 == 1 }
-
-func (h *high) put(i int) (fresh bool) {
-	if fresh = !h.has(i); fresh {
-		h.flip(i, 1)
-	}
-	return fresh
-}
 
 func (h *high) flip(i, n int) {
 	h.words[uint(i)/64-1] ^= 1 << (uint(i) % 64)
@@ -92,11 +75,7 @@ func (s *Now) First() int {
 func (s *Now) Clear() {
 	s.low = 0
 	if s.high != nil {
-		s.high.clear()
+		clear(s.high.words)
+		s.high.n = 0
 	}
-}
-
-func (h *high) clear() {
-	clear(h.words)
-	h.n = 0
 }
