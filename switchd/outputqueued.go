@@ -87,6 +87,7 @@ type output struct {
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // those that something keeps: block
+	line    uint8                  // those of them that it is the line that keeps
 	block   [port.Priorities]port.Block
 	speaks  bool   // its port may have something to say of flow control, now or later
 	sending int32  // the slot whose frame is on the line, or none
@@ -343,65 +344,81 @@ func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 // offer is serve of frames that wait. It returns when to look again.
 func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
 	wake = unit.Never
-	busy, started := o.sending != none || pt.Line().Free() > now, false
+	if o.sending != none || pt.Line().Free() > now {
+		if news := o.news(); news != 0 {
+			s.hold(now, p, o, news)
+		}
+		if o.sending != none || o.waits != 0 {
+			wake = pt.Line().Free()
+		}
+		return wake
+	}
 	for left := o.waits | o.kept; left != 0; {
 		lane := uint(bits.Len8(left) - 1)
 		if s.order.strict < port.Priorities {
-			lane = s.weigh(now, p, left, busy)
+			lane = s.weigh(now, p, left)
 		}
 		lane %= port.Priorities
 		left &^= 1 << lane
 		block := port.Open
-		switch head := o.queue[lane].head; {
-		case head == none:
-		case busy:
-			block = port.LineBusy
-		default:
+		if head := o.queue[lane].head; head != none {
 			sl := &s.slots[head]
 			a := pt.Lets(now, &sl.frame)
 			if sl.tail > now {
 				a = stillIn(now, pt, sl, a)
 			}
-			if block = a.Block; block != port.Open {
-				wake = min(wake, a.Until)
-				break
+			if a.Block == port.Open {
+				s.start(now, p, lane, pt, o)
+				if news := o.news() & (left | 1<<lane); news != 0 {
+					s.hold(now, p, o, news)
+				}
+				if o.waits&^o.line != 0 {
+					s.wake(now, p) // what keeps those of higher priority is the line now
+				}
+				return min(wake, pt.Line().Free())
 			}
-			busy, started = true, true
-			s.start(now, p, lane, pt, o)
-			if o.queue[lane].head != none {
-				block = port.LineBusy
-			}
+			block, wake = a.Block, min(wake, a.Until)
 		}
-		if was := o.block[lane]; block != was {
-			s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(was))
-			o.block[lane] = block
-			o.kept &^= 1 << lane
-			if block != port.Open {
-				o.kept |= 1 << lane
-			}
+		if block != o.block[lane] {
+			s.stall(now, p, lane, block, o)
 		}
-	}
-	if started && o.idle() {
-		s.wake(now, p) // what keeps those of higher priority is the line now
-	}
-	if o.sending != none || busy && o.waits != 0 {
-		wake = min(wake, pt.Line().Free())
 	}
 	return wake
 }
 
+// hold notes of some priorities, a bit each, that the line is busy: those wait for it that have a
+// frame, and nothing keeps the others.
+func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
+	for some != 0 {
+		lane, _ := s.order.first(some)
+		some &^= 1 << lane
+		block := port.Open
+		if o.waits>>lane&1 == 1 {
+			block = port.LineBusy
+		}
+		s.stall(now, p, lane, block, o)
+	}
+}
+
+// news returns for which priorities it is news that the line is busy: hold.
+func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
+
+// stall notes what keeps a priority from now on.
+func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
+	s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
+	o.block[lane] = block
+	o.kept &^= 1 << lane
+	o.line &^= 1 << lane
+	if block != port.Open {
+		o.kept |= 1 << lane
+	}
+	if block == port.LineBusy {
+		o.line |= 1 << lane
+	}
+}
+
 // asks reports whether there is anything to look after at the output. If not, nothing is due at its line.
 func (o *output) asks() bool { return o.waits|o.kept != 0 || o.sending != none || o.speaks }
-
-// idle reports whether a priority waits for something else than the line.
-func (o *output) idle() bool {
-	for left := o.waits; left != 0; left &= left - 1 {
-		if o.block[bits.TrailingZeros8(left)] != port.LineBusy {
-			return true
-		}
-	}
-	return false
-}
 
 // stillIn says whether a frame may leave by an output whose tail is still coming in: the line
 // may run faster than when it came. By itself the output says a.
@@ -412,11 +429,11 @@ func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answe
 	return a
 }
 
-// weigh returns which of some priorities, a bit each, is first where there are weights: if it
-// has one and the line is idle, that whose turn it is.
-func (s *OutputQueued) weigh(now unit.Time, p int, some uint8, busy bool) uint {
+// weigh returns which of some priorities, a bit each, is first where there are weights and the line
+// is idle: if it has one, that whose turn it is.
+func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 	first, weighted := s.order.first(some)
-	if !weighted || busy {
+	if !weighted {
 		return first
 	}
 	pt, o := &s.ports[p], &s.outputs[p]
