@@ -183,20 +183,18 @@ func (f *Frame) WireSize() unit.Size {
 	}
 }
 
-// Blocks returns how many blocks of credit f takes: its bytes from the first of
-// the LRH to the last of the VCRC, in units of BlockSize, rounded up. Flow
-// control packets take none.
+// Blocks returns how many blocks of credit f, a frame of InfiniBand, takes: its bytes
+// from the first of the LRH to the last of the VCRC, in units of BlockSize, rounded up.
+// Flow control packets take none.
 func (f *Frame) Blocks() int {
-	switch {
-	case f.Kind == Data && f.Family == InfiniBand:
-		return int(HeaderSize+f.Payload+ICRCSize+VCRCSize+BlockSize-1) / BlockSize
-	case f.Kind == Ack:
-		return (HeaderSize + AETHSize + ICRCSize + VCRCSize + BlockSize - 1) / BlockSize
-	case f.Kind.Control():
+	if f.Kind == FlowControl {
 		return 0
 	}
-	return int((f.WireSize() + BlockSize - 1) / BlockSize)
+	return BlocksOf(HeaderSize + unit.Size(f.Payload) + ICRCSize + VCRCSize) // an ACK takes one, with its AETH too
 }
+
+// BlocksOf returns how many blocks of credit a packet of n bytes takes.
+func BlocksOf(n unit.Size) int { return int((n + BlockSize - 1) / BlockSize) }
 
 // Framing says which length a frame has on the line, the one that paces it.
 type Framing uint8

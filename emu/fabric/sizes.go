@@ -23,7 +23,7 @@ func (f *Fabric) Largest() (s Sizes) {
 	framing := f.Framing()
 	for i := range f.Flows {
 		frame := f.Frame(&f.Flows[i])
-		s.Blocks = max(s.Blocks, frame.Blocks())
+		s.Blocks = max(s.Blocks, wire.BlocksOf(frame.WireSize()))
 		s.Length = max(s.Length, framing.Length(&frame))
 		s.Datagram = max(s.Datagram, frame.WireSize()+wire.TrailerSize)
 	}

@@ -74,7 +74,7 @@ func (c *Checker) credit(p *Packet, at where) {
 	switch {
 	case p.Frame.Delimiter() == wire.DataPacket:
 	case p.Headers != nil && p.Headers.Local: // others have written it, but it was carried all the same
-		n, blocks = p.Headers.LRH.VL, (p.Size+wire.BlockSize-1)/wire.BlockSize
+		n, blocks = p.Headers.LRH.VL, wire.BlocksOf(unit.Size(p.Size))
 	default:
 		return
 	}
