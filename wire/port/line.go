@@ -21,25 +21,15 @@ func (l *Line) Rate() unit.Rate { return l.medium.rate }
 func (l *Line) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 
 // Serialise returns how long a frame of length n takes the line.
-func (l *Line) Serialise(n unit.Size) unit.Duration { return l.medium.serialise(n) }
+func (l *Line) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
-// start puts a frame of length n on the line at the instant t, and returns how
-// long it takes and when the peer may act on it: its header (cut-through) or its
-// tail, after the propagation. Control frames are acted on when they are whole,
-// but never before what was sent ahead of them: a flow control packet that
-// overtook data would overdraw the buffer (design: the on-time rule). It panics
-// when the line is busy: the caller has not asked.
-func (l *Line) start(t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
+// start puts a frame on the line at the instant t that takes it for d, and on which the
+// peer may act so long after t, but never before what was sent ahead of it: a flow
+// control packet that overtook data would overdraw the buffer (design: the on-time
+// rule). It panics when the line is busy: the caller has not asked.
+func (l *Line) start(t unit.Time, d, after unit.Duration) {
 	if t < l.free {
 		panic("port: started on a busy line")
 	}
-	m := l.medium
-	d := m.serialise(n)
-	l.free = t.Add(d)
-	read := l.free
-	if m.cut && !control {
-		read = t.Add(min(d, m.header))
-	}
-	l.due = max(l.due, read.Add(m.propagation))
-	return d, l.due
+	l.free, l.due = t.Add(d), max(l.due, t.Add(after))
 }

@@ -18,6 +18,13 @@ func newLine(r unit.Rate, propagation unit.Duration, cut bool) Line {
 	return Line{medium: new(media).of(kind{rate: r, propagation: propagation, cut: cut})}
 }
 
+// start puts a frame of length n on l, and returns how long it takes and when it is due.
+func start(l *Line, t unit.Time, n unit.Size, control bool) (unit.Duration, unit.Time) {
+	k := l.medium.of(n)
+	l.start(t, k.duration, k.after(control))
+	return k.duration, l.due
+}
+
 // at is an instant as a span since the run began.
 func at(d unit.Duration) unit.Time { return unit.Time(d) }
 
@@ -89,7 +96,7 @@ func TestDueIsHeaderOrTail(t *testing.T) {
 		{"control without length: the propagation, never nothing", true, true, 0, 5 * ns},
 	} {
 		l := newLine(gigabyte, 5*ns, tc.cut)
-		d, due := l.start(at(us), tc.n, tc.control)
+		d, due := start(&l, at(us), tc.n, tc.control)
 		if want := gigabyte.Serialise(tc.n); d != want {
 			t.Errorf("%s: takes the line for %v, want %v", tc.name, d, want)
 		}
@@ -108,11 +115,11 @@ func TestDueIsHeaderOrTail(t *testing.T) {
 func TestControlStaysBehindData(t *testing.T) {
 	for _, cut := range []bool{true, false} {
 		l := newLine(gigabyte, ns, cut)
-		_, data := l.start(0, 2068, false)
+		_, data := start(&l, 0, 2068, false)
 		if l.Free() != at(2068*ns) {
 			t.Fatalf("the line is free at %v", l.Free())
 		}
-		_, control := l.start(l.Free(), 0, true)
+		_, control := start(&l, l.Free(), 0, true)
 		if want := at(2069 * ns); control != want || control < data {
 			t.Errorf("cut-through %v: control behind data is due at %v, want %v; the data is due at %v", cut, control, want, data)
 		}
@@ -123,12 +130,12 @@ func TestControlStaysBehindData(t *testing.T) {
 // old rate."
 func TestRateChangeActsAtTheNextFrame(t *testing.T) {
 	l := newLine(gigabyte, ns, true)
-	l.start(0, 2000, false)
+	start(&l, 0, 2000, false)
 	l.SetRate(gigabyte / 2)
 	if l.Free() != at(2*us) || l.Rate() != gigabyte/2 {
 		t.Errorf("after the change the line is free at %v, at the rate %v, want 2us and %v", l.Free(), l.Rate(), gigabyte/2)
 	}
-	d, due := l.start(at(2*us), 2000, false)
+	d, due := start(&l, at(2*us), 2000, false)
 	if d != 4*us {
 		t.Errorf("the next frame takes %v, want 4us", d)
 	}
@@ -155,7 +162,7 @@ func TestFramesNeverOverlap(t *testing.T) {
 				now = now.Add(random.Span(3 * us)) // it idles a while, or not
 			}
 			now = max(now, before)
-			d, nextDue := l.start(now, n, control)
+			d, nextDue := start(&l, now, n, control)
 			if d < l.Rate().Serialise(n) || l.Free() != now.Add(d) {
 				t.Fatalf("a frame of %v from %v takes %v and the line is free at %v", n, now, d, l.Free())
 			}
@@ -177,7 +184,7 @@ func TestFramesNeverOverlap(t *testing.T) {
 // A line serialises one frame at a time: to start another is a mistake of ours.
 func TestStartOnABusyLinePanics(t *testing.T) {
 	l := newLine(gigabyte, ns, false)
-	l.start(0, 2068, false)
-	mustPanic(t, "a frame on a busy line", func() { l.start(at(2068*ns)-1, 20, false) })
-	l.start(at(2068*ns), 20, false)
+	start(&l, 0, 2068, false)
+	mustPanic(t, "a frame on a busy line", func() { start(&l, at(2068*ns)-1, 20, false) })
+	start(&l, at(2068*ns), 20, false)
 }

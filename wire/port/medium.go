@@ -18,15 +18,26 @@ type kind struct {
 // few kinds of them: so each port is small, and this is near whichever port uses it.
 type medium struct {
 	kind
-	header unit.Duration // of wire.HeaderSize
-	media  *media        // that it is one of
+	media *media // that it is one of
 
-	// The last lengths and their durations: frames come in few lengths, and the division
-	// is the dearest step of a start.
-	known [16]struct {
-		length   unit.Size
-		duration unit.Duration
+	// The last lengths: frames come in few, and the division is the dearest step of a start.
+	known [16]timing
+}
+
+// timing is what a frame of a length takes on a line.
+type timing struct {
+	length   unit.Size
+	duration unit.Duration // on the line
+	read     unit.Duration // from its start until the peer may act on it: it has the header (cut-through), or the tail
+	whole    unit.Duration // until it has the tail: no control frame is acted on before
+}
+
+// after returns how long after its start the peer may act on a frame.
+func (t *timing) after(control bool) unit.Duration {
+	if control {
+		return t.whole
 	}
+	return t.read
 }
 
 // media is the kinds of links that the ports of a driver's machines have.
@@ -39,7 +50,8 @@ func (m *media) of(k kind) *medium {
 			return old
 		}
 	}
-	one := &medium{kind: k, header: k.rate.Serialise(wire.HeaderSize), media: m}
+	one := &medium{kind: k, media: m}
+	one.learn(&one.known[0], 0) // what is not known yet has this length
 	m.all = append(m.all, one)
 	return one
 }
@@ -51,11 +63,22 @@ func (m *medium) at(r unit.Rate) *medium {
 	return m.media.of(k)
 }
 
-// serialise returns how long a frame of length n takes the line.
-func (m *medium) serialise(n unit.Size) unit.Duration {
-	known := &m.known[uint64(n)*0x9E3779B97F4A7C15>>60] // the golden ratio spreads what is close together
-	if n != known.length {
-		known.length, known.duration = n, m.rate.Serialise(n)
+// of returns what a frame of length n takes, until the next call. It is looked up by a product
+// with the golden ratio, which spreads what is close together.
+func (m *medium) of(n unit.Size) (t *timing) {
+	if t = &m.known[uint64(n)*0x9E3779B97F4A7C15>>60]; t.length != n {
+		m.learn(t, n)
 	}
-	return known.duration
+	return t
+}
+
+// learn makes t that of length n.
+func (m *medium) learn(t *timing, n unit.Size) {
+	d := m.rate.Serialise(n)
+	acts := d
+	if m.cut {
+		acts = min(d, m.rate.Serialise(wire.HeaderSize))
+	}
+	fly := func(d unit.Duration) unit.Duration { return unit.Duration(unit.Time(d).Add(m.propagation)) }
+	*t = timing{length: n, duration: d, whole: fly(d), read: fly(acts)}
 }

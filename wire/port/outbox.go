@@ -9,28 +9,26 @@ import "fabemu/wire"
 type Outbox struct {
 	Bodies wire.Bodies
 
-	queue []Transmission
+	queue []Transmission // those that wait begin at next and end before end
 	next  int
+	end   int
 	media media
 }
 
 // place returns where the next transmission is written; what was there before still is.
 func (o *Outbox) place() *Transmission {
-	n := len(o.queue)
-	if o.next == n { // all taken: begin again, in the same memory
-		n, o.next = 0, 0
+	if o.end == len(o.queue) {
+		o.queue = append(o.queue, Transmission{})
 	}
-	if n == cap(o.queue) {
-		o.queue = append(o.queue[:n], Transmission{})
-	} else {
-		o.queue = o.queue[:n+1]
-	}
-	return &o.queue[n]
+	t := &o.queue[o.end]
+	o.end++
+	return t
 }
 
 // Poll takes the next transmission. It is there until a machine is called again.
 func (o *Outbox) Poll() (*Transmission, bool) {
-	if o.next == len(o.queue) {
+	if o.next == o.end { // what comes is written to the same memory again
+		o.next, o.end = 0, 0
 		return nil, false
 	}
 	t := &o.queue[o.next]

@@ -48,6 +48,7 @@ const allClasses = 1<<Priorities - 1
 // What frames need comes first, and is in one cache line with PAUSE.
 type pausing struct {
 	kind     FlowControl
+	mask     uint8 // the bits of a priority that tell its class: none where there is one class
 	stopped  uint8 // receiver: the classes that the machine wants stopped
 	storm    bool  // receiver: all of them, whatever the machine wants
 	told     uint8 // the classes that the peer was last told to stop
@@ -86,6 +87,9 @@ func newPausing(c Config) *pausing {
 	if p.quanta == 0 {
 		p.quanta = MaxQuanta
 	}
+	if p.kind == PriorityPauseFrames {
+		p.mask = Priorities - 1
+	}
 	return p
 }
 
@@ -95,12 +99,7 @@ func (s *pausing) restart() {
 }
 
 // class returns where the state of a frame's priority is.
-func (s *pausing) class(lane uint8) uint8 {
-	if s.kind == PriorityPauseFrames {
-		return lane % Priorities
-	}
-	return 0
-}
+func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
 
 // wanted returns the classes that the peer is to stop. PAUSE knows one class.
 func (s *pausing) wanted() uint8 {
@@ -273,8 +272,7 @@ func (p *Port) refresh() unit.Time {
 	if s.told == 0 || p.down() || s.owes() {
 		return unit.Never
 	}
-	m := p.line.medium
-	ahead := m.serialise(s.longest) + m.serialise(s.pause) + m.propagation
+	ahead := p.line.Serialise(s.longest) + p.line.Serialise(s.pause) + p.Propagation()
 	return max(s.expires-unit.Time(ahead), p.line.free)
 }
 

@@ -208,11 +208,12 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 		c.Sent(f.Blocks())
 		left = c.Left()
 	}
-	duration, due := p.line.start(at, n, control)
+	k := p.line.medium.of(n)
+	p.line.start(at, k.duration, k.after(control))
 	note.Credit = int32(left)
 	t := p.out.place()
 	t.Frame = *f // by itself: with the others it would be copied twice
-	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, duration, due, n, note
+	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, at, k.duration, p.line.due, n, note
 	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
 }
 
