@@ -52,7 +52,7 @@ func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
 // class returns which of the buffers a frame of this priority is in: PAUSE knows one.
 func (in *ingress) class(lane uint8) uint8 {
 	if in.kind == port.PriorityPauseFrames {
-		return lane
+		return lane % port.Priorities
 	}
 	return 0
 }
@@ -69,31 +69,23 @@ func (in *ingress) keeps() bool {
 	return in.kind != port.Credits || in.service > 0 || !in.frames.empty()
 }
 
-// store keeps a frame that has come, and stops the switch if that reaches the high
-// watermark.
+// store has a frame that has come wait for its turn to be taken out, and stops the switch if
+// that reaches the high watermark.
 func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	in := e.ingress
-	if in.kind == port.Credits { // the port has the account of its buffer
-		e.hold(now, a)
-		return
+	if in.kind != port.Credits { // there the port has the account of its buffer
+		class := in.class(a.Frame.Lane)
+		b := &in.buffers[class]
+		if !b.Store(a.Length) {
+			e.port.Refused(now, a, b.Used(), in.kind != port.NoFlowControl && b.High > 0)
+			return
+		}
+		e.port.Stored(now, a, b.Used())
+		if b.Stopped() {
+			e.port.Stop(now, class)
+		}
 	}
-	class := in.class(a.Frame.Lane)
-	b := &in.buffers[class]
-	if !b.Store(a.Length) {
-		e.port.Refused(now, a, b.Used(), in.kind != port.NoFlowControl && b.High > 0)
-		return
-	}
-	e.port.Stored(now, a, b.Used())
-	if b.Stopped() {
-		e.port.Stop(now, class)
-	}
-	e.hold(now, a)
-}
-
-// hold has a frame wait for its turn to be taken out.
-func (e *Endpoint) hold(now unit.Time, a *port.Arrival) {
-	frames := &e.ingress.frames
-	if *frames.add() = *a; frames.len() == 1 {
+	if *in.frames.add() = *a; in.frames.len() == 1 {
 		e.begin(now)
 	}
 }

@@ -147,18 +147,18 @@ func (e *Endpoint) Advance(now unit.Time) {
 		e.drain(now)
 	}
 	for {
-		switch slot, due := e.agenda.DueBy(now); {
-		case due:
-			e.soon = now // whatever it is, the line may be told
+		for slot, due := e.agenda.DueBy(now); due; slot, due = e.agenda.DueBy(now) {
 			e.do(now, slot)
-		case e.soon <= now:
-			e.soon = unit.Never
-			if e.waiting|e.speaks != 0 || e.wakes || !e.port.Quiet() {
-				e.serve(now)
-			}
-		default:
+			e.soon = now // whatever it was, the line may be told
+		}
+		if e.soon > now {
 			return
 		}
+		e.soon = unit.Never
+		if e.waiting|e.speaks == 0 && !e.wakes && e.port.Quiet() {
+			return
+		}
+		e.serve(now)
 	}
 }
 
@@ -203,36 +203,46 @@ func (e *Endpoint) spread(now unit.Time, k int) {
 // offer lets a source do what is due and queues its packet for the line if it has
 // one.
 func (e *Endpoint) offer(now unit.Time, s *source) {
-	s.advance(now, &e.rec)
+	if s.deadline() <= now || s.filled {
+		s.advance(now, &e.rec)
+	}
 	if s.own.sender != nil {
 		e.probe(now, &s.own, s)
 	}
-	if s.queued {
-		e.agenda.Set(s.slot, s.deadline(port.Answer{}))
-		return
-	}
-	a := s.answer(now)
-	switch a.Block {
-	case port.Open:
-		s.queued, s.ready, s.limited = true, a.Until, unit.Never
-		if s.voq != nil {
-			if s.voq.taken {
-				s.voq.rest.push(s)
-				s.report(now, port.LineBusy, &e.rec)
-				break
-			}
-			s.voq.taken = true
-		}
-		e.ready[s.Lane].push(s)
-		e.waiting |= 1 << (s.Lane % port.Priorities)
-	case port.RateLimited, port.Idle:
-		s.limited = a.Until
-		s.report(now, a.Block, &e.rec)
-	default:
+	again := unit.Never
+	if !s.queued {
+		a := s.answer(now)
 		s.limited = unit.Never
-		s.report(now, a.Block, &e.rec)
+		switch a.Block {
+		case port.Open:
+			s.ready = a.Until
+			e.enqueue(now, s)
+		case port.RateLimited, port.Idle:
+			s.limited, again = a.Until, a.Until
+			fallthrough
+		default:
+			s.report(now, a.Block, &e.rec)
+		}
 	}
-	e.agenda.Set(s.slot, s.deadline(a))
+	if s.filled {
+		again = min(again, s.contentsDeadline())
+	}
+	e.agenda.Set(s.slot, min(again, s.deadline()))
+}
+
+// enqueue has the packet of a source wait for the line.
+func (e *Endpoint) enqueue(now unit.Time, s *source) {
+	s.queued = true
+	if s.voq != nil {
+		if s.voq.taken {
+			s.voq.rest.push(s)
+			s.report(now, port.LineBusy, &e.rec)
+			return
+		}
+		s.voq.taken = true
+	}
+	e.ready[s.Lane].push(s)
+	e.waiting |= 1 << (s.Lane % port.Priorities)
 }
 
 // answerSlot returns the slot of the first flow that is answered.
@@ -241,15 +251,29 @@ func (e *Endpoint) answerSlot() int {
 }
 
 // serve fills the line: owed flow control packets, then frames as far as the line and the
-// credit allow.
+// credit allow, the highest lane first. On each lane the endpoint's own go first, in their
+// order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
 	quiet := e.port.Quiet()
-	if !quiet {
+	if !quiet && e.port.Speaks(now) {
 		e.port.Control(now)
 	}
 	wake := unit.Never
-	if e.waiting|e.speaks != 0 {
-		wake = e.send(now)
+	for left := e.waiting | e.speaks; left != 0; {
+		lane := uint8(bits.Len8(left)-1) % port.Priorities
+		until := unit.Never
+		if e.speaks>>lane&1 != 0 {
+			until = e.sendOwn(now, lane)
+		}
+		if until > now && e.waiting>>lane&1 != 0 {
+			until = min(until, e.sendData(now, lane))
+		}
+		if until <= now {
+			left = e.waiting | e.speaks
+			continue
+		}
+		wake = min(wake, until) // a lane that is paused may go on then
+		left &^= 1 << lane
 	}
 	if e.waiting|e.speaks != 0 || !quiet && e.port.Owes() {
 		if free := e.port.Line().Free(); free > now {
@@ -276,33 +300,9 @@ func (e *Endpoint) resend(at unit.Time) {
 	e.resends = at != unit.Never
 }
 
-// send lets frames out, the highest lane first. On each lane the endpoint's own go first, in
-// their order, then data in the order in which the packets were ready. It returns when a
-// lane that is paused may go on.
-func (e *Endpoint) send(now unit.Time) (wake unit.Time) {
-	wake = unit.Never
-	for left := e.waiting | e.speaks; left != 0; {
-		lane := bits.Len8(left) - 1
-		until := unit.Never
-		if e.speaks>>lane&1 != 0 {
-			until = e.sendOwn(now, lane)
-		}
-		if until > now && e.waiting>>lane&1 != 0 {
-			until = min(until, e.sendData(now, lane))
-		}
-		if until <= now {
-			left = e.waiting | e.speaks
-			continue
-		}
-		wake = min(wake, until)
-		left &^= 1 << lane
-	}
-	return wake
-}
-
 // sendOwn lets the first of the endpoint's own frames on a lane out. It returns until when the
 // port keeps it; now: it has left.
-func (e *Endpoint) sendOwn(now unit.Time, lane int) unit.Time {
+func (e *Endpoint) sendOwn(now unit.Time, lane uint8) unit.Time {
 	own := &e.own[lane]
 	f := own.front()
 	a := e.port.MaySend(now, f)
@@ -311,18 +311,18 @@ func (e *Endpoint) sendOwn(now unit.Time, lane int) unit.Time {
 	}
 	e.port.Start(now, f, port.Note{})
 	if own.pop(); own.empty() {
-		e.speaks &^= 1 << lane
+		e.speaks &^= 1 << (lane % port.Priorities)
 	}
 	return now
 }
 
 // sendData lets the packet that has waited the longest on a lane out. It returns until when the
 // port keeps it; now: it has left, or there is none after all.
-func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
+func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	q := &e.ready[lane]
 	s := q.first
 	f := s.frame
-	s.complete(&f)
+	n := s.complete(&f)
 	if a := e.port.MaySend(now, &f); a.Block != port.Open {
 		return e.kept(now, q, a)
 	}
@@ -334,9 +334,12 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 		e.waiting &^= 1 << (lane % port.Priorities)
 	}
 	s.queued = false
-	if s.filled && !e.load(now, s, &f) {
-		e.unload(now, s)
-		return now
+	if s.filled {
+		if !e.load(now, s, &f) {
+			e.unload(now, s)
+			return now
+		}
+		n = s.framing.Length(&f)
 	}
 	s.report(now, port.Open, &e.rec)
 	at := now
@@ -344,7 +347,7 @@ func (e *Endpoint) sendData(now unit.Time, lane int) unit.Time {
 		at = max(s.ready, e.port.Line().Free(), s.by.told)
 	}
 	q.starved = false
-	e.port.StartAt(now, at, &f, e.port.Framing().Length(&f), port.Note{})
+	e.port.StartAt(now, at, &f, n, port.Note{})
 	s.sent(now, at, &e.rec)
 	e.offer(now, s)
 	return now

@@ -35,7 +35,7 @@ type sink struct {
 
 // receiveData takes in a data packet that has come whole, and queues its ACK or NAK, if there is one.
 func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
-	in := s.accept(now, &e.port, a, &e.rec, &e.out.Bodies)
+	in := e.accept(now, s, a)
 	switch {
 	case !s.acks:
 	case s.roce != nil:
@@ -49,31 +49,31 @@ func (e *Endpoint) receiveData(now unit.Time, s *sink, a *port.Arrival) {
 //
 // It reports whether there is something to acknowledge: not if a packet is missing
 // that will be sent again, and this one after it.
-func (s *sink) accept(now unit.Time, p *port.Port, a *port.Arrival, rec *trace.Recorder, bodies *wire.Bodies) bool {
+func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 	f := &a.Frame
 	ahead := (f.PSN - s.next) & psnMask
 	if s.again && ahead != 0 {
 		if ahead <= psnMask/2 {
-			p.Lost(now, f, trace.NotInTurn)
+			e.port.Lost(now, f, trace.NotInTurn)
 			return false
 		}
 		return true // it came before, and its ACK did not
 	}
 	s.asked = false
-	rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
+	e.rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
 		A: trace.FrameWord(f)})
-	if ahead == 0 || !s.overtaken(now, f, ahead, rec) {
+	if ahead == 0 || !s.overtaken(now, f, ahead, &e.rec) {
 		s.next = (f.PSN + 1) & psnMask
 	}
 	s.received = (s.received + 1) & psnMask
 	s.bytes += int64(f.Payload)
 	if f.Last {
-		rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
+		e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
 			A: int64(s.missing), B: s.bytes})
 		s.missing, s.bytes = 0, 0
 	}
 	if s.bodies != nil {
-		s.deliverBody(now, f, bodies)
+		s.deliverBody(now, f, &e.out.Bodies)
 	}
 	return true
 }

@@ -271,26 +271,18 @@ func (s *source) answer(now unit.Time) port.Answer {
 	}
 }
 
-// deadline returns when the source has something to do, given what its last
-// answer was.
-func (s *source) deadline(a port.Answer) unit.Time {
-	t := min(s.due, s.own.due, s.window.deadline())
-	if a.Block == port.RateLimited || a.Block == port.Idle {
-		t = min(t, a.Until)
-	}
-	if s.filled {
-		t = min(t, s.contentsDeadline())
-	}
-	return t
-}
+// deadline returns when advance has something to do, but for what the contents of packets come from.
+func (s *source) deadline() unit.Time { return min(s.due, s.own.due, s.window.deadline()) }
 
-// complete makes f, which is as all packets of the flow are, the one to send next.
-func (s *source) complete(f *wire.Frame) {
+// complete makes f, which is as all packets of the flow are, the one to send next, and returns its
+// length on the line.
+func (s *source) complete(f *wire.Frame) unit.Size {
+	n := s.full
 	f.PSN = uint32(s.count) & psnMask
 	if s.stream != nil {
 		*f = s.stream.nextFrame()
 	} else if t := s.ending(); t != nil {
-		f.Payload, f.Last = t.rest, true
+		f.Payload, f.Last, n = t.rest, true, t.length
 	}
 	if s.roce != nil {
 		r := f.RoCE()
@@ -299,7 +291,9 @@ func (s *source) complete(f *wire.Frame) {
 	}
 	if t := s.group.tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
+		n = s.framing.Length(f)
 	}
+	return n
 }
 
 // sent accounts for the packet that complete has made, which started at an instant that
