@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
@@ -31,11 +32,9 @@ type Collector struct {
 	now       []int64   // the counters: ports, then flows
 	ofFlows   int       // where the counters of the first flow begin, in now
 	ofStreams int       // where those of TCP begin; 0: no flow has it
-	first     []int32   // index of each machine's first port in ports
+	first     firsts    // of ports, by machine
 	wires     []int32   // by port: the wire that it sends into
-	tallies   []tally   // by port
 	ports     []portState
-	counted   []lanes   // by port
 	ethernet  bool      // some of them are pausing
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
@@ -88,7 +87,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		if f.Machines[i].Switch != nil {
 			c.switches = int32(i) + 1
 		}
-		c.first = append(c.first, int32(ports))
+		c.first = append(c.first, uint32(ports))
 		ports += len(f.Machines[i].Ports)
 		for _, p := range f.Machines[i].Ports {
 			c.wires = append(c.wires, int32(p.Wire))
@@ -103,11 +102,10 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		}
 	}
 	c.now = make([]int64, columns)
-	c.tallies, c.ports, c.causes = make([]tally, ports), make([]portState, ports), make([]causes, ports)
-	c.counted = make([]lanes, ports)
+	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
-		c.ports[i].block, c.ports[i].columns.known = port.Idle, unstalled
+		c.ports[i].block, c.ports[i].columns.known, c.ports[i].told = port.Idle, unstalled, firstLane
 	}
 	c.countPauses()
 	c.look()
@@ -131,19 +129,18 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
-		classes, counted := 1, allAtOnce
+		classes, told := 1, allAtOnce
 		switch l.FlowControl {
 		case port.PriorityPauseFrames:
-			classes, counted = port.Priorities, oneByOne
+			classes, told = port.Priorities, oneByOne
 		case port.PauseFrames, port.NoFlowControl:
 		default:
 			continue
 		}
 		c.ethernet = true
 		for _, end := range c.fabric.Wires[w].Ends {
-			number := int(c.first[end.Machine]) + int(end.Port)
-			c.counted[number] = counted
-			c.ports[number].pausing = &pausingState{
+			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
+			p.told, p.pausing = told, &pausingState{
 				lanes: make([]int64, classes), until: make([]unit.Time, classes),
 				quantum: l.Rate.Serialise(wire.Quantum / 8),
 			}
@@ -157,7 +154,7 @@ func (c *Collector) countPauses() {
 func (c *Collector) Record(e *trace.Event) {
 	if e.At >= c.next && !c.advance(e.At) {
 		if e.Kind == trace.Violation { // no promise is kept only until the end
-			c.rare(e)
+			c.rest(e)
 		}
 		return
 	}
@@ -168,20 +165,31 @@ func (c *Collector) Record(e *trace.Event) {
 	c.add(e)
 }
 
-// RecordAll is Record of many events. It is a trace.Bulk.
+// RecordAll is Record of many events, which are in the order of time. It is a trace.Bulk.
 func (c *Collector) RecordAll(events []trace.Event) {
 	for len(events) > 0 {
-		n := c.count(events, c.lo, c.next.Sub(c.lo))
-		if n == len(events) {
-			return
+		n := c.within(events)
+		c.count(events[:n])
+		if events = events[n:]; len(events) > 0 {
+			c.Record(&events[0])
+			events = events[1:]
 		}
-		c.Record(&events[n])
-		events = events[n+1:]
 	}
 }
 
+// within returns how many events, the first ones, fall into the bin that is being counted.
+func (c *Collector) within(events []trace.Event) int {
+	switch {
+	case events[0].At < c.lo:
+		return 0
+	case events[len(events)-1].At < c.next:
+		return len(events)
+	}
+	return sort.Search(len(events), func(i int) bool { return events[i].At >= c.next })
+}
+
 // add adds e to the counters, whenever it was.
-func (c *Collector) add(e *trace.Event) { c.count([]trace.Event{*e}, e.At, 1) }
+func (c *Collector) add(e *trace.Event) { c.count([]trace.Event{*e}) }
 
 // Limit says what the limiter of a flow lets through in the beginning, before the first
 // event.
@@ -220,10 +228,8 @@ func (c *Collector) advance(t unit.Time) bool {
 func (c *Collector) settle(t unit.Time) {
 	counters := c.now
 	for i := range c.ports {
-		p, y, now := &c.ports[i], &c.tallies[i], (*[portColumns]int64)(counters)
+		p, now := &c.ports[i], (*[portColumns]int64)(counters)
 		counters = counters[portColumns:]
-		y.area += y.occupancy * int64(t-y.since)
-		y.since = t
 		p.waited += p.queue * int64(t-p.changed) >> queueShift
 		p.changed = t
 		now[outStall+p.block%port.Blocks] += int64(t - p.blocked)
@@ -232,8 +238,8 @@ func (c *Collector) settle(t unit.Time) {
 			now[outPaused] += p.pausing.pausedUp(t)
 			p.pausing.told = t
 		}
-		write(y, p, now)
-		if y.last != 0 {
+		p.write(now, t)
+		if p.last != 0 {
 			now[outBytes] -= c.unsent(i, t)
 		}
 		p.longest = p.queue
@@ -256,28 +262,28 @@ func (c *Collector) settle(t unit.Time) {
 	}
 }
 
-// write writes down with the counters of a port what is counted beside them, and notes which of
-// these have begun.
-func write(y *tally, p *portState, now *[portColumns]int64) {
+// write writes down with the counters of a port what is counted beside them, up to t, and notes which
+// of these have begun.
+func (p *portState) write(now *[portColumns]int64, t unit.Time) {
 	begun := uint32(0)
-	if y.frames != 0 {
+	if p.frames != 0 {
 		begun |= 1<<outBytes | 1<<outFrames
-		now[outFrames] += int64(y.frames)
-		y.frames = 0
+		now[outFrames] += int64(p.frames)
+		p.frames = 0
 	}
-	if y.acks != 0 {
+	if p.acks != 0 {
 		begun |= 1 << outAcks
-		now[outAcks] += int64(y.acks)
-		y.acks = 0
+		now[outAcks] += int64(p.acks)
+		p.acks = 0
 	}
-	if y.control != 0 {
+	if p.control != 0 {
 		begun |= 1 << outControl
-		now[outControl] += int64(y.control)
-		y.control = 0
+		now[outControl] += int64(p.control)
+		p.control = 0
 	}
-	if now[outBytes] = y.bytes; y.area != 0 {
+	now[outBytes] = p.bytes
+	if now[inOccupancy] = p.held(t); now[inOccupancy] != 0 {
 		begun |= 1 << inOccupancy
-		now[inOccupancy] = y.area
 	}
 	if now[outLongest] = p.longest; p.waited|p.longest != 0 {
 		begun |= 1<<outQueue | 1<<outLongest
@@ -289,7 +295,7 @@ func write(y *tally, p *portState, now *[portColumns]int64) {
 // writeAll writes down what is counted of all ports.
 func (c *Collector) writeAll() {
 	for i := range c.ports {
-		write(&c.tallies[i], &c.ports[i], (*[portColumns]int64)(c.now[i*portColumns:]))
+		c.ports[i].write((*[portColumns]int64)(c.now[i*portColumns:]), c.lo)
 	}
 }
 

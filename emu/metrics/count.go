@@ -7,143 +7,104 @@ import (
 	"fabemu/wire/unit"
 )
 
-// count adds events to the counters, as far as they lie side by side within a span of time, and
-// returns how many these are. A call for each would cost a tenth more.
-func (c *Collector) count(events []trace.Event, from unit.Time, span unit.Duration) int {
+// count adds events to the counters, whenever they were. What most frames tell is counted here, in a
+// loop with a single call, which keeps what it works with in registers; the rest is counted by rest.
+func (c *Collector) count(events []trace.Event) {
+	first, ports := c.first, c.ports
 	for i := range events {
 		e := &events[i]
-		if uint64(e.At.Sub(from)) >= uint64(span) {
-			return i
-		}
 		switch e.Kind {
 		case trace.Start:
-			y := &c.tallies[c.number(e)]
-			kind, _, _ := trace.FrameOf(e.A)
-			switch {
+			p := &ports[first.number(e)]
+			switch kind, _, _ := trace.FrameOf(e.A); {
 			case kind == wire.Data || kind == wire.TCP && trace.IsData(e.A):
-				y.bytes += int64(e.Bytes)
-				y.began, y.last = e.At, e.Bytes
-				y.frames++
+				p.bytes += int64(e.Bytes)
+				p.began, p.last = e.At, e.Bytes
+				p.frames++
 				if i := e.Flow - firstQP; e.Machine >= c.switches && i < uint32(len(c.flows)) {
 					f := &c.flows[i]
 					if f.sent++; f.again {
 						f.sent = e.PSN + 1
 					}
 				}
-				if c.ahead != nil {
-					c.leave(e)
+				if c.ahead == nil {
+					continue
 				}
 			case kind == wire.Ack || kind == wire.TCP:
-				y.acks++
+				p.acks++
+				continue
 			case kind == wire.FlowControl:
-				y.control++
+				p.control++
+				continue
+			default:
+				continue
 			}
-		case trace.Arrive, trace.Release:
-			if e.Kind == trace.Arrive {
-				if kind, _, _ := trace.FrameOf(e.A); !kind.Traffic() {
-					c.pause(e, kind)
-					continue
-				} else if c.ahead != nil {
-					c.join(e)
+		case trace.Arrive:
+			if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
+				p := &ports[first.number(e)]
+				if e.Lane < p.told {
+					p.hold(e.At, e.B)
 				}
-			}
-			n, holds := c.number(e), e.B
-			switch c.counted[n] {
-			case firstLane:
-				if e.Lane != 0 {
+				if c.ahead == nil && p.told != oneByOne {
 					continue
 				}
-			case oneByOne:
-				holds = c.ofLanes(n, e)
+			} else if kind != wire.Pause && kind != wire.PriorityPause {
+				continue
 			}
-			y := &c.tallies[n]
-			y.area += y.occupancy * int64(e.At-y.since)
-			y.occupancy, y.since, y.most = holds, e.At, max(y.most, holds)
-		case trace.Deliver:
-			if at, ok := c.flow(e); ok {
-				f := &c.flows[e.Flow-firstQP]
-				if e.Bytes != f.size {
-					c.resize(f, e)
-				}
-				if e.At.Add(-f.span) < c.lo {
-					c.spread(at, f, e)
-				}
-				if e.At.Sub(f.heard) >= c.patience {
-					c.hear(e.Flow-firstQP, e.At)
-				}
-				f.heard = max(f.heard, e.At)
-				if f.gone++; f.again {
-					f.gone = e.PSN + 1
-				}
-				c.now[at+flowBytes] += int64(e.Bytes)
-				c.now[at+flowFrames]++
-				fecn := e.A >> 8 & 1 // trace.FrameWord
-				c.now[at+flowMarked] += fecn
-				f.columns.begun |= 1<<flowBytes | 1<<flowFrames | uint32(fecn)<<flowMarked
-				if c.ofStreams > 0 {
-					f.columns.begun |= 1 << (flowColumns + tcpInOrder)
-					c.now[c.ofStreams+int(e.Flow-firstQP)*tcpColumns+tcpInOrder] += e.B
-				}
+		case trace.Release:
+			p := &ports[first.number(e)]
+			if e.Lane < p.told {
+				p.hold(e.At, e.B)
+				continue
 			}
-		case trace.Feedback:
-			if at, ok := c.flow(e); ok {
-				c.allow(at, e, e.B, c.now[at+flowTarget])
-				f := &c.flows[e.Flow-firstQP]
-				if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
-					c.now[at+flowNotified]++
-					c.now[at+flowFb] += trace.FbOf(e.A)
-					f.columns.begun |= 1<<flowNotified | 1<<flowFb
-					if kind == wire.Probe {
-						c.now[at+flowAnswers]++
-						f.columns.begun |= 1 << flowAnswers
-					}
-					break
-				}
-				f.acks++
-				becn := e.A >> 9 & 1
-				c.now[at+flowMarkedAcks] += becn
-				f.columns.begun |= uint32(becn) << flowMarkedAcks
+			if p.told != oneByOne {
+				continue
 			}
 		case trace.Queue:
-			c.lengthen(e)
-		case trace.Limit:
-			if at, ok := c.flow(e); ok {
-				c.allow(at, e, e.A, e.B)
+			ports[first.number(e)].queueIs(e.At, e.A)
+			continue
+		case trace.Deliver:
+			i := e.Flow - firstQP
+			if i >= uint32(len(c.flows)) {
+				continue
+			}
+			f := &c.flows[i]
+			if f.gone++; f.again {
+				f.gone = e.PSN + 1
+			}
+			now := (*[flowMarked + 1]int64)(c.now[c.ofFlows+int(i)*flowColumns:])
+			fecn := e.A >> 8 & 1 // trace.FrameWord
+			now[flowBytes] += int64(e.Bytes)
+			now[flowFrames]++
+			now[flowMarked] += fecn
+			f.columns.begun |= 1<<flowBytes | 1<<flowFrames | uint32(fecn)<<flowMarked
+			if e.Bytes == f.size && e.At.Sub(c.lo) >= f.span && e.At.Sub(f.heard) < c.patience && c.ofStreams == 0 {
+				f.heard = max(f.heard, e.At)
+				continue
 			}
 		case trace.Stall: // e.A keeps a flow, or the frames that wait for a line, from now on
-			block := port.Block(e.A)
-			switch {
-			case uint64(e.A) >= port.Blocks:
-			case e.Flow != 0:
-				if at, ok := c.flow(e); ok {
-					f := &c.flows[e.Flow-firstQP]
-					c.now[at+flowStall+int(f.block)] += int64(e.At - f.blocked)
-					f.begins(e.At)
-					f.block, f.blocked = block, e.At
-					f.columns.begun |= 1 << ((flowStall + block) & 31)
-				}
-			case e.Lane == 0:
-				n := c.number(e)
-				p := &c.ports[n]
-				c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
-				p.block, p.blocked = block, e.At
-				p.columns.begun |= 1 << ((outStall + block) & 31)
+			block, i := port.Block(e.A), e.Flow-firstQP
+			if i < uint32(len(c.flows)) && uint64(e.A) < port.Blocks {
+				f := &c.flows[i]
+				c.now[c.ofFlows+int(i)*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
+				f.begins(e.At)
+				f.block, f.blocked = block, e.At
+				f.columns.begun |= 1 << ((flowStall + block) & 31)
+				continue
 			}
-		case trace.Mark:
-			c.begin(e, 1<<outMarked)
-			c.now[c.port(e)+outMarked]++
-			c.causes[c.number(e)].marks[e.A&(reasons-1)]++
-		case trace.Trigger:
-			c.causes[c.number(e)].triggers[e.A&(reasons-1)]++
-		default:
-			c.rare(e)
 		}
+		c.rest(e)
 	}
-	return len(events)
 }
 
+// firsts are the places of machines' first ports among all ports.
+type firsts []uint32
+
 // number returns the place of e's port among all ports.
-func (c *Collector) number(e *trace.Event) int32 { return c.first[e.Machine] + int32(e.Port) }
+func (x firsts) number(e *trace.Event) uint32 { return x[e.Machine] + uint32(e.Port) }
+
+// number returns the place of e's port among all ports.
+func (c *Collector) number(e *trace.Event) uint32 { return c.first.number(e) }
 
 // port returns where the counters of e's port begin.
 func (c *Collector) port(e *trace.Event) int { return int(c.number(e)) * portColumns }
@@ -154,9 +115,43 @@ func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
 }
 
-// rare counts what does not happen with every frame.
-func (c *Collector) rare(e *trace.Event) {
+// rest counts what count has left of an event.
+func (c *Collector) rest(e *trace.Event) {
 	switch e.Kind {
+	case trace.Start:
+		c.leave(e)
+	case trace.Arrive:
+		kind, _, _ := trace.FrameOf(e.A)
+		if !kind.Traffic() {
+			c.pause(e, kind)
+			return
+		}
+		c.join(e)
+		c.holdLane(e)
+	case trace.Release:
+		c.holdLane(e)
+	case trace.Deliver:
+		c.deliver(e)
+	case trace.Feedback:
+		c.feedback(e)
+	case trace.Limit:
+		if at, ok := c.flow(e); ok {
+			c.allow(at, e, e.A, e.B)
+		}
+	case trace.Stall:
+		if block := port.Block(e.A); uint64(e.A) < port.Blocks && e.Flow == 0 && e.Lane == 0 {
+			n := c.number(e)
+			p := &c.ports[n]
+			c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
+			p.block, p.blocked = block, e.At
+			p.columns.begun |= 1 << ((outStall + block) & 31)
+		}
+	case trace.Mark:
+		c.begin(e, 1<<outMarked)
+		c.now[c.port(e)+outMarked]++
+		c.causes[c.number(e)].marks[e.A&(reasons-1)]++
+	case trace.Trigger:
+		c.causes[c.number(e)].triggers[e.A&(reasons-1)]++
 	case trace.FlowStart:
 		if _, ok := c.flow(e); ok {
 			f := &c.lives[e.Flow-firstQP]
@@ -224,6 +219,51 @@ func (c *Collector) rare(e *trace.Event) {
 			c.violations = append(c.violations, *e)
 		}
 	}
+}
+
+// deliver counts a data frame that is not like the one before it in its flow, or comes after long, or
+// has begun to come in the bin before, or is one of TCP.
+func (c *Collector) deliver(e *trace.Event) {
+	i := e.Flow - firstQP
+	f := &c.flows[i]
+	if e.Bytes != f.size {
+		c.resize(f, e)
+	}
+	if e.At.Add(-f.span) < c.lo {
+		c.spread(c.ofFlows+int(i)*flowColumns, f, e)
+	}
+	if e.At.Sub(f.heard) >= c.patience {
+		c.hear(i, e.At)
+	}
+	f.heard = max(f.heard, e.At)
+	if c.ofStreams > 0 {
+		f.columns.begun |= 1 << (flowColumns + tcpInOrder)
+		c.now[c.ofStreams+int(i)*tcpColumns+tcpInOrder] += e.B
+	}
+}
+
+// feedback counts an ACK, or a notification, that a source has taken in.
+func (c *Collector) feedback(e *trace.Event) {
+	at, ok := c.flow(e)
+	if !ok {
+		return
+	}
+	c.allow(at, e, e.B, c.now[at+flowTarget])
+	f := &c.flows[e.Flow-firstQP]
+	if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
+		c.now[at+flowNotified]++
+		c.now[at+flowFb] += trace.FbOf(e.A)
+		f.columns.begun |= 1<<flowNotified | 1<<flowFb
+		if kind == wire.Probe {
+			c.now[at+flowAnswers]++
+			f.columns.begun |= 1 << flowAnswers
+		}
+		return
+	}
+	f.acks++
+	becn := e.A >> 9 & 1 // trace.FrameWord
+	c.now[at+flowMarkedAcks] += becn
+	f.columns.begun |= uint32(becn) << flowMarkedAcks
 }
 
 // begin notes that counters of e's port begin to count.

@@ -31,9 +31,10 @@ func (c *Collector) late(e *trace.Event) {
 	}
 	switch data, _, _ := trace.FrameOf(e.A); {
 	case e.Kind == trace.Release, e.Kind == trace.Arrive && data.Traffic():
-		if holds, ok := c.holds(e); ok {
+		p := &c.ports[c.number(e)]
+		if holds, ok := p.holds(e); ok {
 			column := c.port(e) + inOccupancy
-			states = append(states, held{column, column, c.tallies[c.number(e)].occupancy, holds, 0})
+			states = append(states, held{column, column, p.occupancy, holds, 0})
 		}
 	case e.Kind == trace.Queue:
 		column := c.port(e) + outQueue

@@ -34,30 +34,40 @@ const (
 // tally is what every frame counts at a port, and what it needs for that: a cache line.
 // Settle writes it down with the other counters.
 type tally struct {
-	since     unit.Time // inOccupancy is counted up to here
-	occupancy int64     // blocks in the buffer since then; on Ethernet bytes
+	occupancy int64 // blocks in the buffer; on Ethernet bytes
 	most      int64
-	area      int64 // inOccupancy
+	area      int64 // inOccupancy at an instant, less occupancy times that, modulo 2^64
 	bytes     int64 // outBytes, the last frame as a whole
 	began     unit.Time
 	last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
 	frames    uint32 // outFrames, since they were written down; so are the others
 	acks      uint32 // outAcks
 	control   uint32 // outControl
+	told      lanes
+	_         [7]byte
 }
 
-// lanes says of which lanes the occupancy of a buffer is counted.
-type lanes uint8
+// hold notes what the buffer of a port holds from an instant on.
+func (y *tally) hold(from unit.Time, holds int64) {
+	y.area += (y.occupancy - holds) * int64(from)
+	y.occupancy, y.most = holds, max(y.most, holds)
+}
+
+// held returns inOccupancy at an instant.
+func (y *tally) held(at unit.Time) int64 { return y.area + y.occupancy*int64(at) }
+
+// lanes says of which lanes events tell what the buffer of a port holds: of those below it.
+type lanes = uint8
 
 const (
-	firstLane lanes = iota // InfiniBand: of the data lane alone
-	allAtOnce              // Ethernet: events tell that of all priorities
-	oneByOne               // with PFC: events tell that of one priority
+	oneByOne  lanes = 0   // with PFC: an event tells what it holds of one priority
+	firstLane lanes = 1   // InfiniBand: only the data lane is counted
+	allAtOnce lanes = 255 // Ethernet: an event tells what it holds of all priorities
 )
 
 // unsent returns how many bytes of the last data frame of a port leave at or after t.
 func (c *Collector) unsent(port int, t unit.Time) int64 {
-	y := &c.tallies[port]
+	y := &c.ports[port].tally
 	if y.last == 0 {
 		return 0
 	}
@@ -70,8 +80,9 @@ func (c *Collector) unsent(port int, t unit.Time) int64 {
 	return int64(y.last) - part(int64(y.last), gone, span)
 }
 
-// portState is what a port is in besides: a cache line.
+// portState is what a port has counted and is in: a tally and one more cache line.
 type portState struct {
+	tally
 	blocked unit.Time     // outStall is counted up to here
 	changed unit.Time     // outQueue is counted up to here
 	queue   int64         // bytes that wait for the line since then
@@ -109,31 +120,34 @@ type causes struct{ marks, triggers [reasons]int64 }
 
 // pausing returns what a port of Ethernet is in besides; nil elsewhere. On InfiniBand
 // it looks at no port.
-func (c *Collector) pausing(number int32) *pausingState {
+func (c *Collector) pausing(number uint32) *pausingState {
 	if !c.ethernet {
 		return nil
 	}
 	return c.ports[number].pausing
 }
 
-// ofLanes returns what the buffer of e's port holds after e in all lanes; e tells that of one.
-func (c *Collector) ofLanes(number int32, e *trace.Event) int64 {
-	s := c.ports[number].pausing
-	lane := &s.lanes[int(e.Lane)%len(s.lanes)]
-	holds := c.tallies[number].occupancy + e.B - *lane
-	*lane = e.B
-	return holds
+// holdLane notes what the buffer of e's port holds, where e tells that of one priority.
+func (c *Collector) holdLane(e *trace.Event) {
+	if p := &c.ports[c.number(e)]; p.told == oneByOne {
+		holds, _ := p.holds(e)
+		p.hold(e.At, holds)
+		*p.lane(e) = e.B
+	}
 }
 
-// holds returns how much the buffer of e's port holds after e, which tells it of one lane;
-// not ok where it is of a lane that is not counted.
-func (c *Collector) holds(e *trace.Event) (n int64, ok bool) {
-	i := c.number(e)
-	if counted := c.counted[i]; counted != oneByOne {
-		return e.B, e.Lane == 0 || counted == allAtOnce
+// lane returns what the buffer of a port holds of the priority that e is about.
+func (p *portState) lane(e *trace.Event) *int64 {
+	return &p.pausing.lanes[int(e.Lane)%len(p.pausing.lanes)]
+}
+
+// holds returns how much the buffer of a port holds after e; not ok where e is about a lane that is
+// not counted.
+func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
+	if p.told == oneByOne {
+		return p.occupancy + e.B - *p.lane(e), true
 	}
-	s := c.ports[i].pausing
-	return c.tallies[i].occupancy + e.B - s.lanes[int(e.Lane)%len(s.lanes)], true
+	return e.B, e.Lane < p.told
 }
 
 // pause notes what the peer of e's port has said, if it has: for how many quanta to stop, and with
@@ -176,18 +190,17 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 // any queue and any run.
 const queueShift = 10
 
-// lengthen notes that e.A bytes wait for the line of e's port from now on.
-func (c *Collector) lengthen(e *trace.Event) { c.queueIs(c.number(e), e.At, e.A) }
-
 // queueIs notes that so many bytes wait for the line of a port from an instant on.
-func (c *Collector) queueIs(number int32, from unit.Time, bytes int64) {
-	p := &c.ports[number]
+func (p *portState) queueIs(from unit.Time, bytes int64) {
 	p.waited += p.queue * int64(from-p.changed) >> queueShift
 	p.queue, p.changed, p.longest = bytes, from, max(p.longest, bytes)
 }
 
 // place is an output of a switch with input buffers.
-type place struct{ machine, out int32 } // out is the number of its port
+type place struct {
+	machine int32
+	out     uint32 // number of its port
+}
 
 // look finds out where the frames of each flow wait in switches with input buffers, which
 // report what is in their inputs and not what waits for an output. Where frames may change
@@ -209,7 +222,7 @@ func (c *Collector) look() {
 			if c.ahead == nil {
 				c.ahead, c.inputs = make([][]place, len(c.fabric.Flows)), make([]bool, len(c.ports))
 			}
-			out := c.first[end.Machine] + int32(end.Port)
+			out := c.first[end.Machine] + uint32(end.Port)
 			c.ahead[i] = append(c.ahead[i], place{int32(end.Machine), out})
 			c.inputs[out] = true
 		}
@@ -218,13 +231,14 @@ func (c *Collector) look() {
 
 // join notes that a data frame has come to a switch with input buffers, and waits.
 func (c *Collector) join(e *trace.Event) {
-	if p, bytes, ok := c.joins(e); ok {
-		c.queueIs(p, e.At, c.ports[p].queue+bytes)
+	if n, bytes, ok := c.joins(e); ok {
+		p := &c.ports[n]
+		p.queueIs(e.At, p.queue+bytes)
 	}
 }
 
 // joins returns where a data frame waits that has come, if it does.
-func (c *Collector) joins(e *trace.Event) (number int32, bytes int64, ok bool) {
+func (c *Collector) joins(e *trace.Event) (number uint32, bytes int64, ok bool) {
 	if i := e.Flow - firstQP; i < uint32(len(c.ahead)) {
 		for _, p := range c.ahead[i] {
 			if p.machine == e.Machine {
@@ -237,14 +251,15 @@ func (c *Collector) joins(e *trace.Event) (number int32, bytes int64, ok bool) {
 
 // leave notes that a data frame begins to leave a switch with input buffers.
 func (c *Collector) leave(e *trace.Event) {
-	if p := c.number(e); c.inputs[p] {
-		c.queueIs(p, e.At, c.ports[p].queue-int64(e.Bytes))
+	if n := c.number(e); c.inputs[n] {
+		p := &c.ports[n]
+		p.queueIs(e.At, p.queue-int64(e.Bytes))
 	}
 }
 
 // queueing returns by how much a frame changes the queue of a switch with input buffers,
 // and which, if it does.
-func (c *Collector) queueing(e *trace.Event) (number int32, bytes int64, ok bool) {
+func (c *Collector) queueing(e *trace.Event) (number uint32, bytes int64, ok bool) {
 	if kind, _, _ := trace.FrameOf(e.A); c.ahead == nil || kind != wire.Data {
 		return 0, 0, false
 	}

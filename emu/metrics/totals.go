@@ -38,7 +38,7 @@ type LinkTotals struct {
 func (c *Collector) Link(h fabric.Hop) LinkTotals {
 	number := c.out(h) / portColumns
 	t := c.link(h)
-	t.Bytes = c.tallies[number].bytes
+	t.Bytes = c.ports[number].bytes
 	t.Marks, t.Triggers = c.causes[number].marks, c.causes[number].triggers
 	return t
 }
@@ -71,7 +71,7 @@ func (c *Collector) Buffer(machine int, p port.ID) BufferTotals {
 	i := int(c.first[machine]) + int(p)
 	return BufferTotals{
 		Mean: ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())),
-		Max:  c.tallies[i].most,
+		Max:  c.ports[i].most,
 	}
 }
 

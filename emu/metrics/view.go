@@ -31,7 +31,7 @@ func NewMirror(c *Collector) *Mirror {
 	m := &Mirror{from: c, copied: *c}
 	m.copied.rows = rows{all: make([][]int64, 0, len(c.edges)), place: make([]int32, len(c.now))}
 	m.room, m.copied.now = make([]int64, len(c.edges)*len(c.now)), make([]int64, len(c.now))
-	m.copied.tallies, m.copied.ports = slices.Clone(c.tallies), slices.Clone(c.ports)
+	m.copied.ports = slices.Clone(c.ports)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
@@ -65,10 +65,9 @@ func (m *Mirror) Update() (whole bool) {
 	copy(d.rows.place, c.rows.place)
 	d.cur = max(m.filled-1, 0)
 	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
-	copy(d.tallies, c.tallies)
 	for i := range c.ports {
 		p, q := &c.ports[i], &d.ports[i]
-		q.block, q.queue = p.block, p.queue
+		q.block, q.queue, q.occupancy = p.block, p.queue, p.occupancy
 		if p.pausing != nil {
 			copy(q.pausing.until, p.pausing.until)
 		}
@@ -104,7 +103,7 @@ func (m *Mirror) View(v *View) {
 	place := append(v.c.rows.place[:0], m.copied.rows.place...)
 	v.c = m.copied
 	v.c.lives, v.c.rows.place = lives, place
-	v.c.flows, v.c.ports, v.c.tallies = nil, nil, nil // what they are in, States says
+	v.c.flows, v.c.ports = nil, nil // what they are in, States says
 }
 
 // End returns the instant up to which the figures of v are complete.
@@ -227,7 +226,7 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 	for i := range c.fabric.Machines {
 		for _, joined := range c.fabric.Machines[i].Ports {
 			p := &c.ports[number]
-			s := PortState{Block: p.block, Queue: p.queue, Held: c.tallies[number].occupancy,
+			s := PortState{Block: p.block, Queue: p.queue, Held: p.occupancy,
 				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
 			if c.lost && !InBytes(c.fabric, joined.Wire) {
 				s.Queue = -1
