@@ -35,7 +35,6 @@ type Collector struct {
 	first     firsts    // of ports, by machine
 	wires     []int32   // by port: the wire that it sends into
 	ports     []portState
-	ethernet  bool      // some of them are pausing
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
 	inputs    []bool    // by port: that of such a switch
@@ -105,7 +104,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
-		c.ports[i].block, c.ports[i].columns.known, c.ports[i].told = port.Idle, unstalled, firstLane
+		c.ports[i].block, c.ports[i].columns.known, c.ports[i].counted = port.Idle, unstalled, firstLane
 	}
 	c.countPauses()
 	c.look()
@@ -129,18 +128,17 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
-		classes, told := 1, allAtOnce
+		classes, counted := 1, allAtOnce
 		switch l.FlowControl {
 		case port.PriorityPauseFrames:
-			classes, told = port.Priorities, oneByOne
+			classes, counted = port.Priorities, oneByOne
 		case port.PauseFrames, port.NoFlowControl:
 		default:
 			continue
 		}
-		c.ethernet = true
 		for _, end := range c.fabric.Wires[w].Ends {
 			p := &c.ports[int(c.first[end.Machine])+int(end.Port)]
-			p.told, p.pausing = told, &pausingState{
+			p.counted, p.pausing = counted, &pausingState{
 				lanes: make([]int64, classes), until: make([]unit.Time, classes),
 				quantum: l.Rate.Serialise(wire.Quantum / 8),
 			}
@@ -226,13 +224,13 @@ func (c *Collector) advance(t unit.Time) bool {
 // settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and writes all
 // of it down.
 func (c *Collector) settle(t unit.Time) {
-	counters := c.now
-	for i := range c.ports {
-		p, now := &c.ports[i], (*[portColumns]int64)(counters)
+	ports, counters := c.ports, c.now
+	for i := range ports {
+		p, now := &ports[i], (*[portColumns]int64)(counters)
 		counters = counters[portColumns:]
 		p.waited += p.queue * int64(t-p.changed) >> queueShift
 		p.changed = t
-		now[outStall+p.block%port.Blocks] += int64(t - p.blocked)
+		now[outStall+int(p.block)] += int64(t - p.blocked)
 		p.blocked = t
 		if p.columns.begun>>outPaused&1 == 1 {
 			now[outPaused] += p.pausing.pausedUp(t)

@@ -21,10 +21,12 @@ func (c *Collector) count(events []trace.Event) {
 				p.bytes += int64(e.Bytes)
 				p.began, p.last = e.At, e.Bytes
 				p.frames++
-				if i := e.Flow - firstQP; e.Machine >= c.switches && i < uint32(len(c.flows)) {
-					f := &c.flows[i]
-					if f.sent++; f.again {
-						f.sent = e.PSN + 1
+				if e.Machine >= c.switches {
+					if i := int(e.Flow - firstQP); i < len(c.flows) {
+						f := &c.flows[i]
+						if f.sent++; f.again {
+							f.sent = e.PSN + 1
+						}
 					}
 				}
 				if c.ahead == nil {
@@ -42,37 +44,36 @@ func (c *Collector) count(events []trace.Event) {
 		case trace.Arrive:
 			if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
 				p := &ports[first.number(e)]
-				if e.Lane < p.told {
-					p.hold(e.At, e.B)
-				}
-				if c.ahead == nil && p.told != oneByOne {
-					continue
+				if e.Lane < p.counted {
+					if p.hold(e.At, e.B); c.ahead == nil {
+						continue
+					}
 				}
 			} else if kind != wire.Pause && kind != wire.PriorityPause {
 				continue
 			}
 		case trace.Release:
 			p := &ports[first.number(e)]
-			if e.Lane < p.told {
+			if e.Lane < p.counted {
 				p.hold(e.At, e.B)
 				continue
 			}
-			if p.told != oneByOne {
+			if p.counted != oneByOne {
 				continue
 			}
 		case trace.Queue:
 			ports[first.number(e)].queueIs(e.At, e.A)
 			continue
 		case trace.Deliver:
-			i := e.Flow - firstQP
-			if i >= uint32(len(c.flows)) {
+			i := int(e.Flow - firstQP) // 0 and 1 wrap around to what no flow has
+			if i >= len(c.flows) {
 				continue
 			}
 			f := &c.flows[i]
 			if f.gone++; f.again {
 				f.gone = e.PSN + 1
 			}
-			now := (*[flowMarked + 1]int64)(c.now[c.ofFlows+int(i)*flowColumns:])
+			now := (*[flowMarked + 1]int64)(c.now[c.ofFlows+i*flowColumns:])
 			fecn := e.A >> 8 & 1 // trace.FrameWord
 			now[flowBytes] += int64(e.Bytes)
 			now[flowFrames]++
@@ -83,15 +84,24 @@ func (c *Collector) count(events []trace.Event) {
 				continue
 			}
 		case trace.Stall: // e.A keeps a flow, or the frames that wait for a line, from now on
-			block, i := port.Block(e.A), e.Flow-firstQP
-			if i < uint32(len(c.flows)) && uint64(e.A) < port.Blocks {
+			block, i := port.Block(e.A), int(e.Flow-firstQP)
+			if i < len(c.flows) && uint64(e.A) < port.Blocks {
 				f := &c.flows[i]
-				c.now[c.ofFlows+int(i)*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
+				c.now[c.ofFlows+i*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
 				f.begins(e.At)
 				f.block, f.blocked = block, e.At
 				f.columns.begun |= 1 << ((flowStall + block) & 31)
 				continue
 			}
+		case trace.Mark:
+			p, n := &ports[first.number(e)], int(first.number(e))
+			p.columns.begun |= 1 << outMarked
+			c.now[n*portColumns+outMarked]++
+			c.causes[n].marks[e.A&(reasons-1)]++
+			continue
+		case trace.Trigger:
+			c.causes[first.number(e)].triggers[e.A&(reasons-1)]++
+			continue
 		}
 		c.rest(e)
 	}
@@ -101,7 +111,7 @@ func (c *Collector) count(events []trace.Event) {
 type firsts []uint32
 
 // number returns the place of e's port among all ports.
-func (x firsts) number(e *trace.Event) uint32 { return x[e.Machine] + uint32(e.Port) }
+func (x firsts) number(e *trace.Event) uint32 { return x[uint32(e.Machine)] + uint32(e.Port) }
 
 // number returns the place of e's port among all ports.
 func (c *Collector) number(e *trace.Event) uint32 { return c.first.number(e) }
@@ -121,13 +131,12 @@ func (c *Collector) rest(e *trace.Event) {
 	case trace.Start:
 		c.leave(e)
 	case trace.Arrive:
-		kind, _, _ := trace.FrameOf(e.A)
-		if !kind.Traffic() {
-			c.pause(e, kind)
-			return
+		if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
+			c.join(e)
+			c.holdLane(e)
+		} else {
+			c.pause(e)
 		}
-		c.join(e)
-		c.holdLane(e)
 	case trace.Release:
 		c.holdLane(e)
 	case trace.Deliver:
@@ -146,12 +155,6 @@ func (c *Collector) rest(e *trace.Event) {
 			p.block, p.blocked = block, e.At
 			p.columns.begun |= 1 << ((outStall + block) & 31)
 		}
-	case trace.Mark:
-		c.begin(e, 1<<outMarked)
-		c.now[c.port(e)+outMarked]++
-		c.causes[c.number(e)].marks[e.A&(reasons-1)]++
-	case trace.Trigger:
-		c.causes[c.number(e)].triggers[e.A&(reasons-1)]++
 	case trace.FlowStart:
 		if _, ok := c.flow(e); ok {
 			f := &c.lives[e.Flow-firstQP]
@@ -207,8 +210,8 @@ func (c *Collector) rest(e *trace.Event) {
 		for i := range c.flows {
 			c.flows[i].size = 0 // its span is not what it was
 		}
-		if p := c.pausing(c.number(e)); p != nil {
-			p.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
+		if s := c.ports[c.number(e)].pausing; s != nil {
+			s.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
 		}
 	case trace.Violation:
 		c.violated++

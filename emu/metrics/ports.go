@@ -43,14 +43,16 @@ type tally struct {
 	frames    uint32 // outFrames, since they were written down; so are the others
 	acks      uint32 // outAcks
 	control   uint32 // outControl
-	told      lanes
+	counted   lanes
 	_         [7]byte
 }
 
 // hold notes what the buffer of a port holds from an instant on.
 func (y *tally) hold(from unit.Time, holds int64) {
 	y.area += (y.occupancy - holds) * int64(from)
-	y.occupancy, y.most = holds, max(y.most, holds)
+	if y.occupancy = holds; holds > y.most {
+		y.most = holds
+	}
 }
 
 // held returns inOccupancy at an instant.
@@ -118,18 +120,9 @@ type pausingState struct {
 // trace.Reason. It is large and rarely touched: not part of portState.
 type causes struct{ marks, triggers [reasons]int64 }
 
-// pausing returns what a port of Ethernet is in besides; nil elsewhere. On InfiniBand
-// it looks at no port.
-func (c *Collector) pausing(number uint32) *pausingState {
-	if !c.ethernet {
-		return nil
-	}
-	return c.ports[number].pausing
-}
-
 // holdLane notes what the buffer of e's port holds, where e tells that of one priority.
 func (c *Collector) holdLane(e *trace.Event) {
-	if p := &c.ports[c.number(e)]; p.told == oneByOne {
+	if p := &c.ports[c.number(e)]; p.counted == oneByOne {
 		holds, _ := p.holds(e)
 		p.hold(e.At, holds)
 		*p.lane(e) = e.B
@@ -144,34 +137,36 @@ func (p *portState) lane(e *trace.Event) *int64 {
 // holds returns how much the buffer of a port holds after e; not ok where e is about a lane that is
 // not counted.
 func (p *portState) holds(e *trace.Event) (n int64, ok bool) {
-	if p.told == oneByOne {
+	if p.counted == oneByOne {
 		return p.occupancy + e.B - *p.lane(e), true
 	}
-	return e.B, e.Lane < p.told
+	return e.B, e.Lane < p.counted
 }
 
-// pause notes what the peer of e's port has said, if it has: for how many quanta to stop, and with
-// PFC which priorities.
-func (c *Collector) pause(e *trace.Event, kind wire.Kind) {
-	p := c.pausing(c.number(e))
-	if p == nil || kind != wire.Pause && kind != wire.PriorityPause {
+// pause notes what the peer of e's port has said: for how many quanta to stop, and with PFC which
+// priorities.
+func (c *Collector) pause(e *trace.Event) {
+	number := int(c.number(e))
+	p, now := &c.ports[number], c.now[number*portColumns:]
+	s := p.pausing
+	if s == nil {
 		return
 	}
-	c.begin(e, 1<<inPauses|1<<outPaused)
-	c.now[c.port(e)+inPauses]++
-	c.now[c.port(e)+outPaused] += p.pausedUp(e.At)
-	p.told = max(p.told, e.At)
-	until := e.At.Add(unit.Duration(e.B) * p.quantum)
-	if kind == wire.Pause {
-		p.until[0] = until
+	p.columns.begun |= 1<<inPauses | 1<<outPaused
+	now[inPauses]++
+	now[outPaused] += s.pausedUp(e.At)
+	s.told = max(s.told, e.At)
+	until := e.At.Add(unit.Duration(e.B) * s.quantum)
+	if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause {
+		s.until[0] = until
 		return
 	}
 	spoken, stopped := trace.ClassesOf(e.PSN)
-	for class := range p.until {
+	for class := range s.until {
 		if spoken>>class&1 == 1 {
-			p.until[class] = e.At
+			s.until[class] = e.At
 			if stopped>>class&1 == 1 {
-				p.until[class] = until
+				s.until[class] = until
 			}
 		}
 	}
@@ -193,7 +188,10 @@ const queueShift = 10
 // queueIs notes that so many bytes wait for the line of a port from an instant on.
 func (p *portState) queueIs(from unit.Time, bytes int64) {
 	p.waited += p.queue * int64(from-p.changed) >> queueShift
-	p.queue, p.changed, p.longest = bytes, from, max(p.longest, bytes)
+	p.queue, p.changed = bytes, from
+	if bytes > p.longest {
+		p.longest = bytes
+	}
 }
 
 // place is an output of a switch with input buffers.

@@ -9,11 +9,11 @@ import (
 // holds those that have begun to by then, in the order in which they did, and the others are 0.
 type rows struct {
 	all   [][]int64
-	place []int32 // by counter: its place in a row, and one more; 0: it has none
-	used  []int32 // the counters that have a place, in their order
-	room  []int64 // for rows to come
-	lent  int     // so many rows, the first ones, are read by others: who changes one copies it
-	list  bool    // they have the list of them, too
+	place []int32  // by counter: its place in a row, and one more; 0: it has none
+	used  []uint32 // the counters that have a place, in their order
+	room  []int64  // for rows to come
+	lent  int      // so many rows, the first ones, are read by others: who changes one copies it
+	list  bool     // they have the list of them, too
 }
 
 // columns are counters of a port or a flow, a bit for each: those that may have counted by now,
@@ -44,13 +44,13 @@ const slab = 1 << 13
 
 // add keeps the counters at the next edge.
 func (r *rows) add(now []int64) {
-	n := len(r.used)
-	if len(r.room) < n {
-		r.room = make([]int64, max(n, slab))
+	used := r.used
+	if len(r.room) < len(used) {
+		r.room = make([]int64, max(len(used), slab))
 	}
-	row := r.room[:n:n]
-	r.room = r.room[n:]
-	for k, i := range r.used {
+	row := r.room[:len(used):len(used)]
+	r.room = r.room[len(used):]
+	for k, i := range used {
 		row[k] = now[i]
 	}
 	r.all = append(r.all, row)
@@ -58,7 +58,7 @@ func (r *rows) add(now []int64) {
 
 // give gives a counter a place in the rows from now on.
 func (r *rows) give(column int) {
-	r.used = append(r.used, int32(column))
+	r.used = append(r.used, uint32(column))
 	r.place[column] = int32(len(r.used))
 }
 

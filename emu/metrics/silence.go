@@ -54,13 +54,16 @@ func (c *Collector) bear() unit.Duration {
 
 // waits reports whether a flow has something to send, or under way.
 func (f *flowState) waits() bool {
+	if f.block != port.Idle {
+		return true
+	}
 	left := f.sent - f.gone
 	if f.again {
 		if left <<= 8; left >= 1<<31 { // modulo 2^24: one that was delivered is sent again
 			left = 0
 		}
 	}
-	return f.block != port.Idle || left != 0
+	return left != 0
 }
 
 // begins notes that a flow may have something to send from now on.
