@@ -249,7 +249,8 @@ func (c *Collector) settle(t unit.Time) {
 		f, at := &c.flows[i], c.ofFlows+i*flowColumns
 		c.now[at+flowStall+int(f.block)] += int64(t - f.blocked)
 		f.blocked = t
-		c.hold(at, f, t)
+		c.hold(at, &c.lives[i], t)
+		f.write(c.now[at:], &c.lives[i])
 		if c.ofStreams > 0 {
 			c.holdWindow(c.ofStreams+i*tcpColumns, i, t)
 		}
@@ -290,10 +291,13 @@ func (p *portState) write(now *[portColumns]int64, t unit.Time) {
 	p.columns.begun |= begun
 }
 
-// writeAll writes down what is counted of all ports.
+// writeAll writes down what is counted of all ports and flows.
 func (c *Collector) writeAll() {
 	for i := range c.ports {
 		c.ports[i].write((*[portColumns]int64)(c.now[i*portColumns:]), c.lo)
+	}
+	for i := range c.flows {
+		c.flows[i].write(c.now[c.ofFlows+i*flowColumns:], &c.lives[i])
 	}
 }
 

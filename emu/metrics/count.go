@@ -73,12 +73,12 @@ func (c *Collector) count(events []trace.Event) {
 			if f.gone++; f.again {
 				f.gone = e.PSN + 1
 			}
-			now := (*[flowMarked + 1]int64)(c.now[c.ofFlows+i*flowColumns:])
-			fecn := e.A >> 8 & 1 // trace.FrameWord
-			now[flowBytes] += int64(e.Bytes)
-			now[flowFrames]++
-			now[flowMarked] += fecn
-			f.columns.begun |= 1<<flowBytes | 1<<flowFrames | uint32(fecn)<<flowMarked
+			f.bytes += int64(e.Bytes)
+			f.frames++
+			if _, fecn, _ := trace.FrameOf(e.A); fecn {
+				c.now[c.ofFlows+i*flowColumns+flowMarked]++
+				f.columns.begun |= 1 << flowMarked
+			}
 			if e.Bytes == f.size && e.At.Sub(c.lo) >= f.span && e.At.Sub(f.heard) < c.patience && c.ofStreams == 0 {
 				f.heard = max(f.heard, e.At)
 				continue
@@ -103,7 +103,7 @@ func (c *Collector) count(events []trace.Event) {
 			c.causes[first.number(e)].triggers[e.A&(reasons-1)]++
 			continue
 		}
-		c.rest(e)
+		c.rest(&events[i])
 	}
 }
 

@@ -31,16 +31,18 @@ const (
 	flowColumns
 )
 
-// flowState is what a flow is in.
+// flowState is what a flow is in, and counts of each frame: a cache line. Settle writes it down with
+// the other counters.
 type flowState struct {
-	blocked unit.Time // flowStall is counted up to here
-	told    unit.Time // flowAllowed and flowWanted are counted up to here
-	acks    int64
+	blocked unit.Time     // flowStall is counted up to here
+	bytes   int64         // flowBytes
 	heard   unit.Time     // when it last delivered something, or had something to send again
 	span    unit.Duration // how long a frame of size takes the slowest link of the flow
 	size    uint32        // of the last frame that came
 	sent    uint32        // packets, modulo 2^32
 	gone    uint32        // of them, those that were delivered, or lost
+	frames  uint32        // flowFrames, since they were written down
+	acks    uint32        // taken in by the source, likewise
 	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
 	block   port.Block    // what has kept the flow since blocked
 	columns columns       // those of TCP behind the others
@@ -52,6 +54,8 @@ type life struct {
 	begun  []Transfer // those that have not ended, in the order of their packets
 	ended  []Transfer
 
+	acks              int64     // taken in by the source
+	told              unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were told
 	windowed          unit.Time // tcpWindowHeld is counted up to here
 }
@@ -70,13 +74,14 @@ func (c *Collector) allow(at int, e *trace.Event, limit, target int64) {
 		return
 	}
 	i := e.Flow - firstQP
-	if x := &c.lives[i]; limit > 0 {
+	x := &c.lives[i]
+	if limit > 0 {
 		x.limited = min(x.limited, e.At)
 	}
-	if x := &c.lives[i]; target > 0 {
+	if target > 0 {
 		x.targeted = min(x.targeted, e.At)
 	}
-	c.hold(at, &c.flows[i], e.At)
+	c.hold(at, x, e.At)
 	c.now[at+flowLimit], c.now[at+flowTarget] = limit, target
 	if limit != 0 {
 		c.flows[i].columns.begun |= 1<<flowLimit | 1<<flowAllowed
@@ -87,14 +92,26 @@ func (c *Collector) allow(at int, e *trace.Event, limit, target int64) {
 }
 
 // hold counts the limit and the target of a source up to t.
-func (c *Collector) hold(at int, f *flowState, t unit.Time) {
+func (c *Collector) hold(at int, x *life, t unit.Time) {
 	if limit := c.now[at+flowLimit]; limit != 0 {
-		c.now[at+flowAllowed] += product(limit, t.Sub(f.told), rateShift)
+		c.now[at+flowAllowed] += product(limit, t.Sub(x.told), rateShift)
 	}
 	if target := c.now[at+flowTarget]; target != 0 {
-		c.now[at+flowWanted] += product(target, t.Sub(f.told), rateShift)
+		c.now[at+flowWanted] += product(target, t.Sub(x.told), rateShift)
 	}
-	f.told = t
+	x.told = t
+}
+
+// write writes down with the counters of a flow what is counted beside them.
+func (f *flowState) write(now []int64, x *life) {
+	if f.frames != 0 {
+		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
+		now[flowFrames] += int64(f.frames)
+		now[flowBytes] = f.bytes
+		f.frames = 0
+	}
+	x.acks += int64(f.acks)
+	f.acks = 0
 }
 
 // product returns what a state of so much holds over a span, divided by 2^shift. The

@@ -187,8 +187,10 @@ const queueShift = 10
 
 // queueIs notes that so many bytes wait for the line of a port from an instant on.
 func (p *portState) queueIs(from unit.Time, bytes int64) {
-	p.waited += p.queue * int64(from-p.changed) >> queueShift
-	p.queue, p.changed = bytes, from
+	span := int64(from - p.changed)
+	p.changed = from
+	p.waited += p.queue * span >> queueShift
+	p.queue = bytes
 	if bytes > p.longest {
 		p.longest = bytes
 	}

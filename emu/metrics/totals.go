@@ -117,7 +117,7 @@ type FlowTotals struct {
 // caller must not change Active.
 func (c *Collector) Flow(i int) FlowTotals {
 	return FlowTotals{
-		FlowCounts: c.counts(i), Acks: c.flows[i].acks, Active: c.lives[i].active,
+		FlowCounts: c.counts(i), Acks: c.lives[i].acks, Active: c.lives[i].active,
 		Limit: unit.Rate(c.last(c.ofFlows + i*flowColumns + flowLimit)),
 	}
 }
