@@ -7,9 +7,21 @@ import (
 	"fabemu/wire/unit"
 )
 
-// count adds events to the counters, whenever they were. What most frames tell is counted here, in a
-// loop with a single call, which keeps what it works with in registers; the rest is counted by rest.
+// count adds events to the counters, whenever they were.
 func (c *Collector) count(events []trace.Event) {
+	for len(events) > 0 {
+		if n := c.countFrames(events); n < len(events) {
+			c.rest(&events[n])
+			events = events[n+1:]
+			continue
+		}
+		return
+	}
+}
+
+// countFrames counts what most frames tell. It returns how many events it has counted, up to one of
+// which rest has something to count: a loop without calls keeps what it works with in registers.
+func (c *Collector) countFrames(events []trace.Event) int {
 	first, ports := c.first, c.ports
 	for i := range events {
 		e := &events[i]
@@ -103,8 +115,9 @@ func (c *Collector) count(events []trace.Event) {
 			c.causes[first.number(e)].triggers[e.A&(reasons-1)]++
 			continue
 		}
-		c.rest(&events[i])
+		return i
 	}
+	return len(events)
 }
 
 // firsts are the places of machines' first ports among all ports.
@@ -125,7 +138,7 @@ func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 	return c.ofFlows + int(i)*flowColumns, i < uint32(len(c.flows))
 }
 
-// rest counts what count has left of an event.
+// rest counts what countFrames has left of an event.
 func (c *Collector) rest(e *trace.Event) {
 	switch e.Kind {
 	case trace.Start:
