@@ -37,7 +37,6 @@ type Collector struct {
 	ports     []portState
 	causes    []causes  // by port
 	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
-	inputs    []bool    // by port: that of such a switch
 	lost      bool      // what waits for outputs of such switches cannot be told
 	flows     []flowState
 	lives     []life // by flow

@@ -41,25 +41,30 @@ func (c *Collector) countFrames(events []trace.Event) int {
 						}
 					}
 				}
-				if c.ahead == nil {
-					continue
+				if p.ofInputs && c.ahead != nil {
+					p.queueIs(e.At, p.queue-int64(e.Bytes))
 				}
 			case kind == wire.Ack || kind == wire.TCP:
 				p.acks++
-				continue
 			case kind == wire.FlowControl:
 				p.control++
-				continue
-			default:
-				continue
 			}
+			continue
 		case trace.Arrive:
 			if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
+				if c.ahead != nil {
+					if out, ok := c.joins(e); ok {
+						p := &ports[out]
+						p.queueIs(e.At, p.queue+int64(e.Bytes))
+					}
+				}
 				p := &ports[first.number(e)]
 				if e.Lane < p.counted {
-					if p.hold(e.At, e.B); c.ahead == nil {
-						continue
-					}
+					p.hold(e.At, e.B)
+					continue
+				}
+				if p.counted != oneByOne {
+					continue
 				}
 			} else if kind != wire.Pause && kind != wire.PriorityPause {
 				continue
@@ -141,11 +146,8 @@ func (c *Collector) flow(e *trace.Event) (at int, ok bool) {
 // rest counts what countFrames has left of an event.
 func (c *Collector) rest(e *trace.Event) {
 	switch e.Kind {
-	case trace.Start:
-		c.leave(e)
 	case trace.Arrive:
 		if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
-			c.join(e)
 			c.holdLane(e)
 		} else {
 			c.pause(e)

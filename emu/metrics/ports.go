@@ -44,7 +44,8 @@ type tally struct {
 	acks      uint32 // outAcks
 	control   uint32 // outControl
 	counted   lanes
-	_         [7]byte
+	ofInputs  bool // it sends what waits in a switch with input buffers (Collector.ahead)
+	_         [6]byte
 }
 
 // hold notes what the buffer of a port holds from an instant on.
@@ -220,41 +221,26 @@ func (c *Collector) look() {
 				continue
 			}
 			if c.ahead == nil {
-				c.ahead, c.inputs = make([][]place, len(c.fabric.Flows)), make([]bool, len(c.ports))
+				c.ahead = make([][]place, len(c.fabric.Flows))
 			}
 			out := c.first[end.Machine] + uint32(end.Port)
 			c.ahead[i] = append(c.ahead[i], place{int32(end.Machine), out})
-			c.inputs[out] = true
+			c.ports[out].ofInputs = true
 		}
 	}
 }
 
-// join notes that a data frame has come to a switch with input buffers, and waits.
-func (c *Collector) join(e *trace.Event) {
-	if n, bytes, ok := c.joins(e); ok {
-		p := &c.ports[n]
-		p.queueIs(e.At, p.queue+bytes)
-	}
-}
-
-// joins returns where a data frame waits that has come, if it does.
-func (c *Collector) joins(e *trace.Event) (number uint32, bytes int64, ok bool) {
-	if i := e.Flow - firstQP; i < uint32(len(c.ahead)) {
+// joins returns the port for whose line a data frame waits that has come, where it waits in a switch
+// with input buffers.
+func (c *Collector) joins(e *trace.Event) (number uint32, ok bool) {
+	if i := int(e.Flow - firstQP); i < len(c.ahead) {
 		for _, p := range c.ahead[i] {
 			if p.machine == e.Machine {
-				return p.out, int64(e.Bytes), true
+				return p.out, true
 			}
 		}
 	}
-	return 0, 0, false
-}
-
-// leave notes that a data frame begins to leave a switch with input buffers.
-func (c *Collector) leave(e *trace.Event) {
-	if n := c.number(e); c.inputs[n] {
-		p := &c.ports[n]
-		p.queueIs(e.At, p.queue-int64(e.Bytes))
-	}
+	return 0, false
 }
 
 // queueing returns by how much a frame changes the queue of a switch with input buffers,
@@ -265,10 +251,11 @@ func (c *Collector) queueing(e *trace.Event) (number uint32, bytes int64, ok boo
 	}
 	switch e.Kind {
 	case trace.Arrive:
-		return c.joins(e)
+		number, ok = c.joins(e)
+		return number, int64(e.Bytes), ok
 	case trace.Start:
-		p := c.number(e)
-		return p, -int64(e.Bytes), c.inputs[p]
+		number = c.number(e)
+		return number, -int64(e.Bytes), c.ports[number].ofInputs
 	}
 	return 0, 0, false
 }
