@@ -6,15 +6,23 @@ import (
 
 	"fabemu/emu/scenarios"
 	"fabemu/wire/trace"
+	"fabemu/wire/unit"
 )
 
-// after ends a run when it has heard of so many events.
+// after ends a run when it has heard of so many events. They come in the order of time, which counters
+// rely on (trace.Bulk).
 type after struct {
 	left int
 	end  context.CancelFunc
+	last unit.Time
+	back int // so many came after a later one
 }
 
-func (a *after) Record(*trace.Event) {
+func (a *after) Record(e *trace.Event) {
+	if e.At < a.last {
+		a.back++
+	}
+	a.last = e.At
 	if a.left--; a.left == 0 {
 		a.end()
 	}
@@ -43,10 +51,14 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 			var digests [2]string
 			for i := range digests {
 				ctx, end := context.WithCancel(t.Context())
-				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: &after{events, end}})
+				sink := &after{left: events, end: end}
+				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: sink})
 				end()
 				if err != nil {
 					t.Fatal(err)
+				}
+				if sink.back > 0 {
+					t.Errorf("%d events came after a later one", sink.back)
 				}
 				if r.Codec != (i == 1) {
 					t.Errorf("run %d: the result says codec %v", i, r.Codec)

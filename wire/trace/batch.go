@@ -17,7 +17,7 @@ type Batch struct {
 // MaxBatch is the most events that a Batch has wait.
 const MaxBatch = 1 << 8
 
-// A Bulk is a Sink that takes many events with one call.
+// A Bulk is a Sink that takes many events with one call. They are in the order of time.
 type Bulk interface {
 	Sink
 	RecordAll([]Event)
@@ -33,7 +33,7 @@ func (s each) RecordAll(events []Event) {
 }
 
 // NewBatch returns one that hands its events on whenever there are so many, up to MaxBatch;
-// with 1, each at once. Nil sinks are left out. Without any it returns nil, which is silence.
+// with 1, each at once, which recorders need that do not report in the order of time. Nil sinks are left out. Without any it returns nil, which is silence.
 func NewBatch(size int, sinks ...Sink) *Batch {
 	b := &Batch{last: uint8(min(max(size, 1), MaxBatch) - 1)}
 	for _, s := range sinks {
