@@ -393,7 +393,10 @@ func (e *Endpoint) Deadline() unit.Time { return min(e.soon, e.agenda.Deadline()
 func (e *Endpoint) Slots() int { return e.agenda.Len() }
 
 // Share gives the endpoint's slots places in another agenda (drive.Sharer).
-func (e *Endpoint) Share(a *agenda.Agenda, base int) { e.agenda.Move(a, base) }
+func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
+	e.agenda.Move(a, base)
+	return e.out
+}
 
 // Limits tells the limit of each flow that begins here: what its limiter lets through now,
 // 0 where nobody knows.

@@ -89,7 +89,7 @@ func (c *chassis) next(now unit.Time) (slot int) {
 		return c.sooner(now)
 	}
 	slot, _ = c.agenda.First()
-	c.agenda.Set(slot, unit.Never)
+	c.agenda.Unset(slot)
 	return slot
 }
 
@@ -100,11 +100,11 @@ func (c *chassis) sooner(now unit.Time) (slot int) {
 	if due > now || due == now && slot >= first {
 		c.takeFirst()
 		if due == now && slot == first {
-			c.agenda.Set(slot, unit.Never)
+			c.agenda.Unset(slot)
 		}
 		return first
 	}
-	c.agenda.Set(slot, unit.Never)
+	c.agenda.Unset(slot)
 	return slot
 }
 
@@ -147,7 +147,10 @@ func (c *chassis) Deadline() unit.Time { return min(c.soon, c.agenda.Deadline())
 func (c *chassis) Slots() int { return c.agenda.Len() }
 
 // Share gives the switch's slots places in another agenda (drive.Sharer).
-func (c *chassis) Share(a *agenda.Agenda, base int) { c.agenda.Move(a, base) }
+func (c *chassis) Share(a *agenda.Agenda, base int) *port.Outbox {
+	c.agenda.Move(a, base)
+	return c.out
+}
 
 // touch notes that an output is to be served.
 func (c *chassis) touch(p int) {

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"math/bits"
+	"slices"
 
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -22,57 +23,53 @@ type flight struct {
 // packets are written one behind the other: a processor fetches such memory ahead.
 type flights struct {
 	all  []flight
-	free []uint64 // by place, a bit: set where there is no frame; it goes on behind the end of all
-	some []uint64 // by word of free, a bit: set where the word is not zero
-	low  int      // no word of free before this one has a bit
+	free []uint64 // by place, a bit: set where there is no frame
+	some []uint64 // by word of free, a bit: set where the word is not zero, and until that is noticed
+	low  int      // a word of free; none before it has a bit
 }
 
 // newFlights returns places for so many frames; there may be more of them later.
 func newFlights(n int) flights {
 	words := n/64 + 1
-	return flights{all: make([]flight, 0, n), free: make([]uint64, 0, words), some: make([]uint64, 0, words/64+1)}
+	f := flights{all: make([]flight, 0, 64*words), free: make([]uint64, 0, words), some: make([]uint64, 0, words/64+1)}
+	f.grow()
+	return f
 }
 
-// place makes a place for a frame. It may move all others.
-func (f *flights) place() int32 {
-	if f.low < len(f.free) {
-		if free := f.free[f.low]; free&(free-1) != 0 { // and others will be left
-			i := f.low*64 + bits.TrailingZeros64(free)
-			f.free[f.low] = free & (free - 1)
-			if i == len(f.all) {
-				f.all = append(f.all, flight{})
-			}
-			return int32(i)
-		}
-	}
-	return f.find()
-}
-
-// find is take where the lowest word that was known to have a free place has none, or its
-// last one.
-func (f *flights) find() int32 {
-	for k, words := range f.some {
-		if words == 0 {
-			continue
-		}
-		w := k*64 + bits.TrailingZeros64(words)
-		i := w*64 + bits.TrailingZeros64(f.free[w])
-		f.free[w] &= f.free[w] - 1 // without its lowest bit
-		if f.free[w] == 0 {
-			f.some[k] &= words - 1
-		}
-		if i == len(f.all) {
-			f.all = append(f.all, flight{})
-		}
-		f.low = w
-		return int32(i)
-	}
+// grow makes 64 more places. It may move all others.
+func (f *flights) grow() {
 	if len(f.free)%64 == 0 {
 		f.some = append(f.some, 0)
 	}
 	f.some[len(f.some)-1] |= 1 << (len(f.free) % 64)
 	f.free = append(f.free, ^uint64(0))
-	return f.find()
+	f.all = slices.Grow(f.all, 64)[:64*len(f.free)]
+}
+
+// place makes a place for a frame. It may move all others.
+func (f *flights) place() int32 {
+	free := f.free[f.low]
+	if free == 0 {
+		free = f.seek()
+	}
+	f.free[f.low] = free & (free - 1)
+	return int32(f.low*64 + bits.TrailingZeros64(free))
+}
+
+// seek makes low the first word that has a free place, and returns that.
+func (f *flights) seek() uint64 {
+	for k := range f.some {
+		for f.some[k] != 0 {
+			f.low = k*64 + bits.TrailingZeros64(f.some[k])
+			if free := f.free[f.low]; free != 0 {
+				return free
+			}
+			f.some[k] &= f.some[k] - 1 // it has been taken since
+		}
+	}
+	f.low = len(f.free)
+	f.grow()
+	return f.free[f.low]
 }
 
 // put gives a place back. What was in it stays there until it is taken again.

@@ -38,7 +38,7 @@ func (k Key) Compare(o Key) int {
 
 // key notes that the event of a slot happens now.
 func (o *order) key(now unit.Time, slot int) {
-	if o.fabric.Key != nil || o.keys != nil {
+	if o.keyed {
 		o.keyOf(now, slot)
 	}
 }

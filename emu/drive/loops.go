@@ -56,7 +56,7 @@ func split(f *Fabric, machines []Machine, share bool) ([]*order, error) {
 				fabric.Changes, o.numbers = append(fabric.Changes, c), append(o.numbers, i)
 			}
 		}
-		o.fabric, o.keys = &fabric, f.Loops.Events[k]
+		o.fabric, o.keys, o.keyed = &fabric, f.Loops.Events[k], f.Loops.Events[k] != nil
 		if k > 0 {
 			o.paths, o.flights = slices.Clone(base.paths), newFlights(len(base.paths))
 			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(machines))

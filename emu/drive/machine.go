@@ -44,8 +44,10 @@ type Sharer interface {
 	Machine
 	// Slots returns how many slots it has.
 	Slots() int
-	// Share gives them places in a, from base on, before anything is called.
-	Share(a *agenda.Agenda, base int)
+	// Share gives them places in a, from base on, before anything is called. It returns where the
+	// machine's transmissions wait, which all machines that share an agenda share too: the driver
+	// looks there in place of Poll.
+	Share(a *agenda.Agenda, base int) *port.Outbox
 }
 
 // End is a port of a machine.

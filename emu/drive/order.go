@@ -29,7 +29,8 @@ type order struct {
 	least   Place   // of a part: the next event comes no earlier in the order, whatever it is
 	offers  []offer // that came from outside, before that
 	agenda  *agenda.Agenda
-	soon    agenda.Now // by place in their order: the machines that share the agenda and have something to do now
+	outbox  *port.Outbox // that of the machines that share the agenda
+	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
 	elapsed int64    // wall time of the event, ns since the begin
 	hops    int64    // frames handed over
@@ -37,7 +38,8 @@ type order struct {
 	watcher *watcher // nil: nobody looks for deadlock
 
 	carry func(m int, t *port.Transmission) error // sends a frame on its way; nil: as a value
-	keys  *trace.Batch                            // is told the keys of the events; nil: nobody asks
+	keys  *trace.Batch                            // is told the keys of the events; nil: only fabric.Key is
+	keyed bool                                    // somebody is
 
 	// tell, if not nil, says which time the machines are told for an event of t; by
 	// default t itself.
@@ -142,7 +144,11 @@ func (o *order) begin(own func(m int) bool) {
 		switch s := &o.seats[m]; {
 		case s.Machine == nil || !own(m):
 		case s.shares:
-			s.Machine.(Sharer).Share(o.agenda, int(s.slot))
+			out := s.Machine.(Sharer).Share(o.agenda, int(s.slot))
+			if o.outbox != nil && out != o.outbox {
+				panic("drive: machines that share an agenda have outboxes of their own")
+			}
+			o.outbox = out
 		default:
 			o.agenda.Set(int(s.slot), max(0, s.Deadline()))
 		}
@@ -151,7 +157,7 @@ func (o *order) begin(own func(m int) bool) {
 
 // number numbers paths and machines. Machines that can share the agenda are to, if they may.
 func number(f *Fabric, machines []Machine, share bool) (*order, error) {
-	o := &order{fabric: f, seats: make([]seat, len(machines)), soon: agenda.NewNow(len(machines))}
+	o := &order{fabric: f, seats: make([]seat, len(machines)), soon: agenda.NewNow(len(machines)), keyed: f.Key != nil}
 	byRank := make([]int32, len(machines))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
@@ -216,6 +222,9 @@ func (o *order) watchSlot() int        { return o.last }
 // owner returns the machine of a slot, which is one of a machine.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
 
+// machine returns the machine of a seat.
+func (o *order) machine(s *seat) int { return o.owner(int(s.slot)) }
+
 // join finds the path that leaves by each port.
 func (o *order) join() error {
 	ports := make([]int32, len(o.seats)) // how many each machine has
@@ -251,14 +260,19 @@ func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2
 // send puts a frame under way and returns its path and its place on it. The frame
 // itself comes later, with arrive.
 func (o *order) send(s *seat, t *port.Transmission) (*path, *flight) {
-	i := o.leaving[int(s.first)+int(t.Port)]
-	p := &o.paths[i]
+	slot := o.leaving[int(s.first)+int(t.Port)]
+	p := &o.paths[slot]
 	f := o.push(p)
-	f.due = max(t.Due, o.now) // earlier only if its machine was told the time late
-	if p.count == 1 {
-		o.agenda.Set(int(i), f.due)
-	}
+	o.expect(slot, p, f, t.Due)
 	return p, f
+}
+
+// expect says when the frame is due that was put last on the path in slot.
+func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
+	f.due = max(due, o.now) // earlier only if its machine was told the time late
+	if p.count == 1 {
+		o.agenda.Set(int(slot), f.due)
+	}
 }
 
 // push makes a place for one more frame on a path. It may move those of all others.
@@ -292,13 +306,13 @@ func (o *order) pop(p *path, slot int) *flight {
 	f := &o.flights.all[i]
 	p.count--
 	p.seq++
-	next := unit.Never
-	if p.count > 0 {
-		p.head = f.next
-		next = o.flights.all[p.head].due
-	}
 	o.flights.put(i)
-	o.agenda.Set(slot, next)
+	if p.count == 0 {
+		o.agenda.Unset(slot)
+	} else {
+		p.head = f.next
+		o.agenda.Set(slot, o.flights.all[p.head].due)
+	}
 	return f
 }
 
@@ -309,7 +323,10 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 	switch n := len(o.paths); {
 	case slot < n:
 		p := &o.paths[slot]
-		o.deliver(p, &o.seats[p.machine], slot, t, now)
+		if now > t {
+			o.late(p, slot, t, now)
+		}
+		o.deliver(p, &o.seats[p.machine], slot, now)
 		return int(p.machine)
 	case slot == n && o.offered():
 		machine := o.offers[0].machine
@@ -334,21 +351,23 @@ func (o *order) do(slot int, t, now unit.Time) (machine int) {
 }
 
 // deliver is do of a path, which leads to the machine of a seat.
-func (o *order) deliver(p *path, to *seat, slot int, t, now unit.Time) {
+func (o *order) deliver(p *path, to *seat, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)
 	o.hops++
 	if !f.arrival.Frame.Kind.Control() {
 		o.carried++
 	}
-	if now > t {
-		f.arrival.Late = now.Sub(t)
-		o.overtaken.note(int(p.machine), slot, int(p.number/2), t, now)
-	}
 	if o.fabric.Tap != nil {
 		o.fabric.Tap.Received(int(p.number), &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 	}
 	to.Receive(now, p.port, &f.arrival)
+}
+
+// late notes that the first frame of a path, which is due at t, is handed over at now.
+func (o *order) late(p *path, slot int, t, now unit.Time) {
+	o.at(p, 0).arrival.Late = now.Sub(t)
+	o.overtaken.note(int(p.machine), slot, int(p.number/2), t, now)
 }
 
 // nextChange returns when the next change from outside is.
@@ -394,22 +413,67 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 	return slot, t
 }
 
-// step lets the event of a slot happen at t and carries what the machine sends.
-func (o *order) step(slot int, t unit.Time) error {
-	if slot < len(o.paths) {
-		p := &o.paths[slot]
-		if s := &o.seats[p.machine]; s.shares {
-			o.now = t
-			o.deliver(p, s, slot, t, t)
-			return o.received(s, int(p.machine), t)
+// run lets the events before end happen, so many at the most, and carries what the machines
+// send. It reports whether there are no more.
+func (o *order) run(end unit.Time, most int) (over bool, err error) {
+	for range most {
+		slot, t := o.agenda.First()
+		if o.soon.Any() {
+			slot, t = o.sooner(slot, t)
 		}
-	} else if o.first <= slot && slot < o.last {
-		m := o.owner(slot)
-		if s := &o.seats[m]; s.shares {
-			o.now = t
-			return o.advance(s, m, t)
+		if t >= end {
+			return true, nil
+		}
+		o.now = t
+		switch s := o.sharer(slot); {
+		case s == nil:
+			err = o.step(slot, t)
+		case slot >= len(o.paths):
+			err = o.advance(s, t)
+		default:
+			o.deliver(&o.paths[slot], s, slot, t)
+			if s.Deadline() <= t {
+				err = o.received(s, t)
+			}
+		}
+		if err != nil {
+			return false, err
 		}
 	}
+	return false, nil
+}
+
+// sharer returns the seat of the machine at which the event of a slot happens, if that shares
+// the agenda.
+func (o *order) sharer(slot int) *seat {
+	var s *seat
+	switch {
+	case slot < len(o.paths):
+		s = &o.seats[o.paths[slot].machine]
+	case o.first <= slot && slot < o.last:
+		s = &o.seats[o.owner(slot)]
+	default:
+		return nil
+	}
+	if !s.shares {
+		return nil
+	}
+	return s
+}
+
+// received is what follows when a machine that shares the agenda has had a frame that gives it
+// something to do.
+func (o *order) received(s *seat, t unit.Time) error {
+	if o.soon.Any() || o.agenda.Next() <= t {
+		o.soon.Add(int(s.rank))
+		return nil
+	}
+	return o.advance(s, t) // nothing else is left at this instant
+}
+
+// step lets the event of a slot happen at t, which is not one of a machine that shares the
+// agenda, and carries what the machine sends.
+func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
 		over, err := o.watch(t)
 		if over {
@@ -447,35 +511,23 @@ func (o *order) step(slot int, t unit.Time) error {
 	return nil
 }
 
-// received is what follows when a machine that shares the agenda has had a frame.
-func (o *order) received(s *seat, m int, t unit.Time) error {
-	if s.Deadline() > t {
-		return nil
-	}
-	if o.soon.Any() || o.agenda.Next() <= t {
-		o.soon.Add(int(s.rank))
-		return nil
-	}
-	return o.advance(s, m, t) // nothing else is left at this instant
-}
-
 // advance has a machine that shares the agenda do what is due, and carries what it sends.
-func (o *order) advance(s *seat, m int, t unit.Time) error {
+func (o *order) advance(s *seat, t unit.Time) error {
 	o.key(t, int(s.slot))
 	s.Advance(t)
 	if o.soon.Any() {
 		o.soon.Remove(int(s.rank))
 	}
-	for sent, ok := s.Poll(); ok; sent, ok = s.Poll() {
+	for sent, ok := o.outbox.Poll(); ok; sent, ok = o.outbox.Poll() {
 		if o.carry == nil {
 			o.handOver(s, sent)
-		} else if err := o.carry(m, sent); err != nil {
+		} else if err := o.carry(o.machine(s), sent); err != nil {
 			return err
 		}
 	}
 	if slot, due := o.agenda.First(); due <= t {
-		if o.first <= slot && slot < o.last && o.owner(slot) == m {
-			return stuck(m, t, due)
+		if o.first <= slot && slot < o.last && o.owner(slot) == o.machine(s) {
+			return stuck(o.machine(s), t, due)
 		}
 	}
 	return nil

@@ -31,46 +31,44 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 		o.carry = c.carry
 	}
 	done := ctx.Done()
-	for n := 0; ; n++ {
-		slot, t := o.agenda.First()
-		if o.soon.Any() {
-			slot, t = o.sooner(slot, t)
+	for {
+		_, t := o.next()
+		f.Progress.at(min(t, f.End))
+		if f.Visitor != nil && f.Visitor.Wanted() {
+			f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, Watch: f.Watch})
 		}
-		if t >= f.End {
+		select {
+		case <-done:
+			return o.hops, ctx.Err()
+		default:
+		}
+		over, err := o.run(f.End, stepsBetween)
+		if over || err == errDeadlocked {
 			f.Progress.at(f.End)
 			return o.hops, nil
 		}
-		if n&0xFFF == 0 {
-			f.Progress.at(t)
-			if f.Visitor != nil && f.Visitor.Wanted() {
-				f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, Watch: f.Watch})
-			}
-			select {
-			case <-done:
-				return o.hops, ctx.Err()
-			default:
-			}
-		}
-		if err := o.step(slot, t); err != nil {
-			if err == errDeadlocked {
-				f.Progress.at(f.End)
-				err = nil
-			}
+		if err != nil {
 			return o.hops, err
 		}
 	}
 }
 
+// stepsBetween is after how many events a run looks whether it is to stop, and lets a visitor in.
+const stepsBetween = 1 << 12
+
 // handOver carries a frame as a value.
 func (o *order) handOver(s *seat, t *port.Transmission) {
-	p, flight := o.send(s, t)
-	flight.arrived = true
+	slot := o.leaving[int(s.first)+int(t.Port)]
+	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
 		o.tapped(p, t)
 	}
-	a := &flight.arrival
+	f := o.push(p)
+	f.arrived = true
+	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice
 	a.Head, a.Tail, a.Length, a.Late = t.Start, t.Start.Add(t.Duration), t.Length, 0
+	o.expect(slot, p, f, t.Due)
 }
 
 // tapped tells the tap of a frame that was sent.

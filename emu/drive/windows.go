@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"fabemu/wire/port"
@@ -133,17 +134,8 @@ func (l *virtualLoop) loop(ctx context.Context) {
 
 // window does all that is due before the horizon.
 func (l *virtualLoop) window(horizon unit.Time) {
-	if l.err != nil {
-		return
-	}
-	for {
-		slot, t := l.order.next()
-		if t >= horizon {
-			return
-		}
-		if l.err = l.step(slot, t); l.err != nil {
-			return
-		}
+	if l.err == nil {
+		_, l.err = l.order.run(horizon, math.MaxInt)
 	}
 }
 

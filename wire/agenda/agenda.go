@@ -134,3 +134,24 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 		a.due = a.instant(a.first)
 	}
 }
+
+// Unset makes a slot due no more: Set to Never, in fewer steps where the slot is due first.
+func (a *Agenda) Unset(slot int) {
+	if slot != int(a.first&a.mask) {
+		a.Set(slot, unit.Never)
+		return
+	}
+	tree, n := a.tree, uint(int(a.base)+slot)
+	at := n / fan
+	l := &tree[at]
+	l[n%fan] = never
+	first := l.earliest()
+	for at != 0 { // it came first in each line
+		n = at - 1
+		at = n / fan
+		l = &tree[at]
+		l[n%fan] = first
+		first = l.earliest()
+	}
+	a.first, a.due = first, a.instant(first)
+}

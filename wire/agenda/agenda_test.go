@@ -47,7 +47,15 @@ func TestSameAsATable(t *testing.T) {
 			if random.Below(4) == 0 {
 				due = unit.Never
 			}
-			a.Set(slot, due)
+			if random.Below(4) == 0 {
+				if first, at := a.First(); at != unit.Never && random.Below(2) == 0 {
+					slot = first
+				}
+				due = unit.Never
+				a.Unset(slot)
+			} else {
+				a.Set(slot, due)
+			}
 			m[slot] = due
 			compare(t, fmt.Sprintf("%d slots, step %d, after Set(%d, %v)", n, step, slot, due), a, m)
 			if t.Failed() {

@@ -28,12 +28,15 @@ func (p *Part) Move(to *Agenda, base int) {
 // Clear sets all slots to Never.
 func (p *Part) Clear() {
 	for slot := range p.Len() {
-		p.Set(slot, unit.Never)
+		p.Unset(slot)
 	}
 }
 
 // Set makes a slot due at t.
 func (p *Part) Set(slot int, t unit.Time) { p.all.Set(int(p.base)+slot, t) }
+
+// Unset makes a slot due no more.
+func (p *Part) Unset(slot int) { p.all.Unset(int(p.base) + slot) }
 
 // Due returns the instant of a slot.
 func (p *Part) Due(slot int) unit.Time { return p.all.Due(int(p.base) + slot) }
