@@ -129,28 +129,28 @@ func icrcSame(v6 bool) uint32 {
 // The places of LIDs in what stands in front of a packet without tags, and the states of the CRC
 // behind such fronts whose LIDs are 0.
 const (
-	placeFrontDst crcPlace = 10
-	placeFrontSrc crcPlace = 4
+	placeFrontDst  crcPlace = 14
+	placeFrontSrc  crcPlace = 8
+	placeFrontLane crcPlace = 4
 )
 
 var frontIPv4, frontIPv6 = frontSame(typeIPv4), frontSame(typeIPv6)
 
 func frontSame(kind uint16) uint32 {
-	front := LID(0).MAC().appendTo(LID(0).MAC().appendTo(nil))
-	return icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(front, kind))
+	return icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(appendAddresses(nil, localMAC, 0, typeVLAN<<16), kind))
 }
 
 // stateInFront returns the state of the CRC in front of a packet, which is behind the addresses of
 // machines, tags and the EtherType.
 func stateInFront(front []byte, v6 bool) uint32 {
-	if len(front) != behindAddresses+2 {
+	if len(front) != EthernetHeaderSize {
 		return icrc.update(0xFFFFFFFF, front)
 	}
-	s := frontIPv4
+	s, f := frontIPv4, (*[EthernetHeaderSize]byte)(front)
 	if v6 {
 		s = frontIPv6
 	}
-	return s ^ placeFrontDst.of16(binary.BigEndian.Uint16(front[4:])) ^ placeFrontSrc.of16(binary.BigEndian.Uint16(front[10:]))
+	return s ^ placeFrontDst.of16(binary.BigEndian.Uint16(f[4:])) ^ placeFrontSrc.of16(binary.BigEndian.Uint16(f[10:])) ^ placeFrontLane.of8(f[14])
 }
 
 // sums returns the ICRC and the FCS of a frame with the packet whose head is w, and completes w
