@@ -285,9 +285,7 @@ func (s *source) complete(f *wire.Frame) unit.Size {
 		f.Payload, f.Last, n = t.rest, true, t.length
 	}
 	if s.roce != nil {
-		r := f.RoCE()
-		r.AckReq = s.asks(f.Last)
-		f.SetRoCE(r)
+		f.SetAckReq(s.asks(f.Last))
 	}
 	if t := s.group.tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
