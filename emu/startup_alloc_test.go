@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
-	"fabemu/emu/scenarios"
+	"go.yaml.in/yaml/v4"
 
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
+	"fabemu/emu/scenarios"
 )
 
 // allocations returns how often something allocates, once what is made once is there. It is
@@ -23,16 +23,14 @@ func allocations(do func()) float64 { return testing.AllocsPerRun(1, do) }
 // parsed returns how often the YAML parser allocates for a text.
 func parsed(t *testing.T, text string) float64 {
 	return allocations(func() {
-		if _, err := parser.Parse(lexer.Tokenize(text), 0); err != nil {
+		if err := yaml.Load([]byte(text), &yaml.Node{}); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// A scenario is parsed once. To open it, and check its short run, allocates about as much
-// again as to parse it: less than half of that with a second time. To lay it out, run it and
-// write its results allocates less than to parse it.
-func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
+// routed returns a scenario of 500 endpoints at a switch, with some of the routes that it would have anyway.
+func routed(routes int) string {
 	var text strings.Builder
 	text.WriteString(`name: many
 model: {duration: 5us}
@@ -44,31 +42,51 @@ short: {duration: 4us}
 flows: [{name: f, from: h1, to: h2}]
 routes:
 `)
-	for i := range 500 { // what is long to read and soon done
+	for i := range routes {
 		fmt.Fprintf(&text, "  - {at: S, to: h%d, over: \"h%d - S\"}\n", i+1, i+1)
 	}
-	file := filepath.Join(t.TempDir(), "many.yaml")
-	if err := os.WriteFile(file, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	once := parsed(t, text.String())
-	s, err := Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if opened := allocations(func() { Open(file) }); opened >= 2.5*once {
-		t.Errorf("to open it allocates %.0f times, to parse it %.0f times", opened, once)
-	}
-	if ran := allocations(func() {
-		r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	return text.String()
+}
+
+// A scenario is parsed once, and cheaply. With 500 lines more, to open it, and check its short run, allocates
+// less than twice as much more as to parse it: with a second time it would be more than that. To lay it out, run
+// it and write its results allocates less than half as much more. A line takes less than 60 allocations and 5000
+// bytes.
+func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
+	var parse, open, run, bytes [2]float64
+	for i, text := range []string{routed(0), routed(500)} {
+		file := filepath.Join(t.TempDir(), "many.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		parse[i] = parsed(t, text)
+		s, err := Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Write(t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-	}); ran >= once {
-		t.Errorf("to run it allocates %.0f times, to parse it %.0f times", ran, once)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		open[i] = allocations(func() { Open(file) })
+		runtime.ReadMemStats(&after)
+		bytes[i] = float64(after.TotalAlloc-before.TotalAlloc) / 2 // once to warm up
+		run[i] = allocations(func() {
+			r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Write(t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	parsed, opened, ran := parse[1]-parse[0], open[1]-open[0], run[1]-run[0]
+	took := (bytes[1] - bytes[0]) / 500
+	t.Logf("500 lines: to parse them allocates %.0f times, to open %.0f, %.0f bytes a line, to run %.0f", parsed, opened, took, ran)
+	if opened >= 2*parsed || opened >= 60*500 || took >= 5000 {
+		t.Errorf("to open 500 lines allocates %.0f times, to parse them %.0f times; %.0f bytes a line", opened, parsed, took)
+	}
+	if ran >= parsed/2 {
+		t.Errorf("to run 500 lines allocates %.0f times, to parse them %.0f times", ran, parsed)
 	}
 }
 

@@ -33,7 +33,7 @@ func (n *node) appendCompact(b []byte) []byte {
 	case mapping:
 		b = binary.AppendUvarint(b, uint64(len(n.entries)))
 		for _, e := range n.entries {
-			b = e.value.appendCompact(text(b, e.key.text))
+			b = e.value.appendCompact(text(b, e.key))
 		}
 	case list:
 		b = binary.AppendUvarint(b, uint64(len(n.items)))
@@ -110,7 +110,7 @@ func (c *compact) node(depth int) *node {
 		n.text = c.text()
 	case mapping:
 		for range c.count() {
-			key := &node{kind: scalar, text: c.text()}
+			key := c.text()
 			n.entries = append(n.entries, entry{key: key, value: c.node(depth + 1)})
 		}
 	case list:

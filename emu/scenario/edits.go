@@ -49,11 +49,12 @@ func (x *scaler) replace(n *node, text string) {
 	if text == n.text {
 		return
 	}
-	if !n.verbose {
+	column, ok := n.spelled(x.lines)
+	if !ok {
 		x.refuse(n, "it cannot be replaced in this form: write it plainly")
 		return
 	}
-	x.edits = append(x.edits, edit{x.offset(place{line: n.at.line, column: n.inner}), len(n.text), text})
+	x.edits = append(x.edits, edit{x.offset(place{line: n.at.line, column: column}), len(n.text), text})
 }
 
 // offset returns the offset of a place of the file, in bytes.
@@ -89,7 +90,7 @@ func (x *scaler) edited() string {
 		whole = append(whole, "defaults: {"+strings.Join(defaults, ", ")+"}")
 	}
 	if len(whole) > 0 {
-		at := x.root.key("endpoints").at // every scenario has it
+		at, _ := x.root.key("endpoints") // every scenario has it
 		if x.text[x.offset(x.root.at)] == '{' {
 			at = x.root.at
 		}
@@ -111,7 +112,7 @@ func (x *scaler) insertion(n *node, before place, said []string) edit {
 	switch {
 	case len(n.entries) == 1 && n.entries[0].value.at == n.at: // a short form
 		short := n.entries[0]
-		return edit{at, len(short.value.text), "{" + short.key.text + ": " + short.value.text + ", " + flow + "}"}
+		return edit{at, len(short.value.text), "{" + short.key + ": " + short.value.text + ", " + flow + "}"}
 	case x.text[at] == '{' && len(n.entries) == 0:
 		return edit{at + 1, 0, flow}
 	case x.text[at] == '{':

@@ -66,6 +66,7 @@ func (e *Errors) Unwrap() []error {
 type reports struct {
 	file     string
 	lines    []string
+	nodes    []node // that are not in use yet
 	list     []Error
 	warnings []Warning
 	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once

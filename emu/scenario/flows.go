@@ -128,8 +128,8 @@ func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
 		return
 	}
 	from, to := fromAt.value.(pattern), toAt.value.(pattern)
-	ok := r.known(fromAt.spot, from, r.allEndpoints, "endpoint")
-	if !r.known(toAt.spot, to, r.allEndpoints, "endpoint") || !ok {
+	ok := r.known(fromAt, whole, from, (*resolver).allEndpoints, "endpoint")
+	if !r.known(toAt, whole, to, (*resolver).allEndpoints, "endpoint") || !ok {
 		return
 	}
 	uniform := base.Spread == Uniform
@@ -318,7 +318,7 @@ func cnpPriority(f *Flow) (priority uint8, ok bool) {
 // transportsOf lists the transports of a family.
 func (r *resolver) transportsOf(family wire.Family) string {
 	var all []string
-	for _, t := range nodes.Transports() {
+	for _, t := range transports() {
 		if t.Family == family {
 			all = append(all, t.Name)
 		}

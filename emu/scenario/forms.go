@@ -121,6 +121,10 @@ func readLink(s string) (any, error) {
 	if s == "" {
 		return nil, fmt.Errorf("the name of a link is missing")
 	}
+	odd := func(c rune) bool { return c != ' ' && unicode.IsSpace(c) }
+	if s == strings.TrimSpace(s) && !strings.Contains(s, "  ") && !strings.ContainsFunc(s, odd) {
+		return s, nil
+	}
 	return strings.Join(strings.Fields(s), " "), nil
 }
 

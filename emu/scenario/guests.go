@@ -31,7 +31,7 @@ func NetstackTCP() []string { return []string{"cubic", "reno"} }
 
 // String prints a guest as a mapping.
 func (g Guest) String() string {
-	return "{" + strings.Join(fieldsOf(guestFields(), g), ", ") + "}"
+	return "{" + fieldsOf(guestFields(), g, ", ") + "}"
 }
 
 func guestFields() *param.Struct { return param.Of(Guest{}, ownForms()) }
@@ -138,7 +138,7 @@ func readWord(s string) (any, error) {
 // first member of a range.
 func guestOf(v view) (g Guest) {
 	sub := v.sub("guest")
-	if slices.ContainsFunc(sub.chain, func(n *node) bool { return n != nil && !n.bad }) {
+	if slices.ContainsFunc(sub.chain[:], func(n *node) bool { return n != nil && !n.bad }) {
 		g = build[Guest](sub)
 		g.DSCP = dscpOf(sub)
 	}
@@ -212,7 +212,7 @@ func (r *resolver) addressGuests() {
 func (r *resolver) guestSpot(endpoint, key string) spot {
 	m := r.machines[endpoint]
 	sub := m.view.sub("guest")
-	if n := cmp.Or(sub.chain...); n != nil {
+	if n := cmp.Or(sub.chain[:]...); n != nil {
 		return sub.spot(key, n.spot)
 	}
 	return m.spot

@@ -34,7 +34,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	p := &printer{tables: s.tables()}
 	p.line("events:")
 	for _, e := range s.Events {
-		p.item(fieldsOf(p.tables.section("events"), e))
+		p.item(fieldsOf(p.tables.section("events"), e, ", "))
 	}
 	p.line("  - {at: %v, %s}", at, text)
 	var opts []Option
@@ -80,6 +80,6 @@ func (s *Scenario) Opened() *Scenario {
 // Text returns an event as it stands in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
 func (e Event) Text() string {
 	p := &printer{tables: builtIn()}
-	p.item(fieldsOf(p.tables.section("events"), e))
+	p.item(fieldsOf(p.tables.section("events"), e, ", "))
 	return strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.String()), "- "))
 }

@@ -13,14 +13,33 @@ import (
 // account is a room for frames with watermarks that are to be found, or checked: the
 // part of an input in the memory of a switch, or the ingress of an endpoint.
 type account struct {
-	name      string // "switch S"
-	what      string // "its ingress, 300KB"
+	machine   string
 	owner     *machine
+	memory    Memory // of a switch
 	room      unit.Size
 	high, low *unit.Size // auto: to be found
 	factor    float64    // how much of the headroom must be there
 	lossless  uint8      // with PFC: the priorities that are stopped
 	inputs    []input
+}
+
+// name returns what messages call the machine.
+func (a *account) name() string {
+	if a.owner.isSwitch {
+		return "switch " + a.machine
+	}
+	return "endpoint " + a.machine
+}
+
+// what returns what messages call the room.
+func (a *account) what() string {
+	switch {
+	case !a.owner.isSwitch:
+		return fmt.Sprintf("its ingress, %v", a.room)
+	case a.memory.PerPort:
+		return fmt.Sprintf("the part of an input, %v", a.room)
+	}
+	return fmt.Sprintf("the part of an input, %v over %d ports", a.memory, len(a.owner.links))
 }
 
 // input is a link whose sender the account stops.
@@ -43,12 +62,8 @@ func (r *resolver) checkMemories() {
 			continue
 		}
 		ports := len(m.links)
-		a := &account{name: "switch " + s.Name, owner: m, room: s.Memory.Total(ports) / unit.Size(ports), high: &s.High,
-			low: &s.Low, factor: s.Headroom, lossless: uint8(s.Lossless)}
-		a.what = fmt.Sprintf("the part of an input, %v", a.room)
-		if !s.Memory.PerPort {
-			a.what = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
-		}
+		a := &account{machine: s.Name, owner: m, memory: s.Memory, room: s.Memory.Total(ports) / unit.Size(ports),
+			high: &s.High, low: &s.Low, factor: s.Headroom, lossless: uint8(s.Lossless)}
 		if !s.stops(r.control(s)) {
 			s.High, s.Low = 0, 0
 			continue
@@ -83,8 +98,8 @@ func (r *resolver) checkAdapters() {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
 			continue
 		}
-		a := &account{name: "endpoint " + e.Name, what: fmt.Sprintf("its ingress, %v", e.Ingress), owner: m,
-			room: e.Ingress, high: &e.High, low: &e.Low, factor: 1, lossless: 0xFF}
+		a := &account{machine: e.Name, owner: m, room: e.Ingress, high: &e.High, low: &e.Low, factor: 1,
+			lossless: 0xFF}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4
 		}
@@ -155,7 +170,7 @@ func (r *resolver) settle(a *account) {
 	switch {
 	case !computed && *a.high > a.room:
 		r.add(highNode.spot, "the high watermark of %s, %v, is more than %s: it would never be reached",
-			a.name, *a.high, a.what)
+			a.name(), *a.high, a.what())
 		return
 	case tight < 0 && computed:
 		*a.high = 0 // there is nobody to stop
@@ -184,7 +199,7 @@ func (r *resolver) settle(a *account) {
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
 			"the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",
-			a.name, *a.low, *a.high)
+			a.name(), *a.low, *a.high)
 	}
 }
 
@@ -220,7 +235,7 @@ func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 		remedy = fmt.Sprintf("a high watermark of %v would do", in.most(a))
 	}
 	r.add(at, "%s could lose a frame that comes over link %s: %s more than %s. The headroom is %s; %s",
-		a.name, r.s.Links[in.link].Name, sum, a.what, in.arithmetic(), remedy)
+		a.name(), r.s.Links[in.link].Name, sum, a.what(), in.arithmetic(), remedy)
 }
 
 // risky warns of an account with less than its headroom, where that was asked for.
@@ -228,7 +243,7 @@ func (r *resolver) risky(a *account, in *input) {
 	if n := a.owner.view.node("headroom"); n != nil {
 		r.warn(n.spot,
 			"%s keeps %.3g %% of its headroom and may lose frames that come over link %s. The headroom is %s",
-			a.name, 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
+			a.name(), 100*a.factor, r.s.Links[in.link].Name, in.arithmetic())
 	}
 }
 

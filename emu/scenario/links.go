@@ -18,8 +18,8 @@ func (r *resolver) resolveLinks() {
 			continue
 		}
 		j := between.value.(joint)
-		known := r.known(between.inside(j.aAt), j.a, r.allMachines, "machine")
-		known = r.known(between.inside(j.bAt), j.b, r.allMachines, "machine") && known
+		known := r.known(between, j.aAt, j.a, (*resolver).allMachines, "machine")
+		known = r.known(between, j.bAt, j.b, (*resolver).allMachines, "machine") && known
 		if !known {
 			r.broken = true
 			continue

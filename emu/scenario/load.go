@@ -89,9 +89,10 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	res := &resolver{reports: r, root: root, language: top.Object, rows: rows, tables: t, s: empty,
 		told: map[saying]bool{}}
 	s := res.resolve()
+	s.loaded = newLoaded(s, res.ways)
 	if o.metrics != nil && !r.fabric {
-		s.loaded = newLoaded(s, res.ways) // for those who lay it out to measure
 		res.checkMetrics(s, o.metrics)
+		s.loaded.scenario.Expect = slices.Clone(s.Expect)
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -101,7 +102,6 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	}
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
-	s.loaded = newLoaded(s, res.ways)
 	s.loaded.programs = res.programs
 	s.HasShort = root.get("short") != nil && !o.short
 	return res, nil

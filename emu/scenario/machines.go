@@ -35,15 +35,16 @@ func (r *resolver) resolveSwitches() {
 		return
 	}
 	r.partial = r.partial || n.bad
+	v := r.itemView("switches")
 	for _, e := range n.entries {
-		if checkName(e.key.text) != nil {
+		if checkName(e.key) != nil {
 			r.partial = true
 			continue
 		}
-		v := r.itemView("switches", e.value)
-		m := &machine{spot: spot{e.key.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
-		if r.declare(e.key.text, m) {
-			r.s.Switches = append(r.s.Switches, newSwitch(e.key.text, v, r.tables))
+		v.chain[0] = e.value
+		m := &machine{spot: spot{e.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
+		if r.declare(e.key, m) {
+			r.s.Switches = append(r.s.Switches, newSwitch(e.key, v, r.tables))
 		}
 	}
 }
@@ -60,7 +61,7 @@ func (r *resolver) resolveEndpoints() {
 		}
 		p, e := name.value.(pattern), build[Endpoint](v)
 		e.Guest = guestOf(v)
-		for _, each := range p.names() {
+		for each := range p.all() {
 			if !r.declare(each, &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}) {
 				r.partial = r.partial || p.ranged
 				break // the rest of a range is likely to be there too
@@ -75,10 +76,10 @@ func (r *resolver) resolveEndpoints() {
 }
 
 // known reports the first name of a pattern that is not one of a kind of
-// machines.
-func (r *resolver) known(at spot, p pattern, all func() []string, what string) bool {
+// machines. The pattern stands at an offset of the text of n, or is all that n is.
+func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []string, what string) bool {
 	missing, first := 0, ""
-	for _, name := range p.names() {
+	for name := range p.all() {
 		if r.machines[name] == nil {
 			if missing == 0 {
 				first = name
@@ -90,11 +91,18 @@ func (r *resolver) known(at spot, p pattern, all func() []string, what string) b
 	case missing == 0:
 		return true
 	case r.partial: // what is missing may be what was refused
+		return false
+	}
+	at := n.spot
+	if offset != whole {
+		at = r.inside(n, offset)
+	}
+	switch {
 	case missing == 1 && !p.ranged:
-		r.add(at, "there is no %s named %q%s", what, first, listNames(first, all()))
+		r.add(at, "there is no %s named %q%s", what, first, listNames(first, all(r)))
 	case missing == p.size():
 		r.add(at, "there is no %s named %q, nor any other of %s%s",
-			what, first, p.text, listNames(first, all()))
+			what, first, p.text, listNames(first, all(r)))
 	case missing == 1:
 		r.add(at, "there is no %s named %q, one of %s", what, first, p.text)
 	default:
@@ -102,6 +110,9 @@ func (r *resolver) known(at spot, p pattern, all func() []string, what string) b
 	}
 	return false
 }
+
+// whole is the offset of what is all that a node is.
+const whole = -1
 
 func (r *resolver) allMachines() []string { return append(r.allSwitches(), r.allEndpoints()...) }
 

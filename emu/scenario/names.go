@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,17 +23,23 @@ type pattern struct {
 	ranged         bool
 }
 
-// names returns the names that a pattern stands for, in order.
-func (p pattern) names() []string {
-	if !p.ranged {
-		return []string{p.prefix}
+// all visits the names that a pattern stands for, in order.
+func (p *pattern) all() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !p.ranged {
+			yield(p.prefix)
+			return
+		}
+		for i := p.low; i <= p.high; i++ {
+			if !yield(fmt.Sprintf("%s%0*d%s", p.prefix, p.width, i, p.suffix)) {
+				return
+			}
+		}
 	}
-	names := make([]string, 0, p.size())
-	for i := p.low; i <= p.high; i++ {
-		names = append(names, fmt.Sprintf("%s%0*d%s", p.prefix, p.width, i, p.suffix))
-	}
-	return names
 }
+
+// names returns the names that a pattern stands for, in order.
+func (p pattern) names() []string { return slices.AppendSeq(make([]string, 0, p.size()), p.all()) }
 
 // size returns how many names a pattern stands for.
 func (p pattern) size() int {

@@ -21,6 +21,7 @@ import (
 // returned: one that was built in Go, or changed, and is not right, or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
+	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
 	of := p.tables.section
 	p.line("name: %s", quote(s.Name))
 	p.line("source: %s", quote(s.Source))
@@ -71,65 +72,77 @@ func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n",
 
 // inline writes a mapping on one line.
 func (p *printer) inline(key string, of *param.Struct, v any) {
-	p.line("%s: {%s}", key, strings.Join(fieldsOf(of, v), ", "))
+	p.line("%s: {%s}", key, fieldsOf(of, v, ", "))
 }
 
 // item writes an item of a list, on one line.
-func (p *printer) item(fields []string) { p.line("  - {%s}", strings.Join(fields, ", ")) }
+func (p *printer) item(fields string) {
+	p.WriteString("  - {")
+	p.WriteString(fields)
+	p.WriteString("}\n")
+}
 
-// fields are those of an item.
-func fields[T any](of *param.Struct, v T) []string { return fieldsOf(of, v) }
+// fields are those of an item, with something between them.
+func fields[T any](of *param.Struct, v T, between string) string { return fieldsOf(of, v, between) }
 
 // linkFields are those of a link: what it joins in place of its ends, and its name if it has one.
-func linkFields(of *param.Struct, l Link) []string {
-	between := l.A + " - " + l.B
-	all := append([]string{"between: " + quote(between)}, fieldsOf(of, l, "name")...)
-	if l.Name != between {
-		all = append([]string{"name: " + quote(l.Name)}, all...)
+func linkFields(of *param.Struct, l Link, between string) string {
+	joins, name := l.A+" - "+l.B, ""
+	if l.Name != joins {
+		name = "name: " + quote(l.Name) + between
 	}
-	return all
+	return name + "between: " + quote(joins) + between + fieldsOf(of, l, between, "name")
 }
 
 // writeList writes a list, each item on a line, behind the arithmetic of its law; checks, whose texts are
 // long, have a line for each field.
-func writeList[T any](p *printer, section string, all []T, fields func(of *param.Struct, v T) []string) {
+func writeList[T any](p *printer, section string, all []T, fields func(of *param.Struct, v T, between string) string) {
 	if len(all) == 0 {
 		p.line("%s: []", section)
 		return
 	}
 	p.line("%s:", section)
 	of := p.tables.section(section)
-	for _, v := range all {
-		switch item := any(v).(type) {
-		case Check:
-			p.line("  - %s", strings.Join(fields(of, v), "\n    "))
+	for i := range all {
+		switch item := any(&all[i]).(type) {
+		case *Check:
+			p.line("  - %s", fields(of, all[i], "\n    "))
 			continue
-		case Flow:
+		case *Flow:
 			p.explain("  ", item.Control.Params)
 		}
-		p.item(fields(of, v))
+		p.item(fields(of, all[i], ", "))
 	}
 }
 
-// fieldsOf returns the fields of a struct as a file writes them, without some.
-func fieldsOf(of *param.Struct, v any, without ...string) (all []string) {
+// fieldsOf returns the fields of a struct as a file writes them, without some, and with something between them.
+func fieldsOf(of *param.Struct, v any, between string, without ...string) string {
+	var room [512]byte
+	b := room[:0]
 	for i := range of.Params {
 		p := &of.Params[i]
 		if !p.Sets() || slices.Contains(without, p.Key) || p.Omit && p.IsUsual(v) || !of.Holds(p.With, v) {
 			continue
 		}
+		if len(b) > 0 {
+			b = append(b, between...)
+		}
+		b = append(append(b, p.Key...), ": "...)
 		text := p.Text(v)
 		if p.IsText(v) {
 			text = quote(text)
 		}
-		all = append(all, p.Key+": "+text)
+		b = append(b, text...)
 	}
-	return all
+	return string(b)
 }
 
 // paramsOf prints the parameters of a scheme behind its name.
 func paramsOf(params any) string {
-	return strings.Join(append([]string{""}, fieldsOf(param.Of(params), params)...), ", ")
+	if all := fieldsOf(param.Of(params), params, ", "); all != "" {
+		return ", " + all
+	}
+	return ""
 }
 
 // explain writes the arithmetic behind the parameters of a scheme.
@@ -153,7 +166,7 @@ func (p *printer) switches(switches []Switch) {
 		if s.Lossless == AllPriorities {
 			without = append(without, "lossless")
 		}
-		p.line("    %s", strings.Join(fieldsOf(of, s, without...), "\n    "))
+		p.line("    %s", fieldsOf(of, s, "\n    ", without...))
 		p.explain("    ", s.Marking.Params)
 		p.line("    marking: %v", s.Marking)
 	}
@@ -193,7 +206,7 @@ func (p *printer) endpoint(e Endpoint, credit bool) {
 		without = []string{"egress", "ingress", "high", "low", "limiters"}
 	}
 	e.Low = lowOf(e.High, e.Low)
-	p.item(fieldsOf(p.tables.section("endpoints"), e, without...))
+	p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without...))
 }
 
 // lowOf returns a low watermark as it is printed; without a high one there is none.

@@ -32,7 +32,7 @@ func (r *resolver) resolvePrograms() {
 			continue
 		}
 		guests := on.value.(pattern)
-		if !r.known(on.spot, guests, r.allEndpoints, "endpoint") {
+		if !r.known(on, whole, guests, (*resolver).allEndpoints, "endpoint") {
 			continue
 		}
 		for _, guest := range guests.names() {

@@ -23,8 +23,8 @@ func (r *reports) read(n *node, p *param.Param) {
 	case param.Map:
 		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
-				if err := checkName(e.key.text); err != nil {
-					r.add(spot{e.key.at, n.path}, "%v%s", err, rangeHint(e.key.text))
+				if err := checkName(e.key); err != nil {
+					r.add(spot{e.at, n.path}, "%v%s", err, rangeHint(e.key))
 					e.value.bad = true
 					continue
 				}
@@ -74,16 +74,19 @@ func (r *reports) readObject(n *node, p *param.Param) {
 	}
 	r.unfold(n, p.Object)
 	for _, e := range n.entries {
-		key, at := e.key.text, spot{e.key.at, n.path}
+		key, at := e.key, spot{e.at, n.path}
+		before, rest, _ := strings.Cut(key, ":")
 		switch f := p.Object.Find(key); {
 		case f != nil:
 			r.read(e.value, f)
-		case key != "" && strings.Trim(key, "0123456789") == "":
-			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", key)
-			if e.value.kind != null {
-				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, key)
+		case before != "" && strings.Trim(before, "0123456789") == "":
+			meant := fmt.Sprintf("a fraction has a point, such as 0.%s", before)
+			if rest != "" || e.value.kind != null {
+				meant = fmt.Sprintf(`a list stands in quotes, such as "0:0,%s:1"`, before)
 			}
-			r.addUnknown(at, "%q is no key: a comma begins the next one, and %s", key, meant)
+			r.addUnknown(at, "%q is no key: a comma begins the next one, and %s", before, meant)
+		case rest != "" && p.Object.Find(before) != nil:
+			r.addUnknown(at, "%q is no key and value: a space is missing behind %q", key, before+":")
 		default:
 			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, suggest(p.Object, key), keys(p.Object, key))
 		}
@@ -102,14 +105,14 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 		}
 		n.remove(p.Key)
 		for _, e := range whole.entries {
-			field, all := part(p, e.key.text)
+			field, all := part(p, e.key)
 			switch {
 			case field == "":
-				r.addUnknown(spot{e.key.at, whole.path}, "unknown key %q%s: allowed here are %s",
-					e.key.text, spelling.DidYouMean(spelling.Nearest(e.key.text, all)), someOf(all))
+				r.addUnknown(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
+					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
 			case n.get(field) != nil:
-				r.add(spot{e.key.at, e.value.path}, "%s and %s.%s say the same: one of them is enough",
-					field, p.Key, e.key.text)
+				r.add(spot{e.at, e.value.path}, "%s and %s.%s say the same: one of them is enough",
+					field, p.Key, e.key)
 			default:
 				n.put(field, e.value)
 			}
@@ -192,7 +195,7 @@ func (r *reports) readValue(n *node, p *param.Param) {
 		at := n.spot
 		var off interface{ Offset() int }
 		if errors.As(err, &off) {
-			at = n.inside(off.Offset())
+			at = r.inside(n, off.Offset())
 		}
 		r.add(at, "%v%s", err, meant(p, n.text))
 		return

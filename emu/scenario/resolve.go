@@ -37,7 +37,7 @@ type resolver struct {
 
 // resolve fills in everything and checks how the parts fit together.
 func (r *resolver) resolve() *Scenario {
-	top := view{of: r.language, chain: []*node{r.root}}
+	top := view{of: r.language, chain: [2]*node{r.root}}
 	r.s.Name = get[string](top, "name")
 	r.s.Source = get[string](top, "source")
 	r.s.Description = get[string](top, "description")
@@ -86,13 +86,13 @@ func (r *resolver) resolveWindow(top view) {
 	}
 }
 
-// itemView returns the fields of an item of a list or map, with the defaults of its kind
-// behind them.
-func (r *resolver) itemView(section string, n *node) view {
-	v := view{of: r.language.Find(section).Item.Object, chain: []*node{n}}
+// itemView returns the fields of the items of a list or map, with the defaults of their kind behind them; the
+// item itself comes first in the chain.
+func (r *resolver) itemView(section string) view {
+	v := view{of: r.language.Find(section).Item.Object}
 	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow"}[section]
 	if kind != "" {
-		v.chain = append(v.chain, r.root.get("defaults").get(kind))
+		v.chain[1] = r.root.get("defaults").get(kind)
 	}
 	return v
 }
@@ -104,8 +104,10 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 		if list == nil {
 			return
 		}
+		v := r.itemView(section)
 		for _, n := range list.items {
-			if !yield(n, r.itemView(section, n)) {
+			v.chain[0] = n
+			if !yield(n, v) {
 				return
 			}
 		}

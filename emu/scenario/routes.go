@@ -3,8 +3,11 @@ package scenario
 import "slices"
 
 func (r *resolver) resolveRoutes() {
-	seen := map[[2]string]place{}
-	wrong := false
+	seen, wrong := map[[2]*machine]place{}, false
+	if routes := r.root.get("routes"); routes != nil {
+		seen = make(map[[2]*machine]place, len(routes.items))
+		r.s.Routes = slices.Grow(r.s.Routes, len(routes.items))
+	}
 	for n, v := range r.items("routes") {
 		at, to, over := n.sound("at"), n.sound("to"), n.sound("over")
 		if n.bad || at == nil || to == nil || over == nil {
@@ -14,7 +17,7 @@ func (r *resolver) resolveRoutes() {
 		route := build[Route](v)
 		ok := r.knownLink(over, route.Over)
 		p := to.value.(pattern)
-		ok = r.known(to.spot, p, r.allEndpoints, "endpoint") && ok
+		ok = r.known(to, whole, p, (*resolver).allEndpoints, "endpoint") && ok
 		ok = r.knownSwitch(at, route.At) && ok
 		if ok && !r.broken && !r.ends(r.machines[route.At], route.Over) {
 			r.add(over.spot, "link %s does not end at %s", route.Over, route.At)
@@ -24,8 +27,8 @@ func (r *resolver) resolveRoutes() {
 			wrong = true
 			continue
 		}
-		for _, name := range p.names() {
-			key := [2]string{route.At, name}
+		for name := range p.all() {
+			key := [2]*machine{r.machines[route.At], r.machines[name]}
 			if first, twice := seen[key]; twice {
 				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first))
 				break

@@ -345,7 +345,7 @@ func (x *scaler) complete(res *resolver, want, got *Scenario, fixed bool) {
 		}
 	}
 	section := func(name string, want, got any) {
-		v := view{of: res.language, chain: []*node{x.root}}.sub(name)
+		v := view{of: res.language, chain: [2]*node{x.root}}.sub(name)
 		missing(v, want, got, func(key, value string) { x.add(name, key, value) })
 	}
 	item := func(v view, kind string, want, got any) {

@@ -53,7 +53,7 @@ func (s Schemes) point(w *Switch) (p cp.Point, ok bool) {
 
 // transport returns the row of a flow's transport, given the family of its frames.
 func transport(kind string, family wire.Family) nodes.TransportRow {
-	row, _ := rowOf(nodes.Transports(), func(t *nodes.TransportRow) bool {
+	row, _ := rowOf(transports(), func(t *nodes.TransportRow) bool {
 		return t.Name == kind || kind == "" && t.Usual && t.Family == family
 	})
 	return row
@@ -78,10 +78,16 @@ func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
 // choices returns what the scenario chooses from.
 func (s *Scenario) choices() Schemes {
 	if s.Schemes == nil {
-		return BuiltIn()
+		return ownRows()
 	}
 	return *s.Schemes
 }
+
+// The tables of the program, made once: nothing may be added to these.
+var (
+	ownRows    = sync.OnceValue(BuiltIn)
+	transports = sync.OnceValue(nodes.Transports)
+)
 
 // A choice is a row of a table, as far as the language goes.
 type choice struct {
@@ -125,7 +131,7 @@ type tables struct {
 }
 
 // builtIn returns those of BuiltIn, which are read once.
-var builtIn = sync.OnceValue(func() tables { return BuiltIn().tables() })
+var builtIn = sync.OnceValue(func() tables { return ownRows().tables() })
 
 // tables returns what s chooses from.
 func (s *Scenario) tables() tables {
@@ -154,7 +160,7 @@ func (s Schemes) tables() tables {
 	for _, p := range s.Points {
 		t.points.add(p.Name, p.Also, p.Doc, p.Params)
 	}
-	for _, x := range nodes.Transports() {
+	for _, x := range transports() {
 		t.transports.add(x.Name, x.Also, x.Doc, x.Params)
 	}
 	t.language = param.Of(Scenario{}, t.forms())
@@ -261,6 +267,9 @@ func (t tables) marking(v view) (m Marking) {
 // lookParams warns of the parameters that what was chosen does not have.
 func (u *uses) lookParams(v view, t *table, chosen string) {
 	for _, key := range t.keys {
+		if !v.given(key) {
+			continue
+		}
 		with := param.Condition{Key: t.by, Values: t.having[key]}
 		u.look(v, key, t.by, slices.Contains(with.Values, chosen), with.String())
 	}

@@ -154,7 +154,7 @@ func find(p *param.Param, n *node, path string) (item *node, name, rest string) 
 	}
 	if p.Kind == param.Map {
 		for _, e := range n.entries {
-			try(e.key.text, e.value)
+			try(e.key, e.value)
 		}
 		return item, name, rest
 	}
@@ -192,7 +192,7 @@ func known(p *param.Param, n *node) (names []string) {
 		return nil
 	}
 	for _, e := range n.entries {
-		names = append(names, e.key.text)
+		names = append(names, e.key)
 	}
 	for _, v := range n.items {
 		if all := itemNames(p, v); len(all) > 0 {

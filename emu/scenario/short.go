@@ -80,7 +80,7 @@ func (r *reports) shortenChecks(checks, short *node) {
 			continue
 		}
 		for _, e := range s.entries {
-			c.put(e.key.text, e.value)
+			c.put(e.key, e.value)
 		}
 		if expected := s.get("expected"); expected != nil && expected.text == string(Holds) {
 			c.remove("reason")

@@ -5,7 +5,7 @@ import "fabemu/wire/param"
 // view is an object with the defaults behind it.
 type view struct {
 	of    *param.Struct
-	chain []*node // the object, then defaults; nil where there is none
+	chain [2]*node // the object, then defaults; nil where there is none
 }
 
 // at returns the value of a field and the node that gives it, nil for the
@@ -64,8 +64,8 @@ func (v view) refused(key string) bool {
 // sub returns an object within an object.
 func (v view) sub(key string) view {
 	out := view{of: v.of.Find(key).Object}
-	for _, n := range v.chain {
-		out.chain = append(out.chain, n.get(key))
+	for i, n := range v.chain {
+		out.chain[i] = n.get(key)
 	}
 	return out
 }
@@ -82,13 +82,18 @@ func buildAll[T any](v view, key string) (all []T) {
 	if n := v.list(key); n != nil {
 		of := v.of.Find(key).Item.Object
 		for _, item := range n.items {
-			all = append(all, build[T](view{of: of, chain: []*node{item}}))
+			all = append(all, build[T](view{of: of, chain: [2]*node{item}}))
 		}
 	}
 	return all
 }
 
 // build returns a struct with the values of all fields that are single values.
-func build[T any](v view) T {
-	return v.of.Build(func(p *param.Param) any { value, _ := v.value(p); return value }, param.Complete(v.given)).(T)
+func build[T any](v view) (t T) {
+	var complete func(pointer any)
+	if _, completes := any(&t).(param.Completer); completes {
+		complete = param.Complete(v.given)
+	}
+	v.of.Fill(&t, func(p *param.Param) any { value, _ := v.value(p); return value }, complete)
+	return t
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"fabemu/emu/fabric/paths"
@@ -138,15 +139,20 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	u.used[n] = u.used[n] || effect
 }
 
-// lookAll enters the values of an object that count only with others of it, but for some.
-func (u *uses) lookAll(v view, made any, but ...string) {
+// lookAll enters the values of an object that count only with others of it, but for some. It was made of a
+// struct, by its pointer.
+func (u *uses) lookAll(v view, pointer any, but ...string) {
+	var made any
 	for i := range v.of.Params {
 		p := &v.of.Params[i]
 		with := p.Counts
 		if with.Key == "" {
 			with = p.With
 		}
-		if with.Key != "" && !slices.Contains(but, p.Key) {
+		if with.Key != "" && !slices.Contains(but, p.Key) && v.given(p.Key) {
+			if made == nil {
+				made = reflect.ValueOf(pointer).Elem().Interface()
+			}
 			u.look(v, p.Key, with.Key, v.of.Holds(with, made), with.String())
 		}
 	}
@@ -159,11 +165,11 @@ func (r *resolver) lintIgnored() {
 		v := m.view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
 		if s.Kind != OutputQueued || s.stops(r.control(s)) {
-			u.lookAll(v, *s)
+			u.lookAll(v, s)
 			continue
 		}
 		stopping := []string{"high", "low", "headroom"}
-		u.lookAll(v, *s, stopping...)
+		u.lookAll(v, s, stopping...)
 		for _, name := range stopping {
 			u.look(v, name, "lossless", false, "lossless other than []")
 		}
@@ -175,13 +181,13 @@ func (r *resolver) lintIgnored() {
 		}
 	}
 	for l, of := range r.eachLink() {
-		u.lookAll(of.view, *l)
+		u.lookAll(of.view, l)
 	}
 	for f, of := range r.eachFlow() {
 		v := of.view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
-		u.lookAll(v, *f)
+		u.lookAll(v, f)
 		u.look(v, "rate-limit", "rate-limit", f.RateLimit < r.line(f), "a rate below that of the sender's link")
 		u.look(v, "priority", "priority", r.family(f.From) == wire.Ethernet, "a link of Ethernet")
 	}

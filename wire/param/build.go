@@ -14,6 +14,8 @@ func (p *Param) Text(v any) string {
 	switch {
 	case p.None != "" && p.isNone(f):
 		return p.None
+	case f.Type() == reflect.TypeFor[string]():
+		return f.String()
 	case p.Kind == Decimal:
 		return strconv.FormatFloat(f.Float(), 'f', -1, 64)
 	case p.Kind == Word && f.CanUint():
@@ -70,6 +72,13 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 		return nil
 	}
 	pointer := reflect.New(reflect.TypeOf(s.zero))
+	s.Fill(pointer.Interface(), given, complete)
+	return pointer.Elem().Interface()
+}
+
+// Fill is Build of the struct, still zero, that a pointer points to.
+func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(pointer any)) {
+	to := reflect.ValueOf(pointer).Elem()
 	for i := range s.Params {
 		p := &s.Params[i]
 		v := given(p)
@@ -77,25 +86,31 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 			v = p.usual
 		}
 		if v != nil && p.Sets() {
-			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(v))
+			p.set(to.FieldByIndex(p.field), reflect.ValueOf(v))
 		}
 	}
 	for i := range s.Params {
 		if p := &s.Params[i]; p.by.key != "" && given(p) == nil {
-			word := s.Find(p.by.key).Text(pointer.Elem().Interface())
-			p.set(pointer.Elem().FieldByIndex(p.field), reflect.ValueOf(p.by.usual[word]))
+			word := s.Find(p.by.key).Text(to.Interface())
+			p.set(to.FieldByIndex(p.field), reflect.ValueOf(p.by.usual[word]))
 		}
 	}
 	if complete != nil {
-		complete(pointer.Interface())
+		complete(pointer)
 	}
-	whole := pointer.Elem().Interface()
+	var whole any // before the first that does not count is left out
 	for i := range s.Params {
-		if p := &s.Params[i]; p.Sets() && !s.Holds(p.With, whole) {
-			pointer.Elem().FieldByIndex(p.field).SetZero()
+		p := &s.Params[i]
+		if p.With.Key == "" || !p.Sets() {
+			continue
+		}
+		if whole == nil {
+			whole = to.Interface()
+		}
+		if !s.Holds(p.With, whole) {
+			to.FieldByIndex(p.field).SetZero()
 		}
 	}
-	return pointer.Elem().Interface()
 }
 
 // set gives a field a value that was read. One that does not fit it is left to the

@@ -162,13 +162,13 @@ func (p *Param) Range() (low, high string, above bool) {
 // It returns a value of its kind: int64 for any integer, string for a word; for the word
 // that stands for a value, that.
 func (p *Param) Read(s string) (any, error) {
-	switch m := p.manner(); {
+	switch {
 	case p.None != "" && s == p.None:
-		return m.none, nil
+		return p.manner().none, nil
 	case p.Form != nil:
 		return p.Form.Read(s)
 	default:
-		return m.read(s)
+		return p.manner().read(s)
 	}
 }
 

@@ -1,0 +1,223 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"fabemu/wire/param"
+)
+
+// The limits of a file. They only keep a hostile file from exhausting the
+// memory or the stack of the parser; what people write is far below.
+const (
+	maxSource = 16 << 20 // bytes
+	maxDepth  = 100      // nested lists and mappings
+)
+
+// parse reads the file into nodes. It returns nil when the file has no usable
+// content; then it has reported why.
+func (r *reports) parse(src string) *node {
+	if len(src) > maxSource {
+		r.add(spot{}, "the file has %d bytes; at most %d are read", len(src), maxSource)
+		return nil
+	}
+	if !utf8.ValidString(src) {
+		r.add(spotAt(badUTF8(src)), "the file is not UTF-8 text")
+		return nil
+	}
+	control := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
+	for i, line := range r.lines {
+		line = strings.TrimSuffix(line, "\r")
+		if at := strings.IndexFunc(line, control); at >= 0 {
+			r.add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file holds the control character U+%04X", line[at])
+			return nil
+		}
+	}
+	docs, err := documents(src)
+	if err != nil {
+		r.syntax(src, err)
+		return nil
+	}
+	var root *yaml.Node
+	for _, doc := range docs {
+		if isNull(doc) && doc.Value == "" {
+			continue // nothing, or comments
+		}
+		if root != nil {
+			r.add(spotOf(doc), "a second document begins here: a file holds one scenario")
+			return nil
+		}
+		root = doc
+	}
+	if root == nil || isNull(root) {
+		r.add(spotAt(1, 1), "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
+		return nil
+	}
+	return r.node(root, "", 0)
+}
+
+// spotAt is a place of the file where no field stands.
+func spotAt(line, column int) spot { return spot{at: place{line: line, column: column}} }
+
+// badUTF8 returns where a text begins to be something else than UTF-8.
+func badUTF8(src string) (line, column int) {
+	good := src[:strings.IndexRune(src, utf8.RuneError)]
+	last := good[strings.LastIndexByte(good, '\n')+1:]
+	return strings.Count(good, "\n") + 1, utf8.RuneCountInString(last) + 1
+}
+
+func spotOf(n *yaml.Node) spot { return spotAt(n.Line, n.Column) }
+
+// documents runs the YAML parser. Should it panic, the file is to blame.
+func documents(src string) (docs []*yaml.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
+		}
+	}()
+	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(rules{}))
+	for err == nil {
+		var doc yaml.Node
+		if err = loader.Load(&doc); err == nil {
+			docs = append(docs, doc.Content...)
+		}
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return docs, nil
+}
+
+// rules tell the YAML parser how deep a file may nest, and what aliases stand for: anything, since
+// they are refused later, with their places.
+type rules struct{}
+
+// CheckDepth refuses what nests too deeply.
+func (rules) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return errDeep{}
+	}
+	return nil
+}
+
+// CheckAlias lets any number of aliases pass.
+func (rules) CheckAlias(int, int) error { return nil }
+
+// NewAliasDataContext returns what aliases stand for.
+func (rules) NewAliasDataContext(yaml.AliasDataServices) (yaml.AliasDataContext, error) {
+	return rules{}, nil
+}
+
+// DefineAnchor takes any anchor.
+func (rules) DefineAnchor(string, *yaml.Node) error { return nil }
+
+// ResolveAlias has something for any alias.
+func (rules) ResolveAlias(string) (*yaml.Node, bool, error) {
+	return &yaml.Node{Kind: yaml.ScalarNode}, true, nil
+}
+
+// BeginDocument does nothing.
+func (rules) BeginDocument() error { return nil }
+
+// EndDocument does nothing.
+func (rules) EndDocument() error { return nil }
+
+// node turns a node of the YAML tree into one of ours.
+func (r *reports) node(n *yaml.Node, path string, depth int) *node {
+	out := r.newNode()
+	out.spot = spot{spotOf(n).at, path}
+	if depth > maxDepth {
+		r.add(out.spot, "nested more than %d deep", maxDepth)
+		out.bad = true
+		return out
+	}
+	if what := unwanted(n); what != "" {
+		r.add(out.spot,
+			"%s are not part of the scenario language: write the value out, or put what several items share under defaults",
+			what)
+		out.kind, out.bad = scalar, true
+		return out
+	}
+	switch {
+	case n.Kind == yaml.MappingNode:
+		out.kind = mapping
+		r.entries(out, n.Content, depth)
+	case n.Kind == yaml.SequenceNode:
+		out.kind, out.items = list, make([]*node, 0, len(n.Content))
+		for i, v := range n.Content {
+			out.items = append(out.items, r.node(v, itemPath(path, i, v), depth+1))
+		}
+	case isNull(n):
+		out.kind = null
+	default:
+		out.kind, out.text = scalar, n.Value
+		out.block = n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	}
+	return out
+}
+
+// newNode returns an empty node. They are made many at a time.
+func (r *reports) newNode() *node {
+	if len(r.nodes) == 0 {
+		r.nodes = make([]node, 64)
+	}
+	n := &r.nodes[0]
+	r.nodes = r.nodes[1:]
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// unwanted names what a node is or has that the language is without, or nothing.
+func unwanted(n *yaml.Node) string {
+	switch {
+	case n.Anchor != "":
+		return "anchors (&)"
+	case n.Kind == yaml.AliasNode:
+		return "aliases (*)"
+	case n.Style&yaml.TaggedStyle != 0:
+		return "tags (!)"
+	}
+	return ""
+}
+
+// itemPath names an item of a list: by its name or id when it has one.
+func itemPath(path string, i int, v *yaml.Node) string {
+	if v.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(v.Content); i += 2 {
+			key, value := v.Content[i], v.Content[i+1]
+			if (key.Value == "name" || key.Value == "id") && value.Tag == "!!str" && value.Value != "" && len(value.Value) < 100 {
+				return param.Path(path, value.Value)
+			}
+		}
+	}
+	return path + "[" + itoa(i) + "]"
+}
+
+// entries adds the entries of a mapping, its keys and values in turn, and refuses those that come twice.
+func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
+	out.entries = make([]entry, 0, len(content)/2)
+	for i := 0; i+1 < len(content); i += 2 {
+		k, v := content[i], content[i+1]
+		at := spot{spotOf(k).at, out.path}
+		switch first, twice := out.key(k.Value); {
+		case k.Tag == "!!merge":
+			r.add(at, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
+			out.bad = true
+		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
+			r.add(at, "a key is a plain word")
+		case twice:
+			r.add(at, "%q stands here a second time; the first is in line %d", k.Value, first.line)
+		default:
+			value := r.node(v, at.field(k.Value).path, depth+1)
+			if value.kind == null {
+				value.at = at.at // what is missing has no place of its own
+			}
+			out.entries = append(out.entries, entry{k.Value, at.at, value})
+		}
+	}
+}
