@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/spelling"
 	"fabemu/wire/unit"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 //go:embed */*.yaml
@@ -66,7 +66,7 @@ func entryOf(src string) (Entry, error) {
 		Name, Source, Description string
 		Model, Wall, Short        extent
 	}
-	if err := yaml.Unmarshal([]byte(head(src)), &h); err != nil {
+	if err := yaml.Load([]byte(head(src)), &h); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{Name: h.Name, Source: h.Source, Description: h.Description, Whole: Extent{Dilation: h.Wall.Dilation},

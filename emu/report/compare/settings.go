@@ -1,11 +1,12 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 // setting is a key of resolved scenarios with its value in each, "-" where it is not there.
@@ -21,11 +22,14 @@ func differing(resolved [][]byte) ([]setting, error) {
 	var all []setting
 	at := make(map[string]int)
 	for i, text := range resolved {
-		var tree yaml.MapSlice
-		if err := yaml.UnmarshalWithOptions(text, &tree, yaml.UseOrderedMap()); err != nil {
+		var doc yaml.Node
+		if err := yaml.Load(text, &doc); err != nil {
 			return nil, err
 		}
-		flatten(nil, tree, func(path []string, value string) {
+		if doc.Content[0].Kind != yaml.MappingNode {
+			return nil, errors.New("a resolved scenario is a mapping")
+		}
+		flatten(nil, doc.Content[0], func(path []string, value string) {
 			k := strings.Join(path, "\x00")
 			if _, ok := at[k]; !ok {
 				at[k] = len(all)
@@ -55,25 +59,23 @@ func differing(resolved [][]byte) ([]setting, error) {
 
 // flatten calls leaf with each value of a tree that has no parts. An item of a list goes by its
 // name, or its number.
-func flatten(path []string, tree any, leaf func(path []string, value string)) {
-	switch t := tree.(type) {
-	case yaml.MapSlice:
-		for _, item := range t {
-			flatten(append(path, fmt.Sprint(item.Key)), item.Value, leaf)
+func flatten(path []string, tree *yaml.Node, leaf func(path []string, value string)) {
+	switch parts := tree.Content; tree.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(parts); i += 2 {
+			flatten(append(path, parts[i].Value), parts[i+1], leaf)
 		}
-	case []any:
-		for i, item := range t {
+	case yaml.SequenceNode:
+		for i, item := range parts {
 			name := fmt.Sprint(i)
-			if m, ok := item.(yaml.MapSlice); ok {
-				for _, field := range m {
-					if field.Key == "name" {
-						name = fmt.Sprint(field.Value)
-					}
+			for k := 0; item.Kind == yaml.MappingNode && k < len(item.Content); k += 2 {
+				if item.Content[k].Value == "name" {
+					name = item.Content[k+1].Value
 				}
 			}
 			flatten(append(path, name), item, leaf)
 		}
 	default:
-		leaf(path, fmt.Sprint(tree))
+		leaf(path, tree.Value)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v4"
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
@@ -67,7 +67,7 @@ func (c *claimWords) bounds() (low, high float64) {
 func worded(p *Paper) *Paper {
 	words := sync.OnceValue(func() map[string]figureWords {
 		var all map[string]figureWords
-		if err := yaml.UnmarshalWithOptions([]byte(read(p.Name+".yaml")), &all, yaml.Strict()); err != nil {
+		if err := yaml.Load([]byte(read(p.Name+".yaml")), &all, yaml.WithKnownFields()); err != nil {
 			panic("reproduce: " + p.Name + ": " + err.Error()) // a file of ours
 		}
 		return all
