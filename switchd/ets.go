@@ -22,6 +22,7 @@ const leastQuantum unit.Size = 1522
 type scheduler struct {
 	order   [port.Priorities]uint8 // strict priorities, the higher first, then the others
 	strict  int                    // how many of them are strict
+	stricts uint8                  // which, a bit each
 	quantum [port.Priorities]unit.Size
 }
 
@@ -42,6 +43,9 @@ func newScheduler(w Weights) (s scheduler, err error) {
 			if w[lane] > 0 == weighted {
 				s.order[n] = uint8(lane)
 				n++
+				if !weighted {
+					s.stricts |= 1 << lane
+				}
 			}
 		}
 		if !weighted {
@@ -59,11 +63,10 @@ func newScheduler(w Weights) (s scheduler, err error) {
 // first returns the first of some priorities, a bit each, and whether it has a weight. There
 // is one.
 func (s *scheduler) first(some uint8) (lane uint, weighted bool) {
-	i := 0
-	for some>>s.order[i]&1 == 0 {
-		i++
+	if strict := some & s.stricts; strict != 0 {
+		return uint(bits.Len8(strict)-1) % port.Priorities, false
 	}
-	return uint(s.order[i]) % port.Priorities, i >= s.strict
+	return uint(bits.Len8(some)-1) % port.Priorities, true
 }
 
 // rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair

@@ -86,7 +86,7 @@ func newRoutes(given Routes, ports int) routes {
 // are equal it takes the one that wire.Choose says, with the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := r.most
-	if i := int(f.Dst) - int(r.base); i >= 0 && i < len(r.other) {
+	if i := uint(f.Dst) - uint(r.base); i < uint(len(r.other)) {
 		p = r.other[i]
 	}
 	if p < r.ports {

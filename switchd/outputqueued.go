@@ -98,8 +98,8 @@ type output struct {
 type queue struct {
 	fifo
 	bytes  unit.Size
-	frames int32
-	cells  int32 // where the congestion points count in cells
+	frames int32 // counted where there are congestion points
+	cells  int32 // where these count in cells
 }
 
 // NewOutputQueued returns a switch that reports to sink.
@@ -308,10 +308,12 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *queued) {
 	s.push(&q.fifo, id, sl)
 	o.waits |= 1 << lane
 	q.bytes += sl.length
-	q.frames++
-	q.cells += s.cells(sl)
 	o.total += sl.length
 	o.waiting++
+	if s.points.some {
+		q.frames++
+		q.cells += s.cells(sl)
+	}
 	s.report(now, out, lane, o.total, q.bytes)
 	s.touch(out)
 }
@@ -465,11 +467,7 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *
 		o.waits &^= 1 << lane
 	}
 	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
-	q.bytes -= sl.length
-	q.frames--
-	q.cells -= s.cells(sl)
-	o.total -= sl.length
-	o.waiting--
+	s.leave(o, q, sl)
 	if s.points.some && sl.frame.Kind.Traffic() {
 		note.Reason = uint8(s.sampleLeaving(now, sl))
 	}
@@ -484,6 +482,17 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *
 	o.sending = id
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
+}
+
+// leave takes a frame out of the account of its queue.
+func (s *OutputQueued) leave(o *output, q *queue, sl *queued) {
+	q.bytes -= sl.length
+	o.total -= sl.length
+	o.waiting--
+	if s.points.some {
+		q.frames--
+		q.cells -= s.cells(sl)
+	}
 }
 
 // complete ends a transmission: the tail has left, and its memory is free.

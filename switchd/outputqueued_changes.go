@@ -56,11 +56,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 		}
 		moved = true
 		sl.eligible = max(sl.eligible, now) // until then it was not for that output
-		q.bytes -= sl.length
-		q.frames--
-		q.cells -= s.cells(sl)
-		o.total -= sl.length
-		o.waiting--
+		s.leave(o, q, sl)
 		sl.output = int32(to)
 		s.enqueue(now, id, sl)
 		s.wake(now, to)
