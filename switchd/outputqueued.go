@@ -370,7 +370,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 				a = stillIn(now, pt, sl, a)
 			}
 			if a.Block == port.Open {
-				s.start(now, p, lane, pt, o)
+				s.start(now, p, lane, sl, pt, o)
 				if news := o.news() & (left | 1<<lane); news != 0 {
 					s.hold(now, p, o, news)
 				}
@@ -460,9 +460,9 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 }
 
 // start puts the oldest frame of a priority on the line.
-func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *output) {
+func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *port.Port, o *output) {
 	q := &o.queue[lane]
-	id, sl := s.pop(&q.fifo)
+	o.sending, q.head = q.head, sl.next
 	if q.head == none {
 		o.waits &^= 1 << lane
 	}
@@ -479,7 +479,6 @@ func (s *OutputQueued) start(now unit.Time, p int, lane uint, pt *port.Port, o *
 			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
 		}
 	}
-	o.sending = id
 	pt.StartAt(now, at, &sl.frame, sl.length, note)
 	s.report(now, p, uint8(lane), o.total, q.bytes)
 }
