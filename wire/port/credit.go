@@ -65,13 +65,15 @@ func (c *Credit) Left() int {
 	return left
 }
 
-// Sent debits n blocks. It panics when there is no credit for them: the caller
-// has not asked.
-func (c *Credit) Sent(n int) {
-	if !c.MaySend(n) {
+// Sent debits n blocks, and returns how many may still be sent. It panics when there is no
+// credit for them: the caller has not asked.
+func (c *Credit) Sent(n int) (left int) {
+	rest := (c.limit - c.fctbs - uint16(n)) % modulus
+	if !c.up || rest > maxAdvertised {
 		panic("port: sent without credit")
 	}
 	c.fctbs = (c.fctbs + uint16(n)) % modulus
+	return int(rest)
 }
 
 // Received accounts for n blocks that came and must be stored. It reports false,

@@ -17,12 +17,12 @@ type Outbox struct {
 
 // place returns where the next transmission is written; what was there before still is.
 func (o *Outbox) place() *Transmission {
-	if o.end == len(o.queue) {
+	n := o.end
+	if n == len(o.queue) {
 		o.queue = append(o.queue, Transmission{})
 	}
-	t := &o.queue[o.end]
-	o.end++
-	return t
+	o.end = n + 1
+	return &o.queue[n]
 }
 
 // Poll takes the next transmission. It is there until a machine is called again.

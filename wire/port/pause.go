@@ -124,10 +124,10 @@ func (s *pausing) owes() bool {
 	return w != s.told || s.again && w != 0
 }
 
-// tell returns the frame to send now: all that the peer should know.
-func (s *pausing) tell() wire.Frame {
+// tell makes f, which is empty, the frame to send now: all that the peer should know.
+func (s *pausing) tell(f *wire.Frame) {
 	w := s.wanted()
-	f := wire.Frame{Kind: wire.Pause, Src: s.station}
+	f.Kind, f.Src = wire.Pause, s.station
 	if s.kind == PriorityPauseFrames {
 		f.Kind, f.Classes, f.Stopped = wire.PriorityPause, w|s.told, w
 	}
@@ -135,7 +135,6 @@ func (s *pausing) tell() wire.Frame {
 		f.Quanta = s.quanta
 	}
 	s.told, s.again = w, false
-	return f
 }
 
 // Stop says that the peer is to stop a class: a PAUSE frame is owed at once, ahead of
@@ -280,16 +279,20 @@ func (p *Port) refresh() unit.Time {
 // is idle.
 func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	s := p.pause
-	if p.refresh() <= now {
+	if !s.owes() {
+		if p.refresh() > now {
+			return unit.Never
+		}
 		s.again = true
 	}
 	switch {
-	case !s.owes() || p.down():
+	case p.down():
 		return unit.Never
 	case p.line.free > now:
 		return p.line.free
 	}
-	f := s.tell()
+	var f wire.Frame
+	s.tell(&f)
 	p.Start(now, &f, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
 	s.warned = min(s.warned, p.line.due)

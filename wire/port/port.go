@@ -204,9 +204,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 			p.sentPaused(now, until, f)
 		}
 	default:
-		c := &p.credit[f.Lane]
-		c.Sent(f.Blocks())
-		left = c.Left()
+		left = p.credit[f.Lane].Sent(f.Blocks())
 	}
 	k := p.line.medium.of(n)
 	p.line.start(at, k.duration, k.after(control))
