@@ -18,7 +18,8 @@ type kind struct {
 // few kinds of them: so each port is small, and this is near whichever port uses it.
 type medium struct {
 	kind
-	media *media // that it is one of
+	media  *media    // that it is one of
+	packet unit.Size // length of a flow control packet on the line
 
 	// The last lengths: frames come in few, and the division is the dearest step of a start.
 	known [16]timing
@@ -50,7 +51,7 @@ func (m *media) of(k kind) *medium {
 			return old
 		}
 	}
-	one := &medium{kind: k, media: m}
+	one := &medium{kind: k, media: m, packet: k.framing.Length(&wire.Frame{Kind: wire.FlowControl})}
 	one.learn(&one.known[0], 0) // what is not known yet has this length
 	m.all = append(m.all, one)
 	return one

@@ -63,7 +63,7 @@ type pausing struct {
 
 	before  unit.Rate // of the line, until changed
 	warned  unit.Time // when the peer has been told of unwarned, which it had forgotten
-	pause   unit.Size // length of a PAUSE frame on the line
+	pause   unit.Size // length of a PAUSE frame on the line, of PFC too
 	longest unit.Size // of any frame
 }
 
@@ -293,7 +293,7 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 	}
 	var f wire.Frame
 	s.tell(&f)
-	p.Start(now, &f, Note{})
+	p.StartAt(now, now, &f, s.pause, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
 	s.warned = min(s.warned, p.line.due)
 	return unit.Never

@@ -284,7 +284,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 		}
 		f := c.Tell(uint8(lane))
 		p.told[lane] = now
-		p.Start(now, &f, Note{})
+		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
 	return again
 }
