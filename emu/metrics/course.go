@@ -12,10 +12,21 @@ import (
 type Course struct{ c Collector }
 
 // Series is Collector.Series of the run so far.
-func (x *Course) Series() []Series { return x.c.Series() }
+func (x *Course) Series() []Series { return x.counted().Series() }
 
 // Outline is Collector.Outline of the run so far.
-func (x *Course) Outline() []Series { return x.c.Outline() }
+func (x *Course) Outline() []Series { return x.counted().Outline() }
+
+// counted returns what has been counted, with places in the rows: the run leaves it to who reads
+// to find them.
+func (x *Course) counted() *Collector {
+	c := x.c
+	c.rows.place = make([]int32, len(c.now))
+	for k, i := range c.rows.used {
+		c.rows.place[i] = int32(k) + 1
+	}
+	return &c
+}
 
 // asked is a request of another goroutine for the course of a run.
 type asked struct {

@@ -70,10 +70,11 @@ func (r *rows) at(k, column int) int64 {
 	return 0
 }
 
-// lend returns the first n rows, for others to read from now on.
+// lend returns the first n rows, for others to read from now on. It takes no longer for more
+// counters: the reader finds their places by used.
 func (r *rows) lend(n int) rows {
 	r.lent, r.list = n, true
-	return rows{all: r.all[:n], place: slices.Clone(r.place)}
+	return rows{all: r.all[:n], used: r.used}
 }
 
 // change adds to a counter at edge k.
