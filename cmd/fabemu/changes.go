@@ -2,6 +2,7 @@ package main
 
 import (
 	"fabemu/emu"
+	"fabemu/emu/host"
 	"fabemu/emu/scenario"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ func (x *changes) add(c *cobra.Command) {
 
 // open reads a scenario and changes it; more changes come last.
 func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, error) {
+	defer host.LateGC()()
 	var sets []scenario.Set
 	for _, text := range x.sets {
 		s, err := scenario.ParseSet(text)
