@@ -146,9 +146,9 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 // egress is the account of the sending side.
 type egress struct{ used, room unit.Size }
 
-// voq is a virtual output queue: the flows of one priority to one destination, which
-// take turns. It has one turn among those of its priority, however many flows it has,
-// and a destination that is far behind keeps no other back.
+// voq is a virtual output queue: several flows of one priority to one destination, which take
+// turns. It has one turn among those of its priority, however many flows it has, and a
+// destination that is far behind keeps no other back.
 type voq struct {
 	taken bool  // one of its flows is among those that wait for the line
 	rest  chain // the others that have a packet
@@ -161,19 +161,24 @@ func (v *voq) pass(line *ready) {
 	}
 }
 
-// newVOQs gives the flows to one destination, in one priority, a queue.
+// newVOQs gives the flows to one destination, in one priority, a queue, where there are several.
 func newVOQs(sources []source) {
 	type key struct {
 		dst  wire.LID
 		lane uint8
 	}
-	queues := make(map[key]*voq)
+	firsts := make(map[key]*source)
 	for i := range sources {
 		s := &sources[i]
 		k := key{s.Dst, s.Lane}
-		if queues[k] == nil {
-			queues[k] = &voq{}
+		first := firsts[k]
+		if first == nil {
+			firsts[k] = s
+			continue
 		}
-		s.voq = queues[k]
+		if first.voq == nil {
+			first.voq = &voq{}
+		}
+		s.voq = first.voq
 	}
 }

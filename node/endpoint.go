@@ -254,11 +254,10 @@ func (e *Endpoint) answerSlot() int {
 // credit allow, the highest lane first. On each lane the endpoint's own go first, in their
 // order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
-	quiet := e.port.Quiet()
+	quiet, wake := e.port.Quiet(), unit.Never
 	if !quiet && e.port.Speaks(now) {
-		e.port.Control(now)
+		wake = e.port.Control(now)
 	}
-	wake := unit.Never
 	for left := e.waiting | e.speaks; left != 0; {
 		lane := uint8(bits.Len8(left)-1) % port.Priorities
 		until := unit.Never
@@ -275,7 +274,7 @@ func (e *Endpoint) serve(now unit.Time) {
 		wake = min(wake, until) // a lane that is paused may go on then
 		left &^= 1 << lane
 	}
-	if e.waiting|e.speaks != 0 || !quiet && e.port.Owes() {
+	if e.waiting|e.speaks != 0 {
 		if free := e.port.Line().Free(); free > now {
 			wake = min(wake, free)
 		}

@@ -76,7 +76,7 @@ type source struct {
 	begun   int             // transfers at the front of ends whose last packet has been sent
 	ends    queue[transfer] // the transfers that they make up, where they do
 	next    traffic.Arrival // of Traffic: the one to come
-	voq     *voq            // Ethernet: the queue of its destination
+	voq     *voq            // Ethernet: the queue of its destination; nil: no other flow has it
 	egress  *egress         // Ethernet: the room that it shares with the other flows, if there is a limit
 	own     group
 	framing wire.Framing

@@ -125,11 +125,7 @@ func (p *plant) offer(at int, f wire.Frame, n int) {
 // serve lets a station send, and returns when it has to be asked again.
 func (p *plant) serve(i int) (again unit.Time) {
 	s := p.stations[i]
-	s.port.Control(p.now)
-	again = s.port.Resend()
-	if s.port.Owes() {
-		again = min(again, s.port.Line().Free())
-	}
+	again = min(s.port.Control(p.now), s.port.Resend())
 	for lane := port.Priorities - 1; lane >= 0; lane-- {
 		if len(s.waiting[lane]) == 0 {
 			continue

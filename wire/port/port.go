@@ -216,7 +216,7 @@ func (p *Port) StartAt(now, at unit.Time, f *wire.Frame, n unit.Size, note Note)
 }
 
 // Quiet reports whether the port has nothing to say of flow control, now or later, as it is:
-// Control would do nothing, Owes is false and Resend is unit.Never.
+// Control would do nothing and Resend is unit.Never.
 func (p *Port) Quiet() bool { return p.ethernet && p.pause.silent() }
 
 // Speaks reports whether Control has anything to look after: a flow control packet is owed or due
@@ -228,17 +228,6 @@ func (p *Port) Speaks(now unit.Time) bool {
 	resend := p.line.medium.resend
 	return p.credit[DataLane].owed || p.credit[AckLane].owed ||
 		now.Sub(p.told[DataLane]) >= resend || now.Sub(p.told[AckLane]) >= resend
-}
-
-// Owes reports whether a flow control packet, or a PAUSE frame, waits for the line.
-func (p *Port) Owes() bool {
-	switch {
-	case p.down():
-		return false // nobody can be told
-	case p.ethernet:
-		return p.pause.owes()
-	}
-	return p.credit[DataLane].owed || p.credit[AckLane].owed
 }
 
 // Resend returns when the next flow control packet is due whatever happens:
