@@ -222,6 +222,9 @@ func (o *order) watchSlot() int        { return o.last }
 // owner returns the machine of a slot, which is one of a machine.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
 
+// holder returns the seat of that machine.
+func (o *order) holder(slot int) *seat { return &o.seats[o.owner(slot)] }
+
 // machine returns the machine of a seat.
 func (o *order) machine(s *seat) int { return o.owner(int(s.slot)) }
 
@@ -425,40 +428,25 @@ func (o *order) run(end unit.Time, most int) (over bool, err error) {
 			return true, nil
 		}
 		o.now = t
-		switch s := o.sharer(slot); {
-		case s == nil:
-			err = o.step(slot, t)
-		case slot >= len(o.paths):
-			err = o.advance(s, t)
-		default:
-			o.deliver(&o.paths[slot], s, slot, t)
-			if s.Deadline() <= t {
+		switch {
+		case slot < len(o.paths):
+			p := &o.paths[slot]
+			s := &o.seats[p.machine]
+			if !s.shares {
+				err = o.step(slot, t)
+			} else if o.deliver(p, s, slot, t); s.Deadline() <= t {
 				err = o.received(s, t)
 			}
+		case o.first <= slot && slot < o.last && o.holder(slot).shares:
+			err = o.advance(o.holder(slot), t)
+		default:
+			err = o.step(slot, t)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
 	return false, nil
-}
-
-// sharer returns the seat of the machine at which the event of a slot happens, if that shares
-// the agenda.
-func (o *order) sharer(slot int) *seat {
-	var s *seat
-	switch {
-	case slot < len(o.paths):
-		s = &o.seats[o.paths[slot].machine]
-	case o.first <= slot && slot < o.last:
-		s = &o.seats[o.owner(slot)]
-	default:
-		return nil
-	}
-	if !s.shares {
-		return nil
-	}
-	return s
 }
 
 // received is what follows when a machine that shares the agenda has had a frame that gives it
@@ -518,7 +506,11 @@ func (o *order) advance(s *seat, t unit.Time) error {
 	if o.soon.Any() {
 		o.soon.Remove(int(s.rank))
 	}
-	for sent, ok := o.outbox.Poll(); ok; sent, ok = o.outbox.Poll() {
+	for {
+		sent, ok := o.outbox.Poll()
+		if !ok {
+			break
+		}
 		if o.carry == nil {
 			o.handOver(s, sent)
 		} else if err := o.carry(o.machine(s), sent); err != nil {

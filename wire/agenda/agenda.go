@@ -6,8 +6,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// fan is how many children a node has: so many keys fit into a cache line.
-const fan = 8
+// fan is how many children a node has, so many that their keys fit into a cache line; but for the
+// root, which is near the processor and asked for each time: it has few.
+const (
+	fan     = 8
+	rootFan = 4
+)
 
 // line is the children of a node, by their keys.
 type line [fan]int64
@@ -28,10 +32,11 @@ type Agenda struct {
 	mask  int64     // the bits of a key that are the slot
 	base  int32     // the place of slot 0
 	shift uint8     // how many they are; "& 63" tells the compiler that they are fewer than 64
-	// tree is level by level. Place n is tree[n/fan][n%fan], what is below it is
-	// tree[n+1], and tree[0] is below the root. The last level is the slots, padded with
-	// never to whole lines.
+	// tree is level by level. Place n is tree[n/fan][n%fan], and what is below it is
+	// tree[n+rootFan]; the first rootFan lines are below the root, and root has their least
+	// keys. The last level is the slots, padded with never to whole lines.
 	tree []line
+	root [rootFan]int64
 }
 
 // New returns an agenda of n slots, all Never.
@@ -39,8 +44,8 @@ func New(n int) *Agenda {
 	a := &Agenda{first: never, due: unit.Never, shift: uint8(bits.Len(uint(max(n, 1) - 1)))}
 	a.last, a.mask = unit.Time(never>>a.shift)-1, 1<<a.shift-1
 	base := 0
-	for width := fan; width < n; width *= fan {
-		base = fan * (base + 1)
+	for width := rootFan * fan; width < n; width *= fan {
+		base += width
 	}
 	a.base = int32(base)
 	a.tree = make([]line, base/fan+max((n+fan-1)/fan, 1))
@@ -48,6 +53,9 @@ func New(n int) *Agenda {
 		for k := range a.tree[i] {
 			a.tree[i][k] = never
 		}
+	}
+	for i := range a.root {
+		a.root[i] = never
 	}
 	return a
 }
@@ -105,8 +113,8 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 	}
 	l[n%fan] = key
 	if key < was {
-		for at != 0 {
-			n = at - 1
+		for at >= rootFan {
+			n = at - rootFan
 			at = n / fan
 			l = &a.tree[at]
 			if l[n%fan] <= key {
@@ -114,13 +122,14 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 			}
 			l[n%fan] = key
 		}
+		a.root[at] = min(a.root[at], key)
 		if key < a.first {
 			a.first, a.due = key, a.instant(key)
 		}
 		return
 	}
-	for at != 0 {
-		n = at - 1
+	for at >= rootFan {
+		n = at - rootFan
 		at = n / fan
 		up := &a.tree[at]
 		if up[n%fan] != was {
@@ -129,9 +138,8 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 		up[n%fan] = l.earliest()
 		l = up
 	}
-	if a.first == was {
-		a.first = l.earliest()
-		a.due = a.instant(a.first)
+	if a.root[at] == was {
+		a.raise(at, l)
 	}
 }
 
@@ -145,13 +153,20 @@ func (a *Agenda) Unset(slot int) {
 	at := n / fan
 	l := &tree[at]
 	l[n%fan] = never
-	first := l.earliest()
-	for at != 0 { // it came first in each line
-		n = at - 1
+	for at >= rootFan { // it came first in each line
+		n = at - rootFan
 		at = n / fan
-		l = &tree[at]
-		l[n%fan] = first
-		first = l.earliest()
+		up := &tree[at]
+		up[n%fan] = l.earliest()
+		l = up
 	}
-	a.first, a.due = first, a.instant(first)
+	a.raise(at, l)
+}
+
+// raise works out the root where the least key of a line below it is higher than it was.
+func (a *Agenda) raise(at uint, l *line) {
+	r := &a.root
+	r[at%rootFan] = l.earliest()
+	a.first = min(min(r[0], r[1]), min(r[2], r[3]))
+	a.due = a.instant(a.first)
 }

@@ -8,9 +8,9 @@
 // emu/drive) and the order of work inside a switch (package switchd).
 //
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
-// the earliest of its eight children's, which share a cache line. Set goes up towards the
-// root, a line per level, until nothing changes. In a large fabric the agenda is not near
-// the processor: there, lines are what counts. Nothing allocates.
+// the earliest of its eight children's, which share a cache line; the root has four. Set goes
+// up towards the root, a line per level, until nothing changes. In a large fabric the agenda
+// is not near the processor: there, lines are what counts. Nothing allocates.
 //
 // Several users share an agenda, each with a Part of its slots: so all that is due in a
 // fabric lies in the agenda of its driver, and not in others below it. What is due at once
