@@ -74,14 +74,14 @@ func BenchmarkVirtualRoCE(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A frame-hop of RoCEv2 is to cost at most 1.2 times one of Ethernet. By BenchmarkVirtualRoCE it is
-// 1.13 to 1.19 times over IPv4 and 1.16 to 1.24 over IPv6, since frames of Ethernet cost a fifth less
-// than they did; this test keeps both from growing, with room for a computer whose pace varies.
-// On a computer that is not idle the least and the median are wrong in different rounds, and there are
-// more rounds, up to four times as many, where the first say too much.
+// A frame-hop of RoCEv2 costs at most 1.2 times one of Ethernet: by BenchmarkVirtualRoCE 1.05 to 1.08
+// over IPv4 and 1.07 to 1.12 over IPv6. On a computer that is not idle the least and the
+// median are wrong in different rounds, and there are more rounds, up to four times as many, where the
+// first say too much.
 func TestWallRoCEHop(t *testing.T) {
+	const mostRoCE = 1.2
 	fabrics := sameSizes(t)
-	costs, limits := make([][]float64, len(fabrics)), []float64{1.3, 1.35}
+	costs := make([][]float64, len(fabrics))
 	for range 4 {
 		for i, c := range hopCosts(t, 15, fabrics...) {
 			costs[i] = append(costs[i], c...)
@@ -90,11 +90,11 @@ func TestWallRoCEHop(t *testing.T) {
 		for i, over := range []string{"IPv4", "IPv6"} {
 			least, median := runtest.Dearer(costs[i+1], costs[0])
 			t.Logf("over %s: least %.0f ns, %.2f times that of Ethernet, in the median %.2f times", over, slices.Min(costs[i+1]), least, median)
-			whole = whole && min(least, median) <= limits[i]
+			whole = whole && min(least, median) <= mostRoCE
 		}
 		if whole {
 			return
 		}
 	}
-	t.Errorf("a frame-hop costs more than %.2f times one of Ethernet over IPv4, or than %.2f times over IPv6", limits[0], limits[1])
+	t.Errorf("a frame-hop of RoCEv2 costs more than %v times one of Ethernet", mostRoCE)
 }

@@ -24,7 +24,8 @@ func (m *operator) apply(s uint32) uint32 {
 }
 
 // operatorOf returns the operator of a linear function.
-func operatorOf(image func(s uint32) uint32) (m operator) {
+func operatorOf(image func(s uint32) uint32) *operator {
+	m := new(operator)
 	for nibble := range m {
 		for bit := range 4 {
 			at := image(1 << (4*nibble + bit))
@@ -36,14 +37,35 @@ func operatorOf(image func(s uint32) uint32) (m operator) {
 	return m
 }
 
+// crcRows say what each byte in front of some zeros adds to the state of a CRC behind them: a CRC is linear, so
+// that the state is the sum.
+type crcRows [crcReach + 3][256]uint32
+
+// crcReach is how far in front of the zeros the first such byte may stand.
+const crcReach = 78
+
+// of8 returns what a byte adds that stands so far in front of the zeros: 1 is next to them.
+func (r *crcRows) of8(at int, v byte) uint32 { return r[at+3][v] }
+
+// of16 is of8 of two bytes, the high one first, which stands there.
+func (r *crcRows) of16(at int, v uint64) uint32 { return r[at+3][byte(v>>8)] ^ r[at+2][byte(v)] }
+
+// ofState returns what a state adds that the CRC has so far in front of the zeros.
+func (r *crcRows) ofState(at int, s uint32) uint32 {
+	return r[at][s>>24] ^ r[at+1][byte(s>>16)] ^ r[at+2][byte(s>>8)] ^ r[at+3][byte(s)]
+}
+
 // crcTable holds what it takes to compute one reflected CRC of at most 32 bits.
 // The state is that of the shift register: the caller sets the initial value and
 // inverts the result.
 type crcTable struct {
+	// many[n] is the operator of n*zeroStep zero bytes, and rows[n] are those for n zero bytes. They are
+	// pointers because the compiler would add up anew for each look where they stand.
+	many [zeroSteps + 1]*operator
+	rows [zeroStep + ICRCSize]*crcRows
 	// image[n][v] is the state after n zero bytes, from one whose highest byte is v and the
 	// others zero. From n = 4 on it is the state after byte v and n - 4 zeros, from state 0.
-	image [zeroStep + 3][256]uint32
-	many  [zeroSteps + 1]operator // many[n] is that of n*zeroStep zero bytes
+	image [zeroStep + ICRCSize + crcReach + 2][256]uint32
 }
 
 // newCRC computes the tables of a reflected polynomial.
@@ -64,10 +86,13 @@ func newCRC(poly uint32) *crcTable {
 		t.image[4][v] = s
 	}
 	for n := 5; n < len(t.image); n++ {
-		for v := range t.image[n] {
-			s := t.image[n-1][v]
-			t.image[n][v] = s>>8 ^ t.image[4][byte(s)]
+		further, one := &t.image[n], &t.image[4]
+		for v, s := range &t.image[n-1] {
+			further[v] = s>>8 ^ one[byte(s)]
 		}
+	}
+	for n := range t.rows {
+		t.rows[n] = (*crcRows)(t.image[n:])
 	}
 	t.many[0] = operatorOf(func(s uint32) uint32 { return s })
 	step := operatorOf(func(s uint32) uint32 { return t.fewZeros(t.fewZeros(s, zeroStep-1), 1) })
@@ -122,10 +147,7 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 }
 
 // fewZeros returns the state after n zero bytes, fewer than zeroStep.
-func (t *crcTable) fewZeros(s uint32, n int) uint32 {
-	at := (*[4][256]uint32)(t.image[n:])
-	return at[0][s>>24] ^ at[1][byte(s>>16)] ^ at[2][byte(s>>8)] ^ at[3][byte(s)]
-}
+func (t *crcTable) fewZeros(s uint32, n int) uint32 { return t.rows[n].ofState(0, s) }
 
 // allZero reports whether p has no byte but zeros.
 func allZero(p []byte) bool {

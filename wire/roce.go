@@ -110,8 +110,6 @@ func appendRoCE(b []byte, start, size int, f *Frame, body Body) []byte {
 	if body.Type != 0 {
 		pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
 	}
-	var w roceHead
-	w.set(f, end+ICRCSize-ip, pad)
 	head := ip + roceHeadSize(v6)
 	b = b[:head]
 	var behind []byte
@@ -122,9 +120,10 @@ func appendRoCE(b []byte, start, size int, f *Frame, body Body) []byte {
 		b = b[:end]
 		clear(b[head:])
 	}
-	check, fcs := w.sums(stateInFront(b[start:ip], v6), v6, end-head, behind)
+	var w roceHead
+	sums := w.set(f, end+ICRCSize-ip, pad, behind)
 	w.put(b[ip:], v6)
-	return binary.LittleEndian.AppendUint64(b, uint64(fcs)<<32|uint64(check))
+	return binary.LittleEndian.AppendUint64(b, sums)
 }
 
 // appendBehindBTH appends what is no padding between BTH and ICRC.
@@ -142,25 +141,22 @@ func appendBehindBTH(b []byte, f *Frame, body Body) []byte {
 // parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is the
 // whole frame.
 func parseRoCE(f *Frame, body *Body, b []byte, at int, v6 bool) error {
-	end := len(b) - FCSSize
-	head := at + roceHeadSize(v6)
-	padding := allZero(b[min(head, end):max(min(head, end), end-ICRCSize)])
-	if f.readRoCE(body, b[at:], v6, padding, stateInFront(b[:at], v6)) {
+	if f.readRoCE(body, b[at:], v6) {
 		return nil
 	}
+	end := len(b) - FCSSize
 	*f, *body = Frame{}, Body{}
 	f.parseTags(b[:end]) // again: there is no mistake in them
 	if FCS(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
 		return refuse("FCS", end, ErrChecksum)
 	}
-	return f.examineRoCE(body, b[:end], at, v6, padding)
+	return f.examineRoCE(body, b[:end], at, v6)
 }
 
 // readRoCE completes f with a packet of RoCEv2, and its body, if it and the FCS behind it are as appendRoCE
 // writes them, and reports whether they are: so each bit of them is what it should be. B starts with the
-// packet; before is the state of the CRC in front of it. What stands between the BTH and the ICRC is
-// zeros if padding says so.
-func (f *Frame) readRoCE(body *Body, b []byte, v6, padding bool, before uint32) bool {
+// packet.
+func (f *Frame) readRoCE(body *Body, b []byte, v6 bool) bool {
 	head, end := roceHeadSize(v6), len(b)-ICRCSize-FCSSize
 	if end < head {
 		return false
@@ -171,6 +167,7 @@ func (f *Frame) readRoCE(body *Body, b []byte, v6, padding bool, before uint32) 
 	}
 	named, flow := f.Tagged || f.CPID != 0, f.QP
 	bth, behind := b[head-BTHSize:head], b[head:end]
+	padding := allZero(behind)
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
 	f.QP, f.PSN = binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
 	pad := bth[1] >> 4 & 3
@@ -198,14 +195,13 @@ func (f *Frame) readRoCE(body *Body, b []byte, v6, padding bool, before uint32) 
 		behind = nil
 	}
 	var w roceHead
-	w.set(f, end+ICRCSize, pad)
-	check, fcs := w.sums(before, v6, end-head, behind)
-	return w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == uint64(fcs)<<32|uint64(check)
+	sums := w.set(f, end+ICRCSize, pad, behind)
+	return w.is(b, v6) && binary.LittleEndian.Uint64(b[end:]) == sums
 }
 
 // examineRoCE is readRoCE part by part, behind an FCS that is right, and says what is wrong. The packet
 // starts at b[at]; b is all but the FCS.
-func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6, padding bool) error {
+func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6 bool) error {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP
 	f.Family, f.Stopped = RoCEv2, uint8(bit(v6, 4))
@@ -230,7 +226,7 @@ func (f *Frame) examineRoCE(body *Body, b []byte, at int, v6, padding bool) erro
 	case RoCEICRC(p[:end]) != binary.LittleEndian.Uint32(p[end:]):
 		return refuse("ICRC", at+end, ErrChecksum)
 	}
-	if err := parseTransport(f, body, p[bth:end], padding); err != nil {
+	if err := parseTransport(f, body, p[bth:end], allZero(p[bth+BTHSize:end])); err != nil {
 		return shift(err, at+bth)
 	}
 	switch label, port := entropy(f.QP); {

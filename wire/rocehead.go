@@ -7,37 +7,121 @@ import (
 
 // roceHead is what stands in front of the payload of a packet of RoCEv2, network header, UDP and
 // BTH, as words of eight bytes, the high byte first: five over IPv4, and over IPv6 seven and the
-// high half of another. Over IPv6 its UDP checksum is 0 until sums has computed it.
+// high half of another.
 type roceHead [8]uint64
 
-// roceHeadSize returns how many bytes a roceHead has.
+// The sizes of a roceHead in bytes.
+const (
+	roceHead4 = IPv4Size + UDPSize + BTHSize
+	roceHead6 = IPv6Size + UDPSize + BTHSize
+)
+
 func roceHeadSize(v6 bool) int {
 	if v6 {
-		return IPv6Size + UDPSize + BTHSize
+		return roceHead6
 	}
-	return IPv4Size + UDPSize + BTHSize
+	return roceHead4
 }
 
-// set makes w the head of f, a packet of so many bytes, whose payload has a pad.
-func (w *roceHead) set(f *Frame, size int, pad uint8) {
+// The places of fields that are not the same in all heads: how many bytes there are from them to the end.
+// From the LID of the destination on they are the same over IPv4 and IPv6.
+const (
+	placeClass4    = 39
+	placeLength4   = 38
+	placeChecksum4 = 30
+	placeSource4   = 26
+	placeClass6    = 60
+	placeLabel6    = 58
+	placeLength6   = 56
+	placeSource6   = 38
+	placeDst       = 22
+	placeUDP       = 20
+	placeUDPLength = 16
+	placeUDPSum    = 14
+	placeBTH       = 12
+
+	// In front of the packet of a frame without tags, to the EtherType's end.
+	placeFrontDst  = 14
+	placeFrontSrc  = 8
+	placeFrontLane = 4
+)
+
+// set makes w the head of f, a packet of so many bytes whose payload has a pad, and returns what ends the
+// frame, the low byte first: ICRC and FCS. What stands between head and ICRC is zeros if behind is nil.
+//
+// FCS and ICRC are one CRC, which is linear: each byte adds what it adds alone, and what those add that are
+// the same in all packets is known. What both go over cancels out, payload and all: there remain what is in
+// front of the packet and what the ICRC takes for ones, as if zeros were behind it, and the FCS of the ICRC.
+func (w *roceHead) set(f *Frame, size int, pad uint8, behind []byte) (sums uint64) {
 	bth, last := bthOf(f, pad)
 	class := uint64(f.Classes&63)<<2 | uint64(ecnOf(f))
 	label, port := entropy(f.QP)
-	ports := uint64(port)<<16 | RoCEPort
-	if f.ipv6() {
-		w[0] = 6<<60 | class<<52 | uint64(label)<<32 | uint64(size-IPv6Size)<<16 | protocolUDP<<8 | timeToLive
-		w[1], w[2] = linkLocal, interfaceID|uint64(f.Src)
-		w[3], w[4] = linkLocal, interfaceID|uint64(f.Dst)
-		w[5] = ports<<32 | uint64(size-IPv6Size)<<16
-		w[6], w[7] = bth, uint64(last)<<32
-		return
+	ports, src, dst := uint64(port)<<16|RoCEPort, uint64(f.Src), uint64(f.Dst)
+	v6 := f.ipv6()
+	head, length := roceHead4, size-IPv4Size // of the UDP datagram
+	if v6 {
+		head, length = roceHead6, size-IPv6Size
 	}
-	const sum = 0x4500 + dontFragment + timeToLive<<8 + protocolUDP + 2*(localIP>>16)
-	w[0] = ipv4First | class<<48 | uint64(size)<<32
-	w[1] = ipv4Second | uint64(^foldSum(sum+class+uint64(size)+uint64(f.Src)+uint64(f.Dst)))<<32 | uint64(f.Src)
-	w[2] = (localIP|uint64(f.Dst))<<32 | ports
-	w[3] = uint64(size-IPv4Size)<<48 | bth>>32
-	w[4] = bth<<32 | uint64(last)
+	n := uint(size - head - ICRCSize)
+	zeros := n
+	if behind != nil {
+		zeros = 0
+	}
+	icrcZeros, fcsZeros := zeros%zeroStep, n%zeroStep // the rest of them are taken in whole steps
+	icrcRows, fcsRows := icrc.rows[icrcZeros], icrc.rows[fcsZeros+ICRCSize]
+	var s, differ uint32 // what the ICRC goes over, and the FCS beside that
+	if v6 {
+		w[0] = 6<<60 | class<<52 | uint64(label)<<32 | uint64(length)<<16 | protocolUDP<<8 | timeToLive
+		w[1], w[2] = linkLocal, interfaceID|src
+		w[3], w[4] = linkLocal, interfaceID|dst
+		w[5] = ports<<32 | uint64(length)<<16
+		w[6], w[7] = bth, uint64(last)<<32
+		s = sameIPv6.icrc[icrcZeros] ^ icrcRows.of16(placeLength6, uint64(length)) ^ icrcRows.of16(placeSource6, src)
+		differ = sameIPv6.differ[fcsZeros] ^
+			fcsRows.of16(placeClass6, class<<4|uint64(label)>>16) ^ fcsRows.of16(placeLabel6, uint64(label)) ^
+			fcsRows.of16(roceHead6+placeFrontDst, dst) ^ fcsRows.of16(roceHead6+placeFrontSrc, src) ^
+			fcsRows.of8(roceHead6+placeFrontLane, f.Lane<<5)
+	} else {
+		const same = 0x4500 + dontFragment + timeToLive<<8 + protocolUDP + 2*(localIP>>16)
+		sum := ^foldSum(same + class + uint64(size) + src + dst)
+		w[0] = ipv4First | class<<48 | uint64(size)<<32
+		w[1] = ipv4Second | uint64(sum)<<32 | src
+		w[2] = (localIP|dst)<<32 | ports
+		w[3] = uint64(length)<<48 | bth>>32
+		w[4] = bth<<32 | uint64(last)
+		s = sameIPv4.icrc[icrcZeros] ^ icrcRows.of16(placeLength4, uint64(size)) ^ icrcRows.of16(placeSource4, src)
+		differ = sameIPv4.differ[fcsZeros] ^
+			fcsRows.of8(placeClass4, byte(class)) ^ fcsRows.of16(placeChecksum4, uint64(sum)) ^
+			fcsRows.of16(roceHead4+placeFrontDst, dst) ^ fcsRows.of16(roceHead4+placeFrontSrc, src) ^
+			fcsRows.of8(roceHead4+placeFrontLane, f.Lane<<5)
+	}
+	s ^= icrcRows.of16(placeDst, dst) ^
+		icrcRows.of16(placeUDP, uint64(port)) ^ icrcRows.of16(placeUDPLength, uint64(length)) ^
+		icrcRows.of16(placeBTH, bth>>48) ^ icrcRows.of8(placeBTH-5, byte(bth>>16)) ^ icrcRows.of16(placeBTH-6, bth) ^
+		icrcRows.of16(4, uint64(last>>16)) ^ icrcRows.of16(2, uint64(last))
+	differ ^= fcsRows.of8(placeBTH-4, byte(bth>>24))
+	if f.Tagged || f.CPID != 0 {
+		differ ^= fcsRows.ofState(head, f.tagsInFront())
+	}
+
+	check := ^icrc.many[zeros/zeroStep].apply(s)
+	if behind != nil {
+		check = ^icrc.update(^check, behind)
+	}
+	if v6 {
+		const pseudo = protocolUDP + 2*(linkLocal>>48+interfaceID>>32+interfaceID>>16&0xFFFF)
+		sum := ^foldSum(pseudo + 2*uint64(length) + src + dst + ports +
+			bth>>32 + bth&0xFFFFFFFF + uint64(last) + uint64(bits.ReverseBytes32(check)))
+		if behind != nil {
+			sum = ^onesSum(uint32(^sum), behind)
+		}
+		if sum == 0 {
+			sum = 0xFFFF // the same number, and 0 is no checksum (RFC 8200, 8.1)
+		}
+		w[5] |= uint64(sum)
+		differ ^= fcsRows.of16(placeUDPSum, uint64(sum))
+	}
+	return uint64(icrc.many[n/zeroStep].apply(differ)^fcsBehindICRC)<<32 | uint64(check)
 }
 
 // put writes w to the front of p, which has room for more.
@@ -76,126 +160,41 @@ const (
 	ipv4Second = timeToLive<<56 | protocolUDP<<48 | localIP
 )
 
-// What the ICRC takes for ones, in words of a packet over IPv4 and IPv6 whose low byte comes first.
-const (
-	icrcClass4 = 0xFF << 8  // byte 1 of the packet: type of service
-	icrcClass6 = 0xFFFFFF0F // bytes 0 to 3: traffic class and flow label
-)
+// roceSame are states of the CRC behind a head whose fields that vary are 0, by how many zeros stand behind it:
+// as the ICRC has it, and what the FCS of a frame without tags has beside that, behind four zeros more.
+type roceSame struct{ icrc, differ [zeroStep]uint32 }
 
-// crcPlace is a place in the head of a packet: how many bytes there are from it to the end.
-type crcPlace int
+var sameIPv4, sameIPv6 = sameOf(false), sameOf(true)
 
-// The places of fields that are not the same in all heads. From the destination's LID on they are
-// the same over IPv4 and IPv6.
-const (
-	placeLength4   crcPlace = 38
-	placeChecksum4 crcPlace = 30
-	placeSource4   crcPlace = 26
-	placeLength6   crcPlace = 56
-	placeSource6   crcPlace = 38
-	placeDst       crcPlace = 22
-	placeUDP       crcPlace = 20
-	placeUDPLength crcPlace = 16
-	placeUDPSum    crcPlace = 14
-	placeBTH       crcPlace = 12
-)
+// fcsBehindICRC is the FCS behind an ICRC that adds nothing.
+var fcsBehindICRC = ^icrc.step4(0xFFFFFFFF, 0)
 
-// of16 returns what two bytes at the place, the high one first, add to the state behind the head.
-func (n crcPlace) of16(v uint16) uint32 { return icrc.image[n+3][v>>8] ^ icrc.image[n+2][byte(v)] }
-
-// of8 is of16 of one byte.
-func (n crcPlace) of8(v byte) uint32 { return icrc.image[n+3][v] }
-
-// The states of the ICRC behind heads all of whose fields that vary are 0; what such a head adds to
-// the FCS beside that, by the hop limit and over IPv4 by the UDP checksum, which are the same in
-// all; and the FCS behind an ICRC that adds nothing.
-var (
-	icrcIPv4, icrcIPv6 = icrcSame(false), icrcSame(true)
-	fcsIPv4            = crcPlace(32).of8(0xFF^timeToLive) ^ placeUDPSum.of16(0xFFFF)
-	fcsIPv6            = crcPlace(53).of8(0xFF ^ timeToLive)
-	fcsBehindICRC      = ^icrc.step4(0xFFFFFFFF, 0)
-)
-
-func icrcSame(v6 bool) uint32 {
-	w := roceHead{ipv4First, ipv4Second, localIP<<32 | RoCEPort, DefaultPKey, 0}
+func sameOf(v6 bool) *roceSame {
+	w, kind := roceHead{ipv4First, ipv4Second, localIP<<32 | RoCEPort, DefaultPKey, 0}, uint16(typeIPv4)
 	if v6 {
-		w = roceHead{6<<60 | protocolUDP<<8, linkLocal, interfaceID, linkLocal, interfaceID, RoCEPort << 32, DefaultPKey << 32}
+		w = roceHead{6<<60 | protocolUDP<<8 | timeToLive, linkLocal, interfaceID, linkLocal, interfaceID, RoCEPort << 32, DefaultPKey << 32}
+		kind = typeIPv6
 	}
 	p := make([]byte, roceHeadSize(v6))
 	w.put(p, v6)
-	return icrcHead(p, len(p)-BTHSize)
+	front := icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(appendAddresses(nil, localMAC, 0, typeVLAN<<16), kind))
+	s := icrcHead(p, len(p)-BTHSize)
+	differ := s ^ icrc.update(front, p)
+	same := new(roceSame)
+	for n := range zeroStep {
+		same.icrc[n], same.differ[n] = icrc.fewZeros(s, n), icrc.fewZeros(differ, n+ICRCSize)
+	}
+	return same
 }
 
-// The places of LIDs in what stands in front of a packet without tags, and the states of the CRC
-// behind such fronts whose LIDs are 0.
-const (
-	placeFrontDst  crcPlace = 14
-	placeFrontSrc  crcPlace = 8
-	placeFrontLane crcPlace = 4
-)
-
-var frontIPv4, frontIPv6 = frontSame(typeIPv4), frontSame(typeIPv6)
-
-func frontSame(kind uint16) uint32 {
-	return icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(appendAddresses(nil, localMAC, 0, typeVLAN<<16), kind))
-}
-
-// stateInFront returns the state of the CRC in front of a packet, which is behind the addresses of
-// machines, tags and the EtherType.
-func stateInFront(front []byte, v6 bool) uint32 {
-	if len(front) != EthernetHeaderSize {
-		return icrc.update(0xFFFFFFFF, front)
+// tagsInFront returns what the tags of a frame add to the state of the CRC in front of its packet.
+func (f *Frame) tagsInFront() uint32 {
+	kind := uint16(typeIPv4)
+	if f.ipv6() {
+		kind = typeIPv6
 	}
-	s, f := frontIPv4, (*[EthernetHeaderSize]byte)(front)
-	if v6 {
-		s = frontIPv6
-	}
-	return s ^ placeFrontDst.of16(binary.BigEndian.Uint16(f[4:])) ^ placeFrontSrc.of16(binary.BigEndian.Uint16(f[10:])) ^ placeFrontLane.of8(f[14])
-}
-
-// sums returns the ICRC and the FCS of a frame with the packet whose head is w, and completes w
-// with the UDP checksum (over IPv6: RFC 8200, 8.1). Before is the state of the CRC in front of the
-// packet. Between head and ICRC stand so many bytes, which are zeros if behind is nil.
-//
-// FCS and ICRC are one CRC, which is linear: each field of the head adds what it adds alone. And
-// what both go over cancels out, payload and all: there remain what is in front of the packet and
-// what the ICRC takes for ones, as if zeros were behind it, and the FCS of the ICRC.
-func (w *roceHead) sums(before uint32, v6 bool, n int, behind []byte) (check, fcs uint32) {
-	class := bits.ReverseBytes32(uint32(w[0] >> 32))
-	var s, differ, last uint32
-	var udp, bth uint64
-	if v6 {
-		udp, bth, last = w[5], w[6], uint32(w[7]>>32)
-		s = icrcIPv6 ^ placeLength6.of16(uint16(w[0]>>16)) ^ placeSource6.of16(uint16(w[2])) ^ placeDst.of16(uint16(w[4]))
-		differ = fcsIPv6 ^ icrc.fewZeros(before^onesLRH^icrcClass6&^class, IPv6Size+UDPSize+BTHSize)
-	} else {
-		udp, bth, last = w[2]<<32|w[3]>>32, w[3]<<32|w[4]>>32, uint32(w[4])
-		s = icrcIPv4 ^ placeLength4.of16(uint16(w[0]>>32)) ^ placeSource4.of16(uint16(w[1])) ^ placeDst.of16(uint16(w[2]>>32))
-		differ = fcsIPv4 ^ icrc.fewZeros(before^onesLRH^icrcClass4&^class, IPv4Size+UDPSize+BTHSize) ^
-			placeChecksum4.of16(^uint16(w[1]>>32))
-	}
-	s ^= placeUDP.of16(uint16(udp>>48)) ^ placeUDPLength.of16(uint16(udp>>16)) ^
-		placeBTH.of16(uint16(bth>>48)) ^ (placeBTH - 5).of8(byte(bth>>16)) ^ (placeBTH - 6).of16(uint16(bth)) ^
-		icrc.fewZeros(bits.ReverseBytes32(last), 4)
-	differ ^= (placeBTH - 4).of8(^byte(bth >> 24))
-	if behind == nil {
-		check = ^icrc.padding(s, n)
-	} else {
-		check = ^icrc.update(s, behind)
-	}
-	if v6 {
-		const pseudo = protocolUDP + 2*(linkLocal>>48+interfaceID>>32+interfaceID>>16&0xFFFF)
-		sum := pseudo + w[0]>>16&0xFFFF + w[2]&0xFFFF + w[4]&0xFFFF + udp>>32 + udp&0xFFFFFFFF +
-			bth>>32 + bth&0xFFFFFFFF + uint64(last) + uint64(bits.ReverseBytes32(check))
-		c := ^foldSum(sum)
-		if behind != nil {
-			c = ^onesSum(uint32(^c), behind)
-		}
-		if c == 0 {
-			c = 0xFFFF // the same number, and 0 is no checksum
-		}
-		w[5] |= uint64(c)
-		differ ^= placeUDPSum.of16(^c)
-	}
-	return check, icrc.padding(differ, n+ICRCSize) ^ fcsBehindICRC
+	var front [EthernetHeaderSize + CNTagSize + RLTagSize]byte
+	b := appendAddresses(front[:0], f.Dst.MAC(), f.Src, typeVLAN<<16|VLANTag{Priority: f.Lane}.word())
+	without := icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(b, kind))
+	return without ^ icrc.update(0xFFFFFFFF, binary.BigEndian.AppendUint16(appendTags(b, f), kind))
 }

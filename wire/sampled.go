@@ -74,8 +74,7 @@ func appendRoCEHead(b []byte, f *Frame) []byte {
 		kind = typeIPv6
 	}
 	var w roceHead
-	w.set(f, f.ofRoCE(), 0)
-	w.sums(0, v6, int(f.Payload), nil) // the UDP checksum
+	w.set(f, f.ofRoCE(), 0, nil)
 	b = binary.BigEndian.AppendUint16(b, kind)
 	at, n := len(b), roceHeadSize(v6)
 	b = slices.Grow(b, n)[:at+n]
