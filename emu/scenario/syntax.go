@@ -35,7 +35,7 @@ func (r *reports) syntax(src string, err error) {
 	switch {
 	case strings.Contains(message, "\t") || strings.Contains(message, "tab character"):
 		message = "a tab stands where YAML wants spaces"
-	case strings.Contains(message, "mapping value is not allowed"):
+	case strings.Contains(message, "mapping value is not allowed"), strings.Contains(message, "mapping values are not allowed"):
 		message += `; a text that holds ": " stands in quotes`
 	}
 	r.add(at, "this is not YAML: %s", message)
