@@ -172,7 +172,8 @@ var fcsBehindICRC = ^icrc.step4(0xFFFFFFFF, 0)
 func sameOf(v6 bool) *roceSame {
 	w, kind := roceHead{ipv4First, ipv4Second, localIP<<32 | RoCEPort, DefaultPKey, 0}, uint16(typeIPv4)
 	if v6 {
-		w = roceHead{6<<60 | protocolUDP<<8 | timeToLive, linkLocal, interfaceID, linkLocal, interfaceID, RoCEPort << 32, DefaultPKey << 32}
+		w = roceHead{6<<60 | protocolUDP<<8 | timeToLive,
+			linkLocal, interfaceID, linkLocal, interfaceID, RoCEPort << 32, DefaultPKey << 32}
 		kind = typeIPv6
 	}
 	p := make([]byte, roceHeadSize(v6))
