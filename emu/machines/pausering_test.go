@@ -46,11 +46,12 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 	link := func(machine int) port.Config {
 		return port.Config{Rate: rate, Propagation: 100 * unit.Nanosecond, FlowControl: kind, Station: wire.LID(machine + 1)}
 	}
+	var outbox port.Outbox // machines that share an agenda share it
 	for i := range 3 {
 		routes := []port.ID{switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, 1, 1, 1}
 		routes[4+i] = 0
 		c := switchd.OutputQueuedConfig{
-			Index: i, Ports: []port.Config{link(i), link(i), link(i)}, Routes: []switchd.Routes{{To: routes}}, Address: wire.LID(i + 1),
+			Index: i, Outbox: &outbox, Ports: []port.Config{link(i), link(i), link(i)}, Routes: []switchd.Routes{{To: routes}}, Address: wire.LID(i + 1),
 			Delay: 500 * unit.Nanosecond, Memory: 300_000, High: 60_000, Low: 40_000, Lossless: 1,
 		}
 		s, err := switchd.NewOutputQueued(c, count)
@@ -66,7 +67,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 			Family: wire.Ethernet, Transport: node.Datagrams{}, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,
 			Limiter: node.NewInterPacketDelay(rate), Controller: law,
 		}
-		c := node.Config{Index: 3 + i, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 2 + uint32(i+1)%3, Transport: node.Datagrams{}}}}
+		c := node.Config{Index: 3 + i, Outbox: &outbox, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 2 + uint32(i+1)%3, Transport: node.Datagrams{}}}}
 		e, err := node.New(c, count)
 		if err != nil {
 			t.Fatal(err)
