@@ -39,7 +39,7 @@ func (r *reports) parse(src string) *node {
 	}
 	docs, err := documents(src)
 	if err != nil {
-		r.syntax(src, err)
+		r.syntax(err)
 		return nil
 	}
 	var root *yaml.Node
