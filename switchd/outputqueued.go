@@ -377,7 +377,7 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 				if o.waits&^o.line != 0 {
 					s.wake(now, p) // what keeps those of higher priority is the line now
 				}
-				return min(wake, pt.Line().Free())
+				return pt.Line().Free()
 			}
 			block, wake = a.Block, min(wake, a.Until)
 		}
@@ -419,8 +419,9 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	}
 }
 
-// asks reports whether there is anything to look after at the output. If not, nothing is due at its line.
-func (o *output) asks() bool { return o.waits|o.kept != 0 || o.sending != none || o.speaks }
+// asks reports whether there is anything to look after at the output. If not, its line is idle and
+// nothing is due there, or busy with a frame and due when that ends.
+func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
 
 // stillIn says whether a frame may leave by an output whose tail is still coming in: the line
 // may run faster than when it came. By itself the output says a.

@@ -74,6 +74,29 @@ func TestCutThroughToALineThatBecomesFaster(t *testing.T) {
 	}
 }
 
+// A frame whose tail is still coming in lets one of a lower priority go ahead. That it may leave
+// while the other one is on the line does not matter: it leaves behind it.
+func TestCutThroughBehindALowerPriority(t *testing.T) {
+	c := outputQueued(4)
+	c.CutThrough = true
+	c.Ports[0].Rate, c.Ports[1].Rate = tenGig/10, tenGig/10
+	p := newPlant(t, c)
+	p.run(7 * t1500 / 2)
+	p.offer(2, ether(1, 1, 0), 1) // it keeps the line until 13.6 times t1500
+	p.run(5 * t1500)
+	p.offer(0, ether(2, 1, 5), 1) // it may leave from 14.1 times t1500 on, once the line is faster
+	p.offer(3, ether(3, 1, 0), 1)
+	p.run(6 * t1500)
+	faster := port.Event{Port: 1, Kind: port.RateChange, Rate: tenGig}
+	p.sw.Apply(p.now, faster)
+	p.stations[1].port.Apply(p.now, faster)
+	p.run(100 * t1500)
+	got := p.stations[1].came
+	if len(got) != 3 || got[1].frame.QP != 3 || got[2].frame.QP != 2 || got[2].at != got[1].at+t1500 {
+		t.Errorf("they came %+v, want the third flow and then, %v later, the second", got, t1500)
+	}
+}
+
 // Of what waits, the highest priority goes first; a frame that has begun is not
 // interrupted. Within a priority the order is that of arrival.
 func TestStrictPriority(t *testing.T) {
