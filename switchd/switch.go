@@ -245,7 +245,9 @@ func (s *Switch) admit(now unit.Time, p int) {
 	}
 	sl := &s.slots[id]
 	sl.state = waiting
-	s.serve(now, int(sl.output))
+	if s.egress[sl.output].sending == none { // otherwise the frame waits for the line, which is written down
+		s.serve(now, int(sl.output))
+	}
 	if s.marker != nil && sl.frame.Lane == port.DataLane {
 		s.marker.Enqueue(now, &sl.frame, s.queue(sl))
 	}
