@@ -20,6 +20,7 @@ func TestSizesOfASwitch(t *testing.T) {
 		{"a switch", unsafe.Sizeof(s), 512},
 		{"the output side of a port that queues", unsafe.Sizeof(output{}), 304},
 		{"a frame in a shared memory", unsafe.Sizeof(queued{}), 120},
+		{"what an input has taken of it", unsafe.Sizeof(account{}), 16},
 	} {
 		if c.size > c.max {
 			t.Errorf("%s: %d bytes, want at most %d", c.what, c.size, c.max)
