@@ -19,13 +19,24 @@ func (r *reports) syntax(err error) {
 			message += fmt.Sprintf(", %s from line %d, column %d on", e.ContextMsg, begin.Line, begin.Column)
 		}
 	}
-	switch {
-	case strings.Contains(message, "tab character"), r.character(at.at) == '\t':
+	if strings.Contains(message, "tab character") || r.character(at.at) == '\t' {
 		message = "a tab stands where YAML wants spaces"
-	case strings.Contains(message, "mapping values are not allowed"):
-		message += `; a text that holds ": " stands in quotes`
+	}
+	for _, h := range hints {
+		if strings.HasPrefix(message, h.of) {
+			message += "; " + h.hint
+		}
 	}
 	r.add(at, "this is not YAML: %s", message)
+}
+
+// hints tell what is meant most often where the YAML parser says how its message begins.
+var hints = []struct{ of, hint string }{
+	{"mapping values are not allowed", `a text that holds ": " stands in quotes, and the keys of a mapping begin in one column`},
+	{"did not find expected key", "the keys of a mapping begin in one column"},
+	{"did not find expected '-' indicator", "the items of a list begin in one column"},
+	{"could not find expected ':'", "behind a key stand a colon and a space"},
+	{"found character that cannot start any token", "a text that begins with it stands in quotes"},
 }
 
 // character returns what stands at a place of the file, or 0.
