@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -18,6 +19,10 @@ func (r *reports) syntax(err error) {
 		if begin := e.ContextMark; begin.Line > 0 && begin.Line < e.Mark.Line {
 			message += fmt.Sprintf(", %s from line %d, column %d on", e.ContextMsg, begin.Line, begin.Column)
 		}
+	}
+	if end := r.before(at.at); end != at.at {
+		at.at = end
+		message += "; the file ends here"
 	}
 	if strings.Contains(message, "tab character") || r.character(at.at) == '\t' {
 		message = "a tab stands where YAML wants spaces"
@@ -37,6 +42,18 @@ var hints = []struct{ of, hint string }{
 	{"did not find expected '-' indicator", "the items of a list begin in one column"},
 	{"could not find expected ':'", "behind a key stand a colon and a space"},
 	{"found character that cannot start any token", "a text that begins with it stands in quotes"},
+}
+
+// before returns a place of the file, or the end of its text for one that is behind that.
+func (r *reports) before(p place) place {
+	last := len(r.lines)
+	for last > 1 && strings.TrimSpace(r.lines[last-1]) == "" {
+		last--
+	}
+	if p.line > last {
+		p.line, p.column = last, utf8.RuneCountInString(strings.TrimRight(r.lines[last-1], " \t\r"))+1
+	}
+	return p
 }
 
 // character returns what stands at a place of the file, or 0.
