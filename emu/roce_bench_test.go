@@ -74,10 +74,9 @@ func BenchmarkVirtualRoCE(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A frame-hop of RoCEv2 costs at most 1.2 times one of Ethernet: by BenchmarkVirtualRoCE 1.05 to 1.09
-// over IPv4 and 1.07 to 1.12 over IPv6. On a computer that is not idle the least and the
-// median are wrong in different rounds, and there are more rounds, up to four times as many, where the
-// first say too much.
+// A frame-hop of RoCEv2 costs at most 1.2 times one of Ethernet: by BenchmarkVirtualRoCE 1.05 over IPv4
+// and 1.09 over IPv6. On a computer that is not idle the least and the median are wrong in different
+// rounds, and there are more rounds, up to four times as many, where the first say too much.
 func TestWallRoCEHop(t *testing.T) {
 	const mostRoCE = 1.2
 	fabrics := sameSizes(t)
