@@ -44,7 +44,8 @@
 // where 186 ns are between two of them, as in the scenarios, whose links have 1 ns of
 // propagation; and 95.8 %, 10/14, where there are 180 ns, as without.
 //
-// Through the second, outputqueued.go (outputqueued_changes.go has restarts, and other routes):
+// Through the second, outputqueued.go and outputqueued_outputs.go (outputqueued_changes.go has restarts,
+// and other routes):
 //
 //  1. Receive: the frame is whole, or its header is in; memory.go has room for it, or
 //     it is lost; when its input has taken too much the sender there is told PAUSE;

@@ -1,0 +1,205 @@
+package switchd
+
+import (
+	"math/bits"
+
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
+// highest priority that the peer has not stopped; of priorities with weights, of the one
+// whose turn it is.
+func (s *OutputQueued) serve(now unit.Time, p int) {
+	if pt, o := &s.ports[p], &s.outputs[p]; o.speaks {
+		s.speak(now, p, pt, o)
+	} else {
+		s.agenda.Set(s.lineSlot(p), s.offer(now, p, pt, o))
+	}
+}
+
+// speak is serve of an output whose port may have something to say of flow control.
+func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
+	wake := pt.Control(now)
+	s.agenda.Set(s.lineSlot(p), min(wake, s.offer(now, p, pt, o)))
+	at := pt.Resend()
+	s.agenda.Set(s.resendSlot(p), at)
+	o.speaks = at != unit.Never || !pt.Quiet()
+}
+
+// offer is serve of frames that wait. It returns when to look again.
+func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
+	wake = unit.Never
+	if o.sending != none || pt.Line().Free() > now {
+		if news := o.news(); news != 0 {
+			s.hold(now, p, o, news)
+		}
+		if o.sending != none || o.waits != 0 {
+			wake = pt.Line().Free()
+		}
+		return wake
+	}
+	for left := o.waits | o.kept; left != 0; {
+		lane := uint(bits.Len8(left) - 1)
+		if s.order.strict < port.Priorities {
+			lane = s.weigh(now, p, left)
+		}
+		lane %= port.Priorities
+		left &^= 1 << lane
+		block := port.Open
+		if head := o.queue[lane].head; head != none {
+			sl := &s.slots[head]
+			a := pt.Lets(now, &sl.frame)
+			if sl.tail > now {
+				a = stillIn(now, pt, sl, a)
+			}
+			if a.Block == port.Open {
+				s.start(now, p, lane, sl, pt, o)
+				if news := o.news() & (left | 1<<lane); news != 0 {
+					s.hold(now, p, o, news)
+				}
+				if o.waits&^o.line != 0 {
+					s.wake(now, p) // what keeps those of higher priority is the line now
+				}
+				return pt.Line().Free()
+			}
+			block, wake = a.Block, min(wake, a.Until)
+		}
+		if block != o.block[lane] {
+			s.stall(now, p, lane, block, o)
+		}
+	}
+	return wake
+}
+
+// hold notes of some priorities, a bit each, that the line is busy: those wait for it that have a
+// frame, and nothing keeps the others.
+func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
+	for some != 0 {
+		lane, _ := s.order.first(some)
+		some &^= 1 << lane
+		block := port.Open
+		if o.waits>>lane&1 == 1 {
+			block = port.LineBusy
+		}
+		s.stall(now, p, lane, block, o)
+	}
+}
+
+// news returns for which priorities it is news that the line is busy: hold.
+func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
+
+// stall notes what keeps a priority from now on.
+func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
+	s.rec.State(now, trace.Stall, uint16(p), uint8(lane), 0, int64(block), int64(o.block[lane]))
+	o.block[lane] = block
+	o.kept &^= 1 << lane
+	o.line &^= 1 << lane
+	if block != port.Open {
+		o.kept |= 1 << lane
+	}
+	if block == port.LineBusy {
+		o.line |= 1 << lane
+	}
+}
+
+// asks reports whether there is anything to look after at the output. If not, its line is idle and
+// nothing is due there, or busy with a frame and due when that ends.
+func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
+
+// stillIn says whether a frame may leave by an output whose tail is still coming in: the line
+// may run faster than when it came. By itself the output says a.
+func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
+	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
+		return port.Answer{Block: port.LineBusy, Until: at}
+	}
+	return a
+}
+
+// weigh returns which of some priorities, a bit each, is first where there are weights and the line
+// is idle: if it has one, that whose turn it is.
+func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
+	first, weighted := s.order.first(some)
+	if !weighted {
+		return first
+	}
+	pt, o := &s.ports[p], &s.outputs[p]
+	var lengths [port.Priorities]unit.Size
+	var can, empty uint8
+	for _, lane := range s.order.order[s.order.strict:] {
+		head := o.queue[lane].head
+		if head == none {
+			empty |= 1 << lane
+			continue
+		}
+		sl := &s.slots[head]
+		if a := pt.Lets(now, &sl.frame); stillIn(now, pt, sl, a).Block == port.Open {
+			can |= 1 << lane
+			lengths[lane] = sl.length
+		}
+	}
+	if can == 0 {
+		return first
+	}
+	return uint(o.rounds.next(&s.order, can, empty, &lengths))
+}
+
+// start puts the oldest frame of a priority on the line.
+func (s *OutputQueued) start(now unit.Time, p int, lane uint, sl *queued, pt *port.Port, o *output) {
+	q := &o.queue[lane]
+	o.sending, q.head = q.head, sl.next
+	if q.head == none {
+		o.waits &^= 1 << lane
+	}
+	note := port.Note{Waiting: uint16(min(o.waiting, 1<<16-1)), Credit: -1}
+	s.leave(o, q, sl)
+	if s.points.some && sl.frame.Kind.Traffic() {
+		note.Reason = uint8(s.sampleLeaving(now, sl))
+	}
+	at := now
+	if b := o.block[lane]; b != port.Paused && b != port.Down {
+		// Nothing but these has kept it: to be told the time late costs the line nothing. A
+		// PAUSE may have come and gone since, while the line was busy.
+		if at = max(sl.eligible, pt.Line().Free()); at < now {
+			at = min(now, max(at, ready(pt, sl.tail, sl.length), pt.PausedUntil(sl.frame.Lane)))
+		}
+	}
+	pt.StartAt(now, at, &sl.frame, sl.length, note)
+	s.report(now, p, uint8(lane), o.total, q.bytes)
+}
+
+// leave takes a frame out of the account of its queue.
+func (s *OutputQueued) leave(o *output, q *queue, sl *queued) {
+	q.bytes -= sl.length
+	o.total -= sl.length
+	o.waiting--
+	if s.points.some {
+		q.frames--
+		q.cells -= s.cells(sl)
+	}
+}
+
+// complete ends a transmission: the tail has left, and its memory is free.
+func (s *OutputQueued) complete(now unit.Time, p int) {
+	o := &s.outputs[p]
+	id := o.sending
+	o.sending = none
+	s.release(now, id)
+}
+
+// release frees the memory of a frame, and its slot.
+func (s *OutputQueued) release(now unit.Time, id int32) {
+	sl := &s.slots[id]
+	sl.next, s.free = s.free, id
+	if sl.input == none {
+		return
+	}
+	in, lane := int(sl.input), sl.frame.Lane
+	taken, resume := s.memory.free(in, lane, sl.length)
+	s.ports[in].Released(now, &sl.frame, taken)
+	if resume {
+		s.ports[in].Resume(now, s.memory.class(lane))
+		s.touch(in)
+	}
+}
