@@ -51,24 +51,18 @@ func (c *Collector) countFrames(events []trace.Event) int {
 			}
 			continue
 		case trace.Arrive:
-			if kind, _, _ := trace.FrameOf(e.A); kind.Traffic() {
-				if c.ahead != nil {
-					if out, ok := c.joins(e); ok {
-						p := &ports[out]
-						p.queueIs(e.At, p.queue+int64(e.Bytes))
-					}
-				}
-				p := &ports[first.number(e)]
-				if e.Lane < p.counted {
-					p.hold(e.At, e.B)
-					continue
-				}
-				if p.counted != oneByOne {
-					continue
-				}
-			} else if kind != wire.Pause && kind != wire.PriorityPause {
+			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause || kind == wire.PriorityPause {
+				return i
+			} else if !kind.Traffic() {
 				continue
 			}
+			if c.ahead != nil {
+				if out, ok := c.joins(e); ok {
+					p := &ports[out]
+					p.queueIs(e.At, p.queue+int64(e.Bytes))
+				}
+			}
+			fallthrough // the buffer holds another amount, as after a release
 		case trace.Release:
 			p := &ports[first.number(e)]
 			if e.Lane < p.counted {
