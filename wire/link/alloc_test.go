@@ -14,7 +14,7 @@ func TestAllocsOfADatagram(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			a, b := k.pair(t)
-			out, in := make([]byte, 2122), make([]byte, 4096)
+			out, in := pattern(2122, 1), make([]byte, 4096)
 			round := func() {
 				send(t, a, out)
 				recv(t, b, in)
@@ -27,6 +27,25 @@ func TestAllocsOfADatagram(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(500, round); n != 0 {
 				t.Errorf("a datagram allocates %v times", n)
+			}
+		})
+	}
+}
+
+func TestAllocsOfATrain(t *testing.T) {
+	for _, k := range batches {
+		t.Run(k.name, func(t *testing.T) {
+			a, b := k.pair(t)
+			train := trainOf(70, mixes[2].size)
+			round := func() {
+				put(t, a, train)
+				came(t, b, train)
+			}
+			for range 20 {
+				round()
+			}
+			if n := testing.AllocsPerRun(50, round); n != 0 {
+				t.Errorf("a train allocates %v times", n)
 			}
 		})
 	}

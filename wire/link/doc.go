@@ -2,10 +2,13 @@
 // touches data sockets, and it knows no protocol: what is in a datagram is the
 // business of package wire, when it is sent that of package emu/drive.
 //
-// There are three kinds of links:
+// There are four kinds of links:
 //
 //   - UDP: two connected sockets, on the loopback interface or on two hosts (BindUDP).
 //     The datagrams can be captured, and the ends can be in different threads.
+//   - Train: two ends of UDP that carry many datagrams with one call of the system, those
+//     of all links of a process, say (TrainPair). A capture shows what left together as
+//     one long packet.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
 //     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
@@ -14,6 +17,9 @@
 //
 // Neither call of a Link ever blocks: the driver has one loop that looks at the
 // clock and at every link, and none of them may hold it up.
+//
+// A Batch is an end that takes many datagrams at once. Where that gains nothing or cannot
+// be had, it takes them all the same, and sends them one by one (Batched).
 //
 // A link of the fabric is lossless; a socket is not. What is lost is lost at the
 // receiver, when its buffer is full, and the sender is not told: compare Granted

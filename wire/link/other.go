@@ -42,6 +42,27 @@ func (*UDP) LocalPort() int { return 0 }
 // AdoptUDP takes over an end of a UDP link: on Linux.
 func AdoptUDP(int) (*UDP, error) { return nil, errSystem }
 
+// Train is one end of a UDP link for trains: on Linux.
+type Train struct {
+	*UDP
+	queue
+}
+
+// TrainPair opens both ends of a UDP link for trains: on Linux.
+func TrainPair(UDPOptions) (a, b *Train, err error) { return nil, nil, errSystem }
+
+// Segments returns false.
+func (*Train) Segments() bool { return false }
+
+// Put fails.
+func (*Train) Put([]byte) error { return errSystem }
+
+// Flush sends nothing.
+func (*Train) Flush() (left int, err error) { return 0, errSystem }
+
+// Next fails.
+func (*Train) Next() ([]byte, error) { return nil, errSystem }
+
 // Veth is one end of a pair of virtual Ethernet interfaces: on Linux.
 type Veth struct{ socket }
 

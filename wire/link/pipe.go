@@ -2,10 +2,13 @@ package link
 
 import "sync"
 
-// PipeEnd is one end of a link in memory. All its methods may be called from any
+// PipeEnd is one end of a link in memory. Send, Recv and Close may be called from any
 // goroutine. It does not allocate once each of its buffers has held the longest
-// datagram.
-type PipeEnd struct{ in, out *ring }
+// datagram. As a Batch it puts a train into the pipe at once.
+type PipeEnd struct {
+	in, out *ring
+	queue
+}
 
 // Pipe returns the two ends of a link in memory that holds up to n datagrams in
 // each direction. Where a socket would lose the next one, it says ErrFull. It
@@ -19,10 +22,45 @@ func Pipe(n int) (a, b *PipeEnd) {
 }
 
 // Send puts a copy of b into the pipe.
-func (p *PipeEnd) Send(b []byte) error { return p.out.put(b) }
+func (p *PipeEnd) Send(b []byte) error {
+	if err := check(len(b)); err != nil {
+		return err
+	}
+	one := [1][]byte{b}
+	_, err := p.out.put(one[:])
+	return err
+}
+
+// Put adds b to what Flush puts into the pipe, and keeps it until then.
+func (p *PipeEnd) Put(b []byte) error {
+	err := check(len(b))
+	if err == nil {
+		p.put(b)
+	}
+	return err
+}
+
+// Flush puts copies of what was put into the pipe, as many as there is room for.
+func (p *PipeEnd) Flush() (left int, err error) { return p.flush(p.out.put) }
 
 // Recv takes the next datagram out of the pipe.
-func (p *PipeEnd) Recv(b []byte) (int, error) { return p.in.pop(b) }
+func (p *PipeEnd) Recv(b []byte) (int, error) {
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	d, err := p.in.oldest()
+	defer p.in.release()
+	if len(d) > len(b) {
+		return 0, ErrTooLong
+	}
+	return copy(b, d), err
+}
+
+// Next takes the next datagram out of the pipe.
+func (p *PipeEnd) Next() ([]byte, error) {
+	p.in.mu.Lock()
+	defer p.in.mu.Unlock()
+	return p.in.oldest()
+}
 
 // Close closes this end. What waits for it is lost; what it has sent is not.
 func (p *PipeEnd) Close() error {
@@ -37,46 +75,51 @@ type ring struct {
 	slots [][]byte
 	first int  // the slot of the oldest datagram
 	n     int  // how many datagrams wait
+	taken bool // the oldest is the reader's, until it takes the next
 	mute  bool // the end that puts is closed
 	deaf  bool // the end that takes is closed
 }
 
-func (r *ring) put(b []byte) error {
-	if err := check(len(b)); err != nil {
-		return err
-	}
+// put puts copies of datagrams into the pipe, and returns how many it had room for.
+func (r *ring) put(datagrams [][]byte) (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.mute:
-		return ErrClosed
+		return 0, ErrClosed
 	case r.deaf:
-		return ErrPeerClosed
+		return 0, ErrPeerClosed
 	case r.n == len(r.slots):
-		return ErrFull
+		return 0, ErrFull
 	}
-	slot := &r.slots[(r.first+r.n)%len(r.slots)]
-	*slot = append((*slot)[:0], b...)
-	r.n++
-	return nil
+	for n < len(datagrams) && r.n < len(r.slots) {
+		slot := &r.slots[(r.first+r.n)%len(r.slots)]
+		*slot = append((*slot)[:0], datagrams[n]...)
+		r.n++
+		n++
+	}
+	return n, nil
 }
 
-func (r *ring) pop(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.deaf:
-		return 0, ErrClosed
-	case r.n == 0:
-		return 0, nil
+// oldest takes the oldest datagram; nil where none waits. Its slot is not used again before release.
+func (r *ring) oldest() ([]byte, error) {
+	if r.deaf {
+		return nil, ErrClosed
 	}
-	slot := r.slots[r.first]
-	r.first = (r.first + 1) % len(r.slots)
-	r.n--
-	if len(slot) > len(b) {
-		return 0, ErrTooLong
+	r.release()
+	if r.taken = r.n > 0; !r.taken {
+		return nil, nil
 	}
-	return copy(b, slot), nil
+	return r.slots[r.first], nil
+}
+
+// release gives back the slot of the datagram that was taken last.
+func (r *ring) release() {
+	if r.taken {
+		r.first = (r.first + 1) % len(r.slots)
+		r.n--
+		r.taken = false
+	}
 }
 
 func (r *ring) close(side *bool) {

@@ -18,7 +18,7 @@ import (
 // The sockets are connected, so the kernel tells a stranger that there is no one
 // at the port, and the ends of the link see nothing of it.
 func strangerOnUDP(t testing.TB, a, _ link.Link) (counted uint64) {
-	stranger, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.(*link.UDP).LocalPort()})
+	stranger, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: a.(interface{ LocalPort() int }).LocalPort()})
 	if err != nil {
 		t.Fatal(err)
 	}

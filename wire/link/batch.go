@@ -1,0 +1,130 @@
+package link
+
+import (
+	"errors"
+)
+
+// Batch is one end of a path that takes many datagrams at once: a train. Order and
+// boundaries are kept.
+//
+// Put, Flush, Send and Counts may be called by one goroutine while another calls Next or
+// Recv. Send does not look at what waits for Flush.
+type Batch interface {
+	Link
+
+	// Put adds b to the train that the next Flush sends, behind what waits. It sends
+	// nothing. The end may keep b until Flush has sent it: the caller does not change b
+	// before. The error is ErrTooLong, ErrEmpty, ErrTail, ErrClosed or one of the kind of link.
+	Put(b []byte) error
+
+	// Flush sends what was put, in order, with as few calls of the system as the end
+	// can, and returns how many datagrams wait still: the last that were put. It never
+	// blocks. It sends all or returns an error: ErrFull when there is no room now, an
+	// ICMP message (IsICMP), or another as of Send. What waits is sent by the next call.
+	Flush() (left int, err error)
+
+	// Next returns the next datagram, or nil and no error when none waits. The bytes
+	// are the end's: they hold until the next call of Next or Recv. It never blocks.
+	Next() ([]byte, error)
+
+	// Counts returns what the end has sent so far.
+	Counts() Counts
+}
+
+// Counts are what a Batch has done since it was made.
+type Counts struct {
+	Datagrams uint64 // sent
+	Trains    uint64 // calls of the system that sent them
+	Full      uint64 // calls of Flush that found no room for all
+}
+
+// ErrTail says that a datagram of a train ends in a zero byte.
+var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
+
+// queue is the datagrams that wait for Flush.
+type queue struct {
+	all    [][]byte
+	first  int // the oldest that waits
+	counts Counts
+}
+
+// Counts returns what has been sent so far.
+func (q *queue) Counts() Counts { return q.counts }
+
+// put adds a datagram.
+func (q *queue) put(b []byte) {
+	if len(q.all) == cap(q.all) {
+		q.shift()
+	}
+	q.all = append(q.all, b)
+}
+
+// shift takes away what has been sent.
+func (q *queue) shift() {
+	n := copy(q.all, q.all[q.first:])
+	clear(q.all[n:]) // they are the caller's again
+	q.all, q.first = q.all[:n], 0
+}
+
+// flush has send take the oldest of what waits, until nothing waits. send returns how many it has sent with
+// one call of the system.
+func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err error) {
+	for q.first < len(q.all) {
+		n, err := send(q.all[q.first:])
+		if err != nil {
+			if errors.Is(err, ErrFull) {
+				q.counts.Full++
+			}
+			return len(q.all) - q.first, err
+		}
+		q.first += n
+		q.counts.Datagrams += uint64(n)
+		q.counts.Trains++
+	}
+	q.shift()
+	return 0, nil
+}
+
+// Batched returns a Batch of any link: the link itself if it is one, and otherwise one
+// that sends and receives datagram by datagram, of at most so many bytes.
+func Batched(l Link, longest int) Batch {
+	if b, ok := l.(Batch); ok {
+		return b
+	}
+	return &single{Link: l, in: make([]byte, longest)}
+}
+
+// single is a link that takes one datagram at a time.
+type single struct {
+	Link
+	queue
+	in []byte
+}
+
+// Put adds b to what Flush sends.
+func (s *single) Put(b []byte) error {
+	err := check(len(b))
+	if err == nil {
+		s.put(b)
+	}
+	return err
+}
+
+// Flush sends what waits, one datagram after the other.
+func (s *single) Flush() (left int, err error) { return s.flush(s.one) }
+
+func (s *single) one(waiting [][]byte) (int, error) {
+	if err := s.Link.Send(waiting[0]); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// Next reads the next datagram.
+func (s *single) Next() ([]byte, error) {
+	n, err := s.Recv(s.in)
+	if n == 0 || err != nil {
+		return nil, err
+	}
+	return s.in[:n], nil
+}

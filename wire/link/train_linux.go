@@ -1,0 +1,287 @@
+package link
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Train is one end of a UDP link that takes many datagrams at once. One call hands them
+// to the kernel as segments of one long packet (UDP_SEGMENT), and one call reads them at
+// the other end (UDP_GRO). A call costs as much as some fifty thousand bytes, whether it
+// sends one short datagram or sixteen.
+//
+// All segments of a packet but the last are of one size. So a shorter datagram has zeros
+// behind it, which Next cuts off: the last byte of a datagram must not be zero.
+//
+// Where the kernel has no segmentation, each datagram leaves by itself, and Segments
+// says so. A receiver that knows no trains gets each datagram by itself too, with its
+// zeros.
+type Train struct {
+	*UDP
+	queue
+	whole bool // the kernel cuts a packet into segments
+	most  int  // datagrams of a packet, at the most
+	out   unix.Msghdr
+	outs  [2 * maxSegments]unix.Iovec // datagrams, and the zeros behind them
+	size  segmentSize
+
+	in      unix.Msghdr
+	inVec   unix.Iovec
+	buf     []byte    // what came last
+	control [4]uint64 // what came beside it, aligned for its headers
+	rest    []byte    // of buf: what Next has not returned
+	segment int       // the size of its segments
+	zeros   []byte    // never written
+	foreign uint64
+}
+
+// maxSegments is how many segments a packet may have: UDP_MAX_SEGMENTS of the older kernels.
+const maxSegments = 64
+
+// segmentSize is what says beside a packet how large its segments are.
+type segmentSize struct {
+	head unix.Cmsghdr
+	size uint16
+	_    [6]byte
+}
+
+// TrainPair returns the two ends of a UDP link on the loopback interface, as UDPPair
+// does, for trains.
+func TrainPair(opts UDPOptions) (a, b *Train, err error) {
+	x, y, err := UDPPair(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a, err = newTrain(x, opts.Single); err == nil {
+		b, err = newTrain(y, opts.Single)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, x.Close(), y.Close())
+	}
+	return a, b, nil
+}
+
+// newTrain makes an end of a UDP link one for trains.
+func newTrain(u *UDP, single bool) (*Train, error) {
+	t := &Train{UDP: u, most: maxSegments, buf: make([]byte, 1<<16), zeros: make([]byte, MaxDatagram)}
+	t.out.Iov, t.in.Iov = &t.outs[0], &t.inVec
+	t.out.Control = (*byte)(unsafe.Pointer(&t.size))
+	t.out.SetControllen(int(unsafe.Sizeof(t.size)))
+	t.size.head.Level, t.size.head.Type = unix.SOL_UDP, unix.UDP_SEGMENT
+	t.size.head.SetLen(unix.CmsgLen(int(unsafe.Sizeof(t.size.size))))
+	t.inVec.Base = &t.buf[0]
+	t.inVec.SetLen(len(t.buf))
+	t.in.SetIovlen(1)
+	t.in.Control = (*byte)(unsafe.Pointer(&t.control))
+	if single {
+		return t, nil
+	}
+	cuts := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_SEGMENT, 0) // each call says its own size
+	joins := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_GRO, 1)
+	t.whole = cuts == nil
+	for _, err := range []error{cuts, joins} {
+		if err != nil && !lacking(err) {
+			return nil, fmt.Errorf("ask for trains on %s: %w", u.name, err)
+		}
+	}
+	return t, nil
+}
+
+// lacking reports whether an error says that the kernel, or the device below a socket, has no segmentation.
+func lacking(err error) bool {
+	return errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIO)
+}
+
+// Segments reports whether the kernel takes trains. Where it does not, each datagram
+// leaves by itself.
+func (t *Train) Segments() bool { return t.whole }
+
+// Put adds b to what Flush sends, and keeps it until then.
+func (t *Train) Put(b []byte) error {
+	err := t.takes(b)
+	if err == nil {
+		t.put(b)
+	}
+	return err
+}
+
+// takes says whether b can be a datagram of a train.
+func (t *Train) takes(b []byte) error {
+	if err := check(len(b)); err != nil {
+		return err
+	}
+	if b[len(b)-1] == 0 {
+		return ErrTail
+	}
+	if t.fd < 0 {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Flush sends what was put.
+func (t *Train) Flush() (left int, err error) { return t.flush(t.leave) }
+
+// leave sends the oldest of what waits, as many as a packet can have.
+func (t *Train) leave(waiting [][]byte) (n int, err error) {
+	n, segment := 1, 0
+	if t.whole {
+		n, segment = load(waiting, t.most)
+	}
+	if n == 1 {
+		if err = t.UDP.Send(waiting[0]); err == nil {
+			t.most = min(2*t.most, maxSegments)
+		}
+		return n, err
+	}
+	t.pack(waiting[:n], segment)
+	errno := t.call()
+	switch {
+	case errno == 0:
+		t.most = min(2*t.most, maxSegments)
+	case errno == unix.EAGAIN || errno == unix.ENOBUFS:
+		t.most = n / 2 // the send buffer may be too small for all of them, even when it is empty
+	case lacking(errno):
+		t.whole = false
+		return t.leave(waiting)
+	}
+	_, err = t.sent(errno)
+	return n, err
+}
+
+// load returns how many datagrams go together, at most so many, and the size of their segments.
+func load(waiting [][]byte, most int) (n, segment int) {
+	for most = min(most, len(waiting)); n < most; n++ {
+		size := max(segment, len(waiting[n]))
+		if n*size+len(waiting[n]) > MaxDatagram {
+			break
+		}
+		segment = size
+	}
+	return n, segment
+}
+
+// pack makes a packet of datagrams that have segments of so many bytes.
+func (t *Train) pack(datagrams [][]byte, segment int) {
+	n := 0
+	for _, b := range datagrams {
+		t.outs[n].Base = unsafe.SliceData(b)
+		t.outs[n].SetLen(len(b))
+		n++
+		if len(b) < segment {
+			t.outs[n].Base = &t.zeros[0]
+			t.outs[n].SetLen(segment - len(b))
+			n++
+		}
+	}
+	if len(datagrams[len(datagrams)-1]) < segment {
+		n-- // nothing stands behind the last
+	}
+	t.out.SetIovlen(n)
+	t.size.size = uint16(segment)
+}
+
+// call has the kernel send the packet.
+func (t *Train) call() unix.Errno {
+	for wide := false; t.fd >= 0; {
+		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(t.fd), uintptr(unsafe.Pointer(&t.out)), unix.MSG_DONTWAIT)
+		if errno == unix.EMSGSIZE && !wide {
+			wide = true // the first time it may be the report of an ICMP message
+		} else if errno != unix.EINTR {
+			return errno
+		}
+	}
+	return unix.EBADF
+}
+
+// Send sends b as one datagram.
+func (t *Train) Send(b []byte) error {
+	if err := t.takes(b); err != nil {
+		return err
+	}
+	return t.UDP.Send(b)
+}
+
+// Next returns the next datagram.
+func (t *Train) Next() ([]byte, error) {
+	for t.fd >= 0 {
+		for len(t.rest) > 0 {
+			n := min(t.segment, len(t.rest))
+			b := t.cut(t.rest[:n:n])
+			t.rest = t.rest[n:]
+			if len(b) > 0 {
+				return b, nil
+			}
+			t.foreign++
+		}
+		if err := t.read(); len(t.rest) == 0 {
+			return nil, err
+		}
+	}
+	return nil, ErrClosed
+}
+
+// cut returns b without the zeros at its end.
+func (t *Train) cut(b []byte) []byte {
+	const block = 128 // is compared faster than byte by byte
+	for len(b) >= block && bytes.Equal(b[len(b)-block:], t.zeros[:block]) {
+		b = b[:len(b)-block]
+	}
+	for len(b) >= 8 && binary.NativeEndian.Uint64(b[len(b)-8:]) == 0 {
+		b = b[:len(b)-8]
+	}
+	for len(b) > 0 && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// read reads what has come with one packet, if anything has.
+func (t *Train) read() error {
+	for t.fd >= 0 {
+		t.in.SetControllen(int(unsafe.Sizeof(t.control)))
+		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(t.fd), uintptr(unsafe.Pointer(&t.in)), unix.MSG_DONTWAIT)
+		if errno == unix.EAGAIN {
+			return nil
+		}
+		if again, err := t.came(n, errno); again {
+			continue
+		} else if err != nil {
+			return err
+		}
+		t.rest, t.segment = t.buf[:n], segmentOf(t.control[:t.in.Controllen/8], int(n))
+		return nil
+	}
+	return ErrClosed
+}
+
+// segmentOf returns the size of the segments of a packet of n bytes, by what came beside it.
+func segmentOf(control []uint64, n int) int {
+	// Nothing else was asked for, so it is the first that came, or there is none: then it is one datagram.
+	if len(control)*8 < unix.CmsgLen(4) {
+		return n
+	}
+	head := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
+	size := *(*int32)(unsafe.Add(unsafe.Pointer(head), unix.CmsgLen(0)))
+	if head.Level != unix.SOL_UDP || head.Type != unix.UDP_GRO || size <= 0 {
+		return n
+	}
+	return min(int(size), n)
+}
+
+// Recv reads the next datagram into b.
+func (t *Train) Recv(b []byte) (int, error) {
+	d, err := t.Next()
+	if len(d) > len(b) {
+		return 0, ErrTooLong
+	}
+	return copy(b, d), err
+}
+
+// Foreign returns how many datagrams came that had nothing but zeros.
+func (t *Train) Foreign() uint64 { return t.foreign }
