@@ -23,9 +23,10 @@ type Carrier string
 
 // The carriers.
 const (
-	UDP  Carrier = "udp"  // sockets on the loopback interface
-	Veth Carrier = "veth" // a network namespace for each machine, a veth pair for each link
-	Pipe Carrier = "pipe" // memory of this process
+	UDP    Carrier = "udp"    // two sockets on the loopback interface for each link
+	Trains Carrier = "trains" // two sockets for all links, of which one sends: many frames with one call of the system
+	Veth   Carrier = "veth"   // a network namespace for each machine, a veth pair for each link
+	Pipe   Carrier = "pipe"   // memory of this process
 )
 
 // Options say how links are opened.
@@ -39,10 +40,41 @@ type Options struct {
 
 // Links are the real links of a wall run.
 type Links struct {
-	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil
+	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with Trains
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
 	below    io.Closer      // what they stand on; closed after them
+	shared   []Track        // with Trains: the one of all links
+}
+
+// Track is one direction of a carrier: what is put into Out comes out of In, in order. An end that is elsewhere
+// is nil.
+type Track struct{ Out, In link.Batch }
+
+// Tracks returns what the frames travel on. With Trains that is one track for all links;
+// with others, two for each.
+func (l *Links) Tracks() []Track {
+	if l.shared != nil {
+		return l.shared
+	}
+	tracks := make([]Track, 2*len(l.Ends))
+	for k, ends := range l.Ends {
+		for i, x := range ends {
+			if x != nil {
+				end := link.Batched(x, drive.MaxDatagram)
+				tracks[2*k+i].Out, tracks[2*k+1-i].In = end, end
+			}
+		}
+	}
+	return tracks
+}
+
+// Track returns which of Tracks has the frames that an end of a wire sends.
+func (l *Links) Track(wire, end int) int {
+	if l.shared != nil {
+		return 0
+	}
+	return 2*wire + end
 }
 
 // opener opens the links of a fabric.
@@ -75,6 +107,8 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 		for range f.Wires {
 			w.add(link.Pipe(pipeRoom))
 		}
+	case Trains:
+		err = w.connectTrains()
 	case Veth:
 		err = w.connectVeth(ctx)
 	default:
@@ -114,14 +148,7 @@ func (w *opener) connectUDP() error {
 		o.Port = port
 		a, b, err := link.UDPPair(o)
 		if err != nil {
-			err = fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err)
-			switch {
-			case errors.Is(err, syscall.EADDRINUSE):
-				return mistake.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
-			case errors.Is(err, link.ErrTooLong):
-				return &mistake.Error{Err: err}
-			}
-			return w.files(err)
+			return w.refused(fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err))
 		}
 		w.add(a, b)
 		if port != 0 {
@@ -132,6 +159,38 @@ func (w *opener) connectUDP() error {
 		}
 	}
 	return nil
+}
+
+// connectTrains opens two sockets on the loopback interface: what all machines send goes from the first to the
+// second, so that what leaves at one instant leaves together, whatever its link.
+func (w *opener) connectTrains() error {
+	o := link.UDPOptions{Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram)}
+	a, b, err := link.TrainPair(o)
+	if err != nil {
+		return w.refused(fmt.Errorf("links of trains: %w", err))
+	}
+	w.closer = append(w.closer, a, b)
+	w.Granted(o.Buffer, b.Granted())
+	if !a.Segments() {
+		w.Warnings = append(w.Warnings, "this kernel does not send many datagrams at once (UDP_SEGMENT, Linux 4.18): each frame of --link trains leaves by itself")
+	}
+	track := Track{Out: a, In: b}
+	if w.options.Wrap != nil {
+		track.Out, track.In = link.Batched(w.options.Wrap(a), drive.MaxDatagram), link.Batched(w.options.Wrap(b), drive.MaxDatagram)
+	}
+	w.shared = []Track{track}
+	return nil
+}
+
+// refused says what to do where a UDP socket was refused.
+func (w *opener) refused(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return mistake.Errorf("%w; choose another wall.udp-port, or leave it out and the kernel chooses", err)
+	case errors.Is(err, link.ErrTooLong):
+		return &mistake.Error{Err: err}
+	}
+	return w.files(err)
 }
 
 // connectVeth builds a network namespace for each machine, and opens both ends of a
