@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"fabemu/emu/capture"
-	"fabemu/emu/drive"
-	"fabemu/emu/proc"
 	"fabemu/emu/runtest"
 )
 
@@ -28,7 +26,7 @@ func BenchmarkCapture(b *testing.B) {
 			var hops int64
 			before := threadSeconds(b)
 			for range b.N {
-				r, err := Run(context.Background(), s, Options{Capture: c.capture, Verify: VerifyOff, test: proc.Hooks{Loop: drive.Loop{LockThread: true}}})
+				r, err := Run(context.Background(), s, Options{Capture: c.capture, Verify: VerifyOff})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -18,7 +18,7 @@ func (o Options) check() error {
 	err := cmp.Or(
 		mistake.Unknown("clock", o.Clock, WallClock, VirtualClock),
 		mistake.Unknown("timing", o.Timing, IdealTiming, ActualTiming),
-		mistake.Unknown("link", o.Link, UDP, Veth, Pipe),
+		mistake.Unknown("link", o.Link, Trains, UDP, Veth, Pipe),
 		mistake.Unknown("placement", o.Placement, InGoroutines, InProcesses, InDomains, InHosts),
 		mistake.Unknown("verify", o.Verify, VerifyShort, VerifyOn, VerifyOff),
 	)
@@ -31,8 +31,8 @@ func (o Options) check() error {
 		return mistake.Errorf("placement %s goes with the wall clock", o.Placement)
 	case o.Loops < 0:
 		return mistake.Errorf("%d loops: a number is wanted, or 0 for as many as help", o.Loops)
-	case o.apart() && o.Loops > 1:
-		return mistake.Errorf("loops go with placement %s: elsewhere each process has one", InGoroutines)
+	case !virtual && o.Loops > 1:
+		return mistake.Errorf("loops go with the virtual clock: on the wall clock one loop does all")
 	case o.apart() && o.Schemes.Warning() != "":
 		return mistake.Errorf("schemes of the calling program go with placement %s: other processes know those of fabemu",
 			InGoroutines)

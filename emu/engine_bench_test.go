@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/proc"
 	"fabemu/emu/runtest"
 	"fabemu/wire/link"
@@ -75,9 +74,6 @@ func BenchmarkEngineChoices(b *testing.B) {
 	}{
 		{"default", Options{Priority: true}, nil},
 		{"no-priority", Options{}, nil},
-		{"never-yield", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{NeverYield: true}}}, nil},
-		{"locked-thread", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{LockThread: true}}}, nil},
-		{"locked-never-yield", Options{Priority: true, test: proc.Hooks{Loop: drive.Loop{LockThread: true, NeverYield: true}}}, nil},
 		{"locked-pages", Options{Priority: true}, lockPages},
 		{"collector-on", Options{Priority: true, test: proc.Hooks{Collect: true}}, nil},
 		{"collector-on-storm", Options{Priority: true, test: proc.Hooks{Collect: true}}, storm},

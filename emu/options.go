@@ -43,9 +43,10 @@ type Carrier = links.Carrier
 
 // The carriers.
 const (
-	UDP  = links.UDP
-	Veth = links.Veth
-	Pipe = links.Pipe
+	Trains = links.Trains
+	UDP    = links.UDP
+	Veth   = links.Veth
+	Pipe   = links.Pipe
 )
 
 // Placement says where machines live in a wall run.
@@ -97,7 +98,7 @@ const (
 type Options struct {
 	Clock  Clock   // default: WallClock
 	Timing Timing  // wall clock; default: IdealTiming
-	Link   Carrier // wall clock; default: UDP
+	Link   Carrier // wall clock; default: Trains, and UDP between processes
 	Verify Verify  // wall clock; default: VerifyShort
 
 	// Placement says where machines live in a wall run; default: InGoroutines. With
@@ -118,8 +119,8 @@ type Options struct {
 	Fleet   *hosts.Fleet
 	HostsOf []proc.HostOf
 	// Loops is how many loops share the machines, each on a processor of its own: they keep the
-	// one order, so the log is the same with any number. 0: on the virtual clock as many as help,
-	// at most one less than there are processors; on the wall clock one.
+	// one order, so the log is the same with any number. 0: as many as help, at most one less than
+	// there are processors. On the wall clock there is one.
 	Loops int
 
 	// Schemes replace parts of the scenario's flows by the program's own.
@@ -187,7 +188,12 @@ func (o *Options) wanted() record.Wanted {
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)
 	o.Timing = cmp.Or(o.Timing, IdealTiming)
-	o.Link = cmp.Or(o.Link, UDP)
+	if o.Link == "" {
+		o.Link = Trains
+		if o.apart() || o.Clock == VirtualClock || o.test.Wrap != nil || o.test.Buffer > 0 {
+			o.Link = UDP
+		}
+	}
 	o.Placement = cmp.Or(o.Placement, InGoroutines)
 	o.Verify = cmp.Or(o.Verify, VerifyShort)
 	o.Version = cmp.Or(o.Version, "devel")

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/runtest"
@@ -247,7 +246,7 @@ func (l *counted) Send(b []byte) error {
 // share of frames shows it.
 func TestModelVerdictOfAStallWithoutFrames(t *testing.T) {
 	now, away := int64(0), int64(600_000_000)
-	o := Options{test: proc.Hooks{Loop: drive.Loop{NeverSleep: true}, Clock: func() int64 {
+	o := Options{test: proc.Hooks{Spin: true, Clock: func() int64 {
 		if now += 200; now > 1_200_000_000 {
 			now, away = now+away, 0
 		}

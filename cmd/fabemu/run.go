@@ -84,7 +84,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.AllPoints, "all-points", false, "have "+report.SeriesFile+" hold every point that was measured, up to 20 in each measure.window, and not only those that a picture shows")
 	choice(c, &f.Verify, "verify", emu.VerifyShort, "compare a wall run with the virtual clock: on, off, or short, which is if it takes seconds",
 		emu.VerifyShort, emu.VerifyOn, emu.VerifyOff)
-	flags.IntVar(&f.Loops, "loops", 0, "how many loops share the machines of a run in this process, each on a processor of its own; the log is the same with any number (default: on the virtual clock as many as help, at most one less than there are processors; on the wall clock one)")
+	flags.IntVar(&f.Loops, "loops", 0, "on the virtual clock, how many loops share the machines, each on a processor of its own; the log is the same with any number (default: as many as help, at most one less than there are processors)")
 	choice(c, &f.Placement, "placement", emu.InGoroutines, "where the machines of a wall run live: goroutine (all in this process), process (one each), domain (one for each switch with its endpoints), or hosts (a share on each of several computers)",
 		emu.InGoroutines, emu.InProcesses, emu.InDomains, emu.InHosts)
 	flags.StringSliceVar(&f.ByHand, "by-hand", nil, "with --placement process or domain: machines whose processes you start yourself (fabemu node, fabemu switchd)")
@@ -101,8 +101,8 @@ func (f *runFlags) addClock(c *cobra.Command) {
 	choice(c, &f.Clock, "clock", emu.WallClock, "wall, or virtual: as fast as it goes", emu.WallClock, emu.VirtualClock)
 	choice(c, &f.Timing, "timing", emu.IdealTiming, "what machines are told on the wall clock: ideal, the instants of the model, or actual, the measured ones",
 		emu.IdealTiming, emu.ActualTiming)
-	choice(c, &f.Link, "link", emu.UDP, "what carries the frames of a wall run: udp, veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process)",
-		emu.UDP, emu.Veth, emu.Pipe)
+	choice(c, &f.Link, "link", "", "the carrier of the frames of a wall run: trains (UDP, many frames with one call of the kernel: tcpdump -i lo shows them as one long packet), udp (a datagram a frame), veth (pairs of interfaces between network namespaces; needs root), or pipe (memory of this process) (default: trains; udp between processes)",
+		emu.Trains, emu.UDP, emu.Veth, emu.Pipe)
 	c.Flags().StringVar(&f.dilation, "dilation", "", "wall time per model time: a number, or auto: as low as this computer can (default: the scenario's)")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of all that is random (default: the scenario's)")
 	c.Flags().BoolVar(&f.Priority, "priority", true, "give this process the highest priority while a wall run goes on, where the system allows it")

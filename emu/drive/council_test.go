@@ -210,7 +210,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 		}
 		for n, y := range x.frames {
 			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: y.due - 10, Due: y.due, Length: 20}
-			if err := b.Send(f.encodeAs(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), y.promise)); err != nil {
+			if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), y.promise)); err != nil {
 				t.Fatal(err)
 			}
 		}

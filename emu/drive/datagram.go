@@ -2,6 +2,7 @@ package drive
 
 import (
 	"errors"
+	"fmt"
 
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -12,14 +13,9 @@ import (
 // link must carry.
 const MaxDatagram = wire.MaxFrameSize + wire.TrailerSize
 
-// encode appends a transmission as it stands in a datagram, with the body of its frame.
-func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq uint32) []byte {
-	return f.encodeAs(b, t, body, p, 0, seq, t.Due)
-}
-
-// encodeAs is encode for a sender that was started anew so many times, with its promise of when the next frame
-// on the path is due at the earliest.
-func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32,
+// encode appends a transmission as it stands in a datagram, with the body of its frame. Its sender was
+// started anew incarnation times; the next frame on the path is not due before the promise.
+func (f *Fabric) encode(b []byte, t *port.Transmission, body wire.Body, p *path, incarnation uint16, seq uint32,
 	promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
@@ -34,36 +30,47 @@ func (f *Fabric) encodeAs(b []byte, t *port.Transmission, body wire.Body, p *pat
 // run or not of this link.
 var errForeign = errors.New("drive: a datagram of another run or link")
 
-// decode reads a datagram that came on a path. The body of its frame is a part of b.
-func (f *Fabric) decode(b []byte, p *path) (seq uint32, a port.Arrival, body wire.Body, err error) {
-	t, a, body, err := f.decodeAny(b, p)
-	if err == nil && t.Incarnation != 0 {
-		err = errForeign
-	}
-	return t.Seq, a, body, err
-}
-
-// decodeAny is decode for a receiver that does not know what was sent: when the frame
-// is due and which process has sent it stand in the trailer.
-func (f *Fabric) decodeAny(b []byte, p *path) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
+// decode reads a datagram of this run. The body of its frame is a part of b. The caller compares the
+// path, which stands in the trailer.
+func (f *Fabric) decode(b []byte) (t wire.Trailer, a port.Arrival, body wire.Body, err error) {
 	t, frame, err := wire.ParseTrailer(b)
 	if err != nil {
 		return t, a, body, err
 	}
-	if !t.Secret.Equal(f.Secret) || t.Run != f.Run || t.Port != uint16(p.number) {
+	if !t.Secret.Equal(f.Secret) || t.Run != f.Run {
 		return t, a, body, errForeign
 	}
-	parsed, body, err := wire.ParseBody(t.Delimiter, frame)
-	if err != nil {
-		return t, a, body, err
-	}
-	return t, port.Arrival{Frame: parsed, Head: t.Head, Tail: t.Head.Add(t.Duration), Length: t.Length}, body, nil
+	a.Frame, body, err = wire.ParseBody(t.Delimiter, frame)
+	a.Head, a.Tail, a.Length = t.Head, t.Head.Add(t.Duration), t.Length
+	return t, a, body, err
 }
 
-// arrive notes that a frame has come, with its body.
-func (o *order) arrive(f *flight, a port.Arrival, body wire.Body) {
-	f.arrival, f.arrived = a, true
+// survive returns a frame of this driver as its bytes say it, with its number on its path.
+func (o *order) survive(slot int32, b []byte, seq uint32) (port.Arrival, wire.Body, error) {
+	p := &o.paths[slot]
+	t, a, body, err := o.fabric.decode(b)
+	if err != nil || t.Seq != seq || t.Port != uint16(p.number) {
+		from := o.from(p)
+		err = fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Machine, from.Port, err)
+	}
+	return a, body, err
+}
+
+// arrive puts a frame of this driver under way, as its bytes say it.
+func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
+	a, body, err := o.survive(slot, b, seq)
+	o.fabric.Bodies.Free(&t.Frame)
+	o.enter(slot, &a, body, max(t.Due, o.now)) // earlier only if its machine is late
+	return err
+}
+
+// enter puts a frame under way that is due at an instant.
+func (o *order) enter(slot int32, a *port.Arrival, body wire.Body, due unit.Time) {
+	p := &o.paths[slot]
+	f := o.push(p)
+	f.arrival = *a
 	if body.Type != 0 && o.fabric.Bodies != nil {
 		o.fabric.Bodies.Put(&f.arrival.Frame, body)
 	}
+	o.expect(slot, p, f, due)
 }

@@ -253,17 +253,22 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 	return found
 }
 
-// watch lets the watcher look at t, tells the machines what was found, and reports
-// whether nothing else can happen.
-func (o *order) watch(t unit.Time) (over bool, err error) {
+// watch lets the watcher look at t, or reports what waits in the machines.
+func (o *order) watch(t unit.Time) error {
+	w := o.watcher
 	o.now = t
-	now := t
-	if o.tell != nil {
-		now = o.tell(t)
+	if o.report != nil {
+		waits := Waits{At: t, Carried: o.carried, Expects: o.fabric.expects(t), Frames: w.collect(t)}
+		w.next = w.after(t)
+		o.agenda.Set(o.watchSlot(), w.next)
+		return o.report(waits)
 	}
-	over, err = o.watcher.see(t, now, o.carried, func(int) *order { return o })
-	o.agenda.Set(o.watchSlot(), o.watcher.next)
-	return over, err
+	over, err := w.see(t, o.carried, func(int) *order { return o })
+	o.agenda.Set(o.watchSlot(), w.next)
+	if over {
+		return errDeadlocked
+	}
+	return err
 }
 
 // seeAll is see of several loops at the next instant of the watch, before which all of them have
@@ -274,27 +279,26 @@ func (w *watcher) seeAll(loops []*order) (over bool, err error) {
 		o.now = t
 		carried += o.carried
 	}
-	return w.see(t, t, carried, func(m int) *order { return loops[w.fabric.Loops.Of[m]] })
+	return w.see(t, carried, func(m int) *order { return loops[w.fabric.Loops.Of[m]] })
 }
 
-// see looks at t, and tells the machines what was found, at the time now: each by the order that
-// it belongs to. So many frames that are not flow control have been handed over. It reports
-// whether nothing else can happen.
-func (w *watcher) see(t, now unit.Time, carried int64, of func(m int) *order) (over bool, err error) {
+// see looks at t, and applies each deadlock that it finds to the machines, by the order of each. carried
+// counts the frames handed over that are not flow control. It reports whether nothing else can happen.
+func (w *watcher) see(t unit.Time, carried int64, of func(m int) *order) (over bool, err error) {
 	found := w.look(t)
 	w.next = w.after(t)
 	for place, p := range Outputs(found) {
 		m := p.From.Machine
 		o := of(m)
-		o.keyAs(now, place)
-		o.seats[m].Apply(now, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		o.keyAs(t, place)
+		o.seats[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)
 		if err != nil {
 			return false, err
 		}
 		o.note(m, due, t)
 	}
-	return w.over(t, carried, func() bool { return w.fabric.expects(now) }), nil
+	return w.over(t, carried, func() bool { return w.fabric.expects(t) }), nil
 }
 
 // Outputs yields the outputs of the deadlocks that one look has found, in the order in which their

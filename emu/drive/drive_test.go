@@ -226,22 +226,22 @@ func TestDilate(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	p := &path{number: 5}
 	run := &Fabric{Run: 11, Secret: wire.Secret{12, 13}}
-	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 9)
+	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 0, 9, 7)
 	f.Add(good)
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, FCCL: 132}}, wire.Body{}, &path{number: 6}, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, FCCL: 132}}, wire.Body{}, &path{number: 6}, 0, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0, 0))
 	f.Add([]byte("hello"))
-	if seq, a, _, err := run.decode(good, p); err != nil || seq != 9 || a.Head != 3 || a.Tail != 7 {
-		f.Fatalf("seq %d, %+v, %v", seq, a, err)
+	if x, a, _, err := run.decode(good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
+		f.Fatalf("%+v, %+v, %v", x, a, err)
 	}
 	for _, other := range []*Fabric{{Run: 11}, {Run: 11, Secret: wire.Secret{12, 12}}, {Run: 12, Secret: run.Secret}} {
-		if _, _, _, err := other.decode(good, p); !errors.Is(err, errForeign) {
+		if _, _, _, err := other.decode(good); !errors.Is(err, errForeign) {
 			f.Errorf("a datagram of another run: %v", err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		seq, a, body, err := run.decode(b, p)
+		x, a, body, err := run.decode(b)
 		var bad *wire.ParseError
 		if err != nil {
 			if !errors.As(err, &bad) && !errors.Is(err, errForeign) {
@@ -249,7 +249,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		again := run.encode(nil, &port.Transmission{Frame: a.Frame, Start: a.Head, Duration: a.Tail.Sub(a.Head), Due: 0, Length: a.Length}, body, p, seq)
+		again := run.encode(nil, &port.Transmission{Frame: a.Frame, Start: a.Head, Duration: a.Tail.Sub(a.Head), Due: 0, Length: a.Length}, body, p, 0, x.Seq, 0)
 		n := len(again) - wire.TrailerSize
 		if len(again) != len(b) || string(again[:n]) != string(b[:n]) {
 			t.Errorf("%x is read, but written as %x", b, again)

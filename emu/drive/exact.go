@@ -146,8 +146,11 @@ func (r *partRun) claim(k int) (t unit.Time) {
 	return t
 }
 
-// hold waits until something has come, for an event that may not happen yet.
-func (r *partRun) hold(slot int, t unit.Time) error {
+// await waits until something has come, for an event that may not happen yet.
+func (r *partRun) await(slot int, t unit.Time) error {
+	if err := r.depart(int64(unit.Never)); err != nil {
+		return err
+	}
 	if r.part.Idle != nil {
 		if err := r.part.Idle(t); err != nil {
 			return err
@@ -182,7 +185,7 @@ func (r *partRun) hear() error {
 			p, through := timeAt(b), binary.BigEndian.Uint32(b[8:])
 			b = b[promiseSize:]
 			if p < 0 {
-				return fmt.Errorf("%s: a promise of %v", r.name(&r.paths[x.slot]), p)
+				return fmt.Errorf("%s: a promise of %v", r.name(x.slot), p)
 			}
 			x.promised = max(x.promised, p) // a trailer may have promised more
 			if end := &r.ends[x.slot]; int32(through-end.seq) > 0 {
@@ -199,9 +202,9 @@ func (r *partRun) heed(slot int, due, promise unit.Time) error {
 	x := &r.exact.ins[r.exact.place[slot]]
 	switch {
 	case due < x.promised:
-		return fmt.Errorf("%s: a frame that is due at %v, and it was promised that none is before %v", r.name(&r.paths[slot]), due, x.promised)
+		return fmt.Errorf("%s: a frame that is due at %v, and it was promised that none is before %v", r.name(slot), due, x.promised)
 	case promise < x.last:
-		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(&r.paths[slot]), x.last, promise)
+		return fmt.Errorf("%s: a promise that goes back, from %v to %v", r.name(slot), x.last, promise)
 	}
 	x.promised, x.last = max(x.promised, promise), promise
 	r.exact.changed = true

@@ -12,7 +12,6 @@ import (
 type flight struct {
 	due     unit.Time
 	arrival port.Arrival
-	arrived bool  // the datagram has been seen
 	next    int32 // on the path
 }
 

@@ -40,8 +40,8 @@ type Meeting interface {
 }
 
 // split returns the orders of some loops over one fabric, which number machines and paths alike.
-func split(f *Fabric, machines []Machine, share bool) ([]*order, error) {
-	base, err := number(f, machines, share)
+func split(f *Fabric) ([]*order, error) {
+	base, err := number(f, f.Machines, true)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func split(f *Fabric, machines []Machine, share bool) ([]*order, error) {
 		o.fabric, o.keys, o.keyed = &fabric, f.Loops.Events[k], f.Loops.Events[k] != nil
 		if k > 0 {
 			o.paths, o.flights = slices.Clone(base.paths), newFlights(len(base.paths))
-			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(machines))
+			o.agenda, o.soon = agenda.New(o.watchSlot()+1), agenda.NewNow(len(f.Machines))
 		}
 		o.begin(own)
 		all[k] = &o
@@ -92,27 +92,21 @@ func newBarrier(n int) *barrier {
 	return b
 }
 
-func (b *barrier) wait() { b.waitOr(nil) }
-
-// waitOr is wait that ends when stop is true: it reports whether all have come.
-func (b *barrier) waitOr(stop *atomic.Bool) bool {
+func (b *barrier) wait() {
 	round := b.round.Load()
 	if b.came.Add(1) == b.n {
 		b.came.Store(0)
 		b.round.Store(round + 1)
-		return true
+		return
 	}
 	for looks := 0; b.round.Load() == round; looks++ {
 		switch {
-		case stop != nil && stop.Load():
-			return false
 		case looks >= 2*patience:
 			time.Sleep(20 * time.Microsecond)
 		case looks >= b.patient:
 			runtime.Gosched()
 		}
 	}
-	return true
 }
 
 // crossing is a frame that is handed over to another loop.

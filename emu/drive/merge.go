@@ -30,6 +30,8 @@ func (t *Timing) Merge(o *Timing) {
 	t.Stalls = append(t.Stalls, o.Stalls...)
 	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
 	t.Stalls = t.Stalls[:min(len(t.Stalls), maxStalls)]
+	t.Faults = append(t.Faults, o.Faults...)
+	t.Faults = t.Faults[:min(len(t.Faults), maxFaults)]
 	t.StalledMost = max(t.StalledMost, o.StalledMost)
 	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
 	if o.Blind > t.Blind {
@@ -43,7 +45,7 @@ func (t *Timing) sums() []*int64 {
 	return []*int64{
 		&t.Hops, &t.Data, &t.Late, &t.LateT, &t.Early,
 		&t.Spun, &t.SpunLate, &t.Slept, &t.StallCount, &t.Stalled,
-		&t.Sent, &t.Received, &t.Lost, &t.Foreign, &t.TooLong, &t.Unreachable,
+		&t.Sent, &t.Received, &t.Trains, &t.Full, &t.Lost, &t.Changed, &t.Reordered, &t.Foreign, &t.TooLong, &t.Unreachable,
 		&t.Overtaken, &t.Overtaken5, &t.OvertakenT,
 		&t.Statements, &t.Promises, &t.Held, &t.Events,
 	}

@@ -26,30 +26,29 @@ type order struct {
 	change  int     // the next of fabric.Changes
 	numbers []int   // of a part, by change: its number in the whole run
 	least   Place   // of a part: the next event comes no earlier in the order, whatever it is
-	offers  []offer // that came from outside, before that
+	offers  []offer // from outside, before that
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // that of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
-	elapsed int64    // wall time of the event, ns since the begin
+	elapsed int64    // wall time of the event, ns since the begin; 0 on the virtual clock
 	hops    int64    // frames handed over
 	carried int64    // those of them that are not flow control
 	watcher *watcher // nil: nobody looks for deadlock
 
-	carry func(m int, t *port.Transmission) error // sends a frame on its way; nil: as a value
-	keys  *trace.Batch                            // is told the keys of the events; nil: only fabric.Key is
-	keyed bool                                    // somebody is
+	carry func(s *seat, t *port.Transmission) error // sends a frame on its way; nil: as a value
+	keys  *trace.Batch                              // takes the keys of the events; nil: only fabric.Key does
+	keyed bool                                      // somebody does
 
-	// tell, if not nil, says which time the machines are told for an event of t; by
-	// default t itself.
-	tell      func(t unit.Time) unit.Time
+	report    func(Waits) error // takes what waits at an instant of the watch; nil: the watcher looks by itself
 	overtaken overtaken
 }
 
-// overtaken counts the frames that were handed over when their machine had done an
-// event that comes after them.
+// overtaken counts the frames that were handed over when their machine had done an event that comes
+// after them.
 type overtaken struct {
-	told   []unit.Time // by machine: the last time it was told
+	now    []unit.Time // by machine: when its last event was; nil: nothing can be overtaken
+	last   []Place     // by machine: the last place of the events that it has done then
 	frames int64
 	over5  int64 // by more than 5 % of T
 	overT  int64 // and by more than T
@@ -66,15 +65,34 @@ type blind struct {
 	until unit.Time
 }
 
+// overtake returns when the event of a slot that is due at t happens: at t, or, if that is later, when
+// the last event of its machine was. A frame is overtaken then.
+func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
+	l, m := &o.overtaken, o.machineOf(slot)
+	now, o.least = max(t, l.now[m]), 0
+	arrives := slot < len(o.paths)
+	if arrives && now > t {
+		l.note(m, slot, int(o.paths[slot].number/2), t, now)
+	}
+	if now == l.now[m] {
+		o.least = l.last[m]
+		if arrives && Place(slot) < o.least && t == now {
+			l.frames++ // at the same instant, but after what comes after it
+		}
+	}
+	l.now[m], l.last[m] = now, max(o.placeOf(slot), o.least)
+	return now
+}
+
 // note counts a frame that is due at t by the path in slot and handed over at now.
 func (l *overtaken) note(m, slot, wire int, t, now unit.Time) {
-	if l.told[m] <= t {
+	if l.now[m] <= t {
 		return
 	}
 	l.frames++
 	b := &l.blind[slot]
-	b.time += max(0, l.told[m].Sub(max(t, b.until)))
-	b.until = max(b.until, l.told[m])
+	b.time += max(0, l.now[m].Sub(max(t, b.until)))
+	b.until = max(b.until, l.now[m])
 	by, packet := now.Sub(t), l.packet[wire]
 	if by > packet/20 {
 		l.over5++
@@ -85,7 +103,7 @@ func (l *overtaken) note(m, slot, wire int, t, now unit.Time) {
 	l.worst = max(l.worst, float64(by)/float64(packet))
 }
 
-// offer is that a machine may have something to send, from outside.
+// offer is a machine that may have something to send, from outside, and since when.
 type offer struct {
 	machine int
 	at      unit.Time
@@ -112,8 +130,8 @@ type seat struct {
 	shares bool  // its slots are its own, as Sharer
 }
 
-// seatSlots is of what the number of slots of a machine is a multiple: a line of the agenda
-// has two such places, and no more machines.
+// seatSlots divides the slot count of every machine: a line of the agenda has two such places, and
+// no more machines.
 const seatSlots = 4
 
 // none is the path of a port that no wire joins.
@@ -221,6 +239,19 @@ func (o *order) watchSlot() int        { return o.last }
 // owner returns the machine of a slot, which is one of a machine.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/seatSlots]) }
 
+// machineOf returns the machine of the event of a slot that is next there.
+func (o *order) machineOf(slot int) int {
+	switch n := len(o.paths); {
+	case slot < n:
+		return int(o.paths[slot].machine)
+	case slot > n:
+		return o.owner(slot)
+	case o.offered():
+		return o.offers[0].machine
+	}
+	return o.fabric.Changes[o.change].Machine
+}
+
 // holder returns the seat of that machine.
 func (o *order) holder(slot int) *seat { return &o.seats[o.owner(slot)] }
 
@@ -259,19 +290,9 @@ func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats
 // from returns where a path begins.
 func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2] }
 
-// send puts a frame under way and returns its path and its place on it. The frame
-// itself comes later, with arrive.
-func (o *order) send(s *seat, t *port.Transmission) (*path, *flight) {
-	slot := o.leaving[int(s.first)+int(t.Port)]
-	p := &o.paths[slot]
-	f := o.push(p)
-	o.expect(slot, p, f, t.Due)
-	return p, f
-}
-
 // expect says when the frame is due that was put last on the path in slot.
 func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
-	f.due = max(due, o.now) // earlier only if its machine was told the time late
+	f.due = due
 	if p.count == 1 {
 		o.agenda.Set(int(slot), f.due)
 	}
@@ -287,18 +308,7 @@ func (o *order) push(p *path) *flight {
 	}
 	p.tail = i
 	p.count++
-	f := &o.flights.all[i]
-	f.arrived = false
-	return f
-}
-
-// at returns the i-th frame on a path. It goes through those before it.
-func (o *order) at(p *path, i int) *flight {
-	f := &o.flights.all[p.head]
-	for range i {
-		f = &o.flights.all[f.next]
-	}
-	return f
+	return &o.flights.all[i]
 }
 
 // pop takes the first frame under way off the path. What it points to stays valid
@@ -318,38 +328,33 @@ func (o *order) pop(p *path, slot int) *flight {
 	return f
 }
 
-// do lets the event of a slot happen at t; the machine is told that it is now. A
-// path's first frame has arrived.
+// do lets the event of a slot that is due at t happen now. A path's first frame has arrived.
 func (o *order) do(slot int, t, now unit.Time) (machine int) {
-	o.now = t
+	o.now, machine = t, o.machineOf(slot)
+	s := &o.seats[machine]
 	switch n := len(o.paths); {
 	case slot < n:
 		p := &o.paths[slot]
 		if now > t {
-			o.late(p, slot, t, now)
+			o.flights.all[p.head].arrival.Late = now.Sub(t)
 		}
-		o.deliver(p, &o.seats[p.machine], slot, now)
-		return int(p.machine)
+		o.deliver(p, s, slot, now)
 	case slot == n && o.offered():
-		machine := o.offers[0].machine
 		o.key(now, slot)
 		o.offers = slices.Delete(o.offers, 0, 1)
 		o.agenda.Set(slot, o.nextChange())
-		o.seats[machine].Apply(now, port.Event{Kind: port.Offer})
-		return machine
+		s.Apply(now, port.Event{Kind: port.Offer})
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
 		o.key(now, slot)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
-		o.seats[c.Machine].Apply(now, c.Event)
-		return c.Machine
+		s.Apply(now, c.Event)
 	default:
-		m := o.owner(slot)
 		o.key(now, slot)
-		o.seats[m].Advance(now)
-		return m
+		s.Advance(now)
 	}
+	return machine
 }
 
 // deliver is do of a path, which leads to the machine of a seat.
@@ -364,12 +369,6 @@ func (o *order) deliver(p *path, to *seat, slot int, now unit.Time) {
 		o.fabric.Tap.Received(int(p.number), &f.arrival, o.fabric.Bodies.Of(&f.arrival.Frame), now, o.elapsed)
 	}
 	to.Receive(now, p.port, &f.arrival)
-}
-
-// late notes that the first frame of a path, which is due at t, is handed over at now.
-func (o *order) late(p *path, slot int, t, now unit.Time) {
-	o.at(p, 0).arrival.Late = now.Sub(t)
-	o.overtaken.note(int(p.machine), slot, int(p.number/2), t, now)
 }
 
 // nextChange returns when the next change from outside is.

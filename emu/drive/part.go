@@ -32,8 +32,8 @@ type Part struct {
 	// RealTime puts the thread of the loop into the class SCHED_FIFO, where that is
 	// allowed.
 	RealTime bool
-	// Actual tells the machines the measured time, as in Wall.
-	Actual bool
+	// Measured, if not nil, shows the wall clock to endpoints.
+	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
 	// Idle, if not nil, is called before the part goes to sleep: what it reports can
@@ -79,15 +79,15 @@ type Traffic struct {
 
 // partRun is a run of some machines.
 type partRun struct {
-	*wallRun
+	*sockets
 	part   *Part
-	told   []unit.Time // by machine: the last time that it was told
-	last   []Place     // and the last place of the events that it has done then
 	poller Poller
-	polled []int32   // the path that comes by each end of the poller
-	ends   []end     // by path
-	exact  *exactRun // nil: frames can be overtaken
-	came   bool      // something, while it slept
+	polled []int32      // the path that comes by each end of the poller
+	in     []link.Batch // by path, where it comes from elsewhere; nil elsewhere
+	ends   []end        // by path
+	exact  *exactRun    // nil: frames can be overtaken
+	looked unit.Time    // the last instant before which the part has looked for frames
+	came   bool         // something, while it slept
 	failed error
 }
 
@@ -104,7 +104,7 @@ type end struct {
 // done; it then returns the error of ctx beside what was measured. The machines of
 // f that are elsewhere are nil.
 func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
-	w := &Wall{Dilation: p.Dilation, Links: p.Links, Actual: p.Actual, Longest: p.Longest, Clock: p.Clock}
+	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if w.Clock == nil {
 		w.Clock = Monotonic()
 	}
@@ -124,7 +124,7 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 		return nil, nil, err
 	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
-	err = r.loop()
+	err = r.order.loop(r)
 	over := errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver
 	switch {
 	case over:
@@ -137,7 +137,9 @@ func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
 	if ended && p.Settle != nil {
 		err = p.Settle()
 	}
-	return r.Timing, r.stock(ended && !over), err
+	traffic := r.stock(ended && !over)
+	w.stockOf(r.Timing)
+	return r.Timing, traffic, err
 }
 
 // newRun returns the run of the machines that are here, before it has begun.
@@ -160,16 +162,15 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 		return nil, err
 	}
 	o.numbers = numbers
-	r := &partRun{
-		wallRun: w.newRun(f, o), part: p,
-		told: make([]unit.Time, len(f.Machines)), last: make([]Place, len(f.Machines)), ends: make([]end, len(o.paths)),
-	}
-	r.epoch = p.Epoch
-	o.carry = r.carry
-	o.overtaken.told, o.overtaken.blind = r.told, make([]blind, len(o.paths))
+	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths)), looked: -1}
+	r.start(p.Epoch, p.Measured)
+	r.now = r.clock()
+	o.carry, o.report = r.carry, p.Watch
+	l := &o.overtaken
+	l.now, l.last, l.blind = make([]unit.Time, len(f.Machines)), make([]Place, len(f.Machines)), make([]blind, len(o.paths))
 	for m, machine := range f.Machines {
 		if machine != nil && p.From > 0 {
-			r.told[m] = p.From
+			l.now[m] = p.From
 			o.agenda.Set(o.machineSlot(m), max(p.From, machine.Deadline()))
 		}
 	}
@@ -194,17 +195,19 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 func (r *partRun) join() error {
 	var files []link.File
 	for i := range r.paths {
-		p, send, recv := &r.paths[i], r.routes[i].send, r.routes[i].recv
+		p := &r.paths[i]
+		send, recv := r.part.Links[p.number/2][p.number%2], r.part.Links[p.number/2][1-p.number%2]
 		if (send != nil) != r.here(r.from(p).Machine) || (recv != nil) != r.here(int(p.machine)) {
-			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(p))
+			return fmt.Errorf("%s: the ends that are open are not those of the machines that are here", r.name(i))
 		}
 		if recv == nil || send != nil {
 			continue
 		}
 		file, ok := recv.(link.File)
 		if !ok {
-			return fmt.Errorf("%s: a link between processes has a file descriptor, this one has none", r.name(p))
+			return fmt.Errorf("%s: a link between processes has a file descriptor, this one has none", r.name(i))
 		}
+		r.in[i] = link.Batched(recv, 2*MaxDatagram)
 		files, r.polled = append(files, file), append(r.polled, int32(i))
 	}
 	if r.exact != nil {
@@ -230,27 +233,30 @@ func restarted(f *Fabric, p *path) (at unit.Time) {
 // here reports whether this part has a machine.
 func (r *partRun) here(m int) bool { return r.seats[m].Machine != nil }
 
-// loop does event after event, and sleeps between them.
-func (r *partRun) loop() error {
+// open sleeps until the next event may happen.
+func (r *partRun) open() (until unit.Time, most int, err error) {
 	end := r.fabric.End
-	r.now = r.clock()
-	var looked unit.Time = -1
 	for {
 		if r.stop.Load() {
-			return errStopped
+			return 0, 0, errStopped
 		}
 		slot, t := r.agenda.First()
 		at := min(t, end)
-		target := r.epoch + Dilate(at, r.part.Dilation)
+		target := r.epoch + Dilate(at, r.factor)
 		r.look(at, 0)
-		if r.now < target || at > looked {
+		if r.queue.count >= trainFull {
+			if err := r.depart(int64(unit.Never)); err != nil {
+				return 0, 0, err
+			}
+		}
+		if r.now < target || at > r.looked {
 			// At each instant it looks first what has come: that may be earlier.
-			looked = at
+			r.looked = at
 			if err := r.wait(target, at); err != nil {
-				return err
+				return 0, 0, err
 			}
 			if r.now < target {
-				looked = -1
+				r.looked = -1
 				continue
 			}
 			if first, due := r.agenda.First(); first != slot || due != t {
@@ -262,16 +268,16 @@ func (r *partRun) loop() error {
 				slot = -1
 			}
 			if !r.may(slot, at) {
-				if err := r.hold(slot, at); err != nil {
-					return err
+				if err := r.await(slot, at); err != nil {
+					return 0, 0, err
 				}
-				looked = -1
+				r.looked = -1
 				continue
 			}
 			if r.exact.events++; r.exact.events > stateEvery || t >= end {
 				r.exact.changed = true
 				if err := r.state(slot, at, t >= end); err != nil {
-					return err
+					return 0, 0, err
 				}
 			}
 			r.exact.changed = true
@@ -279,15 +285,13 @@ func (r *partRun) loop() error {
 		}
 		r.fabric.Progress.at(at)
 		if t >= end {
-			return nil
+			if err := r.depart(int64(unit.Never)); err != nil {
+				return 0, 0, err
+			}
+			return 0, 0, errOver
 		}
-		came, err := r.ready(slot, t)
-		if came {
-			err = r.step(slot, t)
-		}
-		if err != nil {
-			return err
-		}
+		r.elapsed = r.now - r.epoch
+		return t + 1, 1, nil
 	}
 }
 
@@ -297,8 +301,14 @@ const dozeMost = 10_000_000
 
 // wait sleeps until target or until something comes, and takes it in.
 func (r *partRun) wait(target int64, t unit.Time) error {
-	if err := r.read(t, target); err != nil {
+	if err := r.depart(int64(unit.Never)); err != nil {
 		return err
+	}
+	for len(r.unread) > 0 && r.now < target {
+		if err := r.readLast(); err != nil {
+			return err
+		}
+		r.look(t, 0)
 	}
 	left := target - r.now
 	if left > 0 && r.part.Idle != nil {
@@ -349,13 +359,27 @@ func (r *partRun) doze(ns int64) error {
 
 // readPath reads the datagrams that have come by a path from elsewhere.
 func (r *partRun) readPath(slot int) error {
-	route, p, e := &r.routes[slot], &r.paths[slot], &r.ends[slot]
-	for {
-		n, err := r.receive(route, p)
-		if n == 0 || err != nil {
-			return err
+	p, e := &r.paths[slot], &r.ends[slot]
+	for stray := 0; stray < strays; {
+		b, err := r.in[slot].Next()
+		switch {
+		case err == nil && b == nil:
+			return nil
+		case errors.Is(err, link.ErrTooLong):
+			r.TooLong++
+			stray++
+			continue
+		case link.IsICMP(err):
+			r.Unreachable++
+			stray++
+			continue
+		case err != nil:
+			return fmt.Errorf("%s: %w", r.name(slot), err)
 		}
-		t, a, body, err := r.fabric.decodeAny(r.in[:n], p)
+		t, a, body, err := r.fabric.decode(b)
+		if err == nil && t.Port != uint16(p.number) {
+			err = errForeign
+		}
 		if err != nil {
 			r.refuse(err)
 			continue
@@ -384,81 +408,26 @@ func (r *partRun) readPath(slot int) error {
 			e.came++
 		}
 		r.Received++
-		f := r.push(p)
-		f.due = t.Due
-		r.arrive(f, a, body)
-		if p.count == 1 {
-			r.agenda.Set(slot, t.Due)
-		}
+		r.enter(int32(slot), &a, body, t.Due)
 	}
+	return nil
 }
 
 // carry sends a frame: to a machine of this part as Wall does, to another by its
 // datagram alone.
-func (r *partRun) carry(m int, tr *port.Transmission) error {
-	slot := int(r.leavingBy(m, tr.Port))
-	route, e := &r.routes[slot], &r.ends[slot]
-	if tr.Start >= e.since {
+func (r *partRun) carry(from *seat, t *port.Transmission) error {
+	slot := r.leaving[int(from.first)+int(t.Port)]
+	e := &r.ends[slot]
+	if t.Start >= e.since {
 		e.sent++
 	}
-	if route.recv != nil {
-		return r.transmit(m, tr)
+	if r.here(int(r.paths[slot].machine)) {
+		return r.sockets.carry(from, t)
 	}
-	p := &r.paths[slot]
-	body := r.fabric.Bodies.Of(&tr.Frame)
-	r.buf = r.fabric.encodeAs(r.buf[:0], tr, body, p, r.part.Incarnation, e.seq, r.promise(slot, tr))
+	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), r.part.Incarnation, e.seq, r.promise(int(slot), t))
+	r.fabric.Bodies.Free(&t.Frame)
 	e.seq++
-	return r.depart(p, route, tr, body)
-}
-
-// step lets the event of a slot happen. Its machine is told the time of the event,
-// or what it was told last, if that is later: the frame is overtaken then.
-func (r *partRun) step(slot int, t unit.Time) error {
-	if slot == r.watchSlot() {
-		return r.watched(t)
-	}
-	var m int
-	switch n := len(r.paths); {
-	case slot < n:
-		m = int(r.paths[slot].machine)
-	case slot == n:
-		m = r.fabric.Changes[r.change].Machine
-	default:
-		m = r.owner(slot)
-	}
-	now := max(t, r.told[m])
-	if r.part.Actual {
-		now = max(r.told[m], r.measured(t))
-	}
-	r.least = 0
-	if now == r.told[m] {
-		r.least = r.last[m]
-		if slot < len(r.paths) && Place(slot) < r.last[m] && t == now {
-			r.overtaken.frames++ // at the same instant, but after what comes after it
-		}
-	}
-	last := max(r.placeOf(slot), r.least)
-	r.do(slot, t, now)
-	due, err := r.drain(m)
-	if err != nil {
-		return err
-	}
-	r.told[m], r.last[m] = now, last
-	if due <= now && slot > r.changeSlot() {
-		return stuck(m, now, due)
-	}
-	r.agenda.Set(r.machineSlot(m), max(due, t))
 	return nil
-}
-
-// watched tells what waits in the machines at t.
-func (r *partRun) watched(t unit.Time) error {
-	w := r.watcher
-	r.order.now = t
-	told := Waits{At: t, Carried: r.carried, Expects: r.fabric.expects(t), Frames: w.collect(t)}
-	w.next = w.after(t)
-	r.agenda.Set(r.watchSlot(), w.next)
-	return r.part.Watch(told)
 }
 
 // stock reads what has come since, and counts. What was due in a run that has ended was
@@ -468,24 +437,25 @@ func (r *partRun) stock(ended bool) []Traffic {
 		if err := r.readPath(int(slot)); err != nil {
 			break // the other end is gone; what it has sent shows in its own count
 		}
-		p, end := &r.paths[slot], r.fabric.End
-		for ended && p.count > 0 && r.at(p, 0).due < end {
-			r.told[p.machine] = end
-			r.overtaken.note(int(p.machine), int(slot), r.routes[slot].wire, r.pop(p, int(slot)).due, end)
+		p, end, l := &r.paths[slot], r.fabric.End, &r.order.overtaken
+		for ended && p.count > 0 && r.flights.all[p.head].due < end {
+			l.now[p.machine] = end
+			l.note(int(p.machine), int(slot), int(r.routes[slot].wire), r.pop(p, int(slot)).due, end)
 		}
 	}
-	r.close()
-	r.wall.stockOf(r.Timing)
+	r.reached()
+	r.settle()
 	var traffic []Traffic
 	for i := range r.paths {
-		t := Traffic{int(r.paths[i].number), -1, -1}
-		if r.routes[i].send != nil {
+		p, way := &r.paths[i], r.routes[i].track
+		t := Traffic{int(p.number), -1, -1}
+		if way != none {
 			t.Sent = r.ends[i].sent
 		}
-		if r.routes[i].recv != nil {
+		if r.here(int(p.machine)) {
 			t.Came = r.ends[i].came
-			if r.routes[i].send != nil {
-				t.Came = t.Sent - int64(r.routes[i].pending)
+			if way != none {
+				t.Came = t.Sent - r.tracks[way].lost
 			}
 		}
 		if t.Sent >= 0 || t.Came >= 0 {

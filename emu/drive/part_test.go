@@ -67,7 +67,7 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 						tr := &port.Transmission{
 							Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(due - 1), Due: at(due), Length: 20,
 						}
-						if err := far[i].Send(f.encodeAs(nil, tr, wire.Body{}, &path{number: int32(2 * i)}, 0, uint32(n), tr.Due)); err != nil {
+						if err := far[i].Send(f.encode(nil, tr, wire.Body{}, &path{number: int32(2 * i)}, 0, uint32(n), tr.Due)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -118,7 +118,7 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 				sender.at = append(sender.at, at(us))
 			}
 			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(us), Due: at(us + 1), Length: 20}
-			if err := b.Send(f.encodeAs(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), tr.Due)); err != nil {
+			if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), tr.Due)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -163,7 +163,7 @@ func TestPartCarriesBodies(t *testing.T) {
 		tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(2 * i), Due: at(2*i + 1), Length: 20}
 		body := wire.Body{Type: 0x0800, Bytes: []byte{byte(i), 1, 2, 3}}
 		tr.Frame.Payload = uint32(4 + len(body.Bytes))
-		if err := b.Send(f.encodeAs(nil, tr, body, &path{number: 1}, 0, uint32(i), tr.Due)); err != nil {
+		if err := b.Send(f.encode(nil, tr, body, &path{number: 1}, 0, uint32(i), tr.Due)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestPartCarriesBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, body, err := f.decodeAny(in[:k], &path{})
+		_, _, body, err := f.decode(in[:k])
 		if want := string(append([]byte("echo of "), byte(i), 1, 2, 3)); err != nil || body.Type != 0x0800 || string(body.Bytes) != want {
 			t.Errorf("answer %d: %q, %v; want %q", i, body.Bytes, err, want)
 		}

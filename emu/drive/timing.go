@@ -35,11 +35,16 @@ type Timing struct {
 	Stalled     int64 // their sum, of all parts
 	StalledMost int64 // the sum of those longer than T, in the part where it is the most
 
-	Sent, Received int64 // datagrams
-	Lost           int64 // datagrams that the kernel lost
-	Foreign        int64 // datagrams of others, dropped
-	TooLong        int64 // datagrams longer than any of ours, dropped
-	Unreachable    int64 // ICMP messages that the other end of a link cannot be reached
+	Sent, Received int64   // datagrams
+	Trains         int64   // calls of the kernel that sent them
+	Full           int64   // times that the kernel had no room for one
+	Lost           int64   // datagrams that the kernel lost
+	Changed        int64   // datagrams that came back with other bytes
+	Reordered      int64   // datagrams that overtook another one of their path
+	Faults         []Fault // the first of these three
+	Foreign        int64   // datagrams of others, dropped
+	TooLong        int64   // datagrams longer than any of ours, dropped
+	Unreachable    int64   // ICMP messages that the other end of a link cannot be reached
 	Refused        [wire.Reasons]int64
 
 	// Overtaken frames were handed over when their machine had done an event that comes
@@ -78,6 +83,26 @@ type Stall struct {
 	At   unit.Time // model time at its end
 	Wall int64     // how long, in ns
 }
+
+// Fault is a frame that the kernel did not carry as it was sent.
+type Fault struct {
+	Kind FaultKind
+	Path int    // 2*wire + which end sends
+	Seq  uint32 // its number on the path, from 0
+}
+
+// FaultKind says what became of a frame.
+type FaultKind string
+
+// The kinds of faults.
+const (
+	Missing    FaultKind = "lost"
+	Altered    FaultKind = "changed"
+	OutOfOrder FaultKind = "out of order"
+)
+
+// maxFaults is how many faults are kept.
+const maxFaults = 10
 
 // StallLimit is the shortest gap that is called a stall.
 const StallLimit = 5_000_000

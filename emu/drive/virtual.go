@@ -2,10 +2,9 @@ package drive
 
 import (
 	"context"
-	"fmt"
 
-	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 // Virtual runs a fabric on the virtual clock: from event to event, as fast as the
@@ -27,52 +26,56 @@ func (v Virtual) Run(ctx context.Context, f *Fabric) (hops int64, err error) {
 		return 0, err
 	}
 	if !v.SkipCodec {
-		c := codec{order: o, buf: make([]byte, 0, MaxDatagram)}
-		o.carry = c.carry
+		o.carry = (&codec{order: o, buf: make([]byte, 0, MaxDatagram)}).carry
 	}
-	done := ctx.Done()
-	for {
-		_, t := o.next()
-		f.Progress.at(min(t, f.End))
-		if f.Visitor != nil && f.Visitor.Wanted() {
-			f.Visitor.Visit(&Visit{Now: o.now, Hops: o.hops, Watch: f.Watch})
-		}
-		select {
-		case <-done:
-			return o.hops, ctx.Err()
-		default:
-		}
-		over, err := o.run(f.End, stepsBetween)
-		if over || err == errDeadlocked {
-			f.Progress.at(f.End)
-			return o.hops, nil
-		}
-		if err != nil {
-			return o.hops, err
-		}
-	}
+	err = o.loop(&free{order: o, ctx: ctx, done: ctx.Done()})
+	return o.hops, err
 }
 
-// stepsBetween is after how many events a run looks whether it is to stop, and lets a visitor in.
+// free is the gate of the virtual clock, which does not wait.
+type free struct {
+	*order
+	ctx  context.Context
+	done <-chan struct{}
+}
+
+// stepsBetween is the number of events after which a run looks whether it is to stop, and lets a visitor in.
 const stepsBetween = 1 << 12
+
+func (g *free) open() (until unit.Time, most int, err error) {
+	f := g.fabric
+	_, t := g.next()
+	f.Progress.at(min(t, f.End))
+	if f.Visitor != nil && f.Visitor.Wanted() {
+		f.Visitor.Visit(&Visit{Now: g.now, Hops: g.hops, Watch: f.Watch})
+	}
+	select {
+	case <-g.done:
+		return 0, 0, g.ctx.Err()
+	default:
+	}
+	if t >= f.End {
+		return 0, 0, errOver
+	}
+	return f.End, stepsBetween, nil
+}
 
 // handOver carries a frame as a value.
 func (o *order) handOver(s *seat, t *port.Transmission) {
 	slot := o.leaving[int(s.first)+int(t.Port)]
 	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
-		o.tapped(p, t)
+		o.show(p, t)
 	}
 	f := o.push(p)
-	f.arrived = true
 	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice
 	a.Head, a.Tail, a.Length, a.Late = t.Start, t.Start.Add(t.Duration), t.Length, 0
 	o.expect(slot, p, f, t.Due)
 }
 
-// tapped tells the tap of a frame that was sent.
-func (o *order) tapped(p *path, t *port.Transmission) {
+// show shows the tap a frame that was sent.
+func (o *order) show(p *path, t *port.Transmission) {
 	o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 }
 
@@ -82,33 +85,13 @@ type codec struct {
 	buf []byte
 }
 
-func (c *codec) carry(m int, t *port.Transmission) error {
-	p, flight := c.send(&c.seats[m], t)
-	seq := p.seq + uint32(p.count) - 1
-	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, seq)
-	got, a, body, err := c.fabric.decode(c.buf, p)
-	if err != nil || got != seq {
-		return errCodec(m, t, err)
-	}
+func (c *codec) carry(from *seat, t *port.Transmission) error {
+	slot := c.leaving[int(from.first)+int(t.Port)]
+	p := &c.paths[slot]
 	if c.fabric.Tap != nil {
-		c.tapped(p, t)
+		c.show(p, t)
 	}
-	c.fabric.Bodies.Free(&t.Frame)
-	c.arrive(flight, a, body)
-	return nil
-}
-
-// through returns a frame as its bytes say it, with its number on its path. It has no body.
-func (c *codec) through(m int, t *port.Transmission, p *path, seq uint32) (port.Arrival, error) {
-	c.buf = c.fabric.encode(c.buf[:0], t, wire.Body{}, p, seq)
-	got, a, _, err := c.fabric.decode(c.buf, p)
-	if err != nil || got != seq {
-		return a, errCodec(m, t, err)
-	}
-	return a, nil
-}
-
-// errCodec is that of a frame that does not come out of its bytes as it went in.
-func errCodec(m int, t *port.Transmission, err error) error {
-	return fmt.Errorf("machine %d, port %d: a frame did not survive its own encoding: %w; this is a bug", m, t.Port, err)
+	seq := p.seq + uint32(p.count)
+	c.buf = c.fabric.encode(c.buf[:0], t, c.fabric.Bodies.Of(&t.Frame), p, 0, seq, t.Due)
+	return c.arrive(t, slot, c.buf, seq)
 }

@@ -94,7 +94,7 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	}
 	r.knocked = 0
 	before, began := len(r.fabric.Changes), r.now
-	r.Timing.Wall, r.Timing.Reached, r.Timing.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured(0))), r.hops
+	r.Timing.Wall, r.Timing.Reached, r.Timing.Hops = r.now-r.epoch, max(r.order.now, min(t, r.measured.at(r.now))), r.hops
 	r.visiting = Visit{Now: r.Timing.Reached, Wall: r.Timing.Wall, Hops: r.hops, Timing: r.Timing, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(t, 0)

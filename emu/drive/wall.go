@@ -5,261 +5,325 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
+	"time"
 
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. Each machine has a
-// goroutine of its own (see coroutine); one loop does the events in their order,
-// each at its wall time or as soon after it as it can.
+// Wall runs a fabric on the wall clock, over real links. Each machine has a goroutine of its own (see
+// coroutine); one loop does the events in their order. The frames leave at their instants. The events
+// themselves come before these by at most Ahead, so that a frame that leaves waits for no machine.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
 	// Links holds the two ends of each wire of the fabric, in the order of its ends.
 	Links [][2]link.Link
-	// Actual tells the machines the measured time, wall time over the dilation,
-	// instead of the ideal one. Their lines and limiters still keep to ideal instants.
-	Actual bool
+	// Trunk, if not nil, carries the frames of all wires, in place of Links: where they go in, and
+	// where they come out.
+	Trunk *[2]link.Batch
+	// Measured, if not nil, shows the wall clock to endpoints. The loop then does not run ahead.
+	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Epoch, if not nil, is told when the run begins.
+	// Epoch, if not nil, is called when the run begins.
 	Epoch func()
-	// Loop is how the loop waits. The zero value is the best known; docs/timing.md has
-	// the figures.
-	Loop Loop
+	// NeverSleep has the loop spin however far the next instant is.
+	NeverSleep bool
 	// Clock is the clock to keep to: nanoseconds since some instant. Nil is the
 	// monotonic clock of the system; tests have others, that jump.
 	Clock func() int64
 }
 
-// wallRun is a run of the wall driver.
+// wallRun is a run of the wall driver, and its gate.
 type wallRun struct {
-	*order
-	*Timing
+	*sockets
 	wall    *Wall
-	clock   func() int64
-	now     int64 // the last reading of clock
+	ahead   int64 // wall time by which an event may come before its instant
+	hold    int64 // wall time by which a frame may leave late to leave in a train
+	fresh   bool  // the clock was read just now
 	yielded int64 // when the loop last gave way
 	looked  int64 // when it last looked outside
-	epoch   int64 // wall time of model time 0
-	stop    atomic.Bool
-	routes  []route // by path
-	unread  []int32 // paths to read when there is time
-	floor   int64   // 5 % of the shortest T, in ns: what the floor is measured against
-	buf     []byte
-	in      []byte
-
-	moment    *Moment   // the one that goes on
-	momentEnd unit.Time // and when it ends
-
-	share *wallLoop // nil: no other loop has a share of the machines
 
 	knocked  int64 // since when a visitor waits; 0: none does
 	visited  int64 // how long the last visit took
-	visiting Visit // what the visitor is handed
+	visiting Visit // lent to the visitor
 }
 
-// route is what a path needs to know of its link.
-type route struct {
-	send, recv link.Link
-	pending    int  // datagrams that were sent and have not been seen
-	unread     bool // it is in the list of paths to read
-	room       int  // what was sent since it was last read for want of room
-	wire       int
-	t          int64 // T in ns
-	late       int64 // data frames that left later than 5 % of T
-}
+// The loop reads the clock between two events, and does this much, in ns, without looking at it:
+const (
+	eventCost = 1_000 // an event and its frames, about
+	trainCost = 3_000 // a train, whatever its length, about
+	// trainFull is how many frames a loop that is late gathers before it sends.
+	trainFull = 16
+)
 
 // Run runs f to its end, or until ctx is done; it then returns the error of ctx
-// beside what was measured. A link that fails ends the run.
+// beside the Timing so far. A link that fails ends the run.
 func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
-	if err := w.check(f); err != nil {
+	run := *w
+	if err := run.check(f); err != nil {
 		return nil, err
-	}
-	if w.Loop.LockThread { // before the coroutines are made: they belong to it then
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
 	}
 	machines := make([]Machine, len(f.Machines))
 	for i, m := range f.Machines {
 		c := newCoroutine(m)
 		defer c.stop()
-		machines[i] = c
+		machines[i] = c.machine()
 	}
-	if f.Loops != nil {
-		return w.runLoops(ctx, f, machines)
-	}
-	o, err := newOrder(f, machines, false)
+	o, err := newOrder(f, machines, true)
 	if err != nil {
 		return nil, err
 	}
-	r := w.newRun(f, o)
-	o.carry = r.transmit
-	if w.Actual {
-		o.overtaken.told, o.overtaken.blind = make([]unit.Time, len(machines)), make([]blind, len(o.paths))
-		o.tell = r.measured
+	for _, m := range machines {
+		if c, ok := m.(sharer); ok {
+			c.order = o
+		}
 	}
+	r := &wallRun{sockets: run.newSockets(o), wall: &run}
+	o.carry = r.carry
+	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
+		r.ahead = 20 * r.floor // the shortest T
+	}
+	r.hold = min(r.floor/2, trainCost)
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
-	err = r.loop()
+	if w.Epoch != nil {
+		w.Epoch()
+	}
+	r.now = r.clock()
+	r.start(r.now, w.Measured)
+	if err = o.loop(r); err == nil {
+		err = r.finish()
+	}
 	if errors.Is(err, errStopped) {
 		err = ctx.Err()
 	}
-	r.close()
-	w.stockOf(r.Timing)
+	r.reached()
+	r.settle()
+	run.stockOf(r.Timing)
 	return r.Timing, err
 }
 
-// check refuses a fabric that w cannot run.
+// check refuses a fabric that w cannot run, and sets the clock.
 func (w *Wall) check(f *Fabric) error {
 	if w.Dilation < 1 {
 		return fmt.Errorf("dilation %d: at least 1 is wanted", w.Dilation)
 	}
-	if len(w.Links) != len(f.Wires) || len(w.Longest) != len(f.Wires) {
+	if len(w.Longest) != len(f.Wires) || w.Trunk == nil && len(w.Links) != len(f.Wires) {
 		return fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
+	}
+	if w.Clock == nil {
+		w.Clock = monotonic()
 	}
 	return nil
 }
 
-// newRun returns the run of an order, before it has begun. Ends of links that are elsewhere are nil.
-func (w *Wall) newRun(f *Fabric, o *order) *wallRun {
-	r := &wallRun{
-		order: o, Timing: newTiming(), wall: w, clock: w.Clock, momentEnd: f.End / moments,
-		routes: make([]route, len(o.paths)), unread: make([]int32, 0, len(o.paths)),
-		buf: make([]byte, 0, MaxDatagram), in: make([]byte, 2*MaxDatagram),
-	}
-	if r.clock == nil {
-		r.clock = monotonic()
-	}
-	r.moment = &r.Moments[0]
-	o.overtaken.packet = w.Longest
-	for i := range o.paths {
-		p := &o.paths[i]
-		k, from := int(p.number/2), p.number%2
-		r.routes[i] = route{send: w.Links[k][from], recv: w.Links[k][1-from], wire: k, t: max(1, Dilate(unit.Time(w.Longest[k]), w.Dilation))}
-		if t := r.routes[i].t / 20; r.floor == 0 || t < r.floor {
-			r.floor = t
-		}
-	}
-	return r
-}
+var errOffered = errors.New("drive: something has come from outside")
 
-// measured returns the model time that the wall clock shows, at an event of t.
-func (r *wallRun) measured(t unit.Time) unit.Time {
-	return max(t, unit.Time((r.now-r.epoch)/r.wall.Dilation*1000+(r.now-r.epoch)%r.wall.Dilation*1000/r.wall.Dilation))
-}
-
-// turn begins the moment that holds t.
-func (r *wallRun) turn(t unit.Time) {
-	length := max(1, r.fabric.End/moments)
-	r.momentEnd = t/length*length + length
-	r.Moments = append(r.Moments, Moment{From: t / length * length})
-	r.moment = &r.Moments[len(r.Moments)-1]
-}
-
-var (
-	errStopped = errors.New("drive: stopped")
-	errOffered = errors.New("drive: something has come from outside")
-)
-
-// ready prepares the event of a slot at t, and waits for the datagram of a frame. It reports false
-// where that is lost: then there is no such event.
-func (r *wallRun) ready(slot int, t unit.Time) (bool, error) {
-	r.elapsed = r.now - r.epoch
-	if t >= r.momentEnd {
-		r.turn(t)
-	}
-	if slot >= len(r.paths) || r.at(&r.paths[slot], 0).arrived {
-		return true, nil
-	}
-	came, err := r.await(slot)
-	if err == nil && !came {
-		r.Lost++
-		r.routes[slot].pending--
-		r.pop(&r.paths[slot], slot)
-	}
-	return came, err
-}
-
-// loop does event after event.
-func (r *wallRun) loop() error {
+// open sends the frames whose instant has come, and returns when the next event may happen.
+func (r *wallRun) open() (until unit.Time, most int, err error) {
 	end := r.fabric.End
-	if r.wall.Epoch != nil {
-		r.wall.Epoch()
-	}
-	r.now = r.clock()
-	r.epoch = r.now
 	for {
-		slot, t := r.agenda.First()
+		slot, t := r.next()
 		at := min(t, end)
-		err := r.until(at)
-		if err == errOffered {
+		target := r.epoch + Dilate(at, r.factor)
+		if !r.fresh {
+			r.look(at, 0)
+		}
+		r.fresh = false
+		if r.stop.Load() {
+			return 0, 0, errStopped
+		}
+		if r.full(t < end && target <= r.now) {
+			if err := r.depart(r.now); err != nil {
+				return 0, 0, err
+			}
+			continue
+		}
+		if err := r.letIn(at, target); err == errOffered {
 			continue
 		} else if err != nil {
-			return err
+			return 0, 0, err
 		}
-		r.fabric.Progress.at(at)
-		if t >= end {
-			return nil
+		next := r.first()
+		switch {
+		case r.now < target-r.ahead || t >= end && next < int64(unit.Never) || next-r.now < eventCost && next > r.now && target > r.now+2*eventCost:
+			err = r.wait(at, min(next, target-r.ahead))
+		case t >= end && r.now < target:
+			err = r.wait(at, target)
+		case r.fabric.Tap != nil && slot < len(r.paths) && r.routes[slot].waiting == r.paths[slot].count:
+			err = r.depart(r.now) // a Tap sees a frame leave before it comes
+		default:
+			r.fabric.Progress.at(at)
+			if t >= end {
+				return 0, 0, errOver
+			}
+			r.elapsed = r.now - r.epoch
+			switch {
+			case r.fabric.Tap != nil:
+				most = 1
+			case next <= r.now:
+				most = trainFull / 4
+			default:
+				most = int(min(trainFull, max(1, (next-r.now)/eventCost)))
+			}
+			return min(end, max(t, r.measured.at(r.now+r.ahead))+1), most, nil
 		}
-		came, err := r.ready(slot, t)
-		if came {
-			err = r.step(slot, t)
-		}
-		if err == errDeadlocked {
-			r.fabric.Progress.at(end)
-			return nil
-		} else if err != nil {
-			return err
+		if err != nil && err != errOffered {
+			return 0, 0, err
 		}
 	}
 }
 
-// close takes stock: what was sent must have been received.
-func (r *wallRun) close() {
-	r.Hops = r.hops
-	r.Overtaken, r.Overtaken5, r.OvertakenT, r.WorstOvertaken = r.overtaken.frames, r.overtaken.over5, r.overtaken.overT, r.overtaken.worst
-	for slot, b := range r.overtaken.blind {
-		if int64(b.time) > r.Blind {
-			r.Blind, r.BlindWire = int64(b.time), r.routes[slot].wire
+// finish lets the frames leave whose instants are still to come, where a deadlock has ended the run.
+func (r *wallRun) finish() error {
+	target := r.epoch + Dilate(min(r.order.now, r.fabric.End), r.factor)
+	for r.now < target || r.queue.count > 0 {
+		if r.stop.Load() {
+			return errStopped
+		}
+		r.look(r.order.now, 0)
+		if err := r.depart(r.now); err != nil {
+			return err
+		}
+		if err := r.wait(r.order.now, min(r.first(), max(target, r.now))); err != nil {
+			return err
 		}
 	}
-	r.Wall = r.now - r.epoch
-	r.Reached = min(r.fabric.End, r.order.now)
-	if r.Wall >= Dilate(r.fabric.End, r.wall.Dilation) {
-		r.Reached = r.fabric.End
+	return nil
+}
+
+// full reports whether a train is to leave now. One that is in time waits for the frames that are due
+// soon. One that is late while events are late too waits until it is long: it costs the same.
+func (r *wallRun) full(behind bool) bool {
+	if r.queue.count == 0 {
+		return false
 	}
-	begin := r.clock()
-	for slot := range r.routes {
-		for r.routes[slot].pending > 0 && r.clock()-begin < lostAfter {
-			if r.collect(slot) != nil {
-				break
+	p := &r.parcels[r.queue.first]
+	late := r.now - p.at
+	switch {
+	case late < 0:
+		return false
+	case behind && late > r.floor:
+		return r.queue.count >= trainFull
+	case behind:
+		return late >= r.hold || r.queue.count >= trainMost
+	case late >= r.hold:
+		return true
+	}
+	first, left := p.at, r.queue.count
+	for ; left > 1 && p.at <= r.now; left-- {
+		p = &r.parcels[p.next]
+	}
+	return p.at <= r.now || p.at-first > r.hold
+}
+
+const (
+	// yieldEvery is how often, in ns, the loop gives way to other goroutines of its own accord: well
+	// below the 10 ms after which Go's monitor forces it to, at a worse moment.
+	yieldEvery = 2_000_000
+	// yieldRoom is how far, in ns, the next instant must be for that.
+	yieldRoom = 50_000
+	// sleepRoom is how far it must be for the loop to sleep, and sleepShort how long
+	// before it the loop wakes up again. A sleep ends up to 1 ms late.
+	sleepRoom  = 5_000_000
+	sleepShort = 2_500_000
+	// sleepMost is the longest sleep at a time: a run that is to stop wakes up.
+	sleepMost = 50_000_000
+	// spinMost is how long, in ns, the loop spins before it looks whether there is something to read.
+	spinMost = 20_000
+	// readRoom is how far, in ns, the next instant must be for the loop to read.
+	readRoom = 2_000
+	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a
+	// system call for each device.
+	lookEvery = 5_000
+)
+
+// wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the clock.
+// t is the instant of the next event.
+func (r *wallRun) wait(t unit.Time, target int64) error {
+	left := target - r.now
+	if left > readRoom && len(r.unread) > 0 {
+		return r.readLast()
+	}
+	began := r.now
+	if left > sleepRoom && !r.wall.NeverSleep {
+		most := min(left-sleepShort, sleepMost)
+		if r.fabric.Visitor != nil {
+			most = min(most, visitSleep)
+		}
+		if r.fabric.Outside != nil {
+			r.fabric.Outside.Wait(time.Duration(most))
+		} else {
+			time.Sleep(time.Duration(most))
+		}
+		r.look(t, r.now+most)
+		r.yielded, r.fresh = r.now, true
+		r.Slept += r.now - began
+		return nil
+	}
+	if left > yieldRoom && r.now-r.yielded > yieldEvery {
+		runtime.Gosched()
+		r.yielded = r.now
+	}
+	// The gaps between two readings of a loop that only waits are the floor of this computer.
+	for alone := r.fabric.Outside == nil && r.fabric.Visitor == nil; ; {
+		next := r.clock()
+		if gap := next - r.now; gap > r.floor {
+			r.SpunLate += gap - r.floor
+			if gap > StallLimit {
+				r.stalled(t, gap)
 			}
 		}
-		r.Lost += int64(r.routes[slot].pending)
-	}
-	var worst int64
-	for i := range r.routes {
-		if r.routes[i].late > worst {
-			worst, r.Worst = r.routes[i].late, r.routes[i].wire
+		if r.now = next; next >= target || !alone || next-began > spinMost || r.stop.Load() {
+			break
 		}
 	}
+	r.fresh = true
+	r.Spun += r.now - began
+	return nil
+}
+
+// letIn looks outside, and lets a visitor in, before an event of t, for which it is time at target. The
+// error is errOffered where the next event may be another one by that.
+func (r *wallRun) letIn(t unit.Time, target int64) error {
+	if r.fabric.Outside != nil && r.now-r.looked >= lookEvery {
+		r.looked = r.now
+		at := max(r.order.now, min(t, r.measured.at(r.now)))
+		offered := false
+		err := r.fabric.Outside.Look(func(machine int) {
+			offered = true
+			r.offer(machine, at)
+		})
+		if err == nil && offered {
+			err = errOffered
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.visit(t, target)
 }
 
 // stockOf adds what the links have counted.
 func (w *Wall) stockOf(t *Timing) {
 	var dropped int64
-	for _, ends := range w.Links {
-		for _, l := range ends {
-			if c, ok := l.(interface{ Lost() (uint32, error) }); ok {
-				n, _ := c.Lost() // where the kernel does not say it, what is missing shows what was lost
-				dropped += int64(n)
-			}
-			if c, ok := l.(interface{ Foreign() uint64 }); ok {
-				t.Foreign += int64(c.Foreign())
-			}
+	count := func(l any) {
+		if c, ok := l.(interface{ Lost() (uint32, error) }); ok {
+			n, _ := c.Lost() // where the kernel does not say it, the count of what came back shows the losses
+			dropped += int64(n)
 		}
+		if c, ok := l.(interface{ Foreign() uint64 }); ok {
+			t.Foreign += int64(c.Foreign())
+		}
+	}
+	for _, ends := range w.Links {
+		count(ends[0])
+		count(ends[1])
+	}
+	if w.Trunk != nil {
+		count(w.Trunk[0])
+		count(w.Trunk[1])
 	}
 	t.Lost = max(t.Lost, dropped)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -41,15 +42,17 @@ type reached struct {
 // virtualLoop is one loop of several.
 type virtualLoop struct {
 	*order
-	run   *virtualRun
-	id    int
-	codec *codec          // nil: frames are handed over as values
-	out   [2][][]crossing // in the windows of even and odd number, by loop: what is sent to it
-	odd   int             // 1 in the windows of odd number
-	least unit.Time       // the first due time of what was sent in this window
-	sent  []uint32        // by path: frames that were sent to another loop
-	err   error
-	_     [64]byte
+	run     *virtualRun
+	ctx     context.Context
+	id      int
+	windows int
+	codec   *codec          // nil: frames are handed over as values
+	out     [2][][]crossing // in the windows of even and odd number, by loop: the frames for it
+	odd     int             // 1 in the windows of odd number
+	least   unit.Time       // the first due time of the frames that were sent in this window
+	sent    []uint32        // by path: frames that were sent to another loop
+	err     error
+	_       [64]byte
 }
 
 // meetEvery is after how many windows the loops meet at the latest, to be told that they are to
@@ -58,7 +61,7 @@ const meetEvery = 1 << 10
 
 // runLoops is Run of a fabric whose machines several loops share.
 func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error) {
-	orders, err := split(f, f.Machines, true)
+	orders, err := split(f)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +71,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		r.reached[i] = make([]reached, n)
 	}
 	for k, o := range orders {
-		l := &virtualLoop{order: o, run: r, id: k, least: unit.Never}
+		l := &virtualLoop{order: o, run: r, ctx: ctx, id: k, least: unit.Never}
 		for i := range l.out {
 			l.out[i] = make([][]crossing, n)
 		}
@@ -82,9 +85,9 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 	r.meet(ctx)
 	var others sync.WaitGroup
 	for _, l := range r.loops[1:] {
-		others.Go(func() { l.loop(ctx) })
+		others.Go(l.runAll)
 	}
-	r.loops[0].loop(ctx)
+	r.loops[0].runAll()
 	others.Wait()
 	for _, l := range r.loops {
 		hops += l.hops
@@ -92,50 +95,58 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 	return hops, r.err
 }
 
-// loop does window after window.
-func (l *virtualLoop) loop(ctx context.Context) {
-	r := l.run
-	for n := 1; !r.over; n++ {
-		next := r.next
-		for ; ; n++ {
-			horizon := min(next.Add(r.ahead), r.edge, r.fabric.End)
-			if r.look < r.fabric.End {
-				horizon = min(horizon, r.look+1)
-			}
-			l.window(horizon)
-			_, mine := l.order.next()
-			full := l.err != nil || n%meetEvery == 0 || r.fabric.Loops.Meet != nil && r.fabric.Loops.Meet.Full(l.id)
-			r.reached[l.odd][l.id] = reached{next: min(mine, l.least), meets: full}
+// open ends a window and begins the next: the loops take in what they have sent one another, and meet
+// where there is a reason to.
+func (l *virtualLoop) open() (until unit.Time, most int, err error) {
+	r, next := l.run, l.run.next
+	if l.windows > 0 {
+		var meets bool
+		if next, meets = l.exchange(); meets || next > r.look || next >= min(r.edge, r.fabric.End) {
 			r.barrier.wait()
-			meets := false
-			next = unit.Never
-			for i := range r.reached[l.odd] {
-				next = min(next, r.reached[l.odd][i].next)
-				meets = meets || r.reached[l.odd][i].meets
+			if l.id == 0 {
+				r.meet(l.ctx)
 			}
-			for _, from := range r.loops {
-				l.takeIn(from.out[l.odd][l.id])
-			}
-			l.odd, l.least = 1-l.odd, unit.Never
-			for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
-				l.out[l.odd][to] = l.out[l.odd][to][:0]
-			}
-			if meets || next > r.look || next >= min(r.edge, r.fabric.End) {
-				break
-			}
+			r.barrier.wait()
+			next = r.next
 		}
-		r.barrier.wait()
-		if l.id == 0 {
-			r.meet(ctx)
-		}
-		r.barrier.wait()
 	}
+	if l.windows++; r.over {
+		return 0, 0, errOver
+	}
+	horizon := min(next.Add(r.ahead), r.edge, r.fabric.End)
+	if r.look < r.fabric.End {
+		horizon = min(horizon, r.look+1)
+	}
+	return horizon, math.MaxInt, nil
 }
 
-// window does all that is due before the horizon.
-func (l *virtualLoop) window(horizon unit.Time) {
-	if l.err == nil {
-		_, l.err = l.order.run(horizon, math.MaxInt)
+// exchange takes in what the loops have sent one another in a window, and returns the first event of
+// all, and whether one of them wants to meet.
+func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
+	r := l.run
+	_, mine := l.order.next()
+	full := l.err != nil || l.windows%meetEvery == 0 || r.fabric.Loops.Meet != nil && r.fabric.Loops.Meet.Full(l.id)
+	r.reached[l.odd][l.id] = reached{next: min(mine, l.least), meets: full}
+	r.barrier.wait()
+	next = unit.Never
+	for i := range r.reached[l.odd] {
+		next = min(next, r.reached[l.odd][i].next)
+		meets = meets || r.reached[l.odd][i].meets
+	}
+	for _, from := range r.loops {
+		l.takeIn(from.out[l.odd][l.id])
+	}
+	l.odd, l.least = 1-l.odd, unit.Never
+	for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
+		l.out[l.odd][to] = l.out[l.odd][to][:0]
+	}
+	return next, meets
+}
+
+// runAll does window after window until all loops end. One that fails takes part until they do.
+func (l *virtualLoop) runAll() {
+	for err := l.order.loop(l); err != nil; err = l.order.loop(l) {
+		l.err = err
 	}
 }
 
@@ -145,23 +156,21 @@ func (l *virtualLoop) takeIn(list []crossing) {
 		c := &list[i]
 		p := &l.paths[c.slot]
 		f := l.push(p)
-		f.due, f.arrival, f.arrived = c.due, c.arrival, true
-		if p.count == 1 {
-			l.agenda.Set(int(c.slot), c.due)
-		}
+		f.arrival = c.arrival
+		l.expect(c.slot, p, f, c.due)
 	}
 }
 
 // carry hands a frame over: to a machine of this loop, or to another loop.
-func (l *virtualLoop) carry(m int, t *port.Transmission) error {
-	slot := l.leavingBy(m, t.Port)
+func (l *virtualLoop) carry(from *seat, t *port.Transmission) error {
+	slot := l.leaving[int(from.first)+int(t.Port)]
 	to := l.fabric.Loops.Of[l.paths[slot].machine]
 	switch {
 	case to == l.id && l.codec == nil:
-		l.handOver(&l.seats[m], t)
+		l.handOver(from, t)
 		return nil
 	case to == l.id:
-		return l.codec.carry(m, t)
+		return l.codec.carry(from, t)
 	}
 	out := &l.out[l.odd][to]
 	*out = append(*out, crossing{slot: slot, due: t.Due})
@@ -172,12 +181,14 @@ func (l *virtualLoop) carry(m int, t *port.Transmission) error {
 		return nil
 	}
 	var err error
-	c.arrival, err = l.codec.through(m, t, &l.paths[slot], l.sent[slot])
+	seq := l.sent[slot]
 	l.sent[slot]++
+	l.codec.buf = l.fabric.encode(l.codec.buf[:0], t, wire.Body{}, &l.paths[slot], 0, seq, t.Due)
+	c.arrival, _, err = l.survive(slot, l.codec.buf, seq)
 	return err
 }
 
-// meet is what one loop does for all, while the others wait: it looks for deadlock, and finds
+// meet is done by one loop for all, while the others wait: it looks for deadlock, and finds
 // out where they go on.
 func (r *virtualRun) meet(ctx context.Context) {
 	for _, l := range r.loops {

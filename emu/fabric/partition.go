@@ -110,37 +110,6 @@ func (f *Fabric) work() (cost, work []float64, all float64) {
 	return cost, work, all
 }
 
-// Spread shares the machines between so many parts, at least two, and returns the part of each:
-// switches and endpoints have parts of their own, as many as their work asks for. So of what
-// leaves at one instant, which is much of what neighbours do, more parts have some. It is the
-// opposite of what Partition is for.
-func (f *Fabric) Spread(parts int) []int {
-	_, work, all := f.work()
-	inside, there := 0., 0 // of switches: their work, and how many there are
-	for m := range f.Machines {
-		if f.Machines[m].Switch != nil {
-			inside += work[m]
-			there++
-		}
-	}
-	switches := min(max(int(math.Round(float64(parts)*inside/all)), 1), parts-1, there)
-	of, has := make([]int, len(f.Machines)), make([]float64, parts)
-	for m := range f.Machines {
-		first, last := switches, parts
-		if f.Machines[m].Switch != nil {
-			first, last = 0, switches
-		}
-		of[m] = first
-		for k := first; k < last; k++ {
-			if has[k] < has[of[m]] {
-				of[m] = k
-			}
-		}
-		has[of[m]] += work[m]
-	}
-	return of
-}
-
 // join adds to the cost of cutting a unit from another one.
 func (p *partitioner) join(a, b int, cost float64) {
 	for i := range p.near[a] {

@@ -97,28 +97,3 @@ func TestPartitionIntoMoreThanThereIs(t *testing.T) {
 		seen[p] = true
 	}
 }
-
-// "Switches and endpoints have parts of their own, as many as their work asks for."
-func TestSpread(t *testing.T) {
-	for _, x := range []struct {
-		kind             string
-		endpoints, parts int
-		switches         int // parts that they have
-	}{{"hpl2002", 22, 2, 1}, {"incast", 64, 2, 1}, {"incast", 64, 4, 1}, {"fat-tree", 250, 4, 3}, {"parking-lot", 40, 3, 2}} {
-		f := generated(t, x.kind, x.endpoints)
-		of := f.Spread(x.parts)
-		has := map[bool]map[int]bool{true: {}, false: {}}
-		for m, p := range of {
-			has[f.Machines[m].Switch != nil][p] = true
-		}
-		switches, endpoints := has[true], has[false]
-		if len(switches) != x.switches || len(endpoints) != x.parts-x.switches {
-			t.Errorf("%s with %d endpoints: switches have %d parts of %d, endpoints %d, want %d of switches", x.kind, x.endpoints, len(switches), x.parts, len(endpoints), x.switches)
-		}
-		for p := range switches {
-			if endpoints[p] {
-				t.Errorf("%s: part %d has switches and endpoints", x.kind, p)
-			}
-		}
-	}
-}

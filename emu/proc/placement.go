@@ -84,10 +84,11 @@ type Plan struct {
 	// Fleet are the hosts of a placement on several, of which this is rank 0, and HostsOf
 	// says on which of them machines are; a later one counts. An endpoint that none names is
 	// where its switch is. Without any the machines are shared such that few links are cut.
-	Fleet   *hosts.Fleet
-	HostsOf []HostOf
-	Hold    bool                  // what parts report is handed on at the end, in its order
-	Epoch   func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
+	Fleet    *hosts.Fleet
+	HostsOf  []HostOf
+	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
+	Hold     bool                  // what parts report is handed on at the end, in its order
+	Epoch    func(began time.Time) // is called when model time 0 is now, in processes when it will be; may be nil
 
 	// Hears says which frames at a port the Tap of the fabric wants to hear of from other processes,
 	// and Missed is told of how many it cannot; both may be nil.
@@ -103,10 +104,10 @@ type Hooks struct {
 	Started func(part string, pid int) // is told of each process that was started
 	Clock   func() int64
 	Buffer  unit.Size // of sockets, instead of the scenario's
-	Loop    drive.Loop
-	Collect bool   // leave the garbage collector on
-	Epoch   func() // is called when model time 0 is now
-	Ties    []int  // drive.Fabric.Ties
+	Spin    bool      // the loop never sleeps
+	Collect bool      // leave the garbage collector on
+	Epoch   func()    // is called when model time 0 is now
+	Ties    []int     // drive.Fabric.Ties
 }
 
 // Dry writes the files of the parts, for all of them to be started by hand.

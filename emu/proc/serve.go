@@ -124,7 +124,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		return err
 	}
 	all.Secret = secret
-	d.Dilation, d.Epoch, d.Longest, d.Actual = p.file.Dilation, epoch, f.Longest(), p.file.Timing == ActualTiming
+	d.Dilation, d.Epoch, d.Longest = p.file.Dilation, epoch, f.Longest()
 	d.From, d.Incarnation, d.Idle, d.Watch = unit.Time(p.file.FromPs), p.file.Incarnation, p.Idle, p.Watch
 	d.Settle = func() error {
 		if err := p.Ended(); err != nil {

@@ -13,8 +13,7 @@ import (
 
 // Machines makes the machines of the run, which report to the recording, for so many loops to
 // share; 0: as many as help, at most one less than there are processors. It returns how many
-// share them: on the wall clock one, unless more are asked for. Where these are fewer than was
-// asked for, it says why.
+// share them. Where these are fewer than was asked for, it says why.
 func (r *Recording) Machines(loops int, s machines.Schemes) (f *drive.Fabric, n int, why string, err error) {
 	asked := loops
 	if asked == 0 && !r.wanted.Wall {
@@ -44,8 +43,8 @@ func (r *Recording) alone(s *machines.Schemes) string {
 	switch {
 	case r.wanted.Parts:
 		return "each process has one loop"
-	case r.wanted.Wall && r.trace != nil:
-		return "a trace of the wall clock is written by one loop"
+	case r.wanted.Wall:
+		return "on the wall clock one loop does all"
 	case r.tap != nil:
 		return "a capture is written by one loop"
 	case r.hub != nil:
@@ -56,8 +55,6 @@ func (r *Recording) alone(s *machines.Schemes) string {
 		return "packets of hosts and programs belong to one loop"
 	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
 		return "schemes of the calling program belong to one loop"
-	case r.wanted.Actual:
-		return "with actual timing machines have the order in which one loop comes to them"
 	}
 	return ""
 }
@@ -67,9 +64,6 @@ func (r *Recording) partition(loops int) (of []int, why string) {
 	loops = min(loops, len(r.fabric.Machines))
 	if loops < 2 {
 		return nil, "the fabric has one machine"
-	}
-	if r.wanted.Wall {
-		return r.fabric.Spread(loops), ""
 	}
 	of = r.fabric.Partition(loops)
 	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.wanted.Force {

@@ -38,7 +38,12 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	x.Pace.LateShare, x.Pace.FloorShare = part(t.Late, t.Data), part(t.SpunLate, t.Spun)
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
 	x.Pace.Early = t.Early
-	x.LostDatagrams = t.Lost
+	x.LostDatagrams, x.Changed, x.Reordered = t.Lost, t.Changed, t.Reordered
+	for _, k := range t.Faults {
+		w := &f.Wires[k.Path/2]
+		x.Faults = append(x.Faults, Fault{string(k.Kind), w.Name, f.Machines[w.Ends[k.Path%2].Machine].Name, int64(k.Seq)})
+	}
+	x.Train = part(t.Sent, t.Trains)
 	refuse := func(reason string, n int64) {
 		if n > 0 {
 			x.Refused += n

@@ -70,22 +70,34 @@ type Figures struct {
 	Virtual       bool     `json:"-"` // the run was on the virtual clock
 	Order         Order    `json:"order"`
 	Pace          Pace     `json:"pace"`
-	Clocks        *Clocks  `json:"clocks,omitempty"`          // of a run on several hosts
-	LostDatagrams int64    `json:"lost_datagrams"`            // by the kernel
-	Refused       int64    `json:"refused_datagrams"`         // by the driver; what others have sent
-	RefusedFor    []Count  `json:"refused_for,omitempty"`     // why, where any were
-	Unreachable   int64    `json:"icmp_errors,omitempty"`     // reported by sockets; they change nothing
-	Violations    int64    `json:"violations"`                // broken promises of the fabric
-	Overruns      int64    `json:"timing_overruns,omitempty"` // frames that found no room since one was overtaken; no Violations
-	WorstLink     string   `json:"worst_link"`                // whose frames left the latest
-	Stalls        int64    `json:"stalls"`                    // gaps in which the driver did not run
-	StalledUs     Number   `json:"stalled_us"`                // their sum, in wall time
-	GCCycles      int64    `json:"gc_cycles"`                 // of Go's collector during the run
-	Silent        []Silent `json:"silent_parts,omitempty"`    // parts in other processes that did not answer
-	ForeignCPUs   Number   `json:"foreign_cpus"`              // processors that others used, as a mean
-	BusySeconds   Number   `json:"busy_seconds"`              // wall time in which the driver's loop had something to do
-	CPUSeconds    Number   `json:"cpu_seconds"`               // processor time of this process during the run
-	Verify        Verified `json:"verify"`                    // against a virtual re-run; "": not done
+	Clocks        *Clocks  `json:"clocks,omitempty"`              // of a run on several hosts
+	LostDatagrams int64    `json:"lost_datagrams"`                // by the kernel
+	Changed       int64    `json:"changed_datagrams,omitempty"`   // came back with other bytes
+	Reordered     int64    `json:"reordered_datagrams,omitempty"` // overtook one of their direction of a link
+	Faults        []Fault  `json:"faults,omitempty"`              // the first of these three
+	Train         Number   `json:"datagrams_per_call"`            // that the kernel took at a time, as a mean
+	Refused       int64    `json:"refused_datagrams"`             // by the driver; what others have sent
+	RefusedFor    []Count  `json:"refused_for,omitempty"`         // why, where any were
+	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
+	Violations    int64    `json:"violations"`                    // broken promises of the fabric
+	Overruns      int64    `json:"timing_overruns,omitempty"`     // frames that found no room since one was overtaken; no Violations
+	WorstLink     string   `json:"worst_link"`                    // whose frames left the latest
+	Stalls        int64    `json:"stalls"`                        // gaps in which the driver did not run
+	StalledUs     Number   `json:"stalled_us"`                    // their sum, in wall time
+	GCCycles      int64    `json:"gc_cycles"`                     // of Go's collector during the run
+	Silent        []Silent `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
+	ForeignCPUs   Number   `json:"foreign_cpus"`                  // processors that others used, as a mean
+	BusySeconds   Number   `json:"busy_seconds"`                  // wall time in which the driver's loop had something to do
+	CPUSeconds    Number   `json:"cpu_seconds"`                   // processor time of this process during the run
+	Verify        Verified `json:"verify"`                        // against a virtual re-run; "": not done
+}
+
+// Fault is a frame that the kernel did not carry as it was sent.
+type Fault struct {
+	What  string `json:"what"`  // lost, changed or out of order
+	Link  string `json:"link"`  // on which
+	From  string `json:"from"`  // the machine that sent it
+	Frame int64  `json:"frame"` // its number in this direction of the link, from 0
 }
 
 // Silent is a part of a run that did not answer: its process was stopped, or got no processor.
@@ -139,6 +151,7 @@ func NoFigures() Figures {
 		Order: Order{WorstPacketTimes: n, Over5Percent: n, OverT: n, BlindShare: n, SumsApart: n},
 		Pace: Pace{Ratio: n, LatenessUs: none, LatenessPacketTimes: none, LateShare: n, FloorShare: n,
 			StalledShare: n},
+		Train:       n,
 		StalledUs:   n,
 		ForeignCPUs: n,
 		BusySeconds: n,
@@ -231,8 +244,8 @@ func (o *Order) OvertakenShare() Number { return part(o.Overtaken, o.Frames) }
 // figures are not known is not compared with them.
 func Judge(f Figures) (Level, string) {
 	switch {
-	case f.LostDatagrams > 0:
-		return Void, fmt.Sprintf("the kernel lost %s: no figure stands", terminal.Count(f.LostDatagrams, "datagram"))
+	case f.LostDatagrams+f.Changed+f.Reordered > 0:
+		return Void, faultWords(&f) + ": no figure stands"
 	case f.Pace.Early > 0:
 		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure stands",
 			terminal.Count(f.Pace.Early, "frame"))
@@ -263,6 +276,25 @@ func Judge(f Figures) (Level, string) {
 		}
 	}
 	return Degraded, fmt.Sprintf("%s and %s: figures are off by an unknown amount", order, pace)
+}
+
+// faultWords says what the kernel did to frames, and names the first.
+func faultWords(f *Figures) string {
+	var words []string
+	for _, x := range []struct {
+		n    int64
+		verb string
+	}{{f.LostDatagrams, "lost"}, {f.Changed, "changed"}, {f.Reordered, "reordered"}} {
+		if x.n > 0 {
+			words = append(words, fmt.Sprintf("%s %s", x.verb, terminal.Count(x.n, "datagram")))
+		}
+	}
+	said := "the kernel " + strings.Join(words, " and ")
+	if len(f.Faults) > 0 {
+		x := f.Faults[0]
+		said += fmt.Sprintf(" (%s: frame %d from %s on link %s)", x.What, x.Frame, x.From, x.Link)
+	}
+	return said
 }
 
 // whatStands says which figures of a run do whose limits are kept. One frame that is

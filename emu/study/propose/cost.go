@@ -48,7 +48,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	defer host.HoldGC()()
 	limited, cancel := context.WithTimeout(ctx, proposeWall)
 	defer cancel()
-	w := drive.Wall{Dilation: 1, Links: l.Ends, Longest: f.Longest(), Loop: drive.Loop{NeverSleep: true}}
+	w := drive.Wall{Dilation: 1, Links: l.Ends, Longest: f.Longest(), NeverSleep: true}
 	watch.last = time.Now()
 	t, err := w.Run(limited, driven)
 	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {

@@ -7,10 +7,43 @@ import (
 	"fabemu/wire/unit"
 )
 
-// errDeadlocked ends a run in which nothing else can happen.
-var errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
+// gate is the pace of a loop, and its bound: how soon it does an event, and how far it may go before
+// something has come from elsewhere.
+type gate interface {
+	// open returns when the next event may happen: the loop then does the events before until, most
+	// of them at the most, and asks again. The error is errOver at the end of the run.
+	open() (until unit.Time, most int, err error)
+}
 
-// next returns the slot of what comes next, and when that is.
+var (
+	errOver    = errors.New("drive: the run is over")
+	errStopped = errors.New("drive: stopped")
+	// errDeadlocked ends a run in which nothing else can happen.
+	errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
+)
+
+// loop does event after event, as far as a gate lets it, until the run is over. It is the one loop
+// of all drivers.
+func (o *order) loop(g gate) error {
+	for {
+		until, most, err := g.open()
+		if err == nil {
+			err = o.run(until, most)
+		}
+		switch err {
+		case nil:
+		case errOver:
+			return nil
+		case errDeadlocked:
+			o.fabric.Progress.at(o.fabric.End)
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// next returns the slot of the next event, and its instant.
 func (o *order) next() (slot int, t unit.Time) {
 	slot, t = o.agenda.First()
 	if o.soon.Any() {
@@ -19,7 +52,7 @@ func (o *order) next() (slot int, t unit.Time) {
 	return slot, t
 }
 
-// sooner is next where machines have something to do now, beside what the agenda has.
+// sooner is next where machines have something to do now, beside the agenda.
 func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 	if s := int(o.slots[o.soon.First()]); t > o.now || slot >= s {
 		return s, o.now
@@ -27,16 +60,16 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 	return slot, t
 }
 
-// run lets the events before end happen, so many at the most, and carries what the machines
-// send. It reports whether there are no more.
-func (o *order) run(end unit.Time, most int) (over bool, err error) {
+// run lets the events before end happen, most of them at the most, and carries the frames that the
+// machines send.
+func (o *order) run(end unit.Time, most int) (err error) {
 	for range most {
 		slot, t := o.agenda.First()
 		if o.soon.Any() {
 			slot, t = o.sooner(slot, t)
 		}
 		if t >= end {
-			return true, nil
+			return nil
 		}
 		o.now = t
 		switch {
@@ -54,35 +87,35 @@ func (o *order) run(end unit.Time, most int) (over bool, err error) {
 			err = o.step(slot, t)
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return false, nil
+	return nil
 }
 
-// received is what follows when a machine that shares the agenda has had a frame that gives it
-// something to do.
+// received goes on when a machine that shares the agenda has received a frame and has something to
+// do now.
 func (o *order) received(s *seat, t unit.Time) error {
-	if o.soon.Any() || o.agenda.Next() <= t {
+	if !o.alone(t) {
 		o.soon.Add(int(s.rank))
 		return nil
 	}
-	return o.advance(s, t) // nothing else is left at this instant
+	return o.advance(s, t)
 }
 
-// step lets the event of a slot happen at t, which is not one of a machine that shares the
-// agenda, and carries what the machine sends.
+// alone reports whether no other event is left at t.
+func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
+
+// step lets the event of a slot happen at t, which is not one of a machine that shares the agenda,
+// and carries the frames that the machine sends. In a part that frames can overtake, the machine's
+// time may be later.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
-		over, err := o.watch(t)
-		if over {
-			return errDeadlocked
-		}
-		return err
+		return o.watch(t)
 	}
 	now := t
-	if o.tell != nil {
-		now = o.tell(t)
+	if o.overtaken.now != nil {
+		now = o.overtake(slot, t)
 	}
 	m := o.do(slot, t, now)
 	advanced := slot > o.changeSlot()
@@ -90,7 +123,7 @@ func (o *order) step(slot int, t unit.Time) error {
 	if err != nil {
 		return err
 	}
-	if due <= t && !advanced && o.agenda.Next() > t && !o.soon.Any() {
+	if due <= t && !advanced && o.overtaken.now == nil && o.alone(t) {
 		// Its deadline is the only event left at this instant: there is no need to write
 		// it down first.
 		o.key(now, o.machineSlot(m))
@@ -100,9 +133,6 @@ func (o *order) step(slot int, t unit.Time) error {
 		}
 		advanced = true
 	}
-	if o.tell != nil {
-		o.overtaken.told[m] = now
-	}
 	if due <= now && advanced {
 		return stuck(m, now, due)
 	}
@@ -110,7 +140,7 @@ func (o *order) step(slot int, t unit.Time) error {
 	return nil
 }
 
-// advance has a machine that shares the agenda do what is due, and carries what it sends.
+// advance has a machine that shares the agenda do its work of t, and carries the frames that it sends.
 func (o *order) advance(s *seat, t unit.Time) error {
 	o.key(t, int(s.slot))
 	s.Advance(t)
@@ -124,7 +154,7 @@ func (o *order) advance(s *seat, t unit.Time) error {
 		}
 		if o.carry == nil {
 			o.handOver(s, sent)
-		} else if err := o.carry(o.machine(s), sent); err != nil {
+		} else if err := o.carry(s, sent); err != nil {
 			return err
 		}
 	}
@@ -151,17 +181,17 @@ func (o *order) note(m int, due, t unit.Time) {
 	}
 }
 
-// drain carries what a machine has sent, and reads its deadline.
+// drain carries the frames that a machine has sent, and reads its deadline.
 func (o *order) drain(m int) (due unit.Time, err error) {
-	machine := &o.seats[m]
+	s := &o.seats[m]
 	for {
-		t, ok := machine.Poll()
+		t, ok := s.Poll()
 		if !ok {
-			return machine.Deadline(), nil
+			return s.Deadline(), nil
 		}
 		if o.carry == nil {
-			o.handOver(machine, t)
-		} else if err := o.carry(m, t); err != nil {
+			o.handOver(s, t)
+		} else if err := o.carry(s, t); err != nil {
 			return 0, err
 		}
 	}
