@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,8 +97,9 @@ func (l *restless) Recv(b []byte) (int, error) {
 	return l.Link.Recv(b)
 }
 
-// Nothing rests on the kernel delivering a datagram within the send: if datagrams
-// are late, and in another order, the driver waits for those that it needs.
+// Nothing rests on the kernel delivering a datagram within the send: if datagrams are late, the log is that
+// of the virtual clock, and none is lost. A kernel that has a datagram overtake another one of its link has
+// broken the order of a lossless link: the run is void, and the reason names a frame.
 func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig3b", "3500us", "wall.dilation=200")
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
@@ -110,6 +112,9 @@ func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 		}
 		if r.Verdict.LostDatagrams != 0 {
 			t.Errorf("seed %d: %d datagrams lost", seed, r.Verdict.LostDatagrams)
+		}
+		if r.Verdict.Level != report.Void || r.Verdict.Reordered == 0 || !strings.Contains(r.Verdict.Reason, "out of order: frame ") {
+			t.Errorf("seed %d: %d datagrams out of order: %s, %s", seed, r.Verdict.Reordered, r.Verdict.Level, r.Verdict.Reason)
 		}
 		if shelf.most < 2 {
 			t.Errorf("seed %d: never were two datagrams kept back: nothing was reordered", seed)

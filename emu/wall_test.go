@@ -229,7 +229,8 @@ func TestModelLostDatagramVoidsTheRun(t *testing.T) {
 // strange is an end of a link to which others send too.
 type strange struct {
 	link.Link
-	n *int
+	n    *int
+	said *bool // the message has come
 }
 
 func (l *strange) Send(b []byte) error {
@@ -266,8 +267,8 @@ func (l *strange) Send(b []byte) error {
 }
 
 func (l *strange) Recv(b []byte) (int, error) {
-	if *l.n == 700 {
-		*l.n++
+	if *l.n >= 700 && !*l.said {
+		*l.said = true
 		return 0, link.ErrUnreachable
 	}
 	return l.Link.Recv(b)
@@ -277,8 +278,8 @@ func (l *strange) Recv(b []byte) (int, error) {
 // who does not know the secret of the run, and ICMP messages are passed over and counted;
 // they change nothing.
 func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
-	n := 0
-	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n} }}}
+	n, said := 0, false
+	o := Options{test: proc.Hooks{Wrap: func(l link.Link) link.Link { return &strange{l, &n, &said} }}}
 	r, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=50"), o)
 	if err != nil {
 		t.Fatal(err)

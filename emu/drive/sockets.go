@@ -56,6 +56,7 @@ type track struct {
 	away    list // parcels that have left and not come back
 	room    int  // the bytes that they take of the receiver's buffer
 	lost    int64
+	looks   int // for its first parcel, in vain
 	dirty   bool
 	unread  bool // something was sent since it was last read
 }
@@ -159,11 +160,7 @@ func (s *sockets) start(epoch int64, shown *Measured) {
 // the next frame's due time, in the trailer.
 func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarnation uint16, seq uint32, promise unit.Time) *parcel {
 	if len(s.unused) == 0 {
-		s.unused = append(s.unused, int32(len(s.parcels)))
-		s.parcels = append(s.parcels, parcel{})
-		if s.fabric.Tap != nil {
-			s.shown = append(s.shown, shown{})
-		}
+		s.grow()
 	}
 	last := len(s.unused) - 1
 	i := s.unused[last]
@@ -179,6 +176,20 @@ func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarna
 		x.body = wire.Body{Type: body.Type, Bytes: append(x.body.Bytes[:0], body.Bytes...)}
 	}
 	return p
+}
+
+// grow makes some more parcels, each with room for any datagram.
+func (s *sockets) grow() {
+	const some = 16
+	room := make([]byte, some*MaxDatagram)
+	for range some {
+		s.unused = append(s.unused, int32(len(s.parcels)))
+		s.parcels = append(s.parcels, parcel{bytes: room[:0:MaxDatagram]})
+		room = room[MaxDatagram:]
+	}
+	if s.fabric.Tap != nil {
+		s.shown = append(s.shown, make([]shown, some)...)
+	}
 }
 
 // carry sends a frame to a machine of this driver.
@@ -332,8 +343,9 @@ func (s *sockets) collect(way *track) error {
 		b, err := way.in.Next()
 		switch {
 		case err == nil && b == nil:
-			if way.room > roomMost && s.clock()-s.parcels[way.away.first].at > lostAfter {
+			if way.looks++; way.looks > lostLooks && s.clock()-s.parcels[way.away.first].at > lostAfter {
 				s.lose(way)
+				continue
 			}
 			return nil
 		case err == nil:
@@ -362,6 +374,7 @@ func (s *sockets) compare(way *track, b []byte) {
 		return
 	}
 	s.back(way, way.away.pop(s.parcels))
+	way.looks = 0
 }
 
 // back ends a parcel that has come back.
@@ -416,6 +429,7 @@ func (s *sockets) lose(way *track) {
 	s.wrong(&s.Lost, Missing, &s.parcels[way.away.first])
 	way.lost++
 	s.back(way, way.away.pop(s.parcels))
+	way.looks = 0
 	s.Received--
 }
 
@@ -483,10 +497,9 @@ func (s *sockets) settle() {
 			s.Blind, s.BlindWire = int64(b.time), int(s.routes[slot].wire)
 		}
 	}
-	begin := s.clock()
 	for i := range s.tracks {
 		way := &s.tracks[i]
-		for looks := 0; way.away.count > 0 && (looks < lostLooks || s.clock()-begin < lostAfter); looks++ {
+		for way.away.count > 0 && way.in != nil {
 			if s.collect(way) != nil {
 				break
 			}
