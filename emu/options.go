@@ -188,13 +188,13 @@ func (o *Options) wanted() record.Wanted {
 func (o Options) withDefaults() Options {
 	o.Clock = cmp.Or(o.Clock, WallClock)
 	o.Timing = cmp.Or(o.Timing, IdealTiming)
+	o.Placement = cmp.Or(o.Placement, InGoroutines)
 	if o.Link == "" {
 		o.Link = Trains
 		if o.apart() || o.Clock == VirtualClock || o.test.Wrap != nil || o.test.Buffer > 0 {
 			o.Link = UDP
 		}
 	}
-	o.Placement = cmp.Or(o.Placement, InGoroutines)
 	o.Verify = cmp.Or(o.Verify, VerifyShort)
 	o.Version = cmp.Or(o.Version, "devel")
 	return o
