@@ -41,40 +41,10 @@ type Options struct {
 // Links are the real links of a wall run.
 type Links struct {
 	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with Trains
+	Trunk    *[2]link.Batch // with Trains: where the frames of all wires go in, and where they come out
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
 	below    io.Closer      // what they stand on; closed after them
-	shared   []Track        // with Trains: the one of all links
-}
-
-// Track is one direction of a carrier: what is put into Out comes out of In, in order. An end that is elsewhere
-// is nil.
-type Track struct{ Out, In link.Batch }
-
-// Tracks returns what the frames travel on. With Trains that is one track for all links;
-// with others, two for each.
-func (l *Links) Tracks() []Track {
-	if l.shared != nil {
-		return l.shared
-	}
-	tracks := make([]Track, 2*len(l.Ends))
-	for k, ends := range l.Ends {
-		for i, x := range ends {
-			if x != nil {
-				end := link.Batched(x, drive.MaxDatagram)
-				tracks[2*k+i].Out, tracks[2*k+1-i].In = end, end
-			}
-		}
-	}
-	return tracks
-}
-
-// Track returns which of Tracks has the frames that an end of a wire sends.
-func (l *Links) Track(wire, end int) int {
-	if l.shared != nil {
-		return 0
-	}
-	return 2*wire + end
 }
 
 // opener opens the links of a fabric.
@@ -174,11 +144,10 @@ func (w *opener) connectTrains() error {
 	if !a.Segments() {
 		w.Warnings = append(w.Warnings, "this kernel does not send many datagrams at once (UDP_SEGMENT, Linux 4.18): each frame of --link trains leaves by itself")
 	}
-	track := Track{Out: a, In: b}
-	if w.options.Wrap != nil {
-		track.Out, track.In = link.Batched(w.options.Wrap(a), drive.MaxDatagram), link.Batched(w.options.Wrap(b), drive.MaxDatagram)
+	w.Trunk = &[2]link.Batch{a, b}
+	if wrap := w.options.Wrap; wrap != nil {
+		w.Trunk = &[2]link.Batch{link.Batched(wrap(a), 2*drive.MaxDatagram), link.Batched(wrap(b), 2*drive.MaxDatagram)}
 	}
-	w.shared = []Track{track}
 	return nil
 }
 

@@ -34,7 +34,7 @@ func open(t *testing.T, o links.Options) (*links.Links, *fabric.Fabric) {
 	return l, f
 }
 
-// next returns the next frame of a track.
+// next returns the next frame of an end.
 func next(t *testing.T, in link.Batch) []byte {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -49,48 +49,26 @@ func next(t *testing.T, in link.Batch) []byte {
 	return nil
 }
 
-// Whatever carries them, frames of all links that leave at one instant come out of their tracks, in order. With
-// trains that is one track, and one call of the system.
-func TestFramesComeOutOfTheirTracks(t *testing.T) {
-	for _, carrier := range []links.Carrier{links.UDP, links.Trains, links.Pipe} {
-		t.Run(string(carrier), func(t *testing.T) {
-			l, f := open(t, links.Options{Carrier: carrier})
-			tracks := l.Tracks()
-			want := 2 * len(f.Wires)
-			if carrier == links.Trains {
-				want = 1
-			}
-			if len(tracks) != want {
-				t.Fatalf("%d tracks for %d wires, want %d", len(tracks), len(f.Wires), want)
-			}
-			for round := range 2 {
-				for wire := range f.Wires {
-					for end := range 2 {
-						if err := tracks[l.Track(wire, end)].Out.Put(fmt.Appendf(nil, "%d: wire %d, end %d", round, wire, end)); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				for _, track := range tracks {
-					if left, err := track.Out.Flush(); left != 0 || err != nil {
-						t.Fatal(left, err)
-					}
-				}
-			}
-			for round := range 2 {
-				for wire := range f.Wires {
-					for end := range 2 {
-						want := fmt.Appendf(nil, "%d: wire %d, end %d", round, wire, end)
-						if got := next(t, tracks[l.Track(wire, end)].In); !bytes.Equal(got, want) {
-							t.Fatalf("%q came, want %q", got, want)
-						}
-					}
-				}
-			}
-			if train, ok := tracks[0].Out.(*link.Train); ok && train.Segments() && train.Counts().Trains != 2 {
-				t.Errorf("%d datagrams left in %d trains, want 2", train.Counts().Datagrams, train.Counts().Trains)
-			}
-		})
+// With trains frames of all links that leave at one instant come out of the trunk in order, by one call of
+// the system.
+func TestFramesComeOutOfTheTrunk(t *testing.T) {
+	l, _ := open(t, links.Options{Carrier: links.Trains})
+	const many = 30
+	for i := range many {
+		if err := l.Trunk[0].Put(fmt.Appendf(nil, "frame %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := l.Trunk[0].Flush(); left != 0 || err != nil {
+		t.Fatal(left, err)
+	}
+	for i := range many {
+		if got, want := next(t, l.Trunk[1]), fmt.Appendf(nil, "frame %d", i); !bytes.Equal(got, want) {
+			t.Fatalf("%q came, want %q", got, want)
+		}
+	}
+	if train, ok := l.Trunk[0].(*link.Train); ok && train.Segments() && train.Counts().Trains != 1 {
+		t.Errorf("%d datagrams left in %d trains, want 1", train.Counts().Datagrams, train.Counts().Trains)
 	}
 }
 
@@ -105,14 +83,13 @@ func TestWrapIsAroundTheEndsOfTrains(t *testing.T) {
 		wrapped++
 		return quiet{l}
 	}})
-	track := l.Tracks()[0]
-	if err := track.Out.Put([]byte{1}); err != nil {
+	if err := l.Trunk[0].Put([]byte{1}); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := track.Out.Flush(); left != 0 || err != nil {
+	if left, err := l.Trunk[0].Flush(); left != 0 || err != nil {
 		t.Fatal(left, err)
 	}
-	if b, err := track.In.Next(); wrapped != 2 || b != nil || err != nil {
+	if b, err := l.Trunk[1].Next(); wrapped != 2 || b != nil || err != nil {
 		t.Errorf("%d ends are wrapped, %d bytes came past them: %v", wrapped, len(b), err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/host"
 	"fabemu/emu/links"
-	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 )
@@ -33,13 +32,8 @@ func (p *Plan) here(ctx context.Context, f *drive.Fabric) (out Outcome, err erro
 	}
 	defer disconnect(l, &out)
 	f.Secret = newSecret()
-	var trunk *[2]link.Batch
-	if tracks := l.Tracks(); p.Carrier == links.Trains {
-		trunk = &[2]link.Batch{tracks[0].Out, tracks[0].In}
-	}
 	w := drive.Wall{
-		Trunk:    trunk,
-		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Longest: p.Fabric.Longest(),
+		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Trunk: l.Trunk, Longest: p.Fabric.Longest(),
 		Measured: p.Measured, Clock: p.Hooks.Clock, NeverSleep: p.Hooks.Spin,
 		Epoch: func() {
 			out.Began = time.Now()

@@ -17,10 +17,9 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
-	"fabemu/wire/unit"
 )
 
-// cost finds out what a frame costs: a run over UDP, flat out.
+// cost measures the work of a frame: in a run over UDP in trains, flat out.
 func (p *proposer) cost(ctx context.Context) error {
 	s := early(p.scenario)
 	f, err := fabric.Build(s)
@@ -38,9 +37,9 @@ func (p *proposer) cost(ctx context.Context) error {
 	driven.Run = uint32(time.Now().UnixNano())
 	watch := newStopwatch(p.weigh)
 	for i := range driven.Machines {
-		driven.Machines[i] = timed{driven.Machines[i], watch}
+		driven.Machines[i] = meter{driven.Machines[i], watch.sent}
 	}
-	l, err := links.Open(ctx, f, links.Options{Carrier: links.UDP, Run: driven.Run})
+	l, err := links.Open(ctx, f, links.Options{Carrier: links.Trains, Run: driven.Run})
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (p *proposer) cost(ctx context.Context) error {
 	defer host.HoldGC()()
 	limited, cancel := context.WithTimeout(ctx, proposeWall)
 	defer cancel()
-	w := drive.Wall{Dilation: 1, Links: l.Ends, Longest: f.Longest(), NeverSleep: true}
+	w := drive.Wall{Dilation: 1, Trunk: l.Trunk, Longest: f.Longest(), NeverSleep: true}
 	watch.last = time.Now()
 	t, err := w.Run(limited, driven)
 	if err != nil && !(errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil) {
@@ -60,14 +59,9 @@ func (p *proposer) cost(ctx context.Context) error {
 	// Where the run waited, which happens if the scenario is light, a batch is longer
 	// than its work; the sum of the work is longer where there was a stall.
 	p.unitNs = float64(t.Wall-t.Spun) / watch.weight
-	p.front = 1
 	if n := len(watch.costs); n > 0 {
 		slices.Sort(watch.costs)
 		p.unitNs = min(p.unitNs, watch.costs[n/2])
-	}
-	if n := len(watch.fronts); n > 0 {
-		slices.Sort(watch.fronts)
-		p.front = min(1, watch.fronts[n/2]/p.unitNs)
 	}
 	return nil
 }
@@ -99,19 +93,14 @@ func early(s *scenario.Scenario) *scenario.Scenario {
 	return &out
 }
 
-// stopwatch measures, in every second batch of frames, how much of the time goes by
-// in machines and in sending: what cannot be put off. The other batches say how
-// long one takes without being measured.
+// stopwatch measures how long each batch of frames takes.
 type stopwatch struct {
-	weigh   func(t *port.Transmission) float64
-	frames  int
-	weight  float64 // of all frames so far
-	begin   float64 // weight at the begin of the batch
-	last    time.Time
-	front   time.Duration
-	sending time.Time // since when a frame is being sent; zero: none is
-	costs   []float64 // ns for a weight of 1, of the batches that were not measured
-	fronts  []float64 // ns for a weight of 1, of those that were
+	weigh  func(t *port.Transmission) float64
+	frames int
+	weight float64 // of all frames so far
+	begin  float64 // weight at the begin of the batch
+	last   time.Time
+	costs  []float64 // ns for a weight of 1, by batch
 }
 
 // batch is how many frames a stopwatch takes together.
@@ -119,69 +108,18 @@ const batch = 256
 
 func newStopwatch(weigh func(t *port.Transmission) float64) *stopwatch {
 	const most = 1 << 15 // batches
-	return &stopwatch{weigh: weigh, last: time.Now(), costs: make([]float64, 0, most), fronts: make([]float64, 0, most)}
-}
-
-// timed is a machine on a stopwatch.
-type timed struct {
-	drive.Machine
-	w *stopwatch
-}
-
-func (m timed) Receive(now unit.Time, p port.ID, a *port.Arrival) {
-	defer m.w.run()()
-	m.Machine.Receive(now, p, a)
-}
-
-func (m timed) Advance(now unit.Time) {
-	defer m.w.run()()
-	m.Machine.Advance(now)
-}
-
-// Poll is called again as soon as the frame that it returned is sent.
-func (m timed) Poll() (*port.Transmission, bool) {
-	w := m.w
-	if !w.sending.IsZero() {
-		w.front += time.Since(w.sending)
-		w.sending = time.Time{}
-	}
-	t, ok := m.Machine.Poll()
-	if ok {
-		w.sent(t)
-		if w.measures() {
-			w.sending = time.Now()
-		}
-	}
-	return t, ok
-}
-
-// measures says whether this batch is one of those that are measured.
-func (w *stopwatch) measures() bool { return w.frames/batch%2 == 1 }
-
-// run starts the time of a call; the function that it returns ends it.
-func (w *stopwatch) run() func() {
-	if !w.measures() {
-		return func() {}
-	}
-	began := time.Now()
-	return func() { w.front += time.Since(began) }
+	return &stopwatch{weigh: weigh, last: time.Now(), costs: make([]float64, 0, most)}
 }
 
 // sent counts a frame, and ends a batch when it is its last.
 func (w *stopwatch) sent(t *port.Transmission) {
-	measured := w.measures()
 	w.weight += w.weigh(t)
-	w.frames++
-	if w.frames%batch != 0 {
+	if w.frames++; w.frames%batch != 0 {
 		return
 	}
-	now, weight := time.Now(), w.weight-w.begin
-	switch {
-	case len(w.costs) == cap(w.costs):
-	case measured:
-		w.fronts = append(w.fronts, float64(w.front)/weight)
-	default:
-		w.costs = append(w.costs, float64(now.Sub(w.last))/weight)
+	now := time.Now()
+	if len(w.costs) < cap(w.costs) {
+		w.costs = append(w.costs, float64(now.Sub(w.last))/(w.weight-w.begin))
 	}
-	w.last, w.begin, w.front = now, w.weight, 0
+	w.last, w.begin = now, w.weight
 }

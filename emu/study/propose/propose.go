@@ -73,16 +73,15 @@ const (
 	stretches      = 100_000                // at most; in a longer scenario they are longer
 )
 
-// Dilation measures which dilation this computer needs for a scenario. speed is
-// what the doctor measured just before.
+// Dilation measures which dilation this computer needs for a scenario. speed is the doctor's
+// measurement of just before.
 //
 // It takes three steps. The scenario is run over UDP at dilation 1, flat out, for a
-// moment: its order is exact at any dilation, so that shows what a frame costs with
-// all that belongs to it. It is then run on the virtual clock, which shows when how
-// many frames are sent: the busiest millisecond, its frames times their cost, times
-// a headroom, gives ForRate. In the same pass each frame waits, at each dilation,
-// for the work of those before it: for the sending of those of its instant (the
-// driver reads them later), for all of those of earlier ones. The share of data
+// moment: its order is exact at any dilation, so that shows the work of a frame. It is
+// then run on the virtual clock, which shows when how
+// many frames are sent: the busiest millisecond, its frames times their work, times
+// a headroom, gives ForRate. In the same pass frames leave in trains at each dilation: a
+// frame waits as long as the call of the kernel for the train before it takes. The share of data
 // frames that wait for more than 5 % of their packet time, and the share of time in
 // which the computer itself is late by more than that, give ForLateness.
 //
@@ -90,7 +89,8 @@ const (
 // not get through in three, the rest is not seen: Covered says. It is a run of this
 // process like any other, and must have the computer for itself.
 func Dilation(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*Proposal, error) {
-	p := &proposer{scenario: s, speed: speed, weight: dataWeight(speed)}
+	weight, call := trainCost(speed)
+	p := &proposer{scenario: s, speed: speed, weight: weight, callNs: call}
 	if err := p.cost(ctx); err != nil {
 		return nil, err
 	}
@@ -100,21 +100,22 @@ func Dilation(ctx context.Context, s *scenario.Scenario, speed *doctor.Speed) (*
 	return p.propose(), nil
 }
 
-// dataWeight is what a data frame costs, in frames of other kinds.
-func dataWeight(speed *doctor.Speed) float64 {
-	var large, small float64
+// trainCost returns the work of a data frame, in frames of other kinds, and the wall time in ns of a train,
+// which hardly depends on its length.
+func trainCost(speed *doctor.Speed) (weight, call float64) {
+	var large float64
 	for _, d := range speed.Datagrams {
 		switch d.Bytes {
 		case doctor.LargeDatagram:
 			large = d.Ns
 		case doctor.SmallDatagram:
-			small = d.Ns
+			call = d.Ns
 		}
 	}
-	if small <= 0 || large < small {
-		return 1
+	if call <= 0 || large < call {
+		return 1, max(call, large)
 	}
-	return min(3, large/small)
+	return min(3, large/call), large
 }
 
 // proposer is a proposal that is under way.
@@ -123,7 +124,7 @@ type proposer struct {
 	speed    *doctor.Speed
 	weight   float64 // of a data frame; the other kinds weigh 1
 	unitNs   float64 // wall time of work for a weight of 1
-	front    float64 // part of it, 0 to 1, that comes before the next frame of the same instant
+	callNs   float64 // wall time of a train
 
 	length   unit.Duration // of a stretch
 	frames   []int64       // by stretch
@@ -135,13 +136,12 @@ type proposer struct {
 	expected []Expectation
 }
 
-// replay is the work of a run at one dilation, as a queue with one server.
+// replay is the trains of a run at one dilation, as a queue with one server. Times are wall times in ns.
 type replay struct {
 	dilation int64
-	instant  unit.Time // of the last frame
-	free     float64   // wall time at which the loop can send again, in ns
-	after    float64   // work that is left to do after this instant, in ns
-	late     int64     // data frames that waited for more than 5 % of T
+	train    float64 // when the last train left
+	free     float64 // when the loop can send the next
+	late     int64   // data frames that waited for more than 5 % of T
 }
 
 // meter is a machine whose transmissions are looked at.
@@ -216,26 +216,19 @@ func (p *proposer) work(ctx context.Context) error {
 	return nil
 }
 
-// replay lets a frame wait, at each dilation, for those before it. longest is the
-// duration of the longest data frame on its link.
+// replay lets a frame leave at each dilation, with the train before it if its instant has come by then.
+// longest is the duration of the longest data frame on its link.
 func (p *proposer) replay(start unit.Time, data bool, longest unit.Duration) {
-	cost := p.unitNs
-	if data {
-		cost *= p.weight
-	}
 	for i := range p.replays {
 		r := &p.replays[i]
-		if start != r.instant {
-			r.free += r.after
-			r.instant, r.after = start, 0
-		}
 		due := float64(start) / 1000 * float64(r.dilation)
-		begin := max(due, r.free)
-		if data && begin-due > float64(longest)/1000*float64(r.dilation)/20 {
+		if due > r.train {
+			r.train = max(due, r.free)
+			r.free = r.train + p.callNs
+		}
+		if data && r.train-due > float64(longest)/1000*float64(r.dilation)/20 {
 			r.late++
 		}
-		r.free = begin + cost*p.front
-		r.after += cost * (1 - p.front)
 	}
 }
 

@@ -65,58 +65,35 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestDataWeight(t *testing.T) {
+func TestTrainCost(t *testing.T) {
 	for _, tc := range []struct {
-		large, small, want float64
-	}{{1000, 800, 1.25}, {800, 1000, 1}, {0, 0, 1}, {9000, 1000, 3}} {
+		large, small, weight, call float64
+	}{{1000, 800, 1.25, 1000}, {800, 1000, 1, 1000}, {0, 0, 1, 0}, {9000, 1000, 3, 9000}} {
 		speed := &doctor.Speed{Datagrams: []doctor.Datagram{{Bytes: doctor.LargeDatagram, Ns: tc.large}, {Bytes: doctor.SmallDatagram, Ns: tc.small}}}
-		if got := dataWeight(speed); got != tc.want {
-			t.Errorf("%v and %v ns: %v, want %v", tc.large, tc.small, got, tc.want)
+		if weight, call := trainCost(speed); weight != tc.weight || call != tc.call {
+			t.Errorf("%v and %v ns: %v, %v, want %v, %v", tc.large, tc.small, weight, call, tc.weight, tc.call)
 		}
 	}
 }
 
-// Frames that are due at the same instant wait for one another, however the
-// dilation; later ones only if there is too little time between.
+// Frames that are due at the same instant leave together, and later ones wait for the train before them: not
+// at a dilation at which there is time between.
 func TestReplay(t *testing.T) {
-	p := &proposer{unitNs: 1000, weight: 2, front: 1, replays: []replay{{dilation: 1}, {dilation: 100}}}
+	p := &proposer{callNs: 3000, replays: []replay{{dilation: 1}, {dilation: 100}}}
 	const packet = 2 * unit.Microsecond // 5 %: 100 ns at dilation 1, 10 us at 100
 	for i := range 10 {
-		at := unit.Time(i) * unit.Time(unit.Microsecond)
-		p.replay(at, false, packet) // 1 us of work
-		p.replay(at, true, packet)  // 2 us
-		p.replay(at, true, packet)
-	}
-	// At dilation 1 each instant brings 5 us of work and 1 us of time: all data waits.
-	// At 100 it has 100 us: the first waits for 1 us, the second for 3 us.
-	if got := p.replays[0]; got.late != 20 || got.free != 50_000 {
-		t.Errorf("dilation 1: %+v, want 20 late and free at 50 us", got)
-	}
-	if got := p.replays[1]; got.late != 0 || got.free != 905_000 {
-		t.Errorf("dilation 100: %+v, want none late and free at 905 us", got)
-	}
-	p = &proposer{unitNs: 11_000, weight: 1, front: 1, replays: []replay{{dilation: 100}}}
-	for i := range 10 {
-		at := unit.Time(i) * unit.Time(unit.Microsecond)
-		p.replay(at, true, packet)
-		p.replay(at, true, packet) // waits for 11 us
-	}
-	if got := p.replays[0].late; got != 10 {
-		t.Errorf("%d late, want every second of 20", got)
-	}
-	// If half of the work can be put off, the second waits for 5.5 us, and the rest is
-	// done before the next instant.
-	p = &proposer{unitNs: 11_000, weight: 1, front: 0.5, replays: []replay{{dilation: 100}, {dilation: 20}}}
-	for i := range 10 {
-		at := unit.Time(i) * unit.Time(unit.Microsecond)
+		at := unit.Time(i+1) * unit.Time(unit.Microsecond)
+		p.replay(at, false, packet)
 		p.replay(at, true, packet)
 		p.replay(at, true, packet)
 	}
-	if got := p.replays[0]; got.late != 0 || got.free != 911_000 || got.after != 11_000 {
-		t.Errorf("%+v, want none late, 911 us and 11 us", got)
+	// At dilation 1 a train leaves each 3 us: the frames of 1, 4, 7 and 10 us are in time, all others wait
+	// for 1 or 2 us.
+	if got := p.replays[0]; got.late != 12 || got.free != 13_000 {
+		t.Errorf("dilation 1: %+v, want 12 late and free at 13 us", got)
 	}
-	if got := p.replays[1]; got.late != 18 { // 22 us of work every 20 us
-		t.Errorf("%+v, want all late but the first, and the third by just 5 %%", got)
+	if got := p.replays[1]; got.late != 0 || got.free != 1_003_000 {
+		t.Errorf("dilation 100: %+v, want none late and free at 1003 us", got)
 	}
 }
 
