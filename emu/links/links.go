@@ -34,6 +34,9 @@ type Options struct {
 	Carrier Carrier
 	Run     uint32    // tells the links of this run from those of others
 	Buffer  unit.Size // receive buffer to ask for; 0 means the scenario's
+	// Rings has this process share memory with the kernel for what comes over veth pairs: no
+	// end is handed to another process then.
+	Rings bool
 	// Wrap, if not nil, is put around each end of a link.
 	Wrap func(link.Link) link.Link
 }
@@ -57,6 +60,12 @@ type opener struct {
 // pipeRoom is how many datagrams a direction of an in-memory link holds. More than
 // a few are under way only if the receiver's machine lags behind.
 const pipeRoom = 1024
+
+// ringRoom is how many datagrams the ring of an end of a veth pair holds at the least. Each takes 9.3 KB.
+const ringRoom = 64
+
+// noRings is a warning.
+const noRings = "the kernel has no memory for rings on all veth pairs: frames there are read by calls of the system, which is slower"
 
 // Open opens a link for each wire of the fabric. If that fails, nothing stays
 // open.
@@ -185,6 +194,9 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		for k, p := range ports {
 			o := VethOptions(&w.fabric.Wires[i])
 			o.Buffer = w.options.Buffer
+			if w.options.Rings {
+				o.Ring = min(max(ringRoom, int(o.Buffer/(2*unit.KiB))), 8*ringRoom)
+			}
 			if ends[k], err = p.Open(o); err != nil {
 				if ends[0] != nil {
 					w.closer = append(w.closer, ends[0])
@@ -195,6 +207,9 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		w.add(ends[0], ends[1])
 		if i == 0 {
 			w.Granted(w.options.Buffer, min(ends[0].Granted(), ends[1].Granted()))
+		}
+		if w.options.Rings && !(ends[0].Ring() && ends[1].Ring()) && !slices.Contains(w.Warnings, noRings) {
+			w.Warnings = append(w.Warnings, noRings)
 		}
 	}
 	return nil

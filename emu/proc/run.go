@@ -127,6 +127,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 func (p *Plan) connect(ctx context.Context, out *Outcome) (*links.Links, error) {
 	l, err := links.Open(ctx, p.Fabric, links.Options{
 		Carrier: p.Carrier, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
+		Rings: p.Placement == InGoroutines,
 	})
 	if err == nil {
 		out.Warnings = append(out.Warnings, l.Warnings...)

@@ -39,6 +39,14 @@ var batches = []batchKind{
 		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
 	}},
+	{"veth", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := vethPair(t, link.VethOptions{Buffer: 4 * unit.MiB})
+		return a, b
+	}},
+	{"veth with a ring", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := vethPair(t, link.VethOptions{Ring: 256})
+		return a, b
+	}},
 	{"pipe", func(t testing.TB) (link.Batch, link.Batch) {
 		a, b := link.Pipe(256)
 		closeAtEnd(t, a, b)

@@ -55,6 +55,10 @@ type VethOptions struct {
 	// Buffer is the receive buffer to ask for, as in UDPOptions. The kernel takes
 	// about 1 KiB for each frame beside its bytes.
 	Buffer unit.Size
+
+	// Ring, if not 0, has the kernel put what comes into memory that the end shares with it: room for so many
+	// datagrams of the Largest size, up to 65536, in place of the buffer. Reading needs no call of the system then.
+	Ring int
 }
 
 // File is a link that has a file descriptor to wait for.

@@ -24,6 +24,7 @@ import (
 // notice that the other end is closed.
 type Veth struct {
 	socket
+	queue
 	device  string
 	native  bool
 	largest int
@@ -39,6 +40,20 @@ type Veth struct {
 	got           [headerSize]byte // what was received there
 	spill         [tagSize]byte
 	control       [8]uint64 // what comes beside a frame: 64 bytes, aligned for their headers
+
+	train  [trainOfVeth]message // what Flush hands to the kernel
+	vecs   [trainOfVeth][2]unix.Iovec
+	mapped *arrivals // nil where what comes is read by calls
+	buf    []byte    // then what Next has read
+}
+
+// trainOfVeth is how many frames Flush hands to the kernel with one call, at the most.
+const trainOfVeth = 32
+
+// message is a mmsghdr of the kernel.
+type message struct {
+	head unix.Msghdr
+	sent uint32
 }
 
 const (
@@ -56,6 +71,9 @@ func OpenVeth(opts VethOptions) (*Veth, error) {
 	if opts.Largest < 1 || opts.Largest > MaxDatagram {
 		return nil, fmt.Errorf("datagrams of up to %d bytes: 1 to %d are possible", opts.Largest, MaxDatagram)
 	}
+	if opts.Ring < 0 || opts.Ring > 1<<16 {
+		return nil, fmt.Errorf("a ring of %d datagrams: 0 to 65536 are possible", opts.Ring)
+	}
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a packet socket: %w", explainSocket(err))
@@ -70,7 +88,11 @@ func OpenVeth(opts VethOptions) (*Veth, error) {
 // newVeth returns the end that has a socket.
 func newVeth(fd int, opts VethOptions) *Veth {
 	s := socket{fd: fd, name: "interface " + opts.Interface}
-	return &Veth{socket: s, device: opts.Interface, native: opts.Native, largest: opts.Largest}
+	v := &Veth{socket: s, device: opts.Interface, native: opts.Native, largest: opts.Largest}
+	for i := range v.train {
+		v.train[i].head.Iov = &v.vecs[i][0]
+	}
+	return v
 }
 
 // explainSocket says what to do where the kernel refuses a packet socket.
@@ -114,6 +136,11 @@ func (v *Veth) setUp(opts VethOptions) error {
 			return fmt.Errorf("ask for the tags of frames: %w", err)
 		}
 	}
+	if opts.Ring > 0 {
+		if v.mapped, err = newArrivals(v.fd, opts); err != nil {
+			return err
+		}
+	}
 	// All types of frames, for two reasons: the kernel hands a frame with a tag to
 	// sockets of its type without the tag and what was in it; and it knows PAUSE by
 	// another type than data.
@@ -155,10 +182,8 @@ func (v *Veth) describe(opts VethOptions) (index int, err error) {
 	return int(request[0].Uint32()), nil
 }
 
-// Send sends b as one frame. ErrFull means that the kernel has no memory for it
-// now; a full buffer of the receiver does not show here, but in the receiver's
-// Lost.
-func (v *Veth) Send(b []byte) error {
+// takes says whether b can be sent.
+func (v *Veth) takes(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
 	}
@@ -168,16 +193,31 @@ func (v *Veth) Send(b []byte) error {
 	if v.native && len(b) < headerSize {
 		return fmt.Errorf("send on %s: %d bytes are no Ethernet frame", v.device, len(b))
 	}
-	n := 0
+	return nil
+}
+
+// message makes a message of b, in its vectors, and returns how many it has.
+func (v *Veth) message(b []byte, vec []unix.Iovec) (n int) {
 	if !v.native {
-		v.outVec[0].Base, n = &v.header[0], 1
-		v.outVec[0].SetLen(headerSize)
+		vec[0].Base, n = &v.header[0], 1
+		vec[0].SetLen(headerSize)
 	}
-	v.outVec[n].Base = unsafe.SliceData(b)
-	v.outVec[n].SetLen(len(b))
+	vec[n].Base = unsafe.SliceData(b)
+	vec[n].SetLen(len(b))
+	return n + 1
+}
+
+// Send sends b as one frame. ErrFull means that the kernel has no memory for it
+// now; a full buffer of the receiver does not show here, but in the receiver's
+// Lost.
+func (v *Veth) Send(b []byte) error {
+	if err := v.takes(b); err != nil {
+		return err
+	}
+	n := v.message(b, v.outVec[:])
 	v.out.Iov = &v.outVec[0]
-	v.out.SetIovlen(n + 1)
-	defer func() { v.outVec[n].Base = nil }() // b is the caller's again
+	v.out.SetIovlen(n)
+	defer func() { v.outVec[n-1].Base = nil }() // b is the caller's again
 	for v.fd >= 0 {
 		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.out)), unix.MSG_DONTWAIT)
 		if again, err := v.sent(errno); !again {
@@ -187,8 +227,46 @@ func (v *Veth) Send(b []byte) error {
 	return ErrClosed
 }
 
+// Put adds b to what Flush sends, and keeps it until then.
+func (v *Veth) Put(b []byte) error {
+	err := v.takes(b)
+	if err == nil {
+		v.put(b)
+	}
+	return err
+}
+
+// Flush sends what was put, each datagram as a frame.
+func (v *Veth) Flush() (left int, err error) { return v.flush(v.leave) }
+
+// leave sends the oldest of what waits with one call.
+func (v *Veth) leave(waiting [][]byte) (int, error) {
+	if len(waiting) == 1 {
+		return 1, v.Send(waiting[0])
+	}
+	n := min(len(waiting), trainOfVeth)
+	for i, b := range waiting[:n] {
+		v.train[i].head.SetIovlen(v.message(b, v.vecs[i][:]))
+	}
+	for v.fd >= 0 {
+		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.train)), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
+		if again, err := v.sent(errno); !again {
+			return int(sent), err
+		}
+	}
+	return 0, ErrClosed
+}
+
 // Recv reads the next datagram into b.
 func (v *Veth) Recv(b []byte) (int, error) {
+	if v.mapped != nil {
+		d, err := v.Next()
+		defer v.mapped.release()
+		if len(d) > len(b) {
+			return 0, ErrTooLong
+		}
+		return copy(b, d), err
+	}
 	if v.native {
 		return v.recvNative(b)
 	}
@@ -292,6 +370,48 @@ func (v *Veth) tag() (uint32, bool) {
 		kind = uint32(aux.Vlan_tpid)
 	}
 	return kind<<16 | uint32(aux.Vlan_tci), true
+}
+
+// Next returns the next datagram, where it lies.
+func (v *Veth) Next() ([]byte, error) {
+	if v.mapped == nil {
+		if v.buf == nil {
+			v.buf = make([]byte, v.largest)
+		}
+		n, err := v.Recv(v.buf)
+		if n == 0 || err != nil {
+			return nil, err
+		}
+		return v.buf[:n], nil
+	}
+	for v.fd >= 0 {
+		b, whole := v.mapped.next()
+		switch {
+		case b == nil:
+			return nil, nil
+		case !whole:
+			return nil, ErrTooLong
+		case v.native:
+			return b, nil
+		case len(b) > headerSize && [headerSize]byte(b) == v.expected:
+			return b[headerSize:], nil
+		}
+		v.foreign++
+	}
+	return nil, ErrClosed
+}
+
+// Ring reports whether what comes is read in memory that the end shares with the kernel.
+func (v *Veth) Ring() bool { return v.mapped != nil }
+
+// Close closes the socket. The interface stays.
+func (v *Veth) Close() error {
+	var err error
+	if v.mapped != nil {
+		err = unix.Munmap(v.mapped.memory)
+		v.mapped = nil
+	}
+	return errors.Join(err, v.socket.Close())
 }
 
 // Peer returns the hardware address of the other end.

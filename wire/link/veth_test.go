@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
@@ -86,7 +87,13 @@ func strangerOnVeth(t testing.TB, a, b link.Link) (counted uint64) {
 // The kernel delivers a frame without its 802.1Q tag; it is put back, whatever is in
 // it and however long the frame is.
 func TestTagsAreOnTheFramesThatArrive(t *testing.T) {
-	a, b := vethPair(t, link.VethOptions{Native: true})
+	for _, ring := range []int{0, 64} {
+		t.Run(fmt.Sprintf("ring of %d", ring), func(t *testing.T) { tagsAreOnTheFrames(t, ring) })
+	}
+}
+
+func tagsAreOnTheFrames(t *testing.T, ring int) {
+	a, b := vethPair(t, link.VethOptions{Native: true, Ring: ring})
 	const priority5, dropEligible, vlan7 = 5 << 13, 1 << 12, 7
 	buf := make([]byte, 9000)
 	for _, c := range []struct {
@@ -270,21 +277,24 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		change func(*netns.Port)
 		buffer unit.Size
+		ring   int
 	}{
-		{func(p *netns.Port) { p.Interface = "fab1" }, 0},
-		{func(p *netns.Port) { p.Interface = "" }, 0},
-		{func(p *netns.Port) { p.Interface = "longer-than-15-letters" }, 0},
-		{func(p *netns.Port) { p.Namespace = "/run/netns/there-is-no-such-thing" }, 0},
-		{func(p *netns.Port) { p.Namespace = "/etc/hostname" }, 0},
-		{func(p *netns.Port) { p.Largest = 0 }, 0},
-		{func(p *netns.Port) { p.Largest = link.MaxDatagram + 1 }, 0},
-		{func(*netns.Port) {}, -1},
-		{func(*netns.Port) {}, unit.GiB + 1},
+		{func(p *netns.Port) { p.Interface = "fab1" }, 0, 0},
+		{func(p *netns.Port) { p.Interface = "" }, 0, 0},
+		{func(p *netns.Port) { p.Interface = "longer-than-15-letters" }, 0, 0},
+		{func(p *netns.Port) { p.Namespace = "/run/netns/there-is-no-such-thing" }, 0, 0},
+		{func(p *netns.Port) { p.Namespace = "/etc/hostname" }, 0, 0},
+		{func(p *netns.Port) { p.Largest = 0 }, 0, 0},
+		{func(p *netns.Port) { p.Largest = link.MaxDatagram + 1 }, 0, 0},
+		{func(*netns.Port) {}, -1, 0},
+		{func(*netns.Port) {}, unit.GiB + 1, 0},
+		{func(*netns.Port) {}, 0, -1},
+		{func(*netns.Port) {}, 0, 1<<16 + 1},
 	} {
 		before, p := descriptors(t), port
 		c.change(&p)
-		if v, err := p.Open(link.VethOptions{Buffer: c.buffer}); err == nil {
-			t.Errorf("%+v with a buffer of %v is taken", p, c.buffer)
+		if v, err := p.Open(link.VethOptions{Buffer: c.buffer, Ring: c.ring}); err == nil {
+			t.Errorf("%+v with a buffer of %v and a ring of %d is taken", p, c.buffer, c.ring)
 			v.Close()
 		}
 		if after := descriptors(t); after != before {
@@ -294,9 +304,15 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 }
 
 func TestVethLostCountsWhatTheKernelDropped(t *testing.T) {
+	for _, ring := range []int{0, 16} {
+		t.Run(fmt.Sprintf("ring of %d", ring), func(t *testing.T) { lostIsCounted(t, ring) })
+	}
+}
+
+func lostIsCounted(t *testing.T, ring int) {
 	ports := vethPorts(t, 3000)
 	a := openVeth(t, ports[0], link.VethOptions{})
-	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB})
+	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB, Ring: ring})
 	if b.Granted() != 16*unit.KiB {
 		t.Errorf("asked for 16 KiB, granted %v", b.Granted())
 	}
