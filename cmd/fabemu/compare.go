@@ -9,15 +9,20 @@ import (
 )
 
 func compareCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, whole bool
 	var tolerance float64
 	c := &cobra.Command{
 		Use:   "compare DIR DIR...",
 		Short: "Put the results of runs side by side",
-		Long: `Put the results of runs side by side: their verdicts, each check, each series as the
-root of the mean square of the difference, and the first event at which their logs part
-(run with --events). Of more than two, each is compared with the first, and has a column;
-with --json there is a list of comparisons.
+		Long: `Put the results of runs side by side: their verdicts, the inputs that differ, each by its
+path as in --set, the checks, the series by the root of the mean square of the difference,
+and the first event at which their logs part (run with --events). Of more than two, each
+is compared with the first, and has a column.
+
+It is a page: what differs comes first, a group stands for the rates of its flows, and of
+members whose names are alike but for numbers the one that is the furthest apart stands
+for all. --all prints the rest, --json all in any case, as a list where there are more
+than two runs.
 
 The exit status is 0 when they agree, and 1 when a check or a series is further apart
 than --tolerance, a share of its own size. Without a tolerance they must be equal,
@@ -39,9 +44,9 @@ event for event where both have a log.`,
 				}
 				err = printJSON(c.OutOrStdout(), v)
 			case len(all) == 1:
-				err = compare.WriteText(c.OutOrStdout(), all[0])
+				err = compare.WriteText(c.OutOrStdout(), all[0], whole)
 			default:
-				err = compare.WriteTable(c.OutOrStdout(), all)
+				err = compare.WriteTable(c.OutOrStdout(), all, whole)
 			}
 			if err := writing(err); err != nil {
 				return err
@@ -54,6 +59,7 @@ event for event where both have a log.`,
 			return nil
 		},
 	}
+	c.Flags().BoolVar(&whole, "all", false, "print all that differs, each member by itself")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Float64Var(&tolerance, "tolerance", 0, "how far checks and series may be apart, as a share of themselves")
 	return c

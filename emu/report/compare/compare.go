@@ -26,12 +26,14 @@ type Comparison struct {
 	Same   bool     `json:"same_scenario"` // their resolved scenarios are the same, byte for byte
 	OnlyA  []string `json:"only_a"`        // lines of the resolved scenarios that only one of them has
 	OnlyB  []string `json:"only_b"`
+	Inputs []Input  `json:"inputs"` // in which the resolved scenarios differ
 	Checks []Check  `json:"checks"`
 	Series []Series `json:"series"` // the furthest apart first
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
 	resolvedA, resolvedB []byte
+	groups               map[string]string // of flows
 }
 
 // Side is one of the two runs.
@@ -116,7 +118,13 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 	all := make([]*Comparison, len(others))
 	for i, db := range read {
 		c := &Comparison{A: side(first, da), B: side(others[i], db), Same: bytes.Equal(da.Resolved, db.Resolved)}
-		c.resolvedA, c.resolvedB = da.Resolved, db.Resolved
+		c.resolvedA, c.resolvedB, c.groups = da.Resolved, db.Resolved, make(map[string]string)
+		for i := range da.Flows {
+			c.groups[da.Flows[i].Name] = da.Flows[i].Group
+		}
+		if c.Inputs, err = differing([][]byte{da.Resolved, db.Resolved}); err != nil {
+			return nil, fmt.Errorf("%s of %s and %s: %w", report.ResolvedFile, first, others[i], err)
+		}
 		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 		c.checks(da.Checks, db.Checks)
 		c.series(da.Series, db.Series)

@@ -190,15 +190,14 @@ func TestWriteText(t *testing.T) {
 		Checks: []Check{{ID: "IB-1", Claim: "a claim", A: 1, B: report.Missing(), Difference: report.Missing(), OutcomeA: report.Pass, OutcomeB: report.Fail}},
 		Series: []Series{{Kind: "link.rate", Name: "root", RMS: 5, Share: 0.5, Worst: -7, WorstPs: 1e9, Unit: "B/s", Gaps: 3}, {RMS: 0}},
 		Alone:  []string{"check x of the first"},
-		OnlyA:  []string{"model: 1"},
-		OnlyB:  []string{"l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8"},
+		Inputs: []Input{{"model.seed", []string{"1", "2"}}},
 		Log:    Log{LogsPart, 3, "{1}", ""},
 	}
 	var b bytes.Buffer
-	if err := WriteText(&b, c); err != nil {
+	if err := WriteText(&b, c, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "the scenarios are not the same", "first   model: 1", "second  l3", "second  and 5 more: see resolved.yaml"} {
+	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "model.seed  1      2"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/report/compare"
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/generate"
 )
 
 // Three senders, of which one begins at random: a run depends on its seed.
@@ -187,7 +188,7 @@ func TestResultsOfAnotherVersion(t *testing.T) {
 	b := run(ctx, t, emu.Options{Clock: emu.VirtualClock, Version: "v2.0.0"})
 	c := dirs(t, a, b)
 	var text strings.Builder
-	if err := compare.WriteText(&text, c); err != nil {
+	if err := compare.WriteText(&text, c, false); err != nil {
 		t.Fatal(err)
 	}
 	if c.A.Fabemu != "v1.0.0" || !strings.Contains(text.String(), "v2.0.0") || !c.Within(0) {
@@ -217,6 +218,51 @@ func TestResultsOfAnotherVersion(t *testing.T) {
 		if _, err := compare.Dirs(a, b); err == nil || !strings.Contains(err.Error(), "written by v2.0.0 in another form: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// Two fabrics of 32 and 40 hosts, which differ in all that they have, make a page.
+func TestFabricsOfManyHosts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for dir, n := range map[string]int{"a": 32, "b": 40} {
+		text, err := generate.Write("leaf-spine", generate.Options{Endpoints: n})
+		if err == nil {
+			err = os.WriteFile(dir+".yaml", text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := emu.Open(dir + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := emu.Run(t.Context(), s, virtual)
+		if err == nil {
+			err = r.Write(dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := compare.Dirs("a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(map[bool]int)
+	for _, whole := range []bool{false, true} {
+		var b strings.Builder
+		if err := compare.WriteText(&b, c, whole); err != nil {
+			t.Fatal(err)
+		}
+		lines[whole] = strings.Count(b.String(), "\n")
+		for _, want := range []string{"group.rate", "switches.leaf7", "name  "} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%q is missing in\n%s", want, b.String())
+			}
+		}
+	}
+	if lines[false] > 60 || lines[true] < 700 {
+		t.Errorf("%d lines, and %d with all", lines[false], lines[true])
 	}
 }
 

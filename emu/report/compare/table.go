@@ -1,47 +1,42 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
-
-	"fabemu/emu/report"
 )
-
-// shownSettings is how many keys of the scenarios WriteTable prints.
-const shownSettings = 40
-
-// shownOfKind is how many series of one kind WriteTable prints.
-const shownOfKind = 2
 
 // WriteTable prints what Several returns for people, a column for each run: on one page what
 // WriteText prints for two. A series has the mean of each run, and in brackets how far it is from
 // that of the first, as a share.
-func WriteTable(w io.Writer, all []*Comparison) error {
+func WriteTable(w io.Writer, all []*Comparison, whole bool) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
 	sides := []*Side{&all[0].A}
 	for _, c := range all {
 		sides = append(sides, &c.B)
 	}
-	head(row, "", sides, "")
+	head(row, "", sides)
 	row()
-	if err := writeSettings(row, all); err != nil {
+	resolved := [][]byte{all[0].resolvedA}
+	for _, c := range all {
+		resolved = append(resolved, c.resolvedB)
+	}
+	inputs, err := differing(resolved)
+	if err != nil {
 		return err
 	}
-	writeChecks(row, all)
-	writeSeries(row, all)
+	writeInputs(row, directories("input", all), inputs, whole)
+	writeChecks(row, all, whole)
+	writeSeries(row, all, whole)
 	for _, c := range all {
-		if len(c.Alone) > 0 {
-			text := fmt.Sprintf("Only one of %s and %s has %s", c.A.Directory, c.B.Directory, c.Alone[0])
-			if more := len(c.Alone) - 1; more > 0 {
-				text += fmt.Sprintf(", and %d more", more)
-			}
-			row(text + ".")
+		alone, more := aloneLines(c.Alone, whole)
+		for _, a := range alone {
+			row(fmt.Sprintf("Only one of %s and %s has %s.", c.A.Directory, c.B.Directory, a))
 		}
+		beyond(row, more, "that only one has")
 	}
 	for _, c := range all {
 		text := "Event logs of " + c.A.Directory + " and " + c.B.Directory + ": " + c.Log.State
@@ -53,49 +48,18 @@ func WriteTable(w io.Writer, all []*Comparison) error {
 	return out.Flush()
 }
 
-// writeSettings prints in which keys the scenarios differ.
-func writeSettings(row func(...string), all []*Comparison) error {
-	resolved := [][]byte{all[0].resolvedA}
-	for _, c := range all {
-		resolved = append(resolved, c.resolvedB)
-	}
-	settings, err := differing(resolved)
-	if err != nil || len(settings) == 0 {
-		return err
-	}
-	row(directories("scenario", all)...)
-	for i, s := range settings {
-		if i == shownSettings {
-			row(fmt.Sprintf("and %d more: see %s", len(settings)-i, report.ResolvedFile))
-			break
-		}
-		row(append([]string{strings.Join(s.path, ".")}, s.values...)...)
-	}
-	row()
-	return nil
-}
-
 // writeChecks prints the checks that the first run has and another one too.
-func writeChecks(row func(...string), all []*Comparison) {
-	var ids []string
-	for _, c := range all {
-		for _, x := range c.Checks {
-			ids = append(ids, x.ID)
-		}
-	}
+func writeChecks(row func(...string), all []*Comparison, whole bool) {
+	ids, more, equal := checkLines(all, whole)
 	if len(ids) == 0 {
 		return
 	}
 	row(append(directories("check", all), "outcome", "claim")...)
-	for i, id := range ids {
-		if slices.Index(ids, id) < i {
-			continue
-		}
+	for _, id := range ids {
 		cells, outcomes, claim := []string{id, ""}, []string{""}, ""
 		for _, c := range all {
 			value, outcome := "-", "-"
-			if at := slices.IndexFunc(c.Checks, func(x Check) bool { return x.ID == id }); at >= 0 {
-				x := &c.Checks[at]
+			if x := c.check(id); x != nil {
 				cells[1], outcomes[0], claim = number(x.A), string(x.OutcomeA), x.Claim
 				value, outcome = number(x.B), string(x.OutcomeB)
 			}
@@ -106,49 +70,22 @@ func writeChecks(row func(...string), all []*Comparison) {
 		}
 		row(append(cells, strings.Join(outcomes, ", "), claim)...)
 	}
+	beyond(row, more, "that differ")
+	beyond(row, equal, "that are equal")
 	row()
 }
 
-// writeSeries prints the series that the first run has and another one too, the furthest apart
-// first, of each kind some.
-func writeSeries(row func(...string), all []*Comparison) {
-	type key struct{ kind, name string }
-	found := make(map[key][]*Series) // of each comparison, nil where there is none
-	var keys []key
-	for i, c := range all {
-		for j := range c.Series {
-			k := key{c.Series[j].Kind, c.Series[j].Name}
-			if found[k] == nil {
-				found[k] = make([]*Series, len(all))
-				keys = append(keys, k)
-			}
-			found[k][i] = &c.Series[j]
-		}
+// writeSeries prints the series that the first run has and another one too.
+func writeSeries(row func(...string), all []*Comparison, whole bool) {
+	lines, more, equal := seriesLines(all, whole)
+	if len(lines)+equal == 0 {
+		return
 	}
-	apart := func(k key) float64 { // the largest share
-		most := -1.0
-		for _, s := range found[k] {
-			if s != nil {
-				most = max(most, size(s.Share))
-			}
-		}
-		return most
-	}
-	differ := slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
-		return !slices.ContainsFunc(found[k], func(s *Series) bool { return s == nil || s.RMS != 0 || s.Gaps > 0 })
-	})
-	slices.SortStableFunc(differ, func(x, y key) int { return cmp.Compare(apart(y), apart(x)) })
-	if len(keys) > 0 {
-		row(append(directories("series, mean", all), "unit")...)
-	}
-	rows, ofKind := 0, make(map[string]int)
-	for _, k := range differ {
-		if ofKind[k.kind]++; ofKind[k.kind] > shownOfKind {
-			continue
-		}
-		rows++
-		cells, symbol := []string{k.kind + " " + k.name, ""}, ""
-		for _, s := range found[k] {
+	row(append(directories("series, mean", all), "unit")...)
+	for i := range lines {
+		l := &lines[i]
+		cells, symbol := []string{l.kind + " " + l.label(), ""}, ""
+		for _, s := range l.of {
 			cell := "-"
 			if s != nil {
 				cells[1], symbol = number(s.MeanA), s.Unit
@@ -158,15 +95,7 @@ func writeSeries(row func(...string), all []*Comparison) {
 		}
 		row(append(cells, symbol)...)
 	}
-	if more := len(differ) - rows; more > 0 {
-		row(fmt.Sprintf("and %d more that differ", more))
-	}
-	if equal := len(keys) - len(differ); equal > 0 {
-		row(fmt.Sprintf("%d series are equal in all", equal))
-	}
-	if len(keys) > 0 {
-		row()
-	}
+	endSeries(row, more, equal)
 }
 
 // directories returns the head of a table: what it is of, and the runs.

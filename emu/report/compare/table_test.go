@@ -48,12 +48,12 @@ func TestModelPresetsOnOnePage(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := compare.WriteTable(&b, all); err != nil {
+	if err := compare.WriteTable(&b, all, false); err != nil {
 		t.Fatal(err)
 	}
 	page := regexp.MustCompile(` +`).ReplaceAllString(b.String(), " ")
 	for _, want := range []string{
-		"scenario paper ns3-rdma hpcc connectx\n",
+		"input paper ns3-rdma hpcc connectx\n",
 		"flows.*.control.preset paper ns3-rdma hpcc connectx\n",
 		"flows.*.control.rate-timer 55us 60us 300us 300us\n",
 		"flows.*.control.cnp-per flow flow flow port\n",

@@ -11,44 +11,51 @@ import (
 	"fabemu/wire/unit"
 )
 
-// shown is how many series WriteText prints.
-const shown = 12
-
-// shownLines is how many lines of each scenario it prints.
-const shownLines = 3
-
-// WriteText prints a comparison for people.
-func WriteText(w io.Writer, c *Comparison) error {
+// WriteText prints a comparison for people: the whole of it, or on a page what differs.
+func WriteText(w io.Writer, c *Comparison, whole bool) error {
+	all := []*Comparison{c}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
 	row("", "first", "second")
-	note := ""
-	if !c.Same {
-		note = "(the scenarios are not the same: see " + report.ResolvedFile + " of each)"
-	}
-	head(row, "directory", []*Side{&c.A, &c.B}, note)
-	if len(c.OnlyA)+len(c.OnlyB) > 0 {
-		row()
-		row("The scenarios differ in:")
-		lines(row, "first", c.OnlyA)
-		lines(row, "second", c.OnlyB)
-	}
+	head(row, "directory", []*Side{&c.A, &c.B})
 	row()
-	if len(c.Checks) > 0 {
+	writeInputs(row, []string{"input", "first", "second"}, c.Inputs, whole)
+	if !c.Same && len(c.Inputs) == 0 {
+		row("The inputs are the same; what is said or expected of them is not: see " + report.ResolvedFile + " of each.")
+		row()
+	}
+	if ids, more, equal := checkLines(all, whole); len(ids) > 0 {
 		row("check", "first", "second", "difference", "outcome", "claim")
-		for _, x := range c.Checks {
+		for _, id := range ids {
+			x := c.check(id)
 			outcome := string(x.OutcomeA)
 			if x.OutcomeB != x.OutcomeA {
 				outcome += ", " + string(x.OutcomeB)
 			}
 			row(x.ID, number(x.A), number(x.B), number(x.Difference), outcome, x.Claim)
 		}
+		beyond(row, more, "that differ")
+		beyond(row, equal, "that are equal")
 		row()
 	}
-	c.writeSeries(row)
-	for _, a := range c.Alone {
+	if len(c.Series) > 0 {
+		lines, more, equal := seriesLines(all, whole)
+		row("series", "", "RMS", "of itself", "worst", "at", "unit")
+		for i := range lines {
+			s, gaps := lines[i].of[0], ""
+			if s.Gaps > 0 {
+				gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
+			}
+			row(s.Kind, lines[i].label(), number(s.RMS), percent(s.Share), number(s.Worst),
+				unit.Time(s.WorstPs).String(), s.Unit+gaps)
+		}
+		endSeries(row, more, equal)
+	}
+	alone, more := aloneLines(c.Alone, whole)
+	for _, a := range alone {
 		row("only one has " + a)
 	}
+	beyond(row, more, "that only one has")
 	switch c.Log.State {
 	case LogsEqual:
 		row("The event logs are equal.")
@@ -62,39 +69,26 @@ func WriteText(w io.Writer, c *Comparison) error {
 	return out.Flush()
 }
 
-// writeSeries prints the series that are the furthest apart.
-func (c *Comparison) writeSeries(row func(...string)) {
-	if len(c.Series) == 0 {
-		return
-	}
-	row("series", "", "RMS", "of itself", "worst", "at", "unit")
-	equal := 0
-	for i, s := range c.Series {
-		if s.RMS == 0 && s.Gaps == 0 {
-			equal++
-			continue
-		}
-		if i >= shown {
-			continue
-		}
-		gaps := ""
-		if s.Gaps > 0 {
-			gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
-		}
-		row(s.Kind, s.Name, number(s.RMS), percent(s.Share), number(s.Worst), unit.Time(s.WorstPs).String(), s.Unit+gaps)
-	}
-	if more := len(c.Series) - equal - shown; more > 0 {
-		row(fmt.Sprintf("and %d more that differ less", more))
-	}
+// endSeries prints how many series were not printed.
+func endSeries(row func(...string), more, equal int) {
+	beyond(row, more, "that differ")
 	if equal > 0 {
 		row(fmt.Sprintf("%d series are equal", equal))
 	}
 	row()
 }
 
+// check returns a check, or nil if not both runs have it.
+func (c *Comparison) check(id string) *Check {
+	if i := slices.IndexFunc(c.Checks, func(x Check) bool { return x.ID == id }); i >= 0 {
+		return &c.Checks[i]
+	}
+	return nil
+}
+
 // head prints what runs were, a column each, and the version and the model time where they
 // differ.
-func head(row func(...string), directory string, sides []*Side, note string) {
+func head(row func(...string), directory string, sides []*Side) {
 	each := func(name string, always bool, cell func(*Side) string) {
 		cells := []string{name}
 		for _, s := range sides {
@@ -108,9 +102,6 @@ func head(row func(...string), directory string, sides []*Side, note string) {
 	each("scenario", true, func(s *Side) string { return s.Scenario })
 	each("run", true, how)
 	each("verdict", true, func(s *Side) string { return string(s.Level) })
-	if note != "" {
-		row("", "", note)
-	}
 	each("version", false, func(s *Side) string { return s.Fabemu })
 	each("model time", false, func(s *Side) string { return unit.Time(s.Duration).String() })
 }
@@ -126,17 +117,6 @@ func how(s *Side) string {
 		text += ", partial"
 	}
 	return text
-}
-
-// lines prints lines of one of the scenarios, not more than can be looked through.
-func lines(row func(...string), which string, list []string) {
-	for i, line := range list {
-		if i == shownLines {
-			row(fmt.Sprintf("  %-6s  and %d more: see %s", which, len(list)-i, report.ResolvedFile))
-			return
-		}
-		row(fmt.Sprintf("  %-6s  %s", which, line))
-	}
 }
 
 func event(line string) string {
