@@ -57,6 +57,12 @@ func Checker() scenario.MetricChecker {
 	}
 }
 
+// unknown is the error of a name that nothing has.
+type unknown struct{ name, text string }
+
+func (u unknown) Error() string   { return u.text }
+func (u unknown) Unknown() string { return u.name }
+
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
 	parts := strings.Split(expression, " / ")
@@ -101,7 +107,7 @@ func (o *objects) figure(text string) (figure, error) {
 				}
 			}
 		}
-		return figure{}, fmt.Errorf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))
+		return figure{}, unknown{name, fmt.Sprintf("metric %q: nothing in this fabric is called %q; there are %s", text, name, o.known(name))}
 	}
 	object := o.all[best]
 	for _, q := range table {

@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/switchd/cp"
@@ -19,7 +21,6 @@ func (r *resolver) check(top view) {
 	r.checkLists()
 	r.checkWall(top)
 	r.checkRates()
-	r.checkFamilies()
 	r.checkLimits()
 	r.checkWeights()
 	r.checkClasses(top.sub("model"))
@@ -128,7 +129,7 @@ func (r *resolver) checkEndpoints() {
 // checkSwitches refuses a switch that would forward before it has read a header.
 func (r *resolver) checkSwitches() {
 	for s, m := range r.eachSwitch() {
-		if m.view.refused("forwarding-delay") || s.Forwarding == StoreAndForward {
+		if m.view.refused("forwarding-delay") || r.doubtful(s.Name) || s.Forwarding == StoreAndForward {
 			continue
 		}
 		for _, i := range m.links {
@@ -166,6 +167,8 @@ func (r *resolver) checkPaths() {
 		}
 		r.lost = true
 		switch to := of.get("to"); {
+		case len(r.machines[f.From].links) == 0 || len(r.machines[f.To].links) == 0: // said of the endpoint
+		case err != ErrRound && !r.firstApart(f.From, f.To): // said of another flow
 		case !r.first(of.node, "path"):
 		case err == ErrRound:
 			r.add(to.spot, "flow %s goes round and never arrives: the routes lead it past %s again and again",
@@ -183,6 +186,34 @@ func (r *resolver) checkPaths() {
 	r.checkPoints()
 	r.checkLaws()
 	r.checkLimiters()
+}
+
+// firstApart reports whether it is said for the first time that no links lead from one part of the
+// fabric to another, where those of two machines are.
+func (r *resolver) firstApart(from, to string) bool {
+	if r.parts == nil {
+		r.parts = make(map[string]string) // of each machine, one of its part
+		for _, name := range r.allMachines() {
+			if r.parts[name] != "" {
+				continue
+			}
+			r.parts[name] = name
+			for reached := []string{name}; len(reached) > 0; {
+				m := r.machines[reached[0]]
+				reached = reached[1:]
+				for _, i := range m.links {
+					for _, next := range []string{r.s.Links[i].A, r.s.Links[i].B} {
+						if r.parts[next] == "" {
+							r.parts[next] = name
+							reached = append(reached, next)
+						}
+					}
+				}
+			}
+		}
+	}
+	a, b := r.parts[from], r.parts[to]
+	return r.first(r.root, "path "+min(a, b)+" "+max(a, b))
 }
 
 // key is what names a flow where ways are chosen.
@@ -309,7 +340,7 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 	for i, n := range r.checks {
 		c := s.Expect[i]
 		metric := n.sound("metric")
-		if metric == nil {
+		if metric == nil || metric.value == nil {
 			continue // refused already
 		}
 		if _, ofProgram := s.ProgramMetric(c.Metric); ofProgram {
@@ -325,9 +356,20 @@ func (r *resolver) checkMetrics(s *Scenario, check MetricChecker) {
 				continue
 			}
 		}
+		var of interface{ Unknown() string }
+		if errors.As(err, &of) {
+			name := of.Unknown()
+			link, _, _ := strings.Cut(name, ".") // of which name is a direction
+			if !r.told[saying{r.root, "name " + link}] && r.firstMissing(name) {
+				r.add(metric.spot, "%v", err)
+			}
+			kept = append(kept, c)
+			continue
+		}
 		if err != nil {
 			r.add(metric.spot, "%v", err)
 		}
+		r.checkDated(n)
 		kept = append(kept, c)
 	}
 	if len(left) > 0 {

@@ -70,6 +70,7 @@ type reports struct {
 	list     []Error
 	warnings []Warning
 	seen     map[string]bool // place and message, so that a default that 20 links inherit is refused once
+	astray   bool            // the short run names a check that there is not
 	fabric   bool            // a mistake may have left out a machine, a link or a flow, or a value that they need
 }
 
@@ -96,11 +97,16 @@ func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)
 func (r *reports) add(at spot, format string, args ...any) {
 	if e, first := r.entry(at, fmt.Sprintf(format, args...)); first {
 		r.list = append(r.list, e)
-		switch section, _, _ := strings.Cut(strings.ReplaceAll(at.path, "[", "."), "."); section {
-		case "name", "source", "description", "model", "wall", "events", "measure", "expect":
-		default:
-			r.fabric = true
-		}
+		r.affect(at.path)
+	}
+}
+
+// affect notes that a mistake was found, by the path where it stands.
+func (r *reports) affect(path string) {
+	switch section, _, _ := strings.Cut(strings.ReplaceAll(path, "[", "."), "."); section {
+	case "name", "source", "description", "model", "wall", "events", "measure", "expect":
+	default:
+		r.fabric = true
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"slices"
 
 	"fabemu/emu/fabric/paths"
@@ -41,14 +42,26 @@ func (r *resolver) checkFamilies() {
 	for l, of := range r.eachLink() {
 		v := of.view
 		n, at := v.node("flow-control"), v.spot("flow-control", of.spot)
+		if v.refused("flow-control") {
+			r.misfits[l.A], r.misfits[l.B] = true, true
+			continue
+		}
 		for _, name := range []string{l.A, l.B} {
 			m := r.machines[name]
-			if !m.isSwitch || m.view.refused("kind") || v.refused("flow-control") {
+			if !m.isSwitch || m.view.refused("kind") {
 				continue
 			}
 			credit := l.Family() == wire.InfiniBand
-			switch kind := r.s.Switches[m.index].Kind; {
-			case credit == (kind == InputBuffered) || !r.first(n, "flow-control"):
+			kind := r.s.Switches[m.index].Kind
+			if credit == (kind == InputBuffered) {
+				continue
+			}
+			r.misfits[name] = true
+			for _, end := range []string{l.A, l.B} {
+				r.misfits[end] = r.misfits[end] || !r.machines[end].isSwitch
+			}
+			switch {
+			case !r.first(cmp.Or(n, r.root), "flow-control"):
 			case credit:
 				r.add(at,
 					"link %s has flow-control: credit, and switch %s at its end is output-queued, which knows pause, pfc and none only",
@@ -60,6 +73,13 @@ func (r *resolver) checkFamilies() {
 			}
 		}
 	}
+}
+
+// doubtful reports whether it is not known of which family the links of a machine are to be, or of
+// which kind the switches at their ends: something about them was refused, or there is none.
+func (r *resolver) doubtful(name string) bool {
+	m := r.machines[name]
+	return r.misfits[name] || len(m.links) == 0 || m.isSwitch && m.view.refused("kind")
 }
 
 // checkPriorities refuses a priority that a switch is to keep lossless, where a flow

@@ -39,8 +39,16 @@ func (r *resolver) resolveEvents() {
 
 // knownLink reports a link that there is not.
 func (r *resolver) knownLink(n *node, name string) bool {
-	if r.linkNames[name] != nil || r.broken {
+	if r.linkNames[name] != nil || r.broken || r.nameless {
 		return true
+	}
+	for _, m := range r.machines {
+		if len(m.links) == 0 { // it may be the link that the machine lacks
+			return false
+		}
+	}
+	if !r.firstMissing(name) {
+		return false
 	}
 	names := namesOf(r.s.Links, func(l *Link) string { return l.Name })
 	r.add(n.spot, "there is no link named %q%s", name, listNames(name, names))
@@ -53,9 +61,10 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	m := r.machines[e.Endpoint]
 	switch {
 	case m == nil && r.partial:
+	case m == nil && !r.firstMissing(e.Endpoint):
 	case m == nil || m.isSwitch:
 		r.add(n.spot, "there is no endpoint named %q%s", e.Endpoint, listNames(e.Endpoint, r.allEndpoints()))
-	case r.broken || len(m.links) == 0:
+	case r.broken || r.doubtful(e.Endpoint):
 	case e.PauseStorm != "" && r.family(e.Endpoint) == wire.InfiniBand:
 		r.add(n.spot,
 			"%s has a link with flow-control: credit: a pause storm is there on Ethernet only", e.Endpoint)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 
 	"fabemu/wire/unit"
@@ -22,9 +23,7 @@ func (r *resolver) resolveExpect() {
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
 		switch during := n.get("during"); {
-		case during == nil && !ofProgram && !n.bad:
-			r.add(n.spot, "this is missing: during (%s)", v.of.Find("during").Wanted())
-		case during == nil || during.bad:
+		case during == nil || during.bad || during.items[0].value == nil: // of an item that was not read
 		case ofProgram:
 			r.add(during.spot, "%s is a figure of a program, known when that has ended: leave during out", c.Metric)
 		default:
@@ -51,10 +50,28 @@ func (r *resolver) resolveExpect() {
 	}
 }
 
+// mayBeOfProgram reports whether a metric may be of a program that was refused.
+func (r *resolver) mayBeOfProgram(metric string) bool {
+	name, _, _ := strings.Cut(metric, ".")
+	ofFlow := func(f Flow) bool { return f.Name == name || f.Group == name }
+	return r.fabric && r.root.get("programs") != nil && r.linkNames[name] == nil && !slices.ContainsFunc(r.s.Flows, ofFlow)
+}
+
+// checkDated refuses a check that does not say when it is measured, unless it is of a program.
+func (r *resolver) checkDated(n *node) {
+	metric := n.sound("metric")
+	if n.bad || metric == nil || n.get("during") != nil {
+		return
+	}
+	if _, ofProgram := r.s.ProgramMetric(metric.text); !ofProgram {
+		r.add(n.spot, "this is missing: during (%s)", r.itemView("expect").of.Find("during").Wanted())
+	}
+}
+
 // checkBasis refuses a quotation without words or place, and a derivation that is not
 // told, or that is told of something else.
 func (r *resolver) checkBasis(n *node, v view, c *Check) {
-	if v.refused("basis") {
+	if v.refused("basis") || n.bad {
 		return
 	}
 	missing := func(key string) bool {
@@ -84,6 +101,8 @@ func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) 
 		r.add(during.spot, "the span from %v to %v is empty", span[0], span[1])
 	case end > 0 && span[1] > end && r.cut.set != nil:
 		return true
+	case end > 0 && span[1] > end && r.astray && !strings.HasPrefix(during.path, "short."):
+		// The short run may have meant this check.
 	case end > 0 && span[1] > end:
 		r.add(spot{during.items[1].at, during.path}, "the span ends at %v, but %s", span[1], r.runEnds())
 	}

@@ -58,7 +58,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		switch {
 		case rate == nil && load == nil:
 			continue
-		case rate != nil && load != nil:
+		case rate != nil && load != nil && !c.lost:
 			r.add(load.spot, "rate and load both say what the flow offers: one of them is enough")
 		case rate != nil && !rate.bad:
 			o.rate = rate.value.(unit.Rate)
@@ -152,7 +152,7 @@ func (r *resolver) expandFlow(base Flow, of flowOf, o offer) {
 		f.Start = start.first + unit.Duration(m.turn)*start.step
 		ok = r.checkEnd(m.from, fromAt)
 		ok = r.checkEnd(m.to, toAt) && ok
-		if f.From == f.To {
+		if f.From == f.To && !(to.ranged && of.view.refused("spread")) {
 			r.add(toAt.spot, "flow %s goes from %s to itself", f.Name, f.From)
 		}
 		if !ok || f.From == f.To {
@@ -190,6 +190,10 @@ func (r *resolver) adaptFlow(f *Flow, of flowOf, o offer) {
 	line := r.line(f)
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
+	}
+	if r.doubtful(f.From) {
+		f.Transport, f.Window, f.Timeout = Transport{}, 0, 0
+		return
 	}
 	family := r.family(f.From)
 	r.adaptTransport(f, v, family)
@@ -347,7 +351,7 @@ func (r *resolver) checkTraffic(f *Flow, of flowOf, line unit.Rate) {
 		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the line",
 			f.Burst, f.Name, length)
 	}
-	if f.Spread == Uniform && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
+	if f.Spread == Uniform && !of.view.refused("traffic") && (f.Traffic == traffic.Greedy || f.Traffic == traffic.Paced) {
 		refuse("spread",
 			"%s traffic has no arrivals that could go to one destination or another: spread goes with other traffic", f.Traffic)
 	}

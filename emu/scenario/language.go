@@ -59,13 +59,13 @@ func keys(of *param.Struct, word string) string {
 }
 
 // suggest says which key of an object is meant by a misspelt one, or nothing.
-func suggest(of *param.Struct, word string) string {
+func suggest(of *param.Struct, word string) (key string) {
 	for i := range of.Params {
 		for _, w := range of.Params[i].Also {
 			if spelling.Same(w, word) {
-				return spelling.DidYouMean(of.Params[i].Key)
+				return of.Params[i].Key
 			}
 		}
 	}
-	return spelling.DidYouMean(spelling.Nearest(word, of.Keys()))
+	return spelling.Nearest(word, of.Keys())
 }

@@ -12,6 +12,7 @@ func (r *resolver) resolveLinks() {
 		r.broken = true
 	}
 	for n, v := range r.items("links") {
+		r.nameless = r.nameless || v.refused("name")
 		between := n.sound("between")
 		if n.bad || between == nil {
 			r.broken = true

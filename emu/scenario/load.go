@@ -22,7 +22,8 @@ type options struct {
 }
 
 // CheckMetrics has Load check the metrics under expect, once the rest of the
-// scenario is right, as far as machines, links and flows are concerned.
+// scenario is right, as far as machines, links and flows are concerned. An error that has a
+// method Unknown() string, which returns a name, says that there is nothing of that name.
 func CheckMetrics(check MetricChecker) Option {
 	return func(o *options) { o.metrics = check }
 }
@@ -93,6 +94,12 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	if o.metrics != nil && !r.fabric {
 		res.checkMetrics(s, o.metrics)
 		s.loaded.scenario.Expect = slices.Clone(s.Expect)
+	} else {
+		for _, n := range res.checks {
+			if metric := n.sound("metric"); metric != nil && !res.mayBeOfProgram(metric.text) {
+				res.checkDated(n)
+			}
+		}
 	}
 	if err := r.err(); err != nil {
 		return nil, err

@@ -275,7 +275,7 @@ func TestSetWithCommas(t *testing.T) {
 func TestSetOnBadFile(t *testing.T) {
 	_, err := loadErr(t, strings.Replace(small, "duration", "durration", 1), "model.seed=x", "model=y")
 	list := err.(*scenario.Errors).List
-	if len(list) != 4 || list[0].Line != 3 || list[3].Line != 0 || list[3].File != "" {
+	if len(list) != 3 || list[0].Line != 3 || list[2].Line != 0 || list[2].File != "" {
 		t.Errorf("%v", err)
 	}
 	for _, e := range err.(*scenario.Errors).Unwrap() {

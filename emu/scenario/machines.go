@@ -92,6 +92,8 @@ func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []s
 		return true
 	case r.partial: // what is missing may be what was refused
 		return false
+	case !r.firstMissing(first):
+		return false
 	}
 	at := n.spot
 	if offset != whole {
@@ -110,6 +112,9 @@ func (r *resolver) known(n *node, offset int, p pattern, all func(*resolver) []s
 	}
 	return false
 }
+
+// firstMissing reports whether it is said for the first time that there is nothing of a name.
+func (r *resolver) firstMissing(name string) bool { return r.first(r.root, "name "+name) }
 
 // whole is the offset of what is all that a node is.
 const whole = -1
@@ -145,7 +150,7 @@ func (r *resolver) knownSwitch(n *node, name string) bool {
 	if m := r.machines[name]; m != nil && m.isSwitch {
 		return true
 	}
-	if !r.partial {
+	if !r.partial && r.firstMissing(name) {
 		r.add(n.spot, "there is no switch named %q%s", name, listNames(name, r.allSwitches()))
 	}
 	return false

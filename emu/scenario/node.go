@@ -26,6 +26,7 @@ type node struct {
 	kind  kind
 	block bool // scalar: its text stands on the lines below its place
 	bad   bool // the reader has refused it: nothing more is said about it
+	lost  bool // it stands under a key that was misspelt: all that it holds is refused
 	spot
 	text    string  // scalar: its text without quotes
 	entries []entry // mapping, in the order of the file
@@ -55,8 +56,8 @@ func (n *node) clone() *node {
 
 // get returns the value of a key, or nil.
 func (n *node) get(key string) *node {
-	if n == nil {
-		return nil
+	if n == nil || n.lost {
+		return n
 	}
 	for _, e := range n.entries {
 		if e.key == key {

@@ -136,6 +136,8 @@ func (r *resolver) checkPoints() {
 		v := m.view.sub("marking")
 		r.checkParams(v, r.tables.points.find(p.Name))
 		switch {
+		case r.doubtful(s.Name):
+			continue
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
 			r.toldAt(v, "scheme", "scheme", m.spot,
 				"%s looks at the queues of outputs, which the input-buffered switch %s does not have: make it output-queued",
@@ -150,7 +152,7 @@ func (r *resolver) checkPoints() {
 		if s.OutputLimit > 0 {
 			room = min(room, s.OutputLimit)
 		}
-		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
+		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok && !v.anyRefused() {
 			for _, wrong := range checker.CheckRoom(room, r.longest()) {
 				r.toldAt(v, wrong.Key, "scheme", m.spot, "switch %s: %v", s.Name, wrong.Why)
 			}
@@ -203,6 +205,9 @@ func (r *resolver) checkLaws() {
 		refuse := func(key, format string, args ...any) {
 			r.toldAt(c, key, "law", of.node.spot, format, args...)
 		}
+		if r.doubtful(f.From) || of.view.refused("transport") || of.view.sub("transport").refused("kind") {
+			continue
+		}
 		family := r.family(f.From)
 		_, hearsCNPs := cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
@@ -230,9 +235,12 @@ func (r *resolver) checkLaws() {
 		frame := r.s.Frame(f, family)
 		grouped := SharedBy(f)
 		for _, l := range r.machines[f.From].links {
+			if r.s.Links[l].Rate == 0 || c.anyRefused() {
+				continue
+			}
 			r.checkSite(f, rp.Site{Line: r.s.Links[l].Rate, Length: r.s.Model.Framing.Length(&frame)}, grouped, of, refuse)
 		}
-		if law.Hears == rp.Notifications && !r.lost {
+		if law.Hears == rp.Notifications && !r.lost && !c.anyRefused() {
 			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", refuse)
 		}
 	}
@@ -366,7 +374,7 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		p, _ := r.rows.point(s)
 		namer, ok := s.Marking.Params.(cp.Namer)
-		if p.Notifier != nil && ok && !namer.NamesFlow() && !known {
+		if p.Notifier != nil && ok && !r.machines[s.Name].view.sub("marking").anyRefused() && !namer.NamesFlow() && !known {
 			refuse("law", "the notifications of switch %s do not name a flow, and flow %s has a limiter of its own: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}

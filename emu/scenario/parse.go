@@ -201,6 +201,7 @@ func itemPath(path string, i int, v *yaml.Node) string {
 // entries adds the entries of a mapping, its keys and values in turn, and refuses those that come twice.
 func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
 	out.entries = make([]entry, 0, len(content)/2)
+	again := false // the key before stood there already
 	for i := 0; i+1 < len(content); i += 2 {
 		k, v := content[i], content[i+1]
 		at := spot{spotOf(k).at, out.path}
@@ -211,8 +212,13 @@ func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
 			r.add(at, "a key is a plain word")
 		case twice:
-			r.add(at, "%q stands here a second time; the first is in line %d", k.Value, first.line)
+			if !again { // two items that run into one another have all their keys in common
+				r.add(at, "%q stands here a second time; the first is in line %d", k.Value, first.line)
+			}
+			again = true
+			continue
 		default:
+			again = false
 			value := r.node(v, at.field(k.Value).path, depth+1)
 			if value.kind == null {
 				value.at = at.at // what is missing has no place of its own

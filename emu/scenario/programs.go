@@ -40,6 +40,10 @@ func (r *resolver) resolvePrograms() {
 			each.On = guest
 			kind := r.guestKind(guest)
 			if kind == "" {
+				m := r.machines[guest]
+				if !m.isSwitch && m.view.refused("guest") || !r.first(r.root, "guest") {
+					break
+				}
 				r.add(on.spot, "%s is no guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}

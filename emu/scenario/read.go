@@ -87,11 +87,25 @@ func (r *reports) readObject(n *node, p *param.Param) {
 			r.addUnknown(at, "%q is no key: a comma begins the next one, and %s", before, meant)
 		case rest != "" && p.Object.Find(before) != nil:
 			r.addUnknown(at, "%q is no key and value: a space is missing behind %q", key, before+":")
+			r.mean(n, p.Object.Find(before), at)
 		default:
-			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, suggest(p.Object, key), keys(p.Object, key))
+			near := suggest(p.Object, key)
+			r.addUnknown(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))
+			r.mean(n, p.Object.Find(near), at)
 		}
 	}
 	r.missing(n, p.Object)
+}
+
+// mean notes that a key which is not known stands for another one, unless that is there too: its
+// value is not what is usual, and nobody knows it.
+func (r *reports) mean(n *node, p *param.Param, at spot) {
+	if p != nil && n.get(p.Key) == nil {
+		n.entries = append(n.entries, entry{p.Key, at.at, &node{spot: at.field(p.Key), bad: true, lost: true}})
+		if p.Required || !p.Kind.Single() || slices.Contains([]string{"name", "group", "spread"}, p.Key) { // what there is
+			r.affect(at.field(p.Key).path)
+		}
+	}
 }
 
 // unfold puts the fields that a mapping stands for in its place, where a mapping may

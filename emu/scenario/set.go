@@ -59,7 +59,7 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 			var f *param.Param
 			if f, name, rest = r.fieldOf(n, p, rest); f == nil {
 				r.add(at, "%s has no field %q%s: it has %s",
-					cmp.Or(done, "a scenario"), name, suggest(p.Object, name), keys(p.Object, name))
+					cmp.Or(done, "a scenario"), name, spelling.DidYouMean(suggest(p.Object, name)), keys(p.Object, name))
 				return
 			}
 			done = param.Path(done, name)

@@ -1,6 +1,10 @@
 package scenario
 
-import "fabemu/wire/param"
+import (
+	"slices"
+
+	"fabemu/wire/param"
+)
 
 // view is an object with the defaults behind it.
 type view struct {
@@ -59,6 +63,11 @@ func (v view) refused(key string) bool {
 		}
 	}
 	return false
+}
+
+// anyRefused says whether any field was given and refused: of values that depend on one another.
+func (v view) anyRefused() bool {
+	return slices.ContainsFunc(v.of.Params, func(p param.Param) bool { return v.refused(p.Key) })
 }
 
 // sub returns an object within an object.
