@@ -71,7 +71,7 @@ type outFile struct {
 }
 
 func (f *outFile) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.name, "out", "", "file to write to (default: standard output)")
+	c.Flags().StringVarP(&f.name, "out", "o", "", "file to write to (default: standard output)")
 	c.Flags().BoolVar(&f.force, "force", false, "write over --out if it is there")
 }
 

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
@@ -17,11 +21,16 @@ func graphCommand() *cobra.Command {
 	var format string
 	var out outFile
 	c := &cobra.Command{
-		Use:               "graph SCENARIO",
-		Short:             "Draw the fabric of a scenario and the ways of its flows",
+		Use:   "graph SCENARIO",
+		Short: "Draw the fabric of a scenario and the ways of its flows",
+		Long: `Draw the fabric of a scenario and the ways of its flows, as SVG, DOT or Mermaid: as
+--format says, or the name of the file: --out fabric.dot.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeScenario,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := graphFormat(c, &format, out.name); err != nil {
+				return err
+			}
 			s, err := x.open(args[0])
 			if err != nil {
 				return err
@@ -44,4 +53,25 @@ func graphCommand() *cobra.Command {
 	out.add(c)
 	x.add(c)
 	return c
+}
+
+// graphEndings are the formats of files by how their names end.
+var graphEndings = map[string]string{".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
+
+// graphFormat takes the format from the name of the file, unless --format says it, and refuses a
+// name that says another one, or a picture that is none of the formats.
+func graphFormat(c *cobra.Command, format *string, name string) error {
+	ending := strings.ToLower(filepath.Ext(name))
+	meant, chosen := graphEndings[ending], c.Flags().Changed("format")
+	switch {
+	case slices.Contains([]string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".eps", ".ps"}, ending):
+		svg := strings.TrimSuffix(name, filepath.Ext(name)) + ".svg"
+		return fmt.Errorf("--out %s: graph draws SVG, DOT and Mermaid: write %s, and open that in a browser, or make of it what you want with rsvg-convert",
+			name, svg)
+	case meant != "" && chosen && meant != *format:
+		return fmt.Errorf("--out %s and --format %s: the name is that of %s; one of them is wrong", name, *format, meant)
+	case meant != "":
+		*format = meant
+	}
+	return nil
 }

@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/emu/spelling"
 	"fabemu/emu/terminal"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
@@ -33,70 +36,122 @@ type listed struct {
 
 func listCommand() *cobra.Command {
 	var format string
-	var asJSON bool
+	var asJSON, long bool
 	c := &cobra.Command{
-		Use:   "list",
+		Use:   "list [WORD...]",
 		Short: "Show the scenarios that come with the program",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		Long: `Show the scenarios that come with the program, a line each: the name, how long a run on
+the wall clock takes, and what it shows. With words, those in whose name, source or
+description all of them stand: fabemu list dcqcn. --long has the whole description, the
+source, and how long the short run takes.`,
+		RunE: func(c *cobra.Command, words []string) error {
 			if asJSON {
 				if c.Flags().Changed("format") && format != "json" {
 					return fmt.Errorf("--json is --format json, and --format %s is something else: one of them is wanted", format)
 				}
 				format = "json"
 			}
-			t := listTable()
-			if format == "table" {
-				for _, row := range t.rows {
-					if row[0] == scenarios.Default {
-						row[0] += " (default)"
-					}
-				}
-				if terminal.Is(os.Stdout) { // on which the table is too wide
-					_, err := fmt.Fprint(c.OutOrStdout(), listPage(t.rows, terminal.LookOf(os.Stdout)))
-					return writing(err)
-				}
+			items, err := listOf(words)
+			if err != nil {
+				return err
 			}
-			return t.print(c.OutOrStdout(), format)
+			if format != "table" {
+				return listTable(items).print(c.OutOrStdout(), format)
+			}
+			page := listLines
+			if long {
+				page = listPage
+			}
+			_, err = fmt.Fprint(c.OutOrStdout(), page(items, terminal.LookOf(os.Stdout)))
+			return writing(err)
 		},
 	}
 	formatFlag(c, &format, "table", "json", "csv")
+	c.Flags().BoolVar(&long, "long", false, "table: the whole description, and the source")
 	c.Flags().BoolVar(&asJSON, "json", false, "the same as --format json")
 	return c
 }
 
-func listTable() *table {
-	items := []listed{}
-	t := &table{heads: []string{"NAME", "SOURCE", "WALL TIME", "WHAT IT SHOWS"}}
+// listOf returns the scenarios in whose name, source or description all of some words stand.
+func listOf(words []string) ([]listed, error) {
+	items, names := []listed{}, []string{}
 	usual := param.Defaults(scenario.Wall{}).Dilation
 	for _, e := range scenarios.List() {
-		e.Whole.Dilation, e.Short.Dilation = cmp.Or(e.Whole.Dilation, usual), cmp.Or(e.Short.Dilation, usual)
-		took := wallTime(e.Whole.Duration, e.Whole.Dilation)
-		item := listed{e.Name, e.Source, e.Description, e.Name == scenarios.Default, int64(e.Whole.Duration),
-			e.Whole.Dilation, took.Seconds(), 0, e.Guests}
-		time := durationText(took)
-		if e.Short.Duration > 0 {
-			short := wallTime(e.Short.Duration, e.Short.Dilation)
-			item.ShortWallSeconds = short.Seconds()
-			time += fmt.Sprintf(" (--short %s)", durationText(short))
+		family, _, _ := strings.Cut(e.Name, "/")
+		names = append(names, e.Name, family)
+		text := strings.ToLower(e.Name + " " + e.Source + " " + e.Description)
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) }) {
+			continue
 		}
-		if e.Guests {
-			time += " (root)"
+		item := listed{Name: e.Name, Source: e.Source, Description: e.Description, Default: e.Name == scenarios.Default,
+			DurationPs: int64(e.Whole.Duration), Dilation: cmp.Or(e.Whole.Dilation, usual), Guests: e.Guests}
+		item.WallSeconds = wallTime(e.Whole.Duration, item.Dilation).Seconds()
+		if e.Short.Duration > 0 {
+			item.ShortWallSeconds = wallTime(e.Short.Duration, cmp.Or(e.Short.Dilation, usual)).Seconds()
 		}
 		items = append(items, item)
-		t.rows = append(t.rows, []string{e.Name, e.Source, time, e.Description})
 	}
-	t.items = items
+	if len(items) == 0 {
+		word := strings.Join(words, " ")
+		return nil, fmt.Errorf("no scenario has %q in its name, source or description%s; fabemu list shows all",
+			word, spelling.DidYouMean(spelling.Nearest(word, names)))
+	}
+	return items, nil
+}
+
+// name is the name in a list for people.
+func (x *listed) name() string {
+	if x.Default {
+		return x.Name + " (default)"
+	}
+	return x.Name
+}
+
+// time says how long a run takes, in a list for people, and the short run too.
+func (x *listed) time(short bool) string {
+	time := durationText(seconds(x.WallSeconds))
+	if short && x.ShortWallSeconds > 0 {
+		time += fmt.Sprintf(" (--short %s)", durationText(seconds(x.ShortWallSeconds)))
+	}
+	if x.Guests {
+		time += " (root)"
+	}
+	return time
+}
+
+func seconds(s float64) time.Duration { return time.Duration(math.Round(s * 1e9)) }
+
+// listTable is the list for programs.
+func listTable(items []listed) *table {
+	t := &table{heads: []string{"NAME", "SOURCE", "WALL TIME", "WHAT IT SHOWS"}, items: items}
+	for _, x := range items {
+		t.rows = append(t.rows, []string{x.Name, x.Source, x.time(true), x.Description})
+	}
 	return t
 }
 
-// listPage is the table for a terminal: what a scenario shows and where it comes from
-// stand below its name and its wall time.
-func listPage(rows [][]string, look terminal.Look) string {
+// listLines is the list for people, a line for each scenario.
+func listLines(items []listed, look terminal.Look) string {
 	p := terminal.Page{Look: look}
-	for _, row := range rows {
-		p.Line("%s%s", p.Paint(terminal.Bold, terminal.Left(row[0], 26)), row[2])
-		for _, text := range []string{row[3], row[1]} {
+	name, time, heads := 0, 0, [...]string{"NAME", "WALL TIME", "WHAT IT SHOWS"}
+	for _, x := range items {
+		name, time = max(name, len(x.name())), max(time, len(x.time(false)), len(heads[1]))
+	}
+	left := max(20, look.Columns()-name-time-4)
+	p.Line("%-*s  %-*s  %s", name, heads[0], time, heads[1], heads[2])
+	for _, x := range items {
+		p.Line("%-*s  %-*s  %s", name, x.name(), time, x.time(false), terminal.Shorten(x.Description, left))
+	}
+	return p.String()
+}
+
+// listPage is the list for people in full: what a scenario shows and where it comes from
+// stand below its name and its wall time.
+func listPage(items []listed, look terminal.Look) string {
+	p := terminal.Page{Look: look}
+	for _, x := range items {
+		p.Line("%s%s", p.Paint(terminal.Bold, terminal.Left(x.name(), 26)), x.time(true))
+		for _, text := range []string{x.Description, x.Source} {
 			if text != "" {
 				p.Paragraph(4, text)
 			}

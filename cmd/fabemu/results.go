@@ -19,7 +19,7 @@ type resultFlags struct {
 }
 
 func (f *resultFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.out, "out", "", "directory for the results (default: a new one under results/)")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "directory for the results (default: a new one under results/)")
 	c.Flags().BoolVar(&f.force, "force", false, "write into --out even if something is there")
 }
 

@@ -124,6 +124,10 @@ func (f *runFlags) showIdle(c *cobra.Command) {
 func (f *runFlags) open(c *cobra.Command, name string) (*scenario.Scenario, error) {
 	var sets []scenario.Set
 	if c.Flags().Changed("dilation") && f.dilation != "auto" {
+		if _, err := strconv.ParseInt(f.dilation, 10, 64); err != nil {
+			return nil, fmt.Errorf("--dilation %s: a whole number is wanted, such as 200 (1 is as fast as the model, 200 is 200 times slower), or auto: as low as this computer can",
+				f.dilation)
+		}
 		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.dilation, As: "--dilation " + f.dilation})
 	}
 	if c.Flags().Changed("seed") {

@@ -89,7 +89,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	choice(c, &f.clock, "clock", emu.VirtualClock, "virtual, or wall: one run after another", emu.VirtualClock, emu.WallClock)
 	choice(c, &f.link, "link", emu.UDP, "what carries the frames of a wall run: udp or pipe", emu.UDP, emu.Pipe)
 	flags.IntVar(&f.jobs, "jobs", 0, "virtual clock: how many runs at a time (default: as many as there are processors)")
-	flags.StringVar(&f.out, "out", "", "directory for the results (default: one under results/)")
+	flags.StringVarP(&f.out, "out", "o", "", "directory for the results (default: one under results/)")
 	flags.BoolVar(&f.force, "force", false,
 		"begin anew in --out, whatever is there: what an earlier sweep has made is removed, other files stay")
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
@@ -107,6 +107,9 @@ func (f *sweepFlags) plan(c *cobra.Command, scenario string) (sweep.Plan, error)
 	}
 	wall := f.clock == emu.WallClock
 	switch {
+	case len(f.sets) == 0:
+		return p, fmt.Errorf("a sweep varies something: give it --set PATH=VALUE,VALUE, such as --set model.seed=1,2,3 or --set defaults.link.buffer=2packets,4packets; a single run is fabemu run %s",
+			scenario)
 	case wall && c.Flags().Changed("jobs"):
 		return p, errors.New("--jobs goes with --clock virtual: on the wall clock one run comes after another")
 	case !wall && c.Flags().Changed("link"):

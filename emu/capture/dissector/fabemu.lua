@@ -133,10 +133,11 @@ local s = {
   to = ProtoField.string("fabemu_say.to", "To", base.ASCII, "The machine whose LID or MAC the destination is"),
   fecn = ProtoField.bool("fabemu_say.fecn", "FECN"),
   becn = ProtoField.bool("fabemu_say.becn", "BECN"),
+  cnp = ProtoField.bool("fabemu_say.cnp", "Congestion notification packet (CNP)", base.NONE, nil, nil, "RoCEv2, operation code 0x81"),
   left = ProtoField.uint16("fabemu_say.credit", "Credit left (blocks)", base.DEC, nil, nil, "As the port says, or as far as this capture shows it"),
   crc = ProtoField.bool("fabemu_say.crc_bad", "A checksum is wrong"),
 }
-say.fields = { s.from, s.to, s.fecn, s.becn, s.left, s.crc }
+say.fields = { s.from, s.to, s.fecn, s.becn, s.cnp, s.left, s.crc }
 local x = {
   mark = ProtoExpert.new("fabemu_say.mark", "Marked: it met congestion", expert.group.SEQUENCE, expert.severity.NOTE),
   stall = ProtoExpert.new("fabemu_say.stall", "Credit stall: there is none for another frame of this size", expert.group.SEQUENCE, expert.severity.NOTE),
@@ -595,7 +596,13 @@ function say.dissector(tvb, pinfo, tree)
     end
     sub:add(s.fecn, header.range(4, 1), marked)
     sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
-    if pinfo.caplen < pinfo.len then -- Wireshark calls it malformed, because its padding is not there
+    local cnp = not lrh() and opcode().value == 0x81
+    if cnp then -- Wireshark has no name for it
+      sub:add(s.cnp, header.range(0, 1), true)
+      pinfo.cols.info:clear_fence()
+      pinfo.cols.info = string.format("CNP (congestion notification) QP=0x%06x", qp().value)
+    end
+    if pinfo.caplen < pinfo.len and not cnp then -- Wireshark calls it malformed, because its padding is not there
       pinfo.cols.info:clear_fence()
       local name = tostring(opcode().display):gsub(".*%((.+)%) %- (.+) %(%d+%)$", "%1 %2")
       pinfo.cols.info = string.format("%s QP=0x%06x PSN %d (%d of %d bytes)", name, qp().value, psn().value, pinfo.caplen, pinfo.len)

@@ -140,6 +140,53 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// Labels of links stand apart from one another and from machines, also where many links cross.
+func TestLabelsStandApart(t *testing.T) {
+	all := sources(t)
+	all["crossing"] = []byte(`name: crossing
+model: {duration: 1ms}
+defaults: {link: {rate: 1GB/s}}
+switches: {L1: {}, L2: {}, L3: {}, L4: {}, S1: {}, S2: {}}
+endpoints: ["h[1-4]"]
+links:
+  - {name: one-to-one, between: L1 - S1, rate: 2GB/s}
+  - {name: two-to-one, between: L2 - S1, rate: 3GB/s}
+  - {name: three-to-one, between: L3 - S1, rate: 2GB/s}
+  - {name: four-to-one, between: L4 - S1, rate: 5GB/s}
+  - {name: one-to-two, between: L1 - S2, rate: 2GB/s}
+  - {name: two-to-two, between: L2 - S2, rate: 3GB/s}
+  - {name: three-to-two, between: L3 - S2, rate: 4GB/s}
+  - {name: four-to-two, between: L4 - S2, rate: 5GB/s}
+  - h1 - L1
+  - h2 - L2
+  - h3 - L3
+  - h4 - L4
+flows: [{name: f, from: "h[1-2]", to: "h[3-4]"}]
+`)
+	for name, src := range all {
+		s, f := open(t, src)
+		p := newPicture(s, f)
+		p.layout()
+		boxes := p.labelBoxes()
+		if name == "crossing" && len(boxes) != 8 {
+			t.Errorf("%d labels", len(boxes))
+		}
+		for i, a := range boxes {
+			for k, b := range boxes {
+				if i < k && a.over(b) > 0 {
+					t.Errorf("%s: %s and %s overlap", name, p.edges[i].label, p.edges[k].label)
+				}
+			}
+			for k := range p.nodes {
+				n := &p.nodes[k]
+				if a.over(box{n.x, n.y, n.w, n.h}) > 0 {
+					t.Errorf("%s: %s and %s overlap", name, p.edges[i].label, n.label)
+				}
+			}
+		}
+	}
+}
+
 // TestSVG: the picture is XML, the same each time, and names every switch, every
 // group and every link that has a name.
 func TestSVG(t *testing.T) {

@@ -80,7 +80,7 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 		}
 		out.Nodes = append(out.Nodes, node)
 	}
-	lines := 0
+	lines, labels := 0, p.labelBoxes()
 	for i := range p.edges {
 		e := &p.edges[i]
 		first := len(out.Lanes)
@@ -99,8 +99,9 @@ func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
 			}
 			out.Lanes = append(out.Lanes, lane)
 		}
-		x, y := p.labelAt(i)
-		out.Lanes[first].Label, out.Lanes[first].At = e.label, [2]float64{tenths(x), tenths(y)}
+		if at, ok := labels[i]; ok {
+			out.Lanes[first].Label, out.Lanes[first].At = e.label, [2]float64{tenths(at.x), tenths(at.y + 4)}
+		}
 	}
 	return out
 }

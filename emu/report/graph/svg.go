@@ -66,9 +66,7 @@ func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	for i := range p.nodes {
 		p.drawNode(out, &p.nodes[i])
 	}
-	for i := range p.edges {
-		p.drawLabel(out, i)
-	}
+	p.drawLabels(out)
 	out.line(`</g>`)
 	for i, text := range legend {
 		at := margin + head + height + 30 + 20*float64(i)
@@ -257,8 +255,8 @@ func (p *picture) drawNode(out *svg, n *node) {
 }
 
 // labelAt returns where the label of a link stands: on the far side of an endpoint,
-// above a link between neighbours, on any other.
-func (p *picture) labelAt(i int) (x, y float64) {
+// above a link between neighbours, on any other, at a part t of its way.
+func (p *picture) labelAt(i int, t float64) (x, y float64) {
 	e := &p.edges[i]
 	a, b := &p.nodes[e.a], &p.nodes[e.b]
 	half := p.thickness(i) / 2
@@ -275,7 +273,7 @@ func (p *picture) labelAt(i int) (x, y float64) {
 	case e.beside:
 		x, y = (e.ax+e.bx)/2, e.ay-half-7
 	default:
-		x, y, _ = p.way(i, 0).at(0.5)
+		x, y, _ = p.way(i, 0).at(t)
 		if a.rank == b.rank {
 			y -= half + 8
 		}
@@ -284,13 +282,66 @@ func (p *picture) labelAt(i int) (x, y float64) {
 	return x, y
 }
 
-// drawLabel says what is special about a link.
-func (p *picture) drawLabel(out *svg, i int) {
-	label := p.edges[i].label
-	if label == "" {
-		return
+// labelParts are the parts of its way at which the label of a link may stand, the best first.
+var labelParts = [...]float64{0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8, 0.14, 0.86}
+
+// box is what a label covers, by its middle.
+type box struct{ x, y, w, h float64 }
+
+// over returns the area that two boxes have in common.
+func (a box) over(b box) float64 {
+	w := (a.w+b.w)/2 - math.Abs(a.x-b.x)
+	h := (a.h+b.h)/2 - math.Abs(a.y-b.y)
+	return max(w, 0) * max(h, 0)
+}
+
+// labelBoxes returns where the labels of links stand, apart from machines and from one another
+// where there is room: those that have one place first.
+func (p *picture) labelBoxes() map[int]box {
+	boxes := make(map[int]box)
+	var taken []box
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		taken = append(taken, box{n.x, n.y, n.w, n.h})
 	}
-	x, y := p.labelAt(i)
-	out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`,
-		x, y, html.EscapeString(label))
+	place := func(i int, parts []float64) {
+		best, least := box{}, math.Inf(1)
+		for _, t := range parts {
+			x, y := p.labelAt(i, t)
+			b := box{x, y - 4, small * float64(len(p.edges[i].label)), 13}
+			over := 0.0
+			for _, other := range taken {
+				over += b.over(other)
+			}
+			if over < least {
+				best, least = b, over
+			}
+		}
+		boxes[i], taken = best, append(taken, best)
+	}
+	for _, movable := range []bool{false, true} {
+		for i := range p.edges {
+			e := &p.edges[i]
+			fixed := e.beside || p.nodes[e.a].rank == 0 || p.nodes[e.b].rank == 0
+			switch {
+			case e.label == "" || fixed == movable:
+			case fixed:
+				place(i, labelParts[:1])
+			default:
+				place(i, labelParts[:])
+			}
+		}
+	}
+	return boxes
+}
+
+// drawLabels says what is special about links.
+func (p *picture) drawLabels(out *svg) {
+	boxes := p.labelBoxes()
+	for i := range p.edges {
+		if b, ok := boxes[i]; ok {
+			out.line(`<text x="%.1f" y="%.1f" font-size="11.5" text-anchor="middle" fill="#3e4c59" stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke">%s</text>`,
+				b.x, b.y+4, html.EscapeString(p.edges[i].label))
+		}
+	}
 }

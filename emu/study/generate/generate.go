@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/template"
 
+	"fabemu/emu/spelling"
 	"fabemu/wire/unit"
 )
 
@@ -52,7 +53,8 @@ func Write(kind string, o Options) ([]byte, error) {
 		}
 		names = append(names, k.Name)
 	}
-	return nil, fmt.Errorf("there is no kind %q; there are %s", kind, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no kind %q%s; there are %s", kind,
+		spelling.DidYouMean(spelling.Nearest(kind, names)), strings.Join(names, ", "))
 }
 
 func (k Kind) text(o Options) ([]byte, error) {
