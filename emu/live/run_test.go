@@ -66,7 +66,7 @@ func TestObserver(t *testing.T) {
 			waits++
 		}
 		for _, r := range m.Roots {
-			if r.Line == root && strings.HasSuffix(r.Words, "victim: victim.") {
+			if r.Line == root && strings.HasSuffix(r.Words, "victim: victim.") && len(r.Victims) == 1 && c.Flows[r.Victims[0]].Name == "victim" {
 				victim++
 			}
 		}

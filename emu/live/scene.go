@@ -131,9 +131,10 @@ type Wait struct {
 // Root is what others wait for and that itself waits for none: a line, or a machine that takes
 // nothing in. The other one is -1.
 type Root struct {
-	Line  int    `json:"line"`
-	Node  int    `json:"node"`
-	Words string `json:"words"`
+	Line    int    `json:"line"`
+	Node    int    `json:"node"`
+	Victims []int  `json:"victims,omitempty"` // the flows that wait for it and do not go through it
+	Words   string `json:"words"`
 }
 
 // Deadlock is a cycle of lines each of which waits for the next.
@@ -261,7 +262,7 @@ func (c *Scene) node(machine string) int {
 
 // root puts the root of a congestion tree into the terms of the scene.
 func (c *Scene) root(t *observe.Tree) Root {
-	r := Root{Line: -1, Node: -1, Words: t.Words + "."}
+	r := Root{Line: -1, Node: -1, Victims: t.Victims, Words: t.Words + "."}
 	if t.Root.Ends {
 		r.Node = c.node(c.fabric.Machines[t.Root.Machine].Name)
 	} else {

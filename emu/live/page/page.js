@@ -411,12 +411,18 @@ const members = name => { const g = groups.find(g => g.name === name); return g 
 function sum(name, values) { let s = 0, any = false; for (const k of members(name)) if (known(values[k])) { s += values[k]; any = true; } return any ? s : null; }
 const tint = i => (night.matches ? OF_DARK : OF_LIGHT)[i % OF_LIGHT.length];
 const colourOf = name => tint(Math.max(0, groups.findIndex(g => g.name === name)));
-// port is the line whose queue is shown: the one that is followed, the first on the way of the flow, or the first root.
-let lastPort = -1;
+// port is the line whose queue is shown: the one that is followed, the longest on the way of the flow that is, or of the first
+// victim that there has been, or the first root.
+let lastPort = -1, spared = true; // spared: no victim was seen yet
+const longest = (way, m) => m ? way.reduce((a, b) => (m.queue[b] || 0) > (m.queue[a] || 0) ? b : a, way[0]) : way[0];
 function port() {
-  if (followed && known(followed.line)) return lastPort = followed.line;
+  if (followed && known(followed.line)) { spared = false; return lastPort = followed.line; }
   const m = moments[view];
-  if (followed && known(followed.flow)) { const way = scene.flows[followed.flow].way; return m ? way.reduce((a, b) => (m.queue[b] || 0) > (m.queue[a] || 0) ? b : a, way[0]) : way[0]; }
+  if (followed && known(followed.flow)) return longest(scene.flows[followed.flow].way, m);
+  if (spared) for (const then of moments) {
+    const r = then.roots.find(r => r.victims && r.victims.length);
+    if (r) { spared = false; lastPort = longest(scene.flows[r.victims[0]].way, then); break; }
+  }
   if (lastPort < 0 && m) lastPort = (m.roots.find(r => r.line >= 0) || {line: -1}).line;
   if (lastPort >= 0) return lastPort;
   const crossed = scene.lines.map((_, k) => scene.flows.filter(f => f.way.includes(k)).length);
@@ -463,7 +469,7 @@ function makeCharts() {
       width, height: last ? 126 : 104, padding: [8, 26, last ? 0 : 4, 0], legend: {show: false},
       cursor: {sync: {key: "time"}, y: false, points: {show: false}, drag: {x: true, y: false}},
       scales: {x: {time: false}, y: {range: (_, low, high) => [0, Math.max(high * 1.08, levels.length ? levels[0].at / 1e3 * 1.15 : 0, 1e-9)]}},
-      axes: [{...axis, show: last, size: 26, values: (_, v) => v.map(t => t + (t === v[v.length - 1] ? " ms" : ""))}, {...axis, size: 46, space: 28}],
+      axes: [{...axis, show: last, size: 26, values: (_, v) => v.map(t => t + (t === v[v.length - 1] ? " ms" : ""))}, {...axis, size: (_, v) => Math.max(46, 14 + 6.5 * Math.max(0, ...(v || []).map(t => String(t).length))), space: 28}],
       series: [{}, ...c.list.map(s => ({label: s.label, stroke: s.colour, width: 1.8, dash: s.dash, fill: s.fill ? s.colour + "22" : undefined, paths: c.steps ? uPlot.paths.stepped({align: -1}) : undefined, points: {show: false}, spanGaps: false}))],
       hooks: {setSelect: [u => { if (u.select.width > 3) zoomed = true; }], draw: [u => {
         const x0 = u.bbox.left, w = u.bbox.width, y0 = u.bbox.top, h = u.bbox.height, g = u.ctx, dpr = devicePixelRatio || 1;
@@ -557,7 +563,7 @@ function show() {
   });
 }
 function begin(s) {
-  scene = s; moments = []; view = -1; live = true; over = ""; lost = false; followed = null; lastPort = -1;
+  scene = s; moments = []; view = -1; live = true; over = ""; lost = false; followed = null; lastPort = -1; spared = true;
   document.title = s.name + " – fabemu";
   put($("name"), s.name);
   $("name").title = s.text || "";

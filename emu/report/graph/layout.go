@@ -276,6 +276,9 @@ func (p *picture) fit() (width, height float64) {
 			top = min(top, y-p.thickness(i)/2-2-labelHeight)
 		}
 	}
+	for _, b := range p.labelBoxes() {
+		left, right = min(left, b.x-b.w/2), max(right, b.x+b.w/2)
+	}
 	for i := range p.nodes {
 		p.nodes[i].x, p.nodes[i].y = p.nodes[i].x-left, p.nodes[i].y-top
 	}
