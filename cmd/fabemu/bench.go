@@ -60,7 +60,10 @@ those of the program: fabemu bench limiter --exec python3 -- limiter.py
 The tables go to standard output; limiter.json and report.html, one file with the charts,
 into a new directory under results/, or --out.
 
-Exit status: 0 when all cases pass, 1 when one fails, or the program does what it may not,
+A case in which the program does what it may not, or gives no answer in time, fails, and
+the next one begins it anew.
+
+Exit status: 0 when all cases pass, 1 when one fails,
 2 for a mistake in the call, 3 when the bench was ended early or could not be written.`,
 		RunE: f.run,
 	}
@@ -98,7 +101,7 @@ func clocks() []report.Clock {
 const benchFile = "limiter.json"
 
 // subjects returns the limiters that are meant.
-func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.Subject, error) {
+func (f *benchFlags) subjects(args []string) ([]*limiters.Subject, error) {
 	p := &foreign.Program{Socket: f.socket, Patience: f.patience, Stderr: os.Stderr}
 	switch {
 	case f.patience <= 0:
@@ -119,7 +122,7 @@ func (f *benchFlags) subjects(ctx context.Context, args []string) ([]*limiters.S
 	case f.socket == "":
 		return limiters.Named(args, f.replay != "")
 	}
-	return []*limiters.Subject{limiters.InProgram(ctx, p)}, nil
+	return []*limiters.Subject{limiters.InProgram(p)}, nil
 }
 
 // A measurement is what is done with each limiter.
@@ -129,7 +132,7 @@ type measurement func(context.Context, *limiters.Subject) (*limiters.Result, err
 func (f *benchFlags) run(c *cobra.Command, args []string) error {
 	ctx, stop := untilEnded(c)
 	defer stop()
-	all, err := f.subjects(ctx, args)
+	all, err := f.subjects(args)
 	if err != nil {
 		return err
 	}

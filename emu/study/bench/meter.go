@@ -96,18 +96,20 @@ func (m *meter) promised() unit.Size {
 	return 2 * m.longest
 }
 
-// find notes what is out of its limit, if it is the first or the worst of its kind.
-func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() string) {
+// find notes what is out of its limit, with the last starts, if it is the first or the worst of
+// its kind; else it returns nil.
+func (m *meter) find(what Criterion, bad float64, at unit.Time, say func() string) *Fault {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
 		i = len(m.out.Faults)
 		m.out.Faults = append(m.out.Faults, Fault{Criterion: what})
 	} else if f := &m.out.Faults[i]; f.bad >= bad {
-		return
+		return nil
 	}
 	f := &m.out.Faults[i]
 	f.bad, f.At, f.say = bad, at, say
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
+	return f
 }
 
 // says returns what formats two numbers.
@@ -297,13 +299,41 @@ func (m *meter) measure(now unit.Time, size float64) {
 		w.Low, w.High = min(w.Low, off), max(w.High, off)
 		if most := slack + float64(m.promised()+1)/due; math.Abs(off) > most {
 			packets := w.Packets
-			m.find(RateError, math.Abs(off)/most, now, func() string {
+			f := m.find(RateError, math.Abs(off)/most, now, func() string {
 				return fmt.Sprintf("over %d packets the rate is %+.3g %% off, want %.3g %% at most",
 					packets, 100*off, 100*most)
 			})
+			if f != nil {
+				f.Starts = p.worst(f.Starts[:0], packets, Start{Size: unit.Size(size), Rate: m.rate}, off > 0)
+			}
 		}
 	}
 	p.starts++
+}
+
+// worst appends those consecutive starts among the latest packets that are the most ahead of the
+// rate, or the most behind it. The last has the size and the rate that are given.
+func (p *phase) worst(rows []Start, packets int, last Start, ahead bool) []Start {
+	in := func(k int) int { return k % len(p.at) }
+	worst, most := 0, math.Inf(-1)
+	for k := p.starts - packets; k+around-1 <= p.starts; k++ {
+		i, j := in(k), in(k+around-1)
+		off := p.bytes[j] - p.bytes[i] - last.Rate.BytesPerSecond()*p.at[j].Sub(p.at[i]).Seconds()
+		if !ahead {
+			off = -off
+		}
+		if off > most+1e-3 { // of alike ones the first
+			worst, most = k, off
+		}
+	}
+	for k := worst; k < worst+around; k++ {
+		s := Start{At: p.at[in(k)], Size: last.Size, Rate: last.Rate}
+		if k < p.starts {
+			s.Size = unit.Size(p.bytes[in(k+1)] - p.bytes[in(k)])
+		}
+		rows = append(rows, s)
+	}
+	return rows
 }
 
 // SetRate tells the limiter another rate.

@@ -51,3 +51,56 @@ type putOff struct{}
 func (putOff) Next(now unit.Time, _ unit.Size) unit.Time { return 2 * now }
 func (putOff) Sent(unit.Time, unit.Size)                 {}
 func (putOff) SetRate(unit.Time, unit.Rate)              {}
+
+// The packets that stand under an error of the rate are those that make it, wherever they are in
+// the window: here ten of them, long before its end.
+func TestMeterShowsTheWorstStretch(t *testing.T) {
+	const packet, gap = 1500, 12 * us // at 1 Gb/s
+	for _, tc := range []struct {
+		name       string
+		usual, odd unit.Time // gaps
+	}{
+		{"all are late, some the most", gap * 3 / 2, gap * 3},
+		{"all are early, some the most", gap * 7 / 10, gap / 10},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l := &dictated{}
+			m := newMeter(l, gbps, packet)
+			odd := map[unit.Time]bool{}
+			for k := range 140 {
+				before := l.at
+				if l.at += tc.usual; k >= 50 && k < 60 {
+					l.at = before + tc.odd
+					odd[l.at] = true
+				}
+				m.Next(before, packet)
+				m.Next(l.at, packet)
+				m.Sent(l.at, packet)
+			}
+			for _, f := range m.report().Faults {
+				if f.Criterion != RateError {
+					continue
+				}
+				found := 0
+				for _, s := range f.Starts {
+					if odd[s.At] && s.Size == packet {
+						found++
+					}
+				}
+				if found < around-1 || !strings.Contains(f.String(), "over 100 packets") {
+					t.Errorf("%d odd packets are shown, want %d at least\n%v", found, around-1, f)
+				}
+				return
+			}
+			t.Error("no error of the rate is found")
+		})
+	}
+}
+
+// dictated lets packets start when it is told to.
+type dictated struct {
+	putOff
+	at unit.Time
+}
+
+func (l *dictated) Next(unit.Time, unit.Size) unit.Time { return l.at }

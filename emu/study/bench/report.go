@@ -83,6 +83,7 @@ const (
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
 	Overshoot Criterion = "overshoot"  // LoopReport.Held: more is sent than there is room for
 	Panic     Criterion = "panic"      // the limiter has panicked
+	Program   Criterion = "program"    // one in another language has done what it may not, or does not answer
 )
 
 // Fault is a measure that is out of its limit, where that is worst.
@@ -90,15 +91,18 @@ type Fault struct {
 	Criterion Criterion
 	Text      string // what was measured, and what is wanted
 	At        unit.Time
-	Starts    []Start // the last packets until then
+	Starts    []Start // the last packets until then; of a RateError those that are the most off
 	bad       float64 // how bad it is, among faults of the criterion
 	say       func() string
 }
 
-// String returns the fault and the packets before it, a line each.
+// String returns the fault and its packets, a line each.
 func (f Fault) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: at %v %s", f.Criterion, f.At, f.Text)
+	if f.Criterion == RateError && len(f.Starts) > 0 {
+		b.WriteString("; the worst stretch of them:")
+	}
 	if len(f.Starts) > 0 {
 		fmt.Fprintf(&b, "\n%20s %7s %14s %16s %16s", "start", "bytes", "rate", "gap before", "at this rate")
 	}

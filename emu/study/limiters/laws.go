@@ -81,8 +81,8 @@ func runLaw(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	var failed error
 	for _, l := range all {
 		if ctx.Err() != nil {
-			r.Partial = true
-			break
+			r.Partial, r.NotRun = true, append(r.NotRun, l.Name)
+			continue
 		}
 		measured, err := bench.MeasureController(func(site rp.Site) rp.Controller {
 			c, err := s.law(site)

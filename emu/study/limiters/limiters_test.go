@@ -1,14 +1,17 @@
 package limiters_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"fabemu/emu/goldentest"
 	"fabemu/emu/mistake"
 	"fabemu/emu/report"
+	"fabemu/emu/study/bench"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/terminal"
 	"fabemu/node"
@@ -72,13 +76,12 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// What another program does wrong is the verdict, with its line; what was measured until
-// then stands.
-func TestVerdicts(t *testing.T) {
+// In a case in which another program does something wrong it fails, with its line.
+func TestFaultsOfPrograms(t *testing.T) {
 	const begin = `read x; echo limiter - mine; `
 	for _, tc := range []struct{ name, script, want string }{
 		{"says nothing", "sleep 1000", `the program says nothing for PATIENCE; the last line to it was "hello 1 `},
-		{"NaN", begin + "read x; echo ok; read x; echo NaN", `in case steady/1Mbps the program gives an instant that is neither a whole number of picoseconds nor never; its line is "NaN"; the last line to it was "next 0 1500"`},
+		{"NaN", begin + "read x; echo ok; read x; echo NaN", `the program gives an instant that is neither a whole number of picoseconds nor never; its line is "NaN"; the last line to it was "next 0 1500"`},
 		{"floods", begin + "while :; do echo 5; done", `its line is "5"`},
 		{"dies", begin + "read x; exit 9", `exit status 9`},
 		{"never ends", begin + "while read w t n; do case $w in next) echo never;; *) echo ok;; esac; done; sleep 1000", "does not end within PATIENCE after its input has"},
@@ -92,16 +95,17 @@ func TestVerdicts(t *testing.T) {
 			var r *limiters.Result
 			var want string
 			for ; ; patience *= 2 { // a busy computer lets no program answer in so little time
-				s := limiters.InProgram(context.Background(), &foreign.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
+				s := limiters.InProgram(&foreign.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error
 				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: []string{"steady/1Mbps"}}); err != nil || r.Good() {
 					t.Fatalf("%v, %+v", err, r)
 				}
-				if want = strings.Replace(tc.want, "PATIENCE", patience.String(), 1); strings.Contains(r.Verdict, want) {
+				got := r.Cases[0].Faults[0].Text
+				if want = strings.Replace(tc.want, "PATIENCE", patience.String(), 1); strings.Contains(got, want) {
 					break
 				}
-				if patience >= most || !strings.Contains(r.Verdict, "says nothing for") {
-					t.Fatalf("%s; want %q", r.Verdict, want)
+				if patience >= most || !strings.Contains(got, "says nothing for") {
+					t.Fatalf("%s; want %q", got, want)
 				}
 			}
 			var text, page bytes.Buffer
@@ -112,15 +116,101 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// A case in which a program does not answer fails, and the rest goes on; where the rest does not,
+// it is named.
+func TestTheRestGoesOn(t *testing.T) {
+	// Whatever it is asked, it may send; at no rate it says nothing any more.
+	const hangs = `read x; echo limiter - mine; while read w t n; do case "$w $n" in "rate 0") sleep 1000;; next*) echo $t;; *) echo ok;; esac; done`
+	three := []string{"sizes/20", "rate/zero", "many/32"}
+	for _, tc := range []struct {
+		name, script string
+		cases        []string
+		failed       []string // of the program's own fault
+		notRun, says string
+	}{
+		{"hangs in one", hangs, three, []string{"rate/zero"}, "", ""},
+		{"hangs in all", "sleep 1000", []string{"steady", "many"}, []string{"steady/1Mbps", "steady/10Mbps", "steady/100Mbps"}, "steady/1Gbps, steady/9Gbps, steady/10Gbps, many/32",
+			"Ended early: the program has not come to the end of any of 3 cases. 3 of 3 cases failed. Not run: steady/1Gbps, steady/9Gbps, steady/10Gbps, many/32."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var r *limiters.Result
+			var told, failed []string
+			for patience := time.Second; patience < time.Minute; patience *= 3 { // of a busy computer more
+				told, failed = nil, nil
+				s := limiters.InProgram(&foreign.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
+				var err error
+				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: tc.cases, Packets: 60, Done: func(o *limiters.Outcome) { told = append(told, o.Case) }}); err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range r.Cases {
+					if slices.ContainsFunc(o.Faults, func(f limiters.Fault) bool { return f.Criterion == bench.Program }) {
+						failed = append(failed, o.Case)
+					}
+				}
+				if slices.Equal(failed, tc.failed) {
+					break
+				}
+			}
+			var text, page, js bytes.Buffer
+			if err := errors.Join(r.WriteText(&text, terminal.Look{Wide: 1000}), r.WriteHTML(&page), r.WriteJSON(&js)); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(failed, tc.failed) || strings.Join(r.NotRun, ", ") != tc.notRun || len(told) != len(r.Cases) || !strings.Contains(text.String(), tc.says) {
+				t.Errorf("failed %q, not run %q, told %d of %d; want %q, %q\n%s", failed, r.NotRun, len(told), len(r.Cases), tc.failed, tc.notRun, text.String())
+			}
+		})
+	}
+}
+
+// Where nobody listens any more, what was measured stands, and the cases not run are named; so it
+// is where the bench is ended.
+func TestEndedEarly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		l.Close() // nobody else is listened to
+		for in := bufio.NewScanner(c); in.Scan(); {
+			switch words := strings.Fields(in.Text()); words[0] {
+			case "hello":
+				io.WriteString(c, "limiter - mine\n")
+			case "next":
+				io.WriteString(c, words[1]+"\n")
+			default:
+				io.WriteString(c, "ok\n")
+			}
+		}
+		c.Close()
+	}()
+	o := limiters.Options{Cases: []string{"sizes/20", "sizes/64", "sizes/4096"}, Packets: 60}
+	r, err := limiters.Run(context.Background(), limiters.InProgram(&foreign.Program{Socket: path}), o)
+	if err != nil || len(r.Cases) != 1 || !strings.Contains(r.Verdict, "in case sizes/64: nobody listens at the socket") || !slices.Equal(r.NotRun, o.Cases[1:]) {
+		t.Errorf("%v, %+v", err, r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Done = func(*limiters.Outcome) { cancel() }
+	r, err = limiters.Run(ctx, limiters.Ours()[0], o)
+	if err != nil || len(r.Cases) != 1 || !r.Partial || !slices.Equal(r.NotRun, o.Cases[1:]) {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
 // What is the user's to mend is said.
 func TestMistakes(t *testing.T) {
 	ctx := context.Background()
 	_, unknown := limiters.Named([]string{"token-buckett"}, false)
 	_, noCase := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"steady", "unsteady"}})
 	_, pattern := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"["}})
-	_, noProgram := limiters.Run(ctx, limiters.InProgram(ctx, &foreign.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
+	_, noProgram := limiters.Run(ctx, limiters.InProgram(&foreign.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
 	law := &foreign.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
-	_, isLaw := limiters.Run(ctx, limiters.InProgram(ctx, law), limiters.Options{Cases: []string{"rate/zero"}})
+	_, isLaw := limiters.Run(ctx, limiters.InProgram(law), limiters.Options{Cases: []string{"rate/zero"}})
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -153,7 +243,7 @@ func TestExamplesPass(t *testing.T) {
 		{[]string{python, "../../../docs/examples/limiter.py"}, limiters.Options{Packets: 300, Cases: []string{"step", "idle", "sizes/20+1500", "hours"}}},
 	} {
 		p := &foreign.Program{Command: tc.command, Patience: time.Minute}
-		r, err := limiters.Run(context.Background(), limiters.InProgram(context.Background(), p), tc.options)
+		r, err := limiters.Run(context.Background(), limiters.InProgram(p), tc.options)
 		if err != nil || !r.Good() || r.Cases[0].Packets < 100 {
 			var text bytes.Buffer
 			if r != nil {

@@ -18,7 +18,7 @@ import (
 // The limiter of another program paces a real source over sockets.
 func TestWallProgram(t *testing.T) {
 	p := &foreign.Program{Command: []string{built(t)}}
-	r, err := limiters.Run(context.Background(), limiters.InProgram(context.Background(), p), limiters.Options{Clock: report.WallClock, Cases: []string{"wall/steps"}})
+	r, err := limiters.Run(context.Background(), limiters.InProgram(p), limiters.Options{Clock: report.WallClock, Cases: []string{"wall/steps"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,9 @@ func (o *Outcome) section() (report.Section, error) {
 	for _, f := range o.Faults {
 		s.Parts = append(s.Parts, report.Folded(string(f.Criterion)+": "+f.Text, f.Around))
 	}
+	if o.trace == nil {
+		return s, nil
+	}
 	for _, f := range []*plot.Figure{o.ratesFigure(), o.gapsFigure(), o.burstFigure(), o.reactionFigure()} {
 		if f == nil {
 			continue

@@ -7,7 +7,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"fabemu/emu"
-	"fabemu/emu/foreign"
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
 	"fabemu/emu/study/bench"
@@ -40,7 +39,9 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 			c.Rates = append(c.Rates, bench.Step{At: e.At, Rate: e.Rate})
 		}
 	}
-	law, err := s.isLaw(ctx, r)
+	within, done := s.begins(ctx)
+	defer done()
+	law, err := s.isLaw(within, r)
 	var outcome Outcome
 	switch {
 	case err != nil || s.began != nil:
@@ -48,7 +49,7 @@ func Replay(ctx context.Context, r *told.Recording, s *Subject, dilation int64, 
 		t := draw(&c)
 		outcome = outcomeOf(&c, "", bench.Measure(s.New, c, t.add), t)
 	default:
-		outcome, err = s.replay(ctx, r, c, dilation, law)
+		outcome, err = s.replay(within, r, c, dilation, law)
 	}
 	fault, ended := s.ended()
 	out.Limiter, out.Partial = s.Name, ctx.Err() != nil
@@ -116,11 +117,6 @@ func (s *Subject) replay(ctx context.Context, r *told.Recording, c bench.Case, d
 	}
 	if dilation > 0 {
 		d.Clock = emu.WallClock
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if s.program != nil {
-		s.program.Fail = func(*foreign.Fault) { cancel() }
 	}
 	result, err := d.Run(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	halves := &foreign.Program{Command: []string{"sh", "-c", `while read w a b rest; do case "$w" in hello) echo law 5000000000 never half;; *) echo 2500000000 never; esac; done`}}
-	for _, s := range append(subjects, InProgram(ctx, halves)) {
+	for _, s := range append(subjects, InProgram(halves)) {
 		result, err := Replay(ctx, r, s, 0, Options{})
 		if err != nil || !result.Good() || len(result.Cases) != 1 {
 			t.Fatalf("%s: %v, %+v", s.Name, err, result)
@@ -82,7 +82,7 @@ func TestReplayVerdict(t *testing.T) {
 		`read x; echo law -1 never mine`:                                           "gives a rate that is negative",
 		`read x; echo limiter 5 mine; read x || exit 0; echo ok; read x; exit 3`:   "exit status 3",
 	} {
-		s := InProgram(ctx, &foreign.Program{Command: []string{"sh", "-c", script}})
+		s := InProgram(&foreign.Program{Command: []string{"sh", "-c", script}})
 		result, err := Replay(ctx, r, s, 0, Options{})
 		if err != nil || result.Good() || !strings.Contains(result.Verdict, want) {
 			t.Errorf("%v, %+v; want %q", err, result, want)

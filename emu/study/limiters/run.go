@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -40,10 +41,12 @@ type Result struct {
 	Limiter string        `json:"limiter"`
 	Note    string        `json:"note,omitempty"`
 	Partial bool          `json:"partial,omitempty"` // it was ended early
-	// Verdict says what the program has done that it may not do; empty: nothing.
+	// Verdict says why not all cases were run, or what a program has done in a replay that it may
+	// not do; empty: nothing.
 	Verdict string    `json:"verdict,omitempty"`
 	Cases   []Outcome `json:"cases"`
-	Loops   []Loop    `json:"loops,omitempty"` // of a reaction point
+	NotRun  []string  `json:"not_run,omitempty"` // the names of the cases that were to be run, and were not
+	Loops   []Loop    `json:"loops,omitempty"`   // of a reaction point
 }
 
 // Good reports whether nothing was found at fault.
@@ -53,7 +56,13 @@ func (r *Result) Good() bool {
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
-// Run puts a limiter into cases. An error is the user's to mend.
+// hopeless is in how many cases a program may fail, while it has come to the end of none, before
+// the rest is not run: each of these would have to be waited for.
+const hopeless = 3
+
+// Run puts a limiter into cases. In a case in which a program does what it may not do, or does
+// not answer, it fails, and the next case has another process, or another connection, of it. An
+// error is the user's to mend.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	if s.law != nil {
 		return runLaw(ctx, s, o)
@@ -67,26 +76,41 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		most = packetsOfPrograms
 	}
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
-	for _, c := range cases {
+	finished := 0
+	for i, c := range cases {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
-		measured, failed := c.measure(ctx, s, trace.add)
+		within, done := s.begins(ctx)
+		measured, failed := c.measure(within, s, trace.add)
 		fault, err := s.ended()
-		if ctx.Err() != nil {
-			r.Partial = true
+		done()
+		if r.Partial = ctx.Err() != nil; r.Partial {
+			r.NotRun = names(cases[i:])
 			break
 		}
 		if err := errors.Join(err, failed); err != nil {
-			return nil, err
-		}
-		if fault != nil { // the figures are not those of its limiter
-			r.Verdict = fmt.Sprintf("in case %s %v", c.Name, fault)
+			if len(r.Cases) == 0 {
+				return nil, err
+			}
+			r.Verdict, r.NotRun = fmt.Sprintf("in case %s: %v", c.Name, err), names(cases[i:])
 			break
 		}
-		out := outcomeOf(&c.Case, smaller, measured, trace)
+		var out Outcome
+		if fault != nil { // the figures are not those of its limiter
+			out = outcomeOf(&c.Case, smaller, &bench.Report{Clock: c.clock(), Fairness: math.NaN()}, nil)
+			out.Faults = []Fault{{Criterion: bench.Program, Text: fault.Error(),
+				Around: fmt.Sprintf("%s: %v", bench.Program, fault)}}
+		} else {
+			out = outcomeOf(&c.Case, smaller, measured, trace)
+			finished++
+		}
 		r.Cases = append(r.Cases, out)
 		if o.Done != nil {
 			o.Done(&out)
+		}
+		if left := cases[i+1:]; finished == 0 && i+1 == hopeless && len(left) > 0 {
+			r.Verdict, r.NotRun = fmt.Sprintf("the program has not come to the end of any of %d cases", hopeless), names(left)
+			break
 		}
 	}
 	r.Limiter = s.Name
@@ -94,6 +118,14 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 		r.Limiter = "a program that did not say what it is"
 	}
 	return r, nil
+}
+
+// names returns those of cases.
+func names(cases []situation) (names []string) {
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // situation is a case on a clock.
@@ -116,6 +148,14 @@ func casesOf(clock report.Clock) []situation {
 		}
 	}
 	return all
+}
+
+// clock returns the one that the case is on.
+func (c *situation) clock() report.Clock {
+	if c.wall {
+		return report.WallClock
+	}
+	return report.VirtualClock
 }
 
 // measure puts a limiter into the case.
@@ -243,7 +283,7 @@ type Outcome struct {
 	Judged        bool          `json:"judged"`
 	Faults        []Fault       `json:"faults,omitempty"` // where it is judged
 
-	trace *drawing
+	trace *drawing // nil: nothing was measured
 }
 
 // Wall is how the limiter kept to the wall clock, beside an ideal one at the same time: how
@@ -290,13 +330,16 @@ type Fault struct {
 	Around    string          `json:"around"` // the packets before it, with it
 }
 
-// outcomeOf reads a report of the bench.
+// outcomeOf reads a report of the bench; without a drawing nothing was measured.
 func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outcome {
 	o := Outcome{
 		Case: c.Name, Doc: c.Doc, Smaller: smaller, Clock: r.Clock, Packets: r.Starts, Bytes: int64(r.Bytes),
 		PromisedBytes: int64(r.Promised),
 		Judged:        true, BurstBytes: int64(r.Burst), WithheldBytes: int64(r.Withheld),
 		ReactionPs: int64(r.Reaction), Fairness: report.Number(r.Fairness), trace: t,
+	}
+	if t == nil { // nothing was measured
+		return o
 	}
 	for _, w := range r.Windows {
 		o.Windows = append(o.Windows, Window{w.Packets, report.Number(w.Low), report.Number(w.High)})

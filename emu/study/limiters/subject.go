@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"fabemu/emu/foreign"
 	"fabemu/emu/mistake"
@@ -24,7 +25,10 @@ type Subject struct {
 	law     func(s rp.Site) (rp.Controller, error) // it is a reaction point; nil: it is none
 	points  func(s cp.Site) (cp.Notifier, error)   // that it hears; nil: ACKs
 	program *foreign.Program                       // that it is in; nil: it is in this one
-	began   error                                  // why none has
+	began   error                                  // why no talk with it has begun
+
+	within context.Context               // of its talks: it is done when one of them has failed
+	first  atomic.Pointer[foreign.Fault] // of those talks
 }
 
 // Ours returns the limiters of this program.
@@ -66,10 +70,13 @@ func Named(names []string, replay bool) (out []*Subject, err error) {
 }
 
 // InProgram returns the limiter of another program. Its name is what the program says.
-func InProgram(ctx context.Context, p *foreign.Program) *Subject {
+func InProgram(p *foreign.Program) *Subject {
 	s := &Subject{program: p}
 	s.New = func(r unit.Rate) node.RateLimiter {
-		t, err := p.Begin(ctx, r, 1500)
+		if s.began != nil || s.within.Err() != nil {
+			return silent{}
+		}
+		t, err := p.Begin(s.within, r, 1500)
 		switch {
 		case err != nil:
 		case t.Law:
@@ -78,30 +85,38 @@ func InProgram(ctx context.Context, p *foreign.Program) *Subject {
 			s.Name = t.Name
 			return t.Limiter()
 		}
-		if s.began == nil {
-			s.began = err
-		}
+		s.began = err
 		return silent{}
 	}
 	return s
 }
 
-// ended ends the talks of a case. A mistake of the user's is an error, what the program has
-// done wrong its fault.
+// begins begins a case: with the context, or with a fault, all its talks end. A case has many
+// of them at times, and each would have to be waited for.
+func (s *Subject) begins(ctx context.Context) (within context.Context, done func()) {
+	within, done = context.WithCancel(ctx)
+	if s.program != nil {
+		s.within, s.began = within, nil
+		s.first.Store(nil)
+		s.program.Fail = func(f *foreign.Fault) {
+			s.first.CompareAndSwap(nil, f)
+			done()
+		}
+	}
+	return within, done
+}
+
+// ended ends the talks of a case. A mistake of the user's is an error, the first thing that the
+// program has done wrong its fault.
 func (s *Subject) ended() (fault *foreign.Fault, err error) {
 	if s.program == nil {
 		return nil, nil
 	}
-	end := s.program.End()
-	for _, e := range []error{s.began, end} {
-		if e != nil && !errors.As(e, &fault) {
-			return nil, e
-		}
-		if fault != nil {
-			return fault, nil
-		}
+	_ = s.program.End() // the first fault was reported
+	if s.began != nil && !errors.As(s.began, &fault) {
+		return nil, s.began
 	}
-	return nil, nil
+	return s.first.Load(), nil
 }
 
 // silent is a limiter that lets nothing start.

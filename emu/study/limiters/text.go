@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fabemu/emu/report"
@@ -25,6 +26,9 @@ const headsDoc = "Rate error: over windows of 100 packets, or 1000 or 10 where t
 
 // row returns the cells of a case.
 func (o *Outcome) row() []string {
+	if o.trace == nil {
+		return []string{o.Case, "-", "-", "-", "-", "-", "-", "-", "-", outcomeText(o.Faults)}
+	}
 	return []string{
 		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes),
 		bytesText(o.WithheldBytes),
@@ -119,16 +123,21 @@ func (r *Result) says() string {
 			failed++
 		}
 	}
-	switch n := terminal.Count(len(r.Cases)+len(r.Loops), "case"); {
-	case r.Verdict != "":
-		return "Ended: " + r.Verdict + "."
-	case r.Partial:
-		return fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
-	case failed > 0:
-		return fmt.Sprintf("%d of %s failed.", failed, n)
-	default:
-		return n + ", all passed."
+	n := terminal.Count(len(r.Cases)+len(r.Loops), "case")
+	said := fmt.Sprintf("%d of %s failed.", failed, n)
+	if failed == 0 {
+		said = n + ", all passed."
 	}
+	switch {
+	case r.Verdict != "":
+		said = fmt.Sprintf("Ended early: %s. %s", strings.TrimSuffix(r.Verdict, "."), said)
+	case r.Partial:
+		said = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
+	}
+	if r.NotRun != nil {
+		said += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
+	}
+	return said
 }
 
 // WriteText writes a result for people.
