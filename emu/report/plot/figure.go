@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// MaxCurves is how many curves a figure shows.
+// MaxCurves is how many curves a figure shows in one frame.
 const MaxCurves = 16
 
 // Figure is a figure of curves.
@@ -31,6 +31,7 @@ type Figure struct {
 	Strokes    Strokes
 	Events     []Event // by rising At
 	Note       string  // a last line of the legend
+	Panels     bool    // each curve has a frame of its own, all frames have the same axes, and none a legend
 }
 
 // Axis is one of the two axes of a figure.
@@ -75,15 +76,7 @@ type Event struct {
 func Formats() []string { return []string{"svg", "png"} }
 
 // Write writes a figure in a format.
-func (f *Figure) Write(w io.Writer, format string) error {
-	switch format {
-	case "svg":
-		return f.SVG(w)
-	case "png":
-		return f.PNG(w)
-	}
-	return fmt.Errorf("there is no format %q for figures; there are %s", format, strings.Join(Formats(), ", "))
-}
+func (f *Figure) Write(w io.Writer, format string) error { return write(w, f, format) }
 
 // The size of a figure and of its parts.
 const (
@@ -98,20 +91,81 @@ const (
 const resolution = 144
 
 // PNG writes a figure as PNG.
-func (f *Figure) PNG(w io.Writer) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(resolution))
-	if err := f.draw(canvas); err != nil {
+func (f *Figure) PNG(w io.Writer) error { return writePNG(w, f) }
+
+// drawing is what is written in the formats.
+type drawing interface {
+	title() string
+	Words() string
+	height() vg.Length
+	draw(canvas vg.CanvasSizer) error
+}
+
+// write writes a drawing in a format.
+func write(w io.Writer, d drawing, format string) error {
+	switch format {
+	case "svg":
+		return writeSVG(w, d)
+	case "png":
+		return writePNG(w, d)
+	}
+	return fmt.Errorf("there is no format %q for figures; there are %s", format, strings.Join(Formats(), ", "))
+}
+
+func writePNG(w io.Writer, d drawing) error {
+	canvas := vgimg.NewWith(vgimg.UseWH(width, d.height()), vgimg.UseDPI(resolution))
+	if err := d.draw(canvas); err != nil {
 		return err
 	}
 	_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 	return err
 }
 
+func (f *Figure) title() string { return f.Title }
+
+// height returns that of the picture.
+func (f *Figure) height() vg.Length {
+	if f.Panels {
+		return f.panelsHeight()
+	}
+	return height
+}
+
+// shown are the curves that are drawn.
+func (f *Figure) shown() []Curve {
+	if f.Panels {
+		return f.Curves
+	}
+	return f.Curves[:min(len(f.Curves), MaxCurves)]
+}
+
+// ground makes a white ground, and returns what of it is for the drawing, and what writes on it.
+func ground(canvas vg.CanvasSizer) (drawing draw.Canvas, write func(title, subtitle, stamp string)) {
+	all := draw.New(canvas)
+	all.SetColor(color.White)
+	all.Fill(all.Rectangle.Path())
+	inner := draw.Crop(all, margin, -margin, margin, -margin)
+	return draw.Crop(inner, 0, 0, footHeight, -titleHeight), func(title, subtitle, stamp string) {
+		head := draw.TextStyle{Font: bold(13), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft,
+			YAlign: draw.YTop}
+		all.FillText(head, vg.Point{X: inner.Min.X, Y: inner.Max.Y}, title)
+		small := head
+		small.Font, small.Color = sans(10), soft
+		all.FillText(small, vg.Point{X: inner.Min.X, Y: inner.Max.Y - 17}, subtitle)
+		foot := small
+		foot.Font, foot.YAlign, foot.XAlign = sans(9), draw.YBottom, draw.XRight
+		all.FillText(foot, vg.Point{X: inner.Max.X, Y: inner.Min.Y}, stamp)
+	}
+}
+
 // draw draws all of the figure.
 func (f *Figure) draw(canvas vg.CanvasSizer) error {
+	if f.Panels {
+		return f.drawPanels(canvas)
+	}
 	p := f.frame()
 	l := newLegend()
-	curves := f.Curves[:min(len(f.Curves), MaxCurves)]
+	curves := f.shown()
 	// Below the curves: what happened, and what they are compared with.
 	p.Add(events(f.Events))
 	for _, r := range f.References {
@@ -142,22 +196,10 @@ func (f *Figure) draw(canvas vg.CanvasSizer) error {
 	}
 	f.limits(p)
 
-	all := draw.New(canvas)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	inner := draw.Crop(all, margin, -margin, margin, -margin)
-	p.Draw(draw.Crop(inner, 0, -l.width, footHeight, -titleHeight))
-	l.Draw(draw.Crop(inner, inner.Max.X-inner.Min.X-l.width+8, 0, footHeight, -titleHeight))
-
-	title := draw.TextStyle{Font: bold(13), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XLeft,
-		YAlign: draw.YTop}
-	all.FillText(title, vg.Point{X: inner.Min.X, Y: inner.Max.Y}, f.Title)
-	small := title
-	small.Font, small.Color = sans(10), soft
-	all.FillText(small, vg.Point{X: inner.Min.X, Y: inner.Max.Y - 17}, f.Subtitle)
-	foot := small
-	foot.Font, foot.YAlign, foot.XAlign = sans(9), draw.YBottom, draw.XRight
-	all.FillText(foot, vg.Point{X: inner.Max.X, Y: inner.Min.Y}, f.Stamp)
+	inner, write := ground(canvas)
+	p.Draw(draw.Crop(inner, 0, -l.width, 0, 0))
+	l.Draw(draw.Crop(inner, inner.Max.X-inner.Min.X-l.width+8, 0, 0, 0))
+	write(f.Title, f.Subtitle, f.Stamp)
 	return nil
 }
 
@@ -251,7 +293,7 @@ func (c *Curve) parts() []plotter.XYs {
 // begins at zero, unless something is below, and leaves room above.
 func (f *Figure) limits(p *plot.Plot) {
 	xs, ys := []float64{}, []float64{0}
-	for _, c := range f.Curves[:min(len(f.Curves), MaxCurves)] {
+	for _, c := range f.shown() {
 		for _, part := range c.parts() {
 			for _, q := range part {
 				xs, ys = append(xs, q.X), append(ys, q.Y)

@@ -186,3 +186,73 @@ func TestTextKeepsItsWidth(t *testing.T) {
 		}
 	}
 }
+
+// In frames of their own curves have the axes of all of them: each frame has the mark that only
+// one of the curves needs. All are drawn, however many.
+func TestPanels(t *testing.T) {
+	f := sample()
+	f.Panels, f.Curves = true, nil
+	for i := range MaxCurves + 3 {
+		f.Curves = append(f.Curves, Curve{Name: fmt.Sprint("scheme ", i), X: []float64{0, 10}, Y: []float64{1, 7}})
+	}
+	f.Curves[5].X, f.Curves[5].Y = []float64{0, 40}, []float64{0, 1000}
+	f.X.Ticks = nil
+	var out bytes.Buffer
+	if err := f.SVG(&out); err != nil {
+		t.Fatal(err)
+	}
+	svg := out.String()
+	for _, mark := range []string{">1000</text>", ">40</text>"} {
+		if n := strings.Count(svg, mark); n != len(f.Curves) {
+			t.Errorf("%d frames of %d have %q", n, len(f.Curves), mark)
+		}
+	}
+	for _, c := range f.Curves {
+		if strings.Count(svg, ">"+c.Name+"</text>") != 1 || !strings.Contains(svg, c.Name+": from") {
+			t.Errorf("%s is not there", c.Name)
+		}
+	}
+	if strings.Count(svg, ">utilisation (%)</text>") != 1 || strings.Contains(svg, "not drawn") {
+		t.Error("what the axis is stands there once, and all curves are drawn")
+	}
+	goldentest.File(t, "testdata/panels.svg", out.Bytes())
+	var least bytes.Buffer
+	if err := (&Figure{Panels: true}).PNG(&least); err != nil {
+		t.Error(err)
+	}
+}
+
+// A table of ranks has the colours of its ranks, and says in words who is first and last.
+func TestRanks(t *testing.T) {
+	r := &Ranks{
+		Title: "At a glance", Subtitle: "a bench", Stamp: "verdict: virtual",
+		Columns: []RankColumn{{"incast", "share (%)", "first: most"}, {"cut", "time (ms)", "first: least"}},
+		Rows: []RankRow{
+			{"InfiniBand", "none", []RankCell{{"10", 3, 3}, {"never", 2, 2}}},
+			{"InfiniBand", "lipd", []RankCell{{"67", 2, 3}, {"—", 0, 0}}},
+			{"Ethernet", "qcn", []RankCell{{"98", 1, 3}, {"12", 1, 2}}},
+		},
+	}
+	var out, picture bytes.Buffer
+	if err := r.Write(&out, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	for color, want := range map[string]int{"#5AA5D6": 3, "#F4F4F0": 2, "#F0934E": 3} { // the legend has each once
+		if n := strings.Count(out.String(), "fill:"+color); n != want {
+			t.Errorf("%d grounds are %s, want %d", n, color, want)
+		}
+	}
+	if want := "incast, share (%): first Ethernet qcn 98; last InfiniBand none 10. cut, time (ms): first Ethernet qcn 12; last InfiniBand none never."; !strings.Contains(r.Words(), want) {
+		t.Errorf("%s\nwant %s", r.Words(), want)
+	}
+	goldentest.File(t, "testdata/ranks.svg", out.Bytes())
+	if err := r.Write(&picture, "png"); err != nil {
+		t.Error(err)
+	}
+	if err := (&Ranks{}).Write(&picture, "svg"); err != nil {
+		t.Error(err)
+	}
+	if err := r.Write(&picture, "pdf"); err == nil {
+		t.Error("a format that there is not is not refused")
+	}
+}

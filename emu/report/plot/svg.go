@@ -17,9 +17,11 @@ import (
 
 // SVG writes a figure as SVG. It follows the reader's choice of light or dark, says in words
 // what it shows, and its text keeps its place in whatever font it is set.
-func (f *Figure) SVG(w io.Writer) error {
-	canvas := vgsvg.New(width, height)
-	if err := f.draw(canvas); err != nil {
+func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f) }
+
+func writeSVG(w io.Writer, d drawing) error {
+	canvas := vgsvg.New(width, d.height())
+	if err := d.draw(canvas); err != nil {
 		return err
 	}
 	var drawn bytes.Buffer
@@ -30,9 +32,9 @@ func (f *Figure) SVG(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out,
 		`<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%.5gpt" height="%.5gpt" viewBox="0 0 %[2]g %[3]g" font-family="%s">`+"\n",
-		html.EscapeString(f.Title), width.Points(), height.Points(), families)
+		html.EscapeString(d.title()), width.Points(), d.height().Points(), families)
 	fmt.Fprintf(&out, "<title>%s</title>\n<desc>%s</desc>\n<style>%s</style>\n<g ",
-		html.EscapeString(f.Title), html.EscapeString(f.Words()), dark)
+		html.EscapeString(d.title()), html.EscapeString(d.Words()), dark)
 	out.Write(textElement.ReplaceAllFunc(body, fitted))
 	_, err := w.Write(out.Bytes())
 	return err
@@ -76,7 +78,7 @@ func (f *Figure) Words() string {
 		parts = append(parts, f.Subtitle)
 	}
 	parts = append(parts, fmt.Sprintf("Curves of %s over %s", f.Y.Label, f.X.Label))
-	for i := range f.Curves[:min(len(f.Curves), MaxCurves)] {
+	for i := range f.shown() {
 		c := &f.Curves[i]
 		least, most, last := math.Inf(1), math.Inf(-1), math.NaN()
 		for _, y := range c.Y[:min(len(c.X), len(c.Y))] {

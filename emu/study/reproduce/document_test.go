@@ -29,7 +29,7 @@ var documents = []struct {
 	{cca(), []string{"hpl2002-printed", "hpl2002-threshold-8", "incast"}, "levels"},
 	{dcqcn(), []string{"fixed-point", "presets", "cnp-delay", "bystander"}, "cnp-delay"},
 	{tcpRED(), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
-	{compareSchemes(builtIn(), false), []string{"cut-ethernet", "cut-infiniband"}, ""},
+	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }
 
 func builtIn() *scenario.Schemes {

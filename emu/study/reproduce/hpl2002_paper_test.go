@@ -14,6 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
+	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 )
@@ -76,7 +77,7 @@ func TestFigures2And3(t *testing.T) {
 	// "a sliding time window of duration 2ms centered on the corresponding time point": a
 	// step in the rate is a ramp of 2 ms around it.
 	t.Run("Section III: the window is centred", func(t *testing.T) {
-		curves := r.Figures[0].Pictures[0].Figure.Curves
+		curves := r.Figures[0].Pictures[0].Figure.(*plot.Figure).Curves
 		if len(curves) != 5 {
 			t.Fatalf("%d curves", len(curves))
 		}

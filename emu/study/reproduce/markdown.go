@@ -31,6 +31,14 @@ func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) er
 		line("")
 		line("%s", strings.TrimSpace(r.About))
 	}
+	if o := r.overview(); o != nil && link(o.Name) != "" {
+		line("")
+		line("## At a glance")
+		line("")
+		line("%s", overviewSays)
+		line("")
+		line("![%s](%s)", o.Title, link(o.Name))
+	}
 	for i := range r.Figures {
 		line("")
 		r.Figures[i].markdown(line, link)

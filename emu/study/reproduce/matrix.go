@@ -17,8 +17,11 @@ import (
 
 // Matrix is what is measured of things that are compared: a row each.
 type Matrix struct {
-	Columns []Column
-	Rows    []MatrixRow
+	Columns  []Column
+	Rows     []MatrixRow
+	Overview int // the column by which the rows are ranked in an overview, if its Best says how
+	// OverviewSays is what the column is there; empty: what it is called.
+	OverviewSays string
 }
 
 // Column is a figure that all rows have, or say why they do not.
@@ -27,7 +30,18 @@ type Column struct {
 	Unit  Unit   `json:"unit"`
 	Says  string `json:"says"`  // what it is here
 	Never bool   `json:"never"` // without a value it was not reached
+	Best  Best   `json:"best,omitempty"`
 }
+
+// Best says which values of a column are better than others; empty: none are.
+type Best string
+
+// The ways to be better.
+const (
+	Most  Best = "most"
+	Least Best = "least"
+	Whole Best = "nearest to 100 %"
+)
 
 // MatrixRow is one of the things.
 type MatrixRow struct {
@@ -52,8 +66,11 @@ func measured(r Run, metric string, during [2]unit.Time) Cell {
 
 // MatrixResult is what came out.
 type MatrixResult struct {
-	Columns []Column          `json:"columns"`
-	Rows    []MatrixRowResult `json:"rows"`
+	Columns  []Column          `json:"columns"`
+	Rows     []MatrixRowResult `json:"rows"`
+	Overview int               `json:"overview"` // the column of the overview, where it has a best
+
+	OverviewSays string `json:"overview_says,omitempty"`
 }
 
 // MatrixRowResult is a row of it.
@@ -77,7 +94,7 @@ type CellResult struct {
 
 // matrix puts a matrix together.
 func (b *batch) matrix(f string, m *Matrix) *MatrixResult {
-	out := &MatrixResult{Columns: m.Columns}
+	out := &MatrixResult{Columns: m.Columns, Overview: m.Overview, OverviewSays: m.OverviewSays}
 	for _, row := range m.Rows {
 		r := MatrixRowResult{Kind: row.Kind, Name: row.Name}
 		for i := range row.Cells {
@@ -186,28 +203,42 @@ func student95(n int) float64 {
 
 // String prints a cell: the mean and half of its interval, in the unit of the column.
 func (c *CellResult) String() string {
+	return strings.Join(append([]string{c.Mean()}, c.beside()...), " ")
+}
+
+// never is the value of a cell that no seed has reached.
+const never = "never"
+
+// Mean prints the mean, in the unit of the column.
+func (c *CellResult) Mean() string {
 	switch {
 	case c.Value.Known():
+		return digits(c.column.Unit.scale()*float64(c.Value), 3)
 	case c.Seeds+c.Missing == 0:
 		return "—"
 	case c.column.Never && c.Missing > 0:
-		return "never"
-	default:
-		return "undefined"
+		return never
 	}
+	return "undefined"
+}
+
+// Beside prints what stands beside the mean.
+func (c *CellResult) Beside() string { return strings.Join(c.beside(), " ") }
+
+// beside is what stands beside the mean: half of its interval, unless that is nothing, and how
+// many seeds have a value, unless all have.
+func (c *CellResult) beside() (words []string) {
 	scale := c.column.Unit.scale()
-	s := digits(scale*float64(c.Value), 3)
-	if c.Interval.Known() {
-		half := scale * float64(c.Interval)
-		if half < 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
-			half = 0
+	half := scale * float64(c.Interval)
+	if c.Interval.Known() && half > 1e-6*math.Abs(scale*float64(c.Value)) { // what floats round
+		if half := digits(half, 2); half != "0" {
+			words = append(words, "± "+half)
 		}
-		s += " ± " + digits(half, 2)
 	}
-	if c.Missing > 0 {
-		s += fmt.Sprintf(" (%d of %d)", c.Seeds, c.Seeds+c.Missing)
+	if c.Value.Known() && c.Missing > 0 {
+		words = append(words, fmt.Sprintf("(%d of %d)", c.Seeds, c.Seeds+c.Missing))
 	}
-	return s
+	return words
 }
 
 // title is the name of a column with its unit.

@@ -103,7 +103,7 @@ func (c Column) Title() string { return c.title() }
 // Order is what a cell is sorted by: nothing where there is no value, and behind all others
 // what was never reached.
 func (c *CellResult) Order() string {
-	if c.String() == "never" {
+	if c.Mean() == never {
 		return "1e300"
 	}
 	return number(c.Value)

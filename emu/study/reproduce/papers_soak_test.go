@@ -39,11 +39,9 @@ func TestWholePapers(t *testing.T) {
 				t.Fatal(err)
 			}
 			goldentest.File(t, docs(d.paper, ".md"), doc.Bytes())
-			for _, f := range r.Figures {
-				for _, x := range f.Pictures {
-					if to := link(x.Name); to != "" {
-						goldentest.File(t, "../../../docs/"+to, svg(t, x))
-					}
+			for _, x := range r.pictures() {
+				if to := link(x.Name); to != "" {
+					goldentest.File(t, "../../../docs/"+to, svg(t, x))
 				}
 			}
 		})

@@ -12,7 +12,6 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/host"
 	"fabemu/emu/report"
-	"fabemu/emu/report/plot"
 )
 
 // Result is what came out: the content of claims.json.
@@ -49,9 +48,15 @@ type FigureResult struct {
 
 // Picture is a plot that is drawn.
 type Picture struct {
-	Name   string       `json:"name"` // of the file, without the extension
-	Title  string       `json:"title"`
-	Figure *plot.Figure `json:"-"`
+	Name   string  `json:"name"` // of the file, without the extension
+	Title  string  `json:"title"`
+	Figure Drawing `json:"-"`
+}
+
+// Drawing is a *plot.Figure or a *plot.Ranks.
+type Drawing interface {
+	SVG(w io.Writer) error
+	Write(w io.Writer, format string) error
 }
 
 // ClaimResult is a claim and what came out.

@@ -447,7 +447,7 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 	if title == "" {
 		title = f.Title
 	}
-	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Stamp: r.stamp()}
+	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
 	var window unit.Duration
 	for _, c := range x.Curves {
 		scale := c.Scale

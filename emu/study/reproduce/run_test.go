@@ -91,7 +91,7 @@ func TestOutcomes(t *testing.T) {
 	if cells[0].Outcome != report.Pass || cells[1].Outcome != report.Fail || math.Abs(float64(cells[1].Value-2*cells[0].Value)) > 1e-12 {
 		t.Errorf("%+v", cells)
 	}
-	f := r.Figures[0].Pictures[0].Figure
+	f := r.Figures[0].Pictures[0].Figure.(*plot.Figure)
 	if len(f.Curves) != 2 || len(f.Curves[0].X) != 31 || f.Curves[1].Y[0] != f.Curves[1].Y[1] || !strings.Contains(f.Subtitle, "window of 2ms") || !strings.Contains(f.Stamp, "virtual") {
 		t.Errorf("%+v", f)
 	}

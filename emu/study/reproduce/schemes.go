@@ -131,8 +131,8 @@ const (
 // schemeColumns are what is measured of every scheme.
 func schemeColumns() []Column {
 	return []Column{
-		{Name: "utilisation", Unit: Percent}, {Name: "Jain's index"}, {Name: "bystander's share", Unit: Percent},
-		{Name: "queue", Unit: Kilobytes}, {Name: "queue p99", Unit: Kilobytes}, {Name: "time to 95 %", Unit: Milliseconds, Never: true},
+		{Name: "utilisation", Unit: Percent, Best: Most}, {Name: "Jain's index", Best: Most}, {Name: "bystander's share", Unit: Percent, Best: Whole},
+		{Name: "queue", Unit: Kilobytes}, {Name: "queue p99", Unit: Kilobytes}, {Name: "time to 95 %", Unit: Milliseconds, Never: true, Best: Least},
 		{Name: "stalled", Unit: Percent}, {Name: "drops"}, {Name: "feedback per MB"},
 	}
 }
@@ -149,6 +149,8 @@ type situation struct {
 	name, title, caption string
 	times                [2]times // the second of the short run
 	columns              [columns]figureOf
+	overview             int    // the column that stands for it in the overview
+	overviewSays         string // what that is there; empty: as the column says
 	course               string // the metric that is drawn
 	label                string
 	scale                float64
@@ -177,7 +179,7 @@ func situations() []situation {
 		}
 	}
 	incast := situation{
-		name: "incast", title: "Incast with a bystander", caption: "Eight sources overload one receiver, four of them over a trunk that they share with a bystander. Fair is half of the trunk for it. Figures from 100 to 300 ms.",
+		name: "incast", title: "Incast with a bystander", overview: bystander, caption: "Eight sources overload one receiver, four of them over a trunk that they share with a bystander. Fair is half of the trunk for it. Figures from 100 to 300 ms.",
 		times: [2]times{{[2]unit.Time{100 * ms, 300 * ms}, 0, 300 * ms}, {[2]unit.Time{10 * ms, 30 * ms}, 0, 30 * ms}}, columns: whole("hot.T-H", "incast"),
 		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
 	}
@@ -186,7 +188,7 @@ func situations() []situation {
 	incast.columns[time95].says = "until the link is 95 % full, from the begin of all"
 
 	cut := situation{
-		name: "cut", title: "The bottleneck is cut to a twentieth, and comes back", caption: "Eight sources share a link of 10 Gb/s, which has 0.5 Gb/s from 50 to 100 ms. Figures from 10 to 300 ms.",
+		name: "cut", title: "The bottleneck is cut to a twentieth, and comes back", overview: utilisation, caption: "Eight sources share a link of 10 Gb/s, which has 0.5 Gb/s from 50 to 100 ms. Figures from 10 to 300 ms.",
 		times: [2]times{{[2]unit.Time{10 * ms, 300 * ms}, 100 * ms, 300 * ms}, {[2]unit.Time{2 * ms, 60 * ms}, 20 * ms, 60 * ms}}, columns: whole("hot.S-H", "sources"),
 		course: "hot.S-H.utilisation", label: "utilisation of the link (% of its rate then)", scale: 100,
 	}
@@ -195,7 +197,7 @@ func situations() []situation {
 	cut.columns[time95].says = "until the link is 95 % full again, since it has its rate back"
 
 	lot := situation{
-		name: "parking-lot", title: "Parking lot", caption: "Four flows cross two links of 10 Gb/s, and one more is on each of them. Max-min fairness makes all six equal; proportional fairness, the greatest sum of the logarithms of the rates, gives a third of a link to those that cross one. Figures from 100 to 200 ms.",
+		name: "parking-lot", title: "Parking lot", overview: fairness, caption: "Four flows cross two links of 10 Gb/s, and one more is on each of them. Max-min fairness makes all six equal; proportional fairness, the greatest sum of the logarithms of the rates, gives a third of a link to those that cross one. Figures from 100 to 200 ms.",
 		times: [2]times{{[2]unit.Time{100 * ms, 200 * ms}, 0, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 0, 20 * ms}}, columns: whole("first.S-T", "all"),
 		course: "one.utilisation", label: "share of the first link that the flow has which crosses it alone (%)", scale: 100,
 		computed: fairShares,
@@ -204,7 +206,7 @@ func situations() []situation {
 	lot.columns[time95].says = "until the first link is 95 % full, from the begin of all"
 
 	unequal := situation{
-		name: "unequal", title: "Two flows from unequal starts", caption: "A flow has had a link of 1 Gb/s to itself. At 10 ms the link has 10 Gb/s, and a second flow begins at its whole rate. Figures from 110 to 210 ms.",
+		name: "unequal", title: "Two flows from unequal starts", overview: fairness, caption: "A flow has had a link of 1 Gb/s to itself. At 10 ms the link has 10 Gb/s, and a second flow begins at its whole rate. Figures from 110 to 210 ms.",
 		times: [2]times{{[2]unit.Time{110 * ms, 210 * ms}, 10 * ms, 210 * ms}, {[2]unit.Time{30 * ms, 40 * ms}, 10 * ms, 40 * ms}}, columns: whole("shared.S-H", "pair"),
 		course: "pair.fairness", label: "Jain's index (1/2 to 1)", scale: 1,
 	}
@@ -212,7 +214,7 @@ func situations() []situation {
 	unequal.columns[time95] = figureOf{metric: "pair.shared.95", says: "until Jain's index is 0.95, since the second begins"}
 
 	transfers := situation{
-		name: "transfers", title: "A hundred short transfers into a long flow", caption: "A flow has a link of 10 Gb/s to itself. From 20 ms on ten sources send ten transfers of 100 KB each, 4 Gb/s in the mean until they are done. Figures from 20 to 120 ms.",
+		name: "transfers", title: "A hundred short transfers into a long flow", overview: time95, overviewSays: "95 % take up to (ms)", caption: "A flow has a link of 10 Gb/s to itself. From 20 ms on ten sources send ten transfers of 100 KB each, 4 Gb/s in the mean until they are done. Figures from 20 to 120 ms.",
 		times: [2]times{{[2]unit.Time{20 * ms, 120 * ms}, 20 * ms, 120 * ms}, {[2]unit.Time{20 * ms, 40 * ms}, 20 * ms, 40 * ms}}, columns: whole("shared.S-H", "transfers"),
 		course: "long.utilisation", label: "share of the link that the long flow has (%)", scale: 100,
 	}
@@ -221,7 +223,7 @@ func situations() []situation {
 	transfers.columns[time95] = figureOf{metric: "transfers.completion.p95", says: "what 95 % of the transfers take no longer than; alone one takes 0.08 ms"}
 
 	slow := situation{
-		name: "slow-receiver", title: "A slow receiver", caption: "A receiver takes in 1 Gb/s, and stops its switch by PAUSE or for want of credit. Two of its four sources share a trunk with a bystander, for which nine tenths and more are left. At 100 ms the receiver is as fast as its link. Figures from 50 to 100 ms.",
+		name: "slow-receiver", title: "A slow receiver", overview: bystander, caption: "A receiver takes in 1 Gb/s, and stops its switch by PAUSE or for want of credit. Two of its four sources share a trunk with a bystander, for which nine tenths and more are left. At 100 ms the receiver is as fast as its link. Figures from 50 to 100 ms.",
 		times: [2]times{{[2]unit.Time{50 * ms, 100 * ms}, 100 * ms, 200 * ms}, {[2]unit.Time{10 * ms, 20 * ms}, 20 * ms, 40 * ms}}, columns: whole("slow.T-SLOW", "sources"),
 		course: "bystander.utilisation", label: "share of its line that the bystander has (%)", scale: 100,
 	}
@@ -238,7 +240,7 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 	if short {
 		t, in = s.times[1], fmt.Sprintf(" In short: it ends at %v, and figures are from %v to %v.", unit.Duration(s.times[1].end), unit.Duration(s.times[1].during[0]), unit.Duration(s.times[1].during[1]))
 	}
-	f := Figure{Name: s.name, Source: "bench/" + s.name, Title: s.title, Caption: s.caption + in, Matrix: &Matrix{Columns: schemeColumns()}}
+	f := Figure{Name: s.name, Source: "bench/" + s.name, Title: s.title, Caption: s.caption + in, Matrix: &Matrix{Columns: schemeColumns(), Overview: s.overview, OverviewSays: s.overviewSays}}
 	for i := range f.Matrix.Columns {
 		f.Matrix.Columns[i].Says = s.columns[i].says
 	}
@@ -265,12 +267,10 @@ func (s *situation) figure(tried []trial, short bool) Figure {
 		p := plots[x.kind]
 		if p == nil {
 			kinds = append(kinds, x.kind)
-			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: modelTime, Y: plot.Axis{Label: s.label, High: s.scale}}
+			p = &Plot{Name: s.name + "-" + strings.ToLower(x.kind), Title: s.title + ": " + x.kind, X: modelTime, Y: plot.Axis{Label: s.label, High: s.scale}, Panels: true}
 			plots[x.kind] = p
 		}
-		if len(p.Curves) < plot.MaxCurves {
-			p.Curves = append(p.Curves, curve(x.name, r, s.course, s.scale))
-		}
+		p.Curves = append(p.Curves, curve(x.name, r, s.course, s.scale))
 	}
 	for _, k := range kinds {
 		f.Plots = append(f.Plots, *plots[k])

@@ -72,6 +72,12 @@ func checkPage(t *testing.T, r *Result) {
 	if sum := sha256.Sum256([]byte(script[1])); !strings.Contains(page, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
 		t.Error("the policy of the page does not let its script run")
 	}
+	if glance, table := strings.Index(page, ">At a glance</h2>"), strings.Index(page, ">All schemes</h2>"); glance < 0 || glance > table {
+		t.Error("there is no overview above the table")
+	}
+	if strings.Contains(page, "± 0<") || strings.Contains(page, "± 0 ") {
+		t.Error("a deviation of 0 is printed")
+	}
 	if n := strings.Count(page, "<tbody>"); n != len(r.Figures) {
 		t.Errorf("%d parts of the table, of %d situations", n, len(r.Figures))
 	}
@@ -104,7 +110,7 @@ func TestCellsArePrinted(t *testing.T) {
 		want string
 	}{
 		{CellResult{Value: 0.1234, Interval: 0.00567, Seeds: 5, column: share}, "12.3 ± 0.57"},
-		{CellResult{Value: 0.5, Interval: 1e-12, Seeds: 5, column: share}, "50 ± 0"},
+		{CellResult{Value: 0.5, Interval: 1e-12, Seeds: 5, column: share}, "50"},
 		{CellResult{Value: 0.5, Interval: report.Missing(), Seeds: 1, column: share}, "50"},
 		{CellResult{Value: 0.012, Interval: 0.001, Seeds: 3, Missing: 2, column: time}, "12 ± 1 (3 of 5)"},
 		{CellResult{Value: report.Missing(), Missing: 5, column: time}, "never"},

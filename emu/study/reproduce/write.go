@@ -21,6 +21,7 @@ const (
 	DocumentFile = "claims.md"
 	PageFile     = report.PageFile
 	MatrixFile   = "matrix.csv" // where something is compared
+	OverviewName = "overview"   // of a picture, likewise
 )
 
 // Files returns the names of all files that WriteDir writes for figures: ClaimsFile, which
@@ -28,12 +29,16 @@ const (
 func Files(figures []*Figure) []string {
 	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
 	for _, f := range figures {
+		var pictures []string
 		if f.Matrix != nil && !slices.Contains(names, MatrixFile) {
-			names = append(names, MatrixFile)
+			names, pictures = append(names, MatrixFile), []string{OverviewName}
 		}
 		for i := range f.Plots {
+			pictures = append(pictures, f.pictureName(&f.Plots[i]))
+		}
+		for _, name := range pictures {
 			for _, format := range plot.Formats() {
-				names = append(names, f.pictureName(&f.Plots[i])+"."+format)
+				names = append(names, name+"."+format)
 			}
 		}
 	}
@@ -53,12 +58,10 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 		}
 		return nil
 	}
-	for _, f := range r.Figures {
-		for _, p := range f.Pictures {
-			for _, format := range formats {
-				if err := write(p.Name+"."+format, func(w io.Writer) error { return p.Figure.Write(w, format) }); err != nil {
-					return err
-				}
+	for _, p := range r.pictures() {
+		for _, format := range formats {
+			if err := write(p.Name+"."+format, func(w io.Writer) error { return p.Figure.Write(w, format) }); err != nil {
+				return err
 			}
 		}
 	}
@@ -89,6 +92,17 @@ func (r *Result) WriteDir(dir string, formats ...string) error {
 	return nil
 }
 
+// pictures are those of the figures, and before them the overview where there is one.
+func (r *Result) pictures() (all []Picture) {
+	if o := r.overview(); o != nil {
+		all = append(all, *o)
+	}
+	for i := range r.Figures {
+		all = append(all, r.Figures[i].Pictures...)
+	}
+	return all
+}
+
 // WritePage writes report.html.
 func (r *Result) WritePage(w io.Writer) error {
 	clock := r.Clock + " clock"
@@ -110,9 +124,16 @@ func (r *Result) WritePage(w io.Writer) error {
 		var table template.HTML
 		table, commands = matrixHTML(compared)
 		p.Script = template.JS(matrixScript)
+		if o := r.overview(); o != nil {
+			picture, err := o.html()
+			if err != nil {
+				return err
+			}
+			p.Sections = append(p.Sections, report.Section{Title: "At a glance", Text: overviewSays, Parts: []template.HTML{picture}})
+		}
 		text := "Sorted by the column whose head is chosen, each situation by itself. A value shows the command that repeats it. A dash: there is none, for the reason in the part on the situation."
 		if r.Seeds > 1 {
-			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals. ", r.Seeds) + text
+			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals, where these are not 0. ", r.Seeds) + text
 		}
 		p.Sections = append(p.Sections, report.Section{Title: "All schemes", Text: text, Parts: []template.HTML{table}})
 	}
@@ -122,11 +143,11 @@ func (r *Result) WritePage(w io.Writer) error {
 			s.Parts = append(s.Parts, f.Matrix.notesHTML(i))
 		}
 		for _, x := range f.Pictures {
-			var svg bytes.Buffer
-			if err := x.Figure.SVG(&svg); err != nil {
-				return fmt.Errorf("%s: %w", x.Name, err)
+			picture, err := x.html()
+			if err != nil {
+				return err
 			}
-			s.Parts = append(s.Parts, report.Drawing(svg.Bytes()))
+			s.Parts = append(s.Parts, picture)
 		}
 		if f.Table != nil {
 			s.Parts = append(s.Parts, report.Table(f.Table.Title, append([]string{"statement"}, f.Table.Columns...), f.Table.cells()))
@@ -141,6 +162,15 @@ func (r *Result) WritePage(w io.Writer) error {
 	}
 	p.Sections = append(p.Sections, report.MachineSection(r.Machine), r.runsSection())
 	return p.Write(w)
+}
+
+// html is the picture as a page has it.
+func (p *Picture) html() (template.HTML, error) {
+	var svg bytes.Buffer
+	if err := p.Figure.SVG(&svg); err != nil {
+		return "", fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return report.Drawing(svg.Bytes()), nil
 }
 
 func rowsOf(claims []ClaimResult) []report.Row {

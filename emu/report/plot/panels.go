@@ -1,0 +1,65 @@
+package plot
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// How frames stand beside one another.
+const (
+	panelsInRow = 5
+	panelHeight = 3.6 * vg.Centimeter
+	panelGap    = 0.3 * vg.Centimeter
+	axisRoom    = 0.6 * vg.Centimeter // for what an axis measures
+	panelCurve  = 15                  // the number of a curve that is blue and has no dashes
+)
+
+func (f *Figure) panelRows() int { return max(1, (len(f.Curves)+panelsInRow-1)/panelsInRow) }
+
+func (f *Figure) panelsHeight() vg.Length {
+	return 2*margin + titleHeight + footHeight + axisRoom + vg.Length(f.panelRows())*panelHeight
+}
+
+// drawPanels draws each curve in a frame of its own. The axes are those of all curves.
+func (f *Figure) drawPanels(canvas vg.CanvasSizer) error {
+	inner, write := ground(canvas)
+	write(f.Title, f.Subtitle, f.Stamp)
+	says := draw.TextStyle{Font: sans(10), Color: ink, Handler: plot.DefaultTextHandler, XAlign: draw.XCenter}
+	middle := inner.Center()
+	inner.FillText(says, vg.Point{X: middle.X, Y: inner.Min.Y}, f.X.Label)
+	says.Rotation, says.YAlign = math.Pi/2, draw.YTop
+	inner.FillText(says, vg.Point{X: inner.Min.X, Y: middle.Y + axisRoom/2}, f.Y.Label)
+	frames := draw.Crop(inner, axisRoom, 0, axisRoom, 0)
+	wide := (frames.Max.X - frames.Min.X + panelGap) / panelsInRow
+	high := (frames.Max.Y - frames.Min.Y) / vg.Length(f.panelRows())
+	for i := range f.Curves {
+		c := f.Curves[i]
+		name := c.Name
+		c.Name = ""
+		p := f.frame()
+		p.X.Label.Text, p.Y.Label.Text = "", ""
+		p.X.Tick.Label.Font, p.Y.Tick.Label.Font = sans(8), sans(8)
+		if f.X.Ticks == nil {
+			p.X.Tick.Marker = even{4}
+		}
+		p.Add(events(f.Events))
+		for _, r := range f.References {
+			if r.Of == "" || r.Of == name {
+				p.Add(band{Reference: r, color: colorOf(nil, "")})
+			}
+		}
+		if err := f.curve(p, nil, &c, panelCurve); err != nil {
+			return err
+		}
+		f.limits(p)
+		at := vg.Point{X: frames.Min.X + wide*vg.Length(i%panelsInRow), Y: frames.Max.Y - high*vg.Length(i/panelsInRow)}
+		head := draw.TextStyle{Font: bold(9), Color: ink, Handler: plot.DefaultTextHandler, YAlign: draw.YTop}
+		frames.FillText(head, vg.Point{X: at.X + 4, Y: at.Y}, name)
+		p.Draw(draw.Canvas{Canvas: frames.Canvas, Rectangle: vg.Rectangle{
+			Min: vg.Point{X: at.X, Y: at.Y - high + panelGap}, Max: vg.Point{X: at.X + wide - panelGap, Y: at.Y - 12}}})
+	}
+	return nil
+}
