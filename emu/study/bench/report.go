@@ -48,7 +48,8 @@ type Report struct {
 	// Fairness is Jain's index of what started under each limiter: 1 where all are equal.
 	Fairness float64
 
-	Wall *Wall // how it kept to the wall clock; nil on the virtual clock
+	Wall *Wall // how it kept to the wall clock in a fabric; nil: it was in none
+	Real *Real // how it kept to real time; nil: the case is not in real time
 
 	Faults []Fault // the measures that are out of their limits; a right limiter has none
 }
@@ -79,6 +80,7 @@ const (
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
 	RealTime  Criterion = "real time"  // Report.Wall: less starts in real time than under an ideal limiter
+	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Wall: its calls take long
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
 	Overshoot Criterion = "overshoot"  // LoopReport.Held: more is sent than there is room for
@@ -139,6 +141,10 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b,
 			"; on the wall clock, dilation %d, gaps %.3g times those of the rate (ideal limiter: %.3g), starts %v late (%v), calls %v (%v)",
 			w.Dilation, w.Limiter.Gap, w.Ideal.Gap, w.Limiter.Late, w.Ideal.Late, w.Limiter.Calls, w.Ideal.Calls)
+	}
+	if real := r.Real; real != nil {
+		fmt.Fprintf(&b, "; in real time gaps %.3g times those of the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
+			real.judged().Gap, real.Ideal.Gap, real.judged().LateP99, real.Ideal.LateP99)
 	}
 	return b.String()
 }

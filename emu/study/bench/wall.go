@@ -60,8 +60,8 @@ type Pace struct {
 	Calls time.Duration // how long the calls for a packet took, the median
 }
 
-// best returns the best of each figure.
-func best(paces []Pace) Pace {
+// bestOf returns the best of each figure.
+func bestOf(paces []Pace) Pace {
 	b := paces[0]
 	for _, p := range paces[1:] {
 		b.Share, b.Late, b.Calls = max(b.Share, p.Share), min(b.Late, p.Late), min(b.Calls, p.Calls)
@@ -121,7 +121,7 @@ func MeasureWall(ctx context.Context, new New, c Case, each func(Start)) (*Repor
 				r.merge(m.report())
 			}
 		}
-		wall.Ideal, wall.Limiter = usual(paces[0]), best(paces[1])
+		wall.Ideal, wall.Limiter = usual(paces[0]), bestOf(paces[1])
 	}
 	r.Case, r.Clock, r.Fairness, r.Wall = c.Name, emu.WallClock, 1, wall
 	for _, f := range wall.faults() {
@@ -224,7 +224,10 @@ func overhead() unit.Size {
 // watch is what a meter measures of the wall clock. It may be nil.
 type watch struct {
 	epoch  time.Time
-	spent  time.Duration // in calls for the packet that is next
+	clock  func() time.Duration // since epoch; nil: that of the computer
+	apart  bool                 // it stands still in calls
+	away   time.Duration        // that it stood still
+	spent  time.Duration        // in calls for the packet that is next
 	calls  []time.Duration
 	starts []departure
 }
@@ -238,16 +241,24 @@ type departure struct {
 
 // now returns the wall time.
 func (w *watch) now() time.Duration {
-	if w == nil {
+	switch {
+	case w == nil:
 		return 0
+	case w.clock == nil:
+		return time.Since(w.epoch) - w.away
 	}
-	return time.Since(w.epoch)
+	return w.clock() - w.away
 }
 
 // call notes a call that has ended.
 func (w *watch) call(began time.Duration) {
-	if w != nil {
-		w.spent += w.now() - began
+	if w == nil {
+		return
+	}
+	took := w.now() - began
+	w.spent += took
+	if w.apart {
+		w.away += took
 	}
 }
 
@@ -264,18 +275,23 @@ func (w *watch) start(at unit.Time, wall time.Duration, gap unit.Duration) {
 // fewGaps are too few to tell what is usual among them.
 const fewGaps = 10
 
-// gap returns Pace.Gap.
-func (w *watch) gap(dilation int64) float64 {
-	var gaps []float64
+// gaps returns the times between starts while a rate stays, over what they are at it, by length.
+func (w *watch) gaps(dilation int64) (gaps []float64) {
 	for i, s := range w.starts {
 		if s.gap > 0 && i > 0 {
 			gaps = append(gaps, (s.wall-w.starts[i-1].wall).Seconds()/(s.gap.Seconds()*float64(dilation)))
 		}
 	}
+	slices.Sort(gaps)
+	return gaps
+}
+
+// gap returns Pace.Gap.
+func (w *watch) gap(dilation int64) float64 {
+	gaps := w.gaps(dilation)
 	if len(gaps) < fewGaps {
 		return 0
 	}
-	slices.Sort(gaps)
 	half := gaps[len(gaps)/4 : len(gaps)-len(gaps)/4]
 	sum := 0.0
 	for _, g := range half {
@@ -295,12 +311,15 @@ func (w *watch) lateness(began time.Time, dilation int64) time.Duration {
 }
 
 // median returns the middle of some figures, 0 of none.
-func median[T cmp.Ordered](of []T) (middle T) {
+func median[T cmp.Ordered](of []T) T { return quantile(of, 0.5) }
+
+// quantile returns the figure that a share of some figures is below, 0 of none. It sorts them.
+func quantile[T cmp.Ordered](of []T, share float64) (figure T) {
 	if len(of) > 0 {
 		slices.Sort(of)
-		middle = of[len(of)/2]
+		figure = of[min(len(of)-1, int(share*float64(len(of))))]
 	}
-	return middle
+	return figure
 }
 
 // script is a reaction point that sets the rates of a case at their instants.

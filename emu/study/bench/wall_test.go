@@ -91,3 +91,27 @@ func unblamed(t *testing.T, run int, new bench.New, c bench.Case) {
 		t.Errorf("run %d, %T: %s: %v\n%v", run, new(1), c.Name, r, r.Faults)
 	}
 }
+
+// In real time a right limiter is not blamed, and where the computer has the time for a judgement
+// one that is twice as fast is found, and time.Sleep is later than a source that spins.
+func TestWallReal(t *testing.T) {
+	fast := func(r unit.Rate) node.RateLimiter { return &favoured{keeper{rate: r}, 2} }
+	for _, c := range bench.RealCases() {
+		for i, new := range append(right[:len(right):len(right)], fast) {
+			r, err := bench.MeasureReal(t.Context(), new, c, false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s: judged %v, %+v", c.Name, r.Real.Judged(), *r.Real)
+			found := slices.ContainsFunc(r.Faults, func(f bench.Fault) bool { return f.Criterion == bench.RealTime || f.Criterion == bench.Late })
+			switch {
+			case i < len(right) && found:
+				t.Errorf("%s: a right limiter is blamed: %v", c.Name, r.Faults)
+			case i == len(right) && r.Real.Judged() && !found:
+				t.Errorf("%s: one that is twice as fast is not found: %+v", c.Name, r.Real)
+			case r.Real.Judged() && r.Real.Sleep.Late < r.Real.Ideal.Late:
+				t.Errorf("%s: time.Sleep wakes up in time: %+v", c.Name, r.Real)
+			}
+		}
+	}
+}

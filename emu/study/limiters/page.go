@@ -27,6 +27,10 @@ func (r *Result) WriteHTML(w io.Writer) error {
 		p.Sections = append(p.Sections,
 			report.Section{Title: "Cases", Text: headsDoc, Parts: []template.HTML{report.Table("Cases", heads, rows)}})
 	}
+	if real := r.realRows(); real != nil {
+		p.Sections = append(p.Sections,
+			report.Section{Title: "In real time", Text: realHeadsDoc, Parts: []template.HTML{report.Table("At a dilation of 1", realHeads, real)}})
+	}
 	if r.Loops != nil {
 		loops := report.Section{Title: "Loops", Text: loopHeadsDoc}
 		var rows [][]string

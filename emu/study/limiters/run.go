@@ -25,7 +25,7 @@ type Options struct {
 	// another program's limiter a few thousand.
 	Packets int
 	// Clock is WallClock or VirtualClock; empty: both. On the wall clock the limiter paces a
-	// real source over sockets.
+	// real source over sockets, in a fabric that is slowed down and, without one, in real time.
 	Clock  report.Clock
 	Fabemu string         // the version, for the report
 	Done   func(*Outcome) // is told of each case; may be nil
@@ -131,7 +131,8 @@ func names(cases []situation) (names []string) {
 // situation is a case on a clock.
 type situation struct {
 	bench.Case
-	wall bool
+	wall bool // over sockets
+	real bool // at a dilation of 1, without a fabric
 }
 
 // casesOf returns the cases on a clock, or on both.
@@ -145,6 +146,9 @@ func casesOf(clock report.Clock) []situation {
 	if clock != report.VirtualClock {
 		for _, c := range bench.WallCases() {
 			all = append(all, situation{Case: c, wall: true})
+		}
+		for _, c := range bench.RealCases() {
+			all = append(all, situation{Case: c, wall: true, real: true})
 		}
 	}
 	return all
@@ -162,6 +166,9 @@ func (c *situation) clock() report.Clock {
 func (c *situation) measure(ctx context.Context, s *Subject, each func(bench.Start)) (*bench.Report, error) {
 	if !c.wall {
 		return bench.Measure(s.New, c.Case, each), nil
+	}
+	if c.real {
+		return bench.MeasureReal(ctx, s.New, c.Case, s.program != nil, each)
 	}
 	r, err := bench.MeasureWall(ctx, s.New, c.Case, each)
 	if err == nil && s.program != nil { // that its calls take long is the way to it
@@ -280,6 +287,7 @@ type Outcome struct {
 	Fairness      report.Number `json:"fairness"`
 	Said          string        `json:"said,omitempty"` // what else is to be known
 	Wall          *Wall         `json:"wall,omitempty"`
+	Real          *Real         `json:"real,omitempty"`
 	Judged        bool          `json:"judged"`
 	Faults        []Fault       `json:"faults,omitempty"` // where it is judged
 
@@ -295,6 +303,40 @@ type Wall struct {
 	Gap      report.Number `json:"gap"`
 	LateNs   int64         `json:"late_ns"`
 	CallsNs  int64         `json:"calls_ns"`
+}
+
+// Real is how starts kept to real time, at a dilation of 1: those of the limiter, of an ideal one,
+// of that where its source waits by time.Sleep, and those of a limiter of another program on a
+// clock that stands still in calls to it.
+type Real struct {
+	Judged  bool    `json:"judged"` // else the computer had no time for the ideal one either
+	Limiter Starts  `json:"limiter"`
+	Ideal   Starts  `json:"ideal"`
+	Sleep   Starts  `json:"time_sleep"`
+	Apart   *Starts `json:"without_the_protocol,omitempty"`
+}
+
+// Starts has gaps over what they are at the rate: the mean of the middle half, 1 % and 99 %; by how
+// much later than the limiter gave packets were with the kernel, and how long the calls for
+// one took: half and 99 %.
+type Starts struct {
+	Packets    int           `json:"packets"`
+	Gap        report.Number `json:"gap"`
+	GapP1      report.Number `json:"gap_p1"`
+	GapP99     report.Number `json:"gap_p99"`
+	LateP50Ns  int64         `json:"late_p50_ns"`
+	LateP99Ns  int64         `json:"late_p99_ns"`
+	CallsP50Ns int64         `json:"calls_p50_ns"`
+	CallsP99Ns int64         `json:"calls_p99_ns"`
+}
+
+// startsOf reads what the bench has measured.
+func startsOf(s *bench.Starts) *Starts {
+	if s == nil {
+		return nil
+	}
+	return &Starts{s.Packets, report.Number(s.Gap), report.Number(s.Shortest), report.Number(s.Longest),
+		int64(s.Late), int64(s.LateP99), int64(s.Calls), int64(s.CallsP99)}
 }
 
 // Window says by which share of it the rate over so many packets is off, at the least and
@@ -355,6 +397,9 @@ func outcomeOf(c *bench.Case, smaller string, r *bench.Report, t *drawing) Outco
 	if w := r.Wall; w != nil {
 		o.Wall = &Wall{w.Dilation, report.Number(w.Ideal.Gap), report.Number(w.Limiter.Gap), int64(w.Limiter.Late),
 			int64(w.Limiter.Calls)}
+	}
+	if w := r.Real; w != nil {
+		o.Real = &Real{w.Judged(), *startsOf(&w.Limiter), *startsOf(&w.Ideal), *startsOf(&w.Sleep), startsOf(w.Apart)}
 	}
 	for _, f := range r.Faults {
 		o.Faults = append(o.Faults, Fault{f.Criterion, int64(f.At), f.Text, f.String()})

@@ -32,8 +32,16 @@ func (o *Outcome) row() []string {
 	return []string{
 		o.Case, strconv.Itoa(o.Packets), o.rateError(), o.gaps(), bytesText(o.BurstBytes), bytesText(o.PromisedBytes),
 		bytesText(o.WithheldBytes),
-		durationText(o.ReactionPs), number(o.Fairness, 3), outcomeText(o.Faults),
+		durationText(o.ReactionPs), number(o.Fairness, 3), o.outcome(),
 	}
+}
+
+// outcome says how the case came out.
+func (o *Outcome) outcome() string {
+	if o.Real != nil && !o.Real.Judged {
+		return outcomeText(o.Faults) + "; not judged in real time"
+	}
+	return outcomeText(o.Faults)
 }
 
 // outcomeText says how a case came out.
@@ -134,6 +142,9 @@ func (r *Result) says() string {
 	case r.Partial:
 		said = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
 	}
+	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Real != nil && !o.Real.Judged }) {
+		said += " What is not judged in real time: an ideal limiter did not keep to it either, since this computer has something else to do."
+	}
 	if r.NotRun != nil {
 		said += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
 	}
@@ -176,6 +187,11 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 			p.Line("  %s: %s", r.Cases[i].Case, w)
 		}
 	}
+	if real := r.realRows(); real != nil {
+		p.Line("")
+		writeRows(&p, realHeads, real, nil)
+		p.Paragraph(0, realHeadsDoc)
+	}
 	p.Line("")
 	p.Paragraph(0, r.says())
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Smaller != "" }) {
@@ -187,7 +203,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 	return err
 }
 
-// writeRows writes a table; in the last column is the outcome.
+// writeRows writes a table; in the last column is the outcome, if there are any faults.
 func writeRows(p *terminal.Page, heads []string, rows [][]string, faults [][]Fault) {
 	wide := make([]int, len(heads))
 	all := append([][]string{heads}, rows...)
@@ -200,7 +216,7 @@ func writeRows(p *terminal.Page, heads []string, rows [][]string, faults [][]Fau
 		line := terminal.Left(row[0], wide[0])
 		for k, cell := range row[1:] {
 			switch {
-			case k+2 < len(row):
+			case k+2 < len(row) || faults == nil:
 				line += "  " + terminal.Right(cell, wide[k+1])
 			case i == 0:
 				line += "  " + cell

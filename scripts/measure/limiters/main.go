@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"fabemu/emu/foreign"
 	"fabemu/emu/report"
 	"fabemu/emu/study/limiters"
 )
@@ -47,19 +48,38 @@ func run(ctx context.Context, args []string) error {
 		}
 		results = append(results, both)
 	}
+	ours := results
 	var missing []string
+	var kernel []*limiters.Result
 	for _, q := range qdiscs() {
-		fmt.Fprintln(os.Stderr, q.name)
-		r, err := q.best()
+		for i, rate := range kernelRates {
+			fmt.Fprintln(os.Stderr, q.name, rate)
+			r, err := q.best(rate)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				missing = append(missing, fmt.Sprintf("`%s` was not measured at %v: %v.", q.name, rate, err))
+				continue
+			}
+			kernel = append(kernel, r)
+			if i == 0 {
+				results = append(results, r)
+			}
+		}
+	}
+	for _, p := range programs() {
+		fmt.Fprintln(os.Stderr, p.name)
+		r, err := limiters.Run(ctx, p.subject, limiters.Options{Clock: report.WallClock, Cases: []string{"real"}})
 		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))
+			missing = append(missing, fmt.Sprintf("%s was not measured: %v.", p.name, err))
 			continue
 		}
-		results = append(results, r)
+		ours = append(ours[:len(ours):len(ours)], r)
 	}
-	var table, notes bytes.Buffer
+	var table, notes, real bytes.Buffer
 	if err := limiters.WriteTable(&table, &notes, results); err != nil {
+		return err
+	}
+	if err := limiters.WriteRealTable(&real, ours, kernel); err != nil {
 		return err
 	}
 	var lawTable bytes.Buffer
@@ -81,7 +101,7 @@ func run(ctx context.Context, args []string) error {
 	for _, path := range args {
 		text := table.String()
 		if filepath.Base(path) != "README.md" {
-			text += "\n" + notes.String() +
+			text += "\n" + notes.String() + "\n" + realWords + real.String() +
 				"\nOur reaction points, in loops with a bottleneck on the virtual clock:\n\n" + lawTable.String()
 		}
 		if err := insert(path, text); err != nil {
@@ -89,10 +109,34 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	if len(args) == 0 {
-		_, err := fmt.Printf("%s\n%s\n%s", table.Bytes(), notes.Bytes(), lawTable.Bytes())
+		_, err := fmt.Printf("%s\n%s\n%s\n%s", table.Bytes(), notes.Bytes(), real.Bytes(), lawTable.Bytes())
 		return err
 	}
 	return nil
+}
+
+// realWords stand above the table of real time.
+const realWords = "In real time, at a dilation of 1: gaps over what they are at the rate, in the middle and from 1 % to 99 % of all, and by how much later than the limiter gave 99 % of the packets were with the kernel. All in one run, each the best of several turns:\n\n"
+
+// program is a limiter in another language.
+type program struct {
+	name    string
+	subject *limiters.Subject
+}
+
+// programs are the examples that this computer can run, from the root of the tree.
+func programs() []program {
+	var all []program
+	for _, command := range [][]string{{"python3", "docs/examples/limiter.py"}} {
+		for _, root := range []string{".", "../../.."} {
+			if _, err := os.Stat(filepath.Join(root, command[1])); err == nil {
+				p := &foreign.Program{Command: []string{command[0], filepath.Join(root, command[1])}}
+				all = append(all, program{command[1], limiters.InProgram(p)})
+				break
+			}
+		}
+	}
+	return all
 }
 
 // insert writes a table into a document.

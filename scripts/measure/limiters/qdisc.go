@@ -22,21 +22,20 @@ import (
 // qdisc is a rate limiter of the kernel.
 type qdisc struct {
 	name  string
-	setUp [][]string // calls of tc, where DEV is the device
+	setUp [][]string // calls of tc, where DEV is the device and RATE bits per second
 }
 
-// What they are set to.
-const (
-	kernelRate  = 100_000_000
-	kernelBurst = 3000
-)
+// What they are set to: the first rate is that of the table of all limiters.
+var kernelRates = []wire.Rate{100e6, 300e6, 1e9}
+
+const kernelBurst = 3000
 
 func qdiscs() []qdisc {
 	return []qdisc{
-		{"tc tbf", [][]string{strings.Fields("qdisc add dev DEV root tbf rate 100mbit burst 3000 limit 3000000")}},
+		{"tc tbf", [][]string{strings.Fields("qdisc add dev DEV root tbf rate RATE burst 3000 limit 3000000")}},
 		{"tc htb", [][]string{
 			strings.Fields("qdisc add dev DEV root handle 1: htb default 1"),
-			strings.Fields("class add dev DEV parent 1: classid 1:1 htb rate 100mbit burst 3000 cburst 3000 quantum 1500"),
+			strings.Fields("class add dev DEV parent 1: classid 1:1 htb rate RATE burst 3000 cburst 3000 quantum 1500"),
 		}},
 	}
 }
@@ -46,10 +45,10 @@ var here, there = [4]byte{10, 231, 7, 1}, [4]byte{10, 231, 7, 2}
 
 // best measures several times and returns the result with the least error of the rate: what
 // else the computer does makes it worse, and nothing makes it better.
-func (q qdisc) best() (best *limiters.Result, err error) {
+func (q qdisc) best(rate wire.Rate) (best *limiters.Result, err error) {
 	least := 0.0
 	for range 5 {
-		r, err := q.measure()
+		r, err := q.measure(rate)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +79,7 @@ func isUp(device string) error {
 // network namespace, and measures when the kernel has them at the other end, in another.
 // The namespaces have no name: they end, and all in them, with the threads that are in
 // them, whatever ends this program.
-func (q qdisc) measure() (*limiters.Result, error) {
+func (q qdisc) measure(rate wire.Rate) (*limiters.Result, error) {
 	far, near := newSpace(), newSpace()
 	defer far.close()
 	defer near.close()
@@ -100,7 +99,7 @@ func (q qdisc) measure() (*limiters.Result, error) {
 			{"ip", "neigh", "add", net.IP(there[:]).String(), "lladdr", farMAC, "dev", "near", "nud", "permanent"}}
 		for _, c := range q.setUp {
 			calls = append(calls,
-				append([]string{"tc"}, strings.Fields(strings.ReplaceAll(strings.Join(c, " "), "DEV", "near"))...))
+				append([]string{"tc"}, strings.Fields(strings.NewReplacer("DEV", "near", "RATE", fmt.Sprint(int64(rate))).Replace(strings.Join(c, " ")))...))
 		}
 		return calling(calls)
 	})
@@ -146,14 +145,14 @@ func (q qdisc) measure() (*limiters.Result, error) {
 		}
 	}
 	c := bench.Case{
-		Name:     "kernel/" + q.name,
+		Name:     "kernel/" + strings.ReplaceAll(rate.String(), "/s", "ps"),
 		Doc:      "datagrams through the qdisc, stamped by the kernel as they come out of a veth device",
 		Line:     400_000_000_000,
-		Duration: wire.Duration(at[len(at)-1]) + wire.Microsecond, Rates: []bench.Step{{At: 0, Rate: kernelRate}},
+		Duration: wire.Duration(at[len(at)-1]) + wire.Microsecond, Rates: []bench.Step{{At: 0, Rate: rate}},
 		Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
-		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; what this computer is late by is in the figures, which are not judged",
+		Name: q.name, Note: "set to 100 Mb/s (in real time to the rate that stands there) and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; what this computer is late by is in the figures, which are not judged",
 		New: func(wire.Rate) node.RateLimiter { return &departures{at: at} },
 	}, c, report.WallClock)
 	r.Cases[0].Judged = false

@@ -1,0 +1,63 @@
+package limiters
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fabemu/emu/foreign"
+	"fabemu/emu/goldentest"
+	"fabemu/emu/report"
+	"fabemu/emu/terminal"
+)
+
+// What was measured in real time stands in the text, on the page and in a table beside what the
+// kernel does.
+func TestRealIsWritten(t *testing.T) {
+	starts := func(gap float64, late int64) Starts {
+		return Starts{833, report.Number(gap), report.Number(gap / 2), report.Number(2 * gap), late / 2, late, 100, 200}
+	}
+	apart := starts(1.001, 9000)
+	outcome := func(name string, o Outcome) Outcome {
+		o.Case, o.Clock, o.Judged, o.trace = name, report.WallClock, true, &drawing{}
+		return o
+	}
+	one := &Result{Limiter: "one", Cases: []Outcome{
+		outcome("real/100Mbps", Outcome{Real: &Real{true, starts(1, 7000), starts(1, 6000), starts(0.9, 80000), nil}}),
+		outcome("real/1Gbps", Outcome{Real: &Real{false, starts(1.2, 70000), starts(1.2, 60000), starts(0.5, 90000), nil}}),
+	}}
+	far := &Result{Limiter: "far", Cases: []Outcome{
+		outcome("real/100Mbps", Outcome{Real: &Real{true, starts(3, 40e6), starts(1, 6000), starts(0.9, 80000), &apart}}),
+	}}
+	kernel := &Result{Limiter: "tc htb", Cases: []Outcome{outcome("kernel/1Gbps", Outcome{Gaps: Gaps{Count: 5, P1: 0.25, P50: 1.01, P99: 1.5}})}}
+	var text, table bytes.Buffer
+	if err := errors.Join(one.WriteText(&text, terminal.Look{Wide: 200}), far.WriteText(&text, terminal.Look{Wide: 200}),
+		WriteRealTable(&table, []*Result{one, far}, []*Result{kernel})); err != nil {
+		t.Fatal(err)
+	}
+	goldentest.File(t, filepath.Join("testdata", "real.txt"), append(text.Bytes(), table.Bytes()...))
+	if rows := one.realRows(); len(rows) != 6 || !strings.Contains(text.String(), "pass; not judged in real time") {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// A program at a pipe is measured in real time with its protocol and without. How long that takes
+// on this computer is not judged here.
+func TestRealProgram(t *testing.T) {
+	script := `read x; echo limiter - mine; last=0; while read w t n; do case $w in next) if [ $t -lt $last ]; then echo $last; else echo $t; fi;; sent) last=$((t + 120000000)); echo ok;; *) echo ok;; esac; done`
+	r, err := Run(context.Background(), InProgram(&foreign.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/100Mbps"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := r.Cases[0].Real
+	if real == nil || real.Apart == nil {
+		t.Fatalf("%+v", r.Cases[0])
+	}
+	// Of its calls each is a way to another process and back; of one in this process none is.
+	if a := real.Apart; a.Packets < 100 || a.CallsP50Ns < 5*real.Ideal.CallsP50Ns {
+		t.Errorf("with its protocol %+v, without %+v, an ideal one %+v", real.Limiter, a, real.Ideal)
+	}
+}
