@@ -31,7 +31,8 @@ func KeepAwake(program string) (stop func()) {
 			in.Close()
 			break
 		}
-		ends = append(ends, func() { in.Close(); c.Wait() })
+		// In its class it may take long until it is its turn to notice its end, or to be gone.
+		ends = append(ends, func() { in.Close(); c.Process.Kill(); go c.Wait() })
 	}
 	return func() {
 		for _, end := range ends {

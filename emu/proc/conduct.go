@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -91,7 +92,8 @@ type restart struct {
 
 // run starts the parts, conducts them to the end of the run and puts together what
 // they report. When ctx is done, or a part dies, the others are told to end, and
-// what was reported until then stands. No process that it has started is left.
+// what was reported until then stands. No process that it has started is left, but those that the
+// kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
 	r.news, r.quit = make(chan news, 64), make(chan struct{})
@@ -110,8 +112,10 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 		err = r.play(ctx)
 	}
 	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
-	err = errors.Join(err, r.dismiss())
-	return r.outcome(compared, err == nil), err
+	warnings := r.dismiss()
+	out := r.outcome(compared, err == nil)
+	out.Warnings = append(out.Warnings, warnings...)
+	return out, err
 }
 
 // missed says that frames could not be told of.
@@ -427,15 +431,7 @@ func (r *conductor) heed(s *seat, k kind, payload []byte) error {
 // death returns the error of a part that has ended before it should. Its process,
 // if it is ours, has a moment to do so.
 func (r *conductor) death(s *seat, cause error) error {
-	for limit := time.After(endTimeout); s.command != nil; {
-		select {
-		case n := <-r.news:
-			r.note(n)
-			continue
-		case <-limit:
-		}
-		break
-	}
+	r.await(func() bool { return s.command == nil }, func(*seat, news) {})
 	d := &Died{Part: s.Part, State: s.state}
 	if d.State == "" {
 		d.State = fmt.Sprintf("its connection is lost (%v)", cause)
@@ -444,47 +440,59 @@ func (r *conductor) death(s *seat, cause error) error {
 	return d
 }
 
-// dismiss tells the parts that still run to end, and sees to it that they do.
-func (r *conductor) dismiss() error {
+// await hands news to take until over reports true, for endTimeout at the most. Time in which the
+// conductor does not run does not count: on a busy computer its parts have ended long before it is
+// its turn to notice.
+func (r *conductor) await(over func() bool, take func(*seat, news)) {
+	tick := time.NewTicker(attendEvery)
+	defer tick.Stop()
+	for left := endTimeout; left > 0 && !over(); {
+		select {
+		case n := <-r.news:
+			if s := r.note(n); s != nil {
+				take(s, n)
+			}
+		case <-tick.C:
+			left -= attendEvery
+		}
+	}
+}
+
+// dismiss tells the parts that still run to end, and kills those that do not. What they have
+// reported until then stands, even where the kernel does not end a process that was killed: it
+// returns a warning for each of these.
+func (r *conductor) dismiss() (warnings []string) {
 	for _, s := range r.seats {
 		if s.conn != nil && s.report == nil {
 			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
 			write(s.conn, quit, nil) // one that is gone has ended already
 		}
 	}
-	running := func() (n int) {
-		for _, s := range r.seats {
-			if s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone {
-				n++
-			}
-		}
-		return n
+	over := func() bool {
+		return !slices.ContainsFunc(r.seats, func(s *seat) bool {
+			return s.command != nil || s.away != nil && s.conn != nil && s.report == nil && !s.gone
+		})
 	}
-	killed := false
-	for limit := time.After(endTimeout); running() > 0; {
-		select {
-		case n := <-r.news:
-			if s := r.note(n); s != nil && n.fate == said && (n.kind == events || n.kind == done) {
-				_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
-			}
-		case <-limit:
-			if killed {
-				return fmt.Errorf("%d processes do not end although they were killed", running())
-			}
-			killed = true
-			for _, s := range r.seats {
-				if s.command != nil {
-					s.command.Kill()
-				}
-				s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
-			}
-			limit = time.After(endTimeout)
+	take := func(s *seat, n news) {
+		if n.fate == said && (n.kind == events || n.kind == done) {
+			_ = r.heed(s, n.kind, n.payload) // the run is over: what is wrong is left out
 		}
 	}
+	r.await(over, take)
 	for _, s := range r.seats {
+		if s.command != nil {
+			s.command.Kill()
+		}
+		s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
+	}
+	r.await(over, take)
+	for _, s := range r.seats {
+		if s.command != nil {
+			warnings = append(warnings, fmt.Sprintf("the process of %s was killed, and the kernel has not ended it yet", s.Part))
+		}
 		if s.conn != nil {
 			s.conn.Close()
 		}
 	}
-	return nil
+	return warnings
 }

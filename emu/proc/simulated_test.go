@@ -62,6 +62,10 @@ flows:
 // is under way when all parts have come to their end: 50 ms ahead of that.
 const calm = 500 * time.Millisecond
 
+// lingers is for how long the kernel does not end a process that was killed: longer than the
+// conductor waits for it.
+const lingers = 20 * time.Second
+
 // faults are what goes wrong in a simulated run.
 type faults struct {
 	delay  time.Duration // of datagrams, at most
@@ -70,6 +74,7 @@ type faults struct {
 	stray  float64       // share of the datagrams before which one comes that is too long, and an ICMP message
 	stop   string        // part that is stopped
 	kill   string        // part that dies
+	stays  string        // part whose process the kernel does not end when it is killed
 	at     time.Duration // when
 	away   time.Duration // for how long it is stopped
 	events string        // of the scenario
@@ -264,6 +269,7 @@ func (x settling) Write(b []byte) (int, error) {
 type actor struct {
 	end    func()
 	done   chan error
+	stays  time.Duration // for which it does not end although it was killed
 	killed atomic.Bool
 }
 
@@ -274,7 +280,9 @@ func (a *actor) Kill() error {
 }
 
 func (a *actor) Wait() error {
-	if err := <-a.done; !a.killed.Load() {
+	err := <-a.done
+	time.Sleep(a.stays)
+	if !a.killed.Load() {
 		return err
 	}
 	return errors.New("signal: killed")
@@ -288,6 +296,7 @@ type outcome struct {
 	log     string // the whole of it, in its order
 	timing  *drive.Timing
 	missed  []drive.Silent // what the progress has named
+	warned  []string
 	err     error
 }
 
@@ -361,6 +370,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 				return p
 			},
 		}
+		if file.Part == s.stays {
+			a.stays = lingers
+		}
 		for _, e := range file.Links {
 			d.Links[e.Wire][e.End] = ends[e.Wire][e.End]
 		}
@@ -400,9 +412,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
 	out, err := c.Run(all, events)
 	stop()
-	time.Sleep(time.Second) // what is under way to the conductor comes to nobody
+	time.Sleep(time.Second + lingers) // what is under way to the conductor comes to nobody
 	events.Flush()
-	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed}
+	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed, warned: out.Warnings}
 	if tap != nil {
 		tap.End()
 		if err := tap.Close(""); err != nil {
@@ -560,6 +572,12 @@ func simulatedFaults(t *testing.T, seeds ...uint64) {
 			var died *proc.Died
 			if !errors.As(o.err, &died) || died.Part != "right" || !strings.Contains(died.State, "its connection is lost") {
 				return fmt.Sprintf("the error is %v", o.err)
+			}
+			return ""
+		}},
+		{"never ends", faults{delay: 20 * us, stays: "left"}, []report.Level{report.Exact}, func(o outcome) string {
+			if want := []string{"the process of left was killed, and the kernel has not ended it yet"}; o.digest != virtual || !slices.Equal(o.warned, want) {
+				return fmt.Sprintf("not the log of the virtual clock, or warnings %q", o.warned)
 			}
 			return ""
 		}},
