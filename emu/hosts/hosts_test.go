@@ -259,6 +259,33 @@ func TestHostsAreRefused(t *testing.T) {
 	}
 }
 
+// Connections that prove nothing, before a host comes and while it does, do not keep it out.
+func TestHostMeetsUnderStrangers(t *testing.T) {
+	g, f, heard := gather(t, 2, time.Minute)
+	crowd := func() {
+		for range 1000 {
+			c, err := net.Dial("tcp", f.Address)
+			if err != nil {
+				return // rank 0 takes in nobody any more
+			}
+			t.Cleanup(func() { c.Close() })
+		}
+	}
+	crowd()
+	var more sync.WaitGroup
+	more.Go(crowd)
+	p, err := Join(context.Background(), &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := g.Wait(context.Background()); err != nil {
+		t.Error(err)
+	}
+	heard.wants(t, "the oldest are closed")
+	more.Wait()
+}
+
 // A host that never comes is waited for as long as was said, and named.
 func TestHostThatNeverComes(t *testing.T) {
 	g, f, _ := gather(t, 3, 300*time.Millisecond)

@@ -18,6 +18,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"fabemu/emu/host"
@@ -48,8 +49,10 @@ func address(a net.Addr) netip.Addr {
 const (
 	// meetTimeout is how long a host may take to prove what it knows.
 	meetTimeout = 10 * time.Second
-	// mostStrangers is how many may be about to do so at a time.
-	mostStrangers = 64
+	// mostStrangers is how many may be about to do so at a time: the oldest gives way.
+	mostStrangers = 256
+	// lostMost is how often a host tries again whose connection is lost before rank 0 has answered.
+	lostMost = 20
 	// silence is how long a host may be out of reach: longer, and its connection is lost.
 	silence = 10 * time.Second
 )
@@ -70,7 +73,8 @@ type Gathering struct {
 	listener    net.Listener
 	config      *tls.Config
 	certificate []byte
-	strangers   chan struct{}
+	strangers   *host.Strangers
+	crowd       sync.Once // it has said that there are too many of them
 
 	mu     sync.Mutex
 	there  map[int]*Peer // by rank
@@ -101,7 +105,7 @@ func Gather(f *Fleet) (*Gathering, error) {
 			MinVersion:   tls.VersionTLS13,
 			Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}},
 		},
-		strangers: make(chan struct{}, mostStrangers), there: map[int]*Peer{}, all: make(chan struct{}),
+		strangers: host.NewStrangers(mostStrangers), there: map[int]*Peer{}, all: make(chan struct{}),
 	}
 	g.invite()
 	go g.accept()
@@ -184,15 +188,15 @@ func (g *Gathering) accept() {
 		if err != nil {
 			return
 		}
-		select {
-		case g.strangers <- struct{}{}:
-		default:
-			conn.Close() // so many at a time are no hosts of ours
-			continue
-		}
+		g.strangers.Add(conn)
 		go func() {
-			defer func() { <-g.strangers }()
-			if err := g.meet(conn); err != nil {
+			defer g.strangers.Remove(conn)
+			switch err := g.meet(conn); {
+			case errors.Is(err, net.ErrClosed):
+				g.crowd.Do(func() {
+					g.fleet.tell("more than %d connections at a time prove nothing: the oldest are closed", mostStrangers)
+				})
+			case err != nil:
 				conn.Close()
 				g.fleet.tell("%v was refused: %v", conn.RemoteAddr(), err)
 			}
@@ -217,11 +221,15 @@ func (g *Gathering) meet(conn net.Conn) error {
 	if err := hear(in, &hi); err != nil {
 		return fmt.Errorf("it is no agent: %w", err)
 	}
-	if !hmac.Equal(hi.Proof, wanted) {
+	switch {
+	case !hmac.Equal(hi.Proof, wanted):
 		err = errors.New("wrong token")
-	} else if hi.Version != g.fleet.Version {
+	case hi.Version != g.fleet.Version:
 		err = fmt.Errorf("version %s of this program is on %s, and %s on %s: all hosts want the same",
 			g.fleet.Version, Here(), hi.Version, hi.Name)
+		fallthrough
+	default:
+		g.strangers.Remove(conn)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,12 +279,16 @@ func (g *Gathering) seat(wanted int) (int, error) {
 func Join(ctx context.Context, f *Fleet) (*Peer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.Wait, errLate)
 	defer cancel()
-	waits := false
+	waits, lost := false, 0
 	for {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", f.Address)
 		if err == nil {
-			return f.meet(ctx, conn)
+			var p *Peer
+			if p, err = f.meet(ctx, conn); !isLost(err) || lost == lostMost {
+				return p, err
+			}
+			lost++ // it may have been one of too many strangers
 		}
 		select {
 		case <-ctx.Done():
@@ -294,6 +306,11 @@ func Join(ctx context.Context, f *Fleet) (*Peer, error) {
 }
 
 var errLate = errors.New("hosts: late")
+
+// isLost reports whether an error is that of a connection that the other host has closed.
+func isLost(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
 
 // meet proves to rank 0 what this host knows, and hears the same.
 func (f *Fleet) meet(ctx context.Context, conn net.Conn) (*Peer, error) {

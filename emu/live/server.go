@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"mime"
 	"net"
@@ -39,7 +38,6 @@ const (
 	mostBody    = 4 << 10          // bytes of a change
 	mostTurns   = 32               // changes in a second
 	patience    = 5 * time.Second  // for which a client may take nothing
-	headTime    = 5 * time.Second  // in which a request has come
 	beat        = 15 * time.Second // after which a stream that is silent says something
 )
 
@@ -56,7 +54,7 @@ type Server struct {
 	token    string
 	options  Options
 	scene    []byte
-	http     http.Server
+	http     *http.Server // nil: it does not listen
 	listener *observe.Listener
 	text     func() (text, policy string)
 
@@ -83,11 +81,6 @@ func New(scene *Scene, o Options) (*Server, error) {
 	}
 	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
 	s.text = sync.OnceValues(func() (string, string) { return page("") })
-	s.http = http.Server{
-		Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: headTime, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 8 << 10,
-		ErrorLog:       log.New(io.Discard, "", 0), // an address may have the token
-	}
 	return s, nil
 }
 
@@ -101,6 +94,7 @@ func (s *Server) Listen(address string) (page string, err error) {
 	if s.listener, err = observe.Listen(address); err != nil {
 		return "", err
 	}
+	s.http = s.listener.Server(http.HandlerFunc(s.serve))
 	go s.http.Serve(s.listener)
 	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
 }
@@ -141,6 +135,9 @@ func (s *Server) wake() {
 
 // Close ends the server: at the latest when ctx is done. What is on its way is sent.
 func (s *Server) Close(ctx context.Context) error {
+	if s.http == nil {
+		return nil
+	}
 	err := s.http.Shutdown(ctx)
 	return errors.Join(err, s.http.Close())
 }
@@ -157,6 +154,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
+	s.listener.Admit(r)
 	method := http.MethodGet
 	if what == "knob" {
 		method = http.MethodPost
@@ -202,7 +200,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	next := int64(math.MaxInt64) // the first moment that is not written; before the scene is, none is missed
+	out.SetReadDeadline(time.Time{}) // nothing else is to come: the reader stays
+	next := int64(math.MaxInt64)     // the first moment that is not written; before the scene is, none is missed
 	write := func(event string, data []byte) bool {
 		out.SetWriteDeadline(time.Now().Add(patience))
 		_, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data)

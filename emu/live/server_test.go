@@ -386,6 +386,42 @@ func TestTooManyReaders(t *testing.T) {
 	}
 }
 
+// TestStrangersAreLetGo: who promises more than comes, with the token or without, and who takes nothing
+// of the little that there is, does not stay.
+func TestStrangersAreLetGo(t *testing.T) {
+	t.Parallel()
+	c := sceneOf(t, "hpl2002/fig3b")
+	s, address := serve(t, c, nil, Options{Turn: func(string) error { return nil }})
+	u, _ := url.Parse(address)
+	dial := func(request string) net.Conn {
+		t.Helper()
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.(*net.TCPConn).SetReadBuffer(1)
+		fmt.Fprintf(conn, request, u.Host)
+		return conn
+	}
+	const half = " HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n\"l"
+	for _, path := range []string{"/", u.Path + "knob"} {
+		conn := dial("POST " + path + half)
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
+		if b, err := io.ReadAll(conn); err != nil && isTimeout(err) {
+			t.Errorf("POST %s is held; it read %q", path, b)
+		}
+	}
+	dial("GET " + u.Path + "events HTTP/1.1\r\nHost: %s\r\n\r\n")
+	runtest.Await(t, "the reader is there", func() bool { return s.Counts().Clients == 1 })
+	m := script(t, c, 1)[0]
+	runtest.Await(t, "the reader that takes nothing is gone", func() bool {
+		s.Show(m)
+		time.Sleep(100 * time.Millisecond)
+		return s.Counts().Clients == 0
+	})
+}
+
 // TestSave: a capture comes as a file, whole or not at all.
 func TestSave(t *testing.T) {
 	var fails bool

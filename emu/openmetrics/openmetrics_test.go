@@ -395,3 +395,29 @@ func TestListenMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Connections that stay and ask nothing, or half of something, keep no scrape out.
+func TestServerUnderStrangers(t *testing.T) {
+	s, err := Listen("0", Own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	shown(t, fabrics(t)["ethernet"], s)
+	for i := range 1000 {
+		c, err := net.Dial("tcp", s.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		io.WriteString(c, []string{"", "GET /metrics HTTP/1.1\r\nHost: lo"}[i%2])
+	}
+	a, err := http.Get(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	if b, err := io.ReadAll(a.Body); a.StatusCode != 200 || err != nil || !bytes.HasSuffix(b, []byte("# EOF\n")) {
+		t.Errorf("%d, %v", a.StatusCode, err)
+	}
+}

@@ -13,8 +13,6 @@ import (
 
 	"fabemu/emu/mistake"
 	"fabemu/emu/observe"
-
-	"golang.org/x/net/netutil"
 )
 
 // Server serves the metrics of one run after another, under /metrics. It is an observer; text
@@ -25,6 +23,7 @@ type Server struct {
 	http     *http.Server
 
 	closing chan struct{}
+	asking  chan struct{} // has an element for each request that is being answered
 	mu      sync.Mutex
 	asked   bool          // for the text of the next snapshot
 	next    chan struct{} // is closed when it is there
@@ -35,11 +34,12 @@ type Server struct {
 // Every is how often a server wants a snapshot.
 const Every = 250 * time.Millisecond
 
-// askMost is how long a request waits for a snapshot, and clients how many there may be at a
-// time; others wait for them.
+// askMost is how long a request waits for a snapshot, answerMost how long it may take altogether,
+// and clients how many there may be at a time; others are refused.
 const (
-	askMost = 5 * time.Second
-	clients = 32
+	askMost    = 5 * time.Second
+	answerMost = 30 * time.Second
+	clients    = 256
 )
 
 // Listen begins to serve at an address, "9464", ":9464" or "127.0.0.1:9464". Where no host is
@@ -58,15 +58,16 @@ func Listen(address string, names Names) (*Server, error) {
 	if err != nil {
 		return nil, mistake.Errorf("--metrics: %w; 127.0.0.1:0 takes a port that is free", err)
 	}
-	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{})}
+	s := &Server{names: names, listener: l, next: make(chan struct{}), closing: make(chan struct{}),
+		asking: make(chan struct{}, clients)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.serve)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "The metrics of this run are at /metrics.\n")
 	})
-	s.http = &http.Server{Handler: s.guard(mux), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
-		MaxHeaderBytes: 1 << 14}
-	go s.http.Serve(netutil.LimitListener(l, clients)) // until Close
+	s.http = l.Server(s.guard(mux))
+	s.http.WriteTimeout = answerMost
+	go s.http.Serve(l) // until Close
 	return s, nil
 }
 
@@ -74,13 +75,21 @@ func Listen(address string, names Names) (*Server, error) {
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/metrics" }
 
 // guard refuses requests that name another host: a page of the web that has its own name
-// resolve to this address could read them otherwise.
+// resolve to this address could read them otherwise. It refuses too many at a time as well.
 func (s *Server) guard(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.listener.Allows(r.Host) {
 			http.Error(w, "this is not the host that you have asked for", http.StatusMisdirectedRequest)
 			return
 		}
+		select {
+		case s.asking <- struct{}{}:
+			defer func() { <-s.asking }()
+		default:
+			http.Error(w, "too many ask at a time", http.StatusServiceUnavailable)
+			return
+		}
+		s.listener.Admit(r)
 		h.ServeHTTP(w, r)
 	})
 }

@@ -1,0 +1,45 @@
+package host
+
+import (
+	"net"
+	"slices"
+	"sync"
+)
+
+// Strangers are connections that have not yet shown that they are wanted. There is room for some: who
+// comes then takes the place of the oldest, so that those that only stay keep nobody out.
+type Strangers struct {
+	most int
+
+	mu  sync.Mutex
+	all []net.Conn // the oldest first
+}
+
+// NewStrangers returns room for so many connections, one at the least.
+func NewStrangers(most int) *Strangers { return &Strangers{most: most} }
+
+// Add takes a connection in as the newest. Where there is no room it closes the oldest.
+func (s *Strangers) Add(c net.Conn) {
+	s.mu.Lock()
+	var oldest net.Conn
+	if len(s.all) == s.most {
+		oldest, s.all = s.all[0], slices.Delete(s.all, 0, 1)
+	}
+	s.all = append(s.all, c)
+	s.mu.Unlock()
+	if oldest != nil {
+		oldest.Close()
+	}
+}
+
+// Remove takes a connection out that is wanted, or has ended. It reports whether it was still there:
+// one that was closed by Add is not.
+func (s *Strangers) Remove(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := slices.Index(s.all, c)
+	if k >= 0 {
+		s.all = slices.Delete(s.all, k, k+1)
+	}
+	return k >= 0
+}
