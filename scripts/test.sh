@@ -8,7 +8,7 @@
 #      the tests in network namespaces, tshark and tcpdump, for those of captures, ping, for those of guests, and
 #      strace, for those of files, groff, for the manual page, python3, for examples in it, chromium, for the live page,
 #      slurm-wlm with munge, parallel and snakemake, for what shares runs between computers
-#   2. scripts/check.sh, and the product built for macOS, Windows and other processors
+#   2. scripts/check.sh
 #   3. go test -race -shuffle=on, of the packages that start goroutines
 #   4. without the race detector, those that start none, they and what they import: it can
 #      find nothing in them; and of all packages the tests of papers' figures
@@ -17,19 +17,25 @@
 #   5. tests of wall timing and of allocations (TestWall..., TestAllocs...), which
 #      the race detector would spoil: by themselves, one package at a time, with the
 #      programs of the fourth pass. Their files, and those of TestFigures..., have "//go:build !race"
-#   6. every fuzz target, for a second
+#   6. every fuzz target, for a second, and the product built for macOS, Windows and other processors
 #
 # The last line is "N passed, N failed, N skipped", of 3 to 6 together; the exit
 # code is 0 when all is well. With FABEMU_TEST_ALL=1 what is skipped is a failure:
 # a test, a check, the race detector.
 #
-# Usage: scripts/test.sh
+# First it says how busy the machine is, and how long all takes on a quiet one; on a busy one fewer
+# packages are tested at a time, so that tests that wait for something do not wait for one another.
+#
+# Usage: scripts/test.sh [--load]
+#   --load  say how busy the machine is, and test nothing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 fuzz_each=10  # seconds for a fuzz target
 fuzz_total=30 # seconds for all of them; scripts/soak.sh takes minutes for each
 at_once=2     # packages whose tests run beside one another; guests and processes want some of the cores
+in_package=4  # tests of a package at a time: those that run the command wait more than they think
+quiet=15      # minutes that all of this may take at the most on a quiet machine of two processors, in CI
 figures='Test(Figures|Model)|Example'
 alone='Test(Wall|Allocs)'
 
@@ -46,6 +52,17 @@ while sleep 20 >/dev/null 2>&1; do echo "...     $SECONDS s since the begin"; do
 beat=$!
 
 status=0
+
+# What the machine does already. FABEMU_TEST_LOAD is for the test of this.
+load=${FABEMU_TEST_LOAD:-$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo 0)}
+cores=$(nproc 2>/dev/null || echo 1)
+echo "test: the load is $load on $cores processors; on two quiet ones all of this takes $quiet minutes at the most"
+if awk -v l="$load" -v c="$cores" 'BEGIN { exit !(l > 2 * c) }'; then
+	at_once=1 in_package=2
+	echo "test: the load is high: one package at a time; reckon with $(awk -v l="$load" -v c="$cores" -v q="$quiet" \
+		'BEGIN { printf "%.0f", q * (l + c) / c }') minutes"
+fi
+[ "${1:-}" != --load ] || exit 0
 
 if ! command -v go >/dev/null; then
 	echo "test: there is no go command: install Go 1.26 first (https://go.dev/dl)" >&2
@@ -164,8 +181,6 @@ cross() (
 	done
 	exit "$failed"
 )
-cross || status=1
-
 # folders PATTERN [OPTIONS OF GREP]: the packages in whose files something matches.
 folders() { grep -rlE "$@" . | xargs -r dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"; }
 
@@ -221,10 +236,9 @@ passes() {
 	# shellcheck disable=SC2086,SC2046 # lists
 	{
 		say "go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines"
-		# Four tests of a package at a time: those that run the command wait more than they think.
 		# A program with the race detector lingers at its end, a second if nothing is said. The race
 		# detector needs cgo; what tests themselves build does not.
-		CGO_ENABLED=${#race[@]} go test -json -vet=off -timeout 30m -p "$at_once" -parallel 4 "${race[@]}" -shuffle=on \
+		CGO_ENABLED=${#race[@]} go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" "${race[@]}" -shuffle=on \
 			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many || failed=1
 		say "go test -shuffle=on -skip $alone, the others, and $figures of all"
 		go test -json -vet=off -timeout 30m -p "$at_once" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
@@ -237,6 +251,7 @@ passes() {
 	}
 	say "scripts/fuzz.sh $fuzz_each $fuzz_total"
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" || failed=1
+	cross >&2 || failed=1 # it takes long, and finds the least
 	return "$failed"
 }
 
