@@ -175,11 +175,13 @@ func TestBodyMistakesPanic(t *testing.T) {
 	store.Put(&g, wire.Body{Type: 0x0800, Bytes: []byte{1}})
 	freed := g
 	store.Free(&g)
+	plain := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 64}
 	for name, do := range map[string]func(){
 		"no type":                put(wire.Ethernet, 0x05FF, 10),
 		"too long, InfiniBand":   put(wire.InfiniBand, 0x0800, wire.MaxPayload-3),
 		"too long, Ethernet":     put(wire.Ethernet, 0x0800, wire.MaxMSDU-wire.MinMSDU+1),
 		"bytes without the body": func() { f.Append(nil) },
+		"bytes without a type":   func() { plain.AppendBody(nil, wire.Body{Bytes: make([]byte, 40)}) },
 		"bytes with another":     func() { f.AppendBody(nil, wire.Body{Type: 0x0800, Bytes: make([]byte, 40)}) },
 		"freed":                  func() { store.Of(&freed) },
 	} {

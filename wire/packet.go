@@ -53,8 +53,8 @@ func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
 func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	switch {
 	case f.Kind != Data:
-	case f.Value != 0 && body.Type == 0:
-		panic("wire: a data frame without its body")
+	case body.Type == 0 && (f.Value != 0 || len(body.Bytes) > 0):
+		panic("wire: a data frame without its body, or with bytes that are no body")
 	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
 		panic("wire: a data frame with the body of another")
 	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):

@@ -94,7 +94,8 @@ type item struct {
 	note  port.Note
 	event trace.Event
 	lost  int64     // frames since the item before that had no place
-	body  wire.Body // of frame; its memory stays with the item
+	body  wire.Body // of frame; its bytes stand in room
+	room  []byte    // memory that stays with the item
 }
 
 type kind uint8
@@ -180,11 +181,12 @@ func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.T
 	c.queue.push()
 }
 
-// holds keeps a frame, and a copy of its body.
+// holds keeps a frame, and a copy of its body. Nothing stays of the body of the frame that the item had before.
 func (i *item) holds(f wire.Frame, body wire.Body) {
-	i.frame, i.body.Type = f, body.Type
+	i.frame, i.body = f, wire.Body{}
 	if body.Type != 0 {
-		i.body.Bytes = append(i.body.Bytes[:0], body.Bytes...)
+		i.room = append(i.room[:0], body.Bytes...)
+		i.body = wire.Body{Type: body.Type, Bytes: i.room}
 	}
 }
 
