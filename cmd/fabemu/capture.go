@@ -37,7 +37,7 @@ func (f *captureFlags) add(c *cobra.Command) {
 	flags.StringSliceVar(&f.filter, "pcap-filter", nil,
 		"capture these alone: ports (B:3), machines, links or flows, with commas between")
 	flags.IntVar(&f.snap, "pcap-snap", capture.DefaultSnap,
-		"keep so many bytes of a data frame, whose payload is padding; 0: all")
+		"keep so many bytes of a data frame; 0: all")
 	flags.BoolVar(&f.both, "pcap-both", false, "record each frame at both ends of its link, not once")
 	choice(c, &f.time, "pcap-time", modelTime, "time stamps of the capture: model, or wall", modelTime, wallTimes)
 }

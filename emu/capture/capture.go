@@ -34,8 +34,6 @@ type Options struct {
 	// Flows, if not nil, are the flows whose frames are captured; what belongs to no
 	// flow, as flow control, is left out then.
 	Flows map[uint32]bool
-	// Bodies says that data frames may have bodies.
-	Bodies bool
 	// Wall says that the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
 	Wall bool

@@ -17,8 +17,8 @@
 // notifications outbound, at the port that sends them, when they begin on the line; flow
 // control packets, PAUSE and PFC inbound, at the port that must obey, when its machine may
 // act on them. So the records of one interface show whether its port kept the rules.
-// Options.Both records frames at both ends. Of data whose payload is padding the first
-// Options.Snap bytes are kept. InfiniBand packets are ERF
+// Options.Both records frames at both ends. Of data the first Options.Snap bytes
+// are kept. InfiniBand packets are ERF
 // records of type 21 and flow control packets such of type 25, filled up to 64
 // bytes, because that is what Wireshark can open; frames of Ethernet stand as they
 // are, with their FCS. Time stamps are in nanoseconds of model time, from 1970 on,

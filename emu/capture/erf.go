@@ -32,8 +32,8 @@ func appendERF(b []byte, ns int64, kind byte, size, wire int) []byte {
 	return binary.BigEndian.AppendUint16(b, uint16(wire))
 }
 
-// record appends a frame as its link type has it, a data frame with padding cut to snap
-// bytes unless snap is 0, and returns the length that it would have had uncut.
+// record appends a frame as its link type has it, a data frame cut to snap bytes unless snap
+// is 0, and returns the length that it would have had uncut.
 func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, ns int64) (_ []byte, length int) {
 	c.frame = f.AppendBody(c.frame[:0], body)
 	kept, size := c.frame, len(c.frame)
@@ -41,7 +41,7 @@ func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, ns int64) (_ [
 		size = linkSize
 		kept = append(kept, zeros[:linkSize-len(kept)]...)
 	}
-	if c.options.Snap > 0 && f.Kind.Traffic() && body.Type == 0 && f.Payload > 0 {
+	if c.options.Snap > 0 && f.Kind.Traffic() && f.Payload > 0 {
 		snap := c.options.Snap
 		switch {
 		case f.Kind == wire.TCP: // all of its headers

@@ -21,8 +21,8 @@ type Request struct {
 	// captured: at the ports, if any is named, the frames of the flows, if any is named.
 	// None is everything. They are written into the file.
 	Filter []string
-	// Snap is how many bytes of a data frame are kept whose payload is padding; 0: all.
-	// Frames of other kinds, and those with a body, carry content and are kept whole.
+	// Snap is how many bytes of a data frame are kept, headers of TCP and RoCEv2 in any case;
+	// 0: all. Frames of other kinds are kept whole.
 	Snap int
 	// Both records each frame at both ends of its link; by default it stands there once,
 	// data where it is sent and what controls a link where it is obeyed.
@@ -35,14 +35,14 @@ type Request struct {
 	WallTime bool
 }
 
-// DefaultSnap is the snap length of captures on the command line: all headers, and none of
-// the padding that makes a capture large.
+// DefaultSnap is the snap length of captures on the command line: all headers, those of a host's
+// packet too, and none of the payload that makes a capture large.
 const DefaultSnap = 128
 
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
-// process or in others, and whose frames may have bodies or not; the comment says of which run it is.
-func Begin(f *fabric.Fabric, q *Request, wall, apart, bodies bool, comment string) (*Capture, error) {
-	o := Options{Request: *q, Ports: portsOf(f), Bodies: bodies, Wall: wall, Apart: apart}
+// process or in others; the comment says of which run it is.
+func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string) (*Capture, error) {
+	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}

@@ -131,10 +131,7 @@ func (c *Capture) addInterface(p int) {
 	i := pcapng.Interface{Link: pcapng.ERF, FCS: -1, Name: port.Name, Description: port.Description,
 		Filter: strings.Join(c.options.Filter, " "), Speed: uint64(port.Rate)}
 	if c.options.Snap > 0 {
-		i.Snap = uint32(max(c.options.Snap, wire.MaxNotification)) // no longer frame is without padding
-		if c.options.Bodies {
-			i.Snap = wire.MaxFrameSize
-		}
+		i.Snap = uint32(max(c.options.Snap, wire.MaxNotification)) // no longer frame has no payload
 	}
 	switch {
 	case port.Ethernet:

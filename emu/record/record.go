@@ -84,8 +84,8 @@ const Batch = trace.MaxBatch
 
 // New begins the record of a run of f. An error is the user's to mend.
 func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
-	all, real := f.Scenario.Guests()
-	w.Digest, w.Bodies = w.Digest && real == 0, w.Bodies || all > 0
+	_, real := f.Scenario.Guests()
+	w.Digest = w.Digest && real == 0
 	r := &Recording{fabric: f, wanted: w}
 	err := checkTold(f, w.Told)
 	for i := range w.Observe {
@@ -107,7 +107,7 @@ func New(f *fabric.Fabric, w Wanted) (*Recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if w.Capture != nil {
-		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Parts, w.Bodies, comment(f.Scenario, &w)); err != nil {
+		if r.tap, err = capture.Begin(f, w.Capture, w.Wall, w.Parts, comment(f.Scenario, &w)); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)

@@ -402,38 +402,41 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 	}
 }
 
-// Bodies are in a capture whole, whatever its snap length, and Wireshark shows them as the
-// packets of IPv4 that they are; so does fabemu dump.
+// Bodies are in a capture of whole frames, and Wireshark shows them as the packets of IPv4 that they
+// are; so does fabemu dump, where the frames are cut too.
 func TestModelBodiesInACapture(t *testing.T) {
 	for _, kind := range bodiedKinds[1:3] {
 		t.Run(kind.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "fabric.pcapng")
-			file, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
+			var source *script
+			var captured [2]bytes.Buffer // frames that are whole, and cut
+			for i, snap := range []int{0, capture.DefaultSnap} {
+				var sink *inbox
+				o := emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &captured[i], Snap: snap, Filter: []string{"trunk", "bodies"}}}
+				source, sink, _ = carry(t, runtest.Load(t, kind.yaml), 100, kind.longest, o)
+				source.same(t, sink)
+				var out strings.Builder
+				sum, err := dump.Dump(&out, dump.Options{Check: true}, bytes.NewReader(captured[i].Bytes()))
+				if err != nil || sum.Problems() > 0 {
+					t.Errorf("%v, %d wrong", err, sum.Problems())
+				}
+				dumped := out.String()
+				for _, b := range source.bodies {
+					want := fmt.Sprintf(" body=%d ipv4 10.0.0.1->10.0.0.2 udp 5000->6000 bytes=", len(b))
+					if !strings.Contains(dumped, want) {
+						t.Fatalf("the dump has no %q:\n%.2000s", want, dumped)
+					}
+				}
+				if each := captured[i].Len() / int(sum.Packets); snap > 0 && each > snap+130 {
+					t.Errorf("a frame takes %d bytes of the file, of which %d are its own", each, snap)
+				}
 			}
-			defer file.Close()
-			o := emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: file, Snap: capture.DefaultSnap, Filter: []string{"trunk", "bodies"}}}
-			source, sink, _ := carry(t, runtest.Load(t, kind.yaml), 100, kind.longest, o)
-			source.same(t, sink)
 			var list bytes.Buffer
 			for i, b := range source.bodies {
 				fmt.Fprintf(&list, "0x%04x,10.0.0.1,10.0.0.2,5000,6000,%x\n", i+1, b[28:])
 			}
-			if _, err := file.Seek(0, 0); err != nil {
+			path := filepath.Join(t.TempDir(), "fabric.pcapng")
+			if err := os.WriteFile(path, captured[0].Bytes(), 0o666); err != nil {
 				t.Fatal(err)
-			}
-			var out strings.Builder
-			sum, err := dump.Dump(&out, dump.Options{Check: true}, file)
-			if err != nil || sum.Problems() > 0 {
-				t.Errorf("%v, %d wrong", err, sum.Problems())
-			}
-			dumped := out.String()
-			for _, b := range source.bodies {
-				want := fmt.Sprintf(" body=%d ipv4 10.0.0.1->10.0.0.2 udp 5000->6000 bytes=", len(b))
-				if !strings.Contains(dumped, want) {
-					t.Fatalf("the dump has no %q:\n%.2000s", want, dumped)
-				}
 			}
 			tshark, err := exec.LookPath("tshark")
 			if err != nil {
