@@ -1,0 +1,78 @@
+package crash
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Error is a panic that was recovered. Its stack has been written to standard error.
+type Error struct {
+	Value any    // of the panic
+	Place string // where it happened, such as "wire.appendEthernet (frame.go:351)"; empty: nobody knows
+}
+
+func (e *Error) Error() string {
+	place := ""
+	if e.Place != "" {
+		place = " in " + e.Place
+	}
+	return fmt.Sprintf("a mistake of the program%s: %v; the stack is on standard error, please report it", place, e.Value)
+}
+
+// Unwrap returns the value of the panic if that is an error.
+func (e *Error) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Catch recovers a panic of its goroutine and hands it on as an *Error. It is to be deferred itself.
+func Catch(failed func(error)) {
+	if v := recover(); v != nil {
+		failed(newError(v))
+	}
+}
+
+// Into recovers a panic of its goroutine and puts an *Error in place of the error. It is to be deferred itself.
+func Into(err *error) {
+	if v := recover(); v != nil {
+		*err = newError(v)
+	}
+}
+
+// Again goes on with a panic of its goroutine as with an *Error, which keeps the place: for a coroutine, whose panic
+// becomes one of its caller. It is to be deferred itself.
+func Again() {
+	if v := recover(); v != nil {
+		panic(newError(v))
+	}
+}
+
+// newError describes a panic that its caller has recovered.
+func newError(v any) *Error {
+	if e, ok := v.(*Error); ok {
+		return e // of another goroutine, which has written its stack
+	}
+	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", v, debug.Stack())
+	return &Error{v, place()}
+}
+
+// place returns where a panic happened: the first function of this program below the runtime's.
+func place() string {
+	var calls [64]uintptr
+	frames := runtime.CallersFrames(calls[:runtime.Callers(2, calls[:])])
+	for panicked := false; ; {
+		f, more := frames.Next()
+		switch {
+		case strings.HasPrefix(f.Function, "runtime."):
+			panicked = true
+		case panicked && strings.HasPrefix(f.Function, "fabemu/"):
+			return fmt.Sprintf("%s (%s:%d)", strings.TrimPrefix(f.Function, "fabemu/"), f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
