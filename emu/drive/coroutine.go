@@ -3,6 +3,7 @@ package drive
 import (
 	"iter"
 
+	"fabemu/emu/crash"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -34,6 +35,7 @@ const (
 func newCoroutine(m Machine) *coroutine {
 	c := &coroutine{Machine: m}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		defer crash.Again()
 		for yield(struct{}{}) {
 			switch c.do {
 			case doReceive:

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/wire/unit"
 )
 
@@ -71,15 +72,17 @@ type Status struct {
 
 // Follow calls tell from time to time, from another goroutine, until stop is called. The
 // run ends at an instant, and has a dilation, or 0 on the virtual clock. Where tell is nil
-// nobody is told.
-func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (stop func()) {
+// nobody is told. What tell panics with is returned by stop.
+func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (stop func() error) {
 	if tell == nil {
-		return func() {}
+		return func() error { return nil }
 	}
 	begin := time.Now()
 	quit, ended := make(chan struct{}), make(chan struct{})
+	var err error
 	go func() {
 		defer close(ended)
+		defer crash.Into(&err)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -91,7 +94,7 @@ func (p *Progress) Follow(end unit.Time, dilation int64, tell func(Status)) (sto
 			tell(p.status(end, dilation, time.Since(begin)))
 		}
 	}()
-	return func() { close(quit); <-ended }
+	return func() error { close(quit); <-ended; return err }
 }
 
 func (p *Progress) status(end unit.Time, dilation int64, wall time.Duration) Status {

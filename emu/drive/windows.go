@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"fabemu/emu/crash"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -133,9 +134,7 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 		next = min(next, r.reached[l.odd][i].next)
 		meets = meets || r.reached[l.odd][i].meets
 	}
-	for _, from := range r.loops {
-		l.takeIn(from.out[l.odd][l.id])
-	}
+	l.takeInAll()
 	l.odd, l.least = 1-l.odd, unit.Never
 	for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
 		l.out[l.odd][to] = l.out[l.odd][to][:0]
@@ -143,10 +142,25 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 	return next, meets
 }
 
-// runAll does window after window until all loops end. One that fails takes part until they do.
+// runAll does window after window until all loops end. One that fails takes part until they do, since the
+// others wait for it.
 func (l *virtualLoop) runAll() {
-	for err := l.order.loop(l); err != nil; err = l.order.loop(l) {
+	for err := l.some(); err != nil; err = l.some() {
 		l.err = err
+	}
+}
+
+// some does windows until the end or an error. A panic is an error.
+func (l *virtualLoop) some() (err error) {
+	defer crash.Into(&err)
+	return l.order.loop(l)
+}
+
+// takeInAll takes in the frames of all loops.
+func (l *virtualLoop) takeInAll() {
+	defer crash.Into(&l.err)
+	for _, from := range l.run.loops {
+		l.takeIn(from.out[l.odd][l.id])
 	}
 }
 

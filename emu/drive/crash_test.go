@@ -1,0 +1,30 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fabemu/emu/crash"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// broken is a machine that panics when something is due.
+type broken struct{ Machine }
+
+func (broken) Advance(unit.Time) { panic("a mistake") }
+
+// TestPanicOfALoopEndsAll: the loops wait for one another, and one that panics is waited for no more.
+func TestPanicOfALoopEndsAll(t *testing.T) {
+	for m := range 3 {
+		f, _ := star()
+		f.Machines[m] = broken{f.Machines[m]}
+		f.Loops = &Loops{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3)}
+		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
+		_, err := Virtual{}.Run(context.Background(), f)
+		if !errors.As(err, new(*crash.Error)) {
+			t.Errorf("machine %d: %v", m, err)
+		}
+	}
+}
