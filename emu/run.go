@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests"
@@ -38,9 +39,10 @@ func (r *Result) Write(dir string) error {
 // Where the event log or the capture cannot be written, it ends there, and the run goes on:
 // the result says so (report.Result.Unwritten).
 //
-// Where a process of the run dies (*proc.Died) there is an error and a result: what
-// was measured until then, marked partial.
-func Run(ctx context.Context, s *scenario.Scenario, o Options) (*Result, error) {
+// Where a process of the run dies (*proc.Died), or the loop panics (*crash.Error), there is an
+// error and a result: what was measured until then, marked partial.
+func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, err error) {
+	defer crash.Into(&err)
 	o = o.withDefaults()
 	if err := cmp.Or(o.check(), o.checkScenario(s)); err != nil {
 		return nil, err
@@ -88,6 +90,7 @@ type run struct {
 	began    time.Time      // model time 0 of a run on the wall clock
 	id       uint32         // tells the datagrams of this run from others
 	loops    int            // that have run the machines
+	shown    error          // a panic of what showed the progress
 }
 
 // run runs the fabric and puts together what came out.
@@ -116,18 +119,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.guests.Attach(f)
 	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
 	begin := time.Now()
-	var figures report.Figures
-	if o.Clock == WallClock {
-		r.id = proc.NewID(r.resolved)
-		figures, err = r.wall(ctx, f)
-	} else {
-		r.id = proc.ID(r.resolved, 0)
-		figures, err = r.virtual(ctx, f)
-	}
-	var died *proc.Died
-	end := f.End
+	figures, err := r.drive(ctx, f)
+	end, broken := f.End, err
 	if err != nil {
-		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); !ended && !errors.As(err, &died) {
+		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
+			broken = nil
+		} else if !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*crash.Error)) {
 			return nil, err
 		}
 		end = f.Progress.Now()
@@ -138,25 +135,44 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.complete(out, figures, took)
+	if r.shown != nil {
+		out.Unwritten = append(out.Unwritten, fmt.Sprintf("the progress was not shown to the end: %v", r.shown))
+	}
 	if r.guests != nil {
 		out.TellGuests(r.scenario, r.guests)
 	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
-	if err := r.record.Verify(ctx, o.Verify, o.Schemes, r.id, out); err != nil {
-		return nil, err
-	}
+	broken = errors.Join(broken, r.verify(ctx, out))
 	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
 	r.record.Close(out)
-	result := &Result{Result: out, Metrics: r.record.Collector, Resolved: r.resolved}
-	if died != nil {
-		return result, died
+	return &Result{Result: out, Metrics: r.record.Collector, Resolved: r.resolved}, broken
+}
+
+// verify has the record compare the run with the virtual clock.
+func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
+	defer crash.Into(&err)
+	return r.record.Verify(ctx, r.options.Verify, r.options.Schemes, r.id, out)
+}
+
+// drive runs the fabric to its end, or to its first panic.
+func (r *run) drive(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
+	wall := r.options.Clock == WallClock
+	figures, r.id = report.NoFigures(), proc.ID(r.resolved, 0)
+	dilation := int64(0)
+	if wall {
+		r.id, dilation = proc.NewID(r.resolved), r.scenario.Wall.Dilation
 	}
-	return result, nil
+	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
+	defer func() { r.shown = stop() }()
+	defer crash.Into(&err)
+	if wall {
+		return r.wall(ctx, f)
+	}
+	return r.virtual(ctx, f)
 }
 
 // virtual runs the fabric on the virtual clock.
 func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figures, err error) {
-	defer f.Progress.Follow(f.End, 0, r.options.Progress)()
 	f.Run = r.id
 	figures = report.NoFigures()
 	figures.Virtual = true
@@ -166,7 +182,6 @@ func (r *run) virtual(ctx context.Context, f *drive.Fabric) (figures report.Figu
 
 // wall runs the fabric on the wall clock.
 func (r *run) wall(ctx context.Context, f *drive.Fabric) (report.Figures, error) {
-	defer f.Progress.Follow(f.End, r.scenario.Wall.Dilation, r.options.Progress)()
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
 		r.record.Began(began)

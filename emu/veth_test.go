@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
@@ -201,14 +202,10 @@ func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 		failing.test.Wrap = func(l link.Link) link.Link {
 			return &failingLink{Link: l, n: &n, fail: func() error { panic("a mistake") }}
 		}
-		func() {
-			defer func() {
-				if p := recover(); fmt.Sprint(p) != "a mistake" {
-					t.Errorf("recovered %v", p)
-				}
-			}()
-			_, _ = Run(context.Background(), s, failing)
-		}()
+		r, err := Run(context.Background(), s, failing)
+		if crashed := new(crash.Error); !errors.As(err, &crashed) || crashed.Value != "a mistake" || r == nil || !r.Partial {
+			t.Errorf("got %+v, %v", r, err)
+		}
 		gone(t)
 	})
 }

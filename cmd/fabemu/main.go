@@ -40,6 +40,7 @@ import (
 	"syscall"
 
 	"fabemu/emu"
+	"fabemu/emu/crash"
 
 	"github.com/spf13/cobra"
 )
@@ -74,7 +75,16 @@ is doing.`
 
 func main() {
 	goOnWithoutReaders()
-	os.Exit(execute(os.Args[1:]))
+	os.Exit(recovered(func() int { return execute(os.Args[1:]) }))
+}
+
+// recovered returns the exit status of what it calls. A panic is a failure, and not status 2, which Go gives it.
+func recovered(call func() int) (status int) {
+	defer crash.Catch(func(err error) {
+		fmt.Fprintln(os.Stderr, "fabemu:", err)
+		status = exitFailed
+	})
+	return call()
 }
 
 // execute runs the command line and returns the exit status.
@@ -169,7 +179,7 @@ func exitOf(err error) int {
 	switch {
 	case errors.As(err, &status):
 		return int(status)
-	case errors.As(err, new(failure)) && !errors.As(err, &mistake):
+	case errors.As(err, new(failure)) && !errors.As(err, &mistake), errors.As(err, new(*crash.Error)):
 		return exitFailed
 	}
 	return exitMistake

@@ -1,12 +1,14 @@
 package capture
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/crash"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -115,11 +117,23 @@ func New(w io.Writer, o Options) *Capture {
 	c.head()
 	go func() {
 		defer close(c.ended)
-		c.queue.pull(c.keep, c.idle)
-		c.release()
-		c.flush()
+		c.work(func() { c.queue.pull(c.keep, c.idle) })
+		if crashed := new(crash.Error); errors.As(c.err, &crashed) { // nobody waits for a place for ever
+			c.queue.pull(func(i *item) { c.queue.missed.Add(1) }, func() {})
+			return
+		}
+		c.work(func() {
+			c.release()
+			c.flush()
+		})
 	}()
 	return c
+}
+
+// work does a part of what the goroutine that writes has to do. After a panic nothing more is written.
+func (c *Capture) work(do func()) {
+	defer crash.Into(&c.err)
+	do()
 }
 
 // captures reports whether what a port sees is captured.
@@ -229,6 +243,9 @@ func (c *Capture) Err() error { return c.err }
 // Close ends the capture after End. The verdict of a wall run is written into it.
 // It returns the first error of the file.
 func (c *Capture) Close(verdict string) error {
+	if c.err != nil {
+		return c.err
+	}
 	lost := c.queue.missed.Load()
 	said := verdict
 	if lost > 0 {

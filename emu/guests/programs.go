@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/files"
 	"fabemu/emu/guests/netstack"
 	"fabemu/emu/host/netns"
@@ -146,6 +147,7 @@ func (p *Programs) begin() {
 			continue
 		}
 		p.wait.Go(func() {
+			defer crash.Catch(func(err error) { x.report.Ended = err.Error() })
 			select {
 			case <-time.After(time.Until(began.Add(time.Duration(int64(x.At) / 1000 * dilation)))):
 				x.run(p)

@@ -21,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/host"
 	"fabemu/emu/mistake"
 	"fabemu/emu/terminal"
@@ -191,14 +192,19 @@ func (g *Gathering) accept() {
 		g.strangers.Add(conn)
 		go func() {
 			defer g.strangers.Remove(conn)
-			switch err := g.meet(conn); {
-			case errors.Is(err, net.ErrClosed):
-				g.crowd.Do(func() {
-					g.fleet.tell("more than %d connections at a time prove nothing: the oldest are closed", mostStrangers)
-				})
-			case err != nil:
+			refuse := func(err error) {
+				if errors.Is(err, net.ErrClosed) {
+					g.crowd.Do(func() {
+						g.fleet.tell("more than %d connections at a time prove nothing: the oldest are closed", mostStrangers)
+					})
+					return
+				}
 				conn.Close()
 				g.fleet.tell("%v was refused: %v", conn.RemoteAddr(), err)
+			}
+			defer crash.Catch(refuse)
+			if err := g.meet(conn); err != nil {
+				refuse(err)
 			}
 		}()
 	}

@@ -2,12 +2,14 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
@@ -41,6 +43,7 @@ type Hub struct {
 	filled   chan struct{} // the sample is
 	quit     chan struct{} // the run has ended
 	ended    chan struct{} // the hub's goroutine has
+	err      error         // with which it has
 	watchers []*watcher
 	first    []int
 	last     bool      // the sample is that of the end
@@ -91,7 +94,7 @@ type watcher struct {
 	ended    chan struct{}
 	due      time.Time
 	missed   atomic.Int64
-	panicked atomic.Pointer[string]
+	panicked atomic.Pointer[error]
 
 	mu     sync.Mutex
 	events []trace.Event // that wait for its next snapshot
@@ -213,6 +216,7 @@ func (h *Hub) note(w port.Wait) bool {
 // follow wants samples and hands snapshots on.
 func (h *Hub) follow() {
 	defer close(h.ended)
+	defer crash.Into(&h.err)
 	every := time.Hour
 	for _, w := range h.watchers {
 		every = min(every, w.Every)
@@ -297,12 +301,7 @@ func (h *Hub) release(s *shared) {
 // watch calls an observer with one snapshot after another.
 func (w *watcher) watch(h *Hub) {
 	defer close(w.ended)
-	defer func() {
-		if x := recover(); x != nil {
-			text := fmt.Sprint(x)
-			w.panicked.Store(&text)
-		}
-	}()
+	defer crash.Catch(func(err error) { w.panicked.Store(&err) })
 	for s := range w.inbox {
 		w.mu.Lock()
 		w.own, w.events = w.events, w.own[:0]
@@ -393,8 +392,8 @@ const patience = 2 * time.Second
 
 // Stop ends the hub of a run that has ended at an instant, whose collector is closed: observers
 // are shown the end, as far as they take it within two seconds. It returns what is to be said
-// about them.
-func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) (warnings []string) {
+// about them, and the panics of those that had one.
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
 	case <-h.filled: // and nobody was shown it
@@ -430,9 +429,8 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.
 		}
 		select {
 		case <-w.ended: // in time or not, it has seen the end
-			if text := w.panicked.Load(); text != nil {
-				warnings = append(warnings,
-					fmt.Sprintf("%s panicked, and saw nothing more of the run: %s", w.name(), *text))
+			if wrong := w.panicked.Load(); wrong != nil {
+				err = errors.Join(err, fmt.Errorf("%s panicked, and saw nothing more of the run: %w", w.name(), *wrong))
 			}
 		default:
 			warnings = append(warnings,
@@ -445,7 +443,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.
 			warnings = append(warnings, slow(w.name(), missed, lost))
 		}
 	}
-	return warnings
+	return warnings, errors.Join(err, h.err)
 }
 
 // halt ends the hub's goroutine, and refuses changes from now on.

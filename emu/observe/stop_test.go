@@ -44,7 +44,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Close(unit.Time(s.Model.Duration))
-		warnings := h.Stop(made.End, 0, nil, made.Watch)
+		warnings, _ := h.Stop(made.End, 0, nil, made.Watch)
 		if want := "one that stays was still busy 2s after the run had ended; it is left alone"; len(warnings) != 1 || warnings[0] != want {
 			t.Errorf("warnings %q, want %q", warnings, want)
 		}

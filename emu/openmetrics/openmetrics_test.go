@@ -56,7 +56,7 @@ func shown(t *testing.T, s *scenario.Scenario, o observe.Observer) *metrics.Coll
 		t.Fatal(err)
 	}
 	c.Close(unit.Time(s.Model.Duration))
-	warnings := h.Stop(made.End, 0, nil, made.Watch)
+	warnings, _ := h.Stop(made.End, 0, nil, made.Watch)
 	<-ended // a run waits two seconds for its observers, a busy machine may need more
 	for _, w := range warnings {
 		if !strings.Contains(w, "was still busy") {

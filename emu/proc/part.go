@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/drive"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -145,6 +146,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, settle
 	go func() {
 		defer close(p.over)
 		defer stop()
+		defer crash.Catch(func(err error) { p.left.Store(&err) })
 		for counting := false; ; {
 			k, b, err := p.next()
 			switch {

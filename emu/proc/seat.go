@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/drive"
 	"fabemu/emu/files"
 	"fabemu/emu/hosts"
@@ -170,6 +171,7 @@ func (r *conductor) admit(l net.Listener) {
 			return
 		}
 		go func() {
+			defer crash.Catch(func(error) { conn.Close() }) // and the part is missed
 			in := bufio.NewReader(conn)
 			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
 			k, b, err := read(in)
@@ -195,6 +197,7 @@ func (r *conductor) listen(s *seat, conn net.Conn, in *bufio.Reader) {
 	s.conn = conn
 	talk := s.talk
 	go func() {
+		defer crash.Catch(func(err error) { r.tell(news{seat: s.index, fate: refused, err: err, talk: talk}) })
 		for {
 			k, b, err := read(in)
 			if err != nil {

@@ -325,7 +325,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	sinks := []trace.Sink{collector, digest, log}
 	var tap *capture.Capture
 	if f.pcap != nil {
-		if tap, err = capture.Begin(whole, f.pcap, true, true, false, "simulated"); err != nil {
+		if tap, err = capture.Begin(whole, f.pcap, true, true, "simulated"); err != nil {
 			t.Fatal(err)
 		}
 		plan.Hears, sinks = tap.Hears, append(sinks, tap)
@@ -466,7 +466,7 @@ func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, a
 	sinks := []trace.Sink{digest, log}
 	var tap *capture.Capture
 	if pcap != nil {
-		if tap, err = capture.Begin(f, pcap, false, false, false, "virtual"); err != nil {
+		if tap, err = capture.Begin(f, pcap, false, false, "virtual"); err != nil {
 			t.Fatal(err)
 		}
 		sinks = append(sinks, tap)

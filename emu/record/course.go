@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/metrics"
 )
 
@@ -15,13 +16,15 @@ const (
 )
 
 // follow tells how the figures of a run have gone so far, again and again, and returns what ends
-// that: it ends the context of tell, and waits until it has returned.
-func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (stop func()) {
+// that: it ends the context of tell, waits until it has returned, and says what went wrong.
+func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ask, courses := c.Courses()
 	ended := make(chan struct{})
+	var err error
 	go func() {
 		defer close(ended)
+		defer crash.Into(&err)
 		for wait := often; ; {
 			select {
 			case <-ctx.Done():
@@ -39,8 +42,9 @@ func follow(c *metrics.Collector, tell func(context.Context, *metrics.Course)) (
 			}
 		}
 	}()
-	return func() {
+	return func() error {
 		cancel()
 		<-ended
+		return err
 	}
 }

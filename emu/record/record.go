@@ -74,8 +74,8 @@ type Recording struct {
 	trace  *perfetto.Trace  // nil: none is wanted
 	hub    *observe.Hub     // nil: nobody is shown the run
 	told   []*told.Writer
-	stop   func() // ends what Wanted.Course is told; nil: nothing is to be ended
-	missed int64  // frames of which other processes could not tell
+	stop   func() error // ends what Wanted.Course is told; nil: nothing is to be ended
+	missed int64        // frames of which other processes could not tell
 }
 
 // Batch is how many events of a run on the virtual clock are counted at a time: they
@@ -178,11 +178,12 @@ func (r *Recording) Attach(f *drive.Fabric) {
 }
 
 // unfollow ends what Attach has begun for Wanted.Course.
-func (r *Recording) unfollow() {
+func (r *Recording) unfollow() (err error) {
 	if r.stop != nil {
-		r.stop()
+		err = r.stop()
 		r.stop = nil
 	}
+	return err
 }
 
 // Ordered reports whether the record must be told all in the order of the run: a log and a trace
@@ -214,11 +215,14 @@ func (r *Recording) Began(began time.Time) {
 // came out. Of the capture the verdict is still to come: Close. The timing may be nil.
 func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) *report.Result {
 	r.Events.Flush()
-	r.unfollow()
+	followed := r.unfollow()
 	r.Collector.Close(at)
 	out := report.New(r.Collector)
+	whole(out, "what is written while the run goes on", followed)
 	if r.hub != nil {
-		out.Warnings = append(out.Warnings, r.hub.Stop(at, took, t, w)...)
+		warnings, err := r.hub.Stop(at, took, t, w)
+		out.Warnings = append(out.Warnings, warnings...)
+		whole(out, "what observers were shown", err)
 		r.hub = nil
 	}
 	if r.digest != nil {

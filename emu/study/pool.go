@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"fabemu/emu/crash"
 	"fabemu/emu/scenario"
 )
 
@@ -26,7 +27,7 @@ func Each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 	for range workers {
 		wait.Go(func() {
 			for item := range next {
-				if err := do(ctx, item); err != nil {
+				if err := one(ctx, item, do); err != nil {
 					stop(err)
 				}
 			}
@@ -44,4 +45,10 @@ func Each[T any](ctx context.Context, workers int, items []T, do func(context.Co
 	close(next)
 	wait.Wait()
 	return context.Cause(ctx)
+}
+
+// one does an item. A panic is its error.
+func one[T any](ctx context.Context, item T, do func(context.Context, T) error) (err error) {
+	defer crash.Into(&err)
+	return do(ctx, item)
 }

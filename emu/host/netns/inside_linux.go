@@ -34,7 +34,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 	go func() {
 		defer close(in.ended)
 		runtime.LockOSThread() // and it ends with the goroutine
-		err := enter(namespace, hosts)
+		err := called(func() error { return enter(namespace, hosts) })
 		ready <- err
 		if err != nil {
 			return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"fabemu/emu/crash"
+
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
@@ -32,8 +34,14 @@ func away(f func() error) (back bool, err error) {
 		return true, fmt.Errorf("look at the network namespace of a thread: %w", explain(err))
 	}
 	defer home.Close()
-	err = f()
+	err = called(f)
 	return netns.Set(home) == nil, err
+}
+
+// called returns the error of f, which a panic is too.
+func called(f func() error) (err error) {
+	defer crash.Into(&err)
+	return f()
 }
 
 // within runs f in the network namespace of a path.

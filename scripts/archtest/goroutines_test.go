@@ -1,0 +1,88 @@
+package archtest
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// bare are the files whose goroutines do not catch a panic, with the reason.
+var bare = map[string]string{
+	"emu/proc/awake.go":          "it reads to the end of a pipe",
+	"emu/proc/cradle.go":         "it starts processes",
+	"emu/proc/conduct.go":        "it accepts connections",
+	"emu/proc/part.go":           "it writes what is encoded already; it tells how far a part is",
+	"emu/proc/seat.go":           "it waits for a process",
+	"emu/proc/sync.go":           "it writes what is encoded already",
+	"emu/hosts/meet.go":          "it accepts connections",
+	"emu/foreign/talk.go":        "it reads to the end of a pipe",
+	"emu/foreign/process.go":     "it waits for a process",
+	"emu/guests/programs.go":     "it waits for a process",
+	"emu/links/links.go":         "it closes sockets",
+	"emu/host/doctor/examine.go": "it asks programs for their versions",
+	"emu/live/server.go":         "net/http catches what its handlers panic with",
+	"emu/openmetrics/server.go":  "net/http catches what its handlers panic with",
+	"cmd/fabemu/signals.go":      "it waits for a signal",
+
+	"emu/host/netns/thread_linux.go": "all that it calls is called by called",
+	"emu/host/netns/inside_linux.go": "it starts processes",
+	"emu/observe/hub.go":             "it starts methods, which catch",
+	"emu/drive/windows.go":           "what is called between two meetings of the loops catches",
+	"emu/study/pool.go":              "it calls one, which catches",
+	"emu/capture/capture.go":         "it calls work, which catches",
+}
+
+// TestGoroutinesCatchPanics: a panic ends the process, and with it namespaces stay and what was measured is lost,
+// unless its goroutine catches it.
+func TestGoroutinesCatchPanics(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		if !p.isProduct() || p.forTests() {
+			continue
+		}
+		for _, f := range p.product() {
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				var begun *ast.FuncLit
+				switch n := n.(type) {
+				case *ast.GoStmt:
+					begun, _ = n.Call.Fun.(*ast.FuncLit)
+				case *ast.CallExpr:
+					sel, ok := n.Fun.(*ast.SelectorExpr)
+					if !ok || sel.Sel.Name != "Go" || len(n.Args) != 1 {
+						return true
+					}
+					begun, _ = n.Args[0].(*ast.FuncLit)
+				default:
+					return true
+				}
+				if begun == nil || !catches(begun.Body) {
+					used[f.name] = true
+					if bare[f.name] == "" {
+						t.Errorf("%s: a goroutine begins, and nothing catches its panic: defer crash.Catch or crash.Into in it", p.fset.Position(n.Pos()))
+					}
+				}
+				return true
+			})
+		}
+	}
+	for name := range bare {
+		if !used[name] {
+			t.Errorf("%s is excused, and each of its goroutines catches its panic", name)
+		}
+	}
+}
+
+// catches reports whether a function defers what catches a panic.
+func catches(body *ast.BlockStmt) bool {
+	for _, s := range body.List {
+		d, ok := s.(*ast.DeferStmt)
+		if !ok {
+			continue
+		}
+		if sel, ok := d.Call.Fun.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "crash" {
+				return true
+			}
+		}
+	}
+	return false
+}
