@@ -380,3 +380,54 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, refuse refusal) {
 		}
 	})
 }
+
+// lintDeaf warns of a law for whose feedback there is nothing on the way of any flow that has it by the same
+// words. Who takes the marking away by a --set wants the run without it.
+func (r *resolver) lintDeaf() {
+	type choice struct {
+		flow  *Flow
+		of    flowOf
+		hears bool
+	}
+	chosen, order := map[*node]*choice{}, []*node{}
+	for f, of := range r.eachFlow() {
+		control := of.view.sub("control")
+		n, law := control.node("law"), r.rows.law(f)
+		if n == nil || law.Hears == rp.Nothing || n.value == control.of.Find("law").Usual() && n.at.set == nil {
+			continue
+		}
+		c := chosen[n]
+		if c == nil {
+			c = &choice{flow: f, of: of}
+			chosen[n], order = c, append(order, n)
+		}
+		r.passes(r.key(of), func(s *Switch, _ paths.Step) {
+			p, ok := r.rows.point(s)
+			by := r.machines[s.Name].view.sub("marking").node("scheme")
+			c.hears = c.hears || ok && feeds(&p, s.Marking.Params, law.Hears) || by != nil && by.at.set != nil
+		})
+	}
+	for _, n := range order {
+		c := chosen[n]
+		if c.hears {
+			continue
+		}
+		law := r.rows.law(c.flow)
+		does := "marks"
+		if law.Hears == rp.Notifications {
+			does = "notifies"
+		}
+		r.warnedAt(c.of.view.sub("control"), "law", "law", c.of.node.spot,
+			"flow %s has the law %s, and no switch on its way %s: the law never acts; give the switches a marking that does, or leave the law out",
+			c.flow.Name, law.Name, does)
+	}
+}
+
+// feeds reports whether a congestion point gives the feedback that a law listens to.
+func feeds(p *cp.Point, params any, hears rp.Feedback) bool {
+	if hears == rp.Notifications {
+		return p.Notifier != nil
+	}
+	spares, ok := params.(cp.Sparer)
+	return p.Marker != nil || p.Dropper != nil && ok && spares.Spares()
+}

@@ -24,6 +24,7 @@ func (r *resolver) lint() {
 	r.lintIgnored()
 	r.lintCredits()
 	r.lintLaws()
+	r.lintDeaf()
 	r.lintRest()
 	r.lintLosses()
 	r.lintIdle()
