@@ -127,7 +127,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.agenda.Set(flowSlot+i, now)
 		case ends && e.sinks[k].answer != nil:
 			s := &e.sinks[k]
-			if why := refuses(now, s.answer, s.source, f); why != trace.NoReason {
+			if why := refuses(now, s.answer, s.source, f, false); why != trace.NoReason {
 				e.port.Discard(now, f, why)
 				break
 			}

@@ -30,7 +30,7 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 	if g == nil {
 		g = &s.own
 	}
-	if why := refuses(now, g.controller, s.Dst, f); why != trace.NoReason {
+	if why := refuses(now, g.controller, s.Dst, f, s.Marks); why != trace.NoReason {
 		return why
 	}
 	if e.limiters > 0 && !s.Limited && !g.limits() && e.limited() >= e.limiters {
@@ -55,15 +55,15 @@ func (e *Endpoint) limited() (n int) {
 }
 
 // refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
-// is the other one.
-func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame) trace.Reason {
+// is the other one. Marks says that a CNP is, unless a Judge refuses it.
+func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
 	if f.Kind.EndToEnd() && f.Src != peer {
 		return trace.Stranger
 	}
 	if j, ok := by.(rp.Judge); ok {
 		return j.Refuses(now, *f)
 	}
-	if f.Kind == wire.CNP {
+	if f.Kind == wire.CNP && !marks {
 		return trace.NotAwaited
 	}
 	return trace.NoReason

@@ -25,6 +25,7 @@ type Flow struct {
 	Pace       unit.Rate         // greedy: it never offers more, and of what it could not send it makes up for one packet; 0: any rate
 	Limiter    RateLimiter       // when a packet may start; in the beginning it is told the rate of the Controller, then each change
 	Controller rp.Controller     // nil: no reaction point; the limiter keeps the rate that it was made with and SetRate is never called
+	Marks      bool              // its reaction point takes in CNPs, unless it is a Judge and refuses them
 	Limited    bool              // it has a rate limiter at all times, whatever it is told
 	Listener   Listener          // hears what the source is told; nil: nobody does
 	Group      *Group            // under which it may come, in place of Limiter and Controller; nil: under none

@@ -423,7 +423,8 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	return node.Flow{
 		Family: frame.Family, Lane: f.Priority, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Machines[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
-		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0, Limiter: limiter, Controller: controller,
+		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
+		Marks: b.scenario.Law(f.Flow).Hears == rp.Marks, Limiter: limiter, Controller: controller,
 		Listener: b.schemes.listener(f),
 	}, err
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	nodes "fabemu/node"
-	"fabemu/node/rp"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -301,7 +300,7 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
-	if lane, ok := cnpPriority(f); ok {
+	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
 			r.add(kind.spot, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
 				f.Name, lane)
@@ -311,12 +310,9 @@ func (r *resolver) adaptRoCE(f *Flow, v, t view, kind *node) {
 }
 
 // cnpPriority returns the priority of the CNPs that answer a flow; ok is false if none do.
-func cnpPriority(f *Flow) (priority uint8, ok bool) {
-	if speaker, is := f.Control.Params.(rp.Speaker); is {
-		_, answer := speaker.Says(&wire.Frame{Kind: wire.Data, Lane: f.Priority})
-		return answer.Lane, answer.Kind == wire.CNP
-	}
-	return 0, false
+func (r *resolver) cnpPriority(f *Flow) (priority uint8, ok bool) {
+	_, answer := r.says(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
+	return answer.Lane, answer.Kind == wire.CNP
 }
 
 // transportsOf lists the transports of a family.

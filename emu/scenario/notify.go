@@ -72,10 +72,7 @@ func (r *resolver) checkFeedback() {
 		data.Lane = f.Priority
 		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
 		if r.rows.law(f).Answer != nil {
-			probe, answer := message, message
-			if speaker, ok := f.Control.Params.(rp.Speaker); ok {
-				probe, answer = speaker.Says(&data)
-			}
+			probe, answer := r.says(f, &data)
 			r.cross(k, probe)
 			r.cross(back, answer)
 		}
@@ -102,6 +99,22 @@ func (r *resolver) checkFeedback() {
 			}
 		})
 	}
+}
+
+// says returns what the law of a flow has its source send of its own about data frames like this one, and the
+// answer.
+func (r *resolver) says(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
+	if speaker, ok := f.Control.Params.(rp.Speaker); ok {
+		return speaker.Says(data)
+	}
+	_, roce := f.Transport.Params.(nodes.RoCEParams)
+	if law := r.rows.law(f); roce && law.Hears == rp.Marks && law.Answer != nil {
+		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
+		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
+		return *data, answer
+	}
+	message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
+	return message, message
 }
 
 // cross notes a frame at all links that it may cross.
@@ -209,7 +222,7 @@ func (r *resolver) checkLaws() {
 			continue
 		}
 		family := r.family(f.From)
-		_, hearsCNPs := cnpPriority(f)
+		_, hearsCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
 		switch {
 		case law.Hears == rp.Echoes && family == wire.Ethernet && !acks:

@@ -9,7 +9,8 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge.
+// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge. A CNP is for
+// a law that hears Marks, or for a Judge that does not refuse it; other frames about the flow are for all.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)

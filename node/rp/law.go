@@ -52,7 +52,7 @@ const (
 	Nothing       Feedback = iota
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
-	Marks                  // what the destination says of marked packets, by frames of its own
+	Marks                  // what the destination says of marked packets, by frames of its own: CNPs on RoCEv2
 )
 
 // Site is where a reaction point stands, or what answers it.
@@ -90,7 +90,8 @@ type Framer interface{ Frame(f *wire.Frame) }
 
 // Speaker is a struct of parameters of a law with Answer. Says returns what it sends of its
 // own about data frames like f, and the answer, each with its priority. A law without one
-// sends a wire.Message of the priority of f both ways.
+// sends a wire.Message of the priority of f both ways; one that hears Marks, on RoCEv2, nothing
+// of its own, and the answer is a CNP of the priority of f.
 type Speaker interface {
 	Says(f *wire.Frame) (probe, answer wire.Frame)
 }

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -229,5 +231,37 @@ func TestUndescribed(t *testing.T) {
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 			t.Errorf("%s\n got %q\nwant %q", tc.src, got, tc.want)
 		}
+	}
+}
+
+// TestContributingNamesTheInterfacesOfSchemes: who writes a law or a congestion point finds all that it may need.
+func TestContributingNamesTheInterfacesOfSchemes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, p := range packages(t) {
+		if !p.under("node/rp", "switchd/cp") {
+			continue
+		}
+		for _, f := range p.product() {
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok || !spec.Name.IsExported() {
+					return true
+				}
+				if _, ok := spec.Type.(*ast.InterfaceType); ok {
+					found++
+					if name := spec.Name.Name; !regexp.MustCompile("`((rp|cp)\\.)?" + name + "`").Match(text) {
+						t.Errorf("CONTRIBUTING.md does not name %s.%s", p.dir, name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d interfaces were found", found)
 	}
 }
