@@ -38,6 +38,9 @@ func (c *Collector) countFrames(events []trace.Event) int {
 						f := &c.flows[i]
 						if f.sent++; f.again {
 							f.sent = e.PSN + 1
+							if int32((f.gone-e.PSN)<<8) > 0 { // modulo 2^24
+								c.owes(i)
+							}
 						}
 					}
 				}
@@ -99,7 +102,7 @@ func (c *Collector) countFrames(events []trace.Event) int {
 			if i < len(c.flows) && uint64(e.A) < port.Blocks {
 				f := &c.flows[i]
 				c.now[c.ofFlows+i*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
-				f.begins(e.At)
+				c.begins(i, e.At)
 				f.block, f.blocked = block, e.At
 				f.columns.begun |= 1 << ((flowStall + block) & 31)
 				continue
@@ -168,7 +171,7 @@ func (c *Collector) rest(e *trace.Event) {
 		if _, ok := c.flow(e); ok {
 			f := &c.lives[e.Flow-firstQP]
 			f.active = append(f.active, Interval{e.At, unit.Never})
-			c.flows[e.Flow-firstQP].begins(e.At)
+			c.begins(int(e.Flow-firstQP), e.At)
 		}
 	case trace.FlowStop:
 		if _, ok := c.flow(e); ok {
@@ -273,6 +276,7 @@ func (c *Collector) feedback(e *trace.Event) {
 		return
 	}
 	f.acks++
+	f.owed = f.owed && int32((f.gone-e.PSN-1)<<8) > 0
 	becn := e.A >> 9 & 1 // trace.FrameWord
 	c.now[at+flowMarkedAcks] += becn
 	f.columns.begun |= uint32(becn) << flowMarkedAcks

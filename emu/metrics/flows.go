@@ -44,6 +44,7 @@ type flowState struct {
 	frames  uint32        // flowFrames, since they were written down
 	acks    uint32        // taken in by the source, likewise
 	again   bool          // packets may be sent again: sent and gone are PSNs, of what comes next
+	owed    bool          // what was delivered has been sent again, and the source does not know yet that it was
 	block   port.Block    // what has kept the flow since blocked
 	columns columns       // those of TCP behind the others
 }
@@ -58,6 +59,7 @@ type life struct {
 	told              unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were told
 	windowed          unit.Time // tcpWindowHeld is counted up to here
+	began, before     unit.Time // when it had something to send again, and flowState.heard until then
 }
 
 // Interval is a span of model time: From <= t < To.

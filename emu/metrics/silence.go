@@ -22,8 +22,9 @@ type Silence struct {
 	Lasting  bool // until the end of the run
 
 	// Block is what kept the flow, as far as anybody knows: of a silence that lasts what
-	// keeps it at the end, of another a link that was down in the middle of it, or what kept
-	// its source for the longest. Open or Idle: nobody knows.
+	// keeps it at the end, of another a link that was down in the middle of it, an output on
+	// its way that flow control stopped for most of it, or what kept its source for the longest.
+	// Open or Idle: nobody knows.
 	Block port.Block
 	By    *fabric.Hop // the last output on the way of the flow that was kept; nil: its source
 	Limit unit.Rate   // RateLimited: what the rate limiter lets through
@@ -54,7 +55,7 @@ func (c *Collector) bear() unit.Duration {
 
 // waits reports whether a flow has something to send, or under way.
 func (f *flowState) waits() bool {
-	if f.block != port.Idle {
+	if f.block != port.Idle || f.owed {
 		return true
 	}
 	left := f.sent - f.gone
@@ -67,10 +68,23 @@ func (f *flowState) waits() bool {
 }
 
 // begins notes that a flow may have something to send from now on.
-func (f *flowState) begins(at unit.Time) {
-	if !f.waits() {
+func (c *Collector) begins(flow int, at unit.Time) {
+	if f := &c.flows[flow]; !f.waits() {
+		if f.again {
+			c.lives[flow].began, c.lives[flow].before = max(f.heard, at), f.heard
+		}
 		f.heard = max(f.heard, at)
 	}
+}
+
+// owes notes that a source sends again what was delivered: it does not know of it, and what it seemed to begin
+// with is the old.
+func (c *Collector) owes(flow int) {
+	f, x := &c.flows[flow], &c.lives[flow]
+	if !f.owed && f.heard == x.began {
+		f.heard = x.before
+	}
+	f.owed = true
 }
 
 // hear notes that a flow has delivered something after long.
@@ -137,10 +151,12 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 	}
 	for _, h := range slices.Backward(hops) {
 		b := port.Down
-		if !c.isDown(h.Wire, when) {
-			if b = port.Open; s.Lasting {
-				b = c.keeps(h, f.Priority)
-			}
+		switch {
+		case c.isDown(h.Wire, when):
+		case s.Lasting:
+			b = c.keeps(h, f.Priority)
+		default:
+			b = c.stopped(h, f.Priority, s.From, s.To)
 		}
 		if b != port.Open {
 			s.Block, s.By = b, &h
@@ -165,6 +181,26 @@ func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
 		return p.block
 	}
 	return port.Open
+}
+
+// stopped returns what flow control has kept an output with for most of a time, if it was frames of a priority.
+// PFC counts all priorities of an output together, and is not told where they differ.
+func (c *Collector) stopped(h fabric.Hop, priority uint8, from, to unit.Time) port.Block {
+	most := float64(to-from) / 2
+	if c.grown(c.out(h)+outStall+int(port.NoCredit), from, to) > most {
+		return port.NoCredit
+	}
+	end := c.fabric.Wires[h.Wire].Ends[h.From]
+	s := c.ports[int(c.first[end.Machine])+int(end.Port)].pausing
+	if s == nil || c.grown(c.out(h)+outPaused, from, to) <= most {
+		return port.Open
+	}
+	for i := range c.fabric.Flows {
+		if f := &c.fabric.Flows[i]; len(s.until) > 1 && f.Priority != priority && slices.Contains(f.Hops, h) {
+			return port.Open
+		}
+	}
+	return port.Paused
 }
 
 // isDown reports whether a link is down just before an instant.

@@ -48,7 +48,7 @@ func (s *Silence) when() string {
 func (s *Silence) why() string {
 	switch {
 	case s.Cause == "":
-		return "cause unknown"
+		return "cause unknown: nothing kept its source, and no line on its way was stopped"
 	case s.Link != "":
 		return s.Cause + " at " + s.Link
 	case s.Limit > 0:

@@ -92,3 +92,32 @@ func TestModelSilenceAfterALoss(t *testing.T) {
 		t.Errorf("%+v, want one that waits for its window", got)
 	}
 }
+
+// A source that does not know of what was delivered, and sends it again for ever, is silent since the last packet
+// came, and not since it began to send again.
+func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
+	s, err := emu.Open("../random/testdata/fabrics/silent-late.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := onVirtualClock(t, s)
+	want := report.Silence{Flow: "f8", FromPs: 96585676, ToPs: int64(20 * unit.Millisecond), Lasting: true, Cause: "down", Link: "L3.S1-E0"}
+	if got := silences(t, r)["f8"]; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A silence that has ended is explained by the line that flow control stopped meanwhile, and not by what a rate
+// limiter did at its source.
+func TestModelSilenceBehindAStorm(t *testing.T) {
+	s, err := emu.Open("roce/ecn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := silences(t, onVirtualClock(t, s))
+	for flow, link := range map[string]string{"enqueue": "S-B", "dequeue": "T-D"} {
+		if s := got[flow]; s.Cause != "paused" || s.Link != link || s.Lasting {
+			t.Errorf("%s: %+v, want one that was paused at %s", flow, s, link)
+		}
+	}
+}
