@@ -482,7 +482,7 @@ func (s *sockets) name(slot int) string {
 func (s *sockets) reached() {
 	s.Wall = s.now - s.epoch
 	s.Reached = min(s.fabric.End, s.order.now)
-	if s.Wall >= Dilate(s.fabric.End, s.factor) {
+	if s.Wall >= Dilate(s.fabric.End, s.factor) && !s.stop.Load() { // one that was stopped may lag behind
 		s.Reached = s.fabric.End
 	}
 }
