@@ -24,9 +24,7 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 		x.Order.BlindLink = f.Wires[t.BlindWire].Name
 	}
 	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
-	if t.Wall > 0 {
-		x.Pace.Ratio = Number(t.Reached.Seconds() * 1e9 * float64(f.Scenario.Wall.Dilation) / float64(t.Wall))
-	}
+	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
 	at := func(unit float64, value func(q float64) int64) Percentiles {
 		n := func(q float64) Number { return Number(float64(value(q)) / unit) }
 		return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
@@ -73,6 +71,21 @@ func part[N, W ~int64](n N, whole W) Number {
 		return Missing()
 	}
 	return Number(float64(n) / float64(whole))
+}
+
+// paceOf returns the wall time that a dilation asks for over that which the run took. A run that lags behind while
+// it has much to do, and catches up while it has nothing, has kept no pace: it took what is wanted and the lag in
+// which half of the frames left, at the least.
+func paceOf(t *drive.Timing, dilation int64) Number {
+	if t.Wall <= 0 {
+		return NoFigures().Pace.Ratio
+	}
+	wanted := t.Reached.Seconds() * 1e9 * float64(dilation)
+	took := float64(t.Wall)
+	if t.Data > 0 && t.Lateness != nil {
+		took = max(took, wanted+float64(t.Lateness.ValueAtQuantile(50)))
+	}
+	return Number(wanted / took)
 }
 
 // PaceOf returns how a wall run kept to the wall clock over model time, as series of the kind

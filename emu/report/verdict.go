@@ -124,7 +124,7 @@ type Order struct {
 
 // Pace is how well the run kept to the wall clock.
 type Pace struct {
-	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time
+	Ratio               Number      `json:"ratio"`                 // dilation x model time run / wall time, which is at least that and the median of the lateness
 	LatenessUs          Percentiles `json:"lateness_us"`           // how long after its due wall time a data frame left
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
 	LateShare           Number      `json:"late_share"`            // of data frames that left late: by more than 5 % of T
