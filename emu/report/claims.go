@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,6 +136,27 @@ func ByBasis[T any, P interface {
 		}
 	}
 	return sourced, ours
+}
+
+// worstFirst returns claims in another order: what failed, what could not be measured, what passed
+// against expectation, what differs, what passed.
+func worstFirst[T any](claims []T, outcome func(*T) Outcome) []T {
+	order := []Outcome{Fail, NotMeasured, UnexpectedPass, Differs, Pass}
+	sorted := slices.Clone(claims)
+	slices.SortStableFunc(sorted, func(x, y T) int {
+		return cmp.Compare(slices.Index(order, outcome(&x)), slices.Index(order, outcome(&y)))
+	})
+	return sorted
+}
+
+// passes returns how many checks passed.
+func passes(checks []Check) (n int) {
+	for i := range checks {
+		if checks[i].Outcome == Pass {
+			n++
+		}
+	}
+	return n
 }
 
 // because says why a check came out as it did.

@@ -26,7 +26,13 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		Subtitle: strings.TrimPrefix(r.Source+"; "+clockOf(r), "; ")}
 	if len(r.Checks) > 0 {
 		p.Claims = tallyOf(r.Checks)
-		p.add("Claims", "", Claims(cellsOf(r.Checks, (*Check).row))...)
+		sorted := worstFirst(r.Checks, func(k *Check) Outcome { return k.Outcome })
+		shown := max(len(sorted)-passes(sorted), min(listed, len(sorted)))
+		claims := Claims(cellsOf(sorted[:shown], (*Check).row))
+		if rest := sorted[shown:]; len(rest) > 0 {
+			claims = append(claims, behind(fmt.Sprintf("%d more that pass", len(rest)), Claims(cellsOf(rest, (*Check).row))...))
+		}
+		p.add("Claims", "", claims...)
 	}
 	picture, err := drawn(RatesFigure(r, d.Series))
 	if err != nil {
@@ -37,7 +43,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		rates = append(rates, phaseTable(r))
 	}
 	if len(r.Events) > 0 {
-		rates = append(rates, Table("Events", []string{"what changed", "when"},
+		rates = append(rates, long("Events", []string{"what changed", "when"},
 			cellsOf(r.Events, func(e *Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })))
 	}
 	p.add("Rates", "", rates...)
@@ -45,14 +51,9 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		return err
 	}
 	p.add("Timing", "", timingTable(r))
-	p.add("Flows", "", Table("Flows",
-		[]string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"},
-		cellsOf(r.Flows, func(f *Flow) []string {
-			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
-				fmt.Sprint(f.Marked)}
-		})))
+	p.add("Flows", "", flowTables(r)...)
 	if len(r.Losses) > 0 {
-		p.add("Frames that were dropped", "", Table("Frames that were dropped", []string{"where", "why", "how many"},
+		p.add("Frames that were dropped", "", long("Frames that were dropped", []string{"where", "why", "how many"},
 			cellsOf(r.Losses, func(l *Loss) []string { return []string{l.place(), l.Reason, fmt.Sprint(l.Count)} })))
 	}
 	if len(r.Guests) > 0 {
@@ -60,7 +61,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 		if r.realGuests() > 0 {
 			text = "Real hosts: the run is not reproducible."
 		}
-		p.add("Guests", text, Table("Guests",
+		p.add("Guests", text, long("Guests",
 			[]string{"guest", "kind", "address", "packets sent", "received", "dropped by its kernel", "without a flow"},
 			cellsOf(r.Guests, func(g *guests.Report) []string {
 				return []string{g.Name, string(g.Kind), g.Address.String(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
@@ -68,7 +69,7 @@ func WriteHTML(w io.Writer, d *Dir) error {
 			})))
 	}
 	if len(r.Silences) > 0 {
-		p.add("Silence", "", Table(r.silent(), []string{"flow", "when", "what kept it"},
+		p.add("Silence", "", long(r.silent(), []string{"flow", "when", "what kept it"},
 			cellsOf(r.Silences, func(s *Silence) []string { return []string{s.Flow, s.when(), s.why()} })))
 	}
 	p.Sections = append(p.Sections, MachineSection(r.Machine))
@@ -77,6 +78,46 @@ func WriteHTML(w io.Writer, d *Dir) error {
 	}
 	p.add("Scenario", "As it was run, with every default.", Folded(ResolvedFile, string(d.Resolved)))
 	return p.Write(w)
+}
+
+// flowTables returns the table of the flows; where there are many, that of their groups, and of
+// the flows on a click.
+func flowTables(r *Result) (tables []template.HTML) {
+	if len(r.Flows) > listed {
+		var groups []string
+		of := make(map[string][]*Flow)
+		for i := range r.Flows {
+			f := &r.Flows[i]
+			if of[f.Group] == nil {
+				groups = append(groups, f.Group)
+			}
+			of[f.Group] = append(of[f.Group], f)
+		}
+		tables = append(tables, long("Groups of flows",
+			[]string{"group", "flows", "rate of a flow while active", "frames", "marked"},
+			cellsOf(groups, func(g *string) []string {
+				low, high, frames, marked := Missing(), Missing(), int64(0), int64(0)
+				for _, f := range of[*g] {
+					if f.Rate.Known() && !(f.Rate >= low) {
+						low = f.Rate
+					}
+					if f.Rate.Known() && !(f.Rate <= high) {
+						high = f.Rate
+					}
+					frames, marked = frames+f.Frames, marked+f.Marked
+				}
+				rate := rateText(low)
+				if high != low && high.Known() {
+					rate += " to " + rateText(high)
+				}
+				return []string{*g, fmt.Sprint(len(of[*g])), rate, fmt.Sprint(frames), fmt.Sprint(marked)}
+			})))
+	}
+	return append(tables, long("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"},
+		cellsOf(r.Flows, func(f *Flow) []string {
+			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+				fmt.Sprint(f.Marked)}
+		})))
 }
 
 // add adds a section.
@@ -171,7 +212,7 @@ func phaseTable(r *Result) template.HTML {
 		cells := cellsOf(r.Phases, func(p *Phase) string { return percent(p.Rates[i].Utilisation) })
 		rows = append(rows, append([]string{x.Kind + " " + x.Name}, cells...))
 	}
-	return Table(ratesTitle(r, "Means in percent of link capacity"), append([]string{"what"}, heads...), rows)
+	return long(ratesTitle(r, "Means in percent of link capacity"), append([]string{"what"}, heads...), rows)
 }
 
 func timingTable(r *Result) template.HTML {

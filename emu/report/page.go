@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -95,6 +96,23 @@ func Table(caption string, heads []string, rows [][]string) template.HTML {
 	return parts("table", map[string]any{"Caption": caption, "Heads": heads, "Rows": rows})
 }
 
+// listed is how many rows of a list are shown without a click.
+const listed = 12
+
+// long makes a table whose rows are shown on a click where there are many.
+func long(caption string, heads []string, rows [][]string) template.HTML {
+	table := Table(caption, heads, rows)
+	if len(rows) > listed {
+		return behind(fmt.Sprintf("%s: all %d", caption, len(rows)), table)
+	}
+	return table
+}
+
+// behind makes parts that are shown on a click.
+func behind(title string, of ...template.HTML) template.HTML {
+	return parts("behind", map[string]any{"Title": title, "Parts": of})
+}
+
 // Folded is a long text that is shown on a click.
 func Folded(title, text string) template.HTML {
 	return parts("folded", map[string]any{"Title": title, "Text": text})
@@ -181,6 +199,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 <tr>{{range $i, $h := .Heads}}<th scope="col"{{if $i}} class="n"{{end}}>{{$h}}</th>{{end}}</tr>
 {{range .Rows}}<tr>{{range $i, $c := .}}<td{{if $i}} class="n"{{end}}>{{$c}}</td>{{end}}</tr>
 {{end}}</table></div>{{end}}
+{{define "behind"}}<details><summary>{{.Title}}</summary>{{range .Parts}}{{.}}{{end}}</details>{{end}}
 {{define "folded"}}<details><summary>{{.Title}}</summary><pre>{{.Text}}</pre></details>{{end}}
 {{define "drawing"}}<div class="figure">{{.}}</div>{{end}}
 `))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,15 +14,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// WriteText writes r for people: what was run, the rates, the claims and what
-// came out, the verdict, the warnings, and where the results lie. It fits into
+// WriteText writes r for people: what was run, the claims and what came out, first
+// what did not pass, the rates, the verdict, the warnings, and where the results lie. It fits into
 // the columns of look unless names are very long.
 func WriteText(w io.Writer, r *Result, look terminal.Look) error {
 	t := &page{terminal.Page{Look: look}}
 	t.title(r)
+	t.claims(r)
 	t.rates(r)
 	t.events(r)
-	t.claims(r)
 	t.verdict(r)
 	t.end(r)
 	_, err := io.WriteString(w, t.String())
@@ -71,6 +72,7 @@ func (t *page) rates(r *Result) {
 	for _, x := range fairnessNames(r.Phases) {
 		name = max(name, len(x))
 	}
+	shown := shownRates(r.Phases[0].Rates)
 	perTable := max(1, (t.Columns()-2-name)/phaseColumn)
 	for first := 0; first < len(r.Phases); first += perTable {
 		phases := r.Phases[first:min(first+perTable, len(r.Phases))]
@@ -87,8 +89,16 @@ func (t *page) rates(r *Result) {
 			t.Line("%s", b.String())
 		}
 		row("", func(p *Phase) string { return milliseconds(p.FromPs) + "-" + milliseconds(p.ToPs) + " ms" })
+		hidden := 0
 		for i, x := range phases[0].Rates { // every phase has the same
+			if !shown[i] {
+				hidden++
+				continue
+			}
 			row(x.Name, func(p *Phase) string { return tenths(100*p.Rates[i].Utilisation, 1) })
+		}
+		if hidden > 0 {
+			t.Line("  ... %d more like these in %s", hidden, ResultFile)
 		}
 		row("flows that are active", func(p *Phase) string { return fmt.Sprint(p.Flows) })
 		for _, name := range fairnessNames(phases) {
@@ -100,6 +110,23 @@ func (t *page) rates(r *Result) {
 			})
 		}
 	}
+}
+
+// likeShown is how many rates are printed of those whose names are alike but for numbers, where
+// there are many.
+const likeShown = 2
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// shownRates says which rates are printed: all, or where there are many, of each kind some.
+func shownRates(rates []Rate) []bool {
+	shown, like := make([]bool, len(rates)), make(map[string]int)
+	for i, x := range rates {
+		key := x.Kind + " " + digits.ReplaceAllString(x.Name, "*")
+		like[key]++
+		shown[i] = len(rates) <= 2*listed || like[key] <= likeShown
+	}
+	return shown
 }
 
 // fairnessNames returns whose indices phases have.
@@ -174,9 +201,14 @@ func (t *page) claims(r *Result) {
 		k := &r.Checks[i]
 		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
 	}
-	sourced, ours := ByBasis(r.Checks)
+	sorted := worstFirst(r.Checks, func(k *Check) Outcome { return k.Outcome })
+	shown := max(len(sorted)-passes(sorted), min(listed, len(sorted)))
+	sourced, ours := ByBasis(sorted[:shown])
 	t.checks("Claims", "what the source says", sourced, id, wanted, got)
 	t.checks("Checks", "what is expected", ours, id, wanted, got)
+	if more := len(sorted) - shown; more > 0 {
+		t.Line("  ... %d more that pass", more)
+	}
 	t.Paragraph(2, tallyOf(r.Checks).String())
 }
 

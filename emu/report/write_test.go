@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -274,5 +275,44 @@ func TestPrintedFigures(t *testing.T) {
 		if got := (&Check{Metric: x.metric, Judged: Judged{Low: x.low, High: x.high}}).Wanted(); got != x.want {
 			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)
 		}
+	}
+}
+
+// What did not pass comes first, in text and on the page; of many flows the groups are shown, and
+// the flows behind a fold.
+func TestWhatDiffersFirst(t *testing.T) {
+	r := &Result{Scenario: "many"}
+	for i := range 40 {
+		k := Check{}
+		k.ID, k.Claim, k.Outcome = fmt.Sprintf("check-%d", i), "a claim", Pass
+		if i == 30 {
+			k.Outcome = Fail
+		}
+		r.Checks = append(r.Checks, k)
+		r.Flows = append(r.Flows, Flow{Name: fmt.Sprintf("there.h%d", i), Group: "there", Rate: Number(i + 1), Frames: 2})
+	}
+	p := Phase{ToPs: 1e9}
+	for i := range 40 {
+		p.Rates = append(p.Rates, Rate{Kind: "group", Name: fmt.Sprintf("h%d", i)})
+	}
+	r.Phases = []Phase{p}
+	text := string(render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	if fail, pass, rates := strings.Index(text, "check-30"), strings.Index(text, "check-0"), strings.Index(text, "Rates in percent"); fail < 0 || fail > pass || pass > rates {
+		t.Errorf("at %d, %d and %d in\n%s", fail, pass, rates, text)
+	}
+	for _, want := range []string{"... 28 more that pass", "... 38 more like these"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	page := string(render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &Dir{Result: r}) }))
+	at := -1
+	for _, want := range []string{"check-30", "check-0<", "<summary>28 more that pass</summary>", "check-39", "Groups of flows",
+		"<td class=\"n\">40</td>", "<summary>Flows: all 40</summary>", "there.h39"} {
+		next := strings.Index(page[at+1:], want)
+		if next < 0 {
+			t.Fatalf("%q is not behind what comes before it in\n%s", want, page)
+		}
+		at += 1 + next
 	}
 }
