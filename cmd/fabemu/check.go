@@ -64,7 +64,7 @@ func checkCommand() *cobra.Command {
 					continue
 				}
 				if err != nil {
-					fmt.Fprintln(c.ErrOrStderr(), "fabemu:", err)
+					fmt.Fprintln(c.ErrOrStderr(), "fabemu:", terminal.Harmless(err.Error()))
 					continue
 				}
 				showWarnings(s)

@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/capture/dump"
 	"fabemu/emu/capture/pcapng"
+	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -45,7 +46,7 @@ shows them, and the exit status is 1 when something is wrong.`,
 				o.Check = true
 			}
 			out := bufio.NewWriterSize(c.OutOrStdout(), 1<<16)
-			summary, err := dump.Dump(out, o, files...)
+			summary, err := dump.Dump(terminal.Filter(out), o, files...)
 			var cut *pcapng.Error
 			if o.Check && (err == nil || summary.Packets > 0 && errors.As(err, &cut)) {
 				err = errors.Join(err, summary.Text(out)) // of a file that is cut short, as far as it goes

@@ -131,7 +131,7 @@ func execute(args []string) int {
 	case errors.Is(err, context.Canceled):
 		err = failure{errors.New("ended early")}
 	}
-	fmt.Fprintln(os.Stderr, "fabemu:", err)
+	sayHarmless("fabemu: %v\n", err)
 	if out.err != nil {
 		return exitFailed
 	}

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/files"
 	"fabemu/emu/proc"
 	"fabemu/emu/scenario"
+	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -78,7 +79,7 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 		}
 		if err := one.run(ctx, c, s); err != nil {
 			if !errors.As(err, new(exit)) {
-				fmt.Fprintf(os.Stderr, "fabemu: %s: %v\n", s.Name, err)
+				sayHarmless("fabemu: %s: %v\n", s.Name, err)
 			}
 			worst = max(worst, exitOf(err))
 		}
@@ -120,9 +121,14 @@ func onceFromInput(names []string) error {
 func showWarnings(s *scenario.Scenario) {
 	for _, w := range s.Warnings {
 		if w.Line == 0 {
-			fmt.Fprintf(os.Stderr, "fabemu: warning: %s: %s\n", s.Name, strings.TrimPrefix(w.String(), s.Name+": "))
+			sayHarmless("fabemu: warning: %s: %s\n", s.Name, strings.TrimPrefix(w.String(), s.Name+": "))
 			continue
 		}
-		fmt.Fprintf(os.Stderr, "fabemu: warning: %v\n%s\n", w, w.Excerpt)
+		sayHarmless("fabemu: warning: %v\n%s\n", w, w.Excerpt)
 	}
+}
+
+// sayHarmless writes text of a scenario or of other programs to standard error.
+func sayHarmless(format string, args ...any) {
+	fmt.Fprint(os.Stderr, terminal.Harmless(fmt.Sprintf(format, args...)))
 }

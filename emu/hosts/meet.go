@@ -361,15 +361,8 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	return &Peer{Conn: session, In: in, Rank: hi.Rank, Size: hi.Size, Name: hi.Name}, nil
 }
 
-// printable keeps what a stranger says to one line of text.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
-}
+// printable keeps the words of a stranger to one line of text.
+func printable(s string) string { return terminal.Harmless(strings.Join(strings.Fields(s), " ")) }
 
 func say(w io.Writer, g greeting) error {
 	b, err := json.Marshal(g)

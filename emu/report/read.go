@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/files"
 	"fabemu/emu/metrics"
 	"fabemu/wire/unit"
 )
@@ -26,6 +27,13 @@ type Dir struct {
 	Series   []metrics.Series // without units
 	Resolved []byte
 }
+
+// How long files of results may be that are read into memory: many times the longest that runs have
+// written.
+const (
+	mostResult = 1 << 28
+	mostBytes  = 1 << 30
+)
 
 // ReadDir reads the results of a run. A directory in which something is missing, or
 // that another version of this program has written in another form, or whose files are
@@ -38,7 +46,11 @@ func ReadDir(dir string) (*Dir, error) {
 	var missing, others []string
 	var wrong []error
 	read := func(name string, take func([]byte) error) {
-		b, err := os.ReadFile(filepath.Join(dir, name))
+		most := int64(mostBytes)
+		if name == ResultFile {
+			most = mostResult
+		}
+		b, err := files.Read(filepath.Join(dir, name), most)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, name)
@@ -103,7 +115,7 @@ func (d *Dir) Events() (*os.File, error) {
 	if d.Files[EventsFile] != hex.EncodeToString(sum.Sum(nil)) {
 		return nil, mixed(d.Directory, EventsFile)
 	}
-	return os.Open(path)
+	return files.Open(path)
 }
 
 // readResult reads result.json. A key that is not known or not there is a sign of

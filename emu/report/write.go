@@ -105,7 +105,7 @@ func (r *Result) record(name string, sum hash.Hash) {
 
 // sumOf reads a file for its sum.
 func sumOf(path string) (hash.Hash, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (w whileGoesOn) Write(b []byte) (int, error) {
 // RetirePartial removes what WritePartial has left of a run that was killed.
 func RetirePartial(dir string) error {
 	path := filepath.Join(dir, SeriesFile)
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {

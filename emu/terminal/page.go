@@ -19,7 +19,7 @@ func (p *Page) String() string { return p.b.String() }
 
 // Line writes a line. Spaces at its end are left out.
 func (p *Page) Line(format string, args ...any) {
-	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.b.WriteString(Harmless(strings.TrimRight(fmt.Sprintf(format, args...), " ")))
 	p.b.WriteByte('\n')
 }
 

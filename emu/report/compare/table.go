@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"fabemu/emu/terminal"
 )
 
 // WriteTable prints what Several returns for people, a column for each run: on one page what
@@ -13,7 +15,7 @@ import (
 // that of the first, as a share.
 func WriteTable(w io.Writer, all []*Comparison, whole bool) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
+	row := func(cells ...string) { fmt.Fprintln(out, terminal.Harmless(strings.Join(cells, "\t"))) }
 	sides := []*Side{&all[0].A}
 	for _, c := range all {
 		sides = append(sides, &c.B)

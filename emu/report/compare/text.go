@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"fabemu/emu/report"
+	"fabemu/emu/terminal"
 	"fabemu/wire/unit"
 )
 
@@ -15,7 +16,7 @@ import (
 func WriteText(w io.Writer, c *Comparison, whole bool) error {
 	all := []*Comparison{c}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) { fmt.Fprintln(out, strings.Join(cells, "\t")) }
+	row := func(cells ...string) { fmt.Fprintln(out, terminal.Harmless(strings.Join(cells, "\t"))) }
 	row("", "first", "second")
 	head(row, "directory", []*Side{&c.A, &c.B})
 	row()

@@ -19,6 +19,9 @@ import (
 // CellsDir is the folder with what came out of each cell.
 const CellsDir = "cells"
 
+// mostBytes is how long a plan or the file of a cell may be: many times what they have.
+const mostBytes = 1 << 28
+
 // Plan is what a directory is of.
 type Plan struct {
 	Kind   string   // "sweep": the plan is in sweep.json
@@ -163,7 +166,7 @@ func (p *Plan) write(w io.Writer) error { return encode(w, p.Header) }
 // there. The beginning of this plan, which a power cut may leave, is none.
 func (d *Directory) before() (known bool, drawn []string, err error) {
 	path := filepath.Join(d.path, d.plan.PlanFile())
-	b, err := os.ReadFile(path)
+	b, err := files.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil, nil
 	}
@@ -239,7 +242,7 @@ func (d *Directory) begunCell(e fs.DirEntry) bool {
 	if i < 0 || !e.Type().IsRegular() {
 		return false
 	}
-	b, err := os.ReadFile(filepath.Join(d.path, CellsDir, e.Name()))
+	b, err := files.Read(filepath.Join(d.path, CellsDir, e.Name()), mostBytes)
 	head := fmt.Appendf(nil, "{\n  \"id\": %q,", d.plan.Cells[i].ID)
 	b = flushed(b)
 	return err == nil && bytes.Equal(b[:min(len(b), len(head))], head[:min(len(b), len(head))])
@@ -307,7 +310,7 @@ type cellFile struct {
 // read reads into result, a pointer, what an earlier call has made of a cell, and reports
 // whether it has.
 func (d *Directory) read(c *Cell, result any) bool {
-	b, err := os.ReadFile(filepath.Join(d.path, CellsDir, c.File()))
+	b, err := files.Read(filepath.Join(d.path, CellsDir, c.File()), mostBytes)
 	if err != nil {
 		return false
 	}

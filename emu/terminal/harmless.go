@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// own are the sequences that Page.Paint writes.
+var own = regexp.MustCompile("\x1b\\[(0|1|31|32|33)m")
+
+// Harmless returns text in which what would command a terminal stands as it is written in Go, \x1b for
+// an escape: names come from files and programs of others. Ends of lines and tabs stay, and colours.
+func Harmless(s string) string {
+	if !strings.ContainsFunc(s, commands) {
+		return s
+	}
+	var b strings.Builder
+	for from := 0; from < len(s); {
+		to, next := len(s), len(s)
+		if at := own.FindStringIndex(s[from:]); at != nil {
+			to, next = from+at[0], from+at[1]
+		}
+		for _, r := range s[from:to] {
+			if commands(r) {
+				fmt.Fprintf(&b, `\x%02x`, r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		b.WriteString(s[to:next])
+		from = next
+	}
+	return b.String()
+}
+
+func commands(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// Filter returns a writer for text, which is handed on to w as Harmless has it.
+func Filter(w io.Writer) io.Writer { return filter{w} }
+
+type filter struct{ io.Writer }
+
+// Write is that of io.Writer. Each call has whole letters.
+func (f filter) Write(b []byte) (int, error) {
+	if bytes.ContainsFunc(b, commands) {
+		if _, err := io.WriteString(f.Writer, Harmless(string(b))); err != nil {
+			return 0, err
+		}
+		return len(b), nil
+	}
+	return f.Writer.Write(b)
+}
