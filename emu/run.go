@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/guests"
 	"fabemu/emu/host"
+	"fabemu/emu/host/netns"
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/record"
@@ -39,8 +40,9 @@ func (r *Result) Write(dir string) error {
 // Where the event log or the capture cannot be written, it ends there, and the run goes on:
 // the result says so (report.Result.Unwritten).
 //
-// Where a process of the run dies (*proc.Died), or the loop panics (*crash.Error), there is an
-// error and a result: what was measured until then, marked partial.
+// Where the loop panics (*crash.Error), or a run on the wall clock breaks off, since a process of it dies
+// (*proc.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
+// marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, err error) {
 	defer crash.Into(&err)
 	o = o.withDefaults()
@@ -101,6 +103,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer r.record.Abandon()
+	if o.Clock == WallClock {
+		netns.RemoveDead(ctx)
+	}
 	if r.guests, err = guests.Open(ctx, r.fabric, proc.NewID(r.resolved), o.Directory); err != nil {
 		return nil, err
 	}
@@ -124,7 +129,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
 			broken = nil
-		} else if !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*crash.Error)) {
+		} else if r.began.IsZero() && !errors.As(err, new(*proc.Died)) && !errors.As(err, new(*crash.Error)) {
 			return nil, err
 		}
 		end = f.Progress.Now()
@@ -144,6 +149,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
 	broken = errors.Join(broken, r.verify(ctx, out))
 	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
+	if broken != nil {
+		out.Verdict.BreakOff(end, broken)
+	}
 	r.record.Close(out)
 	return &Result{Result: out, Metrics: r.record.Collector, Resolved: r.resolved}, broken
 }

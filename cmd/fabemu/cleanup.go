@@ -18,7 +18,7 @@ func cleanupCommand() *cobra.Command {
 		Short: "Remove the namespaces that killed runs have left",
 		Long: `Remove the network namespaces that runs with --link veth, or with guests, have left
 because they were killed. It lists them first. What belongs to a run that still lives, or
-has no label of ours, is left alone. Every such run does the same before it begins.`,
+has no label of ours, is left alone. Every run on the wall clock does the same before it begins.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("cleanup"); err != nil {

@@ -137,7 +137,6 @@ func (g *Guests) makeReal(ctx context.Context, run uint32) error {
 		}
 		plan.Guests = append(plan.Guests, n)
 	}
-	netns.RemoveDead(ctx)
 	var err error
 	if g.topology, err = netns.Build(ctx, plan); err != nil {
 		return mistake.Errorf("the scenario has guests, which are real hosts: %w", err)

@@ -317,7 +317,7 @@ func (r *conductor) play(ctx context.Context) error {
 			if err := r.lookOut(); err != nil {
 				return err
 			}
-			r.until = r.merge(false)
+			r.until = r.merge(false, false)
 		case <-attend.C:
 			restart.Stop()
 			r.attend()

@@ -8,21 +8,20 @@ import (
 )
 
 // merge hands on what no part can report anything earlier than, in the order of
-// the run; at the end, all. It returns that instant.
-func (r *conductor) merge(all bool) unit.Time {
+// the run; at the end of a run that is whole, all. It returns that instant. What parts have reported
+// beyond it when a run has broken off is not handed on: others lack the same time.
+func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64
 	for _, s := range r.seats {
 		until = min(until, s.now)
 		late += s.late
 	}
-	if until != unit.Never {
-		r.fabric.Progress.Tell(until, late)
-	}
+	r.fabric.Progress.Tell(min(until, r.fabric.End), late)
 	var ripe []told
 	for _, s := range r.seats {
 		n := 0
-		for n < len(s.queue) && (all || !r.plan.Hold && s.queue[n].At < until) {
+		for n < len(s.queue) && (end && whole || (end || !r.plan.Hold) && s.queue[n].At < until) {
 			n++
 		}
 		ripe = append(ripe, s.queue[:n]...)

@@ -41,7 +41,7 @@ func (d *Died) Error() string {
 // outcome puts together what the parts have reported. Whole is a run that has come to its end; the
 // clocks of other hosts may have been compared once more then.
 func (r *conductor) outcome(compared, whole bool) Outcome {
-	out := Outcome{Began: r.began, Now: r.merge(true), Clocks: r.clocks(compared), Between: r.between}
+	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}
 	for _, s := range r.seats {
 		if s.report == nil {
 			continue

@@ -303,7 +303,7 @@ func FuzzConductor(f *testing.F) {
 			}
 			return
 		}
-		c.merge(true)
+		c.merge(true, true)
 		if s := c.seats[0]; s.report != nil {
 			c.missing()
 			if s.report.Timing != nil {
@@ -326,13 +326,16 @@ func TestMerge(t *testing.T) {
 	a := &seat{now: 30, queue: []told{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}
 	b := &seat{now: 20, queue: []told{one(5, 8, 0), one(10, 3, 3), one(15, 1, 5)}}
 	c.seats = []*seat{a, b}
-	if until := c.merge(false); until != 20 {
+	if until := c.merge(false, false); until != 20 {
 		t.Errorf("merged until %v", until)
 	}
 	if diff := cmp.Diff([]unit.Time{5, 10, 10, 10, 10, 15}, got); diff != "" {
 		t.Error(diff)
 	}
-	c.merge(true)
+	if c.merge(true, false); len(got) != 6 {
+		t.Errorf("of a run that has broken off it hands on %v, and not all parts have come so far", got[6:])
+	}
+	c.merge(true, true)
 	if diff := cmp.Diff([]unit.Time{5, 10, 10, 10, 10, 15, 29, 30}, got); diff != "" {
 		t.Error(diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu/terminal"
+	"fabemu/wire/unit"
 )
 
 // Verified says what came out when a run was done again on the virtual clock.
@@ -295,6 +296,17 @@ func faultWords(f *Figures) string {
 		said += fmt.Sprintf(" (%s: frame %d from %s on link %s)", x.What, x.Frame, x.From, x.Link)
 	}
 	return said
+}
+
+// BreakOff says of a run that it has ended before its time since something failed: nothing better than
+// degraded is left.
+func (v *Verdict) BreakOff(at unit.Time, why error) {
+	first, _, _ := strings.Cut(why.Error(), "\n")
+	stands := v.Reason
+	if v.Level != Void {
+		v.Level, stands = Degraded, "figures are of the time before, and off by an unknown amount"
+	}
+	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, stands)
 }
 
 // whatStands says which figures of a run do whose limits are kept. One frame that is
