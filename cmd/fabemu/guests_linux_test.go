@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,5 +188,52 @@ func TestProgramThatThereIsNot(t *testing.T) {
 	}
 	if left, _ := filepath.Glob("/run/netns/fabemu-*-pc?"); len(left) > 0 {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// A guest that takes its device away ends the run, and what was measured stands; a run that is aborted
+// leaves namespaces, and the next one removes them, whatever it is of.
+func TestGuestsThatBreak(t *testing.T) {
+	t.Parallel()
+	scenario := writePrograms(t, "pb", "31416")
+	text, err := os.ReadFile(scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	breaks := filepath.Join(t.TempDir(), "breaks.yaml")
+	text = append(text[:strings.Index(string(text), "programs:")], "programs: [{name: breaks, at: 500ms, on: pb2, run: ip link del fab0}]\n"...)
+	if err := os.WriteFile(breaks, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	said, err := exec.Command(binary, "run", breaks, "--link", "pipe", "--set", "model.duration=60s", "--out", out).CombinedOutput()
+	if got := status(err); got != exitFailed || !strings.Contains(string(said), "guest pb2: read its device") {
+		t.Errorf("status %d, %s", got, said)
+	}
+	d, err := report.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !d.Partial || d.Verdict.Level != report.Degraded || !strings.Contains(d.Verdict.Reason, "guest pb2: read its device") || len(d.Programs) != 1 {
+		t.Errorf("partial %t, %s: %s, %d programs", d.Partial, d.Verdict.Level, d.Verdict.Reason, len(d.Programs))
+	}
+
+	aborted := exec.Command(binary, "run", scenario, "--link", "pipe", "--set", "model.duration=60s")
+	if err := aborted.Start(); err != nil {
+		t.Fatal(err)
+	}
+	runtest.Await(t, "a program sleeps", func() bool { return sleeps(t, "31416") > 0 })
+	aborted.Process.Signal(syscall.SIGABRT)
+	aborted.Wait()
+	left := func() bool {
+		runs, _ := netns.Find()
+		return slices.ContainsFunc(runs, func(r *netns.Run) bool { return int(r.PID) == aborted.Process.Pid })
+	}
+	small := exec.Command(binary, "run", "../../docs/examples/incast.yaml", "--link", "pipe", "--set", "model.duration=100us")
+	if said, err := small.CombinedOutput(); status(err) > exitCheck {
+		t.Errorf("the next run: %v, %s", err, said)
+	}
+	if left() {
+		t.Error("the next run has removed nothing")
 	}
 }

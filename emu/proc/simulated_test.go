@@ -33,6 +33,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -72,6 +73,7 @@ type faults struct {
 	lose   float64       // share of the datagrams that are lost,
 	from   time.Duration // from then on
 	stray  float64       // share of the datagrams before which one comes that is too long, and an ICMP message
+	forge  time.Duration // when a datagram from one part to another takes back what was promised; 0: never
 	stop   string        // part that is stopped
 	kill   string        // part that dies
 	stays  string        // part whose process the kernel does not end when it is killed
@@ -155,7 +157,12 @@ func (x *socket) Send(b []byte) error {
 	if time.Since(x.began) > calm && x.sync != proc.Exact || x.wake == x.peer.wake {
 		delay = 0
 	}
-	x.peer.comes(delay, slices.Clone(b))
+	b = slices.Clone(b)
+	if x.forge > 0 && time.Since(x.began) >= x.forge && x.wake != x.peer.wake {
+		x.forge = 0
+		clear(b[len(b)-wire.TrailerSize+32:][:8]) // Trailer.Promise
+	}
+	x.peer.comes(delay, b)
 	return nil
 }
 
@@ -297,6 +304,7 @@ type outcome struct {
 	timing  *drive.Timing
 	missed  []drive.Silent // what the progress has named
 	warned  []string
+	now     unit.Time // up to which all have reported
 	err     error
 }
 
@@ -414,7 +422,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	stop()
 	time.Sleep(time.Second + lingers) // what is under way to the conductor comes to nobody
 	events.Flush()
-	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed, warned: out.Warnings}
+	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed, warned: out.Warnings, now: out.Now}
 	if tap != nil {
 		tap.End()
 		if err := tap.Close(""); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/wire/unit"
 )
 
 // In exact order the log of a run in processes is that of the virtual clock, event for event, however
@@ -106,6 +107,10 @@ func exactOrderWithFaults(t *testing.T, seed uint64) {
 		}},
 		{"stopped for too long", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 33_000 * ms}, func(o outcome) bool {
 			return o.err != nil && strings.Contains(o.err.Error(), "the others wait for right, which has promised nothing for 30s")
+		}},
+		{"a forged frame", faults{delay: 20 * us, forge: 300 * ms}, func(o outcome) bool {
+			return o.err != nil && strings.Contains(o.err.Error(), "a promise that goes back") &&
+				o.timing != nil && o.timing.Data > 100 && o.now > 100*unit.Time(unit.Microsecond)
 		}},
 		{"killed", faults{delay: 20 * us, kill: "left", at: 200 * ms}, func(o outcome) bool {
 			var died *proc.Died
