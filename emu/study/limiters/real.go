@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // realHeads are those of the table of what was measured in real time.
@@ -33,9 +32,15 @@ func (r *Result) realRows() (rows [][]string) {
 
 // row returns the cells of a row.
 func (s *Starts) row(name, who string) []string {
-	span := func(ns int64) string { return time.Duration(ns).Round(10 * time.Nanosecond).String() }
-	return []string{name, who, fmt.Sprint(s.Packets), number(s.Gap, 3), s.gaps(), span(s.LateP50Ns), span(s.LateP99Ns), span(s.CallsP50Ns), span(s.CallsP99Ns)}
+	row := []string{name, who, fmt.Sprint(s.Packets), number(s.Gap, 3), s.gaps()}
+	for _, ns := range []int64{s.LateP50Ns, s.LateP99Ns, s.CallsP50Ns, s.CallsP99Ns} {
+		row = append(row, nanoseconds(ns))
+	}
+	return row
 }
+
+// nanoseconds prints a time to three digits.
+func nanoseconds(ns int64) string { return durationText(1000 * ns) }
 
 // gaps returns their range.
 func (s *Starts) gaps() string { return number(s.GapP1, 3) + ".." + number(s.GapP99, 3) }
@@ -62,7 +67,7 @@ func WriteRealTable(w io.Writer, results, kernel []*Result) error {
 		}
 	}
 	cell := func(s *Starts) string {
-		return fmt.Sprintf("%s, %s; %v", number(s.Gap, 3), s.gaps(), time.Duration(s.LateP99Ns).Round(100*time.Nanosecond))
+		return fmt.Sprintf("%s, %s; %s", number(s.Gap, 3), s.gaps(), nanoseconds(s.LateP99Ns))
 	}
 	for _, r := range results {
 		for i := range r.Cases {

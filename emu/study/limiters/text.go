@@ -39,7 +39,7 @@ func (o *Outcome) row() []string {
 // outcome says how the case came out.
 func (o *Outcome) outcome() string {
 	if o.Real != nil && !o.Real.Judged {
-		return outcomeText(o.Faults) + "; not judged in real time"
+		return outcomeText(o.Faults) + "; not timed"
 	}
 	return outcomeText(o.Faults)
 }
@@ -143,7 +143,7 @@ func (r *Result) says() string {
 		said = fmt.Sprintf("Ended early, after %s, of which %d failed.", n, failed)
 	}
 	if slices.ContainsFunc(r.Cases, func(o Outcome) bool { return o.Real != nil && !o.Real.Judged }) {
-		said += " What is not judged in real time: an ideal limiter did not keep to it either, since this computer has something else to do."
+		said += " Not timed: this computer has something else to do, and an ideal limiter was late too."
 	}
 	if r.NotRun != nil {
 		said += fmt.Sprintf(" Not run: %s.", list(r.NotRun))
