@@ -308,7 +308,7 @@ func (p *picture) labelBoxes() map[int]box {
 		best, least := box{}, math.Inf(1)
 		for _, t := range parts {
 			x, y := p.labelAt(i, t)
-			b := box{x, y - 4, small * float64(len(p.edges[i].label)), 13}
+			b := box{x, y - 4, small*float64(len(p.edges[i].label)) + 8, 13}
 			over := 0.0
 			for _, other := range taken {
 				over += b.over(other)
