@@ -51,6 +51,7 @@ type Row struct {
 	Judged
 	Says                        string // the claim with its source, as Statement prints it
 	Measured, CameOut, Accepted string
+	Null                        string // what comes out if nothing works; empty: it is not said
 }
 
 // Write writes the page.
@@ -192,7 +193,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 </html>
 {{define "claims"}}<div class="scroll" role="region" aria-label="Claims: {{.Says}}" tabindex="0"><table>
 <tr><th scope="col">id</th><th scope="col">{{.Says}}</th><th scope="col">came out</th><th scope="col">accepted</th><th scope="col">outcome</th></tr>
-{{range .Rows}}<tr><td class="w">{{.ID}}</td><td class="l">{{.Says}}<br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td class="l"><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
+{{range .Rows}}<tr><td class="w">{{.ID}}</td><td class="l">{{.Says}}<br><span class="small">Measured: {{.Measured}}</span></td><td class="n">{{.CameOut}}</td><td class="l"><span class="o">{{.Accepted}}</span>{{with .Why}}<br><span class="small">{{.}}</span>{{end}}{{with .Null}}<br><span class="small">If nothing works: {{.}}</span>{{end}}</td><td><span class="o o-{{.Outcome}}">{{.Outcome.Word}}</span>{{with .Reason}}<br><span class="small">{{.}}</span>{{end}}</td></tr>
 {{end}}</table></div>{{end}}
 {{define "table"}}<div class="scroll" role="region" aria-label="{{.Caption}}" tabindex="0"><table>
 <caption>{{.Caption}}</caption>

@@ -17,6 +17,14 @@
 // figures, captions, and claims with their ranges, in the keys of expect in a scenario. How
 // it is measured is in a file of Go beside them.
 //
+// Beside the range of a claim stands its null result (Null), as null-result in
+// words/PAPER.yaml: what comes out if the scheme does nothing, or if all is equal. The
+// range excludes it, or the row says why it has none; a test wants that of each claim. It
+// is argued, {value: 1, how: Equal shares.}, in the unit of the range in its file; or
+// measured, {set: [defaults.flow.control.law=none], how: Without a law.}; or there is none,
+// {none: The link is full in any case.}. For a claim that stands in a scenario it is all
+// that claims has under the ID.
+//
 // To add a paper, write both, with a function that returns a *Paper, as hpl2002.go does, and
 // name it in Papers. Claims that stand under expect in a scenario are taken over with
 // Figure.checks; only what compares runs is written here.

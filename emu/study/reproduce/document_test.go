@@ -150,7 +150,15 @@ func describes(t *testing.T, text string, f *Figure) {
 		_, row, found := strings.Cut(text, "| "+c.ID+" | "+c.Basis.Statement(c.Claim, c.Source, c.From)+" | "+c.Metric+" | ")
 		row, _, _ = strings.Cut(row, "\n")
 		x := ClaimResult{Unit: c.Unit, Judged: report.Judged{Low: report.Number(c.Low), High: report.Number(c.High)}}
-		if !found || !strings.Contains(row, " | "+x.Accepted()+" | "+cellText(c.Why)+" | ") {
+		wanted := " | " + x.Accepted() + " | " + cellText(c.Why) + " | "
+		if c.Null.given() && c.Null.Set == nil {
+			x.Null = c.nullResult(0)
+			wanted += cellText(x.Nothing()) + " | "
+		}
+		if strings.Contains(row, "WITHIN THE RANGE") || !strings.Contains(row, cellText(c.Null.How)) {
+			t.Errorf("the document does not have the null result of %s, outside of its range", c.ID)
+		}
+		if !found || !strings.Contains(row, wanted) {
 			t.Errorf("the document does not have %s as it is now, with %s: %s", c.ID, x.Accepted(), c.Why)
 		}
 		if c.Reason != "" && !strings.Contains(text, c.Reason) {

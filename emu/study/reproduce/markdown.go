@@ -3,6 +3,7 @@ package reproduce
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fabemu/emu/report"
@@ -63,11 +64,19 @@ func (f *FigureResult) markdown(line func(string, ...any), link func(picture str
 			return
 		}
 		line("")
-		line("| id | %s | measured | came out | accepted | why this range | outcome |", says)
-		line("|---|---|---|---|---|---|---|")
+		head, rule := "", ""
+		if slices.ContainsFunc(claims, func(c ClaimResult) bool { return c.Null != nil }) {
+			head, rule = " if nothing works |", "---|"
+		}
+		line("| id | %s | measured | came out | accepted | why this range |%s outcome |", says, head)
+		line("|---|---|---|---|---|---|---|%s", rule)
 		for i := range claims {
 			c := &claims[i]
-			line("| %s | %s | %s | %s | %s | %s | %s |", c.ID, cellText(c.statement()), cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), c.Outcome.Word())
+			null := ""
+			if head != "" {
+				null = " " + cellText(c.Nothing()) + " |"
+			}
+			line("| %s | %s | %s | %s | %s | %s |%s %s |", c.ID, cellText(c.statement()), cellText(c.Measured), c.CameOut(), c.Accepted(), cellText(c.Why), null, c.Outcome.Word())
 			if c.Reason != "" {
 				reasons = append(reasons, fmt.Sprintf("%s. %s", c.ID, c.because()))
 			}

@@ -111,6 +111,9 @@ type Claim struct {
 	scenario.Check
 	Value Quantity
 	Unit  Unit
+	Null  Null
+
+	nothing *Quantity // what is measured for the null result; nil: nothing
 }
 
 // Unit says how a value is printed.

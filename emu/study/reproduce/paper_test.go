@@ -113,6 +113,7 @@ func TestModelPapersAreWhole(t *testing.T) {
 				default:
 					t.Errorf("%s rests on %q", c.ID, c.Basis)
 				}
+				nullResult(t, p, &c)
 				if !(c.Low <= c.High) || math.IsInf(c.Low, -1) && math.IsInf(c.High, 1) {
 					t.Errorf("%s: the range %v to %v can hold nothing, or everything", c.ID, c.Low, c.High)
 				}
@@ -139,6 +140,58 @@ func TestModelPapersAreWhole(t *testing.T) {
 		}
 		if n := len(b.jobs); n < 10 || p.Name == "hpl2002" && n < 150 || n > 1000 {
 			t.Errorf("%s has %d runs", p.Name, n)
+		}
+	}
+}
+
+// unfilled are papers whose claims have no null results yet.
+var unfilled = []string{"hpl2002", "qcn", "bcn", "e2cm", "cca", "dcqcn", "tcp-red"}
+
+// nullResult wants of a claim that its range excludes what comes out if nothing works, or a
+// sentence why that cannot be. What is measured is wanted in TestDocuments.
+func nullResult(t *testing.T, p *Paper, c *Claim) {
+	t.Helper()
+	n := c.Null
+	ways := 0
+	for _, given := range []bool{n.Value != nil, n.Set != nil, n.None != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways == 0 && n.How == "" && slices.Contains(unfilled, p.Name):
+	case ways != 1 || (n.How == "") != (n.None != ""):
+		t.Errorf("%s wants one null result, a value or changes with how it comes out so, or why there is none: %+v", c.ID, n)
+	case n.Value != nil && !c.excludes(*n.Value):
+		t.Errorf("%s accepts %v to %v, which does not exclude the null result, %v: %s", c.ID, c.Low, c.High, *n.Value, n.How)
+	}
+}
+
+// A range that holds the null result is found.
+func TestNullResults(t *testing.T) {
+	_, figures := little()
+	use := figures[0].Claims[0].Value
+	for _, test := range []struct {
+		name  string
+		null  Null
+		want  string
+		holds bool
+	}{
+		{"argued, outside", Null{Value: new(0.4), How: "Half of it."}, "40 %: Half of it.", false},
+		{"argued, within", Null{Value: new(0.6), How: "All is equal."}, "60 %, WITHIN THE RANGE: All is equal.", true},
+		{"undefined", Null{Value: new(math.NaN()), How: "Nobody is notified."}, "no value: Nobody is notified.", false},
+		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE, measured with model.seed=7: Another seed.", true},
+		{"measured, outside", Null{Set: []string{"defaults.flow.traffic=bernoulli", "defaults.flow.load=0.01"}, How: "Slow sources."}, "", false},
+		{"none", Null{None: "The link is full anyway."}, "Cannot tell: The link is full anyway.", false},
+	} {
+		p := &Paper{Name: "little", Figures: []Figure{{Name: "fig1", Claims: []Claim{{Check: scenario.Check{ID: "x", Low: 0.5, High: 1.01}, Value: use, Unit: Percent, Null: test.null}}}}}
+		r, err := Do(t.Context(), p, []*Figure{&p.Figures[0]}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &r.Figures[0].Claims[0]
+		if got := c.Nothing(); c.Null.Within != test.holds || test.want != "" && got != test.want {
+			t.Errorf("%s: %q, within is %v; want %q, %v", test.name, got, c.Null.Within, test.want, test.holds)
 		}
 	}
 }

@@ -128,6 +128,19 @@ func Mean(r Run, metric string, from, to unit.Time) Quantity {
 	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) })
 }
 
+// with is the quantity of the same runs with further changes, each with one seed.
+func (q Quantity) with(sets ...string) Quantity {
+	changed, list := map[*leaf]*leaf{}, make([]*leaf, len(q.leaves))
+	for i, l := range q.leaves {
+		if changed[l] == nil {
+			changed[l] = new(*l)
+			changed[l].run = l.run.Once().With(sets...)
+		}
+		list[i] = changed[l]
+	}
+	return Quantity{list, func(v func(*leaf) float64) float64 { return q.of(func(l *leaf) float64 { return v(changed[l]) }) }}
+}
+
 // Combine makes a quantity of others.
 func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
 	var q Quantity

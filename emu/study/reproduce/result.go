@@ -67,6 +67,7 @@ type ClaimResult struct {
 	Unit          Unit          `json:"unit"`
 	Deviation     report.Number `json:"deviation"` // standard deviation over the seeds
 	Seeds         int           `json:"seeds"`
+	Null          *NullResult   `json:"null_result,omitempty"`
 }
 
 // TableResult is a table of statements and choices.
@@ -263,7 +264,7 @@ func digits(v float64, count int) string {
 func (r *Result) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds",
-		"low", "high", "outcome", "why", "reason", "verdict", "accepted"}) // errors stay in out
+		"low", "high", "outcome", "why", "reason", "verdict", "accepted", "null_result"}) // errors stay in out
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
@@ -273,7 +274,7 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			}
 			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), number(c.Value),
 				number(c.Deviation), strconv.Itoa(c.Seeds), number(low), number(c.High), string(c.Outcome), c.Why, c.Reason,
-				string(r.Verdict.Level), c.Accepted()})
+				string(r.Verdict.Level), c.Accepted(), c.Nothing()})
 		}
 	}
 	out.Flush()

@@ -119,7 +119,13 @@ func collect(figures []*Figure, o Options) *batch {
 			}
 		}
 		for i := range f.Claims {
-			b.want(&f.Claims[i].Value)
+			c := &f.Claims[i]
+			b.want(&c.Value)
+			if c.nothing = nil; o.Clock == emu.VirtualClock { // on the wall clock it would take as long again
+				if c.nothing = c.unknown(); c.nothing != nil {
+					b.want(c.nothing)
+				}
+			}
 		}
 		if f.Table != nil {
 			for _, row := range f.Table.Rows {
@@ -435,9 +441,13 @@ func (b *batch) claim(c *Claim, q *Quantity) ClaimResult {
 	if b.partial {
 		unmeasured = "it was not run to its end"
 	}
+	null := math.NaN()
+	if c.nothing != nil {
+		null, _, _ = b.value(c.nothing)
+	}
 	return ClaimResult{
 		Judged: report.JudgeClaim(&c.Check, mean, unmeasured), Says: c.Claim, Measured: c.Metric,
-		Unit: c.Unit, Deviation: report.Number(deviation), Seeds: n,
+		Unit: c.Unit, Deviation: report.Number(deviation), Seeds: n, Null: c.nullResult(null),
 	}
 }
 

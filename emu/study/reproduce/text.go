@@ -38,6 +38,9 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
 					p.Line("  %s  %s", terminal.Left("", id), l)
 				}
 				rest := []string{"Measured: " + c.Measured + ". Range: " + c.Why}
+				if c.Null != nil {
+					rest = append(rest, "If nothing works: "+c.Nothing())
+				}
 				if c.Reason != "" {
 					rest = append(rest, c.because())
 				}

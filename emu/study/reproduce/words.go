@@ -31,7 +31,7 @@ type figureWords struct {
 
 // claimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
 // or Below in place of an end of the range that the value may not reach. Without High the
-// range has no end.
+// range has no end. A claim that stands in a scenario has here its null result alone.
 type claimWords struct {
 	Basis               scenario.Basis
 	Source, Claim, From string
@@ -40,6 +40,7 @@ type claimWords struct {
 	Low                 float64
 	High, Above, Below  *float64
 	Why, Reason         string
+	Null                Null `yaml:"null-result"`
 }
 
 // positive is the low end of a range in which something is larger than something else.
@@ -114,7 +115,11 @@ func (f *Figure) checks(names ...string) {
 			scale, u := f.units(c.Metric)
 			mean := Mean(Run{Scenario: name, Seeds: true}, c.Metric, unit.Time(c.During[0]), unit.Time(c.During[1]))
 			c.Low, c.High = c.Low*scale, c.High*scale
-			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale)})
+			null := f.said()[c.ID].Null
+			if null.Value != nil {
+				null.Value = new(*null.Value * scale)
+			}
+			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: null})
 		}
 	}
 }
@@ -163,5 +168,8 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	c.Metric, c.Why = say(words.Metric), say(words.Why)
 	c.Low, c.High = words.bounds()
 	c.Reason = cmp.Or(f.said()[c.ID].Reason, words.Reason)
+	if c.Null = words.Null; f.said()[c.ID].Null.given() {
+		c.Null = f.said()[c.ID].Null
+	}
 	f.Claims = append(f.Claims, c)
 }

@@ -177,7 +177,7 @@ func rowsOf(claims []ClaimResult) []report.Row {
 	rows := make([]report.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = report.Row{Judged: c.Judged, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted()}
+		rows[i] = report.Row{Judged: c.Judged, Says: c.statement(), Measured: c.Measured, CameOut: c.CameOut(), Accepted: c.Accepted(), Null: c.Nothing()}
 	}
 	return rows
 }
