@@ -33,7 +33,7 @@ func (c *Claim) unknown() *Quantity {
 	if c.Null.Set == nil {
 		return nil
 	}
-	return new(c.Value.with(c.Null.Set...))
+	return new(c.Value.with(func(r Run) Run { return r.Once().With(c.Null.Set...) }))
 }
 
 // excludes reports whether the range of the claim excludes a value.

@@ -21,6 +21,7 @@ type Run struct {
 	Edits    [][2]string // what its text has, and what stands there instead; where --set does not reach
 	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
+	Near     bool        // and that over three times as many: a claim is near a bound of its range
 	Short    bool        // its short run
 
 	Schemes *scenario.Schemes // what it chooses from; nil: the tables of the program
@@ -128,13 +129,13 @@ func Mean(r Run, metric string, from, to unit.Time) Quantity {
 	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) })
 }
 
-// with is the quantity of the same runs with further changes, each with one seed.
-func (q Quantity) with(sets ...string) Quantity {
+// with is the quantity of other runs in place of its own.
+func (q Quantity) with(of func(Run) Run) Quantity {
 	changed, list := map[*leaf]*leaf{}, make([]*leaf, len(q.leaves))
 	for i, l := range q.leaves {
 		if changed[l] == nil {
 			changed[l] = new(*l)
-			changed[l].run = l.run.Once().With(sets...)
+			changed[l].run = of(l.run)
 		}
 		list[i] = changed[l]
 	}

@@ -67,6 +67,7 @@ type ClaimResult struct {
 	Unit          Unit          `json:"unit"`
 	Deviation     report.Number `json:"deviation"` // standard deviation over the seeds
 	Seeds         int           `json:"seeds"`
+	Outside       int           `json:"seeds_outside"` // of the seeds, those whose value is not in the range
 	Null          *NullResult   `json:"null_result,omitempty"`
 }
 
@@ -194,6 +195,9 @@ func (c *ClaimResult) CameOut() string {
 			deviation = 0
 		}
 		s += " ± " + strconv.FormatFloat(deviation, 'g', 2, 64)
+	}
+	if c.Seeds > 1 && c.Outside > 0 {
+		s += fmt.Sprintf("; %d of %d outside", c.Outside, c.Seeds)
 	}
 	return s
 }

@@ -31,7 +31,7 @@ type figureWords struct {
 
 // claimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
 // or Below in place of an end of the range that the value may not reach. Without High the
-// range has no end. A claim that stands in a scenario has here its null result alone.
+// range has no end. A claim that stands in a scenario has here Near and its null result alone.
 type claimWords struct {
 	Basis               scenario.Basis
 	Source, Claim, From string
@@ -40,6 +40,7 @@ type claimWords struct {
 	Low                 float64
 	High, Above, Below  *float64
 	Why, Reason         string
+	Near                bool // of a bound: three times as many seeds
 	Null                Null `yaml:"null-result"`
 }
 
@@ -115,11 +116,11 @@ func (f *Figure) checks(names ...string) {
 			scale, u := f.units(c.Metric)
 			mean := Mean(Run{Scenario: name, Seeds: true}, c.Metric, unit.Time(c.During[0]), unit.Time(c.During[1]))
 			c.Low, c.High = c.Low*scale, c.High*scale
-			null := f.said()[c.ID].Null
-			if null.Value != nil {
-				null.Value = new(*null.Value * scale)
+			words := f.said()[c.ID]
+			if words.Null.Value != nil {
+				words.Null.Value = new(*words.Null.Value * scale)
 			}
-			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: null})
+			f.Claims = append(f.Claims, words.near(Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}))
 		}
 	}
 }
@@ -171,5 +172,17 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	if c.Null = words.Null; f.said()[c.ID].Null.given() {
 		c.Null = f.said()[c.ID].Null
 	}
-	f.Claims = append(f.Claims, c)
+	words.Near = words.Near || f.said()[c.ID].Near
+	f.Claims = append(f.Claims, words.near(c))
+}
+
+// near has a claim that is near a bound of its range measured with more seeds.
+func (w *claimWords) near(c Claim) Claim {
+	if w.Near {
+		c.Value = c.Value.with(func(r Run) Run {
+			r.Near = r.Seeds
+			return r
+		})
+	}
+	return c
 }
