@@ -91,6 +91,10 @@ echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd
 go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
 	failed+=("go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu")
 
+echo "+ go test -tags soak -run TestModelScenariosPassTheirChecks ./emu/study"
+go test -tags soak -timeout 30m -run TestModelScenariosPassTheirChecks -v ./emu/study >"$out/checks.txt" 2>&1 ||
+	failed+=("the checks of the scenarios: see $out/checks.txt")
+
 echo "+ go test -tags soak -run TestWhole ./emu/study/reproduce"
 go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/reproduce >"$out/papers.txt" 2>&1 ||
 	failed+=("the papers: see $out/papers.txt")

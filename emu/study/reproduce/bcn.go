@@ -34,6 +34,7 @@ func bcn() *Paper {
 			{Name: "gains", Source: "slide Analytical Model Results", Title: "Rate of convergence and gains", describe: bcnGains},
 			{Name: "two-points", Source: "slide Action Items for Next Time", Title: "Two switches sending to the same source", describe: bcnTwoPoints},
 			{Name: "two-way", Source: "slide Action Items for Next Time", Title: "Two-way traffic", describe: bcnTwoWay},
+			{Name: "lost", Source: "slide Issues to be Studied (From March Meeting)", Title: "Lost messages and tags", describe: bcnLost},
 			{Name: "ode", Source: "slides Analytical Model, Analytical Model Results", Title: "The analytical model beside the run", describe: bcnODE},
 		},
 	})
@@ -179,6 +180,11 @@ func bcnConvergence(f *Figure) {
 		}
 		f.Plots = append(f.Plots, p)
 	}
+	slow := speeds()[0]
+	swing := func(sets []string) Quantity {
+		return packetsOf(slow.run.With(sets...), bcnDeviation, slow.from, slow.to)
+	}
+	f.claim("B-2-f", Over(swing(factors("8Mb/s", "0.01")), swing(factors("0.8Mb/s", "0.1"))))
 }
 
 // bcnDimensioning lays the two configurations beside one another.
@@ -204,6 +210,7 @@ func bcnAsymmetric(f *Figure) {
 		return packetsOf(r, link+".queue.deviation", 40*ms, 120*ms)
 	}
 	f.claim("B-3d", deviation(current(), "slow.T-E"))
+	f.claim("B-3h", packetsOf(current(), "fast.S-D.queue", 40*ms, 120*ms))
 	f.claim("B-3e", Over(deviation(current(), "slow.T-E"), deviation(enhanced, "slow.T-E")))
 
 	for _, c := range [][3]string{{"fast", "fast.S-D", "10 Gb/s"}, {"slow", "slow.T-E", "1 Gb/s"}} {
@@ -319,6 +326,8 @@ func bcnSevere(f *Figure) {
 	f.claim("B-9b", Minus(whole(off), whole(r)))
 	f.claim("B-9c", Minus(whole(zeros), whole(r)))
 	f.claim("B-9d", whole(zeros))
+	swing := func(r Run) Quantity { return Mean(r, bcnDeviation, 0, 40*ms) }
+	f.claim("B-9e", Over(swing(zeros), swing(off)))
 }
 
 // bcnMixed has TCP beside UDP, and TCP alone.
@@ -329,6 +338,19 @@ func bcnMixed(f *Figure) {
 	swing := func(r Run) Quantity { return Mean(r, bcnDeviation, 100*ms, 1000*ms) }
 	f.claim("B-6f", Over(used(both), used(alone)))
 	f.claim("B-6g", Over(swing(both), swing(alone)))
+
+	f.Table = &Table{Title: "TCP and UDP under other switches", Columns: []string{"UDP over TCP", "part of the time in which TCP's window binds", "TCP segments dropped in all"}}
+	row := func(says string, r Run) {
+		f.Table.Rows = append(f.Table.Rows, unjudged(says, "", Plain, Mean(r, "udp.rate / tcp.rate", 100*ms, 1000*ms),
+			Mean(r, "tcp.stalled.window", 100*ms, 1000*ms), Mean(r, "tcp.drops", 0, 1000*ms)))
+	}
+	row("PAUSE, 200 KB to a port, as above", both)
+	dropping := both
+	dropping.Edits = [][2]string{{"flow-control: pause", "flow-control: none"}, {"    high: 150KB\n    low: 147KB\n", "    lossless: []\n"}}
+	for _, kb := range []int{200, 100, 50} {
+		row(fmt.Sprintf("without PAUSE, %d KB to a port", kb), dropping.With(fmt.Sprintf("defaults.switch.memory=%dKB per port", kb)))
+	}
+	row("PAUSE, without BCN", both.With("defaults.switch.marking.scheme=none"))
 }
 
 // bcnDelay compares the two delays.
@@ -366,6 +388,11 @@ func bcnSampling(f *Figure) {
 		{Name: "sampling-deviation", Title: "Oscillation and sampling", X: axis, Y: plot.Axis{Label: "deviation of the queue (packets)"}, Curves: []Curve{swings}},
 	}
 	f.claim("B-11b", Highest(far...))
+	told := func(r Run) Quantity { return Mean(r, "sources.notifications", 20*ms, 40*ms) }
+	all, two := bcnRun("sampling"), bcnRun("sampling")
+	two.Edits = [][2]string{{"A[1-4]", "A[1-2]"}}
+	f.claim("B-11d", Over(told(all), told(all.With("defaults.flow.packet=750B"))))
+	f.claim("B-11e", scaled(Over(told(all), told(two)), 2./sources))
 	f.claim("B-11c", Over(deviation[0], deviation[len(deviation)-1]))
 }
 
@@ -395,10 +422,23 @@ func bcnGains(f *Figure) {
 				c.Points = append(c.Points, Point{x, Settled(r.With(g.set+g.at(x)), bcnQueue, step.from, window, hold, 0.5, step.to-10*ms, step.to)})
 			}
 			p.Curves = append(p.Curves, c)
-			f.claim("B-10-{gain}-{step}", Minus(c.Points[0].Y, c.Points[2].Y), "gain", g.name, "step", step.name)
+			if g.name != "Ru" { // Gi Ru is one number
+				f.claim("B-10-{gain}-{step}", Minus(c.Points[0].Y, c.Points[2].Y), "gain", g.name, "what", strings.Replace(g.name, "Gi", "Gi or Ru", 1), "step", step.name)
+			}
 		}
 		f.Plots = append(f.Plots, p)
 	}
+}
+
+// bcnLost has a fifth of the messages lost, or of the tags.
+func bcnLost(f *Figure) {
+	r := bcnRun("convergence")
+	messages, tags := r.With("defaults.switch.marking.lost=20"), r.With("defaults.switch.marking.lost-tags=20")
+	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)", High: 80}, References: level("Qeq = 16 packets", qeqPackets),
+		Curves: []Curve{curve("all come", r, bcnQueue, packets), curve("a fifth of the messages is lost", messages, bcnQueue, packets), curve("a fifth of the tags is not seen", tags, bcnQueue, packets)}}}
+	f.claim("BL-1", packetsOf(messages, bcnQueue, 50*ms, 100*ms))
+	f.claim("BL-2", packetsOf(tags, bcnQueue, 50*ms, 100*ms))
+	f.claim("BL-3", Over(packetsOf(messages, bcnDeviation, 50*ms, 100*ms), packetsOf(r, bcnDeviation, 50*ms, 100*ms)))
 }
 
 // bcnTwoPoints is a source that two switches tell different things.

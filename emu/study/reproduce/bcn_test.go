@@ -64,7 +64,7 @@ func TestClaimsOfBCN(t *testing.T) {
 			ids = append(ids, c.ID)
 		}
 	}
-	for _, want := range []string{"B-1a", "B-2-1Ga", "B-2-10Ga", "B-3a", "B-4a", "B-5e", "B-6d", "B-7a", "B-8a", "B-9a", "B-10-Gi-up", "B-11a"} {
+	for _, want := range []string{"B-1a", "B-2-1Ga", "B-2-10Ga", "B-3a", "B-4a", "B-5e", "B-6d", "B-7a", "BL-1", "B-8a", "B-9a", "B-10-Gi-up", "B-11a"} {
 		if !slices.Contains(ids, want) {
 			t.Errorf("no claim is %s", want)
 		}

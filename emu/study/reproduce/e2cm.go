@@ -65,6 +65,8 @@ func e2cmHotspot(f *Figure) {
 		uncontrolled,
 	}, Note: "Means and standard deviations of five seeds."}
 	f.claim("E-1d", lostFrames(destinationBased(on)))
+	f.printed("E-2-{who}", lostFrames(destinationBased(off)), 146_595, "who", "destination", "table", "146,595")
+	f.printed("E-2-{who}", lostFrames(off), 130_268, "who", "source", "table", "130,268")
 	f.claim("E-2f", Over(lostFrames(off), lostFrames(destinationBased(off))))
 	f.claim("E-2e", Over(lostFrames(off), lostFrames(off.With("defaults.flow.control.law=fixed"))))
 
@@ -94,24 +96,30 @@ func distant(propagation, high, low string) []string {
 // e2cmRTT is the delay of links, with and without a limit to the queue of an output.
 func e2cmRTT(f *Figure) {
 	f.Table = &Table{Title: "Switch frame drops by RTT", Columns: []string{"slides", "here", "here, per second of overload", "slides, 600 KB", "here, 600 KB", "slides: ratio", "here: ratio", "here: queue (KB)"}}
-	var unlimited, queues []Quantity
+	var unlimited, limits, queues []Quantity
 	points := [2][]Point{}
 	for _, d := range delays {
 		free, limited := e2cmRun("hotspot-drops").With(d.sets...), e2cmRun("oq-limit").With(d.sets...)
 		ratio := Over(lostFrames(free), lostFrames(limited))
 		queue := scaled(Mean(free, e2cmQueue, 0, e2cmEnd), kilobytes)
-		unlimited, queues = append(unlimited, lostFrames(free)), append(queues, queue)
+		unlimited, limits, queues = append(unlimited, lostFrames(free)), append(limits, lostFrames(limited)), append(queues, queue)
 		f.Table.Rows = append(f.Table.Rows, unjudged(fmt.Sprintf("RTT %d us", d.us), "frames", Plain,
 			constant(d.unlimited), lostFrames(free), perSecond(lostFrames(free)), constant(d.limited), lostFrames(limited),
 			constant(d.unlimited/d.limited), ratio, queue))
-		f.claim("E-4-{rtt}us", ratio, "rtt", d.us, "ratio", fmt.Sprintf("%.1f", d.unlimited/d.limited))
+		f.printed("E-3-{rtt}us", lostFrames(free), d.unlimited, "rtt", d.us, "table", d.unlimited)
+		f.printed("E-4-{rtt}us", ratio, d.unlimited/d.limited, "rtt", d.us, "ratio", fmt.Sprintf("%.1f", d.unlimited/d.limited))
+		f.printed("E-6-{rtt}us", lostFrames(limited), d.limited, "rtt", d.us, "table", d.limited)
 		for i, q := range []Quantity{lostFrames(free), lostFrames(limited)} {
 			points[i] = append(points[i], Point{float64(d.us), q})
 		}
 	}
 	last := len(delays) - 1
-	f.claim("E-3a", Over(unlimited[last], unlimited[0]))
-	f.claim("E-3b", Over(Highest(unlimited[:last]...), Lowest(unlimited[:last]...)))
+	f.printed("E-3a", Over(unlimited[last], unlimited[0]), delays[last].unlimited/delays[0].unlimited)
+	for i := 1; i <= last; i++ {
+		table := delays[i].limited / delays[0].limited
+		f.printed("E-7-{rtt}us", Over(limits[i], limits[0]), table, "rtt", delays[i].us, "table", fmt.Sprintf("%.2f", table))
+	}
+	f.claim("E-4e", Over(Sum(unlimited...), Sum(limits...)))
 	f.claim("E-5d", LeastStep(queues...))
 
 	f.Plots = []Plot{{X: plot.Axis{Label: "RTT (us of model time)"}, Y: plot.Axis{Label: "dropped in 100 ms (frames)"},
@@ -140,7 +148,13 @@ func e2cmProbes(f *Figure) {
 func e2cmLost(f *Figure) {
 	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (KB)", High: 1000}, References: level("Qeq = 75 KB", 75),
 		Curves: []Curve{curve("all come", e2cmRun("hotspot"), e2cmQueue, kilobytes), curve("a fifth is lost", e2cmRun("probes-lost"), e2cmQueue, kilobytes)}}}
+	r := e2cmRun("hotspot-drops")
+	suffers := func(r Run) Quantity { return Over(lostFrames(r.With(loseProbes)), lostFrames(r)) }
+	f.claim("EP-5", Over(suffers(r), suffers(destinationBased(r))))
 }
+
+// loseProbes loses a fifth of the probes.
+const loseProbes = "defaults.flow.control.lost-probes=20"
 
 // e2cmLimiters is an adapter with too few rate limiters.
 func e2cmLimiters(f *Figure) {

@@ -97,6 +97,8 @@ func recoveries(f *Figure) {
 	f.Plots = []Plot{p}
 	f.claim("QR-1", Over(recovery("basic"), recovery("og-hotspot")))
 	f.claim("QR-2", Minus(recovery("standard"), recovery("og-hotspot")))
+	shorter := qcnRun("og-hotspot").With("defaults.flow.control.byte-reset=75KB")
+	f.claim("QR-3", Over(Mean(shorter.seeded(), "shared.S-B.recovery.95", 4000*ms, 6000*ms), recovery("og-hotspot")))
 }
 
 // byTheStandard is the unit step with the rules that package fluid has the equations of.

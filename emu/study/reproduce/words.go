@@ -31,7 +31,8 @@ type figureWords struct {
 
 // claimWords is a claim in PAPER.yaml: its keys are those of expect in a scenario, with Above
 // or Below in place of an end of the range that the value may not reach. Without High the
-// range has no end. A claim that stands in a scenario has here Near and its null result alone.
+// range has no end. A claim that stands in a scenario has here Near, its null result, and
+// why it differs over the seeds where the scenario's own seed does not.
 type claimWords struct {
 	Basis               scenario.Basis
 	Source, Claim, From string
@@ -120,6 +121,7 @@ func (f *Figure) checks(names ...string) {
 			if words.Null.Value != nil {
 				words.Null.Value = new(*words.Null.Value * scale)
 			}
+			c.Reason = cmp.Or(words.Reason, c.Reason)
 			f.Claims = append(f.Claims, words.near(Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}))
 		}
 	}
@@ -174,6 +176,14 @@ func (f *Figure) claim(id string, value Quantity, with ...any) {
 	}
 	words.Near = words.Near || f.said()[c.ID].Near
 	f.Claims = append(f.Claims, words.near(c))
+}
+
+// printed adds a claim about a figure that the source prints, as claim does. A fifth less or a
+// quarter more is accepted, which the words give the reason for.
+func (f *Figure) printed(id string, value Quantity, says float64, with ...any) {
+	f.claim(id, value, with...)
+	c := &f.Claims[len(f.Claims)-1]
+	c.Low, c.High = says/1.25, says*1.25
 }
 
 // near has a claim that is near a bound of its range measured with more seeds.

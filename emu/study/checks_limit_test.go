@@ -1,0 +1,6 @@
+//go:build !soak
+
+package study_test
+
+// costliest is the cost up to which a scenario is run: half a minute in all.
+const costliest = 1e13

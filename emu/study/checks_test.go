@@ -1,0 +1,54 @@
+package study_test
+
+import (
+	"testing"
+	"time"
+
+	"fabemu/emu"
+	"fabemu/emu/report"
+	"fabemu/emu/scenarios"
+	"fabemu/emu/study"
+)
+
+// Each scenario that comes with the program passes its own checks with its own seed, whole and
+// short. What takes long is left to -tags soak, and so are guests, who need root; short runs on
+// the wall clock are left to scripts/soak.sh.
+func TestModelScenariosPassTheirChecks(t *testing.T) {
+	ran := 0
+	for _, e := range scenarios.List() {
+		for _, form := range []string{"whole", "short"} {
+			if e.Guests || form == "short" && e.Short.Duration == 0 {
+				continue
+			}
+			open := emu.Open
+			if form == "short" {
+				open = emu.OpenShort
+			}
+			s, err := open(e.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if study.Cost(s) > costliest {
+				continue
+			}
+			ran++
+			t.Run(e.Name+"/"+form, func(t *testing.T) {
+				t.Parallel()
+				begin := time.Now()
+				r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("cost %.3g, %.2f s", study.Cost(s), time.Since(begin).Seconds())
+				for _, c := range r.Checks {
+					if c.Outcome != report.Pass && c.Outcome != report.Differs {
+						t.Errorf("%s is %v, wanted is %v to %v: %s. %s", c.ID, c.Value, c.Low, c.High, c.Outcome, c.Reason)
+					}
+				}
+			})
+		}
+	}
+	if ran < 80 {
+		t.Errorf("%d forms were run", ran)
+	}
+}
