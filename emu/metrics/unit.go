@@ -45,8 +45,10 @@ var (
 	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}
 )
 
-// Share is the unit of shares of one.
-func Share() Unit { return share }
+// Share is the unit of shares of one, Sizes that of bytes, Seconds that of times.
+func Share() Unit   { return share }
+func Sizes() Unit   { return sizes }
+func Seconds() Unit { return seconds }
 
 // plain is the unit of figures that are printed as they are.
 func plain(word string) Unit { return Unit{Word: word} }

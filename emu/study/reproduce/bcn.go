@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
 )
@@ -151,7 +152,7 @@ func bcnConvergence(f *Figure) {
 			return design(s.run, deviation, func(e effects) float64 { return e.q[k] })
 		}
 		share := func(k int) Quantity {
-			return design(s.run, deviation, func(e effects) float64 { return e.share[k] })
+			return design(s.run, deviation, func(e effects) float64 { return e.share[k] }).in(metrics.Share())
 		}
 		f.Table.Rows = append(f.Table.Rows,
 			unjudged("effects at "+s.name, "of the design", Plain, effect(0), effect(1), effect(2), effect(3),
@@ -231,7 +232,7 @@ func fallen(r Run, group string, level float64, hold unit.Time) Quantity {
 			return math.NaN()
 		}
 		return (since - step).Seconds()
-	})
+	}).in(metrics.Seconds())
 }
 
 // bcnInitialRate is the rate that limiters begin with.
@@ -375,12 +376,12 @@ func bcnSampling(f *Figure) {
 	pms := []float64{0.0025, 0.005, 0.01, 0.02, 0.05, 0.1}
 	for _, pm := range pms {
 		r := bcnRun("sampling").With(setPm + fmt.Sprint(pm))
-		wait := Combine(func(v []float64) float64 { return seconds * sources / v[0] }, Mean(r, "sources.notifications", 20*ms, 40*ms))
+		wait := Combine(func(v []float64) float64 { return seconds * sources / v[0] }, Mean(r, "sources.notifications", 20*ms, 40*ms)).in(metrics.Seconds())
 		d := packetsOf(r, bcnDeviation, 20*ms, 40*ms)
 		deviation = append(deviation, d)
 		swings.Points = append(swings.Points, Point{pm, d})
 		waits.Points = append(waits.Points, Point{pm, scaled(wait, 1e3)})
-		far = append(far, FromOne(scaled(wait, 1/theory(pm))))
+		far = append(far, FromOne(Over(wait, constant(theory(pm)).in(metrics.Seconds()))))
 	}
 	axis := plot.Axis{Label: "Pm, over model time 20 to 40 ms"}
 	f.Plots = []Plot{

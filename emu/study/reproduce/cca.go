@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/wire/unit"
 )
@@ -67,7 +68,9 @@ func ccti(r Run, n int, from unit.Time) (each []Quantity) {
 }
 
 // mean is the mean of all.
-func mean(list ...Quantity) Quantity { return scaled(Sum(list...), 1/float64(len(list))) }
+func mean(list ...Quantity) Quantity {
+	return scaled(Sum(list...), 1/float64(len(list))).in(common(list...))
+}
 
 // ccaIncast is claim C-1: where the CCTI settles.
 func ccaIncast(f *Figure) {
@@ -226,7 +229,7 @@ func ccaFabric(f *Figure) {
 		{"local flows", func(r Run) Quantity { return during(r, local) }}, {"remote flows", func(r Run) Quantity { return during(r, remote) }}, {"victim flow", func(r Run) Quantity { return during(r, victim) }},
 		{"remote/local", func(r Run) Quantity { return during(r, remoteLocal) }}, {"Jain's index of the twenty flows", fairness},
 		{"victim flow, over what the remote flows leave", func(r Run) Quantity {
-			return Combine(func(v []float64) float64 { return v[0] / (1 - v[1]) }, during(r, victim), during(r, remote))
+			return Combine(func(v []float64) float64 { return v[0] / (1 - v[1]) }, during(r, victim), during(r, remote)).in(metrics.Share())
 		}},
 	}
 	left := metrics[len(metrics)-1].of

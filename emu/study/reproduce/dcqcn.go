@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/study/fluid"
 	"fabemu/node/rp"
@@ -80,12 +81,12 @@ func restOf(flows int) fluid.DCQCN {
 // equations.
 func closedQueue(flows int) Quantity {
 	c := restOf(flows)
-	return constant(c.Queue(must(c.Closed())))
+	return constant(c.Queue(must(c.Closed()))).in(metrics.Sizes())
 }
 
 func restQueue(flows int) Quantity {
 	c := restOf(flows)
-	return constant(c.Queue(must(c.Rest())))
+	return constant(c.Queue(must(c.Rest()))).in(metrics.Sizes())
 }
 
 // restRun is dcqcn/fixed-point with so many flows.
@@ -112,7 +113,7 @@ func dcqcnRest(f *Figure) {
 	}
 	for _, n := range flows {
 		table.Columns = append(table.Columns, fmt.Sprintf("%d flows", n))
-		share := constant(must(restOf(n).Closed()))
+		share := constant(must(restOf(n).Closed())).in(metrics.Share())
 		queue := settledMean(n, hotQueue)
 		for i, q := range []Quantity{share, settledMean(n, "sources.marked"), closedQueue(n), restQueue(n), queue, settledMean(n, hotQueue+".deviation")} {
 			rows[i].Cells = append(rows[i].Cells, q)

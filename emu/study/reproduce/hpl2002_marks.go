@@ -169,7 +169,7 @@ func marks(f *Figure) {
 	large := func(threshold int) Run { return cell(12, threshold) }
 	event := func(threshold, group int) Quantity { return perEvent(large(threshold), 100*ms, 1, group) }
 	apart := func(threshold int) Quantity {
-		return Combine(abs, Minus(event(threshold, localFlows), event(threshold, remoteFlows)))
+		return Spread(event(threshold, localFlows), event(threshold, remoteFlows))
 	}
 	var local []Quantity
 	for _, r := range []Run{drawn("fig3c"), drawn("fig3d"), large(4), large(8)} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -25,12 +26,12 @@ func footnotes(f *Figure) {
 	// Footnote 4.
 	var worst []Quantity
 	for _, m := range []string{root, trunk, local, remote, victim} {
-		worst = append(worst, Combine(abs, Minus(steady(cell(4, 4), m), steady(cell(4, 4, "defaults.switch.marking.skip-blocked=true"), m))))
+		worst = append(worst, Spread(steady(cell(4, 4), m), steady(cell(4, 4, "defaults.switch.marking.skip-blocked=true"), m)))
 	}
 	f.claim("IB-14", Highest(worst...))
 
 	// Footnote 6.
-	f.claim("IB-13", counted(drawn("fig3b").With("model.duration=60ms"), 42*ms, func(c *census) float64 { return c.withVictim / c.fills }))
+	f.claim("IB-13", counted(drawn("fig3b").With("model.duration=60ms"), 42*ms, func(c *census) float64 { return c.withVictim / c.fills }).in(metrics.Share()))
 	f.claim("IB-13b", Over(Triggers(drawn("fig3b"), "B-BV", "full-buffer"), Triggers(drawn("fig3b"), "root.B-BC", "full-buffer")))
 
 	// Footnote 7.
@@ -47,11 +48,11 @@ func footnotes(f *Figure) {
 	for _, name := range []string{"fig3b", "fig3d"} {
 		for _, m := range []string{root, trunk, local, remote, victim} {
 			r := drawn(name).With("model.duration=60ms")
-			same = append(same, Combine(abs, Minus(during(r, m), during(r.With(scan), m))))
+			same = append(same, Spread(during(r, m), during(r.With(scan), m)))
 		}
 	}
 	out := cell(2, 0, "defaults.switch.crossbar=single-output").Once()
-	f.claim("IB-26a", Combine(abs, Minus(steady(out, root), steady(out.With(scan), root))))
+	f.claim("IB-26a", Spread(steady(out, root), steady(out.With(scan), root)))
 	f.claim("IB-26b", Highest(same...))
 
 	// Footnote 8.
@@ -64,8 +65,6 @@ func footnotes(f *Figure) {
 	f.claim("IB-11a", Sum(full...))
 	f.claim("IB-11b", Triggers(cell(10, 0).Once(), "", "full-buffer"))
 }
-
-func abs(v []float64) float64 { return max(v[0], -v[0]) }
 
 // sensitivity shows which statements each reading of the text keeps.
 func sensitivity(f *Figure) {

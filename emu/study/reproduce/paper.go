@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/report/plot"
 	"fabemu/emu/scenario"
 	"fabemu/emu/spelling"
@@ -121,11 +122,12 @@ type Unit string
 
 // The units.
 const (
-	Percent      Unit = "%"  // of a share of 1
-	Points       Unit = "pt" // percentage points, of a difference of shares
-	Plain        Unit = ""   // a number
-	Milliseconds Unit = "ms" // of model time, of a value in seconds
-	Kilobytes    Unit = "KB" // of a value in bytes
+	Percent      Unit = "%"    // of a share of 1
+	Points       Unit = "pt"   // percentage points, of a difference of shares
+	Plain        Unit = ""     // a number
+	Milliseconds Unit = "ms"   // of model time, of a value in seconds
+	Kilobytes    Unit = "KB"   // of a value in bytes
+	Gigabits     Unit = "Gb/s" // of a value in bytes per second
 )
 
 // scale is what a value is multiplied by to be printed in the unit.
@@ -137,12 +139,31 @@ func (u Unit) scale() float64 {
 		return 1e3
 	case Kilobytes:
 		return 1e-3
+	case Gigabits:
+		return gbps
 	}
 	return 1
 }
 
+// of reports whether a quantity in u may be printed in the unit.
+func (printed Unit) of(u metrics.Unit) bool {
+	switch printed {
+	case Percent, Points:
+		return u.Word == metrics.Share().Word
+	case Milliseconds:
+		return u.Word == metrics.Seconds().Word
+	case Kilobytes:
+		return u.Word == metrics.Sizes().Word
+	case Gigabits:
+		return u.Time < 0
+	}
+	return printed == Plain
+}
+
 // plain is what a value is in that is not multiplied; nothing for a number.
-func (u Unit) plain() string { return map[Unit]string{Milliseconds: "s", Kilobytes: "B"}[u] }
+func (u Unit) plain() string {
+	return map[Unit]string{Milliseconds: "s", Kilobytes: "B", Gigabits: "B/s"}[u]
+}
 
 // Table shows which statements hold under which choices.
 type Table struct {

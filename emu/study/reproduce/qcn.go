@@ -53,8 +53,11 @@ func (r Run) seeded() Run {
 	return r
 }
 
-// scaled is q times a factor.
+// scaled is q times a factor: no longer in the unit of q.
 func scaled(q Quantity, by float64) Quantity {
+	if by == 1 {
+		return q
+	}
 	return Combine(func(v []float64) float64 { return v[0] * by }, q)
 }
 

@@ -89,6 +89,29 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 type Quantity struct {
 	leaves []*leaf
 	of     func(v func(*leaf) float64) float64
+	unit   metrics.Unit // what it is a number of; without a word: only the words beside it say so
+}
+
+// in is the quantity with its unit, where Take, Watch or Combine cannot know it.
+func (q Quantity) in(u metrics.Unit) Quantity {
+	q.unit = u
+	return q
+}
+
+// unitOf returns the unit of a metric. A quotient of two of one kind is a share.
+func unitOf(metric string) metrics.Unit {
+	a, b, quotient := strings.Cut(metric, " / ")
+	if quotient {
+		return quotientOf(unitOf(a), unitOf(b))
+	}
+	return metrics.UnitOf(a, true)
+}
+
+func quotientOf(a, b metrics.Unit) metrics.Unit {
+	if a.Word == "" || a.Word != b.Word {
+		return metrics.Unit{}
+	}
+	return metrics.Share()
 }
 
 // leaf is a number that is taken of one run: of its result, or of its events.
@@ -99,7 +122,7 @@ type leaf struct {
 }
 
 func single(l *leaf) Quantity {
-	return Quantity{[]*leaf{l}, func(v func(*leaf) float64) float64 { return v(l) }}
+	return Quantity{leaves: []*leaf{l}, of: func(v func(*leaf) float64) float64 { return v(l) }}
 }
 
 // Take is a number of a run that take finds in its result.
@@ -126,7 +149,7 @@ func follow(r Run, metric string, of func(x *emu.Result, over func(from, to unit
 
 // Mean is the figure of a metric (metrics.Compile) over an interval of a run.
 func Mean(r Run, metric string, from, to unit.Time) Quantity {
-	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) })
+	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric))
 }
 
 // with is the quantity of other runs in place of its own.
@@ -139,10 +162,12 @@ func (q Quantity) with(of func(Run) Run) Quantity {
 		}
 		list[i] = changed[l]
 	}
-	return Quantity{list, func(v func(*leaf) float64) float64 { return q.of(func(l *leaf) float64 { return v(changed[l]) }) }}
+	before := q.of
+	q.leaves, q.of = list, func(v func(*leaf) float64) float64 { return before(func(l *leaf) float64 { return v(changed[l]) }) }
+	return q
 }
 
-// Combine makes a quantity of others.
+// Combine makes a quantity of others. Whoever makes one that has a unit says so (in).
 func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
 	var q Quantity
 	for _, x := range list {
@@ -158,14 +183,24 @@ func Combine(of func(values []float64) float64, list ...Quantity) Quantity {
 	return q
 }
 
+// common is the unit that all have; none where they differ.
+func common(list ...Quantity) metrics.Unit {
+	for _, q := range list[1:] {
+		if q.unit.Word != list[0].unit.Word {
+			return metrics.Unit{}
+		}
+	}
+	return list[0].unit
+}
+
 // Minus is a - b.
 func Minus(a, b Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return v[0] - v[1] }, a, b)
+	return Combine(func(v []float64) float64 { return v[0] - v[1] }, a, b).in(common(a, b))
 }
 
 // Over is a / b.
 func Over(a, b Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return v[0] / v[1] }, a, b)
+	return Combine(func(v []float64) float64 { return v[0] / v[1] }, a, b).in(quotientOf(a.unit, b.unit))
 }
 
 // Sum is the sum of all.
@@ -176,14 +211,18 @@ func Sum(list ...Quantity) Quantity {
 			sum += x
 		}
 		return sum
-	}, list...)
+	}, list...).in(common(list...))
 }
 
 // Highest is the greatest of all.
-func Highest(list ...Quantity) Quantity { return Combine(slices.Max[[]float64], list...) }
+func Highest(list ...Quantity) Quantity {
+	return Combine(slices.Max[[]float64], list...).in(common(list...))
+}
 
 // Lowest is the least of all.
-func Lowest(list ...Quantity) Quantity { return Combine(slices.Min[[]float64], list...) }
+func Lowest(list ...Quantity) Quantity {
+	return Combine(slices.Min[[]float64], list...).in(common(list...))
+}
 
 // Spread is the greatest of all less the least.
 func Spread(list ...Quantity) Quantity { return Minus(Highest(list...), Lowest(list...)) }
@@ -196,12 +235,12 @@ func LeastStep(list ...Quantity) Quantity {
 			least = min(least, v[i]-v[i-1])
 		}
 		return least
-	}, list...)
+	}, list...).in(common(list...))
 }
 
 // FromOne is how far a ratio is from one.
 func FromOne(q Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return math.Abs(v[0] - 1) }, q)
+	return Combine(func(v []float64) float64 { return math.Abs(v[0] - 1) }, q).in(q.unit)
 }
 
 // Triggers counts the marking events of a run for a reason, at the lines whose name
@@ -220,7 +259,7 @@ func Triggers(r Run, link, reason string) Quantity {
 			}
 		}
 		return float64(n), nil
-	})
+	}).in(metrics.Unit{Word: "events", Whole: true})
 }
 
 // course takes the points of a sliding mean: model times in milliseconds, values.
@@ -251,7 +290,7 @@ func Settled(r Run, metric string, after, window, hold unit.Time, within float64
 			return math.NaN()
 		}
 		return since.Sub(after).Seconds()
-	})
+	}).in(metrics.Seconds())
 }
 
 // lasting returns the first of the instants at equal steps from which on something holds for
@@ -281,5 +320,5 @@ func Reached(r Run, metric string, level float64, after unit.Time) Quantity {
 			}
 		}
 		return math.NaN()
-	})
+	}).in(metrics.Seconds())
 }

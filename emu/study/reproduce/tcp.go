@@ -86,7 +86,7 @@ func solveTCP(r Run) func() *tcpSolution {
 
 // overEquations is a quantity of a run over what take finds in its equations.
 func overEquations(q Quantity, solve func() *tcpSolution, take func(*tcpSolution) float64) Quantity {
-	return Combine(func(v []float64) float64 { return v[0] / take(solve()) }, q)
+	return Combine(func(v []float64) float64 { return v[0] / take(solve()) }, q).in(metrics.Share())
 }
 
 var (
@@ -210,7 +210,7 @@ func tcpBoundary(f *Figure) {
 			q := packets(run(v), rtts[i]...)
 			measured = append(measured, q)
 			points.Points = append(points.Points, Point{float64(v), q})
-			ratio = append(ratio, Combine(func(of []float64) float64 { return of[0] / linear(run(v)) }, q))
+			ratio = append(ratio, Combine(func(of []float64) float64 { return of[0] / linear(run(v)) }, q).in(metrics.Share()))
 		}
 		f.Plots = append(f.Plots, Plot{Name: name, Title: title, X: plot.Axis{Label: x}, Y: plot.Axis{Label: "RTT of the boundary (ms)"},
 			Curves: []Curve{points, computed("linear equations", at, func(v int) float64 { return linear(run(v)) })}})
@@ -259,7 +259,7 @@ func hit(r Run) Quantity {
 			e.end()
 			return e.flows / e.n / float64(len(f.Flows))
 		}
-	})
+	}).in(metrics.Share())
 }
 
 // episodes counts flows that lose something in episodes of drops (trace.Sink).

@@ -5,13 +5,13 @@ import (
 	"embed"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 
 	"go.yaml.in/yaml/v4"
 
 	"fabemu/emu"
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -131,25 +131,19 @@ func (f *Figure) checks(names ...string) {
 // many.
 func queuesIn(queues float64) func(metric string) (scale float64, u Unit) {
 	return func(metric string) (scale float64, u Unit) {
-		ends := func(suffix ...string) bool {
-			return slices.ContainsFunc(suffix, func(s string) bool { return strings.HasSuffix(metric, s) })
-		}
-		has := func(part ...string) bool {
-			return slices.ContainsFunc(part, func(s string) bool { return strings.Contains(metric, s) })
-		}
-		switch {
-		case has(" / "), ends(".synchrony"):
+		switch u := unitOf(metric); {
+		case strings.Contains(metric, " / "):
 			return 1, Plain
-		case ends(".queue.period"), has(".recovery.", ".shared.", ".completion."):
+		case u.Time > 0:
 			return 1, Milliseconds
-		case has(".queue"):
+		case u.Time < 0:
+			return 1, Gigabits
+		case u.Word == metrics.Sizes().Word:
 			return queues, Plain
-		case ends(".fairness", ".notifications", ".drops"):
-			return 1, Plain
-		case ends(".rate"):
-			return gbps, Plain
+		case u.Word == metrics.Share().Word:
+			return 1, Percent
 		}
-		return 1, Percent
+		return 1, Plain
 	}
 }
 
