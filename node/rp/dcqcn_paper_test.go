@@ -78,9 +78,9 @@ func play(t *testing.T, d *DCQCN, script []step) {
 // kept is 1-g of all presets but connectx.
 const kept = 255.0 / 256
 
-// The paper, equations (1) and (2): with a CNP "RT = RC, RC = RC (1 - alpha/2), alpha =
-// (1-g) alpha + g", alpha being 1 in the beginning; without one for K "alpha = (1-g) alpha".
-// Fast recovery (3): "RC = (RT + RC)/2".
+// The paper, equations (1) and (2): with a CNP RT = RC, RC = RC (1 - alpha/2), alpha =
+// (1-g) alpha + g, alpha being 1 in the beginning; without one for K alpha = (1-g) alpha.
+// Fast recovery (3): RC = (RT + RC)/2.
 func TestDCQCNOfThePaperCutsAndRecovers(t *testing.T) {
 	a := kept // after the 55 us from 50 to 105 us
 	play(t, newDCQCN(t, 40*gbps, preset("paper")), []step{
@@ -92,7 +92,7 @@ func TestDCQCNOfThePaperCutsAndRecovers(t *testing.T) {
 	})
 }
 
-// The paper: "F = 5": fast recovery while max(T, BC) < F; hyper increase when min(T, BC) > F,
+// The paper: F = 5: fast recovery while max(T, BC) < F; hyper increase when min(T, BC) > F,
 // by i x R_HAI; else additive increase, RT = RT + R_AI.
 func TestDCQCNOfThePaperPhases(t *testing.T) {
 	script := []step{{0, "cnp", 20000, 40000, 1}, {10 * us, "cnp", 10000, 20000, 1}}

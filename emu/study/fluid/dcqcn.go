@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fabemu/node/rp"
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -104,6 +105,68 @@ func (c *DCQCN) falls(p float64) bool {
 	}
 	raised += none(first*timer) * cycles(timer)
 	return cuts*cuts*alpha > increase*rate*ended*raised
+}
+
+// Alone returns the share of marked packets at which one flow has its share of the link, as the
+// mean of so many packets: the machines of the law, played without a queue and without other
+// flows. Each packet is marked by itself, at random and the same in each call. What the equations
+// leave out of the law is in it; what makes marks come together in a queue is not.
+func (c DCQCN) Alone(packets int) (float64, error) {
+	low, err := c.Rest()
+	if err != nil {
+		return 0, err
+	}
+	share := c.Capacity / unit.Rate(c.Flows)
+	low, high := low/4, min(1, low*4)
+	for range 12 { // to a thousandth
+		p := math.Sqrt(low * high)
+		rate, err := c.play(p, packets)
+		if err != nil {
+			return 0, err
+		}
+		if rate < float64(share) {
+			high = p
+		} else {
+			low = p
+		}
+	}
+	return math.Sqrt(low * high), nil
+}
+
+// play returns the rate of a flow of which a share p of the packets is marked, without the first
+// tenth of them, in which it comes down from its line.
+func (c *DCQCN) play(p float64, packets int) (float64, error) {
+	site := rp.Site{Line: c.Capacity, Length: c.Packet}
+	source, err := rp.NewDCQCN(c.Law, site)
+	if err != nil {
+		return 0, err
+	}
+	destination, err := rp.NewNotificationPoint(c.Law, site)
+	if err != nil {
+		return 0, err
+	}
+	marks, one := unit.NewRandom(1, 1), uint64(1)<<40
+	var now, from unit.Time
+	for i := range packets {
+		if i == packets/10 {
+			from = now
+		}
+		source.Sent(now, c.Packet)
+		destination.Receive(now, wire.Frame{FECN: float64(marks.Below(one)) < p*float64(one)})
+		next := now.Add(source.Rate().Serialise(c.Packet))
+		for {
+			at := min(source.Deadline(), destination.Deadline())
+			if at >= next {
+				break
+			}
+			source.Advance(max(at, now))
+			for f, ok := destination.Send(at); ok; f, ok = destination.Send(at) {
+				source.Feedback(max(at, now), f)
+			}
+		}
+		now = next
+	}
+	return float64(packets-packets/10) * 8 * float64(c.Packet) / now.Sub(from).Seconds(), nil
 }
 
 // Queue returns how long the queue is in which a share p is marked, in bytes, on the line as

@@ -56,6 +56,29 @@ func TestDCQCNRest(t *testing.T) {
 	}
 }
 
+// The law by itself, with marks at random, rests a third above the equations. Most of that is the
+// time behind a CNP in which no other is sent, and which begins with that CNP: where it begins by
+// the clock, as in the equations, the flow rests a tenth above them.
+func TestModelDCQCNAlone(t *testing.T) {
+	for _, flows := range []int{2, 8} {
+		c := paper(flows)
+		rest, _ := c.Rest()
+		over := func(rule rp.DCQCNPacing) float64 {
+			c.Law.CNPRule = rule
+			p, err := c.Alone(1_000_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p / rest
+		}
+		mark, clock := over(rp.AtNextMark), over(rp.AtClock)
+		t.Logf("%d flows: %.3f of the equations, by the clock %.3f", flows, mark, clock)
+		if mark < 1.25 || mark > 1.45 || clock < 1 || clock > 1.2 || clock > mark-0.15 {
+			t.Errorf("%d flows: %.3f of the equations, by the clock %.3f", flows, mark, clock)
+		}
+	}
+}
+
 // Laws of other rules have no such equations.
 func TestDCQCNRefuses(t *testing.T) {
 	for _, change := range []func(*fluid.DCQCN){

@@ -29,7 +29,7 @@ func TestFind(t *testing.T) {
 		{"compare", 0, []string{`no paper named "compare"`, "compare-schemes, compare-schemes-short"}},
 		{"e2cm", 5, nil},
 		{"cca", 7, nil},
-		{"dcqcn", 6, nil},
+		{"dcqcn", 7, nil},
 		{"tcp-red", 4, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
