@@ -145,7 +145,7 @@ func TestModelPapersAreWhole(t *testing.T) {
 }
 
 // unfilled are papers whose claims have no null results yet.
-var unfilled = []string{"hpl2002", "cca", "dcqcn", "tcp-red"}
+var unfilled = []string{}
 
 // nullResult wants of a claim that its range excludes what comes out if nothing works, or a
 // sentence why that cannot be. What is measured is wanted in TestDocuments.
