@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 	}{
 		{"hpl2002", 12, nil},
 		{"hpl2002/fig4a", 1, nil},
-		{"qcn", 12, nil},
+		{"qcn", 13, nil},
 		{"qcn/unit-step", 1, nil},
 		{"bcn/parking-lot", 1, nil},
 		{"compare-schemes", 6, nil},
@@ -30,7 +30,7 @@ func TestFind(t *testing.T) {
 		{"e2cm", 5, nil},
 		{"cca", 7, nil},
 		{"dcqcn", 7, nil},
-		{"tcp-red", 4, nil},
+		{"tcp-red", 5, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
 		{"hpl2002/", 0, []string{`no figure named ""`, "footnotes"}},

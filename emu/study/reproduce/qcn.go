@@ -40,6 +40,7 @@ func qcn() *Paper {
 			{Name: "stability", Source: "slides Stability (RTT = 50 usecs), (RTT = 500 usecs)", Title: "The range of stability", describe: stability},
 			{Name: "two-points", Source: "slide Congestion management loop components", Title: "A source through two congestion points", describe: points},
 			{Name: "fct", Source: "slide Flow-level models", Title: "Completion times beside a hotspot", describe: completions},
+			{Name: "conclusion", Source: "slide Conclusion", Title: "TCP, bursts and several paths", describe: qcnConclusion},
 			{Name: "lost-cnm", Source: "beside the talk", Title: "Notifications that are lost", describe: lost},
 		},
 	})
@@ -200,6 +201,34 @@ func completions(f *Figure) {
 	f.claim("QF-3", Over(mean(pause), mean(with)))
 	f.claim("QF-4", Over(variance(pause.seeded()), variance(with.seeded())))
 	f.claim("QF-5", Over(whole(nothing), whole(with)))
+}
+
+// qcnConclusion is of what the talk says that it was tested, and of which it shows nothing.
+func qcnConclusion(f *Figure) {
+	uncontrolled := func(r Run) Run {
+		return r.With("defaults.switch.marking.scheme=none", "defaults.flow.control.law=fixed")
+	}
+	stalled := func(r Run) Quantity { return Mean(r, "sources.stalled.flow-control", 100*ms, 1000*ms) }
+	var held []Quantity
+	for _, burst := range []string{"250KB", "2500KB", "25MB"} {
+		r := qcnRun("unit-step").seeded().With("model.duration=1s", "flows.sources.traffic=bursts", "flows.sources.rate=0.8Gb/s", "flows.sources.burst="+burst)
+		held = append(held, Over(stalled(r), stalled(uncontrolled(r))))
+	}
+	paths := Run{Scenario: "ethernet/leaf-spine", Seeds: true}.With("model.duration=100ms", "defaults.flow.load=0.4",
+		"defaults.switch.marking.scheme=qcn", "defaults.switch.marking.qeq=33KB", "defaults.switch.marking.octets=14",
+		"defaults.flow.control.law=qcn", "defaults.flow.limiter=token-bucket", "defaults.flow.depth=3KB")
+	both := func(metric string) []Quantity {
+		return []Quantity{Mean(paths, "left-spine1."+metric, 50*ms, 100*ms), Mean(paths, "left-spine2."+metric, 50*ms, 100*ms)}
+	}
+	f.Plots = []Plot{{X: modelTime, Y: plot.Axis{Label: "queue (packets)"}, Curves: []Curve{
+		curve("first spine", paths, "left-spine1.queue", packets), curve("second spine", paths, "left-spine2.queue", packets),
+		curve("first spine without QCN", uncontrolled(paths), "left-spine1.queue", packets),
+	}, References: level("talk: Qeq = 22 packets", 22)}}
+	f.claim("QG-1", Highest(held...))
+	f.claim("QG-2", scaled(Highest(both("queue")...), packets))
+	f.claim("QG-3", scaled(Lowest(both("queue")...), packets))
+	f.claim("QG-4", Lowest(both("utilisation")...))
+	f.claim("QG-5", Mean(paths, "there.stalled.flow-control", 50*ms, 100*ms))
 }
 
 // variance is that of the times of the transfers of fct, in square seconds.

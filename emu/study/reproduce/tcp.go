@@ -30,6 +30,7 @@ func tcpRED() *Paper {
 		Figures: []Figure{
 			{Name: "instability", Source: "slide Instability of TCP--RED", Title: "The loop on both sides of its boundary", describe: tcpInstability},
 			{Name: "fluid", Source: "slide Accuracy of analytical model", Title: "The equations beside the packets", describe: tcpAccuracy},
+			{Name: "size", Source: "slide Why are the Diff Eqn models so accurate?", Title: "The equations, and how large the system is", describe: tcpSize},
 			{Name: "boundary", Source: "slides TCP--RED: Stability analysis, Instability of TCP--RED", Title: "Where the loop begins to oscillate", describe: tcpBoundary},
 			{Name: "droptail", Source: "Floyd and Jacobson 1993, abstract", Title: "Global synchronisation", describe: tcpDropTail},
 		},
@@ -151,6 +152,28 @@ func tcpAccuracy(f *Figure) {
 	}
 	gaps("TR-2g", cp.UniformGaps)
 	gaps("TR-2h", cp.WaitGaps)
+}
+
+// tcpSize is the stable loop with more and more sources, and link, queue and average with them.
+func tcpSize(f *Figure) {
+	sizes := []int{12, 50, 200}
+	const from, to = 10 * unit.Time(unit.Second), 40 * unit.Time(unit.Second)
+	runs := Curve{Name: "runs"}
+	var swings, far []Quantity
+	for _, n := range sizes {
+		r := Run{Scenario: "tcp/red-boundary", Seeds: true, Edits: [][2]string{{"A[1-50]", fmt.Sprintf("A[1-%d]", n)}}}.atRTT(40).With(
+			"model.duration=40s", fmt.Sprintf("links.bottleneck.rate=%dkb/s", 1440*n), fmt.Sprintf("defaults.link.rate=%dkb/s", 3*1440*n),
+			fmt.Sprintf("defaults.switch.memory=%dKB", 80*n), fmt.Sprintf("defaults.switch.marking.min=%dpackets", n),
+			fmt.Sprintf("defaults.switch.marking.max=%dpackets", 11*n), fmt.Sprintf("defaults.switch.marking.q-weight=%g", 0.005/float64(n)))
+		swing := Mean(r, tcpQueue+".deviation / "+tcpQueue, from, to)
+		swings = append(swings, swing)
+		far = append(far, FromOne(overEquations(scaled(Mean(r, tcpQueue, from, to), tcpPackets), solveTCP(r), solvedMean)))
+		runs.Points = append(runs.Points, Point{float64(n), swing})
+	}
+	f.Plots = []Plot{{X: plot.Axis{Label: "sources; means over model time 10 to 40 s"}, Y: plot.Axis{Label: "deviation / mean of the queue"},
+		Curves: []Curve{runs, computed("equations", sizes, func(int) float64 { return 0 })}}}
+	f.claim("TR-3a", LeastStep(swings[2], swings[1], swings[0]))
+	f.claim("TR-3b", LeastStep(far[2], far[1], far[0]))
 }
 
 // emptySine is the deviation over the mean of a sine that just reaches zero.
