@@ -187,10 +187,7 @@ func ccaVictims(f *Figure) {
 
 // ccaStarvation is what switches do about a neighbour to which marks mean nothing.
 func ccaStarvation(f *Figure) {
-	const (
-		share = "unheeding.utilisation"
-		from  = `"Credit Starvation return delay", of the form shift:multiplier: credit comes back every 1 + multiplier/2^shift packet times while the output is congested.`
-	)
+	const share = "unheeding.utilisation"
 	r := Run{Scenario: "cca/starvation", Seeds: true}
 	with := func(key, value string) Quantity {
 		return Mean(r.With("switches.S.marking."+key+"="+value), share, 20*ms, 100*ms)

@@ -167,6 +167,38 @@ func nullResult(t *testing.T, p *Paper, c *Claim) {
 	}
 }
 
+// What is quoted beyond the five documents is of a text that is public, and that the paper names.
+func TestQuotedTexts(t *testing.T) {
+	const talk = "" // one of the five
+	texts := map[string]map[string]string{
+		"cca":     {"drivers/infiniband/hw/hfi1 of Linux": "`drivers/infiniband/hw/hfi1` of Linux", "opensm/osm_subnet.c": "`opensm/osm_subnet.c`"},
+		"tcp-red": {"slide": talk, "abstract": "doi 10.1109/90.251892"},
+		"dcqcn": {"abstract": "doi 10.1145/2999572.2999593", "issue 12": "aliyun/ns-3-alibabacloud, issue 12",
+			"issue 14": "High-Precision-Congestion-Control, issue 14", "README": "README of github.com/sc20anonymous/DCQCN-validation"},
+	}
+	for _, p := range Papers() {
+		known, found := texts[p.Name]
+		for i := range p.Figures {
+			f := &p.Figures[i]
+			f.whole()
+			for _, c := range f.Claims {
+				if !found || c.Basis != scenario.Quoted && !strings.Contains(c.From, `"`) {
+					continue
+				}
+				at := ""
+				for source := range known {
+					if strings.HasPrefix(c.Source, source) {
+						at = source
+					}
+				}
+				if at == "" || !strings.Contains(p.About, known[at]) {
+					t.Errorf("%s quotes %q, a text of which the paper does not say where it is: tell it, or name it", c.ID, c.Source)
+				}
+			}
+		}
+	}
+}
+
 // A range that holds the null result is found.
 func TestNullResults(t *testing.T) {
 	_, figures := little()
