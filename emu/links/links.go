@@ -64,8 +64,13 @@ const pipeRoom = 1024
 // ringRoom is how many datagrams the ring of an end of a veth pair holds at the least. Each takes 9.3 KB.
 const ringRoom = 64
 
-// noRings is a warning.
-const noRings = "the kernel has no memory for rings on all veth pairs: frames there are read by calls of the system, which is slower"
+// The warnings where a kernel can less.
+const (
+	noRings = "the kernel has no memory for rings on all veth pairs: " +
+		"frames there are read by calls of the system, which is slower"
+	noTrains = "this kernel does not send many datagrams at once (UDP_SEGMENT, Linux 4.18): " +
+		"each frame of --link trains leaves by itself"
+)
 
 // Open opens a link for each wire of the fabric. If that fails, nothing stays
 // open.
@@ -143,7 +148,9 @@ func (w *opener) connectUDP() error {
 // connectTrains opens two sockets on the loopback interface: what all machines send goes from the first to the
 // second, so that what leaves at one instant leaves together, whatever its link.
 func (w *opener) connectTrains() error {
-	o := link.UDPOptions{Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram)}
+	o := link.UDPOptions{
+		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),
+	}
 	a, b, err := link.TrainPair(o)
 	if err != nil {
 		return w.refused(fmt.Errorf("links of trains: %w", err))
@@ -151,7 +158,7 @@ func (w *opener) connectTrains() error {
 	w.closer = append(w.closer, a, b)
 	w.Granted(o.Buffer, b.Granted())
 	if !a.Segments() {
-		w.Warnings = append(w.Warnings, "this kernel does not send many datagrams at once (UDP_SEGMENT, Linux 4.18): each frame of --link trains leaves by itself")
+		w.Warnings = append(w.Warnings, noTrains)
 	}
 	w.Trunk = &[2]link.Batch{a, b}
 	if wrap := w.options.Wrap; wrap != nil {

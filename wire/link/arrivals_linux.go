@@ -34,7 +34,9 @@ func newArrivals(fd int, opts VethOptions) (*arrivals, error) {
 	a.of = a.block / a.size
 	blocks := (opts.Ring + a.of - 1) / a.of
 	a.n = blocks * a.of
-	request := unix.TpacketReq{Block_size: uint32(a.block), Block_nr: uint32(blocks), Frame_size: uint32(a.size), Frame_nr: uint32(a.n)}
+	request := unix.TpacketReq{
+		Block_size: uint32(a.block), Block_nr: uint32(blocks), Frame_size: uint32(a.size), Frame_nr: uint32(a.n),
+	}
 	err := unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2)
 	if err == nil {
 		err = unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &request)

@@ -3,6 +3,8 @@ package link_test
 import (
 	"bytes"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -264,5 +266,48 @@ func fill(t testing.TB, l link.Batch, train [][]byte) {
 		if err := l.Put(b); err != nil {
 			t.Fatalf("Put of %d bytes: %v", len(b), err)
 		}
+	}
+}
+
+// One goroutine sends trains while another reads.
+func TestTrainsAreReadWhileOthersAreSent(t *testing.T) {
+	each := func(t *testing.T, from, to link.Batch) {
+		const rounds = 30
+		train := trainOf(40, mixes[2].size)
+		var read atomic.Int64
+		sent := make(chan error, 1)
+		go func() {
+			for round := range rounds {
+				for read.Load() < int64(round-2)*int64(len(train)) {
+					runtime.Gosched() // what waits has room in a socket of any kind
+				}
+				for _, b := range train {
+					if err := from.Put(b); err != nil {
+						sent <- err
+						return
+					}
+				}
+				if _, err := from.Flush(); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- nil
+		}()
+		for i := range rounds * len(train) {
+			if got, want := next(t, to), train[i%len(train)]; !bytes.Equal(got, want) {
+				t.Fatalf("datagram %d, with %d bytes, came as %d, or with other content", i, len(want), len(got))
+			}
+			read.Add(1)
+		}
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range batches {
+		t.Run(k.name, func(t *testing.T) {
+			a, b := k.pair(t)
+			each(t, a, b)
+		})
 	}
 }

@@ -94,7 +94,8 @@ func newTrain(u *UDP, single bool) (*Train, error) {
 
 // lacking reports whether an error says that the kernel, or the device below a socket, has no segmentation.
 func lacking(err error) bool {
-	return errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIO)
+	return errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EOPNOTSUPP) ||
+		errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EIO)
 }
 
 // Segments reports whether the kernel takes trains. Where it does not, each datagram

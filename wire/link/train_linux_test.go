@@ -28,7 +28,9 @@ func segmented(t testing.TB, l *link.Train) {
 func TestATrainIsOneCall(t *testing.T) {
 	a, b := trainPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 	segmented(t, a)
-	want := map[string]uint64{"growing": 2, "shrinking": 2, "one more than a packet": 2, "many": 9, "the longest": 3, "a byte longer": 2}
+	want := map[string]uint64{
+		"growing": 2, "shrinking": 2, "one more than a packet": 2, "many": 9, "the longest": 3, "a byte longer": 2,
+	}
 	for name, train := range trains() {
 		before := a.Counts()
 		put(t, a, train)

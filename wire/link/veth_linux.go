@@ -249,7 +249,8 @@ func (v *Veth) leave(waiting [][]byte) (int, error) {
 		v.train[i].head.SetIovlen(v.message(b, v.vecs[i][:]))
 	}
 	for v.fd >= 0 {
-		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.train)), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
+		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(v.fd),
+			uintptr(unsafe.Pointer(&v.train)), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
 		if again, err := v.sent(errno); !again {
 			return int(sent), err
 		}
