@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/crash"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -65,8 +66,12 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Changes != nil {
 		s = s.Opened()
 	}
-	o.Sync = o.Sync.In(o.Placement, string(o.Timing), s.Wall.Dilation)
+	o.Sync = o.Sync.In(o.Placement, s.Wall.Dilation)
 	r := &run{scenario: s, options: o, resolved: resolved}
+	if o.Timing == ActualTiming {
+		r.clock = &drive.Measured{}
+		r.actual = actual.New(r.clock, o.Verify.Readings())
+	}
 	for _, w := range s.Warnings {
 		r.warnings = append(r.warnings, w.String())
 	}
@@ -87,12 +92,14 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	timing   *drive.Timing  // of a run on the wall clock; nil: it has measured nothing
-	guests   *guests.Guests // nil: there are none
-	began    time.Time      // model time 0 of a run on the wall clock
-	id       uint32         // tells the datagrams of this run from others
-	loops    int            // that have run the machines
-	shown    error          // a panic of what showed the progress
+	timing   *drive.Timing   // of a run on the wall clock; nil: it has measured nothing
+	guests   *guests.Guests  // nil: there are none
+	began    time.Time       // model time 0 of a run on the wall clock
+	id       uint32          // tells the datagrams of this run from others
+	clock    *drive.Measured // actual timing: that of limiters and reaction points; else nil
+	actual   *actual.Time    // and what they have of it
+	loops    int             // that have run the machines
+	shown    error           // a panic of what showed the progress
 }
 
 // run runs the fabric and puts together what came out.
@@ -111,6 +118,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	defer r.guests.Close()
 	schemes := o.Schemes
+	schemes.Measured = r.actual
 	r.guests.Join(&schemes)
 	r.record.Listen(&schemes)
 	f, loops, why, err := r.record.Machines(o.Loops, schemes)
@@ -159,7 +167,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 // verify has the record compare the run with the virtual clock.
 func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
 	defer crash.Into(&err)
-	return r.record.Verify(ctx, r.options.Verify, r.options.Schemes, r.id, out)
+	again := r.options.Schemes
+	again.Measured = r.actual.Repeat()
+	return r.record.Verify(ctx, r.options.Verify, again, r.id, out)
 }
 
 // drive runs the fabric to its end, or to its first panic.
@@ -220,7 +230,8 @@ func (r *run) plan() *proc.Plan {
 		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf,
-		Hold:  o.Sync == Late && wanted.Ordered(),
+		Hold:     o.Sync == Late && wanted.Ordered(),
+		Measured: r.clock, Actual: r.actual,
 		Hooks: o.test,
 	}
 }

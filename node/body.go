@@ -162,7 +162,6 @@ func (e *Endpoint) load(now unit.Time, s *source, f *wire.Frame) bool {
 
 // unload takes the packet of a flow from its place for the line: there is none after all.
 func (e *Endpoint) unload(now unit.Time, s *source) {
-	s.limited = unit.Never
 	if g := s.by; g.flow == nil {
 		g.out = nil
 		g.next(now)

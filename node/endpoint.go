@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
@@ -45,10 +46,7 @@ type Endpoint struct {
 }
 
 // ready is the sources whose packet waits for the line on one lane.
-type ready struct {
-	chain
-	starved bool // the first of them waits for more than the line: credit, the end of a PAUSE
-}
+type ready struct{ chain }
 
 // spread is a Spread at work.
 type spread struct {
@@ -127,7 +125,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.agenda.Set(flowSlot+i, now)
 		case ends && e.sinks[k].answer != nil:
 			s := &e.sinks[k]
-			if why := refuses(now, s.answer, s.source, f, false); why != trace.NoReason {
+			judge, _ := s.answer.(rp.Judge)
+			if why := refuses(now, judge, s.source, f, false); why != trace.NoReason {
 				e.port.Discard(now, f, why)
 				break
 			}
@@ -206,19 +205,17 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.deadline() <= now || s.filled {
 		s.advance(now, &e.rec)
 	}
-	if s.own.sender != nil {
+	if s.own.Sender != nil {
 		e.probe(now, &s.own, s)
 	}
 	again := unit.Never
 	if !s.queued {
 		a := s.answer(now)
-		s.limited = unit.Never
 		switch a.Block {
 		case port.Open:
-			s.ready = a.Until
 			e.enqueue(now, s)
 		case port.RateLimited, port.Idle:
-			s.limited, again = a.Until, a.Until
+			again = a.Until
 			fallthrough
 		default:
 			s.report(now, a.Block, &e.rec)
@@ -341,13 +338,8 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 		n = s.framing.Length(&f)
 	}
 	s.report(now, port.Open, &e.rec)
-	at := now
-	if !q.starved { // it has waited for the limiter, or for the line
-		at = max(s.ready, e.port.Line().Free(), s.by.told)
-	}
-	q.starved = false
-	e.port.StartAt(now, at, &f, n, port.Note{})
-	s.sent(now, at, &e.rec)
+	e.port.StartAt(now, now, &f, n, port.Note{})
+	s.sent(now, &e.rec)
 	e.offer(now, s)
 	return now
 }
@@ -358,7 +350,6 @@ func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LineBusy && until > now {
 		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
 	}
-	q.starved = a.Block != port.LineBusy
 	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LineBusy {
 		s.report(now, b, &e.rec)
 	}

@@ -16,8 +16,7 @@ import (
 type Listener interface {
 	// Feedback tells of a frame that the reaction point takes in at now.
 	Feedback(now unit.Time, f *wire.Frame)
-	// Rate tells what the limiter is set to: the first rate at 0, then each change. Under
-	// actual timing its instant may be before that of the feedback that has made it.
+	// Rate tells what the limiter is set to: the first rate at 0, then each change.
 	Rate(now unit.Time, r unit.Rate)
 }
 
@@ -30,7 +29,7 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 	if g == nil {
 		g = &s.own
 	}
-	if why := refuses(now, g.controller, s.Dst, f, s.Marks); why != trace.NoReason {
+	if why := refuses(now, g.Judge, s.Dst, f, s.Marks); why != trace.NoReason {
 		return why
 	}
 	if e.limiters > 0 && !s.Limited && !g.limits() && e.limited() >= e.limiters {
@@ -55,13 +54,13 @@ func (e *Endpoint) limited() (n int) {
 }
 
 // refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
-// is the other one. Marks says that a CNP is, unless a Judge refuses it.
-func refuses(now unit.Time, by any, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
+// is the other one. The judge may be nil. Marks says that a CNP is wanted, unless the judge refuses it.
+func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
 	if f.Kind.EndToEnd() && f.Src != peer {
 		return trace.Stranger
 	}
-	if j, ok := by.(rp.Judge); ok {
-		return j.Refuses(now, *f)
+	if by != nil {
+		return by.Refuses(now, *f)
 	}
 	if f.Kind == wire.CNP && !marks {
 		return trace.NotAwaited
@@ -88,8 +87,8 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 
 // probe queues what the reaction point of a flow sends of its own.
 func (e *Endpoint) probe(now unit.Time, g *group, s *source) {
-	if g.sender != nil && s != nil {
-		e.say(now, g.sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+	if g.Sender != nil && s != nil {
+		e.say(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
 		g.due = g.controller.Deadline()
 	}
 }

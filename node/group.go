@@ -32,15 +32,9 @@ type group struct {
 	controller rp.Controller // nil: nothing changes the rate
 	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
 	rate       unit.Rate     // what the limiter was last told
-	told       unit.Time     // the latest instant that the limiter was told
-	heard      unit.Time     // the latest instant that the controller was told
 	flow       *source       // whose own group this is; nil: flows share it
 	rated      rated         // the limiter, where it tells its rate; else nil
-	logger     rp.Logger     // the controller, where it keeps a log; else nil
-	tagger     rp.Tagger     // the controller, where it tags frames; else nil
-	sender     rp.Sender     // the controller, where it sends frames of its own; else nil
-	target     rp.Targeted   // the controller, where it has a target; else nil
-	limiting   rp.Limiting   // the controller, where it limits at times; else nil
+	rp.Extras                // of the controller
 	*shared                  // flow is nil
 }
 
@@ -72,11 +66,7 @@ func newGroup(l RateLimiter, c rp.Controller) group {
 		return g // it has said all that it ever says
 	}
 	g.controller, g.due = c, c.Deadline()
-	g.target, _ = c.(rp.Targeted)
-	g.tagger, _ = c.(rp.Tagger)
-	g.sender, _ = c.(rp.Sender)
-	g.logger, _ = c.(rp.Logger)
-	g.limiting, _ = c.(rp.Limiting)
+	g.Extras = rp.ExtrasOf(c)
 	return g
 }
 
@@ -89,7 +79,7 @@ func newShared(c *Group, a *agenda.Part, slot int) *group {
 }
 
 // limits reports whether flows are limited now that are not at other times.
-func (g *group) limits() bool { return g.limiting != nil && g.limiting.Active() }
+func (g *group) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
 
 // limit returns the rate of the limiter: what it says itself, or else what it was told; 0
 // if nobody knows.
@@ -98,13 +88,6 @@ func (g *group) limit() unit.Rate {
 		return g.rated.Rate()
 	}
 	return g.rate
-}
-
-// tell returns the instant to tell the limiter at one that may have passed: at, unless
-// it was told a later one. A source that is told its deadlines on time tells at.
-func (g *group) tell(at unit.Time) unit.Time {
-	g.told = max(g.told, at)
-	return g.told
 }
 
 // mayAsk reports whether it is a flow's turn, among those that share the group, to ask the limiter
@@ -147,9 +130,8 @@ func (g *group) next(now unit.Time) {
 // advance lets the controller do what is due. The endpoint asks it for frames of its own (probe).
 func (g *group) advance(now unit.Time, rec *trace.Recorder) {
 	if g.due <= now {
-		g.heard = now
 		g.controller.Advance(now)
-		g.settle(now, now, rec)
+		g.settle(now, rec)
 	}
 }
 
@@ -161,23 +143,21 @@ func (g *group) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 	if g.controller == nil {
 		return
 	}
-	g.heard = now
 	g.controller.Feedback(now, *f)
-	if g.logger != nil {
-		if level, ok := g.logger.Log(); ok {
+	if g.Logger != nil {
+		if level, ok := g.Logger.Log(); ok {
 			rec.Emit(trace.Event{At: now, Kind: trace.CongestionLog, Flow: s.QP, PSN: f.PSN, A: int64(level)})
 		}
 	}
-	g.settle(now, now, rec)
+	g.settle(now, rec)
 }
 
-// sent tells that a packet of a flow has started, at an instant that may have passed.
-func (g *group) sent(now, at unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
-	g.limiter.Sent(g.tell(at), n)
+// sent tells that a packet of a flow has started.
+func (g *group) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
+	g.limiter.Sent(now, n)
 	if g.controller != nil {
-		g.heard = max(g.heard, at)
-		g.controller.Sent(g.heard, n)
-		g.settle(now, at, rec)
+		g.controller.Sent(now, n)
+		g.settle(now, rec)
 	}
 	if g.flow == nil {
 		g.about(now, s)
@@ -193,32 +173,31 @@ func (g *group) about(now unit.Time, s *source) {
 	g.agenda.Set(g.slot, now)
 }
 
-// settle notes what the controller wants now. It tells the limiter the controller's rate, at an instant that may have passed if
-// the machine is told the time late; what is reported is reported now.
-func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
+// settle notes what the controller wants now, and tells the limiter the controller's rate.
+func (g *group) settle(now unit.Time, rec *trace.Recorder) {
 	r := g.controller.Rate()
 	g.due = g.controller.Deadline()
 	changed := r != g.rate
 	if changed {
 		g.rate = r
-		g.limiter.SetRate(g.tell(at), r)
+		g.limiter.SetRate(now, r)
 		if g.flow != nil && g.flow.Listener != nil {
-			g.flow.Listener.Rate(g.told, r)
+			g.flow.Listener.Rate(now, r)
 		}
 	}
 	if g.flow != nil {
-		if changed && g.target != nil {
+		if changed && g.Targeted != nil {
 			g.flow.limitChanged(now, rec)
 		}
 		return
 	}
-	if over := g.limiting != nil && !g.limiting.Active(); changed || over && g.under > 0 {
+	if over := g.Limiting != nil && !g.Limiting.Active(); changed || over && g.under > 0 {
 		for _, s := range g.members {
 			if s.group != g {
 				continue
 			}
 			if over {
-				s.group, s.inTurns, s.limited = &s.own, false, unit.Never
+				s.group, s.inTurns = &s.own, false
 				g.agenda.Set(s.slot, now)
 			}
 			s.limitChanged(now, rec)
@@ -232,7 +211,7 @@ func (g *group) settle(now, at unit.Time, rec *trace.Recorder) {
 
 // join brings a flow under the group, if that limits now.
 func (g *group) join(now unit.Time, s *source, rec *trace.Recorder) {
-	if s.group == g || g.limiting != nil && !g.limiting.Active() {
+	if s.group == g || g.Limiting != nil && !g.Limiting.Active() {
 		return
 	}
 	s.group = g

@@ -16,9 +16,8 @@ import "fabemu/wire/unit"
 //   - Calls come one at a time. SetRate may come at any time, also between the Next
 //     that lets a packet start and its Sent: the packet starts all the same.
 //
-// All instants are of model time. Under actual timing the endpoint knows the measured
-// time, which is late. It then asks once more as of the instant that Next gave, not as
-// of now, unless the limiter was told a later one: lateness does not add up.
+// All instants are of model time. Under actual timing they are measured: package
+// emu/actual says which a limiter is handed, so that lateness does not add up.
 //
 // In return a limiter must not allocate, gives instants that are not before now, and
 // gives an instant at which it then lets the packet start, unless its rate has changed.

@@ -33,11 +33,7 @@ type Flow struct {
 
 // sends reports whether a reaction point of the flow sends frames of its own.
 func (f *Flow) sends() bool {
-	_, own := f.Controller.(rp.Sender)
-	if f.Group != nil && !own {
-		_, own = f.Group.Controller.(rp.Sender)
-	}
-	return own
+	return rp.ExtrasOf(f.Controller).Sender != nil || f.Group != nil && rp.ExtrasOf(f.Group.Controller).Sender != nil
 }
 
 // Spread is traffic with several destinations: an arrival To k is one of the flow
@@ -61,13 +57,11 @@ type source struct {
 	count    uint64     // packets sent so far; its low 24 bits are the next PSN
 	window   *window    // of Transport; nil: there is none
 	due      unit.Time  // when it becomes active, has an arrival of Traffic or stops; unit.Never: none of these
-	limited  unit.Time  // until when the limiter or the pace keeps the packet, as last answered; unit.Never: nobody knows
 	share    *group     // under which it may come; nil: none
 	group    *group     // under which it is
 
 	behind  *source         // in the chain that it waits in, if it does
 	by      *group          // queued: the one that let the packet go
-	ready   unit.Time       // queued: since when
 	paced   unit.Time       // with a Pace: nothing is offered before
 	full    unit.Size       // length on the line of a packet of Payload bytes, or of the segment to be sent
 	offered uint64          // packets that wait to be sent, unless it is greedy
@@ -107,7 +101,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 		t.Frame(&s.frame)
 	}
 	s.full = s.lengthOf(f.Payload)
-	s.next.At, s.limited, s.paced, s.due = unit.Never, unit.Never, f.Start, f.Start
+	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
 	if f.Traffic != nil {
 		s.next = f.Traffic.Next()
 	}
@@ -120,7 +114,7 @@ func newSource(s *source, f Flow, framing wire.Framing) {
 func (s *source) mayShare(g *group) {
 	s.share = g
 	g.members = append(g.members, s)
-	if g.limiting == nil {
+	if g.Limiting == nil {
 		s.group = g
 		g.under++
 	}
@@ -179,7 +173,6 @@ func (s *source) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	if !s.greedy || !s.active {
 		s.offered += uint64(n) // a greedy source that is active has them anyway
 	}
-	s.limited = unit.Never
 }
 
 // arrive takes in an arrival: a packet, or a transfer, which is packets of full size and
@@ -256,20 +249,12 @@ func (s *source) answer(now unit.Time) port.Answer {
 	if t := s.ending(); t != nil {
 		n = t.length
 	}
-	at := min(now, s.limited) // due since then, however late this is
-	for {
-		at = g.tell(at)
-		t := g.limiter.Next(at, n)
-		switch {
-		case t > now:
-			return port.Answer{Block: port.RateLimited, Until: t}
-		case t <= at:
-			g.let(s)
-			s.by = g
-			return port.Answer{Block: port.Open, Until: at}
-		}
-		at = t
+	if t := g.limiter.Next(now, n); t > now {
+		return port.Answer{Block: port.RateLimited, Until: t}
 	}
+	g.let(s)
+	s.by = g
+	return port.Answer{Block: port.Open, Until: now}
 }
 
 // deadline returns when advance has something to do, but for what the contents of packets come from.
@@ -288,16 +273,15 @@ func (s *source) complete(f *wire.Frame) unit.Size {
 	if s.roce != nil {
 		f.SetAckReq(s.asks(f.Last))
 	}
-	if t := s.group.tagger; t != nil && f.Payload > 0 {
+	if t := s.group.Tagger; t != nil && f.Payload > 0 {
 		*f = t.Tag(*f)
 		n = s.framing.Length(f)
 	}
 	return n
 }
 
-// sent accounts for the packet that complete has made, which started at an instant that
-// may have passed.
-func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
+// sent accounts for the packet that complete has made, which starts now.
+func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	n, t := s.full, s.ending()
 	if s.body != nil {
 		n = s.body.length
@@ -314,17 +298,17 @@ func (s *source) sent(now, at unit.Time, rec *trace.Recorder) {
 		s.egress.used -= n
 	}
 	s.count++
-	s.window.sent(at)
+	s.window.sent(now)
 	if s.offered > 0 {
 		s.offered--
 	}
 	if s.stream != nil {
-		s.stream.Sent(now, at, &s.stream.next)
+		s.stream.Sent(now, &s.stream.next)
 	}
 	if s.Pace > 0 && (s.stream == nil || s.stream.fresh) {
-		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), at)
+		s.paced = max(s.paced.Add(s.Pace.Serialise(n)), now)
 	}
-	s.by.sent(now, at, s, n, rec)
+	s.by.sent(now, s, n, rec)
 }
 
 // acked takes in an ACK. One that is not what should come is a violation, unless routes may
@@ -357,7 +341,6 @@ func (s *source) acked(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 
 // feedback hands what the fabric says about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
-	s.limited = unit.Never // the window, or another rate, is what it has waited for
 	if s.Listener != nil {
 		s.Listener.Feedback(now, f)
 	}
@@ -381,7 +364,7 @@ func (s *source) concerns(f *wire.Frame) bool {
 func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	limit := s.group.limit()
 	target := limit
-	if t := s.group.target; t != nil {
+	if t := s.group.Targeted; t != nil {
 		target = t.Target()
 	}
 	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))

@@ -304,25 +304,3 @@ func TestOnlyTheFirstFlowWaitsForCredit(t *testing.T) {
 		}
 	}
 }
-
-// A machine that is told the time late keeps to the ideal instants: a rate-limited
-// flow loses nothing of its rate to a driver that is late by up to half a delay.
-func TestLateCallsLoseNoRate(t *testing.T) {
-	random := unit.NewRandom(9, 0)
-	f := greedy(t, 7, gigabyte/4)
-	f.Transport = acked(1000)
-	b := newBench(t, f).open()
-	for range 50 {
-		b.now = b.e.Deadline().Add(random.Span(2 * tp))
-		b.advance()
-	}
-	got := b.starts(7)
-	if len(got) < 45 {
-		t.Fatalf("only %d packets started", len(got))
-	}
-	for k, s := range got {
-		if want := at(unit.Duration(k) * 4 * tp); s != want {
-			t.Fatalf("packet %d starts at %v, want %v", k, s, want)
-		}
-	}
-}

@@ -110,7 +110,6 @@ func (e *Endpoint) receiveSegment(now unit.Time, a *port.Arrival) {
 	if i, ok := e.source.find(a.Frame.QP); ok {
 		s := &e.sources[i]
 		s.stream.Receive(now, &g)
-		s.limited = unit.Never
 		e.agenda.Set(flowSlot+i, now)
 		return
 	}

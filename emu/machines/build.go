@@ -48,8 +48,8 @@ func Check(f *fabric.Fabric) error {
 }
 
 // Some is New for a process that runs some of the machines of f: those elsewhere are nil.
-func Some(f *fabric.Fabric, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
-	b := newBuilder(f, Schemes{}, events)
+func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(machine int) bool) (*drive.Fabric, error) {
+	b := newBuilder(f, schemes, events)
 	b.here = here
 	return b.build()
 }
@@ -416,6 +416,11 @@ func (b *builder) newEndpoint(i int) (drive.Machine, error) {
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 	limiter, controller, err := b.pacing(f, line)
+	time, limiter, controller := b.measured(f, false, line, limiter, controller)
+	listener := b.schemes.listener(f)
+	if time != nil {
+		listener = time.Listener(listener)
+	}
 	frame, pace := b.fabric.Frame(f), unit.Rate(0)
 	if f.Traffic == traffic.Paced {
 		pace = f.Rate
@@ -425,7 +430,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
 		Marks: b.scenario.Law(f.Flow).Hears == rp.Marks, Limiter: limiter, Controller: controller,
-		Listener: b.schemes.listener(f),
+		Listener: listener,
 	}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/node"
@@ -38,6 +39,10 @@ type Schemes struct {
 	// Listen returns who hears what a flow is told, nil for nobody. It replaces nothing, and
 	// is not called where a run is repeated to be compared.
 	Listen func(f *fabric.Flow) node.Listener
+
+	// Measured is where limiters and reaction points have their time from, under actual
+	// timing: emu.Run sets it. Nil: they have that of the model.
+	Measured *actual.Time
 }
 
 // listener returns who hears what a flow is told.
@@ -83,6 +88,16 @@ func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.C
 	}
 	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
 	return limiter, c, err
+}
+
+// measured puts a limiter and its reaction point into measured time, under actual timing.
+func (b *builder) measured(f *fabric.Flow, shared bool, line unit.Rate, l node.RateLimiter, c rp.Controller) (*actual.Pacing, node.RateLimiter, rp.Controller) {
+	if b.schemes.Measured == nil {
+		return nil, l, c
+	}
+	frame := b.fabric.Frame(f)
+	p := b.schemes.Measured.Pacing(actual.Key{QP: f.QP, Shared: shared}, line.Serialise(b.framing.Length(&frame)))
+	return p, p.Limiter(l), p.Controller(c)
 }
 
 // limiter returns a rate limiter for a flow, and whether it is the caller's own.
@@ -168,10 +183,11 @@ func (b *builder) group(groups map[int]*node.Group, f *fabric.Flow, flow *node.F
 			return err
 		}
 		limiter, _ := b.limiter(f, line)
+		_, limiter, c = b.measured(f, true, line, limiter, c)
 		g = &node.Group{Limiter: limiter, Controller: c}
 		groups[key] = g
 	}
-	if j, ok := g.Controller.(rp.Joined); ok {
+	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {
 		j.Join(f.QP, f.Control.Params)
 	}
 	flow.Group, flow.Controller = g, rp.NewFixed(line)

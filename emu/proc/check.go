@@ -9,7 +9,7 @@ import (
 // Check returns a *mistake.Error where the placement of a plan, its carrier and its parts that are
 // started by hand do not go together, or not on this system; the virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
-	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement, p.Timing); {
+	switch apart, err := p.Placement != InGoroutines, p.Sync.check(p.Placement); {
 	case err != nil:
 		return err
 	case p.Placement == InHosts && p.Carrier != links.UDP:

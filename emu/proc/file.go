@@ -18,11 +18,12 @@ type File struct {
 	Scenario string   `json:"scenario"` // path of the scenario, all of it, from the directory of this file
 	Run      uint32   `json:"run"`      // tells the datagrams of this run from others
 	Dilation int64    `json:"dilation"`
-	Timing   string   `json:"timing"`   // "ideal", or ActualTiming
-	Sync     Sync     `json:"sync"`     // how the order of events is kept; empty: Late
-	Priority bool     `json:"priority"` // it may put itself before others
-	Control  string   `json:"control"`  // socket of the conductor, from the directory of this file
-	Status   string   `json:"status"`   // socket on which the part says how it is
+	Timing   string   `json:"timing"`             // "ideal", or ActualTiming
+	Sync     Sync     `json:"sync"`               // how the order of events is kept; empty: Late
+	Readings int64    `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
+	Priority bool     `json:"priority"`           // it may put itself before others
+	Control  string   `json:"control"`            // socket of the conductor, from the directory of this file
+	Status   string   `json:"status"`             // socket on which the part says how it is
 	Links    []End    `json:"links"`
 
 	// Tell says which frames are told to the conductor: by a word, as data-sent, the ports, 2*wire+end.
@@ -33,8 +34,8 @@ type File struct {
 	Incarnation uint16 `json:"incarnation,omitempty"`
 }
 
-// ActualTiming stands in File.Timing when machines are told the measured wall time over
-// the dilation.
+// ActualTiming stands in File.Timing when limiters and reaction points have the measured wall time
+// over the dilation.
 const ActualTiming = "actual"
 
 // End is one end of a link at a machine of the part. It is a socket that was handed
@@ -75,7 +76,7 @@ func Read(path string) (*File, error) {
 	if f.Part == "" || len(f.Machines) == 0 || f.Scenario == "" || f.Dilation < 1 {
 		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are wanted", path)
 	}
-	if err := f.Sync.check(InProcesses, f.Timing); err != nil {
+	if err := f.Sync.check(InProcesses); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	dir := filepath.Dir(path)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/drive"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -68,9 +69,10 @@ type greeting struct {
 type Report struct {
 	Timing  *drive.Timing
 	Traffic []drive.Traffic
-	Missed  int64  // frames at the end that were not told
-	Err     string // why it ended before its time; empty if it did not
-	Told    bool   // it was told to end, and not by the conductor
+	Actual  *actual.Time `json:",omitempty"` // actual timing: what its clock showed
+	Missed  int64        // frames at the end that were not told
+	Err     string       // why it ended before its time; empty if it did not
+	Told    bool         // it was told to end, and not by the conductor
 
 	Warnings []string
 }

@@ -50,6 +50,9 @@ func (r *conductor) outcome(compared, whole bool) Outcome {
 			out.Warnings = append(out.Warnings, s.Part+": "+w)
 		}
 		r.missed(s.report.Missed)
+		if r.plan.Actual != nil {
+			r.plan.Actual.Add(s.report.Actual)
+		}
 		if out.Timing == nil {
 			out.Timing = s.report.Timing
 		} else if s.report.Timing != nil {

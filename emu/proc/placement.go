@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/files"
@@ -94,6 +95,10 @@ type Plan struct {
 	// and Missed is told of how many it cannot; both may be nil.
 	Hears  func(port int, control, received bool) bool
 	Missed func(frames int64)
+
+	// Actual takes, under actual timing, what limiters and reaction points of other processes have
+	// recorded; nil otherwise.
+	Actual *actual.Time
 
 	Hooks Hooks
 }
@@ -183,6 +188,9 @@ func (p *Plan) conductor(dir string) *conductor {
 	return c
 }
 
+// mostReadings is how many readings of the clock a part records: those fit into a message.
+const mostReadings = 5_000_000
+
 // file returns the file of a part, without its links.
 func (p *Plan) file(x part) *File {
 	f := &File{
@@ -191,6 +199,9 @@ func (p *Plan) file(x part) *File {
 	}
 	for _, m := range x.machines {
 		f.Machines = append(f.Machines, p.Fabric.Machines[m].Name)
+	}
+	if p.Actual != nil && p.Sync == Exact {
+		f.Readings = min(p.Actual.Keep(), mostReadings)
 	}
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
@@ -87,7 +88,12 @@ func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) erro
 
 // run runs the machines of the part, by d, to the end of the run.
 func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
-	all, err := machines.Some(f, trace.NewBatch(1, p), func(machine int) bool {
+	var schemes machines.Schemes
+	if p.file.Timing == ActualTiming {
+		d.Measured = &drive.Measured{}
+		schemes.Measured = actual.New(d.Measured, p.file.Readings)
+	}
+	all, err := machines.Some(f, schemes, trace.NewBatch(1, p), func(machine int) bool {
 		return slices.Contains(p.file.Machines, f.Machines[machine].Name)
 	})
 	if err != nil {
@@ -138,7 +144,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		}
 	}
 	timing, traffic, err := d.Run(running, all)
-	out := Report{Timing: timing, Traffic: traffic, Told: err != nil && outer.Err() != nil, Warnings: warnings}
+	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()
 	}

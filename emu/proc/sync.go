@@ -28,27 +28,25 @@ const (
 const LateFrom = 2000
 
 // In returns the way of a run: s, or where that is empty the one that goes with the placement and the
-// dilation. In one process the order of ideal times is exact anyway.
-func (s Sync) In(p Placement, timing string, dilation int64) Sync {
+// dilation. In one process the order is exact anyway.
+func (s Sync) In(p Placement, dilation int64) Sync {
 	switch {
 	case s != "":
 		return s
-	case timing == ActualTiming, p == InHosts, p != InGoroutines && dilation >= LateFrom:
+	case p == InHosts, p != InGoroutines && dilation >= LateFrom:
 		return Late
 	}
 	return Exact
 }
 
-// check refuses a way that does not go with where machines live and what they are told.
-func (s Sync) check(p Placement, timing string) error {
+// check refuses a way that does not go with where machines live.
+func (s Sync) check(p Placement) error {
 	switch {
 	case s == "":
 		return nil
 	case s != Exact && s != Late:
 		return mistake.Unknown("sync", s, Exact, Late)
-	case s == Exact && timing == ActualTiming:
-		return mistake.Errorf("sync exact goes with ideal timing: with %s timing machines are told when frames really come", timing)
-	case s == Late && p == InGoroutines && timing != ActualTiming:
+	case s == Late && p == InGoroutines:
 		return mistake.Errorf("sync late goes with placement %s or %s: in one process the order is exact", InProcesses, InDomains)
 	}
 	return nil

@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"math"
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
@@ -22,7 +23,8 @@ func (r *Recording) Resolved(before []byte) ([]byte, error) {
 }
 
 // Verify says whether a wall run is compared with the virtual clock afterwards: by the
-// event log where its order is exact, by sums over flows otherwise.
+// event log where its order is exact, by sums over flows otherwise. Under actual timing the
+// virtual clock then hands limiters and reaction points the instants that were measured.
 type Verify string
 
 // When to verify.
@@ -35,13 +37,33 @@ const (
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
 const shortHops = 5_000_000
 
+// Readings returns how many readings of the clock are recorded for that under actual timing: of a
+// run that is not too long some for each frame.
+func (v Verify) Readings() int64 {
+	switch v {
+	case VerifyOff:
+		return 0
+	case VerifyShort:
+		return 2 * shortHops
+	}
+	return math.MaxInt64
+}
+
 // Verify runs the fabric of a run with an id again on the virtual clock, where it is to be and can be
 // verified, and writes into out whether it comes to the same. When ctx is done before, out says
-// nothing of it.
+// nothing of it. Under actual timing the schemes repeat what was measured.
 func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes, id uint32, out *report.Result) error {
 	_, real := r.fabric.Scenario.Guests()
 	if !r.wanted.Wall || real > 0 || out.Partial || when == VerifyOff || when == VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
+	}
+	sameLog := !r.wanted.Late
+	if sameLog && r.wanted.Actual && !s.Measured.Whole() {
+		out.Warnings = append(out.Warnings, "the run was not repeated on the virtual clock: not all measured instants were recorded")
+		return nil
+	}
+	if !sameLog {
+		s.Measured = nil
 	}
 	twins, err := guests.Open(ctx, r.fabric, id, "")
 	if err != nil {
@@ -49,7 +71,6 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 	}
 	defer twins.Close()
 	twins.Join(&s)
-	sameLog := !r.wanted.Actual && !r.wanted.Late
 	laid := r.fabric
 	if with := r.Collector.Scenario(); with != laid.Scenario { // events have come to it
 		if laid, err = fabric.Build(with); err != nil {
@@ -86,6 +107,9 @@ func (r *Recording) Verify(ctx context.Context, when Verify, s machines.Schemes,
 		out.Verdict.Verify = report.VerifiedEqual
 	default:
 		out.Verdict.Verify = report.VerifiedDiffers
+		if r.wanted.Actual {
+			out.Warnings = append(out.Warnings, "with the measured instants repeated another run came out: a rate limiter or reaction point that looks at a clock of its own, or draws numbers of its own, cannot be proved (--verify off)")
+		}
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ import (
 // Controller is a reaction point: the law that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge. A CNP is for
-// a law that hears Marks, or for a Judge that does not refuse it; other frames about the flow are for all.
+// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender and a Judge: ExtrasOf
+// says which of these it is. A CNP is for a law that hears Marks, or for a Judge that does not refuse it;
+// other frames about the flow are for all.
 type Controller interface {
 	// Sent tells that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -24,6 +25,36 @@ type Controller interface {
 	// Deadline returns when Advance has something to do, unit.Never if only feedback
 	// matters. It changes only by the calls above, and by Send of a Sender.
 	Deadline() unit.Time
+}
+
+// Extras is what a Controller is beside one; nil where it is not.
+type Extras struct {
+	Targeted Targeted
+	Tagger   Tagger
+	Limiting Limiting
+	Joined   Joined
+	Logger   Logger
+	Sender   Sender
+	Judge    Judge
+}
+
+// Wrapper is a Controller that is made of another one, and says itself what it is beside that: it
+// may have methods that it only has to pass on where there is something to pass them on to.
+type Wrapper interface{ Extras() Extras }
+
+// ExtrasOf says what a Controller is beside one. It may be nil.
+func ExtrasOf(c Controller) (x Extras) {
+	if w, ok := c.(Wrapper); ok {
+		return w.Extras()
+	}
+	x.Targeted, _ = c.(Targeted)
+	x.Tagger, _ = c.(Tagger)
+	x.Limiting, _ = c.(Limiting)
+	x.Joined, _ = c.(Joined)
+	x.Logger, _ = c.(Logger)
+	x.Sender, _ = c.(Sender)
+	x.Judge, _ = c.(Judge)
+	return x
 }
 
 // Targeted is a Controller that tells what rate it wants back.

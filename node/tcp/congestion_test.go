@@ -38,7 +38,7 @@ func TestTimeoutInRecovery(t *testing.T) {
 			if !ok {
 				return
 			}
-			s.Sent(now, now, &g)
+			s.Sent(now, &g)
 			sent = max(sent, g.Seq+g.Length)
 		}
 	}

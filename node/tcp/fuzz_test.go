@@ -45,7 +45,7 @@ func FuzzConnection(f *testing.F) {
 				if k > 1000 {
 					t.Fatal("the sender goes on for ever")
 				}
-				c.s.Sent(c.now, c.now, &g)
+				c.s.Sent(c.now, &g)
 				there = append(there, g)
 			}
 			c.r.Advance(c.now)

@@ -135,7 +135,7 @@ func (c *script) run() {
 	c.s.Advance(c.now)
 	for g, _, ok := c.s.Next(c.now); ok; g, _, ok = c.s.Next(c.now) {
 		c.sent(g, ourISS, theirISS)
-		c.s.Sent(c.now, c.now, &g)
+		c.s.Sent(c.now, &g)
 	}
 }
 

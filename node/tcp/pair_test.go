@@ -86,7 +86,7 @@ func (c *pair) run(end unit.Time) error {
 				}
 			}
 			c.throw(g)
-			c.s.Sent(c.now, c.now, &g)
+			c.s.Sent(c.now, &g)
 		}
 		c.r.Advance(c.now)
 		for g, ok := c.r.Next(c.now); ok; g, ok = c.r.Next(c.now) {

@@ -172,17 +172,17 @@ func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 	return g
 }
 
-// Sent tells that the segment that Next shows has left, at an instant that may have passed.
-func (s *Sender) Sent(now, at unit.Time, g *wire.Segment) {
+// Sent tells that the segment that Next shows leaves.
+func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	s.answer = false
 	if g.Flags&wire.SYN != 0 {
 		if s.top > 0 {
 			s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, A: int64(trace.TimerExpired)})
 		} else {
-			s.timed, s.timedAt = 1, at
+			s.timed, s.timedAt = 1, now
 		}
 		s.state, s.nxt, s.top = opening, 1, 1
-		s.arm(at)
+		s.arm(now)
 		return
 	}
 	from := s.una + uint64(g.Seq-s.sequence(s.una))
@@ -193,7 +193,7 @@ func (s *Sender) Sent(now, at unit.Time, g *wire.Segment) {
 	if length == 0 {
 		return
 	}
-	s.idle = at
+	s.idle = now
 	to := from + length
 	if s.due { // a probe leaves nxt where it is: what it carries may not be taken
 		s.due = false
@@ -212,14 +212,14 @@ func (s *Sender) Sent(now, at unit.Time, g *wire.Segment) {
 		s.lost = s.lost && from != s.una
 		s.board.highest = max(s.board.highest, to)
 	} else if s.timed == 0 {
-		s.timed, s.timedAt = to, at
+		s.timed, s.timedAt = to, now
 	}
 	if from == s.nxt {
 		s.nxt = s.board.skip(to)
 	}
 	s.top = max(s.top, to, s.nxt)
 	if s.expires == unit.Never || s.probe { // RFC 6298, (5.1)
-		s.arm(at)
+		s.arm(now)
 	}
 }
 

@@ -26,7 +26,7 @@ node, switchd
 emu/crash, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
 emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
 emu/scenarios, emu/scenario
-emu/told, emu/guests/netstack
+emu/told, emu/actual, emu/guests/netstack
 emu/schema, emu/fabric
 emu/drive, emu/report/graph
 emu/machines
