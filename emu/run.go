@@ -240,6 +240,7 @@ func (r *run) plan() *proc.Plan {
 func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
 	o := &r.options
 	figures.Violations = out.Verdict.Violations
+	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
 	out.ExcuseOverruns(r.record.Collector, &figures)
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()

@@ -40,7 +40,7 @@ type Wanted struct {
 	Wall    bool                 // the run keeps to the wall clock
 	Link    links.Carrier        // on which its frames travel there
 	Parts   bool                 // its machines live in other processes
-	Actual  bool                 // machines are told the measured time
+	Actual  bool                 // limiters and reaction points have the measured time
 	Force   bool                 // several loops share the machines even where that is of no use: for tests
 	Late    bool                 // frames can be overtaken
 
@@ -163,9 +163,6 @@ func (r *Recording) Attach(f *drive.Fabric) {
 	if r.tap != nil {
 		f.Tap = r.tap
 	}
-	if r.log != nil && r.wanted.Wall && r.wanted.Actual {
-		f.Tap = r.log.Departures(r.fabric, f.Tap)
-	}
 	if r.trace != nil && r.wanted.Wall {
 		f.Tap = r.trace.Tap(f.Tap)
 	}
@@ -192,8 +189,7 @@ func (w *Wanted) Ordered() bool { return w.Events != nil || w.Trace != nil }
 
 // Hears reports whether the record is to be told of frames at a port (proc.Plan.Hears).
 func (r *Recording) Hears(port int, control, received bool) bool {
-	departures := r.wanted.Wall && (r.trace != nil || r.log != nil && r.wanted.Actual)
-	return r.tap != nil && r.tap.Hears(port, control, received) || departures && !control && !received
+	return r.tap != nil && r.tap.Hears(port, control, received) || r.wanted.Wall && r.trace != nil && !control && !received
 }
 
 // Missed is told of frames of which other processes could not tell.

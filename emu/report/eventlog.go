@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/wire"
@@ -29,26 +28,14 @@ import (
 // A line has time_ps, machine, seq and event, always; port (the direction of the
 // link that leaves there) where the event has one; then what the event says,
 // with the names of trace.Event's fields or the meaning of A and B.
-//
-// Where machines are told the measured time (actual timing), time_ps is when the machine
-// was told. The start of a frame then has two more fields, at the end of its line, in
-// picoseconds of model time: start_ps, since when the frame has the line, by which starts
-// on a line are at least its duration apart; and left_ps, when it really left by the wall
-// clock over the dilation. Comparable takes them off.
 type EventLog struct {
 	w     *bufio.Writer
 	names *names
 	flows map[uint32][]byte // by queue pair: what a line has of it
 	kinds []told            // by kind of event
-	same  []logged          // of the instant that is current
+	same  []trace.Event     // of the instant that is current
 	line  []byte
 	err   error
-}
-
-// logged is an event that waits to be written.
-type logged struct {
-	trace.Event
-	start, left unit.Time // of a frame's start: what Left has told, if left is not 0
 }
 
 // told is what events of a kind tell, with what their lines have before each value.
@@ -60,17 +47,6 @@ type told struct {
 
 // keyOf returns what a line has before the value of a field.
 func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
-
-// startField is the first of the fields that only actual timing has.
-const startField = `start_ps`
-
-// Comparable returns a line of an event log without the fields that are measured.
-func Comparable(line string) string {
-	if before, _, found := strings.Cut(line, `,"`+startField+`":`); found {
-		return before + "}" + line[len(strings.TrimRight(line, "\n")):]
-	}
-	return line
-}
 
 // NewEventLog returns a log of the machines of f that is written to w.
 func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
@@ -101,20 +77,7 @@ func (l *EventLog) Record(e *trace.Event) {
 		}
 		l.flush()
 	}
-	l.same = append(l.same, logged{Event: *e})
-}
-
-// Left tells of the next frame that leaves a machine by a port, after its start was
-// recorded and before an event of a later instant is: since when it has the line, and
-// when it really left.
-func (l *EventLog) Left(machine int, p port.ID, start, left unit.Time) {
-	for i := range l.same {
-		e := &l.same[i]
-		if e.Kind == trace.Start && int(e.Machine) == machine && e.Port == uint16(p) && e.left == 0 {
-			e.start, e.left = start, max(left, 1)
-			return
-		}
-	}
+	l.same = append(l.same, *e)
 }
 
 // Close writes what is left. It returns the first error of the writer, or says
@@ -129,7 +92,7 @@ func (l *EventLog) Close() error {
 
 // flush writes the events of one instant.
 func (l *EventLog) flush() {
-	slices.SortFunc(l.same, func(a, b logged) int {
+	slices.SortFunc(l.same, func(a, b trace.Event) int {
 		if a.Machine != b.Machine {
 			return int(a.Machine) - int(b.Machine)
 		}
@@ -145,8 +108,7 @@ func (l *EventLog) flush() {
 }
 
 // append writes e as a line: what trace.Kind.Fields says of its kind.
-func (l *EventLog) append(b []byte, entry *logged) []byte {
-	e := &entry.Event
+func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	kind := &l.kinds[0]
 	if int(e.Kind) < len(l.kinds) {
 		kind = &l.kinds[e.Kind]
@@ -192,10 +154,6 @@ func (l *EventLog) append(b []byte, entry *logged) []byte {
 		case trace.Rate:
 			b = appendJSON(b, unit.Rate(v).String())
 		}
-	}
-	if e.Kind == trace.Start && entry.left != 0 {
-		b = strconv.AppendInt(append(b, `,"`+startField+`":`...), int64(entry.start), 10)
-		b = strconv.AppendInt(append(b, `,"left_ps":`...), int64(entry.left), 10)
 	}
 	return append(b, '}', '\n')
 }

@@ -48,7 +48,7 @@ func TestFieldsOfTheLog(t *testing.T) {
 			t.Errorf("%v is not explained", k)
 		}
 		want := map[string]bool{"time_ps": true, "machine": true, "seq": true, "event": true, "qp": true}
-		e := logged{Event: trace.Event{Kind: k, Flow: 77, A: trace.FrameWord(all), B: 1}}
+		e := trace.Event{Kind: k, Flow: 77, A: trace.FrameWord(all), B: 1}
 		if e.HasPort() {
 			want["port"] = true
 		}
@@ -56,10 +56,10 @@ func TestFieldsOfTheLog(t *testing.T) {
 			if f.Doc == "" {
 				t.Errorf("%s of %v is not explained", f.Key, k)
 			}
-			if _, told := f.Of(&e.Event); told {
+			if _, told := f.Of(&e); told {
 				key := f.Key
 				if f.Form == trace.Occupancy {
-					key = strings.Trim(string(l.names.occupancy(&e.Event)), `,":`)
+					key = strings.Trim(string(l.names.occupancy(&e)), `,":`)
 				}
 				if want[key] {
 					t.Errorf("%v has %s twice", k, key)

@@ -128,39 +128,6 @@ func TestEventLog(t *testing.T) {
 	}
 }
 
-// What only actual timing has stands in fields of its own, without which the log is the
-// same. Frames leave a port in the order of their starts.
-func TestEventLogTellsWhenFramesLeft(t *testing.T) {
-	f, _ := sampleFabric()
-	logOf := func(left bool) string {
-		var b bytes.Buffer
-		l := NewEventLog(&b, f)
-		for seq := range uint32(3) {
-			l.Record(&trace.Event{At: 9 * us, Machine: 4, Seq: seq, Kind: trace.Start, Flow: 2, PSN: seq, Bytes: 2068, A: int64(wire.Data), B: 99})
-		}
-		if left {
-			l.Left(4, 0, 5*us, 10*us)
-			l.Left(4, 0, 7*us, 11*us)
-			l.Left(3, 0, 1*us, 12*us) // another machine
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	got, without := logOf(true), logOf(false)
-	lines := strings.SplitAfter(got, "\n")
-	for i, want := range []string{`,"start_ps":5000000,"left_ps":10000000}`, `,"start_ps":7000000,"left_ps":11000000}`, `"credit_blocks":99}`} {
-		if !strings.HasSuffix(lines[i], want+"\n") {
-			t.Errorf("%s does not end in %s", lines[i], want)
-		}
-		lines[i] = Comparable(lines[i])
-	}
-	if cut := strings.Join(lines, ""); cut != without {
-		t.Errorf("without what is measured:\n%swant\n%s", cut, without)
-	}
-}
-
 func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
 	f, _ := sampleFabric()
 	var b bytes.Buffer

@@ -271,6 +271,11 @@ func (t *page) verdict(r *Result) {
 		t.Line("  leaving p50 %s, p95 %s, p99 %s, max %s us after the due time; p99 is %s packet times",
 			short(l.P50), short(l.P95), short(l.P99), short(l.Max), short(p.LatenessPacketTimes.P99))
 	}
+	if s := v.Starts; s != nil && s.Packets > 0 {
+		l := &s.LatenessUs
+		t.Line("  starts  p50 %s, p95 %s, p99 %s, max %s us after the limiter let the packet; p99 is %s packet times",
+			short(l.P50), short(l.P95), short(l.P99), short(l.Max), short(s.LatenessPacketTimes.P99))
+	}
 	if v.WorstLink != "" {
 		t.Line("  worst   %s", v.WorstLink)
 	}
@@ -313,15 +318,23 @@ func (v *Verdict) order() string {
 	}
 	switch v.Verify {
 	case VerifiedEqual:
-		order += "; the event log equals the virtual clock's"
+		order += "; the event log equals the virtual clock's" + v.repeated()
 	case VerifiedDiffers:
-		order += "; the event log differs from the virtual clock's"
+		order += "; the event log differs from the virtual clock's" + v.repeated()
 	}
 	if o.SumsApart.Known() {
 		order += fmt.Sprintf("; sums over flows are within %s points of the virtual clock's (%s)",
 			short(100*o.SumsApart), o.SumsOf)
 	}
 	return order
+}
+
+// repeated says, under actual timing, of which run on the virtual clock the log is.
+func (v *Verdict) repeated() string {
+	if v.Starts == nil {
+		return ""
+	}
+	return ", with the measured instants repeated"
 }
 
 // strangers says what others have sent.

@@ -25,13 +25,9 @@ func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
 	}
 	x.Pace.StalledShare = part(t.StalledMost, t.Wall)
 	x.Pace.Ratio = paceOf(t, f.Scenario.Wall.Dilation)
-	at := func(unit float64, value func(q float64) int64) Percentiles {
-		n := func(q float64) Number { return Number(float64(value(q)) / unit) }
-		return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
-	}
 	if t.Data > 0 && t.Lateness != nil {
-		x.Pace.LatenessUs = at(1e3, t.Lateness.ValueAtQuantile)
-		x.Pace.LatenessPacketTimes = at(1e3, t.LatenessT.ValueAtQuantile)
+		x.Pace.LatenessUs = percentiles(t.Lateness, 1e3)
+		x.Pace.LatenessPacketTimes = percentiles(t.LatenessT, 1e3)
 	}
 	x.Pace.LateShare, x.Pace.FloorShare = part(t.Late, t.Data), part(t.SpunLate, t.Spun)
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)

@@ -72,6 +72,7 @@ type Figures struct {
 	Order         Order    `json:"order"`
 	Pace          Pace     `json:"pace"`
 	Clocks        *Clocks  `json:"clocks,omitempty"`              // of a run on several hosts
+	Starts        *Starts  `json:"starts,omitempty"`              // under actual timing
 	LostDatagrams int64    `json:"lost_datagrams"`                // by the kernel
 	Changed       int64    `json:"changed_datagrams,omitempty"`   // came back with other bytes
 	Reordered     int64    `json:"reordered_datagrams,omitempty"` // overtook one of their direction of a link
@@ -177,6 +178,8 @@ type limits struct {
 	p99        Number // lateness of departures, in T
 	latest     Number // lateness of the latest, in T
 	clocks     Number // how far that of a host may have been off, in T
+
+	startsP99, startsLatest Number // actual timing: lateness of starts, and of the latest, in T
 }
 
 // noLimit is a limit that nothing exceeds.
@@ -189,16 +192,16 @@ func limitsOf() []limits {
 	return []limits{
 		{
 			level: Exact, pace: 0.995, stalled: 0.01,
-			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05,
+			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05, startsP99: 0.25, startsLatest: 10,
 		},
 		{
 			level:     Faithful,
 			overtaken: 0.1, overtaken5: 0.02, overtakenT: 0.001, worst: 100, blind: 0.01, apart: 0.03,
-			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05,
+			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsP99: 1, startsLatest: 100,
 		},
 		{
 			level: OrderOnly,
-			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit,
+			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit, startsP99: 1, startsLatest: 100,
 		},
 	}
 }
@@ -257,7 +260,7 @@ func Judge(f Figures) (Level, string) {
 	case f.Virtual:
 		return Virtual, "the virtual clock has no pace: model-time figures stand, there are no wall-time figures"
 	}
-	order, pace := orderWords(&f.Order), paceWords(&f.Pace)+clockWords(f.Clocks)
+	order, pace := orderWords(&f.Order), paceWords(&f.Pace)+clockWords(f.Clocks)+f.Starts.words()
 	for _, s := range f.Silent {
 		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, short(s.Seconds))
 	}
@@ -268,7 +271,7 @@ func Judge(f Figures) (Level, string) {
 	}
 	for _, l := range limitsOf() {
 		switch {
-		case !l.order(&f.Order) || !l.paced(&f.Pace) || !l.timed(f.Clocks):
+		case !l.order(&f.Order) || !l.paced(&f.Pace) || !l.timed(f.Clocks) || !l.started(f.Starts):
 			continue
 		case l.level == OrderOnly:
 			return l.level, fmt.Sprintf("%s, but %s: model-time figures stand, wall-time figures do not", order, pace)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/actual"
 	"fabemu/emu/goldentest"
 )
 
@@ -88,6 +89,13 @@ func TestJudge(t *testing.T) {
 		{"another log without an overtaken frame", func(f *Figures) { f.Verify = "differs" }, Void, "the event log is not that of the virtual clock"},
 		{"another log with overtaken frames", func(f *Figures) { f.Verify = "differs"; overtaken(f, 0.01, 0) }, Faithful, ""},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},
+		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "one packet in a hundred started 0.25 packet times or more after its limiter let it, the latest 10: all"},
+		{"more starts late", func(f *Figures) { f.Starts = starts(0.051, 0.25, 10) }, Faithful, ""},
+		{"starts at T", func(f *Figures) { f.Starts = starts(1, 1, 100) }, Faithful, ""},
+		{"starts above T", func(f *Figures) { f.Starts = starts(0.02, 1.01, 10) }, Degraded, "off by an unknown amount"},
+		{"the latest start above 100 T", func(f *Figures) { f.Starts = starts(0.02, 0.1, 101) }, Degraded, "the latest 101"},
+		{"starts in time, and a low pace", func(f *Figures) { f.Starts, f.Pace.Ratio = starts(0.02, 0.1, 1), 0.5 }, OrderOnly, ""},
+		{"no packets", func(f *Figures) { f.Starts = StartsOf(actual.New(nil, 0), 1) }, Exact, ""},
 		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "the virtual clock has no pace"},
 		{"virtual with a violation", func(f *Figures) { f.Virtual, f.Violations = true, 2 }, Void, "2 times"},
 	} {
@@ -100,6 +108,13 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// starts are those of actual timing.
+func starts(late, p99, latest Number) *Starts {
+	s := StartsOf(actual.New(nil, 0), 1)
+	s.Packets, s.LateShare, s.LatenessPacketTimes.P99, s.LatenessPacketTimes.Max = 100, late, p99, latest
+	return s
 }
 
 func TestStrict(t *testing.T) {
@@ -139,6 +154,9 @@ func anyFigures(r *rand.Rand) Figures {
 	if r.IntN(4) == 0 {
 		f.Clocks = &Clocks{ErrorPacketTimes: near(0.05)}
 	}
+	if r.IntN(4) == 0 {
+		f.Starts = starts(near(0.05), near(0.25, 1), near(10, 100))
+	}
 	f.Overruns = max(0, r.Int64N(20)-18)
 	return f
 }
@@ -158,7 +176,7 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 			continue
 		}
 		for _, l := range limits {
-			if !l.order(&f.Order) || !l.paced(&f.Pace) {
+			if !l.order(&f.Order) || !l.paced(&f.Pace) || !l.started(f.Starts) {
 				t.Fatalf("%+v\nis exact and not %s", f, l.level)
 			}
 		}
@@ -256,6 +274,8 @@ func limitsTable() string {
 	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
 	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
 	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
+	row("actual timing: 99 % of the packets start within", packetTimes(func(l *limits) Number { return l.startsP99 }))
+	row("all of them start within", packetTimes(func(l *limits) Number { return l.startsLatest }))
 	row("the clock of a host is off, at most", cell("% of T", 100)(func(l *limits) Number { return l.clocks }))
 	return b.String()
 }

@@ -311,7 +311,7 @@ func logs(a, b *report.Dir) (Log, error) {
 			}
 		}
 		switch {
-		case x != y && report.Comparable(x) != report.Comparable(y):
+		case x != y:
 			return Log{State: LogsPart, Line: line, EventA: strings.TrimRight(x, "\n"), EventB: strings.TrimRight(y, "\n")}, nil
 		case errA == io.EOF:
 			return Log{State: LogsEqual}, nil

@@ -164,15 +164,6 @@ func TestLogs(t *testing.T) {
 	if l := state(); l.State != LogsEqual {
 		t.Errorf("%+v", l)
 	}
-	put(b, "1\n2\n3}\n")
-	put(a, `1
-2
-3,"start_ps":5,"left_ps":6}
-`)
-	if l := state(); l.State != LogsEqual {
-		t.Errorf("but for what is measured: %+v", l)
-	}
-	put(a, "1\n2\n3\n")
 	put(b, "1\n2\n4\n")
 	if l := state(); l != (Log{LogsPart, 3, "3", "4"}) {
 		t.Errorf("%+v", l)

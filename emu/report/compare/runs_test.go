@@ -135,9 +135,8 @@ func TestTwoSeeds(t *testing.T) {
 	}
 }
 
-// With actual timing machines are told what the clock says, which is never exactly
-// what the model says: the first event may be another already. How far the series are
-// apart depends on the computer.
+// With actual timing limiters have what the clock says, which is never exactly what the model says:
+// the first packet may start later already. How far the series are apart depends on the computer.
 func TestIdealAgainstActual(t *testing.T) {
 	ctx := t.Context()
 	c := dirs(t, run(ctx, t, emu.Options{Link: emu.Pipe}), run(ctx, t, emu.Options{Link: emu.Pipe, Timing: emu.ActualTiming}))

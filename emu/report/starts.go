@@ -1,0 +1,57 @@
+package report
+
+import (
+	"fmt"
+
+	"fabemu/emu/actual"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Starts says, of a run under actual timing, by how much packets started later than their rate
+// limiters let them, by model time. How much later than that they left, on the wall clock, is
+// part of the Pace.
+type Starts struct {
+	Packets             int64       `json:"packets"`
+	LatenessUs          Percentiles `json:"lateness_us"`           // in wall time
+	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
+	LateShare           Number      `json:"late_share"`            // of packets that started late: by more than 5 % of T
+}
+
+// StartsOf puts what limiters have measured at a dilation into the terms of the verdict; nil without
+// actual timing.
+func StartsOf(t *actual.Time, dilation int64) *Starts {
+	if t == nil {
+		return nil
+	}
+	from, n := t.Starts, Missing()
+	s := &Starts{Packets: from.Count, LatenessUs: Percentiles{n, n, n, n, n, n}, LatenessPacketTimes: Percentiles{n, n, n, n, n, n}, LateShare: n}
+	if from.Count > 0 {
+		s.LatenessUs = percentiles(from.Lateness, 1e6/float64(dilation))
+		s.LatenessPacketTimes = percentiles(from.LatenessT, 1e3)
+		s.LateShare = part(from.Late, from.Count)
+	}
+	return s
+}
+
+// percentiles returns those of a histogram, in a unit.
+func percentiles(h *hdrhistogram.Histogram, unit float64) Percentiles {
+	n := func(q float64) Number { return Number(float64(h.ValueAtQuantile(q)) / unit) }
+	return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}
+}
+
+// started reports whether the starts of a run keep the limits. Where packets start late the model
+// has another course: that bounds all levels.
+func (l *limits) started(s *Starts) bool {
+	return s == nil || s.Packets == 0 || (l.late == noLimit || s.LateShare <= l.late) &&
+		s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
+}
+
+// words says how late starts were.
+func (s *Starts) words() string {
+	if s == nil || s.Packets == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", one packet in a hundred started %s packet times or more after its limiter let it, the latest %s",
+		short(s.LatenessPacketTimes.P99), short(s.LatenessPacketTimes.Max))
+}
