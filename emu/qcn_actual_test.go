@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"fabemu/emu/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
+	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -56,7 +58,7 @@ func allowed(rates []asked, from, to float64) float64 {
 	return sum
 }
 
-// With --timing actual machines are told the measured time. The kernel's time stamps on
+// With --timing actual limiters have the measured time. The kernel's time stamps on
 // the receiving socket of a source's link say that what its limiter lets go is what its
 // reaction point asks for. The limiter makes up for the lateness of this computer: for ten
 // packets' at the quickest pace, and for as much wall time, but two packets at least, at
@@ -97,7 +99,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 		point := &reaction{flow: fabric.FirstQP}
 		var stamps []int64
 		var epoch time.Time
-		o := Options{Timing: ActualTiming, Sink: point, test: proc.Hooks{
+		o := Options{Timing: ActualTiming, Link: UDP, Sink: point, test: proc.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {
@@ -136,6 +138,121 @@ func departuresFollow(t *testing.T, name, sources string) {
 		}
 		if math.Abs(sent/want-1) > 0.05 {
 			complaints = append(complaints, "what left is not within 5 % of what the reaction point asked for")
+		}
+		return complaints
+	})
+}
+
+// measuredCalls is a limiter that notes the instants that it is handed, and when it really was.
+type measuredCalls struct {
+	node.RateLimiter
+	all  []measuredCall
+	lets []unit.Time // the instants of those calls of Next that let a packet start, of packets that started
+	let  unit.Time
+}
+
+type measuredCall struct {
+	handed unit.Time
+	wall   int64
+}
+
+func (m *measuredCalls) note(now unit.Time) {
+	m.all = append(m.all, measuredCall{now, time.Now().UnixNano()})
+}
+
+func (m *measuredCalls) Next(now unit.Time, n unit.Size) unit.Time {
+	m.note(now)
+	at := m.RateLimiter.Next(now, n)
+	if at == now {
+		m.let = now
+	}
+	return at
+}
+
+func (m *measuredCalls) Sent(now unit.Time, n unit.Size) {
+	m.note(now)
+	m.lets = append(m.lets, m.let)
+	m.RateLimiter.Sent(now, n)
+}
+
+func (m *measuredCalls) SetRate(now unit.Time, r unit.Rate) {
+	m.note(now)
+	m.RateLimiter.SetRate(now, r)
+}
+
+// incastText is eight limited senders and a receiver at 10 Gb/s.
+const incastText = `
+name: incast
+model: {duration: 1ms}
+defaults:
+  link: {rate: 10Gb/s, buffer: 4 packets}
+  switch: {marking: {scheme: input-output, threshold: 6}}
+  flow: {packet: 2048B, control: {law: lipd}}
+switches: {left: {}}
+endpoints: ["sender[1-8]", receiver]
+links: ["sender[1-8] - left", left - receiver]
+flows: [{name: incast, from: "sender[1-8]", to: receiver}]
+`
+
+// The kernel's time stamps say that no packet left before the instant as of which its limiter let it
+// start, and that half of them left within half a packet time after it; and no limiter was
+// handed an instant that was still to come.
+func TestWallStampsFollowTheLimiter(t *testing.T) {
+	paces := []pace{{"200", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1ms"}}
+	atSomePace(t, paces, func(t *testing.T, p pace) (complaints []string) {
+		s := runtest.Load(t, incastText, runtest.Sets(t, "model.duration="+p.duration, "wall.dilation="+p.dilation)...)
+		var stamps []int64
+		var epoch time.Time
+		m := &measuredCalls{}
+		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, test: proc.Hooks{
+			Epoch: func() { epoch = time.Now() },
+			Wrap: func(l link.Link) link.Link {
+				return runtest.Stamped(l, func(datagram []byte, at int64) {
+					if _, ok := runtest.Frame(datagram, 0); ok { // the first link, from sender1
+						stamps = append(stamps, at)
+					}
+				})
+			},
+		}}
+		o.Schemes.Limiter = func(f *fabric.Flow, line unit.Rate) node.RateLimiter {
+			if f.QP != fabric.FirstQP {
+				return nil
+			}
+			m.RateLimiter = node.NewTokenBucket(line, 15_000)
+			return m
+		}
+		r, err := Run(context.Background(), s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		slew := float64(now.UnixNano()-epoch.UnixNano()) / float64(now.Sub(epoch))
+		model := func(at int64) float64 {
+			return float64(at-epoch.UnixNano()) / slew / float64(s.Wall.Dilation) * 1000
+		}
+		const packet = 2068 * 800e3 / 1e3 // at 10 Gb/s, in ps
+		if len(stamps) != len(m.lets) || len(stamps) < 20 {
+			t.Fatalf("%d packets left, and the limiter let %d start", len(stamps), len(m.lets))
+		}
+		var late []float64
+		for i, at := range stamps {
+			late = append(late, (model(at)-float64(m.lets[i]))/packet)
+		}
+		ahead := 0.0
+		for _, c := range m.all[1:] { // the first is before the run
+			ahead = max(ahead, (float64(c.handed)-model(c.wall))/packet)
+		}
+		slices.Sort(late)
+		t.Logf("dilation %s: %d packets left from %.4f to %.4f, in the median %.4f packet times after the limiter let them; it was handed instants %.5f ahead; %s", p.dilation, len(late), late[0], late[len(late)-1], late[len(late)/2], ahead, r.Verdict.Level)
+		const exact = 0.002 // of a packet time: how well the epoch is known
+		if late[0] < -exact {
+			t.Errorf("a packet left %v packet times before it was let", -late[0])
+		}
+		if ahead > exact {
+			t.Errorf("the limiter was handed an instant that was %v packet times ahead", ahead)
+		}
+		if late[len(late)/2] > 0.5 {
+			complaints = append(complaints, "half of the packets are more than half a packet time late")
 		}
 		return complaints
 	})
