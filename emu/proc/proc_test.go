@@ -109,6 +109,8 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{events, event(trace.Event{Machine: -1}), "an event of machine -1"},
 		{events, event(trace.Event{At: -1}), "an event at -"},
 		{done, `[]`, "its report"},
+		{done, `{"Actual": {"Starts": {"Lateness": {"Counts": [1]}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
+		{done, `{"Actual": {"Starts": null, "Of": [{"QP": 1, "Readings": "not base64"}]}}`, "illegal base64"},
 		{done, `{"Timing": {"Worst": 2}}`, "wires 2 and 0; there are 2"},
 		{done, `{"Timing": {"BlindWire": -1}}`, "wires 0 and -1"},
 		{done, `{"Timing": {"Lateness": {"LowestTrackableValue": -9, "Counts": [1]}}}`, ""},
