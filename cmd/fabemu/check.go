@@ -6,6 +6,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/study/propose"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,8 @@ type checked struct {
 	Checks      int     `json:"checks"`
 	DurationPs  int64   `json:"duration_ps"`
 	WallSeconds float64 `json:"wall_seconds"`
+
+	Starts *propose.Starts `json:"starts,omitempty"` // of this computer, with --computer: under actual timing
 }
 
 // said is a mistake or a warning and its place.
@@ -53,13 +56,15 @@ func checkCommand() *cobra.Command {
 				if err == nil {
 					_, err = emu.Prepare(s)
 				}
+				var starts *propose.Starts
 				if err == nil && computer {
-					err = checkDilation(c, s)
+					starts, err = checkDilation(c, s)
 				}
 				if err != nil {
 					status = max(status, exitOf(err))
 				}
 				all = append(all, verdictOf(name, s, err))
+				all[len(all)-1].Starts = starts
 				if asJSON {
 					continue
 				}
@@ -74,6 +79,9 @@ func checkCommand() *cobra.Command {
 					terminal.Count(v.Links, "link"),
 					terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
 					durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
+				if starts != nil {
+					fmt.Fprintf(c.OutOrStdout(), "%s: %v\n", name, starts)
+				}
 			}
 			if asJSON {
 				if err := writing(printJSON(c.OutOrStdout(), all)); err != nil {
@@ -85,7 +93,7 @@ func checkCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as JSON")
 	c.Flags().BoolVar(&computer, "computer", false,
-		"measure this computer too, some seconds, and warn of a dilation that is too low for it")
+		"measure this computer too, some seconds: warn of a dilation that is too low for it, and say how late packets start with actual timing")
 	x.add(c)
 	return c
 }
@@ -115,13 +123,14 @@ func verdictOf(name string, s *scenario.Scenario, err error) checked {
 }
 
 // checkDilation adds a warning to a scenario whose dilation is lower than what
-// this computer keeps up with.
-func checkDilation(c *cobra.Command, s *scenario.Scenario) error {
+// this computer keeps up with, and returns how late its packets start with actual timing; nil where
+// that cannot be said.
+func checkDilation(c *cobra.Command, s *scenario.Scenario) (*propose.Starts, error) {
 	ctx, stop := untilEnded(c)
 	defer stop()
 	d, err := diagnose(ctx, s)
 	if err != nil {
-		return failure{err}
+		return nil, failure{err}
 	}
 	if s.Wall.Dilation < d.Proposal.Dilation {
 		s.Warnings = append(s.Warnings, scenario.Warning{
@@ -130,5 +139,10 @@ func checkDilation(c *cobra.Command, s *scenario.Scenario) error {
 				s.Wall.Dilation, d.Proposal.Dilation),
 		})
 	}
-	return nil
+	for i := range d.Proposal.Starts {
+		if at := &d.Proposal.Starts[i]; at.Dilation == s.Wall.Dilation {
+			return at, nil
+		}
+	}
+	return nil, nil
 }

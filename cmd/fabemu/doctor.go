@@ -82,6 +82,14 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.show("measuring how late packets start", math.NaN())
+	dilations := []int64{s.Wall.Dilation}
+	if s.Wall.Dilation != p.Dilation {
+		dilations = append(dilations, p.Dilation)
+	}
+	if err := p.Measure(ctx, s, dilations...); err != nil {
+		return nil, err
+	}
 	return &diagnosis{Fabemu: version(), Report: r, Scenario: s.Name, Proposal: p}, nil
 }
 
@@ -93,6 +101,9 @@ func (d *diagnosis) write(w io.Writer, look terminal.Look) error {
 	p := terminal.Page{Look: look}
 	p.Title(fmt.Sprintf("A dilation for %s: %d", d.Scenario, d.Proposal.Dilation))
 	p.Paragraph(2, d.Proposal.Reason)
+	for i := range d.Proposal.Starts {
+		p.Paragraph(2, d.Proposal.Starts[i].String())
+	}
 	_, err := io.WriteString(w, "\n"+p.String())
 	return err
 }
@@ -117,6 +128,10 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	}
 	n.show("measuring the scenario", math.NaN())
 	proposal, err := propose.Dilation(ctx, s, &speed)
+	if err == nil && f.Timing == emu.ActualTiming {
+		n.show("measuring how late packets start", math.NaN())
+		err = proposal.ForActual(ctx, s)
+	}
 	if err != nil {
 		return failure{err}
 	}

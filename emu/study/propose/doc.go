@@ -2,7 +2,8 @@
 // that can be trusted.
 //
 // Dilation makes a Proposal out of what doctor has measured of the computer, what a frame
-// of the scenario costs on it, and how many are sent when.
+// of the scenario costs on it, and how many are sent when. For actual timing it is measured how
+// late packets start at some dilations.
 //
 // # Limitations
 //

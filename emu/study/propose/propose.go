@@ -29,14 +29,15 @@ type Proposal struct {
 	// Busy is the wall time of work for each unit of model time in the busiest
 	// stretch: a run at this dilation would be busy all the time there.
 	Busy       float64       `json:"busy"`
-	BusyAtPs   int64         `json:"busy_at_ps"`     // where that stretch begins
-	BusyForPs  int64         `json:"busy_for_ps"`    // how long it is
-	Frames     int64         `json:"busy_frames"`    // sent in that stretch, of all kinds
-	DataFrames int64         `json:"busy_data"`      // of them, data
-	CoveredPs  int64         `json:"covered_ps"`     // model time that was looked at, from the begin
-	Steady     bool          `json:"steady"`         // false: at no sensible dilation is this computer on time
-	Expected   []Expectation `json:"expected"`       // around Dilation, by rising dilation
-	LongestPs  int64         `json:"packet_time_ps"` // of the longest data frame, on the fastest link that carries data
+	BusyAtPs   int64         `json:"busy_at_ps"`       // where that stretch begins
+	BusyForPs  int64         `json:"busy_for_ps"`      // how long it is
+	Frames     int64         `json:"busy_frames"`      // sent in that stretch, of all kinds
+	DataFrames int64         `json:"busy_data"`        // of them, data
+	CoveredPs  int64         `json:"covered_ps"`       // model time that was looked at, from the begin
+	Steady     bool          `json:"steady"`           // false: at no sensible dilation is this computer on time
+	Expected   []Expectation `json:"expected"`         // around Dilation, by rising dilation
+	Starts     []Starts      `json:"starts,omitempty"` // under actual timing, by rising dilation
+	LongestPs  int64         `json:"packet_time_ps"`   // of the longest data frame, on the fastest link that carries data
 }
 
 // Expectation is what is to be expected of data frames at a dilation. The shares

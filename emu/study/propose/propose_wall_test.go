@@ -100,3 +100,30 @@ func TestWallProposeForLightTraffic(t *testing.T) {
 		t.Errorf("a frame costs %.0f ns, busy %.2g: the waiting was counted", p.FrameNs, p.Busy)
 	}
 }
+
+// How late packets start under actual timing is measured: at a higher dilation no packet time is
+// shorter, and the proposal is the first dilation at which few enough are late, or the last.
+func TestWallStartsAreMeasured(t *testing.T) {
+	s := openWith(t, "hpl2002/fig3b")
+	p := &Proposal{ForRate: 100}
+	if err := p.ForActual(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(p.Reason)
+	last := p.Starts[len(p.Starts)-1]
+	if p.Dilation != last.Dilation || p.Starts[0].Dilation != 100 || !p.Steady && last.Dilation != sensible {
+		t.Errorf("%+v", p)
+	}
+	for i, at := range p.Starts {
+		if early := i < len(p.Starts)-1; at.Packets < fewPackets || at.P50Us > at.P99Us || at.P99Us <= 0 || (early || !p.Steady) == (at.Late <= lateWanted) {
+			t.Errorf("%d: %+v", i, at)
+		}
+	}
+	if s.Wall.Dilation != 200 {
+		t.Errorf("the scenario has a dilation of %d now", s.Wall.Dilation)
+	}
+	none, err := StartsAt(t.Context(), openWith(t, "guest/ping"), 100)
+	if none != nil || err != nil {
+		t.Errorf("with hosts that are not started: %v, %v", none, err)
+	}
+}
