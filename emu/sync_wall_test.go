@@ -54,7 +54,7 @@ func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 
 // With actual timing each process has a clock of its own, and what all of them have shown proves the run:
 // the virtual clock with these instants has the same log.
-func TestProcessesWithActualTimingAreProved(t *testing.T) {
+func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
 	for placement, name := range map[Placement]string{InDomains: "qcn/two-points", InProcesses: "hpl2002/fig2"} {
 		t.Run(string(placement), func(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=500us", "wall.dilation=1000")...)

@@ -15,6 +15,7 @@ type Starts struct {
 	Packets             int64       `json:"packets"`
 	LatenessUs          Percentiles `json:"lateness_us"`           // in wall time
 	LatenessPacketTimes Percentiles `json:"lateness_packet_times"` // the same in T
+	MeanPacketTimes     Number      `json:"mean_packet_times"`     // the mean of that
 	LateShare           Number      `json:"late_share"`            // of packets that started late: by more than 5 % of T
 }
 
@@ -25,10 +26,11 @@ func StartsOf(t *actual.Time, dilation int64) *Starts {
 		return nil
 	}
 	from, n := t.Starts, Missing()
-	s := &Starts{Packets: from.Count, LatenessUs: Percentiles{n, n, n, n, n, n}, LatenessPacketTimes: Percentiles{n, n, n, n, n, n}, LateShare: n}
+	s := &Starts{Packets: from.Count, LatenessUs: Percentiles{n, n, n, n, n, n}, LatenessPacketTimes: Percentiles{n, n, n, n, n, n}, MeanPacketTimes: n, LateShare: n}
 	if from.Count > 0 {
 		s.LatenessUs = percentiles(from.Lateness, 1e6/float64(dilation))
 		s.LatenessPacketTimes = percentiles(from.LatenessT, 1e3)
+		s.MeanPacketTimes = Number(from.LatenessT.Mean() / 1e3)
 		s.LateShare = part(from.Late, from.Count)
 	}
 	return s
@@ -44,7 +46,7 @@ func percentiles(h *hdrhistogram.Histogram, unit float64) Percentiles {
 // has another course: that bounds all levels.
 func (l *limits) started(s *Starts) bool {
 	return s == nil || s.Packets == 0 || (l.late == noLimit || s.LateShare <= l.late) &&
-		s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
+		s.MeanPacketTimes <= l.startsMean && s.LatenessPacketTimes.P99 <= l.startsP99 && s.LatenessPacketTimes.Max <= l.startsLatest
 }
 
 // words says how late starts were.
@@ -52,6 +54,6 @@ func (s *Starts) words() string {
 	if s == nil || s.Packets == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", one packet in a hundred started %s packet times or more after its limiter let it, the latest %s",
-		short(s.LatenessPacketTimes.P99), short(s.LatenessPacketTimes.Max))
+	return fmt.Sprintf(", packets started %s of a packet time after their limiters let them in the mean, one in a hundred %s packet times or more, the latest %s",
+		percent(s.MeanPacketTimes), short(s.LatenessPacketTimes.P99), short(s.LatenessPacketTimes.Max))
 }

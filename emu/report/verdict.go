@@ -179,7 +179,7 @@ type limits struct {
 	latest     Number // lateness of the latest, in T
 	clocks     Number // how far that of a host may have been off, in T
 
-	startsP99, startsLatest Number // actual timing: lateness of starts, and of the latest, in T
+	startsMean, startsP99, startsLatest Number // actual timing: lateness of starts, in T
 }
 
 // noLimit is a limit that nothing exceeds.
@@ -192,16 +192,16 @@ func limitsOf() []limits {
 	return []limits{
 		{
 			level: Exact, pace: 0.995, stalled: 0.01,
-			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05, startsP99: 0.25, startsLatest: 10,
+			late: 0.05, aboveFloor: 0.02, p99: 0.25, latest: 10, clocks: 0.05, startsMean: 0.01, startsP99: 0.25, startsLatest: 10,
 		},
 		{
 			level:     Faithful,
 			overtaken: 0.1, overtaken5: 0.02, overtakenT: 0.001, worst: 100, blind: 0.01, apart: 0.03,
-			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsP99: 1, startsLatest: 100,
+			pace: 0.95, stalled: 0.01, late: noLimit, aboveFloor: noLimit, p99: 1, latest: 100, clocks: 0.05, startsMean: 0.04, startsP99: 1, startsLatest: 100,
 		},
 		{
 			level: OrderOnly,
-			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit, startsP99: 1, startsLatest: 100,
+			pace:  0, stalled: noLimit, late: noLimit, aboveFloor: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit, startsMean: 0.04, startsP99: 1, startsLatest: 100,
 		},
 	}
 }

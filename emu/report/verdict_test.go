@@ -89,12 +89,15 @@ func TestJudge(t *testing.T) {
 		{"another log without an overtaken frame", func(f *Figures) { f.Verify = "differs" }, Void, "the event log is not that of the virtual clock"},
 		{"another log with overtaken frames", func(f *Figures) { f.Verify = "differs"; overtaken(f, 0.01, 0) }, Faithful, ""},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},
-		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "one packet in a hundred started 0.25 packet times or more after its limiter let it, the latest 10: all"},
+		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "packets started 0.5 % of a packet time after their limiters let them in the mean, one in a hundred 0.25 packet times or more, the latest 10: all"},
 		{"more starts late", func(f *Figures) { f.Starts = starts(0.051, 0.25, 10) }, Faithful, ""},
 		{"starts at T", func(f *Figures) { f.Starts = starts(1, 1, 100) }, Faithful, ""},
 		{"starts above T", func(f *Figures) { f.Starts = starts(0.02, 1.01, 10) }, Degraded, "off by an unknown amount"},
 		{"the latest start above 100 T", func(f *Figures) { f.Starts = starts(0.02, 0.1, 101) }, Degraded, "the latest 101"},
 		{"starts in time, and a low pace", func(f *Figures) { f.Starts, f.Pace.Ratio = starts(0.02, 0.1, 1), 0.5 }, OrderOnly, ""},
+		{"starts late by 1 % of T in the mean", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.01 }, Exact, ""},
+		{"by 4 %", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.04 }, Faithful, ""},
+		{"by more", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.041 }, Degraded, "4.1 % of a packet time"},
 		{"no packets", func(f *Figures) { f.Starts = StartsOf(actual.New(nil, 0), 1) }, Exact, ""},
 		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "the virtual clock has no pace"},
 		{"virtual with a violation", func(f *Figures) { f.Virtual, f.Violations = true, 2 }, Void, "2 times"},
@@ -113,7 +116,7 @@ func TestJudge(t *testing.T) {
 // starts are those of actual timing.
 func starts(late, p99, latest Number) *Starts {
 	s := StartsOf(actual.New(nil, 0), 1)
-	s.Packets, s.LateShare, s.LatenessPacketTimes.P99, s.LatenessPacketTimes.Max = 100, late, p99, latest
+	s.Packets, s.LateShare, s.MeanPacketTimes, s.LatenessPacketTimes.P99, s.LatenessPacketTimes.Max = 100, late, 0.005, p99, latest
 	return s
 }
 
@@ -274,8 +277,9 @@ func limitsTable() string {
 	row("the same above the machine's floor, at most", points(func(l *limits) Number { return l.aboveFloor }))
 	row("99 % of the data frames leave within", packetTimes(func(l *limits) Number { return l.p99 }))
 	row("all of them leave within", packetTimes(func(l *limits) Number { return l.latest }))
+	row("actual timing: packets start late by, in the mean, at most", cell("% of T", 100)(func(l *limits) Number { return l.startsMean }))
 	row("actual timing: 99 % of the packets start within", packetTimes(func(l *limits) Number { return l.startsP99 }))
-	row("all of them start within", packetTimes(func(l *limits) Number { return l.startsLatest }))
+	row("actual timing: all of them start within", packetTimes(func(l *limits) Number { return l.startsLatest }))
 	row("the clock of a host is off, at most", cell("% of T", 100)(func(l *limits) Number { return l.clocks }))
 	return b.String()
 }
