@@ -66,6 +66,9 @@ func (*Train) Next() ([]byte, error) { return nil, errSystem }
 // Veth is one end of a pair of virtual Ethernet interfaces: on Linux.
 type Veth struct{ socket }
 
+// Ring returns false.
+func (*Veth) Ring() bool { return false }
+
 // Peer returns no address.
 func (*Veth) Peer() []byte { return nil }
 

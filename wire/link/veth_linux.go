@@ -53,7 +53,7 @@ const trainOfVeth = 32
 // message is a mmsghdr of the kernel.
 type message struct {
 	head unix.Msghdr
-	sent uint32
+	_    uint32 // how many bytes have left
 }
 
 const (
