@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"fabemu/emu/scenarios"
+	"fabemu/emu/study/generate"
 )
 
 // allocations returns how often something allocates, once what is made once is there. It is
@@ -102,5 +103,39 @@ func TestAllocsTheListParsesHeads(t *testing.T) {
 	}
 	if listed := allocations(func() { scenarios.List() }); listed >= whole/4 {
 		t.Errorf("the list allocates %.0f times, to parse all scenarios %.0f times", listed, whole)
+	}
+}
+
+// To open a chain of switches and lay it out takes memory by its length, and not by its square, which is what the
+// ways of all its flows have in hops: four times the chain takes less than five times the bytes.
+func TestAllocsOfAChain(t *testing.T) {
+	var bytes [2]float64
+	for i, n := range []int{1000, 4000} {
+		text, err := generate.Write("parking-lot", generate.Options{Endpoints: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "chain.yaml")
+		if err := os.WriteFile(file, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Prepare(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		bytes[i] = float64(after.TotalAlloc - before.TotalAlloc)
+		if got, want := len(f.Flows[0].Way.Hops()), n; got != want {
+			t.Errorf("the longest way has %d hops, want %d", got, want)
+		}
+	}
+	if ratio := bytes[1] / bytes[0]; ratio > 5 {
+		t.Errorf("%.3g and %.3g bytes: %.1f times as many", bytes[0], bytes[1], ratio)
 	}
 }

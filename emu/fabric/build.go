@@ -2,7 +2,6 @@ package fabric
 
 import (
 	"fmt"
-	"slices"
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/emu/scenario"
@@ -110,6 +109,7 @@ func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 	if len(s.Flows)+1 > maxQP {
 		return fmt.Errorf("fabric: %d flows are more than there are queue pair numbers", len(s.Flows))
 	}
+	known := map[place]*Way{} // every so many hops
 	for i := range s.Flows {
 		flow := &s.Flows[i]
 		src, okSrc := index[flow.From]
@@ -124,12 +124,12 @@ func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 		case src == dst:
 			return fmt.Errorf("fabric: flow %q goes from %q to itself", flow.Name, flow.From)
 		}
-		hops, later, err := f.way(scenario.Key{Src: src, Dst: dst, QP: uint32(i + FirstQP)})
+		way, later, err := f.way(scenario.Key{Src: src, Dst: dst, QP: uint32(i + FirstQP)}, known)
 		if err != nil {
 			return fmt.Errorf("fabric: flow %q: %w", flow.Name, err)
 		}
-		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[hops[0].Wire].Link.Family(), Src: src,
-			Dst: dst, Hops: hops, Later: later, Stop: unit.Never}
+		out := Flow{Flow: flow, QP: uint32(i + FirstQP), Family: f.Wires[way.Hop.Wire].Link.Family(), Src: src,
+			Dst: dst, Way: way, Later: later, Stop: unit.Never}
 		jitter := unit.NewRandom(s.Model.Seed, uint64(i)).Span(flow.Jitter)
 		out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
 		if flow.Stop > 0 {
@@ -140,28 +140,68 @@ func (f *Fabric) addFlows(s *scenario.Scenario, index map[string]int) error {
 	return nil
 }
 
-// way returns the hops of a flow: at first, and in the later epochs in which they differ
-// from those before.
-func (f *Fabric) way(k scenario.Key) (hops []Hop, later [][]Hop, err error) {
-	last := hops
+// place is a machine on the way to another, in a state of the links.
+type place struct {
+	state int
+	scenario.Place
+}
+
+// way returns the way of a flow: at first, and in the later epochs in which it differs
+// from that before.
+func (f *Fabric) way(k scenario.Key, known map[place]*Way) (way *Way, later []*Way, err error) {
+	last := way
 	for _, e := range f.Ways.Epochs {
-		var now []Hop
-		_, err := f.Ways.Walk(e.State, k.Src, k, func(at int, s paths.Step) {
-			from := 0
-			if f.Wires[s.Link].Ends[1].Machine == at {
-				from = 1
-			}
-			now = append(now, Hop{Wire: s.Link, From: from})
-		})
+		now, err := f.lead(e.State, k, known)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case hops == nil:
-			hops = now
-		case !slices.Equal(now, last):
+		case way == nil:
+			way = now
+		case !now.equal(last):
 			later = append(later, now)
 		}
 		last = now
 	}
-	return hops, later, nil
+	return way, later, nil
+}
+
+// lead returns the way of a flow in a state of the links. Where it comes to a place with a known way, it has
+// the rest from there.
+func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, error) {
+	var hops []Hop
+	var rest *Way
+	var here []place // every so many hops
+	for at := k.Src; at != k.Dst && rest == nil; {
+		p := place{state, scenario.Place{At: at, Dst: k.Dst}}
+		if len(hops) > 0 {
+			if rest = known[p]; rest != nil {
+				break
+			}
+		}
+		if len(hops)%scenario.Leap == 0 {
+			here = append(here, p)
+		}
+		s, ok := f.Ways.Next(state, at, k)
+		switch {
+		case !ok:
+			return nil, scenario.ErrNoPath
+		case len(hops) > len(f.Machines):
+			return nil, scenario.ErrRound
+		}
+		from := 0
+		if f.Wires[s.Link].Ends[1].Machine == at {
+			from = 1
+		}
+		hops = append(hops, Hop{Wire: s.Link, From: from})
+		at = s.To
+	}
+	way := WayOf(hops, rest)
+	if f.Ways.Shared() {
+		for i, w := 0, way; i < len(hops); i, w = i+1, w.Rest {
+			if i > 0 && i%scenario.Leap == 0 {
+				known[here[i/scenario.Leap]] = w
+			}
+		}
+	}
+	return way, nil
 }

@@ -87,8 +87,8 @@ type Flow struct {
 	Src, Dst int         // machines
 	Start    unit.Time   // with the jitter drawn from the seed
 	Stop     unit.Time   // unit.Never: at the end of the run
-	Hops     []Hop       // the directed wires that it crosses, in order
-	Later    [][]Hop     // the same, each time that the routes have changed
+	Way      *Way        // never nil
+	Later    []*Way      // those after it, each time that the routes have changed
 }
 
 // FirstQP is the queue pair of the first flow.

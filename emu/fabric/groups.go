@@ -27,8 +27,8 @@ func (f *Fabric) Groups() (groups []Group) {
 func (f *Fabric) DataLinks() (links []Hop) {
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
-		for _, hops := range append([][]Hop{f.Flows[i].Hops}, f.Flows[i].Later...) {
-			for _, h := range hops {
+		for _, way := range append([]*Way{f.Flows[i].Way}, f.Flows[i].Later...) {
+			for _, h := range way.All() {
 				carries[h.Wire][h.From] = true
 			}
 		}

@@ -97,7 +97,7 @@ func (f *Fabric) work() (cost, work []float64, all float64) {
 		cost[w] = 1
 	}
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Hops {
+		for _, h := range f.Flows[i].Way.All() {
 			cost[h.Wire] += perFlow
 		}
 	}
@@ -217,18 +217,19 @@ func (f *Fabric) Between(parts []int) float64 {
 		}
 	}
 	for i := range f.Flows {
-		for _, h := range f.Flows[i].Hops {
+		for _, h := range f.Flows[i].Way.All() {
 			crossing[2*h.Wire+h.From]++
 		}
 	}
 	hops := 0. // a second
 	for i := range f.Flows {
-		rate := math.Inf(1)
-		for _, h := range f.Flows[i].Hops {
+		rate, length := math.Inf(1), 0.
+		for _, h := range f.Flows[i].Way.All() {
+			length++
 			rate = min(rate, f.Wires[h.Wire].Link.Rate.BytesPerSecond()/crossing[2*h.Wire+h.From])
 		}
 		// Each frame has an answer on each of its hops, be it credit or an ACK.
-		hops += 2 * float64(len(f.Flows[i].Hops)) * rate / float64(max(f.Flows[i].Packet, 1))
+		hops += 2 * length * rate / float64(max(f.Flows[i].Packet, 1))
 	}
 	return hops * least.Seconds()
 }

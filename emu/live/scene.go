@@ -201,7 +201,7 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	for i := range f.Flows {
 		w := &f.Flows[i]
 		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Law: w.Control.Law}
-		for _, h := range w.Hops {
+		for _, h := range w.Way.All() {
 			flow.Way = append(flow.Way, c.index[h])
 		}
 		c.Flows = append(c.Flows, flow)

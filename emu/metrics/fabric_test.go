@@ -46,9 +46,11 @@ func paperFabric(n int, events ...scenario.Event) (*fabric.Fabric, *scenario.Sce
 			stop = unit.Never
 		}
 		x := fabric.Flow{Flow: &scenario.Flow{Name: name, Group: group}, QP: uint32(len(f.Flows) + 2), Src: src, Dst: dst, Start: start, Stop: stop}
+		var hops []fabric.Hop
 		for _, w := range wires {
-			x.Hops = append(x.Hops, fabric.Hop{Wire: w})
+			hops = append(hops, fabric.Hop{Wire: w})
 		}
+		x.Way = fabric.WayOf(hops, nil)
 		f.Flows = append(f.Flows, x)
 	}
 	a, b := machine("A"), machine("B")

@@ -132,7 +132,7 @@ func product(state int64, span unit.Duration, shift int) int64 {
 // resize finds out how long a frame of e's size takes the slowest link on the way of a flow.
 func (c *Collector) resize(f *flowState, e *trace.Event) {
 	f.size, f.span = e.Bytes, 0
-	for _, h := range c.fabric.Flows[e.Flow-firstQP].Hops {
+	for _, h := range c.fabric.Flows[e.Flow-firstQP].Way.All() {
 		f.span = max(f.span, c.rateAt(h.Wire, e.At).Serialise(unit.Size(e.Bytes)))
 	}
 }

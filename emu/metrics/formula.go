@@ -190,19 +190,21 @@ func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
 // second: what the slowest link does that all of them cross, or, where there is none, what
 // each could have alone.
 func (t taken) share() float64 {
-	slowest := func(hops []fabric.Hop) float64 {
+	slowest := func(hops iter.Seq2[int, fabric.Hop]) float64 {
 		least := math.Inf(1)
 		for _, h := range hops {
 			least = min(least, t.c.capacity(h.Wire, t.from, t.to))
 		}
 		return least
 	}
-	if len(t.object.common) > 0 {
-		return slowest(t.object.common)
+	if t.object.common != nil {
+		if common := t.object.common(); len(common) > 0 {
+			return slowest(slices.All(common))
+		}
 	}
 	sum := 0.0
 	for _, i := range t.object.flows {
-		sum += slowest(t.c.fabric.Flows[i].Hops)
+		sum += slowest(t.c.fabric.Flows[i].Way.All())
 	}
 	return sum
 }

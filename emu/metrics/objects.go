@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
@@ -24,8 +25,8 @@ func InBytes(f *fabric.Fabric, w int) bool {
 // flows.
 type object struct {
 	name   string
-	flows  []int        // none: a link
-	common []fabric.Hop // of flows: the hops that all of them cross
+	flows  []int               // none: a link
+	common func() []fabric.Hop // of several flows: the hops that all of them cross
 	hop    fabric.Hop
 }
 
@@ -55,21 +56,26 @@ func objectsOf(f *fabric.Fabric) *objects {
 	return o
 }
 
-// flowsObject returns the object of some flows, with the hops that they share.
+// flowsObject returns the object of some flows.
 func flowsObject(f *fabric.Fabric, name string, flows []int) object {
-	common := slices.Clone(f.Flows[flows[0]].Hops)
+	o := object{name: name, flows: flows}
 	if len(flows) > 1 {
-		pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
-		for n, i := range flows {
-			for _, h := range f.Flows[i].Hops {
-				if k := 2*h.Wire + h.From; pass[k] == n {
-					pass[k]++
-				}
+		o.common = sync.OnceValue(func() []fabric.Hop { return commonHops(f, flows) })
+	}
+	return o
+}
+
+// commonHops returns the hops that some flows share.
+func commonHops(f *fabric.Fabric, flows []int) []fabric.Hop {
+	pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
+	for n, i := range flows {
+		for _, h := range f.Flows[i].Way.All() {
+			if k := 2*h.Wire + h.From; pass[k] == n {
+				pass[k]++
 			}
 		}
-		common = slices.DeleteFunc(common, func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 	}
-	return object{name: name, flows: flows, common: common}
+	return slices.DeleteFunc(f.Flows[flows[0]].Way.Hops(), func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 }
 
 func (o *objects) add(x object) {

@@ -214,7 +214,7 @@ func (c *Collector) look() {
 		return
 	}
 	for i := range c.fabric.Flows {
-		for _, h := range c.fabric.Flows[i].Hops[1:] {
+		for _, h := range c.fabric.Flows[i].Way.Rest.All() {
 			wire := &c.fabric.Wires[h.Wire]
 			end := wire.Ends[h.From]
 			if InBytes(c.fabric, h.Wire) || c.fabric.Machines[end.Machine].Switch == nil {

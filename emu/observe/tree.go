@@ -103,7 +103,7 @@ func (w *waiting) hold(h *hold) {
 func (w *waiting) sources(flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
-		w.stall(Output{f.Hops[0], classOf(w.fabric, f, f.Hops[0].Wire)}, flows[i].Block, -1)
+		w.stall(Output{f.Way.Hop, classOf(w.fabric, f, f.Way.Hop.Wire)}, flows[i].Block, -1)
 	}
 }
 
@@ -115,11 +115,13 @@ func (w *waiting) ways(ports func(fabric.Hop) *metrics.PortState, flows []metric
 		if !flows[i].Active {
 			continue
 		}
-		for k, h := range f.Hops {
+		var before Output
+		for k, h := range f.Way.All() {
 			o := Output{h, classOf(w.fabric, f, h.Wire)}
 			if k > 0 {
-				w.keep(Output{f.Hops[k-1], classOf(w.fabric, f, f.Hops[k-1].Wire)}, o, 0)
+				w.keep(before, o, 0)
 			}
+			before = o
 			if p := ports(h); p.Paused>>o.Class&1 == 1 && p.Block != port.Idle {
 				w.stall(o, port.Paused, -1)
 			} else if o.Class == 0 {
@@ -188,7 +190,7 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 		slices.Sort(t.Stalls)
 		for i := range flows {
 			waits, through := false, false
-			for _, h := range f.Flows[i].Hops {
+			for _, h := range f.Flows[i].Way.All() {
 				o := Output{h, classOf(f, &f.Flows[i], h.Wire)}
 				k, stalled := at[o]
 				waits = waits || stalled && in[k]

@@ -152,10 +152,11 @@ func (r *resolver) checkPaths() {
 	}
 	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
+	been := map[footprint]map[Place]bool{}
 	for f, of := range r.eachFlow() {
 		frame := r.s.Frame(f, r.family(f.From))
 		length := r.s.Model.Framing.Length(&frame)
-		at, err := r.ways.Visit(r.key(of), func(at int, step paths.Step) {
+		at, err := r.ways.VisitNew(r.key(of), trodden(been, footprint{f.Priority, length, f.Packet}), func(at int, step paths.Step) {
 			c := r.crossing(at, step)
 			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
 				c.flow = of.index + 1

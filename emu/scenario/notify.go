@@ -38,6 +38,21 @@ func (c *crossing) add(priority uint8, length unit.Size) {
 	c.longest = max(c.longest, length)
 }
 
+// footprint is what a frame leaves at the links that it crosses.
+type footprint struct {
+	priority uint8
+	length   unit.Size // on the line
+	packet   unit.Size // 0: no data
+}
+
+// trodden returns the places to which frames with a footprint have been led.
+func trodden(of map[footprint]map[Place]bool, f footprint) map[Place]bool {
+	if of[f] == nil {
+		of[f] = map[Place]bool{}
+	}
+	return of[f]
+}
+
 // crossing returns what is known of a link in the direction of a step from a machine.
 func (r *resolver) crossing(at int, step paths.Step) *crossing {
 	if r.ways.Index[r.s.Links[step.Link].A] == at {
@@ -62,6 +77,7 @@ func (r *resolver) checkFeedback() {
 	if r.lost {
 		return
 	}
+	r.trod = map[footprint]map[Place]bool{}
 	done := map[Key]wire.Frame{} // notifications that are noted
 	for f, of := range r.eachFlow() {
 		if r.family(f.From) != wire.Ethernet {
@@ -120,7 +136,8 @@ func (r *resolver) says(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 // cross notes a frame at all links that it may cross.
 func (r *resolver) cross(k Key, frame wire.Frame) error {
 	length := r.s.Model.Framing.Length(&frame)
-	_, err := r.ways.Visit(k, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
+	been := trodden(r.trod, footprint{frame.Lane, length, 0})
+	_, err := r.ways.VisitNew(k, been, func(at int, step paths.Step) { r.crossing(at, step).add(frame.Lane, length) })
 	return err
 }
 

@@ -202,10 +202,15 @@ func itemPath(path string, i int, v *yaml.Node) string {
 func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
 	out.entries = make([]entry, 0, len(content)/2)
 	again := false // the key before stood there already
+	find, stands := out.key, map[string]place(nil)
+	if len(content) > 64 { // where it pays
+		stands = make(map[string]place, len(content)/2)
+		find = func(key string) (at place, there bool) { at, there = stands[key]; return at, there }
+	}
 	for i := 0; i+1 < len(content); i += 2 {
 		k, v := content[i], content[i+1]
 		at := spot{spotOf(k).at, out.path}
-		switch first, twice := out.key(k.Value); {
+		switch first, twice := find(k.Value); {
 		case k.Tag == "!!merge":
 			r.add(at, "merge keys (<<) are not part of the scenario language: put what several items share under defaults")
 			out.bad = true
@@ -224,6 +229,9 @@ func (r *reports) entries(out *node, content []*yaml.Node, depth int) {
 				value.at = at.at // what is missing has no place of its own
 			}
 			out.entries = append(out.entries, entry{k.Value, at.at, value})
+			if stands != nil {
+				stands[k.Value] = at.at
+			}
 		}
 	}
 }

@@ -21,18 +21,19 @@ type resolver struct {
 	machines  map[string]*machine
 	links     []linkOf // for each of s.Links
 	linkNames map[string]*node
-	flows     []flowOf          // for each of s.Flows
-	checks    []*node           // for each of s.Expect
-	programs  []Error           // for each of s.Programs, where its command stands
-	crossed   [][2]crossing     // for each of s.Links, from its A and from its B
-	ways      *Ways             // nil: they cannot be found
-	told      map[saying]bool   // what was said
-	partial   bool              // machines were refused: what is unknown may be one of them
-	misfits   map[string]bool   // switches and endpoints of which it was said that links and switches do not go together
-	parts     map[string]string // the parts that no links join, by machine; nil: not asked for
-	nameless  bool              // the name of a link was refused
-	lost      bool              // a flow has no path
-	broken    bool              // machines or links were refused: paths cannot be judged
+	flows     []flowOf                     // for each of s.Flows
+	checks    []*node                      // for each of s.Expect
+	programs  []Error                      // for each of s.Programs, where its command stands
+	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
+	ways      *Ways                        // nil: they cannot be found
+	trod      map[footprint]map[Place]bool // where frames other than data have been led
+	told      map[saying]bool              // what was said
+	partial   bool                         // machines were refused: what is unknown may be one of them
+	misfits   map[string]bool              // switches and endpoints of which it was said that links and switches do not go together
+	parts     map[string]string            // the parts that no links join, by machine; nil: not asked for
+	nameless  bool                         // the name of a link was refused
+	lost      bool                         // a flow has no path
+	broken    bool                         // machines or links were refused: paths cannot be judged
 
 	cut  place   // of the --set that says when the run ends; no place without one
 	left leftOut // what lies beyond that end

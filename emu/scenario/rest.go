@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/emu/fabric/paths"
 	"fabemu/emu/study/fluid"
@@ -25,6 +26,9 @@ func (r *resolver) lintRest() {
 	crossed := map[output]int{} // by flows of any law
 	visit := func(of flowOf, do func(o output)) {
 		r.ways.Visit(r.key(of), func(at int, step paths.Step) { do(output{at, step.Link}) })
+	}
+	if !slices.ContainsFunc(r.s.Flows, func(f Flow) bool { _, ok := law(&f); return ok }) {
+		return
 	}
 	for _, of := range r.flows {
 		visit(of, func(o output) { crossed[o]++ })

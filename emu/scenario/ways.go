@@ -161,6 +161,30 @@ func (w *Ways) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	return steps
 }
 
+// Next returns the step that a flow's frames take from a machine, and whether there is one.
+func (w *Ways) Next(state, at int, k Key) (s paths.Step, ok bool) {
+	var room [64]paths.Step
+	steps := w.Steps(room[:0], state, at, k.Dst)
+	switch {
+	case len(steps) == 0:
+		return paths.Step{}, false
+	case len(steps) > 1 && at < len(w.seeds):
+		return steps[wire.Choose(w.seeds[at], wire.LID(k.Src+1), wire.LID(k.Dst+1), k.QP, len(steps))], true
+	}
+	return steps[0], true
+}
+
+// Shared reports whether ways to one destination that meet go on together: they do where nothing is chosen
+// by flows.
+func (w *Ways) Shared() bool { return !w.ecmp }
+
+// Leap is at which hops it is worth while to remember where ways have led: at each Leap-th. So those
+// of fabrics in which they are short are not remembered, and of long ones a part.
+const Leap = 16
+
+// Place is a machine on the way to another.
+type Place struct{ At, Dst int }
+
 // ErrNoPath says that no links lead to a destination, ErrRound that routes lead past the
 // same switch again and again.
 var (
@@ -172,23 +196,45 @@ var (
 // the machines where they are taken. An error is ErrNoPath or ErrRound; at is where it
 // came up.
 func (w *Ways) Walk(state, from int, k Key, visit func(at int, s paths.Step)) (at int, err error) {
-	var room [64]paths.Step
+	return w.walk(state, from, k, nil, visit)
+}
+
+// walk is Walk up to where ways to the destination have been led already, and adds those that lead there.
+func (w *Ways) walk(state, from int, k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
+	var new []Place
 	for hops := 0; from != k.Dst; hops++ {
-		steps := w.Steps(room[:0], state, from, k.Dst)
+		if been != nil && hops > 0 {
+			p := Place{from, k.Dst}
+			if been[p] {
+				break
+			}
+			if hops%Leap == 0 {
+				new = append(new, p)
+			}
+		}
+		s, ok := w.Next(state, from, k)
 		switch {
-		case len(steps) == 0:
+		case !ok:
 			return from, ErrNoPath
 		case hops > len(w.Index):
 			return from, ErrRound
 		}
-		s := steps[0]
-		if len(steps) > 1 && from < len(w.seeds) {
-			s = steps[wire.Choose(w.seeds[from], wire.LID(k.Src+1), wire.LID(k.Dst+1), k.QP, len(steps))]
-		}
 		visit(from, s)
 		from = s.To
 	}
+	for _, p := range new {
+		been[p] = true
+	}
 	return from, nil
+}
+
+// VisitNew is Visit of what need be done once at a step for all flows to a destination: it leaves out steps
+// to which been, which it keeps, says that earlier calls have led.
+func (w *Ways) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
+	if len(w.Epochs) > 1 || !w.Shared() {
+		return w.Visit(k, visit)
+	}
+	return w.walk(0, k.Src, k, been, visit)
 }
 
 // Visit visits all steps that frames of a flow may take while a scenario runs: those of

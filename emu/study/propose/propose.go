@@ -187,7 +187,7 @@ func (p *proposer) work(ctx context.Context) error {
 	}
 	longest := f.Longest()
 	for _, flow := range f.Flows {
-		for _, hop := range flow.Hops {
+		for _, hop := range flow.Way.All() {
 			if t := longest[hop.Wire]; p.longest == 0 || t < p.longest {
 				p.longest = t
 			}

@@ -1,0 +1,54 @@
+package fabric
+
+import (
+	"iter"
+	"slices"
+)
+
+// Way is the directed wires that a flow crosses, in order. It does not change: ways to one
+// destination that meet have the rest in common, so that those of a long chain take no more memory
+// than the chain. nil is a way of no hops.
+type Way struct {
+	Hop  Hop  // the first
+	Rest *Way // after it
+}
+
+// WayOf returns the way of some hops, with a rest behind them.
+func WayOf(hops []Hop, rest *Way) *Way {
+	all := make([]Way, len(hops))
+	for i, h := range slices.Backward(hops) {
+		all[i] = Way{Hop: h, Rest: rest}
+		rest = &all[i]
+	}
+	return rest
+}
+
+// All returns the hops of a way, with their places from 0 on.
+func (w *Way) All() iter.Seq2[int, Hop] {
+	return func(yield func(int, Hop) bool) {
+		for i, at := 0, w; at != nil; i, at = i+1, at.Rest {
+			if !yield(i, at.Hop) {
+				return
+			}
+		}
+	}
+}
+
+// Hops returns the hops of a way as a list of the caller's.
+func (w *Way) Hops() (hops []Hop) {
+	for _, h := range w.All() {
+		hops = append(hops, h)
+	}
+	return hops
+}
+
+// equal reports whether two ways have the same hops.
+func (w *Way) equal(o *Way) bool {
+	for w != o {
+		if w == nil || o == nil || w.Hop != o.Hop {
+			return false
+		}
+		w, o = w.Rest, o.Rest
+	}
+	return true
+}
