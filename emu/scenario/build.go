@@ -12,9 +12,9 @@ func New(name string, duration unit.Duration) *Scenario {
 		Model:   build[Model](top.sub("model")),
 		Wall:    build[Wall](top.sub("wall")),
 		Routing: build[Routing](top.sub("routing")),
-		Measure: Measure{Window: min(get[unit.Duration](top.sub("measure"), "window"), duration)},
 	}
 	s.Model.Duration = duration
+	s.Measure.Window = s.usualWindow()
 	return s
 }
 

@@ -305,6 +305,9 @@ const maxWindows = 512 << 10
 func (r *resolver) checkWindow(top view) {
 	measure := top.sub("measure")
 	n := measure.node("window")
+	if n == nil {
+		r.s.Measure.Window = r.s.usualWindow()
+	}
 	w, end := r.s.Measure.Window, r.s.Model.Duration
 	if end == 0 || measure.refused("window") {
 		return

@@ -90,7 +90,7 @@ func TestDefaults(t *testing.T) {
 	rest := []any{
 		scenario.Model{Duration: 10 * unit.Millisecond, Seed: 1, Framing: wire.PaperFraming}, s.Model,
 		scenario.Wall{Dilation: 200, Buffer: 128 * unit.KiB}, s.Wall,
-		scenario.Measure{Window: 2 * unit.Millisecond}, s.Measure,
+		scenario.Measure{Window: 100 * unit.Microsecond}, s.Measure,
 		scenario.Check{ID: "C1", Basis: scenario.Ours, Metric: "in.rate", During: [2]unit.Duration{unit.Millisecond, 2 * unit.Millisecond}, High: 1, Expected: "holds"}, s.Expect[0],
 	}
 	for i := 0; i < len(rest); i += 2 {

@@ -72,22 +72,65 @@ func (r *resolver) resolve() *Scenario {
 	return &r.s
 }
 
-// resolveWindow finds the measuring window. The default is no longer than the
-// run, and in a run that a --set cuts short none is.
+// resolveWindow takes the measuring window that is given. In a run that a --set cuts short it is no longer than
+// the run.
 func (r *resolver) resolveWindow(top view) {
 	window, given := top.sub("measure").at("window")
-	r.s.Measure.Window = window.(unit.Duration)
 	end := r.s.Model.Duration
-	if end == 0 || r.s.Measure.Window <= end {
-		return
+	if given == nil {
+		return // usualWindow needs to know the fabric
 	}
-	switch {
-	case given == nil:
-		r.s.Measure.Window = end
-	case r.cut.set != nil && given.at.set == nil:
+	r.s.Measure.Window = window.(unit.Duration)
+	if end > 0 && r.s.Measure.Window > end && r.cut.set != nil && given.at.set == nil {
 		r.s.Measure.Window = end
 		r.warn(spot{r.cut, "measure.window"},
 			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
+	}
+}
+
+// The usual measuring window: a part of the run, in which the rows of a small fabric are as fine as they can be, and
+// those of a large one take no more memory than in a run of one window.
+const (
+	windowsOfRun   = 100
+	longestUsual   = 2 * unit.Millisecond
+	packetsOfUsual = 4
+	headers        = 100 // of a packet, about
+	figuresOfRun   = 4 << 20 // two rows for each window
+	figuresOfLink  = 36      // in a row
+	figuresOfFlow  = 30
+)
+
+// usualWindow returns the measuring window of a run for which none is given.
+func (s *Scenario) usualWindow() unit.Duration {
+	end := s.Model.Duration
+	windows := unit.Duration(figuresOfRun / 2 / max(1, figuresOfLink*len(s.Links)+figuresOfFlow*len(s.Flows)))
+	window := roundUp(end / windowsOfRun)
+	if window = min(window, longestUsual); windows < end/max(1, window) {
+		window = roundUp(end / max(1, windows))
+	}
+	longest, slowest := unit.Size(0), unit.Rate(0)
+	for i := range s.Flows {
+		longest = max(longest, s.Flows[i].Packet+headers)
+	}
+	for i := range s.Links {
+		if rate := s.Links[i].Rate; rate > 0 && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	if slowest > 0 {
+		window = max(window, roundUp(packetsOfUsual*slowest.Serialise(longest)))
+	}
+	return min(window, end)
+}
+
+// roundUp returns the next duration of 1, 2 or 5 of a power of ten, 20 ps at the least.
+func roundUp(d unit.Duration) unit.Duration {
+	for ten := unit.Duration(10); ; ten *= 10 {
+		for _, n := range []unit.Duration{2, 5, 10} {
+			if n*ten >= d {
+				return n * ten
+			}
+		}
 	}
 }
 

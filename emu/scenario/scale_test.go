@@ -59,7 +59,6 @@ defaults:
   flow: {packet: 1500B, control: {timer: 150ms, active-increase: 500kb/s, min-rate: 500kb/s, law: qcn, hyper-increase: "4Mb/s"}}
 switches:
   S: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
-measure: {window: 20ms}
 endpoints: ["a[1-2]", {name: b, service: unlimited}, c]
 links:
   - "a[1-2] - S"

@@ -344,7 +344,7 @@ type Event struct {
 
 // Measure says how results are taken.
 type Measure struct {
-	Window unit.Duration `key:"window" def:"2ms" low:"above 0s" doc:"Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. In a run shorter than the default it is as long as the run." source:"HPL-2002-224, section III: \"a sliding time window of duration 2ms\""`
+	Window unit.Duration `key:"window" computed:"a hundredth of the run, 2ms at the most and four packets at the least, and longer in large fabrics" low:"above 0s" doc:"Rates are means over a sliding window of this length, centred on the point in time. It holds at least one packet and is no longer than the run. A burst that is shorter than the window shows as a ramp as long as the window." source:"HPL-2002-224, section III: \"a sliding time window of duration 2ms\", in a run of 100ms"`
 }
 
 // Check is a claim and the range in which it holds.
