@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"fabemu/emu/files"
 	"fabemu/emu/proc"
@@ -87,9 +88,18 @@ func (f *runFlags) runEach(ctx context.Context, c *cobra.Command, all []*scenari
 	return exit(worst)
 }
 
-// fileName makes a name for files of the name of a scenario.
-func fileName(scenario string) string {
-	return strings.NewReplacer("/", "-", " ", "-").Replace(scenario)
+// fileName makes a name for files of the name of a scenario, or of a program of others.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' || unicode.IsControl(r) {
+			return '-'
+		}
+		return r
+	}, name)
+	if strings.Trim(name, ".") == "" {
+		return "-" // no name, or that of a folder above
+	}
+	return name
 }
 
 // openAll reads scenarios. Its error holds what is wrong with any of them.
