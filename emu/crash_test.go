@@ -36,8 +36,7 @@ func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
 	}{
 		{"the loop, virtual", func(o *Options) { o.Clock, o.Sink = VirtualClock, &fuse{n: 20000} }, true},
 		{"the loop, wall", func(o *Options) { o.Sink = &fuse{n: 20000} }, true},
-		{"two loops, wall", func(o *Options) {
-			o.Loops = 2
+		{"a link, wall", func(o *Options) {
 			o.test.Wrap = func(l link.Link) link.Link {
 				f, n := &fuse{n: 1}, 0
 				return &failingLink{Link: l, n: &n, fail: func() error { f.burn(); return nil }}
