@@ -67,6 +67,9 @@ type Result struct {
 	Warnings    []string       `json:"warnings"`
 	Unwritten   []string       `json:"unwritten,omitempty"` // what could not be written, or not to its end, and why
 
+	// Derived are the watermarks that the scenario does not give.
+	Derived []scenario.Threshold `json:"derived,omitempty"`
+
 	// Guests are the hosts. With real ones no two runs are the same, and there is no digest.
 	Guests   []guests.Report        `json:"guests,omitempty"`
 	Programs []guests.ProgramReport `json:"programs,omitempty"` // that ran in them
@@ -275,6 +278,7 @@ func New(c *metrics.Collector) *Result {
 		WallSeconds: Missing(),
 		FrameHops:   c.FrameHops(),
 		Warnings:    []string{},
+		Derived:     s.Derived(),
 	}
 	r.Verdict.Violations = total
 	n := namesOf(c.Fabric())

@@ -412,6 +412,7 @@ func (t *page) end(r *Result) {
 			t.Line("  ... %d in all", n)
 		}
 	}
+	t.derived(r)
 	if len(r.Warnings) > 0 {
 		t.Line("")
 		for _, warning := range r.Warnings {
@@ -431,6 +432,24 @@ func (t *page) end(r *Result) {
 	if r.Directory != "" {
 		t.Line("")
 		t.Line("Results: %s", r.Directory)
+	}
+}
+
+// derivedShown is how many derived values are printed.
+const derivedShown = 8
+
+// derived writes the watermarks that the scenario does not give.
+func (t *page) derived(r *Result) {
+	if len(r.Derived) == 0 {
+		return
+	}
+	t.Title("Thresholds that were derived")
+	for i := range r.Derived[:min(len(r.Derived), derivedShown)] {
+		d := &r.Derived[i]
+		t.Line("  %-14s  %12v  %s", d.Key, unit.Size(d.Bytes), d.Where())
+	}
+	if n := len(r.Derived); n > derivedShown {
+		t.Line("  ... %d in all", n)
 	}
 }
 

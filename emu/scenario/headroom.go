@@ -180,6 +180,7 @@ func (r *resolver) settle(a *account) {
 		return
 	case computed:
 		*a.high = least
+		r.derive(a, "high", least)
 	case tight >= 0 && *a.high > least:
 		r.tooLittle(a, &a.inputs[tight], *a.high, highNode.spot)
 	}
@@ -196,6 +197,7 @@ func (r *resolver) settle(a *account) {
 			}
 		}
 		*a.low = min(max(*a.high-2*frame, *a.high/2), *a.high-1)
+		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
 		r.add(lowNode.spot,
 			"the low watermark of %s, %v, is not below the high one, %v: whoever was stopped there would go on at once",

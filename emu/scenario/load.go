@@ -91,6 +91,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		told: map[saying]bool{}}
 	s := res.resolve()
 	s.loaded = newLoaded(s, res.ways)
+	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), byThreshold)
 	if o.metrics != nil && !r.fabric {
 		res.checkMetrics(s, o.metrics)
 		s.loaded.scenario.Expect = slices.Clone(s.Expect)

@@ -35,6 +35,8 @@ type resolver struct {
 	lost      bool                         // a flow has no path
 	broken    bool                         // machines or links were refused: paths cannot be judged
 
+	derived []Threshold // watermarks that were found
+
 	cut  place   // of the --set that says when the run ends; no place without one
 	left leftOut // what lies beyond that end
 }
@@ -94,7 +96,7 @@ const (
 	windowsOfRun   = 100
 	longestUsual   = 2 * unit.Millisecond
 	packetsOfUsual = 4
-	headers        = 100 // of a packet, about
+	headers        = 100     // of a packet, about
 	figuresOfRun   = 4 << 20 // two rows for each window
 	figuresOfLink  = 36      // in a row
 	figuresOfFlow  = 30

@@ -61,6 +61,7 @@ type loaded struct {
 	scenario Scenario // of which nobody else has the lists
 	ways     *Ways
 	programs []Error // where the commands of programs stand
+	derived  []Threshold
 }
 
 // newLoaded keeps what was found out of a scenario.

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
 
@@ -31,6 +32,9 @@ type Comparison struct {
 	Series []Series `json:"series"` // the furthest apart first
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
+
+	// Derived says which watermarks both have derived and not alike.
+	Derived []string `json:"derived,omitempty"`
 
 	resolvedA, resolvedB []byte
 	groups               map[string]string // of flows
@@ -126,6 +130,7 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 			return nil, fmt.Errorf("%s of %s and %s: %w", report.ResolvedFile, first, others[i], err)
 		}
 		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
+		c.Derived = scenario.DerivedApart(da.Derived, db.Derived, first, others[i])
 		c.checks(da.Checks, db.Checks)
 		c.series(da.Series, db.Series)
 		for i := range c.Series {

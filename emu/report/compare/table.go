@@ -21,6 +21,9 @@ func WriteTable(w io.Writer, all []*Comparison, whole bool) error {
 		sides = append(sides, &c.B)
 	}
 	head(row, "", sides)
+	for _, c := range all {
+		c.warn(row)
+	}
 	row()
 	resolved := [][]byte{all[0].resolvedA}
 	for _, c := range all {

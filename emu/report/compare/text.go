@@ -19,6 +19,7 @@ func WriteText(w io.Writer, c *Comparison, whole bool) error {
 	row := func(cells ...string) { fmt.Fprintln(out, terminal.Harmless(strings.Join(cells, "\t"))) }
 	row("", "first", "second")
 	head(row, "directory", []*Side{&c.A, &c.B})
+	c.warn(row)
 	row()
 	writeInputs(row, []string{"input", "first", "second"}, c.Inputs, whole)
 	if !c.Same && len(c.Inputs) == 0 {

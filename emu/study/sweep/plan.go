@@ -134,6 +134,38 @@ func (p *Plan) lay(only string) (*layout, error) {
 	return l, nil
 }
 
+// derivedApart says which watermarks differ between cells although none of them gives them: for each, by the first
+// two cells in which it does.
+func (l *layout) derivedApart() (all []string) {
+	var first *cell
+	said := make(map[string]bool)
+	for _, x := range l.plan.Cells {
+		c := l.cells[x.ID]
+		if first == nil {
+			first = c
+			continue
+		}
+		for _, text := range scenario.DerivedApart(first.scenario.Derived(), c.scenario.Derived(), l.named(first), l.named(c)) {
+			if key, _, _ := strings.Cut(text, " is derived"); !said[key] {
+				said[key] = true
+				all = append(all, text)
+			}
+		}
+	}
+	return all
+}
+
+// named says which combination a cell is.
+func (l *layout) named(c *cell) string {
+	var words []string
+	for i, a := range l.Axes {
+		if len(a.Values) > 1 {
+			words = append(words, a.Path[strings.LastIndexByte(a.Path, '.')+1:]+"="+c.values[i])
+		}
+	}
+	return "the run of " + strings.Join(words, ", ")
+}
+
 // files names what is drawn.
 func (l *layout) files() []string {
 	names := []string{TableFile}

@@ -25,6 +25,8 @@ type Options struct {
 	Priority bool           // wall clock: emu.Options.Priority
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
+	// Warn, if not nil, is told what is probably not meant, before a cell is done.
+	Warn func(text string)
 }
 
 // Cell is what came out of one combination.
@@ -80,6 +82,11 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		return nil, err
 	}
 	defer d.Close()
+	if o.Warn != nil {
+		for _, text := range l.derivedApart() {
+			o.Warn(text)
+		}
+	}
 	if p.Clock != string(emu.VirtualClock) {
 		o.Jobs = 1 // they would disturb each other
 	}
