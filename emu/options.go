@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"fabemu/emu/capture"
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
@@ -17,6 +16,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/record"
 	"fabemu/emu/report"
+	"fabemu/emu/timing"
 	"fabemu/wire/trace"
 )
 
@@ -169,7 +169,7 @@ type Options struct {
 }
 
 // Status is how far a run is.
-type Status = drive.Status
+type Status = timing.Status
 
 // codec reports whether frames go through their bytes.
 func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.Clock == WallClock }

@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/record"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 )
 
 // Result is what came out of a run.
@@ -92,7 +93,7 @@ type run struct {
 	fabric   *fabric.Fabric
 	warnings []string
 	record   *record.Recording
-	timing   *drive.Timing   // of a run on the wall clock; nil: it has measured nothing
+	timing   *timing.Timing  // of a run on the wall clock; nil: it has measured nothing
 	guests   *guests.Guests  // nil: there are none
 	began    time.Time       // model time 0 of a run on the wall clock
 	id       uint32          // tells the datagrams of this run from others
@@ -130,7 +131,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	r.record.Attach(f)
 	r.guests.Attach(f)
-	f.Ties, f.Progress = o.test.Ties, &drive.Progress{}
+	f.Ties, f.Progress = o.test.Ties, &timing.Progress{}
 	begin := time.Now()
 	figures, err := r.drive(ctx, f)
 	end, broken := f.End, err

@@ -35,7 +35,7 @@ func (o *order) loop(g gate) error {
 		case errOver:
 			return nil
 		case errDeadlocked:
-			o.fabric.Progress.at(o.fabric.End)
+			o.fabric.Progress.Reach(o.fabric.End)
 			return nil
 		default:
 			return err

@@ -3,6 +3,7 @@ package drive
 import (
 	"time"
 
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -86,7 +87,7 @@ type Fabric struct {
 	// Watch looks for deadlock. It may be nil.
 	Watch *Watch
 	// Progress is told how far the run is. It may be nil.
-	Progress *Progress
+	Progress *timing.Progress
 	// Tap is told of each frame. It may be nil.
 	Tap Tap
 	// Outside is where packets come from by themselves, on the wall clock in one process. It

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -103,7 +104,7 @@ type end struct {
 // Run runs the machines for which here is true to the end of f, or until ctx is
 // done; it then returns the error of ctx beside what was measured. The machines of
 // f that are elsewhere are nil.
-func (p *Part) Run(ctx context.Context, f *Fabric) (*Timing, []Traffic, error) {
+func (p *Part) Run(ctx context.Context, f *Fabric) (*timing.Timing, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if w.Clock == nil {
 		w.Clock = Monotonic()
@@ -283,7 +284,7 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 			r.exact.changed = true
 			r.Events++
 		}
-		r.fabric.Progress.at(at)
+		r.fabric.Progress.Reach(at)
 		if t >= end {
 			if err := r.depart(int64(unit.Never)); err != nil {
 				return 0, 0, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
@@ -18,7 +19,7 @@ import (
 // of events, and every byte crosses it at its time.
 type sockets struct {
 	*order
-	*Timing
+	*timing.Timing
 	clock  func() int64
 	now    int64 // the last reading of clock
 	epoch  int64 // wall time of model time 0
@@ -37,8 +38,8 @@ type sockets struct {
 	queue   list    // parcels that wait for their instant
 	shown   []shown // by parcel, for a Tap
 
-	moment    *Moment   // the current one
-	momentEnd unit.Time // and when it ends
+	moment    *timing.Moment // the current one
+	momentEnd unit.Time      // and when it ends
 }
 
 // route is where the frames of a path leave.
@@ -121,7 +122,7 @@ func (l *list) pop(all []parcel) (i int32) {
 
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
-	s := &sockets{order: o, Timing: newTiming(), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths)), momentEnd: o.fabric.End / moments}
+	s := &sockets{order: o, Timing: timing.New(), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths)), momentEnd: o.fabric.End / timing.Moments}
 	s.moment, o.overtaken.packet = &s.Moments[0], w.Longest
 	if w.Trunk != nil {
 		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
@@ -281,9 +282,7 @@ func (s *sockets) judge(r *route, p *parcel, late int64) {
 	s.Late++
 	s.moment.Late++
 	r.late++
-	if s.fabric.Progress != nil {
-		s.fabric.Progress.late.Add(1)
-	}
+	s.fabric.Progress.CountLate()
 	if late > r.t {
 		s.LateT++
 	}
@@ -291,9 +290,9 @@ func (s *sockets) judge(r *route, p *parcel, late int64) {
 
 // turn begins the moment that holds t.
 func (s *sockets) turn(t unit.Time) {
-	length := max(1, s.fabric.End/moments)
+	length := max(1, s.fabric.End/timing.Moments)
 	s.momentEnd = t/length*length + length
-	s.Moments = append(s.Moments, Moment{From: t / length * length})
+	s.Moments = append(s.Moments, timing.Moment{From: t / length * length})
 	s.moment = &s.Moments[len(s.Moments)-1]
 }
 
@@ -409,9 +408,9 @@ func (s *sockets) other(way *track, b []byte) {
 	p := &s.parcels[i]
 	switch {
 	case !bytes.Equal(b, p.bytes):
-		s.wrong(&s.Changed, Altered, p)
+		s.wrong(&s.Changed, timing.Altered, p)
 	case overtakes:
-		s.wrong(&s.Reordered, OutOfOrder, p)
+		s.wrong(&s.Reordered, timing.OutOfOrder, p)
 	}
 	if before == none {
 		way.away.pop(s.parcels)
@@ -426,7 +425,7 @@ func (s *sockets) other(way *track, b []byte) {
 
 // lose gives up the first parcel of a track.
 func (s *sockets) lose(way *track) {
-	s.wrong(&s.Lost, Missing, &s.parcels[way.away.first])
+	s.wrong(&s.Lost, timing.Missing, &s.parcels[way.away.first])
 	way.lost++
 	s.back(way, way.away.pop(s.parcels))
 	way.looks = 0
@@ -434,9 +433,9 @@ func (s *sockets) lose(way *track) {
 }
 
 // wrong counts a fault of the kernel.
-func (s *sockets) wrong(count *int64, kind FaultKind, p *parcel) {
-	if *count++; len(s.Faults) < maxFaults {
-		s.Faults = append(s.Faults, Fault{kind, int(s.paths[p.slot].number), p.seq})
+func (s *sockets) wrong(count *int64, kind timing.FaultKind, p *parcel) {
+	if *count++; len(s.Faults) < timing.MaxFaults {
+		s.Faults = append(s.Faults, timing.Fault{Kind: kind, Path: int(s.paths[p.slot].number), Seq: p.seq})
 	}
 }
 
@@ -445,7 +444,7 @@ func (s *sockets) wrong(count *int64, kind FaultKind, p *parcel) {
 func (s *sockets) look(t unit.Time, wake int64) {
 	before := max(s.now, wake)
 	s.now = s.clock()
-	if gap := s.now - before; gap > StallLimit {
+	if gap := s.now - before; gap > timing.StallLimit {
 		s.stalled(t, gap)
 	}
 }
@@ -458,8 +457,8 @@ func (s *sockets) stalled(t unit.Time, gap int64) {
 		s.StalledMost += gap
 	}
 	s.moment.Stalled += gap
-	if len(s.Stalls) < maxStalls {
-		s.Stalls = append(s.Stalls, Stall{t, gap})
+	if len(s.Stalls) < timing.MaxStalls {
+		s.Stalls = append(s.Stalls, timing.Stall{At: t, Wall: gap})
 	}
 }
 

@@ -45,7 +45,7 @@ const stepsBetween = 1 << 12
 func (g *free) open() (until unit.Time, most int, err error) {
 	f := g.fabric
 	_, t := g.next()
-	f.Progress.at(min(t, f.End))
+	f.Progress.Reach(min(t, f.End))
 	if f.Visitor != nil && f.Visitor.Wanted() {
 		f.Visitor.Visit(&Visit{Now: g.now, Hops: g.hops, Watch: f.Watch})
 	}

@@ -3,6 +3,7 @@ package drive
 import (
 	"slices"
 
+	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
 
@@ -17,11 +18,11 @@ type Visitor interface {
 
 // Visit is a run between two events.
 type Visit struct {
-	Now    unit.Time // of the last event, or the time that the wall clock shows, if that is later
-	Wall   int64     // ns since the begin of the run; 0 on the virtual clock
-	Hops   int64     // frames handed over
-	Timing *Timing   // what the driver has counted so far; nil where it does not measure itself
-	Silent []Silent  // parts in other processes that do not answer
+	Now    unit.Time       // of the last event, or the time that the wall clock shows, if that is later
+	Wall   int64           // ns since the begin of the run; 0 on the virtual clock
+	Hops   int64           // frames handed over
+	Timing *timing.Timing  // what the driver has counted so far; nil where it does not measure itself
+	Silent []timing.Silent // parts in other processes that do not answer
 
 	Watch *Watch // that looks for deadlock; may be nil
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -60,7 +61,7 @@ const (
 
 // Run runs f to its end, or until ctx is done; it then returns the error of ctx
 // beside the Timing so far. A link that fails ends the run.
-func (w *Wall) Run(ctx context.Context, f *Fabric) (*Timing, error) {
+func (w *Wall) Run(ctx context.Context, f *Fabric) (*timing.Timing, error) {
 	run := *w
 	if err := run.check(f); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 		case r.fabric.Tap != nil && slot < len(r.paths) && r.routes[slot].waiting == r.paths[slot].count:
 			err = r.depart(r.now) // a Tap sees a frame leave before it comes
 		default:
-			r.fabric.Progress.at(at)
+			r.fabric.Progress.Reach(at)
 			if t >= end {
 				return 0, 0, errOver
 			}
@@ -271,7 +272,7 @@ func (r *wallRun) wait(t unit.Time, target int64) error {
 		next := r.clock()
 		if gap := next - r.now; gap > r.floor {
 			r.SpunLate += gap - r.floor
-			if gap > StallLimit {
+			if gap > timing.StallLimit {
 				r.stalled(t, gap)
 			}
 		}
@@ -306,7 +307,7 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 }
 
 // stockOf adds what the links have counted.
-func (w *Wall) stockOf(t *Timing) {
+func (w *Wall) stockOf(t *timing.Timing) {
 	var dropped int64
 	count := func(l any) {
 		if c, ok := l.(interface{ Lost() (uint32, error) }); ok {

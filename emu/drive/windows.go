@@ -229,10 +229,10 @@ func (r *virtualRun) meet(ctx context.Context) {
 	}
 	switch {
 	case r.over && r.err == nil:
-		r.fabric.Progress.at(r.fabric.End)
+		r.fabric.Progress.Reach(r.fabric.End)
 		return
 	case r.next < r.fabric.End:
-		r.fabric.Progress.at(r.next)
+		r.fabric.Progress.Reach(r.next)
 	}
 	select {
 	case <-r.done:

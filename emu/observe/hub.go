@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -67,15 +68,15 @@ type sample struct {
 	now       unit.Time
 	wall      int64
 	timed     bool
-	timing    drive.Timing // without its histograms and lists
-	p99       int64        // of the lateness, in thousandths of T
+	timing    timing.Timing // without its histograms and lists
+	p99       int64         // of the lateness, in thousandths of T
 	deadlocks []drive.Deadlock
 	holds     []hold
 	cut       bool // there was no room for more
 	events    []trace.Event
 	missed    int64
 	whole     bool // the mirror has all
-	silent    []drive.Silent
+	silent    []timing.Silent
 }
 
 // holdRoom is how many waiting frames a sample has room for.
@@ -393,7 +394,7 @@ const patience = 2 * time.Second
 // Stop ends the hub of a run that has ended at an instant, whose collector is closed: observers
 // are shown the end, as far as they take it within two seconds. It returns what is to be said
 // about them, and the panics of those that had one.
-func (h *Hub) Stop(end unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) (warnings []string, err error) {
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *drive.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
 	case <-h.filled: // and nobody was shown it

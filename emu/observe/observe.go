@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/mistake"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -88,7 +89,7 @@ type Snapshot struct {
 	Cut       bool             // there was more than Stalls could be told of
 	Trees     []Tree           // the congestion trees, those with the most flows first
 	Deadlocks []drive.Deadlock // that were found so far
-	Silent    []drive.Silent   // parts in other processes that do not answer
+	Silent    []timing.Silent  // parts in other processes that do not answer
 
 	// Level and Reason are the verdict so far, and Verdict what it rests on; of the lateness of
 	// frames P99 and Max, in T. Level is empty where it is not known before the end.

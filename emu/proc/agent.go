@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"time"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
+	"fabemu/emu/timing"
 )
 
 // Attend runs the share that this host has of a run, which rank 0 of its fleet conducts, to
@@ -76,7 +76,7 @@ func attend(ctx context.Context, f *hosts.Fleet, peer *hosts.Peer) (err error) {
 	if file.Priority {
 		defer KeepAwake("/proc/self/exe")()
 	}
-	p := newPart(file, peer, peer.In, &drive.Progress{})
+	p := newPart(file, peer, peer.In, &timing.Progress{})
 	p.stays = true
 	defer p.Close()
 	running = true

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 )
 
 // A process that is stopped (SIGSTOP, a debugger) or gets no processor says nothing, not even that
@@ -48,16 +48,16 @@ func (r *conductor) attend() {
 			s.silent += s.quiet - passed
 		}
 		s.silent += passed
-		r.silent = append(r.silent, drive.Silent{Part: s.Part, For: s.quiet})
+		r.silent = append(r.silent, timing.Silent{Part: s.Part, For: s.quiet})
 	}
 	r.fabric.Progress.Miss(r.silent)
 }
 
 // silences returns for how long each part was silent, of those that were.
-func (r *conductor) silences() (list []drive.Silent) {
+func (r *conductor) silences() (list []timing.Silent) {
 	for _, s := range r.seats {
 		if s.silent > 0 {
-			list = append(list, drive.Silent{Part: s.Part, For: s.silent})
+			list = append(list, timing.Silent{Part: s.Part, For: s.silent})
 		}
 	}
 	return list

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -70,10 +71,10 @@ type conductor struct {
 	exact atomic.Pointer[promising] // nil: not yet, or the order is not exact
 	quit  chan struct{}
 
-	attended int64          // when it last looked which parts are silent
-	silent   []drive.Silent // which were
-	until    unit.Time      // what merge last returned
-	over     unit.Time      // since then nothing else can happen; 0: it can
+	attended int64           // when it last looked which parts are silent
+	silent   []timing.Silent // which were
+	until    unit.Time       // what merge last returned
+	over     unit.Time       // since then nothing else can happen; 0: it can
 
 	secret wire.Secret
 	cradle Cradle

@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/hosts"
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 )
@@ -28,7 +29,7 @@ func (r *conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Pro
 
 // RunPart runs a part to its end, or until the conductor has gone.
 func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part, stays bool) error {
-	p := newPart(file, conn, bufio.NewReader(conn), &drive.Progress{})
+	p := newPart(file, conn, bufio.NewReader(conn), &timing.Progress{})
 	p.stays = stays
 	defer p.Close()
 	return p.run(ctx, f, d)

@@ -17,7 +17,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		until = min(until, s.now)
 		late += s.late
 	}
-	r.fabric.Progress.Tell(min(until, r.fabric.End), late)
+	r.fabric.Progress.Set(min(until, r.fabric.End), late)
 	var ripe []told
 	for _, s := range r.seats {
 		n := 0

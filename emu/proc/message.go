@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/actual"
 	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -67,7 +68,7 @@ type greeting struct {
 
 // Report is what a part has measured.
 type Report struct {
-	Timing  *drive.Timing
+	Timing  *timing.Timing
 	Traffic []drive.Traffic
 	Actual  *actual.Time `json:",omitempty"` // actual timing: what its clock showed
 	Missed  int64        // frames at the end that were not told

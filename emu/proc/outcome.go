@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
 
 // Outcome is what came of a run.
 type Outcome struct {
-	Began  time.Time     // when model time 0 was; zero if the run has not come so far
-	Timing *drive.Timing // of all parts; nil if no part has measured anything
-	Now    unit.Time     // in processes: the model time up to which all have reported
+	Began  time.Time      // when model time 0 was; zero if the run has not come so far
+	Timing *timing.Timing // of all parts; nil if no part has measured anything
+	Now    unit.Time      // in processes: the model time up to which all have reported
 
 	Clocks  []Clock // of the parts on other hosts
 	Between []int   // which wires lead from one host to another

@@ -16,6 +16,7 @@ import (
 
 	"fabemu/emu/crash"
 	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -27,7 +28,7 @@ type Part struct {
 	file     *File
 	conn     net.Conn
 	in       *bufio.Reader
-	progress *drive.Progress
+	progress *timing.Progress
 	promises *mailbox     // nil: the order is not exact
 	key      drive.Key    // of the event that happens now
 	tell     tell         // nil: no frames are told
@@ -72,7 +73,7 @@ const JoinTimeout = 60 * time.Second
 // Join connects the part to its conductor: by a socket that was handed over (its file
 // descriptor; the next one is that of its status socket), or with 0 by File.Control,
 // for which it waits. Close takes it apart.
-func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part, error) {
+func Join(ctx context.Context, f *File, fd int, progress *timing.Progress) (*Part, error) {
 	conn, err := dial(ctx, f, fd)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func Join(ctx context.Context, f *File, fd int, progress *drive.Progress) (*Part
 }
 
 // newPart is the part at the other end of a conductor's connection, which in reads.
-func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *drive.Progress) *Part {
+func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *timing.Progress) *Part {
 	p := &Part{
 		file: f, conn: conn, in: in, progress: progress, clock: drive.Monotonic(), over: make(chan struct{}),
 		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),

@@ -16,6 +16,7 @@ import (
 
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -177,7 +178,7 @@ func FuzzFrames(f *testing.F) {
 // there is room for events.
 func TestFramesAreLeftOut(t *testing.T) {
 	ours, theirs := net.Pipe()
-	p := newPart(&File{}, theirs, bufio.NewReader(theirs), &drive.Progress{})
+	p := newPart(&File{}, theirs, bufio.NewReader(theirs), &timing.Progress{})
 	p.tell = tell{1, 1, 1, 1}
 	sent := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, Payload: 256}}
 	const frames = 20_000 // 7 MB
@@ -451,7 +452,7 @@ func TestAttend(t *testing.T) {
 		}
 		s.telling.Store(x.waits)
 		c.attend()
-		if got := c.silent; x.want == 0 && len(got) > 0 || x.want > 0 && (len(got) != 1 || got[0] != drive.Silent{Part: "the part", For: x.want}) {
+		if got := c.silent; x.want == 0 && len(got) > 0 || x.want > 0 && (len(got) != 1 || got[0] != timing.Silent{Part: "the part", For: x.want}) {
 			t.Errorf("at %v: %v, want %v", time.Duration(now), got, x.want)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -44,7 +45,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 	if err != nil {
 		return err
 	}
-	progress := &drive.Progress{}
+	progress := &timing.Progress{}
 	p, err := Join(ctx, file, control, progress)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ import (
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -301,8 +302,8 @@ type outcome struct {
 	verdict report.Verdict
 	digest  string
 	log     string // the whole of it, in its order
-	timing  *drive.Timing
-	missed  []drive.Silent // what the progress has named
+	timing  *timing.Timing
+	missed  []timing.Silent // what the progress has named
 	warned  []string
 	now     unit.Time // up to which all have reported
 	err     error
@@ -415,9 +416,9 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 			c.SendAway(seat, distant{conn, s.there, s.back})
 		}
 	}
-	all.Progress = &drive.Progress{}
-	var missed []drive.Silent
-	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st drive.Status) { missed = append(missed, st.Silent...) })
+	all.Progress = &timing.Progress{}
+	var missed []timing.Silent
+	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st timing.Status) { missed = append(missed, st.Silent...) })
 	out, err := c.Run(all, events)
 	stop()
 	time.Sleep(time.Second + lingers) // what is under way to the conductor comes to nobody

@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/terminal"
+	"fabemu/emu/timing"
 	"fabemu/emu/told"
 	"fabemu/node"
 	"fabemu/wire/trace"
@@ -209,7 +210,7 @@ func (r *Recording) Began(began time.Time) {
 
 // End ends the record at an instant of model time, after so much wall time, and returns what
 // came out. Of the capture the verdict is still to come: Close. The timing may be nil.
-func (r *Recording) End(at unit.Time, took time.Duration, t *drive.Timing, w *drive.Watch) *report.Result {
+func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *drive.Watch) *report.Result {
 	r.Events.Flush()
 	followed := r.unfollow()
 	r.Collector.Close(at)

@@ -2,7 +2,7 @@ package report
 
 import (
 	"bytes"
-	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +16,7 @@ import (
 func written(t *testing.T) (dir string, r *Result) {
 	t.Helper()
 	r, c := sample(t)
-	r.Pace = PaceOf(&drive.Timing{Moments: []drive.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
+	r.Pace = PaceOf(&timing.Timing{Moments: []timing.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
 	dir = t.TempDir()
 	if err := WriteDir(dir, r, c, []byte("name: <sample>\n")); err != nil {
 		t.Fatal(err)

@@ -3,16 +3,16 @@ package report
 import (
 	"math"
 
-	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 )
 
 // FiguresOf puts what the driver of a fabric measured into the terms of the verdict. A Timing of
 // a run that goes on may have no histograms.
-func FiguresOf(f *fabric.Fabric, t *drive.Timing) Figures {
+func FiguresOf(f *fabric.Fabric, t *timing.Timing) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
 	x.Order.Overtaken = t.Overtaken
@@ -72,7 +72,7 @@ func part[N, W ~int64](n N, whole W) Number {
 // paceOf returns the wall time that a dilation asks for over that which the run took. A run that lags behind while
 // it has much to do, and catches up while it has nothing, has kept no pace: it took what is wanted and the lag in
 // which half of the frames left, at the least.
-func paceOf(t *drive.Timing, dilation int64) Number {
+func paceOf(t *timing.Timing, dilation int64) Number {
 	if t.Wall <= 0 {
 		return NoFigures().Pace.Ratio
 	}
@@ -87,7 +87,7 @@ func paceOf(t *drive.Timing, dilation int64) Number {
 // PaceOf returns how a wall run kept to the wall clock over model time, as series of the kind
 // "pace": the share of data frames that left more than 5 % of T late, by how much the latest of
 // them was, and the wall time in which the driver did not run. t may be nil.
-func PaceOf(t *drive.Timing) []metrics.Series {
+func PaceOf(t *timing.Timing) []metrics.Series {
 	if t == nil || len(t.Moments) == 0 {
 		return nil
 	}

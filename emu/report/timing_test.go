@@ -6,7 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/timing"
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
@@ -27,7 +27,7 @@ func TestPaceOfARunThatCatchesUp(t *testing.T) {
 		{16 * time.Second, 4 * time.Second, 0.5}, // it lagged behind to its end, by eight
 		{8 * time.Second, -1, 1},                 // it sent nothing
 	} {
-		x := &drive.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
+		x := &timing.Timing{Reached: unit.Time(8 * unit.Second), Wall: int64(c.wall), Worst: -1}
 		if c.late >= 0 {
 			x.Data, x.Lateness, x.LatenessT = 3, hdrhistogram.New(1, 1e11, 3), hdrhistogram.New(1, 1e11, 3)
 			for range 3 {

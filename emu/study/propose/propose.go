@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/machines"
 	"fabemu/emu/mistake"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -206,7 +207,7 @@ func (p *proposer) work(ctx context.Context) error {
 			p.replay(t.Start, isData, longest[ports[t.Port].Wire])
 		}}
 	}
-	driven.Progress = &drive.Progress{}
+	driven.Progress = &timing.Progress{}
 	limited, cancel := context.WithTimeout(ctx, proposeVirtual)
 	defer cancel()
 	_, err = drive.Virtual{SkipCodec: true}.Run(limited, driven)

@@ -1,4 +1,4 @@
-package drive
+package timing
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Progress tells other goroutines how far a run is.
+// Progress shows other goroutines how far a run is.
 type Progress struct {
 	now    atomic.Int64
 	late   atomic.Int64
@@ -22,14 +22,22 @@ func (p *Progress) Now() unit.Time { return unit.Time(p.now.Load()) }
 // Late returns how many data frames have left later than 5 % of their duration.
 func (p *Progress) Late() int64 { return p.late.Load() }
 
-func (p *Progress) at(t unit.Time) {
+// Reach sets the model time that the run has reached. Nobody watches where p is nil.
+func (p *Progress) Reach(t unit.Time) {
 	if p != nil {
 		p.now.Store(int64(t))
 	}
 }
 
-// Tell sets how far the run is: for one whose parts run in other processes.
-func (p *Progress) Tell(now unit.Time, late int64) {
+// CountLate counts a data frame that has left late.
+func (p *Progress) CountLate() {
+	if p != nil {
+		p.late.Add(1)
+	}
+}
+
+// Set sets how far the run is: for one whose parts run in other processes.
+func (p *Progress) Set(now unit.Time, late int64) {
 	if p != nil {
 		p.now.Store(int64(now))
 		p.late.Store(late)

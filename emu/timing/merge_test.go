@@ -1,4 +1,4 @@
-package drive
+package timing
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestTimingGoesThroughJSON(t *testing.T) {
-	a := newTiming()
+	a := New()
 	a.Data, a.Late, a.Worst, a.Hops, a.Reached, a.Wall = 10, 2, 3, 20, 500, 1000
 	a.Refused[1] = 4
 	a.Overtaken, a.WorstOvertaken, a.Blind, a.BlindWire = 3, 1.5, 1_234_567, 2
@@ -19,7 +19,7 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := newTiming()
+	got := New()
 	if err := json.Unmarshal(b, got); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 }
 
 func TestTimingMerge(t *testing.T) {
-	a, b := newTiming(), newTiming()
+	a, b := New(), New()
 	a.Reached, a.Wall, a.Late, a.Worst, a.Blind, a.BlindWire = 100, 7, 1, 5, 40, 8
 	b.Reached, b.Wall, b.Late, b.Worst, b.Blind, b.BlindWire = 90, 9, 3, 2, 30, 9
 	a.Moments = []Moment{{From: 0, Data: 1}, {From: 40, Data: 2}}

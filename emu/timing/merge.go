@@ -1,4 +1,4 @@
-package drive
+package timing
 
 import (
 	"cmp"
@@ -29,9 +29,9 @@ func (t *Timing) Merge(o *Timing) {
 	t.Latest = max(t.Latest, o.Latest)
 	t.Stalls = append(t.Stalls, o.Stalls...)
 	slices.SortStableFunc(t.Stalls, func(a, b Stall) int { return cmp.Compare(a.At, b.At) })
-	t.Stalls = t.Stalls[:min(len(t.Stalls), maxStalls)]
+	t.Stalls = t.Stalls[:min(len(t.Stalls), MaxStalls)]
 	t.Faults = append(t.Faults, o.Faults...)
-	t.Faults = t.Faults[:min(len(t.Faults), maxFaults)]
+	t.Faults = t.Faults[:min(len(t.Faults), MaxFaults)]
 	t.StalledMost = max(t.StalledMost, o.StalledMost)
 	t.WorstOvertaken = max(t.WorstOvertaken, o.WorstOvertaken)
 	if o.Blind > t.Blind {
@@ -88,7 +88,7 @@ func (t *Timing) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	fresh := newTiming()
+	fresh := New()
 	t.Lateness, t.LatenessT = counted(fresh.Lateness, w.Lateness), counted(fresh.LatenessT, w.LatenessT)
 	return nil
 }

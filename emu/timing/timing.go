@@ -1,4 +1,4 @@
-package drive
+package timing
 
 import (
 	"fabemu/wire"
@@ -75,8 +75,8 @@ type Moment struct {
 	Stalled int64     // wall time in which the loop did not run, in ns
 }
 
-// moments is how many parts a run is divided into.
-const moments = 500
+// Moments is how many parts a run is divided into.
+const Moments = 500
 
 // Stall is a gap in which the loop did not run although it wanted to.
 type Stall struct {
@@ -101,23 +101,23 @@ const (
 	OutOfOrder FaultKind = "out of order"
 )
 
-// maxFaults is how many faults are kept.
-const maxFaults = 10
+// MaxFaults is how many faults are kept.
+const MaxFaults = 10
 
 // StallLimit is the shortest gap that is called a stall.
 const StallLimit = 5_000_000
 
-// maxStalls is how many stalls are kept.
-const maxStalls = 1000
+// MaxStalls is how many stalls are kept.
+const MaxStalls = 1000
 
-// newTiming returns a Timing with empty histograms: up to 100 s of lateness, in
+// New returns a Timing with empty histograms: up to 100 s of lateness, in
 // three digits.
-func newTiming() *Timing {
+func New() *Timing {
 	return &Timing{
 		Lateness:  hdrhistogram.New(1, 100_000_000_000, 3),
 		LatenessT: hdrhistogram.New(1, 100_000_000_000, 3),
-		Stalls:    make([]Stall, 0, maxStalls),
-		Moments:   make([]Moment, 1, moments+2),
+		Stalls:    make([]Stall, 0, MaxStalls),
+		Moments:   make([]Moment, 1, Moments+2),
 		Worst:     -1,
 	}
 }
