@@ -6,10 +6,10 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"fabemu/emu/timing"
 	"fabemu/emu/fabric"
 	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
 
