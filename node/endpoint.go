@@ -397,7 +397,7 @@ func (e *Endpoint) Limits(tell func(qp uint32, limit unit.Rate)) {
 }
 
 // Expects returns when something will happen to the endpoint by itself, for the watch that
-// asks whether anything still can (drive.Expecter): a flow has something to do, or the
+// asks whether anything still can (deadlock.Expecter): a flow has something to do, or the
 // adapter has taken a frame out. A flow that could not send what it has does not count:
 // the peer has stopped it, or has no room.
 func (e *Endpoint) Expects(now unit.Time) unit.Time {

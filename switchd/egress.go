@@ -284,7 +284,7 @@ func (s *Switch) Blocked(output int) bool {
 	return out.block[port.DataLane] == port.NoCredit || out.sending != none && out.waited
 }
 
-// Waits yields what waits in the switch, for the search for deadlock (drive.Waiter). A
+// Waits yields what waits in the switch, for the search for deadlock (deadlock.Waiter). A
 // frame that is being sent waits for nothing: it makes room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 	for p := range s.ingress {

@@ -322,7 +322,7 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.
 	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
 }
 
-// Waits yields what waits in the switch, for the search for deadlock (drive.Waiter).
+// Waits yields what waits in the switch, for the search for deadlock (deadlock.Waiter).
 // Frames that are still coming in, or on a line, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	tell := func(id int32, waits bool) {

@@ -2,10 +2,9 @@ package drive
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
+	"fabemu/emu/deadlock"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 
@@ -35,13 +34,13 @@ func (k *keeper) Apply(_ unit.Time, e port.Event) { k.told = append(k.told, e) }
 // next one's port 0; with a port 2 each that leads to a machine of no interest.
 func ringOf(holds ...[]port.Wait) (*Fabric, []*keeper) {
 	story := &[]string{}
-	f := &Fabric{End: unit.Time(100 * unit.Microsecond), Watch: &Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
+	f := &Fabric{End: unit.Time(100 * unit.Microsecond), Watch: &deadlock.Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
 	var list []*keeper
 	for i := range 3 {
 		k := &keeper{player: player{story: story}, holds: holds[i]}
 		list = append(list, k)
 		f.Machines = append(f.Machines, k)
-		f.Wires = append(f.Wires, [2]End{{i, 1}, {(i + 1) % 3, 0}}, [2]End{{i, 2}, {3 + i, 0}})
+		f.Wires = append(f.Wires, [2]port.End{{Machine: i, Port: 1}, {Machine: (i + 1) % 3}}, [2]port.End{{Machine: i, Port: 2}, {Machine: 3 + i}})
 	}
 	for range 3 {
 		f.Machines = append(f.Machines, &player{story: story})
@@ -92,10 +91,10 @@ func TestWatchFindsACycle(t *testing.T) {
 				t.Fatalf("found %+v, want one cycle, once", f.Watch.Found)
 			}
 			d := f.Watch.Found[0]
-			want := Deadlock{At: unit.Time(c.at)}
+			want := deadlock.Deadlock{At: unit.Time(c.at)}
 			for i := range 3 {
 				w := c.holds[i][0]
-				want.Cycle = append(want.Cycle, Waiting{From: End{i, 1}, To: End{(i + 1) % 3, 0}, Block: w.Block, Since: w.Since})
+				want.Cycle = append(want.Cycle, deadlock.Waiting{From: port.End{Machine: i, Port: 1}, To: port.End{Machine: (i + 1) % 3}, Block: w.Block, Since: w.Since})
 				event := []port.Event{{Port: 1, Kind: port.Deadlock, Since: w.Since}}
 				if diff := cmp.Diff(event, list[i].told); diff != "" {
 					t.Errorf("machine %d was told (-want +got):\n%s", i, diff)
@@ -185,42 +184,5 @@ func TestDeadlockOnTheWallClock(t *testing.T) {
 	}
 	if want := unit.Time(20 * us); f.Watch.Ended != want || timing.Reached != want || timing.Wall < 20_000 || timing.Wall > 21_000 {
 		t.Errorf("ended at %v, reached %v after %d ns; want %v", f.Watch.Ended, timing.Reached, timing.Wall, want)
-	}
-}
-
-// Who is stuck is the same as when all are asked again and again until nothing changes,
-// whatever waits for whom.
-func TestReleaseOfRandomWaits(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		w := &watcher{waits: map[output]*waits{}}
-		at := func(i int) output { return output{End: End{Machine: i}} }
-		n := 1 + r.IntN(12)
-		for i := range n {
-			o := &waits{}
-			for range r.IntN(3) {
-				o.holders = append(o.holders, at(r.IntN(n+1))) // the last of them waits for nothing
-			}
-			w.waits[at(i)] = o
-		}
-		want := make([]bool, n+1)
-		for i := range n {
-			want[i] = true
-		}
-		for again := true; again; {
-			again = false
-			for i := range n {
-				o := w.waits[at(i)]
-				if want[i] && (len(o.holders) == 0 || slices.ContainsFunc(o.holders, func(h output) bool { return !want[h.Machine] })) {
-					want[i], again = false, true
-				}
-			}
-		}
-		w.release()
-		for i := range n {
-			if got := w.waits[at(i)].stuck; got != want[i] {
-				t.Fatalf("output %d of %d: stuck is %v, want %v", i, n, got, want[i])
-			}
-		}
 	}
 }

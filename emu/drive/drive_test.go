@@ -87,7 +87,7 @@ func star() (*Fabric, *[]string) {
 			&player{name: "middle", story: story, at: times(1)},
 			&player{name: "b", story: story, ports: 1, at: times(0)},
 		},
-		Wires:   [][2]End{{{2, 0}, {1, 0}}, {{0, 0}, {1, 1}}},
+		Wires:   [][2]port.End{{{Machine: 2}, {Machine: 1}}, {{Machine: 0}, {Machine: 1, Port: 1}}},
 		Changes: []Change{{unit.Time(unit.Nanosecond), 1, port.Event{Kind: port.RateChange, Rate: 8}}},
 		End:     unit.Time(10 * unit.Nanosecond),
 		Run:     7,
@@ -277,7 +277,7 @@ func TestManyFramesUnderWay(t *testing.T) {
 		from.at = append(from.at, unit.Time(i)*unit.Time(unit.Nanosecond))
 	}
 	f := &Fabric{
-		Machines: []Machine{from, &player{story: story}}, Wires: [][2]End{{{0, 0}, {1, 0}}},
+		Machines: []Machine{from, &player{story: story}}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}},
 		End: unit.Time(200 * unit.Microsecond),
 	}
 	a, b := link.Pipe(64)

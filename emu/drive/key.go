@@ -28,8 +28,11 @@ const (
 	placeOfPath    Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                     // a change from outside: its number
 	placeOfMachine                    // a machine does what is due: its rank
-	placeOfWatch                      // the look for deadlock: how many machines it has told before
+	placeOfWatch                      // the look for deadlock: the number of the output that it has found
 )
+
+// PlaceOfLook returns the place of what a look for deadlock has found, by its number (deadlock.Outputs).
+func PlaceOfLook(n int) Place { return placeOfWatch + Place(n) }
 
 // Compare returns -1, 0 or 1 where the event of k comes before, is, or comes after that of o.
 func (k Key) Compare(o Key) int {

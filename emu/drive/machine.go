@@ -3,6 +3,7 @@ package drive
 import (
 	"time"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/agenda"
@@ -51,12 +52,6 @@ type Sharer interface {
 	Share(a *agenda.Agenda, base int) *port.Outbox
 }
 
-// End is a port of a machine.
-type End struct {
-	Machine int
-	Port    port.ID
-}
-
 // Change is a change from outside at an instant.
 type Change struct {
 	At      unit.Time
@@ -68,7 +63,7 @@ type Change struct {
 // changes to come, in the order of their instants.
 type Fabric struct {
 	Machines []Machine
-	Wires    [][2]End
+	Wires    [][2]port.End
 	Changes  []Change
 	End      unit.Time   // the run covers [0, End)
 	Run      uint32      // tells its datagrams from those of other runs
@@ -85,7 +80,7 @@ type Fabric struct {
 	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
 	Key *Key
 	// Watch looks for deadlock. It may be nil.
-	Watch *Watch
+	Watch *deadlock.Watch
 	// Progress is told how far the run is. It may be nil.
 	Progress *timing.Progress
 	// Tap is told of each frame. It may be nil.
@@ -101,6 +96,14 @@ type Fabric struct {
 
 	// Loops, if not nil, has several loops run the machines.
 	Loops *Loops
+}
+
+// LastChange returns the instant of the last of the changes, 0 if there is none.
+func (f *Fabric) LastChange() unit.Time {
+	if n := len(f.Changes); n > 0 {
+		return f.Changes[n-1].At
+	}
+	return 0
 }
 
 // Outside is what comes into a fabric on the wall clock by itself: packets of real hosts. The

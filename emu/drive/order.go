@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/deadlock"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -31,16 +32,16 @@ type order struct {
 	outbox  *port.Outbox // that of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
 	now     unit.Time
-	elapsed int64    // wall time of the event, ns since the begin; 0 on the virtual clock
-	hops    int64    // frames handed over
-	carried int64    // those of them that are not flow control
-	watcher *watcher // nil: nobody looks for deadlock
+	elapsed int64             // wall time of the event, ns since the begin; 0 on the virtual clock
+	hops    int64             // frames handed over
+	carried int64             // those of them that are not flow control
+	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
 	carry func(s *seat, t *port.Transmission) error // sends a frame on its way; nil: as a value
 	keys  *trace.Batch                              // takes the keys of the events; nil: only fabric.Key does
 	keyed bool                                      // somebody does
 
-	report    func(Waits) error // takes what waits at an instant of the watch; nil: the watcher looks by itself
+	report    func(deadlock.Waits) error // takes what waits at an instant of the watch; nil: the watcher looks by itself
 	overtaken overtaken
 }
 
@@ -145,7 +146,7 @@ func newOrder(f *Fabric, machines []Machine, share bool) (*order, error) {
 		return nil, err
 	}
 	if o.watcher = newWatcher(f); o.watcher != nil {
-		o.agenda.Set(o.watchSlot(), o.watcher.next)
+		o.agenda.Set(o.watchSlot(), o.watcher.Next())
 	}
 	o.begin(func(int) bool { return true })
 	return o, nil
@@ -288,7 +289,7 @@ func (o *order) join() error {
 func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.seats[m].first)+int(p)] }
 
 // from returns where a path begins.
-func (o *order) from(p *path) End { return o.fabric.Wires[p.number/2][p.number%2] }
+func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
 
 // expect says when the frame is due that was put last on the path in slot.
 func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
@@ -46,7 +47,7 @@ type Part struct {
 	Incarnation uint16
 	// Watch, if not nil, is told what waits in the machines of the part at each instant of the
 	// fabric's Watch.
-	Watch func(Waits) error
+	Watch func(deadlock.Waits) error
 	// Settle, if not nil, is called at the end of the run. It returns when all parts
 	// have come to theirs: what has not arrived then is lost.
 	Settle func() error
@@ -176,10 +177,8 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 		}
 	}
 	if w := o.watcher; w != nil {
-		for w.next < p.From {
-			w.next = w.after(w.next)
-		}
-		o.agenda.Set(o.watchSlot(), w.next)
+		w.Skip(p.From)
+		o.agenda.Set(o.watchSlot(), w.Next())
 	}
 	for i := range r.ends {
 		r.ends[i].known, r.ends[i].since = p.From == 0, restarted(f, &r.paths[i])

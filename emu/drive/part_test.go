@@ -56,7 +56,7 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 			}
 			t.Cleanup(func() { a.Close(); b.Close() })
 			far[i] = a
-			f.Wires = append(f.Wires, [2]End{{1, port.ID(i)}, {0, port.ID(i)}})
+			f.Wires = append(f.Wires, [2]port.End{{Machine: 1, Port: port.ID(i)}, {Machine: 0, Port: port.ID(i)}})
 			p.Links = append(p.Links, [2]link.Link{nil, b})
 			p.Longest = append(p.Longest, 2*unit.Microsecond)
 		}
@@ -111,7 +111,7 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 		}
 		t.Cleanup(func() { a.Close(); b.Close() })
 		sender := &player{story: &[]string{}, ports: 1}
-		f := &Fabric{Machines: []Machine{sender, nil, nil}, Wires: [][2]End{{{0, 0}, {1, 0}}}, Changes: test.changes, End: at(40), Run: 7}
+		f := &Fabric{Machines: []Machine{sender, nil, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Changes: test.changes, End: at(40), Run: 7}
 		p := &Part{Dilation: 100, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
 		for n, us := range []int{10, 20, 30} {
 			if us >= test.from {
@@ -156,7 +156,7 @@ func TestPartCarriesBodies(t *testing.T) {
 	}
 	t.Cleanup(func() { a.Close(); b.Close() })
 	bodies := new(wire.Bodies)
-	f := &Fabric{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]End{{{0, 0}, {1, 0}}}, End: at(40), Run: 7, Bodies: bodies}
+	f := &Fabric{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
 	p := &Part{Dilation: 1000, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	const n = 5
 	for i := range n {

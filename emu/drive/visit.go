@@ -3,6 +3,7 @@ package drive
 import (
 	"slices"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
 	"fabemu/wire/unit"
 )
@@ -24,13 +25,13 @@ type Visit struct {
 	Timing *timing.Timing  // what the driver has counted so far; nil where it does not measure itself
 	Silent []timing.Silent // parts in other processes that do not answer
 
-	Watch *Watch // that looks for deadlock; may be nil
+	Watch *deadlock.Watch // that looks for deadlock; may be nil
 
 	order *order // nil: changes cannot be made
 }
 
 // Deadlocks returns the deadlocks that were found so far. They stay as they are.
-func (v *Visit) Deadlocks() []Deadlock {
+func (v *Visit) Deadlocks() []deadlock.Deadlock {
 	if v.Watch == nil {
 		return nil
 	}
@@ -48,12 +49,11 @@ func (v *Visit) Next() (at unit.Time, ok bool) {
 // Change makes changes of the fabric, none of them before Next, in the order of their instants;
 // those that are to come at the same instant are made first. Where watch is not nil, deadlock is
 // looked for with its intervals from now on.
-func (v *Visit) Change(changes []Change, watch *Watch) {
+func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	o := v.order
 	o.changes(changes)
-	if w := o.watcher; w != nil && watch != nil {
-		w.Every, w.Word, w.Idle = watch.Every, watch.Word, watch.Idle
-		w.wait = w.Every
+	if o.watcher != nil {
+		o.watcher.Change(watch, o.fabric.LastChange())
 	}
 }
 

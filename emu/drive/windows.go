@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fabemu/emu/crash"
+	"fabemu/emu/deadlock"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -23,7 +24,7 @@ type virtualRun struct {
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
 	barrier *barrier
-	watcher *watcher // nil: nobody looks for deadlock
+	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
 	// What is agreed on when all loops have met:
 	edge unit.Time // before which they meet again
@@ -211,12 +212,12 @@ func (r *virtualRun) meet(ctx context.Context) {
 		}
 	}
 	r.first()
-	for r.watcher != nil && r.watcher.next < min(r.next, r.fabric.End) && r.err == nil && !r.over {
-		r.over, r.err = r.watcher.seeAll(r.orders)
+	for r.watcher != nil && r.watcher.Next() < min(r.next, r.fabric.End) && r.err == nil && !r.over {
+		r.over, r.err = r.lookAll()
 		r.first()
 	}
 	if r.look = unit.Never; r.watcher != nil {
-		r.look = r.watcher.next
+		r.look = r.watcher.Next()
 	}
 	if r.next >= r.fabric.End {
 		r.over = true
@@ -243,6 +244,16 @@ func (r *virtualRun) meet(ctx context.Context) {
 	default:
 	}
 	r.over = r.over || r.err != nil
+}
+
+// lookAll looks for deadlock at the next instant of the watch, before which all loops have done everything.
+func (r *virtualRun) lookAll() (over bool, err error) {
+	carried := int64(0)
+	for _, o := range r.orders {
+		o.now = r.watcher.Next()
+		carried += o.carried
+	}
+	return see(r.watcher, carried, func(m int) *order { return r.orders[r.fabric.Loops.Of[m]] })
 }
 
 // first finds the first event of all loops.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/metrics"
 	"fabemu/emu/observe"
 	"fabemu/emu/report"
@@ -80,7 +80,7 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 			m.Roots = append(m.Roots, c.root(t))
 		}
 	}
-	for _, d := range report.Deadlocks(s.Fabric, &drive.Watch{Found: s.Deadlocks}) {
+	for _, d := range report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}) {
 		m.Dead = append(m.Dead, c.deadlock(d))
 	}
 	for i := range s.Checks {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
@@ -135,7 +136,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 func Wires(f *fabric.Fabric) *drive.Fabric {
 	out := &drive.Fabric{}
 	for i, w := range f.Wires {
-		out.Wires = append(out.Wires, [2]drive.End{drive.End(w.Ends[0]), drive.End(w.Ends[1])})
+		out.Wires = append(out.Wires, [2]port.End{port.End(w.Ends[0]), port.End(w.Ends[1])})
 		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
 	}
 	for i := range f.Machines {
@@ -185,7 +186,7 @@ func (b *builder) changes(e *scenario.Event) (all []drive.Change) {
 
 // Happen returns what an event does to the machines of f that comes to it while it runs, and how
 // deadlock is looked for from then on. The scenario of f has the event.
-func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *drive.Watch) {
+func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
 	b := newBuilder(f, Schemes{}, nil)
 	return b.changes(e), b.watch()
 }
@@ -250,12 +251,12 @@ func service(r unit.Rate) unit.Rate {
 
 // watch says how often to look for deadlock: rarely enough to cost nothing, and not
 // before each port has told its credit anew and what was under way has come.
-func (b *builder) watch() *drive.Watch {
+func (b *builder) watch() *deadlock.Watch {
 	const (
 		looks = 100 // in a run
 		few   = 500 // machines: to look at more costs more, and is done less often
 	)
-	w := &drive.Watch{Every: b.scenario.Model.Duration / looks}
+	w := &deadlock.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
 		l := b.fabric.Wires[i].Link
 		hop := l.Propagation + b.fabric.Slowest(i).Serialise(b.largest.Length)

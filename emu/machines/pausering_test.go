@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -41,7 +42,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 	count := &tally{kinds: map[trace.Kind]int{}, drops: map[trace.Reason]int{}}
 	f := &drive.Fabric{
 		End:   unit.Time(20 * unit.Millisecond),
-		Watch: &drive.Watch{Every: unit.Millisecond, Idle: 3 * unit.Millisecond},
+		Watch: &deadlock.Watch{Every: unit.Millisecond, Idle: 3 * unit.Millisecond},
 	}
 	link := func(machine int) port.Config {
 		return port.Config{Rate: rate, Propagation: 100 * unit.Nanosecond, FlowControl: kind, Station: wire.LID(machine + 1)}
@@ -73,7 +74,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Fabric, *tally) {
 			t.Fatal(err)
 		}
 		f.Machines = append(f.Machines, e)
-		f.Wires = append(f.Wires, [2]drive.End{{Machine: i, Port: 0}, {Machine: 3 + i, Port: 0}}, [2]drive.End{{Machine: i, Port: 1}, {Machine: (i + 1) % 3, Port: 2}})
+		f.Wires = append(f.Wires, [2]port.End{{Machine: i, Port: 0}, {Machine: 3 + i, Port: 0}}, [2]port.End{{Machine: i, Port: 1}, {Machine: (i + 1) % 3, Port: 2}})
 	}
 	return f, count
 }
@@ -103,7 +104,7 @@ func TestModelPauseRingDeadlocks(t *testing.T) {
 				t.Fatalf("found %+v, want a cycle of three", f.Watch.Found)
 			}
 			for i, w := range f.Watch.Found[0].Cycle {
-				if w.From != (drive.End{Machine: i, Port: 1}) || w.To != (drive.End{Machine: (i + 1) % 3, Port: 2}) || w.Block != port.Paused {
+				if w.From != (port.End{Machine: i, Port: 1}) || w.To != (port.End{Machine: (i + 1) % 3, Port: 2}) || w.Block != port.Paused {
 					t.Errorf("%+v waits", w)
 				}
 			}

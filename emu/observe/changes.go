@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/machines"
@@ -28,7 +29,7 @@ type Changes struct {
 type pending struct {
 	scenario *scenario.Scenario // with the event, which is the last of its events
 	changes  []drive.Change     // as if it were at 0
-	watch    *drive.Watch
+	watch    *deadlock.Watch
 	result   chan error
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fabemu/emu/crash"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
@@ -70,7 +71,7 @@ type sample struct {
 	timed     bool
 	timing    timing.Timing // without its histograms and lists
 	p99       int64         // of the lateness, in thousandths of T
-	deadlocks []drive.Deadlock
+	deadlocks []deadlock.Deadlock
 	holds     []hold
 	cut       bool // there was no room for more
 	events    []trace.Event
@@ -195,7 +196,7 @@ func (h *Hub) ask(now unit.Time) {
 		return
 	}
 	for i, m := range h.machines {
-		if w, ok := m.(drive.Waiter); ok && !h.sample.cut {
+		if w, ok := m.(deadlock.Waiter); ok && !h.sample.cut {
 			h.asked = int32(i)
 			w.Waits(now, h.yield)
 		}
@@ -394,7 +395,7 @@ const patience = 2 * time.Second
 // Stop ends the hub of a run that has ended at an instant, whose collector is closed: observers
 // are shown the end, as far as they take it within two seconds. It returns what is to be said
 // about them, and the panics of those that had one.
-func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *drive.Watch) (warnings []string, err error) {
+func (h *Hub) Stop(end unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {
 	case <-h.filled: // and nobody was shown it

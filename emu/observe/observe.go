@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/mistake"
@@ -84,12 +84,12 @@ type Snapshot struct {
 	Ports   []metrics.PortState // at Now, by machine and number: see Port
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
-	Stalls    []Stall          // what flow control keeps back at Now
-	ByWays    bool             // who keeps it is told by the ways of flows alone
-	Cut       bool             // there was more than Stalls could be told of
-	Trees     []Tree           // the congestion trees, those with the most flows first
-	Deadlocks []drive.Deadlock // that were found so far
-	Silent    []timing.Silent  // parts in other processes that do not answer
+	Stalls    []Stall             // what flow control keeps back at Now
+	ByWays    bool                // who keeps it is told by the ways of flows alone
+	Cut       bool                // there was more than Stalls could be told of
+	Trees     []Tree              // the congestion trees, those with the most flows first
+	Deadlocks []deadlock.Deadlock // that were found so far
+	Silent    []timing.Silent     // parts in other processes that do not answer
 
 	// Level and Reason are the verdict so far, and Verdict what it rests on; of the lateness of
 	// frames P99 and Max, in T. Level is empty where it is not known before the end.

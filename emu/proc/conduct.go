@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/timing"
 	"fabemu/wire"
@@ -58,12 +59,12 @@ type conductor struct {
 	plan     *Plan
 	ports    []int // of each machine of the fabric, how many
 	seats    []*seat
-	control  string         // path of the socket for parts that are started by hand
-	between  []int          // wires between hosts
-	restarts []restart      // in the order of their instants
-	fabric   *drive.Fabric  // of which all parts are
-	sink     trace.Sink     // is told what all machines report, merged by time
-	watch    *drive.Lookout // nil: nobody looks for deadlock, or nothing else can happen
+	control  string            // path of the socket for parts that are started by hand
+	between  []int             // wires between hosts
+	restarts []restart         // in the order of their instants
+	fabric   *drive.Fabric     // of which all parts are
+	sink     trace.Sink        // is told what all machines report, merged by time
+	watch    *deadlock.Lookout // nil: nobody looks for deadlock, or nothing else can happen
 
 	news  chan news
 	epoch int64                     // model time 0, by the clock; 0: not yet
@@ -102,7 +103,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 		r.clock, r.spawn = drive.Monotonic(), r.spawnChild
 	}
 	if f.Watch != nil {
-		r.watch = drive.NewLookout(f)
+		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())
 	}
 	r.planRestarts()
 	defer r.cradle.Close()

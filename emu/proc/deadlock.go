@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -16,7 +17,7 @@ const classes = 16
 
 // parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
 // What waits is told in its order, once: so there is no more of it than machines can hold.
-func parseWaits(b []byte, ports []int) (w drive.Waits, err error) {
+func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return w, fmt.Errorf("what waits in %d bytes: %w", len(b), err)
 	}
@@ -44,9 +45,9 @@ func (r *conductor) lookOut() error {
 		if !ok {
 			return nil
 		}
-		var list []drive.Waits
+		var list []deadlock.Waits
 		for _, s := range r.seats {
-			s.waits = slices.DeleteFunc(s.waits, func(w drive.Waits) bool { return w.At < at })
+			s.waits = slices.DeleteFunc(s.waits, func(w deadlock.Waits) bool { return w.At < at })
 			switch {
 			case len(s.waits) > 0 && s.waits[0].At == at:
 				list = append(list, s.waits[0])
@@ -55,8 +56,8 @@ func (r *conductor) lookOut() error {
 			}
 		}
 		found, over := r.watch.Look(list)
-		for place, p := range drive.Outputs(found) {
-			r.deadlocked(at, place, p)
+		for n, p := range deadlock.Outputs(found) {
+			r.deadlocked(at, drive.PlaceOfLook(n), p)
 		}
 		if !over {
 			continue
@@ -76,7 +77,7 @@ func (r *conductor) lookOut() error {
 
 // deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
 // process: the last of that instant.
-func (r *conductor) deadlocked(at unit.Time, place drive.Place, p drive.Waiting) {
+func (r *conductor) deadlocked(at unit.Time, place drive.Place, p deadlock.Waiting) {
 	m := int32(p.From.Machine)
 	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
 	s := r.seatOf(p.From.Machine)

@@ -25,10 +25,10 @@ const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin   kind = 'b' // conductor: the epoch (8 bytes) and the secret of the run (16)
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
-	waits   kind = 'w' // part: what waits in its machines at an instant of the watch (JSON of drive.Waits)
+	waits   kind = 'w' // part: what waits in its machines at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is there; said where there was nothing else to say
-	state   kind = 'r' // part, in exact order: how far it is (a statement, drive.Council)
-	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, drive.Council)
+	state   kind = 'r' // part, in exact order: how far it is (a statement, council.Council)
+	promise kind = 'm' // conductor, in exact order: how far it may go (a promise, council.Council)
 	ended   kind = 'x' // part: it has come to the end of the run
 	count   kind = 'c' // conductor: all have; count what has come
 	ask     kind = 't' // conductor: what does the clock show (8 bytes: its own)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"fabemu/emu/crash"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/timing"
 	"fabemu/wire"
@@ -231,7 +232,7 @@ func (p *Part) failure() error {
 }
 
 // Watch sends what waits in the machines, behind what they have reported.
-func (p *Part) Watch(w drive.Waits) error {
+func (p *Part) Watch(w deadlock.Waits) error {
 	p.flush()
 	return p.tellJSON(waits, w)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/timing"
@@ -228,12 +229,12 @@ func TestFramesAreLeftOut(t *testing.T) {
 	}
 }
 
-func held(machine int, out port.ID) drive.Held {
-	return drive.Held{Machine: machine, Wait: port.Wait{Out: out, Block: port.NoCredit, Since: 3}}
+func held(machine int, out port.ID) deadlock.Held {
+	return deadlock.Held{Machine: machine, Wait: port.Wait{Out: out, Block: port.NoCredit, Since: 3}}
 }
 
-func waiting(at unit.Time, list ...drive.Held) string {
-	b, err := json.Marshal(drive.Waits{At: at, Carried: 7, Expects: true, Frames: list})
+func waiting(at unit.Time, list ...deadlock.Held) string {
+	b, err := json.Marshal(deadlock.Waits{At: at, Carried: 7, Expects: true, Frames: list})
 	if err != nil {
 		panic(err)
 	}
@@ -278,7 +279,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	s.machines = []int{1}
 	const lookPlace = drive.Place(3 << 30)
 	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
-	c.deadlocked(5, lookPlace, drive.Waiting{From: drive.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
+	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
 	s.hear(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
 	want := []told{
 		{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fabemu/emu/crash"
-	"fabemu/emu/drive"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/files"
 	"fabemu/emu/hosts"
 	"fabemu/wire/unit"
@@ -40,7 +40,7 @@ type seat struct {
 	now                unit.Time // nothing earlier will be reported any more
 	late               int64
 	queue              []told
-	waits              []drive.Waits // by their instants
+	waits              []deadlock.Waits // by their instants
 
 	restarted bool             // at least once: what its processes before had to report is lost
 	told      map[int32]uint32 // number of the next event of each machine

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/capture"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/drive"
 	"fabemu/emu/fabric"
 	"fabemu/emu/links"
@@ -210,7 +211,7 @@ func (r *Recording) Began(began time.Time) {
 
 // End ends the record at an instant of model time, after so much wall time, and returns what
 // came out. Of the capture the verdict is still to come: Close. The timing may be nil.
-func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *drive.Watch) *report.Result {
+func (r *Recording) End(at unit.Time, took time.Duration, t *timing.Timing, w *deadlock.Watch) *report.Result {
 	r.Events.Flush()
 	followed := r.unfollow()
 	r.Collector.Close(at)

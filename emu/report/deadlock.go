@@ -1,12 +1,12 @@
 package report
 
 import (
-	"fabemu/emu/drive"
+	"fabemu/emu/deadlock"
 	"fabemu/emu/fabric"
 )
 
 // Deadlocks puts what a watch of a fabric has found into the terms of reports.
-func Deadlocks(f *fabric.Fabric, w *drive.Watch) (found []Deadlock) {
+func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 	for _, d := range w.Found {
 		out := Deadlock{AtPs: int64(d.At)}
 		for _, p := range d.Cycle {

@@ -154,7 +154,7 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 	}
 	t, err := w.Run(ctx, &drive.Fabric{
 		Machines: []drive.Machine{source, sink},
-		Wires:    [][2]drive.End{{{Machine: 0}, {Machine: 1}}},
+		Wires:    [][2]port.End{{{Machine: 0}, {Machine: 1}}},
 		End:      unit.Time(length.Nanoseconds()) * 1000 / dilation,
 		Run:      uint32(time.Now().UnixNano()),
 	})

@@ -8,6 +8,12 @@ import (
 // ID is the number of a port within its machine, from 0.
 type ID uint16
 
+// End is a port of a machine of a fabric.
+type End struct {
+	Machine int
+	Port    ID
+}
+
 // Arrival is a frame that a port's link has brought. The frame may be acted on
 // at the instant at which the machine is given it.
 type Arrival struct {

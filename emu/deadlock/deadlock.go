@@ -1,4 +1,4 @@
-package drive
+package deadlock
 
 import (
 	"cmp"
@@ -36,8 +36,8 @@ type Expecter interface {
 // control packets go on for ever and mean nothing; within an interval one has come,
 // and has not helped. The last look is at the end of the run, which may be shorter than
 // an interval: there it is enough to have waited for as long as the word takes that there
-// is room. A Part sees only some of the machines: it tells what waits in them (Waits), and a
-// Lookout puts that together.
+// is room. Where machines are in
+// several processes, each reports what waits in its own (Waits), and a Lookout puts that together.
 type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender knows, at the most
@@ -59,8 +59,8 @@ type Deadlock struct {
 
 // Waiting is an output that waits for room at the other end of its link.
 type Waiting struct {
-	From  End        // the output
-	To    End        // the input whose memory has no room for it
+	From  port.End   // the output
+	To    port.End   // the input whose memory has no room for it
 	Class uint8      // virtual lane, or priority
 	Block port.Block // NoCredit or Paused
 	Since unit.Time
@@ -68,22 +68,25 @@ type Waiting struct {
 
 // output names a waiting output: one for each class.
 type output struct {
-	End
+	port.End
 	class uint8
 }
 
-// watcher looks for deadlock on behalf of a driver.
-type watcher struct {
+// Watcher looks for deadlock in a fabric.
+type Watcher struct {
 	*Watch
-	fabric  *Fabric
-	peer    map[End]End
-	waits   map[output]*waits
-	named   map[output]bool // outputs of the cycles that were found
-	wait    unit.Duration   // for which an output must have waited
-	next    unit.Time
-	moved   unit.Time // when something but flow control was last handed over
-	carried int64     // what had been handed over when it last looked
-	stuck   bool      // when it last looked there was a deadlock
+	waiters   []Waiter // by machine; nil: nothing waits in it
+	expecters []Expecter
+	peer      map[port.End]port.End
+	end       unit.Time // of the run
+	changed   unit.Time // the last of the changes from outside
+	waits     map[output]*waits
+	named     map[output]bool // outputs of the cycles that were found
+	wait      unit.Duration   // for which an output must have waited
+	next      unit.Time
+	moved     unit.Time // when something but flow control was last handed over
+	carried   int64     // what had been handed over when it last looked
+	stuck     bool      // when it last looked there was a deadlock
 
 	ask func(yield func(port.Wait) bool) // has each machine yield what waits in it
 
@@ -104,24 +107,50 @@ type waits struct {
 	stuck   bool
 }
 
-// newWatcher returns the watcher of an order, or nil if nobody looks.
-func newWatcher(f *Fabric) *watcher {
-	if f.Watch == nil {
-		return nil
+// New returns a watcher of machines that are joined by wires. The run ends at end, and changed is the
+// instant of the last of its changes.
+func New[M any](watch *Watch, machines []M, wires [][2]port.End, end, changed unit.Time) *Watcher {
+	w := &Watcher{
+		Watch: watch, waiters: make([]Waiter, len(machines)), peer: map[port.End]port.End{}, end: end, changed: changed,
+		waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: watch.Every,
 	}
-	w := &watcher{fabric: f, Watch: f.Watch, peer: map[End]End{}, waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: f.Watch.Every}
+	for i, m := range machines {
+		w.waiters[i], _ = any(m).(Waiter)
+		if e, ok := any(m).(Expecter); ok {
+			w.expecters = append(w.expecters, e)
+		}
+	}
 	w.next, w.ask = w.after(0), w.askMachines
 	w.glance = func(p port.Wait) bool { w.some = w.some || w.long(&p); return false }
 	w.write = w.note
-	for _, ends := range f.Wires {
+	for _, ends := range wires {
 		w.peer[ends[0]], w.peer[ends[1]] = ends[1], ends[0]
 	}
 	return w
 }
 
+// Next returns the instant at which to look next, when all else of that instant has happened.
+func (w *Watcher) Next() unit.Time { return w.next }
+
+// Skip passes over the instants before t.
+func (w *Watcher) Skip(t unit.Time) {
+	for w.next < t {
+		w.next = w.after(w.next)
+	}
+}
+
+// Change has the watcher look at other intervals from now on, if watch is not nil. The last of the changes is
+// at changed.
+func (w *Watcher) Change(watch *Watch, changed unit.Time) {
+	if w.changed = changed; watch != nil {
+		w.Every, w.Word, w.Idle = watch.Every, watch.Word, watch.Idle
+		w.wait = w.Every
+	}
+}
+
 // after returns when to look after t: at intervals, and just before the run ends.
-func (w *watcher) after(t unit.Time) unit.Time {
-	next, last := t.Add(w.Every), w.fabric.End-1
+func (w *Watcher) after(t unit.Time) unit.Time {
+	next, last := t.Add(w.Every), w.end-1
 	if t < last && next > last {
 		w.wait = w.Word
 		return last
@@ -131,37 +160,38 @@ func (w *watcher) after(t unit.Time) unit.Time {
 
 // input names the memory of an input: one for each class.
 type input struct {
-	End
+	port.End
 	class uint8
 }
 
-// look looks for deadlocks at now, and returns those that are new. Mostly nothing has
-// waited for long, and there is nothing to write down.
-func (w *watcher) look(now unit.Time) []Deadlock {
-	if w.stuck = false; !w.waited(now) {
-		return nil
+// Look looks for deadlocks at Next, moves that on, and returns those that are new. Mostly nothing
+// has waited for long, and there is nothing to write down.
+func (w *Watcher) Look() (found []Deadlock) {
+	if w.stuck = false; w.waited() {
+		clear(w.waits)
+		clear(w.holders)
+		w.ask(w.write)
+		for _, o := range w.waits {
+			o.holders = w.holders[input{o.To, o.Class}]
+		}
+		w.release()
+		found = w.cycles()
 	}
-	clear(w.waits)
-	clear(w.holders)
-	w.ask(w.write)
-	for _, o := range w.waits {
-		o.holders = w.holders[input{o.To, o.Class}]
-	}
-	w.release()
-	return w.cycles(now)
+	w.next = w.after(w.now)
+	return found
 }
 
-// waited reports whether an output has waited for long at now.
-func (w *watcher) waited(now unit.Time) bool {
-	w.now, w.some = now, false
+// waited reports whether an output has waited for long at Next, which is now from then on.
+func (w *Watcher) waited() bool {
+	w.now, w.some = w.next, false
 	w.ask(w.glance)
 	return w.some
 }
 
 // askMachines has each machine of the fabric yield what waits in it.
-func (w *watcher) askMachines(yield func(port.Wait) bool) {
-	for m, machine := range w.fabric.Machines {
-		if waiter, ok := machine.(Waiter); ok {
+func (w *Watcher) askMachines(yield func(port.Wait) bool) {
+	for m, waiter := range w.waiters {
+		if waiter != nil {
 			w.machine = m
 			waiter.Waits(w.now, yield)
 		}
@@ -169,14 +199,14 @@ func (w *watcher) askMachines(yield func(port.Wait) bool) {
 }
 
 // long reports whether the output of a wait has waited for long enough.
-func (w *watcher) long(p *port.Wait) bool {
+func (w *Watcher) long(p *port.Wait) bool {
 	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.wait
 }
 
 // note writes down a frame that waits in the machine which is being asked.
-func (w *watcher) note(p port.Wait) bool {
-	out := output{End{w.machine, p.Out}, p.Class}
-	in := input{End{w.machine, p.In}, p.Class}
+func (w *Watcher) note(p port.Wait) bool {
+	out := output{port.End{Machine: w.machine, Port: p.Out}, p.Class}
+	in := input{port.End{Machine: w.machine, Port: p.In}, p.Class}
 	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
 		w.holders[in] = append(w.holders[in], out)
 	}
@@ -189,7 +219,7 @@ func (w *watcher) note(p port.Wait) bool {
 // release takes out the outputs that can still go on: those for which some frame makes room
 // that leaves by an output which is not stuck. Each is freed once, and then frees those that it
 // keeps: a long chain is freed from its end on.
-func (w *watcher) release() {
+func (w *Watcher) release() {
 	free := w.free[:0]
 	for _, o := range w.waits {
 		o.stuck = len(o.holders) > 0
@@ -219,7 +249,7 @@ func (w *watcher) release() {
 
 // cycles follows those that are stuck, the lowest first, to the cycles in which they
 // end.
-func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
+func (w *Watcher) cycles() (found []Deadlock) {
 	var stuck []output
 	for k, o := range w.waits {
 		if o.stuck {
@@ -242,7 +272,7 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 		if slices.ContainsFunc(cycle, func(o output) bool { return w.named[o] }) {
 			continue
 		}
-		d := Deadlock{At: now}
+		d := Deadlock{At: w.now}
 		for _, o := range cycle {
 			w.named[o] = true
 			d.Cycle = append(d.Cycle, w.waits[o].Waiting)
@@ -253,78 +283,17 @@ func (w *watcher) cycles(now unit.Time) (found []Deadlock) {
 	return found
 }
 
-// watch lets the watcher look at t, or reports what waits in the machines.
-func (o *order) watch(t unit.Time) error {
-	w := o.watcher
-	o.now = t
-	if o.report != nil {
-		waits := Waits{At: t, Carried: o.carried, Expects: o.fabric.expects(t), Frames: w.collect(t)}
-		w.next = w.after(t)
-		o.agenda.Set(o.watchSlot(), w.next)
-		return o.report(waits)
-	}
-	over, err := w.see(t, o.carried, func(int) *order { return o })
-	o.agenda.Set(o.watchSlot(), w.next)
-	if over {
-		return errDeadlocked
-	}
-	return err
-}
+// Over reports whether nothing else can happen after a look, when so many frames that are not flow
+// control have been handed over.
+func (w *Watcher) Over(carried int64) bool { return w.over(carried, w.expects) }
 
-// seeAll is see of several loops at the next instant of the watch, before which all of them have
-// done everything.
-func (w *watcher) seeAll(loops []*order) (over bool, err error) {
-	t, carried := w.next, int64(0)
-	for _, o := range loops {
-		o.now = t
-		carried += o.carried
-	}
-	return w.see(t, carried, func(m int) *order { return loops[w.fabric.Loops.Of[m]] })
-}
-
-// see looks at t, and applies each deadlock that it finds to the machines, by the order of each. carried
-// counts the frames handed over that are not flow control. It reports whether nothing else can happen.
-func (w *watcher) see(t unit.Time, carried int64, of func(m int) *order) (over bool, err error) {
-	found := w.look(t)
-	w.next = w.after(t)
-	for place, p := range Outputs(found) {
-		m := p.From.Machine
-		o := of(m)
-		o.keyAs(t, place)
-		o.seats[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
-		due, err := o.drain(m)
-		if err != nil {
-			return false, err
-		}
-		o.note(m, due, t)
-	}
-	return w.over(t, carried, func() bool { return w.fabric.expects(t) }), nil
-}
-
-// Outputs yields the outputs of the deadlocks that one look has found, in the order in which their
-// machines are told of it, each with the place that this has among the events of the instant.
-func Outputs(found []Deadlock) iter.Seq2[Place, Waiting] {
-	return func(yield func(Place, Waiting) bool) {
-		place := placeOfWatch
-		for _, d := range found {
-			for _, p := range d.Cycle {
-				if !yield(place, p) {
-					return
-				}
-				place++
-			}
-		}
-	}
-}
-
-// over reports whether nothing else can happen after a look at t, when so many frames that are not
-// flow control have been handed over. It asks at most once whether a machine expects something.
-func (w *watcher) over(t unit.Time, carried int64, expects func() bool) bool {
-	changes := w.fabric.Changes
-	if carried != w.carried || len(changes) > 0 && changes[len(changes)-1].At > t {
+// over asks at most once whether a machine expects something.
+func (w *Watcher) over(carried int64, expects func() bool) bool {
+	t := w.now
+	if carried != w.carried || w.changed > t {
 		w.carried, w.moved = carried, t
 	}
-	if w.next < w.fabric.End && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !expects() {
+	if w.next < w.end && w.Idle > 0 && w.stuck && t.Sub(max(w.moved, w.Settled)) >= w.Idle && !expects() {
 		w.Ended = t
 		return true
 	}
@@ -332,9 +301,22 @@ func (w *watcher) over(t unit.Time, carried int64, expects func() bool) bool {
 }
 
 // expects reports whether something will happen to some machine by itself.
-func (f *Fabric) expects(now unit.Time) bool {
-	return slices.ContainsFunc(f.Machines, func(m Machine) bool {
-		e, ok := m.(Expecter)
-		return ok && e.Expects(now) != unit.Never
-	})
+func (w *Watcher) expects() bool {
+	return slices.ContainsFunc(w.expecters, func(e Expecter) bool { return e.Expects(w.now) != unit.Never })
+}
+
+// Outputs yields the outputs of the deadlocks that one look has found, with their numbers, in the order in
+// which their machines are told of it.
+func Outputs(found []Deadlock) iter.Seq2[int, Waiting] {
+	return func(yield func(int, Waiting) bool) {
+		n := 0
+		for _, d := range found {
+			for _, p := range d.Cycle {
+				if !yield(n, p) {
+					return
+				}
+				n++
+			}
+		}
+	}
 }

@@ -1,0 +1,78 @@
+package deadlock
+
+import (
+	"cmp"
+	"slices"
+
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Waits is what a part of a fabric reports of its machines at an instant of the watch.
+type Waits struct {
+	At      unit.Time
+	Carried int64 // frames that were handed over in it, flow control aside
+	Expects bool  // something will happen to one of its machines by itself (Expecter)
+	// Frames are those that wait, one for each input, output and class, in that order; none if no
+	// output has waited for long, for then nothing there can be in a cycle.
+	Frames []Held
+}
+
+// Held is a frame that waits in a machine.
+type Held struct {
+	Machine int
+	port.Wait
+}
+
+// Compare orders waiting frames: those that it takes for equal hold the same memory for the same
+// output.
+func (a Held) Compare(b Held) int {
+	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.In, b.In), cmp.Compare(a.Out, b.Out), cmp.Compare(a.Class, b.Class))
+}
+
+// Report returns what waits in the machines at Next, and moves that on. So many frames that are not flow
+// control have been handed over.
+func (w *Watcher) Report(carried int64) Waits {
+	out := Waits{At: w.next, Carried: carried}
+	if w.waited() {
+		w.ask(func(p port.Wait) bool {
+			out.Frames = append(out.Frames, Held{w.machine, p})
+			return true
+		})
+		slices.SortStableFunc(out.Frames, Held.Compare)
+		out.Frames = slices.CompactFunc(out.Frames, func(a, b Held) bool { return a.Compare(b) == 0 })
+	}
+	out.Expects, w.next = w.expects(), w.after(w.now)
+	return out
+}
+
+// Lookout looks for deadlock in a fabric whose machines are in parts, by what these report.
+type Lookout struct{ w *Watcher }
+
+// NewLookout returns the lookout of a fabric, as New does; watch takes what is found.
+func NewLookout(watch *Watch, wires [][2]port.End, end, changed unit.Time) *Lookout {
+	return &Lookout{New[Waiter](watch, nil, wires, end, changed)}
+}
+
+// Next returns the next instant at which to look, and whether there is one.
+func (l *Lookout) Next() (unit.Time, bool) { return l.w.next, l.w.next < l.w.end }
+
+// Look looks for deadlock at Next, in what the parts have reported of that instant, and returns what
+// is new, and whether nothing else can happen.
+func (l *Lookout) Look(told []Waits) (found []Deadlock, over bool) {
+	w, carried, expects := l.w, int64(0), false
+	w.ask = func(yield func(port.Wait) bool) {
+		for i := range told {
+			for _, x := range told[i].Frames {
+				w.machine = x.Machine
+				yield(x.Wait)
+			}
+		}
+	}
+	found = w.Look()
+	for i := range told {
+		carried += told[i].Carried
+		expects = expects || told[i].Expects
+	}
+	return found, w.over(carried, func() bool { return expects })
+}

@@ -1,0 +1,51 @@
+package drive
+
+import (
+	"fabemu/emu/deadlock"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// newWatcher returns what looks for deadlock in a fabric, or nil if nobody does.
+func newWatcher(f *Fabric) *deadlock.Watcher {
+	if f.Watch == nil {
+		return nil
+	}
+	return deadlock.New(f.Watch, f.Machines, f.Wires, f.End, f.LastChange())
+}
+
+// watch lets the watcher look at t, or reports what waits in the machines.
+func (o *order) watch(t unit.Time) error {
+	w := o.watcher
+	o.now = t
+	if o.report != nil {
+		waits := w.Report(o.carried)
+		o.agenda.Set(o.watchSlot(), w.Next())
+		return o.report(waits)
+	}
+	over, err := see(w, o.carried, func(int) *order { return o })
+	o.agenda.Set(o.watchSlot(), w.Next())
+	if over {
+		return errDeadlocked
+	}
+	return err
+}
+
+// see lets a watcher look, and applies each deadlock that it finds to the machines, by the order of each.
+// carried counts the frames handed over that are not flow control. It reports whether nothing else can
+// happen.
+func see(w *deadlock.Watcher, carried int64, of func(m int) *order) (over bool, err error) {
+	t := w.Next()
+	for n, p := range deadlock.Outputs(w.Look()) {
+		m := p.From.Machine
+		o := of(m)
+		o.keyAs(t, PlaceOfLook(n))
+		o.seats[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		due, err := o.drain(m)
+		if err != nil {
+			return false, err
+		}
+		o.note(m, due, t)
+	}
+	return w.Over(carried), nil
+}
