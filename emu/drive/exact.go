@@ -1,9 +1,9 @@
 package drive
 
 import (
-	"encoding/binary"
 	"fmt"
 
+	"fabemu/emu/council"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -13,7 +13,7 @@ import (
 // no frame from elsewhere comes before it. The order is then that of the virtual clock, at any
 // dilation; what it costs shows in the pace.
 //
-// What a part is promised comes from a Council, and by the trailer of each datagram: when the
+// What a part is promised comes from a council.Council, and by the trailer of each datagram: when the
 // next frame on its path is due at the earliest.
 type Exact struct {
 	State    func(statement []byte) error // tells the council
@@ -23,12 +23,14 @@ type Exact struct {
 // exactRun is what a part in exact order knows.
 type exactRun struct {
 	Exact
-	*border
-	ins     []inward  // by place in border.in
-	outs    []outward // by place in border.out
+	*council.Border
+	ins     []inward  // by place in Border.In
+	outs    []outward // by place in Border.Out
 	place   []int     // by slot: its place in either
 	changed bool      // something has, since the last statement
 	events  int       // since then
+	stated  council.Statement
+	told    []council.Promise // by place in Border.In
 	buf     []byte
 	mail    []byte
 }
@@ -57,20 +59,24 @@ func (r *partRun) exactly(x Exact) error {
 	if f.Least == nil || f.Passing == nil {
 		return fmt.Errorf("drive: nothing can be promised in a fabric whose least times are not known")
 	}
-	e := &exactRun{Exact: x, border: newBorder(f, r.here), place: make([]int, len(r.paths)), changed: true}
+	border := council.NewBorder(council.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}, r.here)
+	e := &exactRun{
+		Exact: x, Border: border, place: make([]int, len(r.paths)), changed: true,
+		stated: council.NewStatement(border), told: make([]council.Promise, len(border.In)),
+	}
 	slots := make([]int, len(r.paths)) // by number
 	for slot := range r.paths {
 		slots[r.paths[slot].number] = slot
 	}
-	for k, n := range e.in {
+	for k, n := range e.In {
 		e.ins = append(e.ins, inward{slot: slots[n]})
 		e.place[slots[n]] = k
 	}
-	for k, n := range e.out {
+	for k, n := range e.Out {
 		e.outs = append(e.outs, outward{slot: slots[n], due: unit.Never})
 		e.place[slots[n]] = k
 	}
-	e.mail = make([]byte, len(e.in)*promiseSize+1)
+	e.mail = make([]byte, len(e.In)*council.PromiseSize+1)
 	r.exact = e
 	return nil
 }
@@ -95,20 +101,14 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 		return nil
 	}
 	e.changed, e.events = false, 0
-	b := append(e.buf[:0], 0)
-	if over {
-		b[0] = 1
-	}
+	e.stated.Over = over
 	for k := range e.outs {
 		x := &e.outs[k]
-		claim, least := unit.Never, after(x.free, r.fabric.Least[e.out[k]])
+		claim, least := unit.Never, council.After(x.free, r.fabric.Least[e.Out[k]])
 		if !over {
 			claim = max(r.claim(k), least)
 		}
-		b = binary.BigEndian.AppendUint64(b, uint64(claim))
-		b = binary.BigEndian.AppendUint64(b, uint64(least))
-		b = binary.BigEndian.AppendUint64(b, uint64(x.due))
-		b = binary.BigEndian.AppendUint32(b, r.ends[x.slot].seq)
+		e.stated.Out[k] = council.Outgoing{Claim: claim, Floor: least, Due: x.due, Sent: r.ends[x.slot].seq}
 		x.due = unit.Never
 	}
 	for i := range e.ins {
@@ -119,12 +119,11 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 		case s < slot:
 			need++
 		}
-		b = binary.BigEndian.AppendUint64(b, uint64(need))
-		b = binary.BigEndian.AppendUint32(b, r.ends[s].seq)
+		e.stated.In[i] = council.Incoming{Need: need, Seen: r.ends[s].seq}
 	}
-	e.buf = b
+	e.buf = e.stated.Append(e.buf[:0])
 	r.Statements++
-	return e.State(b)
+	return e.State(e.buf)
 }
 
 // claim returns when a frame is due at the earliest on a path that leads away, if none comes
@@ -133,14 +132,14 @@ func (r *partRun) claim(k int) (t unit.Time) {
 	e := r.exact
 	t = unit.Never
 	change := r.nextChange()
-	for m, d := range e.machine {
+	for m, d := range e.Machine {
 		if d != nil {
-			t = min(t, after(min(change, r.agenda.Due(r.machineSlot(m))), d[k]))
+			t = min(t, council.After(min(change, r.agenda.Due(r.machineSlot(m))), d[k]))
 		}
 	}
 	for slot := range r.paths {
 		if p := &r.paths[slot]; p.count > 0 {
-			t = min(t, after(r.agenda.Due(slot), e.arrival[int(p.number)][k]))
+			t = min(t, council.After(r.agenda.Due(slot), e.Arrival[int(p.number)][k]))
 		}
 	}
 	return t
@@ -175,22 +174,16 @@ func (r *partRun) hear() error {
 		if n == 0 || err != nil {
 			return err
 		}
-		b := e.mail[:n]
-		if len(b) != len(e.in)*promiseSize {
-			return fmt.Errorf("a promise of %d bytes, and not of %d: of another version?", len(b), len(e.in)*promiseSize)
+		if err := council.ReadPromises(e.told, e.mail[:n]); err != nil {
+			return err
 		}
 		r.Promises++
-		for i := range e.ins {
+		for i, p := range e.told {
 			x := &e.ins[i]
-			p, through := timeAt(b), binary.BigEndian.Uint32(b[8:])
-			b = b[promiseSize:]
-			if p < 0 {
-				return fmt.Errorf("%s: a promise of %v", r.name(x.slot), p)
-			}
-			x.promised = max(x.promised, p) // a trailer may have promised more
-			if end := &r.ends[x.slot]; int32(through-end.seq) > 0 {
-				r.Lost += int64(through - end.seq)
-				end.seq, e.changed = through, true
+			x.promised = max(x.promised, p.At) // a trailer may have promised more
+			if end := &r.ends[x.slot]; int32(p.Lost-end.seq) > 0 {
+				r.Lost += int64(p.Lost - end.seq)
+				end.seq, e.changed = p.Lost, true
 			}
 		}
 	}
@@ -219,5 +212,5 @@ func (r *partRun) promise(slot int, tr *port.Transmission) unit.Time {
 	}
 	x := &e.outs[e.place[slot]]
 	x.free, x.due, e.changed = tr.Start.Add(tr.Duration), min(x.due, tr.Due), true
-	return max(tr.Due, after(x.free, r.fabric.Least[r.paths[slot].number]))
+	return max(tr.Due, council.After(x.free, r.fabric.Least[r.paths[slot].number]))
 }

@@ -120,35 +120,10 @@ type crossing struct {
 // until it is due there; that of the run where no wire joins two loops.
 func (l *Loops) ahead(f *Fabric) unit.Duration {
 	least := unit.Duration(f.End)
-	for i, row := range l.between(f) {
-		for j, d := range row {
-			if i != j {
-				least = min(least, d)
-			}
+	for w, ends := range f.Wires {
+		if l.Of[ends[0].Machine] != l.Of[ends[1].Machine] {
+			least = min(least, f.Least[2*w], f.Least[2*w+1])
 		}
 	}
 	return least
-}
-
-// between returns by loop and loop the shortest time in which what one of them does can reach
-// the other one, be it by a third; unit.Never: it cannot.
-func (l *Loops) between(f *Fabric) [][]unit.Duration {
-	all := make([][]unit.Duration, l.count())
-	for i := range all {
-		all[i] = farOff(len(all))
-	}
-	for w, ends := range f.Wires {
-		for from := range ends {
-			i, j := l.Of[ends[from].Machine], l.Of[ends[1-from].Machine]
-			all[i][j] = min(all[i][j], f.Least[2*w+from])
-		}
-	}
-	for k := range all {
-		for i := range all {
-			for j := range all {
-				all[i][j] = min(all[i][j], sum(all[i][k], all[k][j]))
-			}
-		}
-	}
-	return all
 }

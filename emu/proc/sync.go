@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/drive"
+	"fabemu/emu/council"
 	"fabemu/emu/mistake"
 )
 
@@ -57,7 +57,7 @@ func (s Sync) check(p Placement) error {
 // conductor: a statement is answered at once.
 type promising struct {
 	sync.Mutex
-	*drive.Council
+	*council.Council
 	tell  []func(promise []byte) // by part
 	steps int64                  // of the council, when it was last looked at
 	still int64                  // since when they are the same, on the conductor's clock
@@ -73,7 +73,7 @@ func (r *conductor) convene() error {
 			of[m] = k
 		}
 	}
-	c, err := drive.NewCouncil(r.fabric, of)
+	c, err := council.New(council.Fabric{Wires: r.fabric.Wires, Least: r.fabric.Least, Passing: r.fabric.Passing}, of)
 	x.Council = c
 	r.exact.Store(x)
 	return err

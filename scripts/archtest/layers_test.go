@@ -27,7 +27,7 @@ emu/crash, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, e
 emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack
-emu/schema, emu/fabric, emu/timing, emu/deadlock
+emu/schema, emu/fabric, emu/timing, emu/deadlock, emu/council
 emu/drive, emu/report/graph
 emu/machines
 emu/host, emu/host/netns

@@ -1,9 +1,7 @@
-package drive
+package council
 
 import (
 	"container/heap"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -40,10 +38,10 @@ type Council struct {
 
 // member is a part as the council knows it.
 type member struct {
-	*border
+	*Border
 	in, out []int // places in paths
+	stated  Statement
 	spoken  bool
-	over    bool // it has come to the end of the run
 	waits   bool // it needs more than it has been promised
 }
 
@@ -70,18 +68,18 @@ type sending struct {
 	due     unit.Time
 }
 
-// NewCouncil returns the council of the parts of a fabric: part[m] is that of machine m.
-func NewCouncil(f *Fabric, part []int) (*Council, error) {
+// New returns the council of the parts of a fabric: part[m] is that of machine m.
+func New(f Fabric, part []int) (*Council, error) {
 	for n, least := range f.Least {
 		if least <= 0 {
-			return nil, fmt.Errorf("drive: path %d takes no time: nothing can be promised about it", n)
+			return nil, fmt.Errorf("path %d takes no time: nothing can be promised about it", n)
 		}
 	}
 	c := &Council{parts: make([]member, slices.Max(part)+1), index: map[int]int{}}
 	for k := range c.parts {
 		p := &c.parts[k]
-		p.border = newBorder(f, func(m int) bool { return part[m] == k })
-		for _, n := range p.border.out {
+		p.Border = NewBorder(f, func(m int) bool { return part[m] == k })
+		for _, n := range p.Border.Out {
 			c.index[n] = len(c.paths)
 			p.out = append(p.out, len(c.paths))
 			c.paths = append(c.paths, passage{number: n, from: k})
@@ -89,7 +87,8 @@ func NewCouncil(f *Fabric, part []int) (*Council, error) {
 	}
 	for k := range c.parts {
 		p := &c.parts[k]
-		for slot, n := range p.border.in {
+		p.stated = NewStatement(p.Border)
+		for slot, n := range p.Border.In {
 			x := c.index[n]
 			p.in = append(p.in, x)
 			c.paths[x].to, c.paths[x].slot = k, slot
@@ -98,46 +97,28 @@ func NewCouncil(f *Fabric, part []int) (*Council, error) {
 	return c, nil
 }
 
-// A statement is a byte that says whether the part is at its end; for each path that leads away
-// claim, floor and first due time of what was sent since the last statement, and how many were
-// sent; for each that comes from elsewhere what is needed and how many were seen. A promise
-// is, for each path that comes from elsewhere, the promise, and up to which number frames that have not come are lost.
-const (
-	outSize     = 3*8 + 4
-	inSize      = 8 + 4
-	promiseSize = 8 + 4
-)
-
-// errStatement is the error of what is no statement of a part.
-var errStatement = errors.New("not a statement of this part")
-
 // Hear takes in a statement of a part.
 func (c *Council) Hear(part int, b []byte) error {
 	p := &c.parts[part]
-	if len(b) != 1+len(p.out)*outSize+len(p.in)*inSize || b[0] > 1 {
-		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
+	s := &p.stated
+	if err := s.read(b); err != nil {
+		return err
 	}
-	p.spoken, p.over, p.waits = true, b[0] == 1, false
-	b = b[1:]
-	for _, x := range p.out {
-		y := &c.paths[x]
-		claim, floor, due := timeAt(b), timeAt(b[8:]), timeAt(b[16:])
-		sent := binary.BigEndian.Uint32(b[24:])
-		b = b[outSize:]
-		switch n := int32(sent - y.sent); {
-		case claim < 0 || floor < 0 || due < 0 || n < 0 || (n > 0) != (due != unit.Never):
-			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", n, y.number, due, errStatement)
-		case due < y.promised:
-			return fmt.Errorf("a frame is due at %v on path %d, and it was promised that none is before %v", due, y.number, y.promised)
-		case n > 0 && int32(y.seen-sent) < 0:
-			y.under = append(y.under, sending{sent, due})
+	p.spoken, p.waits = true, false
+	for k, x := range p.out {
+		y, o := &c.paths[x], &s.Out[k]
+		switch n := int32(o.Sent - y.sent); {
+		case o.Claim < 0 || o.Floor < 0 || o.Due < 0 || n < 0 || (n > 0) != (o.Due != unit.Never):
+			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", n, y.number, o.Due, errStatement)
+		case o.Due < y.promised:
+			return fmt.Errorf("a frame is due at %v on path %d, and it was promised that none is before %v", o.Due, y.number, y.promised)
+		case n > 0 && int32(y.seen-o.Sent) < 0:
+			y.under = append(y.under, sending{o.Sent, o.Due})
 		}
-		y.claim, y.floor, y.sent = claim, floor, sent
+		y.claim, y.floor, y.sent = o.Claim, o.Floor, o.Sent
 	}
-	for _, x := range p.in {
-		y := &c.paths[x]
-		need, seen := timeAt(b), binary.BigEndian.Uint32(b[8:])
-		b = b[inSize:]
+	for k, x := range p.in {
+		y, need, seen := &c.paths[x], s.In[k].Need, s.In[k].Seen
 		if need < 0 || int32(seen-y.seen) < 0 {
 			return fmt.Errorf("%d frames seen on path %d: %w", int32(seen-y.seen), y.number, errStatement)
 		}
@@ -150,8 +131,6 @@ func (c *Council) Hear(part int, b []byte) error {
 	c.steps++
 	return nil
 }
-
-func timeAt(b []byte) unit.Time { return unit.Time(binary.BigEndian.Uint64(b)) }
 
 // Promise promises each part that waits what it needs, if that can be; send is handed what it
 // is to be told, its to read during the call.
@@ -173,8 +152,7 @@ func (c *Council) tell(part int, send func(part int, promise []byte)) {
 	for _, x := range c.parts[part].in {
 		y := &c.paths[x]
 		y.promised = max(y.promised, y.least)
-		b = binary.BigEndian.AppendUint64(b, uint64(y.promised))
-		b = binary.BigEndian.AppendUint32(b, y.lost)
+		b = Promise{y.promised, y.lost}.Append(b)
 	}
 	c.steps++
 	c.buf = b
@@ -228,12 +206,12 @@ func (c *Council) find() {
 		}
 		y.settled = true
 		p := &c.parts[y.to]
-		if p.over {
+		if p.stated.Over {
 			continue
 		}
-		for k, d := range p.arrival[y.number] {
+		for k, d := range p.Arrival[y.number] {
 			z := &c.paths[p.out[k]]
-			if t := max(after(at, d), z.floor, z.promised); t < z.least {
+			if t := max(After(at, d), z.floor, z.promised); t < z.least {
 				z.least = t
 				next = append(next, coming{t, p.out[k]})
 				heap.Fix(&next, len(next)-1)
@@ -254,8 +232,8 @@ type frontier []coming
 func (f frontier) Len() int           { return len(f) }
 func (f frontier) Less(a, b int) bool { return f[a].at < f[b].at }
 func (f frontier) Swap(a, b int)      { f[a], f[b] = f[b], f[a] }
-func (f frontier) Push(any)           { panic("drive: a frontier grows by append") } // which boxes nothing
-func (f frontier) Pop() any           { panic("drive: a frontier shrinks by a slice") }
+func (f frontier) Push(any)           { panic("council: a frontier grows by append") } // which boxes nothing
+func (f frontier) Pop() any           { panic("council: a frontier shrinks by a slice") }
 
 // Steps returns how many statements and promises there were: where it stays the same, nobody
 // gets on.
@@ -268,7 +246,7 @@ func (c *Council) GiveUp(there func(part int) bool, send func(part int, promise 
 	for k := range c.parts {
 		p, some := &c.parts[k], false
 		for _, x := range p.in {
-			if y := &c.paths[x]; len(y.under) > 0 && !p.over && there(k) {
+			if y := &c.paths[x]; len(y.under) > 0 && !p.stated.Over && there(k) {
 				y.lost, y.under, some = y.sent, nil, true
 			}
 			c.paths[x].least = c.paths[x].promised
@@ -286,7 +264,7 @@ func (c *Council) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {
 		p := &c.parts[k]
-		if waited = waited || p.waits || !p.spoken; p.over || p.waits {
+		if waited = waited || p.waits || !p.spoken; p.stated.Over || p.waits {
 			continue
 		}
 		own := unit.Never

@@ -1,25 +1,21 @@
-package drive
+package council
 
 import (
-	"context"
 	"encoding/binary"
-	"errors"
 	"math"
 	"strings"
 	"testing"
 
-	"fabemu/wire"
-	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
 // ring returns a fabric of n machines in a ring, each with a port to the one before (0) and to the
 // next (1): a frame takes 10 on each wire, and a machine passes one on after 5.
-func ring(n int) *Fabric {
-	f := &Fabric{Machines: make([]Machine, n)}
+func ring(n int) Fabric {
+	f := Fabric{}
 	for m := range n {
-		f.Wires = append(f.Wires, [2]End{{m, 1}, {(m + 1) % n, 0}})
+		f.Wires = append(f.Wires, [2]port.End{{Machine: m, Port: 1}, {Machine: (m + 1) % n}})
 		f.Least = append(f.Least, 10, 10)
 		f.Passing = append(f.Passing, 5)
 	}
@@ -52,7 +48,7 @@ func at(t unit.Time) [2]unit.Time { return [2]unit.Time{t, t} }
 // is promised what it needs with one promise, however far off that is, and the others are not; what is
 // under way to a part, and what it would cause elsewhere, counts.
 func TestCouncilPromisesTheFirst(t *testing.T) {
-	c, err := NewCouncil(ring(3), []int{0, 1, 2})
+	c, err := New(ring(3), []int{0, 1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +102,7 @@ func TestCouncilIsToldNonsense(t *testing.T) {
 		{"fewer seen than before", stated(at(1), at(0), [2]uint32{}, [2]uint32{math.MaxUint32, 0}, nothing), "frames seen"},
 		{"a promise that goes back", stated(at(1000), at(0), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{50, unit.Never}), "it was promised that none is before 100ps"},
 	} {
-		c, err := NewCouncil(ring(3), []int{0, 1, 2})
+		c, err := New(ring(3), []int{0, 1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +123,7 @@ func TestCouncilIsToldNonsense(t *testing.T) {
 func TestCouncilWithoutLatency(t *testing.T) {
 	f := ring(3)
 	f.Least[3] = 0
-	if _, err := NewCouncil(f, []int{0, 1, 2}); err == nil || !strings.Contains(err.Error(), "path 3 takes no time") {
+	if _, err := New(f, []int{0, 1, 2}); err == nil || !strings.Contains(err.Error(), "path 3 takes no time") {
 		t.Error(err)
 	}
 }
@@ -136,7 +132,7 @@ func FuzzCouncil(f *testing.F) {
 	f.Add(uint8(0), stated(at(5), at(3), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{4, unit.Never}))
 	f.Add(uint8(2), []byte{1})
 	f.Fuzz(func(t *testing.T, part uint8, b []byte) {
-		c, err := NewCouncil(ring(3), []int{0, 1, 2})
+		c, err := New(ring(3), []int{0, 1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,91 +143,10 @@ func FuzzCouncil(f *testing.F) {
 		}
 		if c.Hear(int(part%3), b) == nil {
 			c.Promise(func(_ int, promise []byte) {
-				if len(promise) != 2*promiseSize {
+				if len(promise) != 2*PromiseSize {
 					t.Errorf("a promise of %d bytes", len(promise))
 				}
 			})
 		}
 	})
-}
-
-// letters is a file of promises.
-type letters struct {
-	link.Link
-	all [][]byte
-}
-
-func (l *letters) FD() int { return -1 }
-func (l *letters) Recv(b []byte) (int, error) {
-	if len(l.all) == 0 {
-		return 0, nil
-	}
-	first := l.all[0]
-	l.all = l.all[1:]
-	return copy(b, first), nil
-}
-
-// busy looks at all ends of a part, all the time.
-type busy int
-
-func (n busy) Wait(_ int64, came func(i int)) error {
-	for i := range int(n) {
-		came(i)
-	}
-	return nil
-}
-
-// A part whose neighbour breaks a promise, or takes one back, ends with an error that names the
-// link, and so does one that is told what is no promise. One that keeps them goes on to the end.
-func TestPartIsToldNonsense(t *testing.T) {
-	promise := func(at unit.Time) []byte { return append(binary.BigEndian.AppendUint64(nil, uint64(at)), 0, 0, 0, 0) }
-	type frame struct{ due, promise unit.Time }
-	for _, x := range []struct {
-		name     string
-		frames   []frame
-		promises [][]byte
-		want     string
-	}{
-		{"as it should be", []frame{{20, 25}, {30, 30}, {30, 60}}, [][]byte{promise(40), promise(unit.Never)}, ""},
-		{"a frame before its promise", []frame{{20, 25}, {24, 30}}, nil, "wire 0, from machine 1 to 0: a frame that is due at 24ps, and it was promised that none is before 25ps"},
-		{"a promise that goes back", []frame{{20, 90}, {95, 80}}, nil, "wire 0, from machine 1 to 0: a promise that goes back, from 90ps to 80ps"},
-		{"a short promise", nil, [][]byte{{1, 2}}, "a promise of 2 bytes, and not of 12"},
-		{"a long promise", nil, [][]byte{make([]byte, 40)}, "a promise of 13 bytes, and not of 12"},
-		{"a promise of before", nil, [][]byte{promise(-5)}, "a promise of -5ps"},
-	} {
-		a, b, err := link.UDPPair(link.UDPOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { a.Close(); b.Close() })
-		f := &Fabric{
-			Machines: []Machine{&player{story: &[]string{}}, nil}, Wires: [][2]End{{{0, 0}, {1, 0}}}, End: 100, Run: 7,
-			Least: []unit.Duration{10, 10}, Passing: []unit.Duration{unit.Duration(unit.Never), unit.Duration(unit.Never)},
-		}
-		for n, y := range x.frames {
-			tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: y.due - 10, Due: y.due, Length: 20}
-			if err := b.Send(f.encode(nil, tr, wire.Body{}, &path{number: 1}, 0, uint32(n), y.promise)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		statements := 0
-		p := &Part{
-			Dilation: 1, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
-			Poller: func(ends []link.File) Poller { return busy(len(ends)) },
-			Exact:  &Exact{Promises: &letters{all: x.promises}, State: func([]byte) error { statements++; return nil }},
-		}
-		if x.want != "" && x.promises == nil {
-			p.Exact.Promises = &letters{all: [][]byte{promise(0)}}
-		}
-		timing, _, err := p.Run(context.Background(), f)
-		switch {
-		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):
-			t.Errorf("%s: %v; %d frames were handed over, %d statements", x.name, err, timing.Hops, statements)
-		case x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)):
-			t.Errorf("%s: %v, want %q", x.name, err, x.want)
-		}
-	}
-	if _, _, err := (&Part{Dilation: 1, Links: [][2]link.Link{}, Exact: &Exact{}}).Run(context.Background(), &Fabric{End: 1}); err == nil || errors.Is(err, context.Canceled) {
-		t.Error("a fabric whose least times are not known has an exact order")
-	}
 }

@@ -1,0 +1,6 @@
+// Package council is where the parts of a run agree on how far each may go, so that none does an
+// event before a frame from another part that comes first in the order of the model.
+//
+// A part states how far it is (Statement), and is promised by when at the earliest a frame can come
+// (Promise). Promises rest on the least times that things take in the fabric (Fabric, Border).
+package council
