@@ -18,8 +18,7 @@ import (
 // or later; it is taken in when all have come that far.
 type virtualRun struct {
 	fabric  *Fabric
-	done    <-chan struct{}
-	orders  []*order // by loop
+	ctx     context.Context
 	loops   []*virtualLoop
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
@@ -45,7 +44,6 @@ type reached struct {
 type virtualLoop struct {
 	*order
 	run     *virtualRun
-	ctx     context.Context
 	id      int
 	windows int
 	codec   *codec          // nil: frames are handed over as values
@@ -68,12 +66,12 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		return 0, err
 	}
 	n := len(orders)
-	r := &virtualRun{fabric: f, done: ctx.Done(), orders: orders, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
+	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
 	}
 	for k, o := range orders {
-		l := &virtualLoop{order: o, run: r, ctx: ctx, id: k, least: unit.Never}
+		l := &virtualLoop{order: o, run: r, id: k, least: unit.Never}
 		for i := range l.out {
 			l.out[i] = make([][]crossing, n)
 		}
@@ -84,7 +82,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		o.carry = l.carry
 		r.loops = append(r.loops, l)
 	}
-	r.meet(ctx)
+	r.meet()
 	var others sync.WaitGroup
 	for _, l := range r.loops[1:] {
 		others.Go(l.runAll)
@@ -106,7 +104,7 @@ func (l *virtualLoop) open() (until unit.Time, most int, err error) {
 		if next, meets = l.exchange(); meets || next > r.look || next >= min(r.edge, r.fabric.End) {
 			r.barrier.wait()
 			if l.id == 0 {
-				r.meet(l.ctx)
+				r.meet()
 			}
 			r.barrier.wait()
 			next = r.next
@@ -135,7 +133,7 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 		next = min(next, r.reached[l.odd][i].next)
 		meets = meets || r.reached[l.odd][i].meets
 	}
-	l.takeInAll()
+	l.takeIn()
 	l.odd, l.least = 1-l.odd, unit.Never
 	for to := range l.out[l.odd] { // what was in it has been taken in before the barrier
 		l.out[l.odd][to] = l.out[l.odd][to][:0]
@@ -157,22 +155,18 @@ func (l *virtualLoop) some() (err error) {
 	return l.order.loop(l)
 }
 
-// takeInAll takes in the frames of all loops.
-func (l *virtualLoop) takeInAll() {
+// takeIn takes in the frames that all loops have sent to this one.
+func (l *virtualLoop) takeIn() {
 	defer crash.Into(&l.err)
 	for _, from := range l.run.loops {
-		l.takeIn(from.out[l.odd][l.id])
-	}
-}
-
-// takeIn takes in what another loop has sent.
-func (l *virtualLoop) takeIn(list []crossing) {
-	for i := range list {
-		c := &list[i]
-		p := &l.paths[c.slot]
-		f := l.push(p)
-		f.arrival = c.arrival
-		l.expect(c.slot, p, f, c.due)
+		list := from.out[l.odd][l.id]
+		for i := range list {
+			c := &list[i]
+			p := &l.paths[c.slot]
+			f := l.push(p)
+			f.arrival = c.arrival
+			l.expect(c.slot, p, f, c.due)
+		}
 	}
 }
 
@@ -205,7 +199,7 @@ func (l *virtualLoop) carry(from *seat, t *port.Transmission) error {
 
 // meet is done by one loop for all, while the others wait: it looks for deadlock, and finds
 // out where they go on.
-func (r *virtualRun) meet(ctx context.Context) {
+func (r *virtualRun) meet() {
 	for _, l := range r.loops {
 		if l.err != nil && r.err == nil {
 			r.err, r.over = l.err, true
@@ -219,41 +213,32 @@ func (r *virtualRun) meet(ctx context.Context) {
 	if r.look = unit.Never; r.watcher != nil {
 		r.look = r.watcher.Next()
 	}
-	if r.next >= r.fabric.End {
-		r.over = true
-	}
+	r.over = r.over || r.next >= r.fabric.End
 	if meeting := r.fabric.Loops.Meet; meeting != nil {
 		meeting.Meet(min(r.next, r.fabric.End))
 		r.edge = meeting.Edge()
 	} else {
 		r.edge = unit.Never
 	}
-	switch {
-	case r.over && r.err == nil:
+	if r.over && r.err == nil {
 		r.fabric.Progress.Reach(r.fabric.End)
 		return
-	case r.next < r.fabric.End:
-		r.fabric.Progress.Reach(r.next)
 	}
-	select {
-	case <-r.done:
-		if r.err == nil {
-			r.err = ctx.Err()
-		}
-		r.over = true
-	default:
+	r.fabric.Progress.Reach(min(r.next, r.fabric.End))
+	if r.err == nil {
+		r.err = r.ctx.Err()
 	}
-	r.over = r.over || r.err != nil
+	r.over = r.err != nil
 }
 
 // lookAll looks for deadlock at the next instant of the watch, before which all loops have done everything.
 func (r *virtualRun) lookAll() (over bool, err error) {
 	carried := int64(0)
-	for _, o := range r.orders {
-		o.now = r.watcher.Next()
-		carried += o.carried
+	for _, l := range r.loops {
+		l.now = r.watcher.Next()
+		carried += l.carried
 	}
-	return see(r.watcher, carried, func(m int) *order { return r.orders[r.fabric.Loops.Of[m]] })
+	return see(r.watcher, carried, func(m int) *order { return r.loops[r.fabric.Loops.Of[m]].order })
 }
 
 // first finds the first event of all loops.
