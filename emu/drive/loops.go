@@ -1,10 +1,7 @@
 package drive
 
 import (
-	"runtime"
 	"slices"
-	"sync/atomic"
-	"time"
 
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
@@ -65,48 +62,6 @@ func split(f *Fabric) ([]*order, error) {
 		all[k] = &o
 	}
 	return all, nil
-}
-
-// barrier is where some goroutines wait for one another, again and again. They spin, give way
-// where there are fewer processors than goroutines, or when it takes long, and sleep for a moment at
-// a time when other programs have the processor of the one that they wait for: to be woken they would
-// have to say in each round that they sleep, of which there are hundreds of thousands in a second.
-type barrier struct {
-	n       int32
-	patient int
-	_       [48]byte
-	came    atomic.Int32
-	_       [60]byte
-	round   atomic.Uint32
-	_       [60]byte
-}
-
-// patience is how often a loop that waits for others looks before it gives way.
-const patience = 20_000
-
-func newBarrier(n int) *barrier {
-	b := &barrier{n: int32(n)}
-	if runtime.GOMAXPROCS(0) >= n {
-		b.patient = patience
-	}
-	return b
-}
-
-func (b *barrier) wait() {
-	round := b.round.Load()
-	if b.came.Add(1) == b.n {
-		b.came.Store(0)
-		b.round.Store(round + 1)
-		return
-	}
-	for looks := 0; b.round.Load() == round; looks++ {
-		switch {
-		case looks >= 2*patience:
-			time.Sleep(20 * time.Microsecond)
-		case looks >= b.patient:
-			runtime.Gosched()
-		}
-	}
 }
 
 // crossing is a frame that is handed over to another loop.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"fabemu/emu/barrier"
 	"fabemu/emu/crash"
 	"fabemu/emu/deadlock"
 	"fabemu/wire"
@@ -22,7 +23,7 @@ type virtualRun struct {
 	loops   []*virtualLoop
 	ahead   unit.Duration // the shortest time from a transmission to its due time in another loop
 	reached [2][]reached  // in the windows of even and odd number, by loop
-	barrier *barrier
+	barrier *barrier.Barrier
 	watcher *deadlock.Watcher // nil: nobody looks for deadlock
 
 	// What is agreed on when all loops have met:
@@ -66,7 +67,7 @@ func (v Virtual) runLoops(ctx context.Context, f *Fabric) (hops int64, err error
 		return 0, err
 	}
 	n := len(orders)
-	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: newBarrier(n), watcher: newWatcher(f)}
+	r := &virtualRun{fabric: f, ctx: ctx, ahead: f.Loops.ahead(f), barrier: barrier.New(n), watcher: newWatcher(f)}
 	for i := range r.reached {
 		r.reached[i] = make([]reached, n)
 	}
@@ -102,11 +103,11 @@ func (l *virtualLoop) open() (until unit.Time, most int, err error) {
 	if l.windows > 0 {
 		var meets bool
 		if next, meets = l.exchange(); meets || next > r.look || next >= min(r.edge, r.fabric.End) {
-			r.barrier.wait()
+			r.barrier.Wait()
 			if l.id == 0 {
 				r.meet()
 			}
-			r.barrier.wait()
+			r.barrier.Wait()
 			next = r.next
 		}
 	}
@@ -127,7 +128,7 @@ func (l *virtualLoop) exchange() (next unit.Time, meets bool) {
 	_, mine := l.order.next()
 	full := l.err != nil || l.windows%meetEvery == 0 || r.fabric.Loops.Meet != nil && r.fabric.Loops.Meet.Full(l.id)
 	r.reached[l.odd][l.id] = reached{next: min(mine, l.least), meets: full}
-	r.barrier.wait()
+	r.barrier.Wait()
 	next = unit.Never
 	for i := range r.reached[l.odd] {
 		next = min(next, r.reached[l.odd][i].next)

@@ -23,7 +23,7 @@ wire/port
 node/rp, node/tcp, node/traffic, switchd/cp
 node, switchd
 
-emu/crash, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
+emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
 emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack
