@@ -18,13 +18,13 @@ import (
 
 // keyed is what was told, with the key of the event.
 type keyed struct {
-	drive.Key
+	trace.Key
 	trace.Event
 }
 
 // keeper writes down what is told.
 type keeper struct {
-	now drive.Key
+	now trace.Key
 	all []keyed
 }
 

@@ -8,6 +8,7 @@ import (
 	"fabemu/wire"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -78,7 +79,7 @@ type Fabric struct {
 	// what promises between those who share a fabric rest on. Both nil: nothing is known.
 	Least, Passing []unit.Duration
 	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
-	Key *Key
+	Key *trace.Key
 	// Watch looks for deadlock. It may be nil.
 	Watch *deadlock.Watch
 	// Progress is told how far the run is. It may be nil.

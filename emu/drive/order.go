@@ -16,18 +16,18 @@ import (
 // that are under way.
 type order struct {
 	fabric  *Fabric
-	paths   []path  // in the order of their slots
-	flights flights // the frames under way, of all paths
-	leaving []int32 // by port, those of one machine after those of another: the path of what leaves by it
-	seats   []seat  // by machine
-	slots   []int32 // by place in the order of machines: the first slot
-	owners  []int32 // by slots from first on, seatSlots of them together: their machine
-	first   int     // the first slot of a machine
-	last    int     // the slot of the look for deadlock, behind those of machines
-	change  int     // the next of fabric.Changes
-	numbers []int   // of a part, by change: its number in the whole run
-	least   Place   // of a part: the next event comes no earlier in the order, whatever it is
-	offers  []offer // from outside, before that
+	paths   []path      // in the order of their slots
+	flights flights     // the frames under way, of all paths
+	leaving []int32     // by port, those of one machine after those of another: the path of what leaves by it
+	seats   []seat      // by machine
+	slots   []int32     // by place in the order of machines: the first slot
+	owners  []int32     // by slots from first on, seatSlots of them together: their machine
+	first   int         // the first slot of a machine
+	last    int         // the slot of the look for deadlock, behind those of machines
+	change  int         // the next of fabric.Changes
+	numbers []int       // of a part, by change: its number in the whole run
+	least   trace.Place // of a part: the next event comes no earlier in the order, whatever it is
+	offers  []offer     // from outside, before that
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // that of the machines that share the agenda
 	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
@@ -48,8 +48,8 @@ type order struct {
 // overtaken counts the frames that were handed over when their machine had done an event that comes
 // after them.
 type overtaken struct {
-	now    []unit.Time // by machine: when its last event was; nil: nothing can be overtaken
-	last   []Place     // by machine: the last place of the events that it has done then
+	now    []unit.Time   // by machine: when its last event was; nil: nothing can be overtaken
+	last   []trace.Place // by machine: the last place of the events that it has done then
 	frames int64
 	over5  int64 // by more than 5 % of T
 	overT  int64 // and by more than T
@@ -77,7 +77,7 @@ func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
 	}
 	if now == l.now[m] {
 		o.least = l.last[m]
-		if arrives && Place(slot) < o.least && t == now {
+		if arrives && trace.Place(slot) < o.least && t == now {
 			l.frames++ // at the same instant, but after what comes after it
 		}
 	}

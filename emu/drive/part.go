@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -169,7 +170,7 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
 	l := &o.overtaken
-	l.now, l.last, l.blind = make([]unit.Time, len(f.Machines)), make([]Place, len(f.Machines)), make([]blind, len(o.paths))
+	l.now, l.last, l.blind = make([]unit.Time, len(f.Machines)), make([]trace.Place, len(f.Machines)), make([]blind, len(o.paths))
 	for m, machine := range f.Machines {
 		if machine != nil && p.From > 0 {
 			l.now[m] = p.From

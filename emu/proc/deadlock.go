@@ -77,7 +77,7 @@ func (r *conductor) lookOut() error {
 
 // deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
 // process: the last of that instant.
-func (r *conductor) deadlocked(at unit.Time, place drive.Place, p deadlock.Waiting) {
+func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiting) {
 	m := int32(p.From.Machine)
 	e := trace.Event{At: at, Machine: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
 	s := r.seatOf(p.From.Machine)

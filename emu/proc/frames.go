@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fabemu/emu/drive"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -63,7 +62,7 @@ func newTell(all map[string][]int, wires int) (t tell, err error) {
 // told is what a part tells of an event: what a machine reports, or a frame on a link. At is the
 // instant of the event, as its machine is told it, and place its place among those.
 type told struct {
-	place drive.Place
+	place trace.Place
 	trace.Event
 	frame *frame // nil: the Event is one that a machine has reported
 }
@@ -97,7 +96,7 @@ func flag(on bool) byte {
 const frameSize = 88
 
 // appendFrame appends a frame that was told at a place, with its body.
-func appendFrame(b []byte, k drive.Key, f *frame) []byte {
+func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(k.Place))
 	b = binary.BigEndian.AppendUint64(b, uint64(k.At))
 	b = binary.BigEndian.AppendUint32(b, uint32(f.path))
@@ -139,7 +138,7 @@ func parseFrame(b []byte, wires int) (x told, rest []byte, err error) {
 		if err != nil {
 			return x, nil, fmt.Errorf("a frame: %w", err)
 		}
-		return told{drive.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
+		return told{trace.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
 	}
 }
 

@@ -3,7 +3,7 @@ package proc
 import (
 	"slices"
 
-	"fabemu/emu/drive"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -28,7 +28,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		s.queue = append(s.queue[:0], s.queue[n:]...)
 	}
 	slices.SortStableFunc(ripe, func(a, b told) int {
-		return drive.Key{At: a.At, Place: a.place}.Compare(drive.Key{At: b.At, Place: b.place})
+		return trace.Key{At: a.At, Place: a.place}.Compare(trace.Key{At: b.At, Place: b.place})
 	})
 	for i := range ripe {
 		if r.over > 0 && ripe[i].At > r.over {

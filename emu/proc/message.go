@@ -127,7 +127,7 @@ func appendStamp(b []byte, now unit.Time, late int64) []byte {
 const toldSize = 4 + trace.EventSize
 
 // appendTold appends an event that was told at a place.
-func appendTold(b []byte, p drive.Place, e *trace.Event) []byte {
+func appendTold(b []byte, p trace.Place, e *trace.Event) []byte {
 	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
 }
 
@@ -161,7 +161,7 @@ func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, l
 		case int(e.Port) >= ports[e.Machine]:
 			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Machine, ports[e.Machine])
 		}
-		list = append(list, told{place: drive.Place(binary.BigEndian.Uint32(b)), Event: e})
+		list = append(list, told{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
 		b = b[toldSize:]
 	}
 	return now, late, list, nil

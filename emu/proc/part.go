@@ -31,7 +31,7 @@ type Part struct {
 	in       *bufio.Reader
 	progress *timing.Progress
 	promises *mailbox     // nil: the order is not exact
-	key      drive.Key    // of the event that happens now
+	key      trace.Key    // of the event that happens now
 	tell     tell         // nil: no frames are told
 	missed   int64        // frames since the last that was told
 	clock    func() int64 // that of the run

@@ -152,7 +152,7 @@ func seen(change func(b []byte)) string {
 		path: 3, now: 6, head: 4, tail: 9, due: 12, length: 276, wall: 7, late: 2, missed: 1,
 		note: port.Note{Reason: 1, Waiting: 2, Credit: -1}, Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 256},
 	}
-	b := appendFrame(appendStamp(nil, 5, 0), drive.Key{At: 6, Place: 8}, f)
+	b := appendFrame(appendStamp(nil, 5, 0), trace.Key{At: 6, Place: 8}, f)
 	if change != nil {
 		change(b[stamp:])
 	}
@@ -168,7 +168,7 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		k := drive.Key{At: x.At, Place: x.place}
+		k := trace.Key{At: x.At, Place: x.place}
 		if again := appendFrame(nil, k, x.frame); b[22] == aFrame && !bytes.Equal(again, b[:len(b)-len(rest)]) {
 			t.Errorf("%x is %+v, which is %x", b, x.frame, again)
 		}
@@ -277,7 +277,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.seats[0]
 	s.machines = []int{1}
-	const lookPlace = drive.Place(3 << 30)
+	const lookPlace = trace.Place(3 << 30)
 	s.hear(9, 0, []told{{Event: trace.Event{At: 4, Machine: 1}}, {Event: trace.Event{At: 5, Machine: 1, Seq: 1}}, {Event: trace.Event{At: 7, Machine: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Machine: 1, Port: 1}, Class: 2, Since: 3})
 	s.hear(9, 0, []told{{Event: trace.Event{At: 8, Machine: 1, Seq: 3}}})
@@ -324,7 +324,7 @@ func TestMerge(t *testing.T) {
 	var order []uint32
 	c := listening()
 	c.sink = sink(func(e *trace.Event) { got, order = append(got, e.At), append(order, e.PSN) })
-	one := func(at unit.Time, p drive.Place, psn uint32) told {
+	one := func(at unit.Time, p trace.Place, psn uint32) told {
 		return told{place: p, Event: trace.Event{At: at, PSN: psn}}
 	}
 	a := &seat{now: 30, queue: []told{one(10, 2, 1), one(10, 2, 2), one(10, 9, 4), one(29, 0, 6), one(30, 0, 7)}}

@@ -98,7 +98,7 @@ type part struct {
 
 // note is an event with its place in the order.
 type note struct {
-	key drive.Key
+	key trace.Key
 	trace.Event
 }
 
@@ -142,7 +142,7 @@ func (p *part) RecordAll(events []trace.Event) {
 		for k+1 < len(keys) && keys[k+1].From <= i {
 			k++
 		}
-		p.notes = append(p.notes, note{drive.Key{At: keys[k].At, Place: drive.Place(keys[k].Place)}, *e})
+		p.notes = append(p.notes, note{keys[k].Key, *e})
 	}
 }
 
