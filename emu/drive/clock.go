@@ -1,17 +1,6 @@
 package drive
 
-import (
-	"time"
-
-	"fabemu/wire/unit"
-)
-
-// monotonic returns the clock of the system, CLOCK_MONOTONIC, in nanoseconds since
-// the call.
-func monotonic() func() int64 {
-	base := time.Now()
-	return func() int64 { return int64(time.Since(base)) }
-}
+import "fabemu/wire/unit"
 
 // Dilate returns the wall time of a model time, in nanoseconds, rounded down:
 // D * t without leaving 64 bits for any run that ends within 290 years of wall

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fabemu/wire"
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -74,7 +75,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 		}
 		statements := 0
 		p := &Part{
-			Dilation: 1, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
+			Dilation: 1, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
 			Poller: func(ends []link.File) Poller { return busy(len(ends)) },
 			Exact:  &Exact{Promises: &letters{all: x.promises}, State: func([]byte) error { statements++; return nil }},
 		}

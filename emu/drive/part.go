@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"fabemu/emu/deadlock"
 	"fabemu/emu/timing"
@@ -26,15 +25,12 @@ import (
 type Part struct {
 	// Dilation is the wall time that a model time takes.
 	Dilation int64
-	// Epoch is the instant of model time 0, on the clock of Monotonic. All parts of a
+	// Epoch is the instant of model time 0, on the clock of timing.Monotonic. All parts of a
 	// run have the same.
 	Epoch int64
 	// Links holds the two ends of each wire of the fabric; those that are not at a
 	// machine of this part are nil.
 	Links [][2]link.Link
-	// RealTime puts the thread of the loop into the class SCHED_FIFO, where that is
-	// allowed.
-	RealTime bool
 	// Measured, if not nil, shows the wall clock to endpoints.
 	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
@@ -56,7 +52,7 @@ type Part struct {
 	// Exact, if not nil, keeps the order exact. It goes with ideal times.
 	Exact *Exact
 
-	// Clock and Poller are what simulations have in place of Monotonic and link.NewPoller;
+	// Clock and Poller are what simulations have in place of timing.Monotonic and link.NewPoller;
 	// nil otherwise.
 	Clock  func() int64
 	Poller func(ends []link.File) Poller
@@ -108,20 +104,9 @@ type end struct {
 // f that are elsewhere are nil.
 func (p *Part) Run(ctx context.Context, f *Fabric) (*timing.Timing, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
-	if w.Clock == nil {
-		w.Clock = Monotonic()
-	}
 	if err := w.check(f); err != nil {
 		return nil, nil, err
 	}
-	// The thread keeps to itself, so that the kernel's least slack holds for its sleep.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	shortenSlack()
-	if p.RealTime {
-		defer raiseThread()()
-	}
-
 	r, err := p.newRun(w, f)
 	if err != nil {
 		return nil, nil, err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fabemu/wire"
+	"fabemu/emu/timing"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -47,7 +48,7 @@ func TestPartCountsOvertakenFrames(t *testing.T) {
 		{"after the end", 40, [3][]int{{36, 38, 41}, {40}, nil}, [3]int64{2, 2, 1}, 2, 4 * unit.Microsecond, 0},
 	} {
 		f := &Fabric{Machines: []Machine{nil, nil}, End: at(40), Run: 7}
-		p := &Part{Dilation: 1000, Epoch: Monotonic()()}
+		p := &Part{Dilation: 1000, Epoch: timing.Monotonic()()}
 		var far [3]*link.UDP
 		for i := range far {
 			a, b, err := link.UDPPair(link.UDPOptions{})
@@ -112,7 +113,7 @@ func TestTrafficCountsFromTheLastRestart(t *testing.T) {
 		t.Cleanup(func() { a.Close(); b.Close() })
 		sender := &player{story: &[]string{}, ports: 1}
 		f := &Fabric{Machines: []Machine{sender, nil, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, Changes: test.changes, End: at(40), Run: 7}
-		p := &Part{Dilation: 100, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
+		p := &Part{Dilation: 100, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}, From: at(test.from)}
 		for n, us := range []int{10, 20, 30} {
 			if us >= test.from {
 				sender.at = append(sender.at, at(us))
@@ -157,7 +158,7 @@ func TestPartCarriesBodies(t *testing.T) {
 	t.Cleanup(func() { a.Close(); b.Close() })
 	bodies := new(wire.Bodies)
 	f := &Fabric{Machines: []Machine{&echo{player{story: &[]string{}}, bodies}, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7, Bodies: bodies}
-	p := &Part{Dilation: 1000, Epoch: Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	p := &Part{Dilation: 1000, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond}}
 	const n = 5
 	for i := range n {
 		tr := &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2}, Start: at(2 * i), Due: at(2*i + 1), Length: 20}

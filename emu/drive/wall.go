@@ -114,7 +114,7 @@ func (w *Wall) check(f *Fabric) error {
 		return fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
 	}
 	if w.Clock == nil {
-		w.Clock = monotonic()
+		w.Clock = timing.Monotonic()
 	}
 	return nil
 }

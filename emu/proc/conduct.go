@@ -100,7 +100,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Fabric, sink trace.Sink) (
 	r.fabric, r.sink, r.secret, r.cradle = f, sink, newSecret(), NewCradle()
 	r.news, r.quit = make(chan news, 64), make(chan struct{})
 	if r.spawn == nil {
-		r.clock, r.spawn = drive.Monotonic(), r.spawnChild
+		r.clock, r.spawn = timing.Monotonic(), r.spawnChild
 	}
 	if f.Watch != nil {
 		r.watch = deadlock.NewLookout(f.Watch, f.Wires, f.End, f.LastChange())

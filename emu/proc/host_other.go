@@ -18,6 +18,8 @@ func OwnGroup(*exec.Cmd) {}
 
 func tieToParent(*exec.Cmd) {}
 
+func keepThread(bool) (release func()) { return func() {} }
+
 func runWhenIdle() error { return errSystem }
 
 func newBell() (bell, error) { return nil, errSystem }

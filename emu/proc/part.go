@@ -16,7 +16,6 @@ import (
 
 	"fabemu/emu/crash"
 	"fabemu/emu/deadlock"
-	"fabemu/emu/drive"
 	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/trace"
@@ -92,7 +91,7 @@ func Join(ctx context.Context, f *File, fd int, progress *timing.Progress) (*Par
 // newPart is the part at the other end of a conductor's connection, which in reads.
 func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *timing.Progress) *Part {
 	p := &Part{
-		file: f, conn: conn, in: in, progress: progress, clock: drive.Monotonic(), over: make(chan struct{}),
+		file: f, conn: conn, in: in, progress: progress, clock: timing.Monotonic(), over: make(chan struct{}),
 		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
 	p.say("waiting for the others")

@@ -84,7 +84,7 @@ func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *links.Links) erro
 	if p.file.Priority {
 		defer host.RaisePriority()()
 	}
-	return p.run(ctx, f, drive.Part{RealTime: p.file.Priority, Links: l.Ends}, l.Warnings...)
+	return p.run(ctx, f, drive.Part{Links: l.Ends}, l.Warnings...)
 }
 
 // run runs the machines of the part, by d, to the end of the run.
@@ -144,7 +144,9 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return ctx.Err()
 		}
 	}
+	release := keepThread(p.file.Priority)
 	timing, traffic, err := d.Run(running, all)
+	release()
 	out := Report{Timing: timing, Traffic: traffic, Actual: schemes.Measured, Told: err != nil && outer.Err() != nil, Warnings: warnings}
 	if err != nil && ctx.Err() == nil {
 		out.Err = err.Error()
