@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fabemu/emu/deadlock"
+	"fabemu/emu/timing"
 	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -48,22 +49,11 @@ type order struct {
 // overtaken counts the frames that were handed over when their machine had done an event that comes
 // after them.
 type overtaken struct {
-	now    []unit.Time   // by machine: when its last event was; nil: nothing can be overtaken
-	last   []trace.Place // by machine: the last place of the events that it has done then
-	frames int64
-	over5  int64 // by more than 5 % of T
-	overT  int64 // and by more than T
-	worst  float64
+	*timing.Timing
+	now    []unit.Time     // by machine: when its last event was; nil: nothing can be overtaken
+	last   []trace.Place   // by machine: the last place of the events that it has done then
 	packet []unit.Duration // T of each wire, in model time
-	blind  []blind         // by path
-}
-
-// blind is the model time in which the end of a path was without a frame that was due:
-// from when it was due to when its machine was as the frame came. Times that overlap
-// count once.
-type blind struct {
-	time  unit.Duration
-	until unit.Time
+	blind  []timing.Blind  // by path
 }
 
 // overtake returns when the event of a slot that is due at t happens: at t, or, if that is later, when
@@ -73,35 +63,22 @@ func (o *order) overtake(slot int, t unit.Time) (now unit.Time) {
 	now, o.least = max(t, l.now[m]), 0
 	arrives := slot < len(o.paths)
 	if arrives && now > t {
-		l.note(m, slot, int(o.paths[slot].number/2), t, now)
+		l.count(slot, &o.paths[slot], t, now)
 	}
 	if now == l.now[m] {
 		o.least = l.last[m]
 		if arrives && trace.Place(slot) < o.least && t == now {
-			l.frames++ // at the same instant, but after what comes after it
+			l.Overtaken++ // at the same instant, but after what comes after it
 		}
 	}
 	l.now[m], l.last[m] = now, max(o.placeOf(slot), o.least)
 	return now
 }
 
-// note counts a frame that is due at t by the path in slot and handed over at now.
-func (l *overtaken) note(m, slot, wire int, t, now unit.Time) {
-	if l.now[m] <= t {
-		return
-	}
-	l.frames++
-	b := &l.blind[slot]
-	b.time += max(0, l.now[m].Sub(max(t, b.until)))
-	b.until = max(b.until, l.now[m])
-	by, packet := now.Sub(t), l.packet[wire]
-	if by > packet/20 {
-		l.over5++
-	}
-	if by > packet {
-		l.overT++
-	}
-	l.worst = max(l.worst, float64(by)/float64(packet))
+// count counts the frame that is due at t by the path in slot and handed over at now.
+func (l *overtaken) count(slot int, p *path, t, now unit.Time) {
+	wire := int(p.number / 2)
+	l.Overtake(&l.blind[slot], wire, l.packet[wire], t, now)
 }
 
 // offer is a machine that may have something to send, from outside, and since when.

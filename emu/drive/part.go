@@ -155,7 +155,8 @@ func (p *Part) newRun(w *Wall, f *Fabric) (*partRun, error) {
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
 	l := &o.overtaken
-	l.now, l.last, l.blind = make([]unit.Time, len(f.Machines)), make([]trace.Place, len(f.Machines)), make([]blind, len(o.paths))
+	l.Timing, l.packet, l.blind = r.Timing, w.Longest, make([]timing.Blind, len(o.paths))
+	l.now, l.last = make([]unit.Time, len(f.Machines)), make([]trace.Place, len(f.Machines))
 	for m, machine := range f.Machines {
 		if machine != nil && p.From > 0 {
 			l.now[m] = p.From
@@ -426,7 +427,7 @@ func (r *partRun) stock(ended bool) []Traffic {
 		p, end, l := &r.paths[slot], r.fabric.End, &r.order.overtaken
 		for ended && p.count > 0 && r.flights.all[p.head].due < end {
 			l.now[p.machine] = end
-			l.note(int(p.machine), int(slot), int(r.routes[slot].wire), r.pop(p, int(slot)).due, end)
+			l.count(int(slot), p, r.pop(p, int(slot)).due, end)
 		}
 	}
 	r.reached()

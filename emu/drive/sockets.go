@@ -123,7 +123,7 @@ func (l *list) pop(all []parcel) (i int32) {
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
 	s := &sockets{order: o, Timing: timing.New(), clock: w.Clock, factor: w.Dilation, routes: make([]route, len(o.paths)), momentEnd: o.fabric.End / timing.Moments}
-	s.moment, o.overtaken.packet = &s.Moments[0], w.Longest
+	s.moment = &s.Moments[0]
 	if w.Trunk != nil {
 		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
 	}
@@ -489,13 +489,6 @@ func (s *sockets) reached() {
 // settle reads what is still under way at the end, and takes stock: what was sent must have come back.
 func (s *sockets) settle() {
 	s.Hops = s.hops
-	l := &s.order.overtaken
-	s.Overtaken, s.Overtaken5, s.OvertakenT, s.WorstOvertaken = l.frames, l.over5, l.overT, l.worst
-	for slot, b := range l.blind {
-		if int64(b.time) > s.Blind {
-			s.Blind, s.BlindWire = int64(b.time), int(s.routes[slot].wire)
-		}
-	}
 	for i := range s.tracks {
 		way := &s.tracks[i]
 		for way.away.count > 0 && way.in != nil {
