@@ -1,13 +1,14 @@
 // Package drive makes machines run: it gives them the time and the frames, and
 // carries what they send.
 //
-// There are three drivers. Virtual goes from event to event as fast as it can. Wall
-// does the same events in the same order, but none before its time: wall time is
-// the epoch plus the dilation times model time, and each frame crosses a real
-// link as a datagram (package wire/link). A wall run in one process is therefore,
-// event for event, the run of the virtual clock; what varies is the pace, and
-// Timing says how. Part is Wall for the machines of one process among several: frames
-// that come from the others are waited for, or can be overtaken, and Timing counts them.
+// There is one loop: take the next event, let it happen, carry the frames that the
+// machine sends. A gate says when the next event may happen, and how far the loop may go before
+// it asks again. Virtual has a gate that never waits. On the virtual clock several loops can share
+// a fabric (Loops), each with a gate that waits for the others. Wall keeps to the wall clock, in one
+// process; Part does so for some of the machines, while other processes run the rest.
+//
+// A carrier takes a frame to the machine at its other end: as a value, through its bytes, or over
+// real links (package wire/link).
 //
 // # The order of events
 //
@@ -16,46 +17,23 @@
 // changes from outside, then deadlines; then by the index of the machine; then by
 // port; then by the order on the link. It is kept by numbering: each direction of
 // a link, and each machine, has a slot of an agenda (package wire/agenda), and of
-// the slots that are due at one instant the lowest comes first. On the virtual clock a
-// machine has as many slots as it has things that fall due (Sharer).
+// the slots that are due at one instant the lowest comes first. A machine that shares the
+// agenda has as many slots as it has things that fall due (Sharer).
 //
-// # The on-time rule
+// # The wall clock
 //
-// A datagram says when its frame is due: the first instant at which the receiver
-// may act on it. The driver knows which datagrams it has sent, and does no event
-// that comes after the due time of one that has not been seen. It reads the
-// receiving socket when it has nothing to send, at the latest when it needs the
-// datagram, which nearly always is there, but it does not rely on that. A datagram that
-// has not come 50 ms of wall time after it was needed is lost, which makes the run void.
+// The wall time of an instant is the epoch plus the dilation times model time. Wall hands a frame
+// to its machine as the frame's own bytes say, so its run is, event for event, that of the virtual clock.
+// Events may come before their instant, by a bounded time; bytes leave at theirs, never before, in a
+// train with all else that is due. What comes back must be what left. Bytes that are lost,
+// changed or out of order make the run void. What varies is the pace, and package emu/timing measures it.
 //
-// # Several loops
-//
-// Loops of one process can share the machines of a fabric, each on a processor of its own, and
-// keep the one order. A frame takes a least time from one loop to another (Fabric.Least). On the
-// virtual clock all do what is due within that time of the first event of all, and then hand over
-// what they have sent one another. On the wall clock each tells in memory the first instant at
-// which it may do anything, and what it has sent before the datagrams leave, and does an event
-// when nothing can come any more that belongs before it.
-//
-// # Deadlock
-//
-// A fabric without loss can come to a standstill: outputs that wait for one another in
-// a cycle. A Watch has the driver look for that at intervals of model time, as the last
-// of all events of an instant; switches say what their frames wait for (Waiter), and
-// what could still make room is taken out until only those are left that cannot. Where
-// nothing moves any more and no endpoint expects anything (Expecter), the run is over.
-//
-// # Promises
-//
-// What several loops or processes share needs more: a loop does not know what another one will
-// send. A Part in Exact order waits until it has been promised that no frame comes before its
-// next event (Council); what promises rest on are the least times that things take (Fabric.Least,
-// Fabric.Passing), and what parts tell is merged by the Key of each event. Otherwise a Part does
-// all at its time, and frames can be overtaken.
+// A frame from another process is not known before its datagram is here. A Part in Exact order waits
+// until it has been promised that no frame comes before its next event (package emu/council);
+// otherwise it does all at its time, and frames can be overtaken, which is counted.
 //
 // # Limitations
 //
-// A Part is one loop on one thread. On the wall clock a loop that waits for an instant spins, but
-// for that of a Part, which sleeps where it has time. Several loops that share a fabric (Loops)
-// have no Tap, Outside or Visitor, carry no bodies, and tell machines the ideal time.
+// A Part is one loop on one thread. A loop of Wall that waits for an instant spins, that of a Part sleeps.
+// Several loops that share a fabric have no Tap and no Visitor, and carry no bodies.
 package drive

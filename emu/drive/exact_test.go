@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fabemu/wire"
 	"fabemu/emu/timing"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/wire"
 	"fabemu/emu/timing"
+	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
