@@ -1,4 +1,3 @@
-// Package barrier has goroutines wait for one another, hundreds of thousands of times in a second.
 package barrier
 
 import (

@@ -3,4 +3,8 @@
 //
 // A part states how far it is (Statement), and is promised by when at the earliest a frame can come
 // (Promise). Promises rest on the least times that things take in the fabric (Fabric, Border).
+//
+// # Limitations
+//
+// A path that takes no time cannot be promised anything about. The council is for one goroutine at a time.
 package council

@@ -6,4 +6,9 @@
 // expects anything (Expecter), the run is over.
 //
 // A driver asks its Watcher at intervals of model time, as the last of all events of an instant.
+//
+// # Limitations
+//
+// A look costs as much as there are frames in the switches. An output that has waited for less than an
+// interval is not seen as waiting, but at the end of the run.
 package deadlock
