@@ -21,9 +21,6 @@ type Loops struct {
 	Meet   Meeting        // may be nil
 }
 
-// count returns how many loops there are.
-func (l *Loops) count() int { return len(l.Events) }
-
 // Meeting is what all loops come together for.
 type Meeting interface {
 	// Edge returns the instant before which all loops must have done everything, and none
@@ -42,7 +39,7 @@ func split(f *Fabric) ([]*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*order, f.Loops.count())
+	all := make([]*order, len(f.Loops.Events))
 	for k := range all {
 		own := func(m int) bool { return f.Loops.Of[m] == k }
 		fabric := *f
