@@ -45,9 +45,13 @@ var (
 	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}
 )
 
-// Share is the unit of shares of one, Sizes that of bytes, Seconds that of times.
-func Share() Unit   { return share }
-func Sizes() Unit   { return sizes }
+// Share returns the unit of shares of one.
+func Share() Unit { return share }
+
+// Sizes returns the unit of bytes.
+func Sizes() Unit { return sizes }
+
+// Seconds returns the unit of times.
 func Seconds() Unit { return seconds }
 
 // plain is the unit of figures that are printed as they are.
