@@ -19,6 +19,9 @@ func (broken) Advance(unit.Time) { panic("a mistake") }
 func TestPanicOfALoopEndsAll(t *testing.T) {
 	for m := range 3 {
 		f, _ := star()
+		for _, machine := range f.Machines {
+			machine.(*player).story = &[]string{} // one for each: they run at the same time
+		}
 		f.Machines[m] = broken{f.Machines[m]}
 		f.Loops = &Loops{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3)}
 		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
