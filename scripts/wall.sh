@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+#
+# What a run on the wall clock keeps: how many data frames leave late, beside the floor of the
+# computer, the pace, and the processor time of a frame. The program as it is and an older one
+# take turns. scripts/bench.sh wall calls this. It wants a computer with nothing else to do.
+#
+# Usage: scripts/wall.sh [COUNT [OLD]]
+#
+#   COUNT  how many rounds (default 3); the table has medians
+#   OLD    a git revision to compare with; without one the program as it is runs alone
+#
+#   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->,
+#              is to be written anew: docs/timing.md
+#   FIRST=TIME how much of fig3b is run, in model time (default 20ms)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+count=${1:-3} old=${2:-} first=${FIRST:-20ms}
+if [[ ! "$count" =~ ^[1-9][0-9]*$ ]]; then
+	echo "wall: COUNT is a number, not $count" >&2
+	exit 2
+fi
+tmp=$(mktemp -d)
+cleanup() {
+	rm -rf "$tmp"
+	git worktree prune
+}
+trap cleanup EXIT
+
+go build -o "$tmp/new" ./cmd/fabemu
+programs=(new)
+if [ -n "$old" ]; then
+	git worktree add --quiet --detach "$tmp/tree" "$old"
+	go build -C "$tmp/tree" -o "$tmp/old" ./cmd/fabemu
+	git worktree remove "$tmp/tree"
+	programs=(old new)
+fi
+"$tmp/new" generate incast --endpoints 64 >"$tmp/incast.yaml"
+
+# The cases: what the table calls them, and the run.
+cases=()
+for d in 200 100 50 20 10 8; do
+	cases+=("fig3b, dilation $d|hpl2002/fig3b --set model.duration=$first --dilation $d")
+done
+cases+=("incast of 64 with PFC, dilation 100|$tmp/incast.yaml --set model.duration=5ms --dilation 100")
+if [ "$(id -u)" -eq 0 ]; then
+	for d in 50 20; do
+		cases+=("fig3b over veth, dilation $d|hpl2002/fig3b --link veth --set model.duration=$first --dilation $d")
+	done
+fi
+
+# value KEY FILE: the number of a key in a result.
+value() { sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},*\$/\1/p" "$2" | head -n 1; }
+
+for ((round = 1; round <= count; round++)); do
+	for i in "${!cases[@]}"; do
+		for program in "${programs[@]}"; do
+			# shellcheck disable=SC2086 # the arguments of a case are words
+			"$tmp/$program" run ${cases[i]#*|} --verify off --quiet --force --out "$tmp/out" >/dev/null 2>"$tmp/said" || { cat "$tmp/said" >&2; exit 1; }
+			r=$tmp/out/result.json
+			echo "$i $program $(value late_share "$r") $(value floor_share "$r") $(value ratio "$r") $(value cpu_seconds "$r") $(value frames "$r") $(value level "$r")" >>"$tmp/all"
+		done
+		echo "...     round $round of $count, ${cases[i]%%|*}" >&2
+	done
+done
+
+# table: a row for each case, with the medians of its rounds.
+table() {
+	echo "| two programs in turns | late (floor) | pace | CPU a frame | level |"
+	echo "|---|---|---|---|---|"
+	local i program
+	for i in "${!cases[@]}"; do
+		for program in "${programs[@]}"; do
+			awk -v i="$i" -v p="$program" -v name="${cases[i]%%|*}" -v many="${#programs[@]}" '
+				function median(list, n,   a, b, t) {
+					for (a = 1; a < n; a++) for (b = a + 1; b <= n; b++) if (list[b] < list[a]) { t = list[a]; list[a] = list[b]; list[b] = t }
+					return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+				}
+				$1 == i && $2 == p { n++; late[n] = 100 * $3; floor[n] = 100 * $4; pace[n] = 100 * $5; cpu[n] = 1e6 * $6 / $7; level[$8]++ }
+				END {
+					for (l in level) said = said (said ? ", " : "") l (level[l] < n ? " " level[l] " of " n : "")
+					if (many > 1) name = name (p == "old" ? ", before" : ", now")
+					printf "| %s | %.1f %% (%.1f %%) | %.1f %% | %.2f us | %s |\n", name, median(late, n), median(floor, n), median(pace, n), median(cpu, n), said
+				}' "$tmp/all"
+		done
+	done
+}
+table | tee "$tmp/table"
+if [ -n "${DOC:-}" ]; then
+	awk -v table="$tmp/table" '
+		/^<!-- wall -->$/ { print; while ((getline line < table) > 0) print line; skip = 1; next }
+		/^<!-- end of wall -->$/ { skip = 0 }
+		!skip' "$DOC" >"$tmp/doc"
+	cp "$tmp/doc" "$DOC"
+	echo "wall: written to $DOC" >&2
+fi
