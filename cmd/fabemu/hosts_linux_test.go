@@ -446,7 +446,7 @@ func TestHostsOnSlurm(t *testing.T) {
 	}
 	driver := "set -euo pipefail\n" + lines[0] + `
 ` + strings.Replace(start, "--dilation 1000", "--dilation 200", 1) + ` || [ $? = ` + fmt.Sprint(exitCheck) + ` ] # where frames are overtaken
-job=$(sbatch --parsable --ntasks 2 --overcommit --output job.log --wrap "` + strings.Replace(start, "--out incast", "--out cancelled", 1) + `")
+job=$(sbatch --parsable --ntasks 2 --overcommit --output job.log --wrap "` + strings.NewReplacer("--out incast", "--out cancelled", "--dilation 1000", "--dilation 10000").Replace(start) + `")
 for i in $(seq 1200); do
 	if [ -e cancelled/parts/host-0-$(hostname).log ]; then break; fi
 	sleep 0.05

@@ -299,7 +299,6 @@ func TestFrames(t *testing.T) {
 		{"infiniband.bth.opcode == 17 && infiniband.aeth.syndrome == 0x60 && vlan", 2, 4},
 		{"infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x45 && vlan.priority == 6", 2, 4},
 		{"fabemu_say.cnp == 1", 2, 4},
-		{`_ws.col.info contains "CNP (congestion notification) QP=0x000045"`, 2, 4},
 		{"fabemu_say.fecn == 1", 3, 6},
 		{"fabemu_say.becn == 1", 5, 10},
 		{"fabemu_say.mark", 4, 8},
