@@ -147,7 +147,7 @@ func (r *resolver) checkSwitches() {
 
 // checkPaths refuses flows without a path, and looks at what crosses each link.
 func (r *resolver) checkPaths() {
-	if r.broken || len(r.list) > 0 && len(r.s.Links) == 0 {
+	if r.broken || r.misled || len(r.list) > 0 && len(r.s.Links) == 0 {
 		return
 	}
 	r.ways = WaysOf(&r.s)

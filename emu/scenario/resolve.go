@@ -34,6 +34,7 @@ type resolver struct {
 	nameless  bool                         // the name of a link was refused
 	lost      bool                         // a flow has no path
 	broken    bool                         // machines or links were refused: paths cannot be judged
+	misled    bool                         // a route was refused: nor can they be
 
 	derived []Threshold // watermarks that were found
 

@@ -38,7 +38,7 @@ func (r *resolver) resolveRoutes() {
 			r.s.Routes = append(r.s.Routes, route)
 		}
 	}
-	r.broken = r.broken || wrong
+	r.misled = wrong
 }
 
 // ends says whether a link ends at a machine.
