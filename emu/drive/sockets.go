@@ -181,7 +181,7 @@ func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, incarna
 
 // grow makes some more parcels, each with room for any datagram.
 func (s *sockets) grow() {
-	const some = 16
+	some := max(16, len(s.parcels)) // as many again: a run in its course makes none
 	room := make([]byte, some*MaxDatagram)
 	for range some {
 		s.unused = append(s.unused, int32(len(s.parcels)))
