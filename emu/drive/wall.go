@@ -54,7 +54,7 @@ type wallRun struct {
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
 const (
 	eventCost = 1_000 // an event and its frames, about
-	trainCost = 3_000 // a train, whatever its length, about
+	holdMost  = 700   // for so long a train waits for frames that are due soon: longer was no gain
 	// trainFull is how many frames a loop that is late gathers before it sends.
 	trainFull = 16
 )
@@ -86,7 +86,7 @@ func (w *Wall) Run(ctx context.Context, f *Fabric) (*timing.Timing, error) {
 	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
 		r.ahead = 20 * r.floor // the shortest T
 	}
-	r.hold = min(r.floor/2, trainCost)
+	r.hold = min(r.floor/2, holdMost)
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	if w.Epoch != nil {
 		w.Epoch()
@@ -234,7 +234,7 @@ const (
 	// spinMost is how long, in ns, the loop spins before it looks whether there is something to read.
 	spinMost = 20_000
 	// readRoom is how far, in ns, the next instant must be for the loop to read.
-	readRoom = 2_000
+	readRoom = 5_000
 	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a
 	// system call for each device.
 	lookEvery = 5_000
