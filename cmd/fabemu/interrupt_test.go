@@ -24,7 +24,7 @@ func TestSecondInterrupt(t *testing.T) {
 		t.Fatal(errno)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	c := exec.Command(binary, "run", "--json", "--out", out, "hpl2002/fig3b")
+	c := exec.Command(binary, "run", "--json", "--dilation", "200", "--out", out, "hpl2002/fig3b")
 	c.Stdout = w
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

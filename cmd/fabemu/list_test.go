@@ -12,11 +12,11 @@ import (
 func TestListPage(t *testing.T) {
 	t.Parallel()
 	items := []listed{
-		{Name: "hpl2002/fig3b", Default: true, Source: "HPL-2002-224, Fig. 3(b)", WallSeconds: 20, Description: "Input-triggered marking."},
+		{Name: "hpl2002/fig3b", Default: true, Source: "HPL-2002-224, Fig. 3(b)", WallSeconds: 5, Description: "Input-triggered marking."},
 		{Name: "two", WallSeconds: 2, ShortWallSeconds: 1, Description: "A description that is so long that it has to go on in the line below, where it is indented as well.", Guests: true},
 	}
 	got := listPage(items, terminal.Look{})
-	const want = `hpl2002/fig3b (default)   20s
+	const want = `hpl2002/fig3b (default)   5s
     Input-triggered marking.
     HPL-2002-224, Fig. 3(b)
 two                       2s (--short 1s) (root)
@@ -27,7 +27,7 @@ two                       2s (--short 1s) (root)
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 	const lines = `NAME                     WALL TIME  WHAT IT SHOWS
-hpl2002/fig3b (default)  20s        Input-triggered marking.
+hpl2002/fig3b (default)  5s         Input-triggered marking.
 two                      2s (root)  A description that is so long that it has to go on in the...
 `
 	if got := listLines(items, terminal.Look{}); got != lines {
