@@ -44,8 +44,9 @@ const (
 	headTime      = 5 * time.Second // in which a request has come, with its body
 	idleTime      = 2 * time.Minute // for which a connection waits for another request
 	// tookNothing is for how long a client may take nothing of the bytes sent to it: its connection is
-	// lost then, even where the kernel has room for more.
-	tookNothing = 5 * time.Second
+	// lost then, even where the kernel has room for more. It is longer than the time after which the live
+	// page drops a client, and counts it.
+	tookNothing = 7 * time.Second
 )
 
 // Accept is that of net.Listener.
