@@ -186,3 +186,50 @@ func TestPartCarriesBodies(t *testing.T) {
 		t.Errorf("%d bodies are left", bodies.Held())
 	}
 }
+
+// crowded is an end of a link that has no room, or reports an ICMP message, before each datagram.
+type crowded struct {
+	*link.UDP
+	refusals int
+}
+
+func (c *crowded) Send(b []byte) error {
+	switch c.refusals++; c.refusals % 4 {
+	case 1:
+		return link.ErrFull
+	case 2, 3:
+		return link.ErrUnreachable
+	}
+	return c.UDP.Send(b)
+}
+
+// A datagram for another process waits where the kernel has no room for it, and is sent again where an ICMP
+// message has come in its place.
+func TestPartWaitsForRoom(t *testing.T) {
+	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
+	a, b, err := link.UDPPair(link.UDPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	const n = 30
+	sender := &player{story: &[]string{}, ports: 1}
+	for range n {
+		sender.at = append(sender.at, at(10)) // all at one instant: one train
+	}
+	f := &Fabric{Machines: []Machine{sender, nil}, Wires: [][2]port.End{{{Machine: 0}, {Machine: 1}}}, End: at(40), Run: 7}
+	p := &Part{Dilation: 100, Epoch: timing.Monotonic()(), Links: [][2]link.Link{{&crowded{UDP: a}, nil}}, Longest: []unit.Duration{unit.Microsecond}}
+	measured, _, err := p.Run(context.Background(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if measured.Full != n || measured.Unreachable != 2*n || measured.Sent != n {
+		t.Errorf("%d sent, %d times without room, %d ICMP messages", measured.Sent, measured.Full, measured.Unreachable)
+	}
+	in := make([]byte, MaxDatagram)
+	for i := range n {
+		if k, err := b.Recv(in); k == 0 || err != nil {
+			t.Fatalf("%d datagrams of %d came: %v", i, n, err)
+		}
+	}
+}

@@ -300,8 +300,11 @@ func (s *sockets) turn(t unit.Time) {
 // again. A datagram that the kernel never takes is missed at its end.
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
-	for tries := 0; ; tries++ {
-		_, err := way.out.Flush()
+	for tries, before := 0, 0; ; tries++ {
+		left, err := way.out.Flush()
+		if left != before {
+			tries, before = 0, left
+		}
 		switch {
 		case err == nil && way.in == nil: // the receiver is elsewhere
 			for way.away.count > 0 {
@@ -322,6 +325,8 @@ func (s *sockets) flush(way *track) error {
 			}
 		case link.IsICMP(err) && tries < strays:
 			s.Unreachable++
+		case link.IsICMP(err) && way.in == nil:
+			return nil // the other process may be started again: the rest leaves with the next
 		default:
 			return fmt.Errorf("%s: %w", s.name(int(s.parcels[way.away.last].slot)), err)
 		}
@@ -338,6 +343,9 @@ func (s *sockets) readLast() error {
 
 // collect compares the datagrams that have come back by a track with those that left.
 func (s *sockets) collect(way *track) error {
+	if way.in == nil {
+		return nil // it comes out elsewhere
+	}
 	for stray := 0; way.away.count > 0; {
 		b, err := way.in.Next()
 		switch {
