@@ -10,7 +10,7 @@
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #
 #   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->,
-#              is to be written anew: docs/timing.md
+#              is to be written anew: docs/notes/timing.md
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
