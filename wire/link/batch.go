@@ -17,10 +17,10 @@ type Batch interface {
 	// before. The error is ErrTooLong, ErrEmpty, ErrTail, ErrClosed or one of the kind of link.
 	Put(b []byte) error
 
-	// Flush sends what was put, in order, with as few calls of the system as the end
-	// can, and returns how many datagrams wait still: the last that were put. It never
-	// blocks. It sends all or returns an error: ErrFull when there is no room now, an
-	// ICMP message (IsICMP), or another as of Send. What waits is sent by the next call.
+	// Flush sends the oldest of what was put, as many as one call of the system takes, and
+	// returns how many datagrams wait still: the last that were put. It never blocks. It
+	// sends some or returns an error: ErrFull when there is no room now, an ICMP message
+	// (IsICMP), or another as of Send. What waits is sent by the next calls, in order.
 	Flush() (left int, err error)
 
 	// Next returns the next datagram, or nil and no error when none waits. The bytes
@@ -35,7 +35,7 @@ type Batch interface {
 type Counts struct {
 	Datagrams uint64 // sent
 	Trains    uint64 // calls of the system that sent them
-	Full      uint64 // calls of Flush that found no room for all
+	Full      uint64 // calls of Flush that found no room
 }
 
 // ErrTail says that a datagram of a train ends in a zero byte.
@@ -66,10 +66,10 @@ func (q *queue) shift() {
 	q.all, q.first = q.all[:n], 0
 }
 
-// flush has send take the oldest of what waits, until nothing waits. send returns how many it has sent with
+// flush has send take the oldest of what waits, if anything waits. send returns how many it has sent with
 // one call of the system.
 func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err error) {
-	for q.first < len(q.all) {
+	if q.first < len(q.all) {
 		n, err := send(q.all[q.first:])
 		if err != nil {
 			if errors.Is(err, ErrFull) {
@@ -81,8 +81,10 @@ func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err e
 		q.counts.Datagrams += uint64(n)
 		q.counts.Trains++
 	}
-	q.shift()
-	return 0, nil
+	if q.first == len(q.all) {
+		q.shift()
+	}
+	return len(q.all) - q.first, nil
 }
 
 // Batched returns a Batch of any link: the link itself if it is one, and otherwise one
@@ -110,7 +112,7 @@ func (s *single) Put(b []byte) error {
 	return err
 }
 
-// Flush sends what waits, one datagram after the other.
+// Flush sends the datagram that has waited longest.
 func (s *single) Flush() (left int, err error) { return s.flush(s.one) }
 
 func (s *single) one(waiting [][]byte) (int, error) {

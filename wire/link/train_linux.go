@@ -125,7 +125,7 @@ func (t *Train) takes(b []byte) error {
 	return nil
 }
 
-// Flush sends what was put.
+// Flush sends the oldest of what was put, as one train.
 func (t *Train) Flush() (left int, err error) { return t.flush(t.leave) }
 
 // leave sends the oldest of what waits, as many as a packet can have.

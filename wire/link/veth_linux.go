@@ -236,7 +236,7 @@ func (v *Veth) Put(b []byte) error {
 	return err
 }
 
-// Flush sends what was put, each datagram as a frame.
+// Flush sends the oldest of what was put, each datagram as a frame.
 func (v *Veth) Flush() (left int, err error) { return v.flush(v.leave) }
 
 // leave sends the oldest of what waits with one call.
