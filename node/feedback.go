@@ -144,7 +144,7 @@ func (e *Endpoint) say(now unit.Time, sender rp.Sender, to wire.Frame) {
 		}
 		e.push(f)
 		e.soon = now
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Value)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Message().Value)})
 	}
 	panic(fmt.Sprintf("node: %T has sent %d frames at %v, and does not come to an end", sender, atOnce, now))
 }

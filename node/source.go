@@ -356,7 +356,7 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 
 // concerns reports whether a notification that names no flow is about this one.
 func (s *source) concerns(f *wire.Frame) bool {
-	return s.share != nil && s.Dst == f.SampledDst && s.Lane == f.SampledLane
+	return s.share != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane
 }
 
 // limitChanged tells the limit of the flow, and what its reaction point wants back: under

@@ -70,12 +70,14 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	if !ok {
 		return // the source has no way back; what was sampled has one there
 	}
-	said := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
-		A: int64(f.Fb), B: int64(f.QOffset)<<16 | int64(uint16(f.QDelta))}
+	sent := trace.Event{At: now, Kind: trace.Notify, Port: uint16(out), Lane: f.Lane, Flow: f.QP, PSN: f.PSN}
 	if f.Kind == wire.Message {
-		said.Kind, said.A, said.B = trace.Message, int64(f.Value), 0
+		sent.Kind, sent.A = trace.Message, int64(f.Message().Value)
+	} else {
+		sample := f.Sampled()
+		sent.A, sent.B = int64(sample.Fb), int64(sample.QOffset)<<16|int64(uint16(sample.QDelta))
 	}
-	s.rec.Emit(said)
+	s.rec.Emit(sent)
 	id, sl := s.freeSlot()
 	*sl = queued{frame: *f, length: s.ports[out].Framing().Length(f), input: none, output: int32(out),
 		tail: now, eligible: now}

@@ -43,7 +43,6 @@ const DefaultPKey = 0xFFFF
 // Append appends the BTHSize bytes of h to b. Of a field that is too large only
 // the bits that fit are written.
 func (h BTH) Append(b []byte) []byte {
-	// Two stores, because the CRCs load these bytes again at once.
 	b = binary.BigEndian.AppendUint64(b, uint64(h.Opcode)<<56|bit(h.Solicited, bthSolicited)|bit(h.Migrated, bthMigrated)|
 		uint64(h.Pad&3)<<bthPad|uint64(h.TVer&0xF)<<48|uint64(h.PKey)<<32|
 		bit(h.FECN, bthFECN)|bit(h.BECN, bthBECN)|uint64(h.DestQP&0xFFFFFF))

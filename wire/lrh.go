@@ -36,7 +36,6 @@ const (
 // Append appends the LRHSize bytes of h to b. Of a field that is too large only
 // the bits that fit are written.
 func (h LRH) Append(b []byte) []byte {
-	// One store, because the CRCs load these bytes again at once.
 	return binary.BigEndian.AppendUint64(b, uint64(h.VL)<<60|uint64(h.LVer&0xF)<<56|uint64(h.SL&0xF)<<52|uint64(h.LNH&3)<<48|
 		uint64(h.DLID)<<32|uint64(h.Length&0x7FF)<<16|uint64(h.SLID))
 }

@@ -225,11 +225,11 @@ func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
 		return // a flow that is stopped knows already
 	}
 	initial := b.c.Initial
-	if f.Bottleneck > 0 {
-		capacity := unit.Rate(f.Bottleneck) * wire.BottleneckUnit
+	if f.Sampled().Bottleneck > 0 {
+		capacity := unit.Rate(f.Sampled().Bottleneck) * wire.BottleneckUnit
 		b.ru, initial = float64(capacity)/b.c.Share, capacity/2
 	}
-	if f.QOffset == 0 && f.QDelta == 0 {
+	if f.Sampled().QOffset == 0 && f.Sampled().QDelta == 0 {
 		b.install(now, f.CPID)
 		b.rate, b.drifts = 0, unit.Never
 		b.restart = now.Add(b.site.Random.Span(b.c.StopTime) + 1)
@@ -250,7 +250,7 @@ func (b *BCN) Feedback(now unit.Time, f wire.Frame) {
 // feedback returns Fb, in frames.
 func (b *BCN) feedback(f *wire.Frame) float64 {
 	const octets = 64 // the unit of messages
-	return (float64(f.QOffset) - float64(b.c.W*float64(f.QDelta))) * octets / float64(b.c.Unit)
+	return (float64(f.Sampled().QOffset) - float64(b.c.W*float64(f.Sampled().QDelta))) * octets / float64(b.c.Unit)
 }
 
 // install puts the flow under a limiter of a congestion point, if it is not already.

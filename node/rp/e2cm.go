@@ -260,7 +260,7 @@ func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
 	if !e.round || e.bytes < e.due && now < e.sent.Add(e.p.Most) {
 		return wire.Frame{}, false
 	}
-	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Value: uint64(e.bytes), SentAt: now}
+	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Part: wire.PartOf(wire.ProbePart{Bytes: uint64(e.bytes), SentAt: now})}
 	if e.p.Expedite == ProbesAndAnswers {
 		f.Lane = e.p.Priority
 	}
@@ -307,7 +307,7 @@ func (e *E2CM) Refuses(now unit.Time, f wire.Frame) trace.Reason {
 	switch {
 	case f.Flags != want, !e.round, ahead >= (e.number-e.awaited)&numbers:
 		return trace.NotAwaited
-	case f.SentAt > now, e.answered && f.CameAt <= e.came:
+	case f.Probe().SentAt > now, e.answered && f.Probe().CameAt <= e.came:
 		return trace.NotAwaited
 	}
 	return trace.NoReason
@@ -325,17 +325,18 @@ func (e *E2CM) Feedback(now unit.Time, f wire.Frame) {
 
 // answer takes in what Refuses has let pass.
 func (e *E2CM) answer(now unit.Time, f *wire.Frame) {
+	p := f.Probe()
 	next, known, before, counted := f.PSN == e.awaited, e.answered, e.came, e.counted
-	e.awaited, e.answered, e.came, e.counted = (f.PSN+1)&numbers, true, f.CameAt, f.Value
-	latency, bytes := now.Sub(f.SentAt), f.Value
+	e.awaited, e.answered, e.came, e.counted = (f.PSN+1)&numbers, true, p.CameAt, p.Bytes
+	latency, bytes := now.Sub(p.SentAt), p.Bytes
 	if e.p.Accounting == AtDestination {
-		latency, bytes, next = f.CameAt.Sub(f.SentAt), f.Value-counted, true
+		latency, bytes, next = p.CameAt.Sub(p.SentAt), p.Bytes-counted, true
 	}
 	e.least = min(e.least, latency)
 	if !known || !next || e.restart != unit.Never {
 		return
 	}
-	rate := min(float64(bytes)*1e12/float64(f.CameAt.Sub(before)), e.site.Line.BytesPerSecond())
+	rate := min(float64(bytes)*1e12/float64(p.CameAt.Sub(before)), e.site.Line.BytesPerSecond())
 	queue := rate * float64(latency-e.least) / 1e12
 	switch fb := e.flowFeedback(queue); {
 	case fb < 0:
@@ -388,10 +389,10 @@ func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 		if r.p.Lost > 0 && r.random.Below(100) < uint64(r.p.Lost) {
 			return
 		}
-		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Value: f.Value, SentAt: f.SentAt, CameAt: now,
-			Flags: wire.ProbeAnswer}
+		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Flags: wire.ProbeAnswer, Part: f.Part}
+		a.Probe().CameAt = now
 		if r.p.Accounting == AtDestination {
-			a.Value, a.Flags = r.counted, a.Flags|wire.ProbeCounted
+			a.Probe().Bytes, a.Flags = r.counted, a.Flags|wire.ProbeCounted
 		}
 		r.answers = append(r.answers, a)
 	}

@@ -135,7 +135,7 @@ func (q *QCN) Deadline() unit.Time { return q.expires }
 
 // Feedback takes in a notification; an Fb of 0 says nothing.
 func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
-	if f.Kind != wire.Notification || f.Fb == 0 {
+	if f.Kind != wire.Notification || f.Sampled().Fb == 0 {
 		return
 	}
 	q.notifications++
@@ -152,7 +152,7 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 	}
 	q.byteStage, q.timeStage, q.hyper, q.since = 0, 0, 0, 0
 	least := scale(q.current, int64(q.c.MinDecrease), 100)
-	lowered := q.current - scale(q.current, int64(f.Fb), 1<<q.c.Gd)
+	lowered := q.current - scale(q.current, int64(f.Sampled().Fb), 1<<q.c.Gd)
 	q.current = max(lowered, least, q.c.MinRate)
 	q.setTimer(now)
 }

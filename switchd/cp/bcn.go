@@ -172,7 +172,7 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	m := wire.Frame{
 		Kind: wire.BCN, Lane: b.c.Priority, Tagged: f.Tagged, Src: b.site.Address, Dst: f.Src,
-		CPID: b.id(q.Output, f.Lane), SampledLane: f.Lane, SampledDst: f.Dst,
+		CPID: b.id(q.Output, f.Lane), Part: wire.PartOf(wire.SamplePart{Lane: f.Lane, Dst: f.Dst}),
 	}
 	m.Sample(f)
 	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old
@@ -188,12 +188,13 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	case !mine:
 		return wire.Frame{}, false
 	}
-	m.QOffset, m.QDelta = near64(offset, b.c.Qeq), near64(delta, 2*b.c.Qeq)
-	if m.QOffset == 0 && m.QDelta == 0 && m.Flags&wire.BCNSevere == 0 && !b.c.Zeros {
+	s := m.Sampled()
+	s.QOffset, s.QDelta = near64(offset, b.c.Qeq), near64(delta, 2*b.c.Qeq)
+	if s.QOffset == 0 && s.QDelta == 0 && m.Flags&wire.BCNSevere == 0 && !b.c.Zeros {
 		return wire.Frame{}, false
 	}
 	if b.c.Rate {
-		m.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
+		s.Bottleneck = uint16(min(max((q.Rate+wire.BottleneckUnit/2)/wire.BottleneckUnit, 1), math.MaxUint16))
 	}
 	return m, !b.site.loses(b.c.Lost)
 }

@@ -48,7 +48,7 @@ func (p QCNParams) Levels(unit.Size) []Level { return []Level{{"qeq", p.Qeq}} }
 
 // Notice returns a notification with as much of f as there can be.
 func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Octets: wire.MaxOctets, Tagged: f.Tagged}
+	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets}), Tagged: f.Tagged}
 }
 
 // CheckRoom refuses points that would never notify, or sample every frame, and octets
@@ -167,15 +167,16 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	n := wire.Frame{
 		Kind: wire.Notification, Lane: m.c.Priority, Tagged: f.Tagged, Src: m.site.Address, Dst: f.Src,
-		Fb: fb, Octets: uint8(m.c.Octets), SampledLane: f.Lane, SampledDst: f.Dst,
-		QOffset: in64(offset), QDelta: in64(delta),
+		Part: wire.PartOf(wire.SamplePart{
+			Fb: fb, Octets: uint8(m.c.Octets), Lane: f.Lane, Dst: f.Dst, QOffset: in64(offset), QDelta: in64(delta),
+		}),
 		CPID: uint64(m.site.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),
 	}
 	// The source knows of the sampled frame what the notification has room for.
 	switch {
 	case m.c.Octets > 0:
 		n.Sample(f)
-		n.Octets = uint8(max(m.c.Octets, f.SampledOctets()))
+		n.Sampled().Octets = uint8(max(m.c.Octets, f.SampledOctets()))
 	case f.Tagged:
 		n.QP = f.QP & 0xFFFF
 	}

@@ -109,11 +109,12 @@ func (c *Credit) Room() int { return int(c.room) }
 // Told takes in a flow control packet of the peer. It reports false when its
 // operand is reserved, and the packet must be discarded.
 func (c *Credit) Told(f *wire.Frame) bool {
-	if f.Op != wire.OpNormal && f.Op != wire.OpInit {
+	told := f.Credit()
+	if told.Op != wire.OpNormal && told.Op != wire.OpInit {
 		return false
 	}
-	c.abr = f.FCTBS % modulus
-	c.limit = f.FCCL % modulus
+	c.abr = told.FCTBS % modulus
+	c.limit = told.FCCL % modulus
 	c.up = true
 	return true
 }
@@ -126,9 +127,6 @@ func (c *Credit) Tell(lane uint8) wire.Frame {
 	if !c.up {
 		op = wire.OpInit
 	}
-	return wire.Frame{
-		Kind: wire.FlowControl, Lane: lane, Op: op,
-		FCTBS: c.fctbs,
-		FCCL:  (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus,
-	}
+	limit := (c.abr + uint16(min(c.room-c.used, maxAdvertised))) % modulus
+	return wire.Frame{Kind: wire.FlowControl, Lane: lane, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: c.fctbs, FCCL: limit})}
 }

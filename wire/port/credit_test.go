@@ -38,7 +38,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Error("a sender that knows no limit may send")
 	}
 	init := r.Tell(DataLane)
-	if init.Op != wire.OpInit || init.FCTBS != 0 || init.FCCL != 132 {
+	if init.Credit().Op != wire.OpInit || init.Credit().FCTBS != 0 || init.Credit().FCCL != 132 {
 		t.Errorf("the receiver begins with %+v, want init, FCTBS 0, FCCL 132", init)
 	}
 	s.Told(&init)
@@ -62,8 +62,8 @@ func TestWorkedExample(t *testing.T) {
 	}
 	r.Freed(packetBlocks)
 	f := r.Tell(DataLane)
-	if r.abr != 132 || f.FCCL != 165 {
-		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.abr, f.FCCL)
+	if r.abr != 132 || f.Credit().FCCL != 165 {
+		t.Errorf("ABR = %d, FCCL = %d, want 132, 165", r.abr, f.Credit().FCCL)
 	}
 	s.Told(&f)
 	if !s.MaySend(packetBlocks) {
@@ -197,7 +197,7 @@ func TestReservedOperandIsDiscarded(t *testing.T) {
 	s, _ := joined(132)
 	before := *s
 	for op := wire.Op(2); op < 16; op++ {
-		f := wire.Frame{Kind: wire.FlowControl, Op: op, FCTBS: 77, FCCL: 1077}
+		f := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 77, FCCL: 1077})}
 		if s.Told(&f) {
 			t.Errorf("operand %d is taken in", op)
 		}

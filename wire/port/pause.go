@@ -128,11 +128,12 @@ func (s *pausing) owes() bool {
 func (s *pausing) tell(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind, f.Src = wire.Pause, s.station
+	part := f.Pause()
 	if s.kind == PriorityPauseFrames {
-		f.Kind, f.Classes, f.Stopped = wire.PriorityPause, w|s.told, w
+		f.Kind, part.Classes, part.Stopped = wire.PriorityPause, w|s.told, w
 	}
 	if w != 0 {
-		f.Quanta = s.quanta
+		part.Quanta = s.quanta
 	}
 	s.told, s.again = w, false
 }
@@ -203,8 +204,8 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
-			case f.Classes&bit == 0:
-			case f.Stopped&bit == 0:
+			case f.Pause().Classes&bit == 0:
+			case f.Pause().Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:
 				s.paused(now, class, p.stopTime(a))
@@ -214,7 +215,7 @@ func (p *Port) receiveEthernet(now unit.Time, a *Arrival) (pass bool) {
 		p.drop(now, f, trace.BadFlowControl)
 		return false
 	}
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Quanta)})
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Arrive, Port: uint16(p.id), PSN: trace.ClassesWord(f), Bytes: uint32(a.Length), A: trace.FrameWord(f), B: int64(f.Pause().Quanta)})
 	return false
 }
 
@@ -231,7 +232,7 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 // rose was meant in quanta of the rate before: the peer says it anew, but that takes its
 // time.
 func (p *Port) stopTime(a *Arrival) unit.Duration {
-	n := unit.Size(a.Frame.Quanta) * (wire.Quantum / 8)
+	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if s := p.pause; a.Head < s.changed {
 		return max(s.before.Serialise(n), p.line.Serialise(n))
 	}

@@ -171,8 +171,11 @@ func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow ui
 // FrameWord packs what an event says of a frame into one figure: its kind, its marks,
 // the feedback of a notification, and whether a TCP segment carries data.
 func FrameWord(f *wire.Frame) int64 {
-	w := int64(f.Kind) | one(f.FECN)<<8 | one(f.BECN)<<9 | int64(f.Fb)<<16
-	if f.Kind == wire.TCP && f.Payload > 0 {
+	w := int64(f.Kind) | one(f.FECN)<<8 | one(f.BECN)<<9
+	switch {
+	case f.Kind == wire.Notification:
+		w |= int64(f.Sampled().Fb) << 16
+	case f.Kind == wire.TCP && f.Payload > 0:
 		w |= loaded
 	}
 	return w
@@ -204,7 +207,10 @@ func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {
 }
 
 // ClassesWord packs the priorities that a PFC frame speaks of, and those that it stops.
-func ClassesWord(f *wire.Frame) uint32 { return uint32(f.Classes)<<8 | uint32(f.Stopped) }
+func ClassesWord(f *wire.Frame) uint32 {
+	p := f.Pause()
+	return uint32(p.Classes)<<8 | uint32(p.Stopped)
+}
 
 // ClassesOf takes a ClassesWord apart.
 func ClassesOf(word uint32) (spoken, stopped uint8) { return uint8(word >> 8), uint8(word) }
