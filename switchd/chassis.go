@@ -245,7 +245,8 @@ type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier
 	dropper  cp.Dropper
-	some     bool // there is one of them
+	cell     unit.Size // they count queues in cells of this size; 0: they do not
+	some     bool      // there is one of them
 }
 
 // make makes the points.
@@ -254,7 +255,7 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marker, all.Notifier, all.Dropper, all != (cp.Made{})}
+	*p = points{all.Marker, all.Notifier, all.Dropper, all.Cell, all != (cp.Made{})}
 	return err
 }
 

@@ -58,8 +58,7 @@ type OutputQueued struct {
 
 	delay       unit.Duration
 	cut         bool
-	cell        unit.Size // in which the congestion points count queues; 0: they do not
-	lossless    uint8     // the priorities of which flow control promises that no frame is lost, a bit each
+	lossless    uint8 // the priorities of which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
 }
 
@@ -141,9 +140,6 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	}
 	s.empty()
 	err = s.points.make(c.Points, n, &s.rec)
-	if celled, ok := s.marker.(cp.Celled); ok {
-		s.cell = celled.Cell()
-	}
 	return s, err
 }
 

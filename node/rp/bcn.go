@@ -103,12 +103,13 @@ func (p BCNLimiter) Explain() string {
 	return strings.Join(parts, "; ")
 }
 
-// Assumes returns qeq where the gains follow from it.
-func (p BCNLimiter) Assumes() []string {
+// Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from it.
+func (p BCNLimiter) Traits() Traits {
+	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }}
 	if p.Alpha > 0 || p.Beta > 0 {
-		return []string{"qeq"}
+		t.Assumes = []string{"qeq"}
 	}
-	return nil
+	return t
 }
 
 // WarnSite doubts gains by which one message changes the rate by more than there is.
@@ -125,9 +126,6 @@ func (p BCNLimiter) WarnSite(s Site) (doubts []Doubt) {
 	}
 	return doubts
 }
-
-// Frame tags f.
-func (p BCNLimiter) Frame(f *wire.Frame) { f.CPID = math.MaxUint64 }
 
 // CheckSite refuses a lowest rate above that of the line, and gains that contradict alpha
 // and beta.

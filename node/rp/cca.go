@@ -129,16 +129,16 @@ func (p *CCAParams) Complete(given func(key string) bool) {
 	}
 }
 
-// Group puts flows under one reaction point that have no CCTI of their own: those of a
+// Traits puts flows under one reaction point that have no CCTI of their own: those of a
 // service level, or all of them.
-func (p CCAParams) Group() (key int, by string) {
+func (p CCAParams) Traits() Traits {
 	switch p.PortControl {
 	case CCAPerSL:
-		return p.SL, "port-control"
+		return Traits{Key: p.SL, By: "port-control"}
 	case CCAPerPort:
-		return serviceLevels, "port-control"
+		return Traits{Key: serviceLevels, By: "port-control"}
 	}
-	return 0, ""
+	return Traits{}
 }
 
 // period returns the time after which the CCTI is lowered.

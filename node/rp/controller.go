@@ -103,7 +103,7 @@ type Answerer interface {
 }
 
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
-// and may be asked several times. It adds no more than Framer says: packets are paced with
+// and may be asked several times. It adds no more than Traits.Frame does: packets are paced with
 // that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 

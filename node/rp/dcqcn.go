@@ -142,11 +142,13 @@ func (p DCQCNParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// Says returns data, which is what is answered, and a CNP.
-func (p DCQCNParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
-	answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})
-	return *f, answer
+// Traits returns that data is answered, by a CNP.
+func (p DCQCNParams) Traits() Traits {
+	return Traits{Sends: func(f *wire.Frame) (data, answer wire.Frame) {
+		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: max(f.Lane, p.CNPPriority)}
+		answer.SetRoCE(wire.RoCE{IPv6: f.RoCE().IPv6})
+		return *f, answer
+	}}
 }
 
 // dcqcnLaw is the row of DCQCN.

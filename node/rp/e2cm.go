@@ -142,14 +142,20 @@ func (p *E2CMParams) steps() (down, up string) {
 			fb, norm, p.FlowBeta, p.Capacity, p.step(p.flowMost()))
 }
 
-// Says returns a probe and its answer.
-func (p E2CMParams) Says(f *wire.Frame) (probe, answer wire.Frame) {
-	probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane},
-		wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
-	if p.Expedite == ProbesAndAnswers {
-		probe.Lane = answer.Lane
+// Traits adds the probes and their answers. Gains at flow scope may follow from qeq too.
+func (p E2CMParams) Traits() Traits {
+	t := p.BCNLimiter.Traits()
+	t.Sends = func(f *wire.Frame) (probe, answer wire.Frame) {
+		probe, answer = wire.Frame{Kind: wire.Probe, Lane: f.Lane}, wire.Frame{Kind: wire.Probe, Lane: max(f.Lane, p.Priority)}
+		if p.Expedite == ProbesAndAnswers {
+			probe.Lane = answer.Lane
+		}
+		return probe, answer
 	}
-	return probe, answer
+	if p.FlowGains == GainsOfECM {
+		t.Assumes = []string{"qeq"}
+	}
+	return t
 }
 
 // Explain tells how gains follow, and the largest steps at flow scope.
@@ -160,14 +166,6 @@ func (p E2CMParams) Explain() string {
 	}
 	return text + fmt.Sprintf("a probe takes off %.4g of the rate at the most, and adds %v",
 		p.share(-p.flowMost()), unit.Rate(p.step(p.flowMost())))
-}
-
-// Assumes returns qeq where gains follow from it.
-func (p E2CMParams) Assumes() []string {
-	if p.FlowGains == GainsOfECM {
-		return []string{"qeq"}
-	}
-	return p.BCNLimiter.Assumes()
 }
 
 // CheckSite refuses intervals that no probe can keep to, and gains by which no probe changes

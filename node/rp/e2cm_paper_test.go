@@ -305,7 +305,7 @@ func TestE2CMPriorities(t *testing.T) {
 		r := newReflector(e.p, Site{})
 		r.Receive(0, f)
 		a, _ := r.Send(0)
-		probe, answer := e.p.Says(&wire.Frame{Lane: 0})
+		probe, answer := e.p.Traits().Sends(&wire.Frame{Lane: 0})
 		if f.Lane != c.probe || a.Lane != c.answer || probe.Lane != c.probe || answer.Lane != c.answer {
 			t.Errorf("expedite: %s: priorities %d and %d, said to be %d and %d, want %d and %d", c.expedite, f.Lane, a.Lane, probe.Lane, answer.Lane, c.probe, c.answer)
 		}

@@ -19,8 +19,8 @@ type Law struct {
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Grouper, Framer, Speaker, SiteChecker, SiteWarner, Assumer,
-	// param.Completer and param.Explainer.
+	// It may have the methods of Traited, SiteChecker, SiteWarner, param.Completer and
+	// param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
@@ -77,23 +77,36 @@ func (s Site) check() error {
 	return nil
 }
 
-// Grouper is a struct of parameters that can put flows of an endpoint under one reaction
-// point and one rate limiter: those with the same key. By is the parameter that does so;
-// empty: the flow has its own.
-type Grouper interface {
-	Group() (key int, by string)
+// Traits are the properties of a law that follow from its parameters; of the zero value it has none.
+type Traits struct {
+	// Key tells apart the groups into which the law puts the flows of an endpoint: flows of one key share
+	// one reaction point and one rate limiter. By is the parameter that does so; empty: each flow has its own.
+	Key int
+	By  string
+
+	// Frame gives f all that the law adds to the data frames of a flow, so that it is as long as
+	// they can be; nil: nothing.
+	Frame func(f *wire.Frame)
+
+	// Sends returns the frames that a law with Answer sends of its own about data frames like f, and
+	// their answers, each with its priority; nil: a wire.Message of the priority of f both ways, or
+	// of a law with Marks, on RoCEv2, nothing of its own, and a CNP of the priority of f.
+	Sends func(f *wire.Frame) (probe, answer wire.Frame)
+
+	// Assumes are the keys of the parameters that must be the same at the congestion points on
+	// the way of the flow.
+	Assumes []string
 }
 
-// Framer is a struct of parameters that change the data frames of a flow. Frame gives f
-// all that its frames may have, so that it is as long as they can be.
-type Framer interface{ Frame(f *wire.Frame) }
+// Traited is a struct of parameters of a law with Traits.
+type Traited interface{ Traits() Traits }
 
-// Speaker is a struct of parameters of a law with Answer. Says returns what it sends of its
-// own about data frames like f, and the answer, each with its priority. A law without one
-// sends a wire.Message of the priority of f both ways; one that hears Marks, on RoCEv2, nothing
-// of its own, and the answer is a CNP of the priority of f.
-type Speaker interface {
-	Says(f *wire.Frame) (probe, answer wire.Frame)
+// TraitsOf returns the traits of a law with these parameters.
+func TraitsOf(params any) Traits {
+	if t, ok := params.(Traited); ok {
+		return t.Traits()
+	}
+	return Traits{}
 }
 
 // SiteChecker is a struct of parameters that fit some sites and others not. For one that
@@ -108,10 +121,6 @@ type SiteWarner interface{ WarnSite(s Site) []Doubt }
 
 // Doubt is a parameter that is right but probably not meant, and why.
 type Doubt struct{ Key, Why string }
-
-// Assumer is a struct of parameters of which some must be those of the congestion points on
-// the way of the flow. Assumes returns their keys, which are the same there.
-type Assumer interface{ Assumes() []string }
 
 // Laws returns the table of laws.
 func Laws() []Law {

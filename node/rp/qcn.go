@@ -40,16 +40,14 @@ const (
 	Talk     Version = "talk"
 )
 
-// Group puts flows that share under one reaction point.
-func (p QCNParams) Group() (key int, by string) {
+// Traits puts flows that share under one reaction point, and tags data frames.
+func (p QCNParams) Traits() Traits {
+	t := Traits{Frame: func(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }}
 	if p.Shared {
-		by = "shared"
+		t.By = "shared"
 	}
-	return 0, by
+	return t
 }
-
-// Frame tags f.
-func (p QCNParams) Frame(f *wire.Frame) { f.Tagged = f.Tagged || p.CNTag }
 
 // CheckSite refuses a lowest rate above that of the line.
 func (p QCNParams) CheckSite(s Site) (string, error) {

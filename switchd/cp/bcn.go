@@ -58,24 +58,21 @@ func (p *BCNParams) Complete(given func(key string) bool) {
 	param.Fill(&p.Qsc, 4*p.Qeq, given("qsc"))
 }
 
-// Levels returns the length that a queue should have, and those beyond which a message says
-// more than how far it is from that.
-func (p BCNParams) Levels(unit.Size) []Level {
-	levels := []Level{{"qeq", p.Qeq}}
+// Traits returns the length that a queue should have, the lengths beyond which a message carries
+// more than the distance from it, and the longest message.
+func (p BCNParams) Traits() Traits {
+	levels := []Level{{"qeq", unit.Room{Bytes: p.Qeq}}}
 	if p.Severe {
-		levels = append(levels, Level{"qsc", p.Qsc})
+		levels = append(levels, Level{"qsc", unit.Room{Bytes: p.Qsc}})
 	}
 	if p.Maximum > 0 {
-		levels = append(levels, Level{"maximum", p.Maximum})
+		levels = append(levels, Level{"maximum", unit.Room{Bytes: p.Maximum}})
 	}
-	return levels
-}
-
-// Notice returns the longest message about frames like f.
-func (p BCNParams) Notice(f *wire.Frame) wire.Frame {
-	m := wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
-	m.Sample(f)
-	return m
+	return Traits{Levels: levels, Notice: func(f *wire.Frame) wire.Frame {
+		m := wire.Frame{Kind: wire.BCN, Lane: p.Priority, Tagged: f.Tagged}
+		m.Sample(f)
+		return m
+	}}
 }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.

@@ -103,9 +103,9 @@ func (ReturnDelay) Form() param.Form {
 		}}
 }
 
-// MarkShare returns the part of the frames that is marked of those that leave a congested
+// Traits returns the share of the frames that is marked of those that leave a congested
 // output.
-func (p CCAParams) MarkShare() float64 { return 1 / float64(p.MarkingRate+1) }
+func (p CCAParams) Traits() Traits { return Traits{Share: 1 / float64(p.MarkingRate+1)} }
 
 // String returns the threshold, for pictures.
 func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold) }

@@ -39,9 +39,9 @@ func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	return wrong
 }
 
-// Line is that of the queue.
-func (p ECNParams) Line(unit.Size) (min, max unit.Size, most float64, ok bool) {
-	return p.Min, p.Max, p.MaxP, true
+// Traits returns the line of the queue, and the cells in which it is counted.
+func (p ECNParams) Traits() Traits {
+	return Traits{Line: &Line{unit.Room{Bytes: p.Min}, unit.Room{Bytes: p.Max}, p.MaxP}, Cell: p.Cell}
 }
 
 func ecnPoints() Point {
@@ -80,9 +80,6 @@ func NewECN(c ECNParams, s Site) (*ECN, error) {
 	}
 	return &ECN{c, s}, nil
 }
-
-// Cell returns the size of the cells that queues are counted in, 0 where they are not.
-func (e *ECN) Cell() unit.Size { return e.c.Cell }
 
 // Enqueue marks f as it joins its queue.
 func (e *ECN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) {

@@ -22,8 +22,8 @@ func (p *Full) FitSwitch(single bool, _ unit.Size, given func(key string) bool) 
 	param.Fill(&p.IdleExempt, single, given("idle-exempt"))
 }
 
-// Counted returns what counts as full.
-func (p Full) Counted() (sending bool, full unit.Room) { return false, p.FullAt }
+// Traits returns the occupancy that counts as full.
+func (p Full) Traits() Traits { return Traits{Full: p.FullAt} }
 
 // Counts says what cnt1 counts.
 type Counts string
@@ -63,9 +63,9 @@ type InputParams struct {
 	Full
 }
 
-// Counted returns what counts as waiting and as full.
-func (p InputParams) Counted() (sending bool, full unit.Room) {
-	return p.Counts == WaitingAndSending, p.FullAt
+// Traits returns which frames count as waiting, and the occupancy that counts as full.
+func (p InputParams) Traits() Traits {
+	return Traits{Sending: p.Counts == WaitingAndSending, Full: p.FullAt}
 }
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
@@ -75,12 +75,13 @@ type InputOutputParams struct {
 	InputParams
 }
 
-// Levels returns the threshold.
-func (p InputOutputParams) Levels(packet unit.Size) []Level {
-	if p.Threshold < 0 {
-		return nil
+// Traits adds the threshold.
+func (p InputOutputParams) Traits() Traits {
+	t := p.InputParams.Traits()
+	if p.Threshold >= 0 {
+		t.Levels = []Level{{"threshold", unit.Room{Packets: p.Threshold}}}
 	}
-	return []Level{{"threshold", unit.Size(p.Threshold) * packet}}
+	return t
 }
 
 // String returns the threshold, for pictures.

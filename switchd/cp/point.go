@@ -16,8 +16,8 @@ type Point struct {
 	Sees Sight
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Counting, Namer, Noticer, RoomChecker, Sampler, SwitchFitter,
-	// Sparer, param.Completer, and String, which tells in brief what matters of it.
+	// It may have the methods of Traited, RoomChecker, SwitchFitter, param.Completer, and
+	// String, which sums it up for pictures.
 	Params any
 
 	// Marker, Notifier and Dropper return the points of a switch. The parameters are a struct
@@ -83,9 +83,6 @@ type Starver interface {
 	Starve(q Queue, onLine unit.Duration) unit.Duration
 }
 
-// Celled is a marker of a switch that queues at its outputs, which counts queues in cells.
-type Celled interface{ Cell() unit.Size } // 0: it does not
-
 // Notifier sends frames of its own to the sources of those that pass. There is one for a
 // switch. Time is handed to it and never goes back.
 type Notifier interface {
@@ -119,11 +116,12 @@ const (
 	Drop                  // it is discarded
 )
 
-// Made is the congestion points of a switch: one of these, the others are nil.
+// Made is the congestion points of a switch: one of the three, the others are nil.
 type Made struct {
 	Marker   Marker
 	Notifier Notifier
 	Dropper  Dropper
+	Cell     unit.Size // as Traits has it
 }
 
 // Maker makes the congestion points of a switch, which is the first to know its
@@ -134,6 +132,7 @@ type Maker func(ports int, rec *trace.Recorder) (Made, error)
 func (p Point) Maker(params any, s Site) Maker {
 	return func(ports int, rec *trace.Recorder) (all Made, err error) {
 		s.Ports, s.Recorder = ports, rec
+		all.Cell = TraitsOf(params).Cell
 		switch {
 		case p.Marker != nil:
 			all.Marker, err = p.Marker(params, s)
@@ -146,29 +145,50 @@ func (p Point) Maker(params any, s Site) Maker {
 	}
 }
 
-// Counting is a struct of parameters that say how a switch with input buffers counts for
-// its points.
-type Counting interface {
-	// Counted returns whether a frame on the line counts among those that wait for its
-	// output, and the occupancy at which a buffer counts as full; zero: its whole room.
-	Counted() (sending bool, full unit.Room)
+// Traits are the properties of a point that follow from its parameters; of the zero value it has none.
+type Traits struct {
+	Levels []Level // the lengths of a queue at which it acts, for pictures
+
+	// Of a point of a switch with input buffers: a frame on the line counts among the frames that
+	// wait for its output, and the occupancy at which a buffer counts as full; zero: its whole room.
+	Sending bool
+	Full    unit.Room
+
+	// Notice returns the longest frame that a notifier sends about data frames like f, with its
+	// priority; nil: a wire.Message of the priority of f. Nameless notifications do not name
+	// their flow: the source must find it another way.
+	Notice   func(f *wire.Frame) wire.Frame
+	Nameless bool
+
+	Cell   unit.Size // of a marker at a switch that queues at its outputs: it counts queues in cells; 0: it does not
+	Share  float64   // of a marker: the mean share of the frames in congestion that it marks, up to 1; 0: it is not known
+	Line   *Line     // of points that mark by a line; nil: these do not
+	Spares bool      // of a dropper: it drops no frame that flow control keeps from loss; else it cannot stand there
 }
 
-// Leveled is a struct of parameters of a point that acts at certain lengths of a queue.
-type Leveled interface {
-	// Levels returns them, for pictures, where packets have a length.
-	Levels(packet unit.Size) []Level
+// Traited is a struct of parameters of a point with Traits.
+type Traited interface{ Traits() Traits }
+
+// TraitsOf returns the traits of a point with these parameters.
+func TraitsOf(params any) Traits {
+	if t, ok := params.(Traited); ok {
+		return t.Traits()
+	}
+	return Traits{}
 }
 
 // Level is a length of a queue, and the key of the parameter that it comes from.
 type Level struct {
 	Key string
-	At  unit.Size
+	At  unit.Room
 }
 
-// Namer is a struct of parameters of a notifier whose notifications may not say which
-// flow they are about: the source must know another way.
-type Namer interface{ NamesFlow() bool }
+// Line says which frames are marked: no frame of a queue up to Min, all above Max, and between them a
+// share that rises to Most.
+type Line struct {
+	Min, Max unit.Room
+	Most     float64
+}
 
 // RoomChecker is a struct of parameters that fit the queues of some switches and others
 // not: room is the longest that a queue can be, and longest the longest frame. It returns
@@ -183,28 +203,6 @@ type RoomChecker interface {
 type SwitchFitter interface {
 	FitSwitch(single bool, limit unit.Size, given func(key string) bool)
 }
-
-// Sparer is a struct of parameters of a dropper. Spares reports whether it drops nothing of
-// what flow control keeps from loss; without it the dropper cannot stand there.
-type Sparer interface{ Spares() bool }
-
-// Liner is a struct of parameters of points that mark by a line: no frame of a queue up to min,
-// all above max, and a share between that rises to most. Packets have a length, which counts
-// where the line is in packets; ok is false if frames are not marked.
-type Liner interface {
-	Line(length unit.Size) (min, max unit.Size, most float64, ok bool)
-}
-
-// Noticer is a struct of parameters of a notifier. Notice returns the longest frame that
-// it sends about data frames like f, with its priority. A notifier without one sends a
-// wire.Message of the priority of f.
-type Noticer interface {
-	Notice(f *wire.Frame) wire.Frame
-}
-
-// Sampler is a struct of parameters of a marker that marks a part of the frames that meet
-// congestion. MarkShare returns which part, in the mean: above 0, up to 1.
-type Sampler interface{ MarkShare() float64 }
 
 // Misfit is a parameter that does not fit the place of its scheme, and why.
 type Misfit struct{ Key, Why string }
@@ -223,7 +221,7 @@ type Queue struct {
 	Room     unit.Size // of the data buffer of Input, of a switch with input buffers; of the other kind:
 	Rate     unit.Rate // of the line of Output
 	Frames   int       // as Bytes, in frames
-	Cells    int       // as Bytes, in cells; 0 unless the points are Celled
+	Cells    int       // as Bytes, in cells; 0 unless the points count in cells
 	Length   unit.Size // of the frame, on the line
 	Lossless bool      // flow control promises that the frame is not lost
 }

@@ -40,15 +40,17 @@ const (
 	Talk     Version = "talk"
 )
 
-// NamesFlow reports whether notifications say which flow they are about.
-func (p QCNParams) NamesFlow() bool { return p.Octets > 0 }
-
-// Levels returns the length that a queue should have.
-func (p QCNParams) Levels(unit.Size) []Level { return []Level{{"qeq", p.Qeq}} }
-
-// Notice returns a notification with as much of f as there can be.
-func (p QCNParams) Notice(f *wire.Frame) wire.Frame {
-	return wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets}), Tagged: f.Tagged}
+// Traits returns the length that a queue should have, and notifications with as much of a frame as there
+// can be.
+func (p QCNParams) Traits() Traits {
+	notice := wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets})}
+	return Traits{
+		Levels: []Level{{"qeq", unit.Room{Bytes: p.Qeq}}}, Nameless: p.Octets <= 0,
+		Notice: func(f *wire.Frame) wire.Frame {
+			notice.Tagged = f.Tagged
+			return notice
+		},
+	}
 }
 
 // CheckRoom refuses points that would never notify, or sample every frame, and octets

@@ -264,7 +264,7 @@ func TestNotificationsQuoteRoCE(t *testing.T) {
 		if !ok || !told || cnm.Sampled().Octets != map[bool]uint8{false: 42, true: 62}[v6] {
 			t.Fatalf("IPv6 %v: %+v, %v, and %+v, %v", v6, cnm, ok, bcn, told)
 		}
-		for _, n := range []struct{ said, most wire.Frame }{{cnm, c.Notice(f)}, {bcn, b.c.Notice(f)}} {
+		for _, n := range []struct{ said, most wire.Frame }{{cnm, c.Traits().Notice(f)}, {bcn, b.c.Traits().Notice(f)}} {
 			back, err := wire.Parse(n.said.Delimiter(), n.said.Append(nil))
 			if err != nil || back != n.said || back.QP != f.QP || back.PSN != f.PSN {
 				t.Errorf("%+v became %+v, %v", n.said, back, err)

@@ -103,10 +103,14 @@ func tcWeight(min, burst float64) float64 {
 	return w
 }
 
-// Levels returns the thresholds of the average.
-func (p REDParams) Levels(packet unit.Size) []Level {
-	size := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*packet }
-	return []Level{{"min", size(p.Min)}, {"max", size(p.Max)}}
+// Traits returns the thresholds of the average as levels and as a line. With ecn RED marks the frames that
+// flow control keeps from loss.
+func (p REDParams) Traits() Traits {
+	t := Traits{Levels: []Level{{"min", p.Min}, {"max", p.Max}}, Spares: p.ECN}
+	if p.ECN && !p.Gentle {
+		t.Line = &Line{p.Min, p.Max, p.MaxP}
+	}
+	return t
 }
 
 // CheckRoom refuses thresholds that are in the wrong order, or that no queue reaches.
@@ -131,15 +135,6 @@ func (p REDParams) CheckRoom(room, longest unit.Size) (wrong []Misfit) {
 	}
 	return wrong
 }
-
-// Line is that of the average.
-func (p REDParams) Line(length unit.Size) (min, max unit.Size, most float64, ok bool) {
-	bytes := func(r unit.Room) unit.Size { return r.Bytes + unit.Size(r.Packets)*length }
-	return bytes(p.Min), bytes(p.Max), p.MaxP, p.ECN && !p.Gentle
-}
-
-// Spares reports whether what flow control keeps from loss is not dropped: RED marks it.
-func (p REDParams) Spares() bool { return p.ECN }
 
 func redPoints() Point {
 	return Point{
