@@ -20,9 +20,6 @@ type egress struct {
 	waited  bool                   // data had to wait for credit when the frame on the line began
 }
 
-// idle reports whether there is nothing at the output, and nothing keeps it.
-func (e *egress) idle() bool { return e.sending == none && !e.asks() }
-
 // asks reports whether a frame waits, or something is written down that keeps one.
 func (e *egress) asks() bool { return e.waits != 0 || e.block != [port.Lanes]port.Block{} }
 
@@ -41,7 +38,6 @@ func (s *Switch) enqueue(id int32, sl *slot) {
 	}
 	q.tail = id
 	out.waits |= 1 << (lane % 8)
-	s.busy.Add(int(sl.output))
 	if lane == port.DataLane {
 		out.waiting++
 		out.blocks += sl.frame.Blocks()
@@ -75,25 +71,8 @@ func (s *Switch) serve(now unit.Time, p int) {
 	if pt.Speaks(now) {
 		wake = min(wake, pt.Control(now))
 	}
-	if s.busy.Has(p) {
-		s.send(now, p, pt, wake)
-	} else if wake != unit.Never {
-		s.busy.Add(p)
-		s.agenda.Set(s.lineSlot(p), wake)
-	}
-	if s.lapsed.Has(p) {
-		s.repeat(p, pt)
-	}
-}
-
-// repeat says when the flow control packets of a port are due again. It is written down anew only
-// when that has come: each packet puts it off, and to look once too often costs less.
-func (s *Switch) repeat(p int, pt *port.Port) {
-	at := pt.Resend()
-	if at != unit.Never {
-		s.lapsed.Remove(p)
-	}
-	s.agenda.Set(s.resendSlot(p), at)
+	s.send(now, p, pt, wake)
+	s.agenda.Set(s.resendSlot(p), pt.Resend())
 }
 
 // send is serve of frames, where flow control is to be looked after again at wake.
@@ -106,9 +85,6 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 		wake = min(wake, pt.Line().Free())
 	}
 	s.agenda.Set(s.lineSlot(p), wake)
-	if wake == unit.Never && out.idle() {
-		s.busy.Remove(p)
-	}
 }
 
 // offer is send of what waits. It returns when to look again.

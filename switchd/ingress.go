@@ -106,7 +106,7 @@ func (s *Switch) store(now unit.Time, p, output int, flight unit.Duration, a *po
 	in.slots = append(in.slots, id)
 	in.arriving++
 	if in.arriving == 1 {
-		s.expect(now, p, eligible)
+		s.expect(p, eligible)
 	}
 	s.enqueue(id, sl)
 }
@@ -134,7 +134,6 @@ func (s *Switch) hold(now unit.Time, sl *slot) {
 	late := &s.starved[sl.input]
 	late.returned = max(now, late.returned.Add(onLine)).Add(sl.starve)
 	late.held = append(late.held, held{late.returned, sl.frame})
-	s.busy.Add(int(sl.input))
 }
 
 // Full reports whether an input buffer counts as full: a frame of the largest

@@ -215,7 +215,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	sl.tail, sl.eligible, sl.marked = tail, eligible, false
 	q := &s.inputs[p].arriving
 	if s.push(q, id, sl); q.head == id {
-		s.expect(now, p, eligible)
+		s.expect(p, eligible)
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *OutputQueued) pop(q *fifo) (id int32, sl *queued) {
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
-		switch slot := s.next(now); {
+		switch slot := s.next(); {
 		case slot >= s.headerSlot(0):
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
@@ -269,9 +269,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			continue
 		}
 		for _, p := range s.dirty {
-			if s.outputs[p].asks() {
-				s.serve(now, int(p))
-			}
+			s.serve(now, int(p))
 		}
 		s.rest()
 	}
@@ -283,7 +281,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id, sl := s.pop(q)
 	if q.head != none {
-		s.expect(now, p, s.slots[q.head].eligible)
+		s.expect(p, s.slots[q.head].eligible)
 	}
 	if s.outputLimit > 0 {
 		s.outputs[sl.output].coming -= sl.length

@@ -104,10 +104,6 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	}
 }
 
-// asks reports whether there is anything to look after at the output. If not, its line is idle and
-// nothing is due there, or busy with a frame and due when that ends.
-func (o *output) asks() bool { return o.sending == none && o.waits != 0 || o.news() != 0 || o.speaks }
-
 // stillIn says whether a frame may leave by an output whose tail is still coming in: the line
 // may run faster than when it came. By itself the output says a.
 func stillIn(now unit.Time, pt *port.Port, sl *queued, a port.Answer) port.Answer {
