@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// chassis is what all kinds of switches have: ports, a table of routes, and what
-// falls due at their lines and with the frames that come. What every event needs is in its
+// chassis is the common part of all kinds of switches: ports, a table of routes, and all that
+// falls due at their lines and with the frames that come. The fields that every event needs are in its
 // first cache lines: a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
@@ -55,7 +55,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	return nil
 }
 
-// The slots of the agenda: of what is due at the same instant, lines that become idle
+// The slots of the agenda: of several that are due at the same instant, lines that become idle
 // come first, then flow control packets that are only repeated, then frames that may be
 // forwarded; each by port.
 func (c *chassis) lineSlot(p int) int   { return p }
@@ -139,15 +139,15 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 	return output
 }
 
-// changing is a switch of either kind: what it does when more changes than a port.
+// changing is a switch of either kind: its part of a change of more than a port.
 type changing interface {
 	// lose reports all frames that are in the switch as lost, but for those on a line: their links
 	// go down, and the machines that should have received them report them.
 	lose(now unit.Time)
 	// empty makes a switch in which there is nothing, and whose congestion points begin anew.
 	empty()
-	// reroute makes another table of routes count. What waits for an output whose link is down
-	// goes by the new one, if there is one, behind what waits there.
+	// reroute makes another table of routes count. A frame that waits for an output whose link is down
+	// goes by the new one, if there is one, behind the frames that wait there.
 	reroute(now unit.Time, table int)
 }
 
@@ -162,7 +162,7 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 		s.reroute(now, e.Table)
 	default:
 		c.ports[e.Port].Apply(now, e)
-		if e.Kind != port.RateChange { // what waits may go on, or no more
+		if e.Kind != port.RateChange { // a waiting frame may go on, or no more
 			c.wake(now, int(e.Port))
 		}
 	}
@@ -177,7 +177,7 @@ func (c *chassis) restart(now unit.Time) {
 	}
 }
 
-// points are the congestion points of a switch; what it does not have is nil.
+// points are the congestion points of a switch; a kind that it does not have is nil.
 type points struct {
 	marker   cp.Marker
 	notifier cp.Notifier

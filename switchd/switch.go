@@ -143,7 +143,7 @@ func (s *Switch) lose(now unit.Time) {
 	}
 }
 
-// Receive takes in a frame, of which the header has been read. What follows from
+// Receive takes in a frame, of which the header has been read. The consequences of
 // it is done by Advance, once all frames of that instant are in.
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
@@ -163,7 +163,7 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	s.store(now, p, output, pt.Propagation(), a)
 }
 
-// Advance does what is due: it ends transmissions and lets idle outputs take the
+// Advance does all that is due: it ends transmissions and lets idle outputs take the
 // oldest frames; and then, frame by frame, it tries those that may now be
 // forwarded and asks the congestion point about them.
 func (s *Switch) Advance(now unit.Time) {

@@ -46,7 +46,7 @@ func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) 
 
 // appendBCN appends a message of Backward Congestion Notification, but for the zeros behind the head
 // of the sampled frame, the high byte of each field first. The first BCNSampled bytes of the
-// sampled frame follow, from its destination on, without its tags but that of 802.1Q.
+// sampled frame follow, from its destination on, of its tags only the one of 802.1Q.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -63,7 +63,7 @@ func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) 
 //	+-------------------------------+-------------------------------+
 //
 // The EtherType of BCN messages is not known: 88B5 is for local experiments, and the version
-// separates them from data frames. The fields up to the time stamp are those of US patent
+// separates them from data frames. The fields up to the time stamp are from US patent
 // 8,792,352, their widths ours. No law reads the time stamp; it is 0. Bottleneck is Jain's
 // enhancement ("Need to add bottleneck rate to the BCN message", slides of July 2006).
 func appendBCN(b []byte, f *Frame) []byte {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Body is what a Data frame carries in place of padding: a packet of a kernel's TCP, a
+// Body is the content of a Data frame in place of padding: a packet of a kernel's TCP, a
 // program's datagram. On InfiniBand it stands behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
 // zeros; so it does on RoCEv2. On Ethernet its type is in the header of data frames. Without a body the type is 0.
 type Body struct {
-	Type  uint16 // what it is, as an EtherType says it: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
+	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
 	Bytes []byte // at most Family.BodyRoom of the payload of the frame
 }
 
@@ -42,7 +42,7 @@ func (f Family) BodyRoom(payload uint32) int {
 	return int(payload) - encapsulationSize
 }
 
-// payload returns that of a Data frame of the family with a body of n bytes.
+// payload returns the payload of a Data frame of the family with a body of n bytes.
 func (f Family) payload(n int) uint32 {
 	if f == Ethernet {
 		return uint32(MinMSDU + n)
@@ -104,7 +104,7 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	f.Part[0] = uint64(slot.uses)<<32 | uint64(at+1)
 }
 
-// Of returns the body of a frame, which stays as it is until Free. That of a frame without
+// Of returns the body of a frame, which stays as it is until Free. The body of a frame without
 // one has type 0.
 func (s *Bodies) Of(f *Frame) Body {
 	if !f.HasBody() {
@@ -113,7 +113,7 @@ func (s *Bodies) Of(f *Frame) Body {
 	return s.slot(f).body
 }
 
-// Free ends the body of a frame, if it has one: what remains is a frame with padding.
+// Free ends the body of a frame, if it has one: a frame with padding remains.
 func (s *Bodies) Free(f *Frame) {
 	if f.HasBody() {
 		slot := s.slot(f)

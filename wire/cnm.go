@@ -59,7 +59,7 @@ func appendCNM(b []byte, f *Frame) []byte {
 }
 
 // parseCNM completes f with a CNM, which starts at b[at]; b is all but the
-// FCS. The octets of the sampled frame must be those of a Data frame, or all headers of a
+// FCS. The octets of the sampled frame must belong to a Data frame, or all headers of a
 // TCP segment or a packet of RoCEv2, and of the flow that the CN-TAG names if there is one.
 func parseCNM(f *Frame, b []byte, at int) error {
 	p, s := b[at:], f.Sampled()

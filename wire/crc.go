@@ -87,8 +87,8 @@ func FCS(p []byte) uint32 { return crc32.ChecksumIEEE(p) }
 // bytes.
 func VCRC(p []byte) uint16 { return ^uint16(vcrc.update(0xFFFF, p)) }
 
-// vcrcOf is VCRC of a packet of this package. What stands between its BTH and its ICRC is zeros
-// if padding says so.
+// vcrcOf is VCRC of a packet of this package. All between its BTH and its ICRC is zeros
+// if padding is true.
 func vcrcOf(p []byte, padding bool) uint16 {
 	if !padding {
 		return VCRC(p)
@@ -106,7 +106,7 @@ func vcrcOf(p []byte, padding bool) uint16 {
 // the payload, the low byte first.
 func ICRC(p []byte) uint32 { return icrcOf(p, false) }
 
-// icrcOf is ICRC; what follows the BTH is zeros if padding says so.
+// icrcOf is ICRC; all behind the BTH is zeros if padding is true.
 func icrcOf(p []byte, padding bool) uint32 {
 	head := [HeaderSize]byte(p)
 	head[0] |= 0xF0
@@ -115,7 +115,7 @@ func icrcOf(p []byte, padding bool) uint32 {
 }
 
 // behindHead returns the ICRC from the state behind the headers of a packet, and from its payload,
-// which is zeros if padding says so.
+// which is zeros if padding is true.
 func behindHead(s uint32, payload []byte, padding bool) uint32 {
 	if padding {
 		return ^icrc.padding(s, len(payload))
@@ -131,7 +131,7 @@ func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 // RoCEICRC is ICRC of a packet on Ethernet, of its bytes from the first of the
 // network header on: a GRH, or IPv4 or IPv6 and UDP. Eight bytes of ones stand for
 // the LRH that it has not; in the network header all that a router may change, and
-// the checksum of UDP, count as ones. What is no such packet has the ICRC 0.
+// the checksum of UDP, count as ones. Other bytes have the ICRC 0.
 func RoCEICRC(p []byte) uint32 {
 	n, err := networkSize(p)
 	if err != nil || len(p) < n+BTHSize {

@@ -222,8 +222,8 @@ func appendFlow(b []byte, f *Frame, version uint32, flags uint8) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(flags)<<24|f.PSN&0xFFFFFF)
 }
 
-// parseFlow reads into f what appendFlow has written at b[at] behind the version, and returns the
-// flags. It refuses another flow than that of the CN-TAG.
+// parseFlow reads into f the fields that appendFlow has written at b[at] behind the version, and returns the
+// flags. It refuses a flow that is not the one of the CN-TAG.
 func parseFlow(f *Frame, b []byte, at int) (flags uint8, err error) {
 	first, second := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:])
 	if f.Tagged && CNTag(f.QP) != CNTag(first) {

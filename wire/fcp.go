@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Op says what a flow control packet does.
+// Op is the operand of a flow control packet.
 type Op uint16
 
 // The operands of flow control packets (IBTA Volume 1, 7.9.4); others are

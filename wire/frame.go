@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Kind says what a frame is. The zero value is no frame.
+// Kind is the kind of a frame. The zero value is no frame.
 type Kind uint8
 
 // The kinds of frames.
@@ -82,7 +82,7 @@ type LID uint16
 const MaxLID LID = 0xBFFF
 
 // Frame is a frame as a value. Which fields count depends on Kind; the others
-// are zero, so that two frames are the same when == says so. It is one line of the
+// are zero, so that two frames are the same when == is true. It is one line of the
 // cache: frames are copied at each hop, and wait in queues.
 type Frame struct {
 	Kind   Kind

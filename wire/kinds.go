@@ -10,7 +10,7 @@ import (
 // This file is the table of kinds: which bytes a frame of each kind has, how long it is, and how
 // it is written, read and printed. All that one kind adds stands in a file of its own.
 
-// Delimiter says which symbol stood in front of a frame on a real link, where it
+// Delimiter is the symbol that stood in front of a frame on a real link, where it
 // separates data packets from link packets; Ethernet has one for all frames. In a
 // datagram the trailer carries it. The zero value is invalid on purpose.
 type Delimiter uint8
@@ -45,7 +45,7 @@ func (f *Frame) Delimiter() Delimiter {
 // sizes returns how many bytes f has in a datagram, and how long papers count it on the line
 // (PaperFraming).
 func (f *Frame) sizes() (bytes, paper unit.Size) {
-	n, packet := unit.Size(0), false // what stands behind the EtherType, and whether papers count that alone
+	n, packet := unit.Size(0), false // the size of the content behind the EtherType, and whether papers count that alone
 	switch f.Kind {
 	case Data, Ack, CNP:
 		switch f.Family {
@@ -95,7 +95,7 @@ func (f *Frame) WireSize() unit.Size {
 	return n
 }
 
-// Framing says which length a frame has on the line, the one that paces it.
+// Framing is how the length of a frame on the line is counted, the one that paces it.
 type Framing uint8
 
 const (

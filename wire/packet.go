@@ -98,7 +98,7 @@ func parsePacket(f *Frame, body *Body, b []byte) error {
 }
 
 // parseTransport completes f, of InfiniBand or RoCEv2, and its body with p: the bytes from its BTH
-// to its ICRC. All behind the BTH is zeros if padding says so.
+// to its ICRC. All behind the BTH is zeros if padding is true.
 func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	roce, rest := f.Family == RoCEv2, p[BTHSize:]

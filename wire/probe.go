@@ -62,7 +62,7 @@ func appendProbe(b []byte, f *Frame) []byte {
 const probeFlags = ProbeAnswer | ProbeCounted
 
 // parseProbe completes f with a probe, which starts at b[at]; b is all but the FCS, which is
-// MinFrame at least. A time beyond those of the model is refused, and so are fields that only an
+// MinFrame at least. A time beyond the range of the model is refused, and so are fields that only an
 // answer has.
 func parseProbe(f *Frame, b []byte, at int) (err error) {
 	if f.Flags, err = parseFlow(f, b, at); err != nil {

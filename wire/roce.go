@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// The sizes of the parts of a RoCEv2 packet beside those of InfiniBand and IPv4Size, in bytes.
+// The sizes of the parts of a RoCEv2 packet beside the parts of InfiniBand and IPv4Size, in bytes.
 const (
 	IPv6Size = 40 // RFC 8200
 	UDPSize  = 8  // RFC 768
@@ -16,10 +16,10 @@ const (
 // RoCEPort is the UDP port that RoCEv2 packets go to (InfiniBand Annex A17.9.2).
 const RoCEPort = 4791
 
-// RoCE is what a Frame of the family RoCEv2 adds to the fields that it has on InfiniBand too: an
+// RoCE is the data that a Frame of the family RoCEv2 adds to the fields that it has on InfiniBand too: an
 // IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
 // that holds BTH, payload or AETH, and ICRC (InfiniBand Annex A17). Both addresses follow from
-// those of the frame; the source port and the flow label, which routers spread flows by, from
+// the addresses of the frame; the source port and the flow label, which routers spread flows by, from
 // the queue pair (entropy).
 type RoCE struct {
 	IPv6   bool  // the version of IP
@@ -63,7 +63,7 @@ func (f *Frame) RoCE() RoCE {
 // SetAckReq is SetRoCE of AckReq alone, of a Data frame.
 func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
-// ECT reports whether a frame may be marked, by FECN: an IP packet if it says so. Other frames
+// ECT reports whether a frame may be marked, by FECN: an IP packet if its ECN field allows it. Other frames
 // have the mark in their own header, and always may.
 func (f *Frame) ECT() bool { return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family != RoCEv2 }
 
@@ -192,7 +192,7 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 	}
 	switch label, port := entropy(f.QP); {
 	case named && flow != f.QP&0xFFFF:
-		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // another than that of the tags
+		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not the one of the tags
 	case f.CPID != 0 && f.Kind != Data:
 		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
 	case binary.BigEndian.Uint16(p[udp:]) != port:
@@ -277,7 +277,7 @@ func (f *Frame) trafficClass() uint32 {
 	return class
 }
 
-// setTrafficClass reads what trafficClass returns. It
+// setTrafficClass reads the value that trafficClass returns. It
 // reports whether its ECN field is one that is written.
 func (f *Frame) setTrafficClass(class uint8) bool {
 	const ect1, ce = 1, 3

@@ -36,7 +36,7 @@ const (
 type SACKBlock struct{ Left, Right uint32 }
 
 // Segment is the message of a Frame of kind TCP to the other end of its flow: an IPv4 packet
-// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from those of the frame, and
+// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame, and
 // the ports from the flow: they name it at both ends.
 //
 // Data goes one way. Options stand where they count, in an order of their own: maximum

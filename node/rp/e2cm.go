@@ -12,7 +12,7 @@ import (
 // E2CM is the reaction point of Extended Ethernet Congestion Management: ECM, which is BCN
 // by another name, and a probe for each stretch of a limited flow. The proposal is
 // "Source-based E2CM: Validation of the Orlando Proposal" by Minkenberg and Gusat, March 2007.
-// From the answers to two probes in a row the source has what the flow keeps in the fabric:
+// From the answers to two probes in a row the source computes how much of the flow is in the fabric:
 //
 //	Rx = B(Pn) / (Tdst(Pn) - Tdst(Pn-1))       throughput (modification 1)
 //	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the way (modification 2)
@@ -23,10 +23,10 @@ import (
 //
 // with Qeq, Gi and Gd of the flow, on the limiter that the messages of ECM govern too. q and
 // its use are a reading: the proposal states Rx and Lf, and parameters of a law "per-flow"
-// that are named as those of ECM.
+// with the names of ECM's.
 //
-// Probes are sent while the flow is limited. A time under one limiter is a round: what is
-// answered in another says nothing. With an answer missing Rx is unknown if the source
+// Probes are sent while the flow is limited. A time under one limiter is a round: a probe
+// answered in another means nothing. With an answer missing Rx is unknown if the source
 // counts, and that probe changes nothing; if the destination counts, the next answer has all
 // since the last one.
 type E2CM struct {
@@ -42,7 +42,7 @@ type E2CM struct {
 	awaited  uint32        // number of the first probe whose answer may come
 	answered bool          // there was an answer in this round:
 	came     unit.Time     // when its probe came to the destination,
-	counted  uint64        // and what that had counted by then
+	counted  uint64        // and the number of bytes that the destination had counted by then
 	least    unit.Duration // L0, of all rounds
 	measured bool          // there was a queue in this round:
 	queue    float64       // the last one
@@ -65,7 +65,7 @@ type E2CMParams struct {
 	Lost       int            `key:"lost-probes" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the probes that come are lost, at random."`
 }
 
-// E2CMAccounting says who counts the bytes between probes.
+// E2CMAccounting is who counts the bytes between probes.
 type E2CMAccounting string
 
 // The accountings.
@@ -74,7 +74,7 @@ const (
 	AtDestination E2CMAccounting = "destination"
 )
 
-// E2CMExpedite says what goes ahead of all else.
+// E2CMExpedite names the frames that go ahead of all else.
 type E2CMExpedite string
 
 // The frames that go ahead.
@@ -83,7 +83,7 @@ const (
 	ProbesAndAnswers E2CMExpedite = "both"
 )
 
-// E2CMGains says by which Qeq the gains at flow scope are normalised.
+// E2CMGains is by which Qeq the gains at flow scope are normalised.
 type E2CMGains string
 
 // The readings of the gains.
@@ -105,10 +105,10 @@ func e2cmLaw() Law {
 	return l
 }
 
-// Complete fills in what follows from other parameters, with the defaults of ECM.
+// Complete fills in the values that follow from other parameters, with the defaults of ECM.
 func (p *E2CMParams) Complete(given func(key string) bool) { p.complete(ECM, given) }
 
-// norm returns what normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
+// norm returns the divisor that normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
 func (p *E2CMParams) norm() (float64, string) {
 	key, qeq := "qeq", p.Qeq
 	if p.FlowGains == GainsOfFlow {
@@ -120,19 +120,19 @@ func (p *E2CMParams) norm() (float64, string) {
 // flowMost returns the largest |Fb| at flow scope, in bytes.
 func (p *E2CMParams) flowMost() float64 { return (2*p.W + 1) * float64(p.FlowQeq) }
 
-// share returns what an Fb below 0 at flow scope takes off the rate.
+// share returns the share that an Fb below 0 at flow scope takes off the rate.
 func (p *E2CMParams) share(fb float64) float64 {
 	norm, _ := p.norm()
 	return float64(p.FlowAlpha * -fb / norm)
 }
 
-// step returns what an Fb above 0 at flow scope adds to the rate, in bits per second.
+// step returns the amount that an Fb above 0 at flow scope adds to the rate, in bits per second.
 func (p *E2CMParams) step(fb float64) float64 {
 	norm, _ := p.norm()
 	return float64(p.FlowBeta * float64(p.Capacity) * fb / norm)
 }
 
-// steps tells the largest steps at flow scope, with the arithmetic.
+// steps describes the largest steps at flow scope, with the arithmetic.
 func (p *E2CMParams) steps() (down, up string) {
 	_, norm := p.norm()
 	fb := fmt.Sprintf("|Fb| is up to (2 w + 1) flow-qeq = (2 x %g + 1) x %v", p.W, p.FlowQeq)
@@ -158,7 +158,7 @@ func (p E2CMParams) Traits() Traits {
 	return t
 }
 
-// Explain tells how gains follow, and the largest steps at flow scope.
+// Explain describes how gains follow, and the largest steps at flow scope.
 func (p E2CMParams) Explain() string {
 	text := p.BCNLimiter.Explain()
 	if text != "" {
@@ -247,7 +247,7 @@ func (e *E2CM) Deadline() unit.Time {
 	return t
 }
 
-// Advance is that of BCN.
+// Advance is the one of BCN.
 func (e *E2CM) Advance(now unit.Time) {
 	e.BCN.Advance(now)
 	e.follow(now)
@@ -291,7 +291,7 @@ func (e *E2CM) follow(now unit.Time) {
 	}
 }
 
-// Refuses returns why a frame says nothing: a probe of the other direction, and an answer
+// Refuses returns why a frame is no feedback: a probe of the other direction, and an answer
 // that is not to a probe of this round which awaits one, or whose times cannot be.
 func (e *E2CM) Refuses(now unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind != wire.Probe {
@@ -321,7 +321,7 @@ func (e *E2CM) Feedback(now unit.Time, f wire.Frame) {
 	e.follow(now)
 }
 
-// answer takes in what Refuses has let pass.
+// answer takes in an answer that Refuses has let pass.
 func (e *E2CM) answer(now unit.Time, f *wire.Frame) {
 	p := f.Probe()
 	next, known, before, counted := f.PSN == e.awaited, e.answered, e.came, e.counted
@@ -359,7 +359,7 @@ func (e *E2CM) flowFeedback(queue float64) float64 {
 }
 
 // reflector is the destination of a flow of E2CM: it sends each probe back, with the time at
-// which it came, and may count what comes.
+// which it came, and may count the arrivals.
 type reflector struct {
 	p       E2CMParams
 	random  *unit.Random

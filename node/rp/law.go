@@ -7,12 +7,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Law is a row of the table of laws: all that is said about one anywhere, its code apart.
+// Law is a row of the table of laws: all facts about one, its code apart.
 type Law struct {
 	Name  string   // in scenarios
-	Also  []string // what others call it
-	Doc   string   // what it does, as the rest of a sentence: "never changes the rate"
-	Hears Feedback // what makes it lower the rate
+	Also  []string // its other names
+	Doc   string   // a description, as the rest of a sentence: "never changes the rate"
+	Hears Feedback // the feedback that makes it lower the rate
 
 	// Trials are how the law is tried beside others (fabemu reproduce compare-schemes); nil:
 	// once with its defaults, with the congestion points that Trial.Point has by default.
@@ -25,26 +25,26 @@ type Law struct {
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
 	New func(params any, s Site) (Controller, error)
-	// Answer returns what answers a flow at its destination; nil: nothing does.
+	// Answer returns the Answerer of a flow at its destination; nil: nothing does.
 	Answer func(params any, s Site) (Answerer, error)
 }
 
 // Trial is a variant in which a law is tried beside others.
 type Trial struct {
-	Name string // of the variant: "without timer"; empty: that of the law says it all
+	Name string // of the variant: "without timer"; empty: the name of the law is enough
 	// Point is the scheme of the congestion points (cp.Points) that the law goes with;
-	// NoPoint: of none. Empty: of a law that hears notifications the one that has its name, of
-	// one that hears echoes every one that marks.
+	// NoPoint: of none. Empty: of a law with Notifications the one that has its name, of
+	// a law with Echoes every one that marks.
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
-	Marking []string // those of the congestion points: "octets=14"
+	Marking []string // parameters of the congestion points: "octets=14"
 	Flow    []string // of the flows, that the law needs: "transport=rocev2"
 }
 
-// NoPoint is the scheme of switches that say nothing of congestion.
+// NoPoint is the scheme of switches that give no feedback about congestion.
 const NoPoint = "none"
 
-// Feedback says what a law listens to.
+// Feedback is the feedback that a law takes in.
 type Feedback uint8
 
 // The kinds of feedback.
@@ -52,14 +52,14 @@ const (
 	Nothing       Feedback = iota
 	Echoes                 // marks that ACKs carry back
 	Notifications          // frames of their own, from congestion points
-	Marks                  // what the destination says of marked packets, by frames of its own: CNPs on RoCEv2
+	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
 )
 
-// Site is where a reaction point stands, or what answers it.
+// Site is where a reaction point stands, or an Answerer.
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the line; positive
-	Random *unit.Random // what it draws from
+	Random *unit.Random // the generator that it draws from
 	Beside Answerer     // of an Answerer: one of the same law at the same endpoint, nil for the first
 
 	// Of the busiest link of the way, for WarnSite: how many flows cross it, and its rate; and
@@ -79,7 +79,7 @@ func (s Site) check() error {
 
 // Traits are the properties of a law that follow from its parameters; of the zero value it has none.
 type Traits struct {
-	// Key tells apart the groups into which the law puts the flows of an endpoint: flows of one key share
+	// Key distinguishes the groups into which the law puts the flows of an endpoint: flows of one key share
 	// one reaction point and one rate limiter. By is the parameter that does so; empty: each flow has its own.
 	Key int
 	By  string
@@ -127,7 +127,7 @@ func Laws() []Law {
 	return []Law{fixedLaw(), lipdLaw(), fimdLaw(), aimdLaw(), qcnLaw(), bcnLaw(), e2cmLaw(), dcqcnLaw(), ccaLaw()}
 }
 
-// row completes a row of the table by what makes the law of its parameters.
+// row completes a row of the table by the function that makes the law of its parameters.
 func row[P any](l Law, make func(P, Site) (Controller, error)) Law {
 	var zero P
 	l.Params = zero

@@ -24,11 +24,11 @@ type QCNParams struct {
 	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
 }
 
-// Version says whose rules hold where the talk and the standard differ. Event number i of
+// Version selects the rules where the talk and the standard differ. Event number i of
 // hyper-active increase raises the target by i x HyperIncrease; the standard takes the
 // smaller number of cycles by which byte counter and timer are past fast recovery. The
 // target is reduced in the first cycle of the byte counter only; the standard does so in
-// that of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
+// the cycle of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
 // since the last notification ("at least 500 pkts have been transmitted since last ding");
 // with the standard it may be up to a cycle less, since a notification in the first cycle
 // of the byte counter lets that go on.
@@ -49,7 +49,7 @@ func (p QCNParams) Traits() Traits {
 	return t
 }
 
-// CheckSite refuses a lowest rate above that of the line.
+// CheckSite refuses a lowest rate above the rate of the line.
 func (p QCNParams) CheckSite(s Site) (string, error) {
 	if p.MinRate > s.Line {
 		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)
@@ -131,7 +131,7 @@ func (q *QCN) Stages() (bytes, timer int) { return q.byteStage, q.timeStage }
 // Deadline returns when the timer ends its cycle.
 func (q *QCN) Deadline() unit.Time { return q.expires }
 
-// Feedback takes in a notification; an Fb of 0 says nothing.
+// Feedback takes in a notification; an Fb of 0 has no effect.
 func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 	if f.Kind != wire.Notification || f.Sampled().Fb == 0 {
 		return
@@ -143,7 +143,7 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 		q.byteStage = 1 // so that the target is set below
 	}
 	// Extra fast recovery: while the byte counter is in its first cycle the rate has
-	// not recovered, and is not what the target should be.
+	// not recovered, and the target should be another.
 	if q.byteStage != 0 {
 		q.target = q.current
 		q.bytes = q.c.ByteReset
@@ -155,7 +155,7 @@ func (q *QCN) Feedback(now unit.Time, f wire.Frame) {
 	q.setTimer(now)
 }
 
-// Sent counts what leaves.
+// Sent counts the bytes that leave.
 func (q *QCN) Sent(_ unit.Time, n unit.Size) {
 	if !q.active {
 		return
@@ -180,7 +180,7 @@ func (q *QCN) Advance(now unit.Time) {
 		return
 	}
 	q.timeStage++
-	q.setTimer(q.expires) // from when it was due: to be told late moves nothing
+	q.setTimer(q.expires) // from when it was due: a late call moves nothing
 	q.increase(q.byteStage == 0)
 }
 

@@ -28,7 +28,7 @@ type BCNParams struct {
 	LostTags int         `key:"lost-tags" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the tags of sampled frames are not seen, at random."`
 }
 
-// BCNVersion says whose defaults hold.
+// BCNVersion selects the defaults.
 type BCNVersion string
 
 // The versions.
@@ -37,7 +37,7 @@ const (
 	ECM       BCNVersion = "ecm" // the proposal of March 2007
 )
 
-// BCNSampling says which frames are sampled.
+// BCNSampling decides which frames are sampled.
 type BCNSampling string
 
 // The ways of sampling.
@@ -46,7 +46,7 @@ const (
 	IntervalSampling BCNSampling = "interval"
 )
 
-// Complete fills in what depends on the version, and qsc.
+// Complete fills in the values that depend on the version, and qsc.
 func (p *BCNParams) Complete(given func(key string) bool) {
 	qeq, pm, most := unit.Size(24000), 0.01, unit.Size(0)
 	if p.Version == ECM {
@@ -110,14 +110,14 @@ func bcnPoints() Point {
 }
 
 // BCN is the congestion points of one switch, one for each priority of each output. A frame
-// that is sampled as it joins a queue of length q makes a point tell its source
+// that is sampled as it joins a queue of length q makes a point notify its source
 //
 //	Qoff   = Qeq - q                    from -Qeq to Qeq
 //	Qdelta = arrivals - departures      since the last sample, from -2 Qeq to 2 Qeq
 //
 // (slide "Parameters for BCN"; the upper bound of Qoff alone is in the formula there, both
 // are in the note below it). Above Qeq the source of any
-// frame is sent a message, below only that of a frame with the tag of this point (US patent
+// frame is sent a message, below only the source of a frame with the tag of this point (US patent
 // 7,961,621, claim 1).
 type BCN struct {
 	c      BCNParams
@@ -220,7 +220,7 @@ func (b *BCN) id(output int, lane uint8) uint64 {
 	return uint64(output<<3|int(lane&7))<<48 | uint64(b.site.Address.MAC())
 }
 
-// Dequeue does nothing: BCN samples what comes.
+// Dequeue does nothing: BCN samples arrivals.
 func (b *BCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
 // near64 returns a length in units of 64 octets, as messages have it, rounded to the nearest

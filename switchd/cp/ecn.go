@@ -18,7 +18,7 @@ type ECNParams struct {
 	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB" doc:"The queue counts in cells of this size, as memories of switches do: each frame takes all the cells that it begins. 400 cells of 208B are a min of 83200B. none counts bytes."`
 }
 
-// ECNAt says when a packet is judged.
+// ECNAt is when a packet is judged.
 type ECNAt string
 
 // The moments.
@@ -103,7 +103,7 @@ func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
 // Reset does nothing: there is no state.
 func (*ECN) Reset() {}
 
-// length returns what waits.
+// length returns the length of the queue.
 func (e *ECN) length(q *Queue) unit.Size {
 	if e.c.Cell > 0 {
 		return unit.Size(q.Cells) * e.c.Cell

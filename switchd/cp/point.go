@@ -6,12 +6,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Point is a row of the table of congestion points: all that is said about one anywhere,
+// Point is a row of the table of congestion points: all facts about one,
 // its code apart. It is a marker, a notifier or a dropper: of Marker, Notifier and Dropper
 // two are nil.
 type Point struct {
 	Name string   // the scheme, in scenarios
-	Also []string // what others call it
+	Also []string // its other names
 	Doc  string   // whom it marks or notifies, and when: the rest of a sentence
 	Sees Sight
 
@@ -27,7 +27,7 @@ type Point struct {
 	Dropper  func(params any, s Site) (Dropper, error)
 }
 
-// Sight says what a congestion point looks at, and so at which kind of switch it can be.
+// Sight is the queues that a congestion point looks at; by it the point fits one kind of switch.
 type Sight uint8
 
 // The queues and buffers that a point looks at.
@@ -41,8 +41,8 @@ type Site struct {
 	Ports    int
 	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
-	Random   *unit.Random    // what they draw from
-	Recorder *trace.Recorder // what they report to
+	Random   *unit.Random    // the generator that they draw from
+	Recorder *trace.Recorder // the recorder that they report to
 }
 
 // happens draws whether something happens that has this probability.
@@ -64,11 +64,11 @@ func Points() []Point {
 // Marker sets bits in the frames that pass. There is one for a switch. Time is handed to
 // it and never goes back.
 type Marker interface {
-	// Enqueue tells that f can be forwarded to q.Output. The switch has tried already:
-	// q.Leaving says whether f has begun to leave. At a switch that queues at its outputs it may
+	// Enqueue notifies the point that f can be forwarded to q.Output. The switch has tried already:
+	// q.Leaving is whether f has begun to leave. At a switch that queues at its outputs it may
 	// mark f.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue)
-	// Dequeue tells that f begins to leave by q.Output. It may mark f, and returns the
+	// Dequeue notifies the point that f begins to leave by q.Output. It may mark f, and returns the
 	// reason if it does.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason
 	// Reset begins anew: the switch has lost all that was in it.
@@ -86,11 +86,11 @@ type Starver interface {
 // Notifier sends frames of its own to the sources of those that pass. There is one for a
 // switch. Time is handed to it and never goes back.
 type Notifier interface {
-	// Enqueue is that of Marker; it returns a frame for the source of f, if it sends one.
+	// Enqueue is the same as for a Marker; it returns a frame for the source of f, if it sends one.
 	Enqueue(now unit.Time, f *wire.Frame, q Queue) (feedback wire.Frame, ok bool)
-	// Dequeue tells that f begins to leave by q.Output.
+	// Dequeue notifies the point that f begins to leave by q.Output.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue)
-	// Reset is that of Marker.
+	// Reset is the same as for a Marker.
 	Reset()
 }
 
@@ -100,13 +100,13 @@ type Dropper interface {
 	// Admit is asked before f joins the queue that q shows, which f is no part of yet. It
 	// may mark f.
 	Admit(now unit.Time, f *wire.Frame, q Queue) Verdict
-	// Dequeue tells that f begins to leave by q.Output.
+	// Dequeue notifies the point that f begins to leave by q.Output.
 	Dequeue(now unit.Time, f *wire.Frame, q Queue)
-	// Reset is that of Marker.
+	// Reset is the same as for a Marker.
 	Reset()
 }
 
-// Verdict is what a Dropper says of a frame.
+// Verdict is a Dropper's decision about a frame.
 type Verdict uint8
 
 // The verdicts.
@@ -124,11 +124,11 @@ type Made struct {
 	Cell     unit.Size // as Traits has it
 }
 
-// Maker makes the congestion points of a switch, which is the first to know its
+// Maker makes the congestion points of a switch, which is the first to have its
 // recorder.
 type Maker func(ports int, rec *trace.Recorder) (Made, error)
 
-// Maker returns what makes points of the row, with parameters of its type.
+// Maker returns the function that makes points of the row, with parameters of its type.
 func (p Point) Maker(params any, s Site) Maker {
 	return func(ports int, rec *trace.Recorder) (all Made, err error) {
 		s.Ports, s.Recorder = ports, rec
@@ -183,7 +183,7 @@ type Level struct {
 	At  unit.Room
 }
 
-// Line says which frames are marked: no frame of a queue up to Min, all above Max, and between them a
+// Line describes which frames are marked: no frame of a queue up to Min, all above Max, and between them a
 // share that rises to Most.
 type Line struct {
 	Min, Max unit.Room
@@ -192,13 +192,13 @@ type Line struct {
 
 // RoomChecker is a struct of parameters that fit the queues of some switches and others
 // not: room is the longest that a queue can be, and longest the longest frame. It returns
-// what is wrong.
+// the mistakes.
 type RoomChecker interface {
 	CheckRoom(room, longest unit.Size) []Misfit
 }
 
 // SwitchFitter is a struct of parameters, by its pointer, of which some have defaults that
-// follow from the switch: whether an input feeds one output at a time, and the limit of what
+// follow from the switch: whether an input feeds one output at a time, and the limit of all that
 // may wait for an output, 0 where there is none. FitSwitch fills in those that were not given.
 type SwitchFitter interface {
 	FitSwitch(single bool, limit unit.Size, given func(key string) bool)
@@ -207,7 +207,7 @@ type SwitchFitter interface {
 // Misfit is a parameter that does not fit the place of its scheme, and why.
 type Misfit struct{ Key, Why string }
 
-// Queue is what a congestion point sees of the place of a frame.
+// Queue is a congestion point's view of the place of a frame.
 type Queue struct {
 	Input   int    // port by which the frame came
 	Output  int    // port by which it leaves
@@ -236,7 +236,7 @@ func (q *Queue) index(f *wire.Frame) int { return q.Output*priorities + int(f.La
 // priorities is how many priorities Ethernet has.
 const priorities = 8
 
-// Switch is what a congestion point sees of its switch, at the moment of the call.
+// Switch is a congestion point's view of its switch, at the moment of the call.
 // Only data frames count. Ports are numbered from 0.
 type Switch interface {
 	// Waiting returns how many frames wait for an output: cnt1 of the paper.

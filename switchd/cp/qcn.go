@@ -22,7 +22,7 @@ type QCNParams struct {
 	Lost       int       `key:"lost" def:"0" low:"0" high:"100" doc:"For experiments, so many per cent of the notifications are lost, at random."`
 }
 
-// Sampling says which frames are sampled.
+// Sampling decides which frames are sampled.
 type Sampling string
 
 // The ways of sampling.
@@ -31,7 +31,7 @@ const (
 	Linear Sampling = "linear" // M. Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008
 )
 
-// Version says whose rules hold where the talk and the standard differ.
+// Version selects the rules where the talk and the standard differ.
 type Version string
 
 // The versions.
@@ -82,7 +82,7 @@ func qcnPoints() Point {
 }
 
 // QCN is the congestion points of one switch, one for each priority of each output.
-// It samples frames as they join a queue of length q, and tells the source of a
+// It samples frames as they join a queue of length q, and notifies the source of a
 // sampled frame when
 //
 //	Fb = (Qeq - q) - w (q - qold)
@@ -174,7 +174,7 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 		}),
 		CPID: uint64(m.site.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),
 	}
-	// The source knows of the sampled frame what the notification has room for.
+	// The notification carries as much of the sampled frame as it has room for.
 	switch {
 	case m.c.Octets > 0:
 		n.Sample(f)
@@ -185,11 +185,11 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	return n, true
 }
 
-// wholeHead is how many octets of a sampled frame hold all that tells it from others:
+// wholeHead is how many octets of a sampled frame hold all that distinguishes it from others:
 // its EtherType and the header behind.
 const wholeHead = 14
 
-// Dequeue does nothing: QCN samples what comes.
+// Dequeue does nothing: QCN samples arrivals.
 func (m *QCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
 // Feedback returns the quantised feedback, 0 to 63, of a queue that has q bytes and
@@ -209,7 +209,7 @@ func (m *QCN) interval(fb uint8) unit.Size {
 	return unit.Size(n - span + int64(m.site.Random.Below(uint64(2*span)+1)))
 }
 
-// length returns what a frame counts: as it does in the queue.
+// length returns how much a frame counts: as much as in the queue.
 func (*QCN) length(f *wire.Frame) unit.Size { return unit.Size(f.Payload) }
 
 // in64 returns a length in units of 64 octets, as notifications have it, rounded

@@ -4,7 +4,7 @@ import (
 	"fabemu/wire"
 )
 
-// Form says how a field is to be read.
+// Form is how a field is to be read.
 type Form uint8
 
 // The forms.
@@ -19,7 +19,7 @@ const (
 	Occupancy      // a number of blocks; of bytes where the port is on Ethernet
 )
 
-// Field is something that events of a kind tell beside when, where and of which flow.
+// Field is something that events of a kind have beside when, where and of which flow.
 type Field struct {
 	Key  string
 	Form Form
@@ -28,7 +28,7 @@ type Field struct {
 	told func(e *Event) bool // nil: always
 }
 
-// Of returns the field of an event, and whether that tells it.
+// Of returns the field of an event, and whether the event has it.
 func (f *Field) Of(e *Event) (v int64, told bool) {
 	if f.told != nil && !f.told(e) {
 		return 0, false
@@ -36,7 +36,7 @@ func (f *Field) Of(e *Event) (v int64, told bool) {
 	return f.of(e), true
 }
 
-// about is what an event of a kind is about.
+// about is the subject of an event of a kind.
 type about struct {
 	name   string
 	doc    string
@@ -44,7 +44,7 @@ type about struct {
 	fields []Field
 }
 
-// What A and B of an event are, by what they are called.
+// The meanings of A and B of an event, by their names.
 func (e *Event) a() int64            { return e.A }
 func (e *Event) b() int64            { return e.B }
 func (e *Event) lane() int64         { return int64(e.Lane) }
@@ -90,7 +90,7 @@ func (f Field) said(doc string) Field {
 	return f
 }
 
-// kinds is what each kind of event tells: what A and B of it are stands here alone.
+// kinds has the fields of each kind of event: the meanings of its A and B stand here alone.
 var kinds = [...]about{
 	Start: {"start", "a frame begins on the line of the port", always, with(frame,
 		Field{Key: "credit_blocks", of: (*Event).b, told: func(e *Event) bool { return e.B >= 0 }, Doc: "credit left on its lane; absent where the lane has none"})},
@@ -173,10 +173,10 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// Doc says in a clause what has happened in an event of the kind.
+// Doc describes an event of the kind in a clause.
 func (k Kind) Doc() string { return kinds[k].doc }
 
-// Fields returns what events of the kind tell, in the order of the event log. They are not
+// Fields returns the fields that events of the kind have, in the order of the event log. They are not
 // to be changed.
 func (k Kind) Fields() []Field {
 	if !k.known() {
@@ -185,15 +185,15 @@ func (k Kind) Fields() []Field {
 	return kinds[k].fields
 }
 
-// Reason returns why a frame was marked or dropped, congestion detected, or what is violated.
+// Reason returns why a frame was marked or dropped, congestion detected, or which rule is violated.
 func (e *Event) Reason() Reason { return Reason(e.A) }
 
-// Occupancy returns what is in the buffer after Arrive and Release: blocks, on Ethernet bytes.
+// Occupancy returns the content of the buffer after Arrive and Release: blocks, on Ethernet bytes.
 func (e *Event) Occupancy() int64 { return e.B }
 
 // Waiting returns how many frames wait for the port at Trigger and Mark.
 func (e *Event) Waiting() int64 { return e.B }
 
-// HasPort reports whether the port of e means something: what happens to a flow at its
+// HasPort reports whether the port of e means something: an event of a flow at its
 // source, or to a machine, has none.
 func (e *Event) HasPort() bool { return !e.Kind.known() || kinds[e.Kind].port(e) }
