@@ -106,22 +106,22 @@ func (c *Credit) Used() int { return int(c.used) }
 // Room returns the capacity of the buffer in blocks.
 func (c *Credit) Room() int { return int(c.room) }
 
-// Told receives a flow control packet of the peer. It reports false when its
+// Receive takes in a flow control packet of the peer. It reports false when its
 // operand is reserved, and the packet must be discarded.
-func (c *Credit) Told(f *wire.Frame) bool {
-	told := f.Credit()
-	if told.Op != wire.OpNormal && told.Op != wire.OpInit {
+func (c *Credit) Receive(f *wire.Frame) bool {
+	sent := f.Credit()
+	if sent.Op != wire.OpNormal && sent.Op != wire.OpInit {
 		return false
 	}
-	c.abr = told.FCTBS % modulus
-	c.limit = told.FCCL % modulus
+	c.abr = sent.FCTBS % modulus
+	c.limit = sent.FCCL % modulus
 	c.up = true
 	return true
 }
 
-// Tell returns the flow control packet to send now. As long as the peer has not answered
+// Packet returns the flow control packet to send now. As long as the peer has not answered
 // it asks for initialisation.
-func (c *Credit) Tell(lane uint8) wire.Frame {
+func (c *Credit) Packet(lane uint8) wire.Frame {
 	c.owed, c.fresh = false, 0
 	op := wire.OpNormal
 	if !c.up {

@@ -124,8 +124,8 @@ func (s *pausing) owes() bool {
 	return w != s.told || s.again && w != 0
 }
 
-// tell makes f, which is empty, the frame to send now: all that the peer should receive.
-func (s *pausing) tell(f *wire.Frame) {
+// fill makes f, which is empty, the frame to send now: all that the peer should receive.
+func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind, f.Src = wire.Pause, s.station
 	part := f.Pause()
@@ -293,7 +293,7 @@ func (p *Port) controlEthernet(now unit.Time) (again unit.Time) {
 		return p.line.free
 	}
 	var f wire.Frame
-	s.tell(&f)
+	s.fill(&f)
 	p.StartAt(now, now, &f, s.pause, Note{})
 	s.expires = p.line.due.Add(p.quantaTime(s.quanta))
 	s.warned = min(s.warned, p.line.due)

@@ -116,7 +116,7 @@ func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) {
 	}
 	c := &p.credit[f.Lane]
 	if f.Kind.Control() {
-		if !c.Told(f) {
+		if !c.Receive(f) {
 			p.drop(now, f, trace.BadFlowControl)
 			return false
 		}
@@ -271,7 +271,7 @@ func (p *Port) Control(now unit.Time) (again unit.Time) {
 			again = p.line.free
 			continue
 		}
-		f := c.Tell(uint8(lane))
+		f := c.Packet(uint8(lane))
 		p.told[lane] = now
 		p.StartAt(now, now, &f, p.line.medium.packet, Note{})
 	}
