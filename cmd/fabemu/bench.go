@@ -54,7 +54,7 @@ fairness; what is out of its limits, with the packets around it.
 A NAME is a limiter of this program, or a reaction point, which is put into loops with a
 bottleneck; without one these are the limiters. --exec starts a program in whatever
 language and talks to it over its standard input and output, --socket talks to one that
-listens there; docs/limiter-protocol.md is the protocol. With --exec the arguments are
+listens there; docs/guide/limiter-protocol.md is the protocol. With --exec the arguments are
 those of the program: fabemu bench limiter --exec python3 -- limiter.py
 
 The tables go to standard output; limiter.json and report.html, one file with the charts,

@@ -119,7 +119,7 @@ func agentCommand() *cobra.Command {
 
 there says what to type here. The scenario comes from there, and the results stay there.
 A launcher (srun, mpirun, an Indexed Job of Kubernetes) starts fabemu run on all hosts
-alike instead. docs/hosts.md has it step by step.`,
+alike instead. docs/guide/hosts.md has it step by step.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("agent"); err != nil {

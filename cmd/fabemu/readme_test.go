@@ -109,7 +109,7 @@ func TestCommandsInDocuments(t *testing.T) {
 			}
 		}
 	})
-	docs, err := filepath.Glob("../../docs/*.md")
+	docs, err := filepath.Glob("../../docs/*/*.md")
 	if err != nil || len(docs) == 0 {
 		t.Fatalf("no documents: %v", err)
 	}

@@ -33,9 +33,9 @@ func eventsTable() string {
 	return b.String()
 }
 
-// docs/events.md has what each kind of event tells.
+// docs/guide/events.md has what each kind of event tells.
 func TestEventsOfDocument(t *testing.T) {
-	goldentest.Part(t, "../../docs/events.md", "<!-- The table below is written by: go test ./emu/report -update -->\n", "<!-- end of the events -->\n", eventsTable())
+	goldentest.Part(t, "../../docs/guide/events.md", "<!-- The table below is written by: go test ./emu/report -update -->\n", "<!-- end of the events -->\n", eventsTable())
 }
 
 // A line of the log has the fields that its kind says, and no others.

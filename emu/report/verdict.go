@@ -186,7 +186,7 @@ type limits struct {
 const noLimit = Number(math.MaxFloat64)
 
 // limitsOf are those of each level that a run on the wall clock can earn, the best
-// level first. docs/timing.md gives the reason for each. A level allows nothing
+// level first. docs/notes/timing.md gives the reason for each. A level allows nothing
 // that one before it forbids, so exact implies faithful.
 func limitsOf() []limits {
 	return []limits{

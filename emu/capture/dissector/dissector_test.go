@@ -370,11 +370,11 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// Each display filter that docs/wireshark.md lists is one that Wireshark knows, and
+// Each display filter that docs/guide/wireshark.md lists is one that Wireshark knows, and
 // finds something in one of the samples.
 func TestFiltersInDocs(t *testing.T) {
 	u := newUser(t)
-	doc, err := os.ReadFile("../../../docs/wireshark.md")
+	doc, err := os.ReadFile("../../../docs/guide/wireshark.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ func TestModelDocuments(t *testing.T) {
 		}
 		_, row, _ := strings.Cut(table.String(), "| `"+s.Name+"`")
 		want := strings.Split(row, "|")
-		for _, path := range []string{"../../../docs/limiters.md", "../../../README.md"} {
+		for _, path := range []string{"../../../docs/notes/limiters.md", "../../../README.md"} {
 			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -296,7 +296,7 @@ func TestModelDocuments(t *testing.T) {
 			}
 			for _, k := range []int{1, 3, 4, 5, 6} { // those of the virtual clock
 				if got[k] != want[k] {
-					t.Errorf("%s, %s, column %d: %q, and it is %q: go run -C scripts/measure/limiters . $PWD/docs/limiters.md $PWD/README.md", path, s.Name, k, got[k], want[k])
+					t.Errorf("%s, %s, column %d: %q, and it is %q: go run -C scripts/measure/limiters . $PWD/docs/notes/limiters.md $PWD/README.md", path, s.Name, k, got[k], want[k])
 				}
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// documents are those that the program writes into docs/, with the pictures that go
+// documents are those that the program writes into docs/papers, with the pictures that go
 // with them. What takes long is compared, and all of it is written anew, with -tags soak
 // (scripts/soak.sh).
 var documents = []struct {
@@ -40,8 +40,8 @@ func builtIn() *scenario.Schemes {
 // nameOf returns the name of a paper's document: of TCP over RED, tcp.
 func nameOf(p *Paper) string { return strings.TrimSuffix(p.Name, "-red") }
 
-// docs returns the path of a file of a paper in docs/.
-func docs(p *Paper, suffix string) string { return "../../../docs/" + nameOf(p) + suffix }
+// docs returns the path of a file of a paper in docs/papers.
+func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + nameOf(p) + suffix }
 
 // linked returns where a document finds a picture: beside it, if it goes with it.
 func linked(p *Paper, pictures []string) func(string) string {
