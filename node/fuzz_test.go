@@ -91,7 +91,7 @@ func FuzzEndpoint(f *testing.F) {
 			case 2: // the peer tells its room as it should
 				lane := s.byte() % port.Lanes
 				b.credit[lane].Freed(b.credit[lane].Used())
-				b.fuzzReceive(b.credit[lane].Tell(lane))
+				b.fuzzReceive(b.credit[lane].Packet(lane))
 				b.fuzzAdvance()
 			case 3: // a packet in order
 				flow := uint32(s.byte()) % 2
