@@ -239,10 +239,8 @@ func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Lin
 	if from.Switch == nil {
 		return l
 	}
-	if p, ok := from.Switch.Marking.Params.(cp.Leveled); ok {
-		for _, level := range p.Levels(largest.Length) {
-			l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At)})
-		}
+	for _, level := range cp.TraitsOf(from.Switch.Marking.Params).Levels {
+		l.Levels = append(l.Levels, Level{Word: level.Key, At: float64(level.At.Size(largest.Length))})
 	}
 	return l
 }

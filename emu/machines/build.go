@@ -338,11 +338,8 @@ func (b *builder) inputBuffered(i int) (drive.Machine, error) {
 		Points: b.congestionPoints(m, i),
 		Packet: b.largest.Blocks,
 	}
-	if counting, ok := s.Marking.Params.(cp.Counting); ok {
-		var full unit.Room
-		c.CountSending, full = counting.Counted()
-		c.FullAt = b.largest.Room(full)
-	}
+	marking := cp.TraitsOf(s.Marking.Params)
+	c.CountSending, c.FullAt = marking.Sending, b.largest.Room(marking.Full)
 	for _, p := range m.Ports {
 		c.Ports = append(c.Ports, b.port(p))
 	}

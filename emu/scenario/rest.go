@@ -62,15 +62,13 @@ func (r *resolver) lintRest() {
 // lintCliff warns if so many flows like f would need more marks than the line of an output has.
 func (r *resolver) lintCliff(o output, flows int, f *Flow, law rp.DCQCNParams) {
 	s, l := &r.s.Switches[o.machine], &r.s.Links[o.link]
-	liner, ok := s.Marking.Params.(cp.Liner)
-	if !ok {
+	line := cp.TraitsOf(s.Marking.Params).Line
+	if line == nil {
 		return
 	}
 	frame := r.s.Frame(f, r.family(f.From))
 	c := fluid.DCQCN{Flows: flows, Capacity: l.Rate, Packet: r.s.Model.Framing.Length(&frame), Law: law}
-	if c.Min, c.Max, c.MaxP, ok = liner.Line(c.Packet); !ok {
-		return
-	}
+	c.Min, c.Max, c.MaxP = line.Min.Size(c.Packet), line.Max.Size(c.Packet), line.Most
 	share, err := c.Closed()
 	if err != nil || share <= c.MaxP {
 		return

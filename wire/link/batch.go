@@ -8,16 +8,16 @@ import (
 // boundaries are kept.
 //
 // Put, Flush, Send and Counts may be called by one goroutine while another calls Next or
-// Recv. Send does not look at what waits for Flush.
+// Recv. Send does not look at datagrams that wait for Flush.
 type Batch interface {
 	Link
 
-	// Put adds b to the train that the next Flush sends, behind what waits. It sends
+	// Put adds b to the train that the next Flush sends, behind those that wait. It sends
 	// nothing. The end may keep b until Flush has sent it: the caller does not change b
 	// before. The error is ErrTooLong, ErrEmpty, ErrTail, ErrClosed or one of the kind of link.
 	Put(b []byte) error
 
-	// Flush sends the oldest of what was put, as many as one call of the system takes, and
+	// Flush sends the oldest datagrams, as many as one call of the system takes, and
 	// returns how many datagrams wait still: the last that were put. It never blocks. It
 	// sends some or returns an error: ErrFull when there is no room now, an ICMP message
 	// (IsICMP), or another as of Send. What waits is sent by the next calls, in order.
@@ -27,18 +27,18 @@ type Batch interface {
 	// are the end's: they hold until the next call of Next or Recv. It never blocks.
 	Next() ([]byte, error)
 
-	// Counts returns what the end has sent so far.
+	// Counts returns the numbers of calls and datagrams that the end has sent so far.
 	Counts() Counts
 }
 
-// Counts are what a Batch has done since it was made.
+// Counts are the work of a Batch since it was made.
 type Counts struct {
 	Datagrams uint64 // sent
 	Trains    uint64 // calls of the system that sent them
 	Full      uint64 // calls of Flush that found no room
 }
 
-// ErrTail says that a datagram of a train ends in a zero byte.
+// ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 
 // queue is the datagrams that wait for Flush.
@@ -48,7 +48,7 @@ type queue struct {
 	counts Counts
 }
 
-// Counts returns what has been sent so far.
+// Counts returns the numbers of calls and datagrams so far.
 func (q *queue) Counts() Counts { return q.counts }
 
 // put adds a datagram.
@@ -59,14 +59,14 @@ func (q *queue) put(b []byte) {
 	q.all = append(q.all, b)
 }
 
-// shift takes away what has been sent.
+// shift takes away the datagrams that have been sent.
 func (q *queue) shift() {
 	n := copy(q.all, q.all[q.first:])
 	clear(q.all[n:]) // they are the caller's again
 	q.all, q.first = q.all[:n], 0
 }
 
-// flush has send take the oldest of what waits, if anything waits. send returns how many it has sent with
+// flush has send take the oldest waiting datagrams, if any. send returns how many it has sent with
 // one call of the system.
 func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err error) {
 	if q.first < len(q.all) {
@@ -103,7 +103,7 @@ type single struct {
 	in []byte
 }
 
-// Put adds b to what Flush sends.
+// Put adds b to the datagrams that Flush sends.
 func (s *single) Put(b []byte) error {
 	err := check(len(b))
 	if err == nil {
