@@ -74,10 +74,7 @@ func (f *Fabric) Slowest(wire int) unit.Rate {
 }
 
 // End names a port of a machine.
-type End struct {
-	Machine int
-	Port    port.ID
-}
+type End = port.End
 
 // Flow is a flow of the scenario with its addresses.
 type Flow struct {

@@ -1,42 +1,37 @@
 package scenario
 
 import (
-	"fmt"
 	"slices"
 
 	"fabemu/emu/fabric/paths"
-	"fabemu/emu/study/fluid"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
-	"fabemu/wire/unit"
 )
 
 // output is a link in the direction from a machine.
 type output struct{ machine, link int }
 
-// lintRest warns of outputs whose flows of DCQCN have no queue at which they could come to rest,
-// by the closed form of package fluid. It reckons with the flows for which the output is the
-// narrowest on their way, if all have packets at all times.
+// lintRest warns of outputs whose flows of DCQCN have no queue at which they could come to rest. It
+// counts the flows for which the output is the narrowest on their way, as if all had packets at all times.
 func (r *resolver) lintRest() {
-	law := func(f *Flow) (rp.DCQCNParams, bool) {
-		p, ok := f.Control.Params.(rp.DCQCNParams)
-		return p, ok && r.family(f.From) == wire.Ethernet
+	isDCQCN := func(f Flow) bool {
+		_, ok := f.Control.Params.(rp.DCQCNParams)
+		return ok && r.family(f.From) == wire.Ethernet
 	}
-	crossed := map[output]int{} // by flows of any law
+	if !slices.ContainsFunc(r.s.Flows, isDCQCN) {
+		return
+	}
 	visit := func(of flowOf, do func(o output)) {
 		r.ways.Visit(r.key(of), func(at int, step paths.Step) { do(output{at, step.Link}) })
 	}
-	if !slices.ContainsFunc(r.s.Flows, func(f Flow) bool { _, ok := law(&f); return ok }) {
-		return
-	}
+	crossed := map[output]int{} // by flows of any law
 	for _, of := range r.flows {
 		visit(of, func(o output) { crossed[o]++ })
 	}
-	narrow := map[output][]int{} // flows of DCQCN
-	var order []output
+	narrow, order := map[output][]*Flow{}, []output(nil)
 	for f, of := range r.eachFlow() {
-		if _, ok := law(f); !ok {
+		if !isDCQCN(*f) {
 			continue
 		}
 		least, at := 0.0, output{}
@@ -48,46 +43,39 @@ func (r *resolver) lintRest() {
 		if narrow[at] == nil {
 			order = append(order, at)
 		}
-		narrow[at] = append(narrow[at], of.index)
+		narrow[at] = append(narrow[at], f)
 	}
 	for _, o := range order {
 		if o.machine < len(r.s.Switches) {
-			f := &r.s.Flows[narrow[o][0]]
-			p, _ := law(f)
-			r.lintCliff(o, len(narrow[o]), f, p)
+			r.lintCliff(o, len(narrow[o]), narrow[o][0])
 		}
 	}
 }
 
 // lintCliff warns if so many flows like f would need more marks than the line of an output has.
-func (r *resolver) lintCliff(o output, flows int, f *Flow, law rp.DCQCNParams) {
-	s, l := &r.s.Switches[o.machine], &r.s.Links[o.link]
+func (r *resolver) lintCliff(o output, flows int, f *Flow) {
+	s, l, law := &r.s.Switches[o.machine], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	liner, ok := s.Marking.Params.(cp.Liner)
-	if !ok {
+	if !ok || !law.HasRest() {
 		return
 	}
-	frame := r.s.Frame(f, r.family(f.From))
-	c := fluid.DCQCN{Flows: flows, Capacity: l.Rate, Packet: r.s.Model.Framing.Length(&frame), Law: law}
-	if c.Min, c.Max, c.MaxP, ok = liner.Line(c.Packet); !ok {
+	frame := r.s.Frame(f, wire.Ethernet)
+	packet := r.s.Model.Framing.Length(&frame)
+	low, high, most, ok := liner.Line(packet)
+	share := law.Rest(flows, l.Rate, packet)
+	if !ok || high <= low || share <= most {
 		return
 	}
-	share, err := c.Closed()
-	if err != nil || share <= c.MaxP {
-		return
+	cliff := 1
+	for law.Rest(cliff, l.Rate, packet) <= most {
+		cliff++
 	}
-	cliff, _ := c.Cliff()
-	m := r.machines[s.Name]
-	r.warnedAt(m.view.sub("marking"), "max-p", "scheme", m.spot,
-		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, %s, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
-		l.Name, flows, 100*share, closedForm(&c), s.Name, 100*c.MaxP, cliff)
-}
-
-// closedForm prints the closed form with its numbers.
-func closedForm(c *fluid.DCQCN) string {
 	bytes := "none"
-	if c.Law.ByteCounter > 0 {
-		bytes = c.Law.ByteCounter.String()
+	if law.ByteCounter > 0 {
+		bytes = law.ByteCounter.String()
 	}
-	return fmt.Sprintf("cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v",
-		c.Law.ActiveIncrease, c.Flows, c.Capacity, c.Law.AlphaTimer, bytes, c.Law.RateTimer, unit.Size(c.Packet))
+	r.warnedAt(r.machines[s.Name].view.sub("marking"), "max-p", "scheme", r.machines[s.Name].spot,
+		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the line of switch %s ends at %.3g %%: above it each packet is marked, and the queue stays at that cliff. That is so from %d flows on",
+		l.Name, flows, 100*share, law.ActiveIncrease, flows, l.Rate, law.AlphaTimer, bytes, law.RateTimer,
+		packet, s.Name, 100*most, cliff)
 }
