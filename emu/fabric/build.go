@@ -117,29 +117,23 @@ func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Way) (*Way, er
 	var hops []Hop
 	var rest *Way
 	var here []place // every so many hops
-	for at := k.Src; at != k.Dst && rest == nil; {
+	_, err := f.Ways.Walk(state, k.Src, k, func(at int, s paths.Step) bool {
 		p := place{state, scenario.Place{At: at, Dst: k.Dst}}
-		if len(hops) > 0 {
-			if rest = known[p]; rest != nil {
-				break
-			}
+		if rest = known[p]; rest != nil {
+			return false
 		}
 		if len(hops)%scenario.Leap == 0 {
 			here = append(here, p)
-		}
-		s, ok := f.Ways.Next(state, at, k)
-		switch {
-		case !ok:
-			return nil, scenario.ErrNoPath
-		case len(hops) > len(f.Machines):
-			return nil, scenario.ErrRound
 		}
 		from := 0
 		if f.Wires[s.Link].Ends[1].Machine == at {
 			from = 1
 		}
 		hops = append(hops, Hop{Wire: s.Link, From: from})
-		at = s.To
+		return true
+	})
+	if err != nil {
+		return nil, err
 	}
 	way := WayOf(hops, rest)
 	if f.Ways.Shared() {
