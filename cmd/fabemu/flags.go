@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fabemu/emu"
@@ -36,8 +37,12 @@ func goWith(c *cobra.Command, other, reason string, flags ...string) {
 // checkFlags refuses words that a flag does not take, and flags that go with what is not given.
 func checkFlags(c *cobra.Command, _ []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
-		if words := f.Annotations[ofWords]; words != nil && err == nil {
-			err = mistake.Unknown(f.Name, f.Value.String(), words...)
+		switch words, word := f.Annotations[ofWords], f.Value.String(); {
+		case words == nil || err != nil:
+		case f.Name != "format":
+			err = mistake.Unknown(f.Name, word, words...)
+		case !slices.Contains(words, word):
+			err = fmt.Errorf("--format %s: there are %s", word, strings.Join(words, ", "))
 		}
 		rule := f.Annotations[goesWith]
 		if rule == nil || err != nil {
