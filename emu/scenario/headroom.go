@@ -26,7 +26,7 @@ type account struct {
 	inputs    []input
 }
 
-// name returns what messages call the machine.
+// name returns the name of the machine in messages.
 func (a *account) name() string {
 	if a.owner.isSwitch {
 		return "switch " + a.machine
@@ -34,7 +34,7 @@ func (a *account) name() string {
 	return "endpoint " + a.machine
 }
 
-// what returns what messages call the room.
+// what returns the name of the room in messages.
 func (a *account) what() string {
 	switch {
 	case !a.owner.isSwitch:
@@ -252,7 +252,7 @@ func (r *resolver) risky(a *account, in *input) {
 	}
 }
 
-// arithmetic says how a headroom comes about.
+// arithmetic returns the sum that makes a headroom.
 func (i *input) arithmetic() string {
 	h := i.headroom
 	slowest, highest, at, late := h.Rate, "", "", ""

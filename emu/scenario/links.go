@@ -101,7 +101,7 @@ func (r *resolver) addLink(link Link, of linkOf, named, between *node) bool {
 	return true
 }
 
-// inLine tells where something stands, as the end of a clause.
+// inLine returns where something stands, as the end of a clause.
 func inLine(at place) string {
 	switch {
 	case at.set != nil:
@@ -151,7 +151,7 @@ func (r *resolver) resolveRoutes() {
 	r.misled = wrong
 }
 
-// ends says whether a link ends at a machine.
+// ends reports whether a link ends at a machine.
 func (r *resolver) ends(m *machine, link string) bool {
 	return slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Name == link })
 }

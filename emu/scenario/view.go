@@ -55,8 +55,8 @@ func (v view) list(key string) *node {
 // given reports whether a field is given.
 func (v view) given(key string) bool { return v.node(key) != nil }
 
-// refused says whether a field was given and refused, so that its value is not
-// what the user meant.
+// refused reports whether a field was given and refused, so that its value is not
+// the intended one.
 func (v view) refused(key string) bool {
 	for _, n := range v.chain {
 		if f := n.get(key); f != nil {
@@ -66,7 +66,7 @@ func (v view) refused(key string) bool {
 	return false
 }
 
-// anyRefused says whether any field was given and refused: of values that depend on one another.
+// anyRefused reports whether any field was given and refused: of values that depend on one another.
 func (v view) anyRefused() bool {
 	return slices.ContainsFunc(v.of.Params, func(p param.Param) bool { return v.refused(p.Key) })
 }
