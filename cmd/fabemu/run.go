@@ -54,9 +54,6 @@ Each has its results in a directory of its own: a new one under results/, or wit
 ` + callText,
 		ValidArgsFunction: completeScenarios,
 		RunE: func(c *cobra.Command, names []string) error {
-			if err := belong(c); err != nil {
-				return err
-			}
 			if len(names) == 0 {
 				names = []string{scenarios.Default}
 			}
@@ -70,6 +67,7 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.StringVar(&f.pcap, "pcap", "", "write a capture of all links for Wireshark too: "+report.CaptureFile+", or with --pcap=NAME.pcapng.gz that, compressed by gzip")
 	flags.Lookup("pcap").NoOptDefVal = report.CaptureFile
 	flags.StringVar(&f.rotate, "pcap-rotate", "", "write the capture in files with numbers, each of this size at most before it is compressed, such as 20MB")
+	goWith(c, "pcap", "", "pcap-rotate")
 	f.capture.add(c)
 	flags.StringSliceVar(&f.record, "record", nil, "write what these flows are told, with times, for fabemu bench limiter --replay: "+toldFile("FLOW"))
 	f.trace.add(c)
@@ -219,9 +217,7 @@ func showWaiting(s *scenario.Scenario, dir string, parts []*proc.File) {
 // request says what of a run is captured and traced, and refuses what does not go together.
 func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 	if f.pcap != "" {
-		if o.Capture, err = f.capture.capture(nil); err != nil {
-			return err
-		}
+		o.Capture = f.capture.capture(nil)
 		file.name = f.pcap
 		if err := file.checkName(); err != nil {
 			return err

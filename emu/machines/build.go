@@ -136,7 +136,7 @@ func (b *builder) build() (*drive.Fabric, error) {
 func Wires(f *fabric.Fabric) *drive.Fabric {
 	out := &drive.Fabric{}
 	for i, w := range f.Wires {
-		out.Wires = append(out.Wires, [2]port.End{port.End(w.Ends[0]), port.End(w.Ends[1])})
+		out.Wires = append(out.Wires, w.Ends)
 		out.Least = append(out.Least, f.Least(i, 0), f.Least(i, 1))
 	}
 	for i := range f.Machines {

@@ -148,7 +148,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 		return m, err
 	}
 	m.invite(p, list, others)
-	dir, err := p.folder(true)
+	dir, err := p.folder()
 	if err != nil {
 		return m, err
 	}

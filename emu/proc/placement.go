@@ -17,7 +17,6 @@ import (
 	"fabemu/emu/hosts"
 	"fabemu/emu/links"
 	"fabemu/emu/mistake"
-	"fabemu/emu/scenario"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -138,7 +137,7 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := p.folder(l != nil)
+	dir, err := p.folder()
 	if err != nil {
 		return nil, err
 	}
@@ -157,26 +156,17 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 // The names of files in PartsDir.
 const (
 	scenarioFile  = "scenario.yaml"
-	compactFile   = "scenario.compact" // the same as those read it that the conductor starts
 	controlSocket = "control.sock"
 )
 
-// folder makes the folder of the parts, and writes the scenario into it, also for those
-// that the conductor starts, if there are any.
-func (p *Plan) folder(starts bool) (string, error) {
+// folder makes the folder of the parts, and writes the scenario into it.
+func (p *Plan) folder() (string, error) {
 	dir := filepath.Join(p.Directory, PartsDir)
 	if err := errors.Join(files.MakeAll(p.Directory), files.MakeFolder(dir)); err != nil {
 		return "", &mistake.Error{Err: err}
 	}
 	Tidy(dir)
-	if err := files.Replace(filepath.Join(dir, scenarioFile), p.Resolved); err != nil || !starts {
-		return dir, err
-	}
-	compact, err := scenario.Compact(p.Resolved)
-	if err != nil {
-		return "", err
-	}
-	return dir, files.Replace(filepath.Join(dir, compactFile), compact)
+	return dir, files.Replace(filepath.Join(dir, scenarioFile), p.Resolved)
 }
 
 // conductor returns the conductor of the run, which has no parts yet.
@@ -210,9 +200,6 @@ func (p *Plan) file(x part) *File {
 func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
 	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
-	if l != nil {
-		s.Scenario = compactFile
-	}
 	if x.sw {
 		s.daemon = "switchd"
 	}

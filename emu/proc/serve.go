@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -61,11 +60,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 
 // layOut lays out the scenario of a run.
 func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
-	load := scenario.LoadCompact
-	if filepath.Base(f.Scenario) != compactFile {
-		load = func(name string, src []byte) (*scenario.Scenario, error) { return scenario.Load(name, src, nil) }
-	}
-	s, err := load(f.Scenario, src)
+	s, err := scenario.Load(f.Scenario, src, nil)
 	if err != nil {
 		return nil, &mistake.Error{Err: err}
 	}

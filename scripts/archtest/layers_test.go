@@ -24,7 +24,7 @@ node/rp, node/tcp, node/traffic, switchd/cp
 node, switchd
 
 emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
-emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/study/fluid, emu/fabric/paths
+emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack
 emu/schema, emu/fabric, emu/timing, emu/deadlock, emu/council
@@ -40,7 +40,7 @@ emu/report, emu/capture, emu/perfetto, emu/study/scale
 emu/report/compare, emu/runtest, emu/observe
 emu/record, emu/live, emu/openmetrics
 emu, emu/study
-emu/study/bench, emu/study/campaign
+emu/study/bench, emu/study/campaign, emu/study/fluid
 emu/study/limiters
 emu/limitertest, emu/study/propose, emu/study/sweep, emu/study/reproduce
 cmd/fabemu
