@@ -13,7 +13,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/files"
-	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/terminal"
 
 	"fabemu/emu/capture"
@@ -199,7 +199,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	if result == nil || err != nil {
 		return failure{err}
 	}
-	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
+	if err := writing(summary.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
 		return err
 	}
 	return exit(f.status(result.Result))
