@@ -14,7 +14,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/capture"
 	"fabemu/emu/files"
-	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/terminal"
 
 	"github.com/spf13/cobra"
@@ -182,7 +182,7 @@ func (f *runFlags) live(c *cobra.Command, name string) error {
 	if result == nil || err != nil {
 		return failure{err}
 	}
-	if err := writing(report.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
+	if err := writing(summary.WriteText(os.Stderr, result.Result, terminal.LookOf(os.Stderr))); err != nil {
 		return err
 	}
 	return exit(f.status(result.Result))

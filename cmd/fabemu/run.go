@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/proc"
 	"fabemu/emu/report"
+	"fabemu/emu/report/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenarios"
 	"fabemu/emu/terminal"
@@ -195,7 +196,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if f.json {
 		err = errors.Join(err, writing(report.WriteJSON(c.OutOrStdout(), result.Result)))
 	} else {
-		err = errors.Join(err, writing(report.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
+		err = errors.Join(err, writing(summary.WriteText(c.OutOrStdout(), result.Result, terminal.LookOf(os.Stdout))))
 	}
 	if err != nil {
 		return failure{err}

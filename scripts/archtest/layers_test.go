@@ -24,7 +24,7 @@ node/rp, node/tcp, node/traffic, switchd/cp
 node, switchd
 
 emu/crash, emu/barrier, emu/mistake, emu/goldentest, emu/spelling, emu/terminal, emu/files, emu/report/plot, emu/capture/pcapng
-emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/fabric/paths
+emu/document, emu/capture/dissector, emu/capture/dump, emu/study/generate, emu/fabric/paths
 emu/scenarios, emu/scenario
 emu/told, emu/actual, emu/guests/netstack
 emu/schema, emu/fabric, emu/timing, emu/deadlock, emu/council
@@ -37,7 +37,7 @@ emu/proc
 emu/foreign
 emu/metrics
 emu/report, emu/capture, emu/perfetto, emu/study/scale
-emu/report/compare, emu/runtest, emu/observe
+emu/report/summary, emu/report/reporttest, emu/report/compare, emu/runtest, emu/observe
 emu/record, emu/live, emu/openmetrics
 emu, emu/study
 emu/study/bench, emu/study/campaign, emu/study/fluid

@@ -1,4 +1,4 @@
-package report
+package reporttest
 
 import (
 	"bytes"
@@ -9,7 +9,9 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/metrics"
+	"fabemu/emu/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/timing"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -21,9 +23,9 @@ const (
 	ms = unit.Time(unit.Millisecond)
 )
 
-// sampleFabric is the fabric of HPL-2002-224 with one local, one remote and one
+// Fabric is the fabric of HPL-2002-224 with one local, one remote and one
 // victim source, laid out by hand.
-func sampleFabric() (*fabric.Fabric, *scenario.Scenario) {
+func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 	link := func(name, a, b string) *scenario.Link {
 		return &scenario.Link{Name: name, A: a, B: b, Rate: 8e9}
 	}
@@ -69,10 +71,10 @@ func sampleFabric() (*fabric.Fabric, *scenario.Scenario) {
 	return f, s
 }
 
-// sampleEvents is what that fabric might report: frames at rates that wobble.
-var sampleEvents = sync.OnceValue(func() []trace.Event {
+// Events are the reports of its machines: frames at rates that wobble.
+var Events = sync.OnceValue(func() []trace.Event {
 	const packet = 2068
-	f, _ := sampleFabric()
+	f, _ := Fabric()
 	var events []trace.Event
 	emit := func(e trace.Event) { events = append(events, e) }
 	for i := range f.Flows {
@@ -116,40 +118,77 @@ var sampleEvents = sync.OnceValue(func() []trace.Event {
 	return events
 })
 
-// sample runs the events of the sample through a collector.
-func sample(t *testing.T) (*Result, *metrics.Collector) {
+// Sample runs the events of the sample through a collector.
+func Sample(t *testing.T) (*report.Result, *metrics.Collector) {
 	t.Helper()
-	f, s := sampleFabric()
+	f, s := Fabric()
 	c, err := metrics.New(f, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := NewDigest(len(f.Machines))
+	d := report.NewDigest(len(f.Machines))
 	sink := trace.NewBatch(1, c, nil, d)
-	events := sampleEvents()
+	events := Events()
 	for i := range events {
 		sink.Record(&events[i])
 	}
 	c.Close(100 * ms)
-	r := New(c)
+	r := report.New(c)
 	r.Fabemu, r.Clock, r.Timing, r.Placement, r.Link, r.Dilation = "0.1.0", "wall", "ideal", "goroutine", "udp", 200
 	r.WallSeconds, r.Digest = 20.004, d.Sum()
 	v := &r.Verdict
 	v.Order.Frames = r.FrameHops
 	v.Pace.Ratio, v.Pace.LateShare, v.Pace.FloorShare, v.Pace.StalledShare = 0.9998, 0.0113, 0.0041, 0.00004
-	v.Pace.LatenessUs = Percentiles{0.21, 0.72, 2.4, 22, 71, 312}
-	v.Pace.LatenessPacketTimes = Percentiles{0.0005, 0.0017, 0.0058, 0.053, 0.17, 0.75}
+	v.Pace.LatenessUs = report.Percentiles{P50: 0.21, P95: 0.72, P98: 2.4, P99: 22, P99_9: 71, Max: 312}
+	v.Pace.LatenessPacketTimes = report.Percentiles{P50: 0.0005, P95: 0.0017, P98: 0.0058, P99: 0.053, P99_9: 0.17, Max: 0.75}
 	v.WorstLink, v.Stalls, v.StalledUs, v.ForeignCPUs = "root.B-BC", 2, 840, 0.12
-	v.Level, v.Reason = Judge(v.Figures)
+	v.Level, v.Reason = report.Judge(v.Figures)
 	r.Machine = host.Computer{System: "Linux 6.1", Arch: "amd64", CPUs: 2}
 	return r, c
 }
 
-func render(t *testing.T, write func(*bytes.Buffer) error) []byte {
+// Render returns the text of a writer.
+func Render(t *testing.T, write func(*bytes.Buffer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// Eventful is the sample with events, ended before its time or not.
+func Eventful(t *testing.T, end unit.Time) (*report.Result, *metrics.Collector) {
+	t.Helper()
+	f, s := Fabric()
+	s.Events = []scenario.Event{
+		{At: 20 * unit.Millisecond, Link: "trunk", State: "down"}, {At: 30 * unit.Millisecond, Link: "trunk", State: "up"},
+		{At: 70 * unit.Millisecond, Switch: "B", Restart: 10 * unit.Millisecond}, {At: 95 * unit.Millisecond, Link: "root", Rate: 4e9},
+	}
+	c, err := metrics.New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := Events()
+	for i := range events {
+		if events[i].At < end {
+			c.Record(&events[i])
+		}
+	}
+	c.Close(end)
+	r := report.New(c)
+	r.Clock, r.Verdict.Level = "virtual", report.Virtual
+	return r, c
+}
+
+// Written writes the sample's results into a directory.
+func Written(t *testing.T, draw report.Draw) (dir string, r *report.Result) {
+	t.Helper()
+	r, c := Sample(t)
+	r.Pace = report.PaceOf(&timing.Timing{Moments: []timing.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
+	dir = t.TempDir()
+	if err := report.WriteDir(dir, r, c, []byte("name: <sample>\n"), draw); err != nil {
+		t.Fatal(err)
+	}
+	return dir, r
 }

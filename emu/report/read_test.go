@@ -1,31 +1,20 @@
-package report
+package report_test
 
 import (
 	"bytes"
-	"fabemu/emu/timing"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
+
+	. "fabemu/emu/report"
+	"fabemu/emu/report/reporttest"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// written has the sample's results in a directory.
-func written(t *testing.T) (dir string, r *Result) {
-	t.Helper()
-	r, c := sample(t)
-	r.Pace = PaceOf(&timing.Timing{Moments: []timing.Moment{{From: 0, Data: 8, Late: 1, Worst: 5000}, {From: 50 * ms, Data: 4, Late: 1, Worst: 7500, Stalled: 100_000}}})
-	dir = t.TempDir()
-	if err := WriteDir(dir, r, c, []byte("name: <sample>\n")); err != nil {
-		t.Fatal(err)
-	}
-	return dir, r
-}
-
 func TestReadDir(t *testing.T) {
-	dir, r := written(t)
+	dir, r := reporttest.Written(t, plain)
 	d, err := ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +38,7 @@ func TestReadDir(t *testing.T) {
 }
 
 func TestReadDirRefuses(t *testing.T) {
-	whole, _ := written(t)
+	whole, _ := reporttest.Written(t, plain)
 	for name, test := range map[string]struct {
 		spoil func(dir string) error
 		want  []string
@@ -109,44 +98,5 @@ func TestReadDirRefuses(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The page has everything in it, and what comes from files is text there: no picture is
-// taken from one.
-func TestPage(t *testing.T) {
-	dir, _ := written(t)
-	d, err := ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{RatesFile, PageFile} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(`<svg><script>alert("x")</script></svg>`), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d.Scenario = `</title><script>alert("x")</script>`
-	d.Series[0].Name, d.Links[0].Name = d.Scenario, d.Scenario
-	d.Checks[0].Claim = `<script>alert("x")</script>`
-	d.Checks[0].Why = "so says the text"
-	path, err := WritePage(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(b)
-	for _, want := range []string{
-		"Verdict: exact", "&lt;script&gt;", "so says the text", "DIFFERS", "hardly ever reached", "name: &lt;sample&gt;",
-		"Rates", "Buffers", "Pace", "Rate limits", "Timing", "Machine", "trunk.A-B", "processors", "<svg", `http-equiv="Content-Security-Policy" content="default-src 'none';`, "model time (ms)",
-	} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not have %q", want)
-		}
-	}
-	if outside := regexp.MustCompile(`(src|href)="[^#"]*"|url\(|@import|<script`).FindAllString(page, -1); outside != nil {
-		t.Errorf("the page needs %q", outside)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !race
 
-package report
+package summary
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/metrics"
+	"fabemu/emu/report"
 	"fabemu/emu/runtest"
 )
 
@@ -16,10 +17,10 @@ import (
 func TestWallCurvesAreFoundInProportion(t *testing.T) {
 	spent := func(n int) time.Duration {
 		var series []metrics.Series
-		r := &Result{Phases: []Phase{{}}}
+		r := &report.Result{Phases: []report.Phase{{}}}
 		for i := range n {
 			name := fmt.Sprintf("link%d.A-B", i)
-			r.Phases[0].Rates = append(r.Phases[0].Rates, Rate{Kind: "link", Name: name})
+			r.Phases[0].Rates = append(r.Phases[0].Rates, report.Rate{Kind: "link", Name: name})
 			for _, kind := range []string{"link.rate", "link.utilisation", "link.queue"} {
 				series = append(series, metrics.Series{Kind: kind, Name: name})
 			}
