@@ -124,7 +124,7 @@ func tcpAccuracy(f *Figure) {
 		runs := Curve{Name: "runs"}
 		solvers := map[float64]func() *tcpSolution{}
 		for _, rtt := range rtts {
-			r := run.atRTT(rtt).Once()
+			r := run.atRTT(rtt)
 			solvers[rtt] = solveTCP(r)
 			runs.Points = append(runs.Points, Point{rtt, of(r)})
 			by = append(by, overEquations(of(r), solvers[rtt], take))
