@@ -147,7 +147,7 @@ func tcpAccuracy(f *Figure) {
 	within("TR-2e", periods[oscillate:len(rtts)-1]...)
 	within("TR-2f", periods[len(rtts)-1])
 	gaps := func(id string, kind cp.REDGaps) {
-		r := tcpRun("red-stable").With("defaults.switch.marking.gaps=" + string(kind)).Once()
+		r := tcpRun("red-stable").With("defaults.switch.marking.gaps=" + string(kind))
 		within(id, overEquations(tcpMean(r), solveTCP(r), solvedMean))
 	}
 	gaps("TR-2g", cp.UniformGaps)
