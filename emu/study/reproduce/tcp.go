@@ -124,7 +124,7 @@ func tcpAccuracy(f *Figure) {
 		runs := Curve{Name: "runs"}
 		solvers := map[float64]func() *tcpSolution{}
 		for _, rtt := range rtts {
-			r := run.atRTT(rtt).Once()
+			r := run.atRTT(rtt)
 			solvers[rtt] = solveTCP(r)
 			runs.Points = append(runs.Points, Point{rtt, of(r)})
 			by = append(by, overEquations(of(r), solvers[rtt], take))
@@ -147,7 +147,7 @@ func tcpAccuracy(f *Figure) {
 	within("TR-2e", periods[oscillate:len(rtts)-1]...)
 	within("TR-2f", periods[len(rtts)-1])
 	gaps := func(id string, kind cp.REDGaps) {
-		r := tcpRun("red-stable").With("defaults.switch.marking.gaps=" + string(kind)).Once()
+		r := tcpRun("red-stable").With("defaults.switch.marking.gaps=" + string(kind))
 		within(id, overEquations(tcpMean(r), solveTCP(r), solvedMean))
 	}
 	gaps("TR-2g", cp.UniformGaps)
