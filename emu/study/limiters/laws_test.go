@@ -34,6 +34,6 @@ func TestFiguresOfLawsInDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), table.String()) {
-		t.Errorf("docs/notes/limiters.md does not have\n%s\ngo run -C scripts/measure/limiters . $PWD/docs/notes/limiters.md $PWD/README.md", table.String())
+		t.Errorf("docs/notes/limiters.md does not have\n%s\ngo run -C scripts/measure/limiters . $PWD/docs/notes/limiters.md", table.String())
 	}
 }

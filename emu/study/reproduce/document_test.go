@@ -108,38 +108,6 @@ func TestReadmeCountsClaims(t *testing.T) {
 	}
 }
 
-// The README has rows of the document on the bench.
-func TestReadmeHasTheBench(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(docs(compareSchemes(builtIn(), false), ".md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "\n## bench/incast")
-	incast, _, _ := strings.Cut(rest, "\n## ")
-	n := 0
-	for line := range strings.Lines(string(readme)) {
-		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if cells[0] != "| "+infiniBand && cells[0] != "| "+ethernet {
-			continue
-		}
-		n++
-		_, row, found := strings.Cut(incast, "\n"+cells[0]+" | "+cells[1]+" | ")
-		row, _, _ = strings.Cut(row, "\n")
-		for _, c := range cells[2:] {
-			if found = found && strings.Contains("| "+row, "| "+strings.TrimSuffix(c, " |")+" |"); !found {
-				t.Errorf("%s is not in the document: %s", c, line)
-			}
-		}
-	}
-	if n < 5 {
-		t.Errorf("the README has %d rows", n)
-	}
-}
-
 // describes says what of a figure is not in the text of its document.
 func describes(t *testing.T, text string, f *Figure) {
 	t.Helper()
