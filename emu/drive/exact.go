@@ -31,8 +31,13 @@ type exactRun struct {
 	events  int       // since then
 	stated  council.Statement
 	told    []council.Promise // by place in Border.In
+	claims  []unit.Time       // by place in Border.Out
 	buf     []byte
 	mail    []byte
+
+	machines []int             // of the part
+	arriving []int32           // the slots of the paths that lead to them
+	arrivals []council.Arrival // by slot
 }
 
 // inward is a path that comes from elsewhere.
@@ -76,6 +81,17 @@ func (r *partRun) exactly(x Exact) error {
 		e.outs = append(e.outs, outward{slot: slots[n], due: unit.Never})
 		e.place[slots[n]] = k
 	}
+	for m := range r.seats {
+		if r.here(m) {
+			e.machines = append(e.machines, m)
+		}
+	}
+	e.arrivals = make([]council.Arrival, len(r.paths))
+	for n, a := range e.Arrival {
+		e.arrivals[slots[n]] = a
+		e.arriving = append(e.arriving, int32(slots[n]))
+	}
+	e.claims = make([]unit.Time, len(e.outs))
 	e.mail = make([]byte, len(e.In)*council.PromiseSize+1)
 	r.exact = e
 	return nil
@@ -102,11 +118,12 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	}
 	e.changed, e.events = false, 0
 	e.stated.Over = over
+	r.claim()
 	for k := range e.outs {
 		x := &e.outs[k]
 		claim, least := unit.Never, council.After(x.free, r.fabric.Least[e.Out[k]])
 		if !over {
-			claim = max(r.claim(k), least)
+			claim = max(e.claims[k], least)
 		}
 		e.stated.Out[k] = council.Outgoing{Claim: claim, Floor: least, Due: x.due, Sent: r.ends[x.slot].seq}
 		x.due = unit.Never
@@ -126,23 +143,29 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	return e.State(e.buf)
 }
 
-// claim returns when a frame is due at the earliest on a path that leads away, if none comes
+// claim computes when a frame is due at the earliest on each path that leads away, if none comes
 // that is not here.
-func (r *partRun) claim(k int) (t unit.Time) {
+func (r *partRun) claim() {
 	e := r.exact
-	t = unit.Never
+	for k := range e.claims {
+		e.claims[k] = unit.Never
+	}
 	change := r.nextChange()
-	for m, d := range e.Machine {
-		if d != nil {
-			t = min(t, council.After(min(change, r.agenda.Due(r.machineSlot(m))), d[k]))
+	for _, m := range e.machines {
+		at := min(change, r.agenda.Due(r.machineSlot(m)))
+		for k, d := range e.Machine[m] {
+			e.claims[k] = min(e.claims[k], council.After(at, d))
 		}
 	}
-	for slot := range r.paths {
-		if p := &r.paths[slot]; p.count > 0 {
-			t = min(t, council.After(r.agenda.Due(slot), e.Arrival[int(p.number)][k]))
+	for _, slot := range e.arriving {
+		if r.paths[slot].count == 0 {
+			continue
+		}
+		at, a := r.agenda.Due(int(slot)), &e.arrivals[slot]
+		for k := range e.claims {
+			e.claims[k] = min(e.claims[k], council.After(at, a.At(k)))
 		}
 	}
-	return t
 }
 
 // await waits until something has come, for an event that may not happen yet.
