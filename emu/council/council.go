@@ -42,7 +42,7 @@ type member struct {
 	in, out []int // places in paths
 	stated  Statement
 	spoken  bool
-	waits   bool // it needs more than it has been promised
+	waits   bool // it needs more than it has been promised; on a board, it waits for anything
 }
 
 // passage is a path from one part to another.
@@ -53,6 +53,7 @@ type passage struct {
 	claim    unit.Time // the next frame is not due earlier, if its sender sees nothing new
 	floor    unit.Time // the next frame is not due earlier in any case: the line is busy
 	sent     uint32
+	base     uint32    // on a board: up to that number, its sender takes frames for seen
 	under    []sending // stated as sent and not as seen, in order
 	seen     uint32
 	lost     uint32    // up to that number, frames that have not come are lost
@@ -140,7 +141,7 @@ func (y *passage) take(in Incoming) error {
 	}
 	y.need, y.seen = in.Need, in.Seen
 	for len(y.under) > 0 && int32(y.under[0].through-in.Seen) <= 0 {
-		y.under = y.under[1:]
+		y.under = slices.Delete(y.under, 0, 1)
 	}
 	return nil
 }

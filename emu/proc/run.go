@@ -84,6 +84,9 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 				file.Close()
 			}
 		}
+		if c.memory != nil {
+			c.memory.close()
+		}
 	}()
 	if p.Priority {
 		defer KeepAwake("/proc/self/exe")()
