@@ -290,7 +290,7 @@ func (b *Board) adopt(k int, w []uint64) error {
 		if int32(y.seen-sent) >= 0 {
 			continue
 		}
-		if due < y.promised {
+		if due < y.promised && base == y.seen { // otherwise it may be that of a frame that was seen since
 			return y.broken(due)
 		}
 		y.under = append(y.under, sending{sent, due})

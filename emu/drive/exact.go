@@ -49,6 +49,7 @@ type exactRun struct {
 	claims  []unit.Time        // by place in Border.Out
 	buf     []byte
 	mail    []byte
+	asked   bool // with a board: for a promise, by the last statement
 	absent  bool // with a board: a frame that was sent has not come yet
 	counted bool // only frames that are stated as sent are read
 
@@ -266,6 +267,7 @@ func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 		e.changed, e.events = false, 0
 		r.Statements++
 		e.Board.Publish(true)
+		e.asked = promise
 	}
 	some, err := r.consult()
 	if err != nil || r.came {
@@ -314,6 +316,10 @@ func (r *partRun) promised() bool {
 	may := e.Board.May()
 	for k := range e.ins {
 		e.ins[k].promised = max(e.ins[k].promised, e.Board.Promised(k))
+	}
+	if may && e.asked {
+		r.Promises++
+		e.asked = false
 	}
 	return may
 }

@@ -82,6 +82,7 @@ type conductor struct {
 	secret wire.Secret
 	cradle Cradle
 
+	cpus     []int   // the processors of the loops; none: any
 	memory   *memory // of the board; nil: there is none
 	warnings []string
 	steps    int64 // of the board, when it was last looked at

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"fmt"
+	"math/bits"
 	"os"
 	"os/exec"
 	"runtime"
@@ -36,11 +37,38 @@ func tieToParent(c *exec.Cmd) {
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
+// processors returns the processors that this process may use.
+func processors() (list []int) {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return nil
+	}
+	for cpu := range len(set) * bits.UintSize {
+		if set.IsSet(cpu) {
+			list = append(list, cpu)
+		}
+	}
+	return list
+}
+
+// pinTo keeps a thread on some processors, or with none where it is; 0 is that of the caller.
+func pinTo(thread int, cpus []int) {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if len(cpus) > 0 {
+		unix.SchedSetaffinity(thread, &set)
+	}
+}
+
 // keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
 // are 50 us longer. If it is to come first, the thread is put into a class that runs as soon as it is
-// woken. Where that is not allowed it waits its turn, and the verdict shows it.
-func keepThread(first bool) (release func()) {
+// woken. Where that is not allowed it waits its turn, and the verdict shows it. The thread runs on some processors.
+func keepThread(first bool, cpus []int) (release func()) {
 	runtime.LockOSThread()
+	all := processors()
+	pinTo(0, cpus)
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	before, err := unix.SchedGetAttr(0, 0)
 	raised := first && err == nil &&
@@ -49,6 +77,7 @@ func keepThread(first bool) (release func()) {
 		if raised {
 			unix.SchedSetAttr(0, before, 0)
 		}
+		pinTo(0, all)
 		runtime.UnlockOSThread()
 	}
 }

@@ -21,7 +21,11 @@ func OwnGroup(*exec.Cmd) {}
 
 func tieToParent(*exec.Cmd) {}
 
-func keepThread(bool) (release func()) { return func() {} }
+func processors() []int { return nil }
+
+func pinTo(int, []int) {}
+
+func keepThread(bool, []int) (release func()) { return func() {} }
 
 func runWhenIdle() error { return errSystem }
 

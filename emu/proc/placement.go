@@ -72,6 +72,7 @@ type Plan struct {
 	Timing    string // see File
 	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may put themselves before others
+	Pin       Pin    // who puts them on processors; empty: PinOn
 	ID        uint32 // tells the datagrams of this run from others
 	Version   string // of this program
 
@@ -153,10 +154,13 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 		}
 		s.byHand = byHand[x.name]
 		s.Board = c.boardOf(s)
+		c.add(s)
+	}
+	c.pin()
+	for _, s := range c.seats {
 		if err := s.Write(s.path); err != nil {
 			return nil, err
 		}
-		c.add(s)
 	}
 	return c, nil
 }

@@ -89,7 +89,7 @@ func (p *Plan) elsewhere(ctx context.Context, f *drive.Fabric, sink trace.Sink) 
 		}
 	}()
 	if p.Priority {
-		defer KeepAwake("/proc/self/exe")()
+		defer KeepAwake("/proc/self/exe", c.cpus...)()
 	}
 	cpu := host.StartCPUMeter()
 	out, err = c.run(ctx, f, sink)

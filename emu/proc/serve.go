@@ -112,7 +112,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return err
 		}
 		defer p.promises.Close()
-		d.Exact = &drive.Exact{Promises: p.promises, State: p.State}
+		d.Exact = &drive.Exact{Promises: p.promises, State: p.State, All: p.file.Spread || p.file.CPUs == nil}
 		if err := p.attach(all, d.Exact); err != nil {
 			p.unable = err.Error()
 		}
@@ -150,7 +150,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 			return ctx.Err()
 		}
 	}
-	release := keepThread(p.file.Priority)
+	release := keepThread(p.file.Priority, p.file.CPUs)
 	timing, traffic, err := d.Run(running, all)
 	release()
 	if board {
