@@ -229,7 +229,7 @@ func (r *run) plan() *proc.Plan {
 	o, wanted := &r.options, r.options.wanted()
 	return &proc.Plan{
 		Fabric: r.fabric, Resolved: r.resolved,
-		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority,
+		Placement: o.Placement, Carrier: o.Link, Timing: string(o.Timing), Sync: o.Sync, Priority: o.Priority, Pin: o.Pin,
 		Directory: o.Directory, ID: r.id, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
 		Fleet: o.Fleet, HostsOf: o.HostsOf,
 		Hold:     o.Sync == Late && wanted.Ordered(),

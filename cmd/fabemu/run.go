@@ -90,6 +90,8 @@ Each has its results in a directory of its own: a new one under results/, or wit
 	flags.BoolVar(&f.dry, "dry-run", false, "with --placement process or domain: write the files of the processes into --out, and run nothing")
 	choice(c, &f.Sync, "sync", "", "how processes keep the order of events: exact (that of the virtual clock, and the run takes as long as it takes), or late (each does all at its time, and frames can be overtaken); default: exact below a dilation of "+strconv.Itoa(proc.LateFrom),
 		emu.Exact, emu.Late)
+	choice(c, &f.Pin, "pin", proc.PinOn, "who puts the loops of processes on processors: on (with --sync exact, those that wait for one another share one), or off (the system)",
+		proc.PinOn, proc.PinOff)
 	f.hosts.addRun(c)
 	f.changes.add(c)
 	return c

@@ -71,6 +71,7 @@ type Plan struct {
 	Timing    string // see File
 	Sync      Sync   // how parts keep the order of events; empty: Late
 	Priority  bool   // the processes may put themselves before others
+	Pin       Pin    // who puts them on processors; empty: PinOn
 	ID        uint32 // tells the datagrams of this run from others
 	Version   string // of this program
 
@@ -142,13 +143,23 @@ func (p *Plan) write(l *links.Links) (*conductor, error) {
 		return nil, err
 	}
 	c := p.conductor(dir)
+	if p.Sync == Exact {
+		c.share(len(list))
+	}
 	for _, x := range list {
 		s, err := p.seat(x, dir, l)
 		if err != nil {
 			return nil, err
 		}
 		s.byHand = byHand[x.name]
+		s.Board = c.boardOf(s)
 		c.add(s)
+	}
+	c.pin()
+	for _, s := range c.seats {
+		if err := s.Write(s.path); err != nil {
+			return nil, err
+		}
 	}
 	return c, nil
 }
@@ -196,7 +207,7 @@ func (p *Plan) file(x part) *File {
 	return f
 }
 
-// seat writes the file of a part, and returns its seat.
+// seat returns the seat of a part, whose file is to be written.
 func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 	s := &seat{File: p.file(x), machines: x.machines, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
 	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"
@@ -227,7 +238,7 @@ func (p *Plan) seat(x part, dir string, l *links.Links) (*seat, error) {
 			s.Links = append(s.Links, end)
 		}
 	}
-	return s, s.Write(s.path)
+	return s, nil
 }
 
 // portOf returns the UDP port of an end of a link that both sides must know beforehand.
