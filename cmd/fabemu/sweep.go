@@ -88,7 +88,7 @@ func (f *sweepFlags) register(c *cobra.Command) {
 	flags.BoolVar(&f.large, "large", false, fmt.Sprintf("more than %d runs are meant", sweep.MaxCells))
 	f.campaignFlags.register(c, "jobs")
 	flags.Lookup("out").Usage = "directory for the results (default: one under results/)"
-	flags.Lookup("force").Usage = "begin anew in --out: what an earlier sweep has made is removed, other files stay"
+	flags.Lookup("force").Usage = "begin anew in --out: the files of an earlier sweep are removed, other files stay"
 }
 
 // plan turns the flags into a plan, and says where its results go.

@@ -34,7 +34,7 @@ func (c *conductor) share(parts int) {
 
 // boardless notes why there is no board.
 func (c *conductor) boardless(why error) {
-	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange what they promise by sockets: %v", why))
+	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises by sockets: %v", why))
 }
 
 // boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.
@@ -108,7 +108,7 @@ func (p *Part) attach(f *drive.Fabric, exact *drive.Exact) error {
 func blame(err error, b *council.Board, name func(machine int) string) error {
 	var bad *council.BadRecord
 	if errors.As(err, &bad) {
-		return fmt.Errorf("what %s has put on the board cannot be: %w", name(b.First(bad.Part)), err)
+		return fmt.Errorf("the statement of %s on the board is wrong: %w", name(b.First(bad.Part)), err)
 	}
 	return err
 }

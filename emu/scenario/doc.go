@@ -1,5 +1,5 @@
 // Package scenario reads scenarios: YAML files with the machines of a fabric, the links between
-// them, the traffic that crosses them, and the claims about the outcome. docs/scenarios.md
+// them, the traffic that crosses them, and the claims about the outcome. docs/guide/scenarios.md
 // describes the language; [Language] returns all of it, with defaults, units and bounds, from the
 // tags that Load itself follows.
 //
