@@ -13,7 +13,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"fabemu/emu/scenarios"
 	"fabemu/emu/study/generate"
 )
 
@@ -88,21 +87,6 @@ func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
 	}
 	if ran >= parsed/2 {
 		t.Errorf("to run 500 lines allocates %.0f times, to parse them %.0f times", ran, parsed)
-	}
-}
-
-// The list of scenarios parses their heads, and nothing is parsed to complete a name.
-func TestAllocsTheListParsesHeads(t *testing.T) {
-	whole := 0.0
-	for _, e := range scenarios.List() {
-		src, err := scenarios.Read(e.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole += parsed(t, string(src))
-	}
-	if listed := allocations(func() { scenarios.List() }); listed >= whole/4 {
-		t.Errorf("the list allocates %.0f times, to parse all scenarios %.0f times", listed, whole)
 	}
 }
 

@@ -315,7 +315,7 @@ func (s *sockets) turn(t unit.Time) {
 func (s *sockets) flush(way *track) error {
 	way.dirty = false
 	for tries := 0; way.leaving.count > 0; tries++ {
-		s.now = s.clock()
+		s.look(s.order.now, 0)
 		left, err := way.out.Flush()
 		for way.leaving.count > left {
 			tries = 0

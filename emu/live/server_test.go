@@ -333,7 +333,8 @@ func TestKeepsLittle(t *testing.T) {
 func TestManyReaders(t *testing.T) {
 	c := sceneOf(t, "hpl2002/fig3b")
 	m := script(t, c, 1)[0]
-	m.Why = strings.Repeat("long ", 40000) // 200 KB: a socket takes no more than some
+	large := *m
+	large.Why = strings.Repeat("long ", 4<<20) // more than a socket takes
 	s, address := serve(t, c, nil, Options{Keep: 1})
 	u, _ := url.Parse(address)
 	slow, err := net.Dial("tcp", u.Host)
@@ -343,6 +344,9 @@ func TestManyReaders(t *testing.T) {
 	defer slow.Close()
 	slow.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(slow, "GET %sevents HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
+	runtest.Await(t, "the slow reader is there", func() bool { return s.Counts().Clients == 1 })
+	s.Show(&large)
+	s.Show(m)
 	var readers sync.WaitGroup
 	var ended atomic.Int32
 	for range 100 {
