@@ -102,22 +102,25 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 	return w.Links, err
 }
 
-// closing is how many sockets are closed at a time.
-const closing = 32
-
-// Close closes everything. When a packet socket is closed the kernel waits until no
-// processor looks at it any more, some milliseconds: many wait together.
-func (l *Links) Close() error {
-	wrong := make([]error, len(l.closer), len(l.closer)+1)
+// together calls do for n sockets, some at a time. When a packet socket gets a ring or is closed,
+// the kernel waits some milliseconds until no processor uses it: many wait together.
+func together(n int, do func(i int)) {
+	const most = 32
 	var wait sync.WaitGroup
-	for first := range min(closing, len(l.closer)) {
+	for first := range min(most, n) {
 		wait.Go(func() {
-			for i := first; i < len(l.closer); i += closing {
-				wrong[i] = l.closer[i].Close()
+			for i := first; i < n; i += most {
+				do(i)
 			}
 		})
 	}
 	wait.Wait()
+}
+
+// Close closes everything.
+func (l *Links) Close() error {
+	wrong := make([]error, len(l.closer), len(l.closer)+1)
+	together(len(l.closer), func(i int) { wrong[i] = l.closer[i].Close() })
 	if l.below != nil {
 		wrong = append(wrong, l.below.Close())
 	}
@@ -193,31 +196,37 @@ func (w *opener) connectVeth(ctx context.Context) error {
 		return w.files(err)
 	}
 	w.below = topology
-	for i, ports := range topology.Ends {
-		if err := ctx.Err(); err != nil {
-			return err
+	ends, wrong := make([]*link.Veth, 2*len(topology.Ends)), make([]error, 2*len(topology.Ends))
+	together(len(ends), func(i int) {
+		o := VethOptions(&w.fabric.Wires[i/2])
+		o.Buffer = w.options.Buffer
+		if w.options.Rings {
+			o.Ring = min(max(ringRoom, int(o.Buffer/(2*unit.KiB))), 8*ringRoom)
 		}
-		var ends [2]*link.Veth
-		for k, p := range ports {
-			o := VethOptions(&w.fabric.Wires[i])
-			o.Buffer = w.options.Buffer
-			if w.options.Rings {
-				o.Ring = min(max(ringRoom, int(o.Buffer/(2*unit.KiB))), 8*ringRoom)
+		if ctx.Err() == nil {
+			ends[i], wrong[i] = topology.Ends[i/2][i%2].Open(o)
+		}
+	})
+	failed := slices.IndexFunc(wrong, func(err error) bool { return err != nil })
+	if ctx.Err() != nil || failed >= 0 {
+		for _, v := range ends {
+			if v != nil {
+				w.closer = append(w.closer, v)
 			}
-			if ends[k], err = p.Open(o); err != nil {
-				if ends[0] != nil {
-					w.closer = append(w.closer, ends[0])
-				}
-				return w.files(fmt.Errorf("link %s: %w", w.fabric.Wires[i].Name, err))
-			}
 		}
-		w.add(ends[0], ends[1])
-		if i == 0 {
-			w.Granted(w.options.Buffer, min(ends[0].Granted(), ends[1].Granted()))
+		if failed < 0 {
+			return ctx.Err()
 		}
-		if w.options.Rings && !(ends[0].Ring() && ends[1].Ring()) && !slices.Contains(w.Warnings, noRings) {
+		return w.files(fmt.Errorf("link %s: %w", w.fabric.Wires[failed/2].Name, wrong[failed]))
+	}
+	for i := 0; i < len(ends); i += 2 {
+		w.add(ends[i], ends[i+1])
+		if w.options.Rings && !(ends[i].Ring() && ends[i+1].Ring()) && !slices.Contains(w.Warnings, noRings) {
 			w.Warnings = append(w.Warnings, noRings)
 		}
+	}
+	if len(ends) > 0 {
+		w.Granted(w.options.Buffer, min(ends[0].Granted(), ends[1].Granted()))
 	}
 	return nil
 }
