@@ -134,7 +134,7 @@ flows:
 func TestDependentDefaults(t *testing.T) {
 	full := func(exempt bool) cp.Full { return cp.Full{IdleExempt: exempt} }
 	both := func(threshold int) cp.InputOutputParams {
-		return cp.InputOutputParams{Threshold: threshold, Exceeds: cp.AtLeast, InputParams: cp.InputParams{Counts: cp.Waiting, Selection: cp.Counters}}
+		return cp.InputOutputParams{Threshold: threshold, Exceeds: cp.AtLeast, InputParams: cp.InputParams{Counts: "waiting", Selection: "counters"}}
 	}
 	for _, c := range []struct {
 		sets []string

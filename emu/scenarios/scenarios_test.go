@@ -104,7 +104,7 @@ func TestRead(t *testing.T) {
 // sequentially every 100us, with the local flows starting before the remote
 // flows"; "the victim flow is active only in the time interval [40ms,60ms]".
 func TestHPL2002(t *testing.T) {
-	input := cp.InputParams{Counts: cp.Waiting, Selection: cp.Counters}
+	input := cp.InputParams{Counts: "waiting", Selection: "counters"}
 	marking := map[string]scenario.Marking{
 		"fig2":  {Scheme: scenario.NoScheme},
 		"fig3a": {Scheme: "naive", Params: cp.NaiveParams{}},

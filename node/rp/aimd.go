@@ -16,10 +16,7 @@ import (
 //
 // A mark at a high rate takes longer than 1/Rmin to be made good: of the three
 // laws this one is the slowest to take back bandwidth.
-type AIMD struct {
-	ackClocked
-	r, min, max, m float64 // bits per second: the packet length cancels out
-}
+type AIMD struct{ multiplicative }
 
 // AIMDParams are the parameters of AIMD.
 type AIMDParams struct {
@@ -36,28 +33,14 @@ func aimdLaw() Law {
 
 // NewAIMD returns the law for one flow, which starts at the highest rate.
 func NewAIMD(p AIMDParams, s Site) (*AIMD, error) {
-	if err := p.Ratio.check(s); err != nil {
-		return nil, err
-	}
-	if err := p.Factor.check("aimd"); err != nil {
-		return nil, err
-	}
-	most := float64(s.Line)
-	return &AIMD{r: most, min: most / float64(p.RmaxOverRmin), max: most, m: p.M}, nil
+	c, err := newMultiplicative("aimd", p.Ratio, p.Factor, s)
+	return &AIMD{c}, err
 }
 
 // Feedback takes in an ACK.
 func (c *AIMD) Feedback(_ unit.Time, f wire.Frame) {
-	if f.Kind != wire.Ack {
-		return
-	}
-	if f.BECN {
-		c.r = math.Max(c.r/c.m, c.min)
-	} else {
+	if c.unmarked(&f) {
 		step := float64((c.m - 1) * c.min * c.min) // rounded here: never fused into the sum below
 		c.r = math.Min(c.r+float64(step/c.r), c.max)
 	}
 }
-
-// Rate returns the rate, to the nearest bit per second.
-func (c *AIMD) Rate() unit.Rate { return unit.Rate(math.Round(c.r)) }

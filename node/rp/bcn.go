@@ -14,7 +14,7 @@ import (
 // Analytical Model and Simulation Study" of July 2006 by Raj Jain; the ECM proposal is that
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
-	Version BCNVersion `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate 1Mb/s."`
+	Version string `key:"version" def:"bcn" words:"bcn|ecm" doc:"Whose defaults hold: those of BCN, or of the ECM proposal of March 2007: qeq 75KB, alpha 0.5, beta 0.005, ru and min-rate 1Mb/s."`
 	BCNLimiter
 }
 
@@ -41,21 +41,15 @@ type BCNLimiter struct {
 	Restart  int64         `key:"restart-share" def:"100" low:"1" high:"1000000" doc:"A flow that was stopped goes on with the rate of its sender's link over so many." source:"the slides"`
 }
 
-// BCNVersion selects the defaults.
-type BCNVersion string
-
-// The versions.
-const (
-	BCNSlides BCNVersion = "bcn" // BCN of the slides
-	ECM       BCNVersion = "ecm" // the proposal of March 2007
-)
+// ECM is the version of the proposal of March 2007, in BCNParams.
+const ECM = "ecm"
 
 // Complete fills in the values that depend on the version, and the gains that follow from alpha and
 // beta.
 func (p *BCNParams) Complete(given func(key string) bool) { p.complete(p.Version, given) }
 
 // complete is Complete for a version.
-func (p *BCNLimiter) complete(version BCNVersion, given func(key string) bool) {
+func (p *BCNLimiter) complete(version string, given func(key string) bool) {
 	qeq, ru, alpha, beta := unit.Size(24000), 8*megabit, 0.0, 0.0
 	if version == ECM {
 		qeq, ru, alpha, beta = 75000, megabit, 0.5, 0.005

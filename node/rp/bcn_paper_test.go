@@ -219,7 +219,7 @@ func TestBCNTakesTheRateOfTheBottleneck(t *testing.T) {
 func TestBCNNormalisedGains(t *testing.T) {
 	for _, size := range []unit.Size{1, 1500, 1000} {
 		p := BCNLimiter{W: 2, Alpha: 0.5, Beta: 0.1, Qeq: 24000, Capacity: 10 * gbps, Unit: size, Ru: 8 * mbps}
-		p.complete(BCNSlides, func(key string) bool { return key != "gd" && key != "gi" })
+		p.complete("bcn", func(key string) bool { return key != "gd" && key != "gi" })
 		if down, up := p.Gd*p.most(), p.Gi*p.most()*float64(p.Ru); math.Abs(down-0.5) > 1e-12 || math.Abs(up-1e9) > 1e-3 {
 			t.Errorf("unit %v: the largest steps are %v of the rate and %v b/s, want 0.5 and 1e9", size, down, up)
 		}
@@ -230,7 +230,7 @@ func TestBCNNormalisedGains(t *testing.T) {
 // gd 0.00026 and gi 0.53, for w 9.
 func TestBCNIntelGains(t *testing.T) {
 	p := BCNLimiter{W: 9, Alpha: 0.5, Beta: 0.1, Qeq: 100, Capacity: 10 * gbps, Unit: 1, Ru: mbps}
-	p.complete(BCNSlides, func(key string) bool { return key != "gd" && key != "gi" })
+	p.complete("bcn", func(key string) bool { return key != "gd" && key != "gi" })
 	if math.Round(p.Gd*1e5) != 26 || math.Round(p.Gi*100) != 53 {
 		t.Errorf("gd %.6f, gi %.4f; want 0.00026, 0.53", p.Gd, p.Gi)
 	}

@@ -177,7 +177,7 @@ func TestE2CMFeedback(t *testing.T) {
 // 15 KB: 2.5 times the rate, which leaves "Rmin = 1 Mb/s", and 250 Mb/s.
 func TestE2CMGains(t *testing.T) {
 	for _, c := range []struct {
-		gains E2CMGains
+		gains string
 		down  unit.Rate
 		up    unit.Rate
 	}{
@@ -228,7 +228,7 @@ func TestE2CMOneLimiter(t *testing.T) {
 // lost probe costs the answer behind it, too, since B(Pn) and Tdst(Pn-1) do not meet. Where
 // the destination counts, the next answer makes up for it.
 func TestE2CMLostProbe(t *testing.T) {
-	for _, by := range []E2CMAccounting{AtSource, AtDestination} {
+	for _, by := range []string{"source", AtDestination} {
 		e := newE2CMWith(t, func(p *E2CMParams) { p.Accounting = by })
 		e.limit(0)
 		r := newReflector(e.p, Site{})
@@ -296,9 +296,9 @@ func TestE2CMDestinationBased(t *testing.T) {
 // the probe waits in the queues of its flow, which it measures.
 func TestE2CMPriorities(t *testing.T) {
 	for _, c := range []struct {
-		expedite      E2CMExpedite
+		expedite      string
 		probe, answer uint8
-	}{{AnswersOnly, 0, 7}, {ProbesAndAnswers, 7, 7}} {
+	}{{"answers", 0, 7}, {ProbesAndAnswers, 7, 7}} {
 		e := newE2CMWith(t, func(p *E2CMParams) { p.Expedite = c.expedite })
 		e.limit(0)
 		f := e.probe(t, 0)

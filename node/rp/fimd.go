@@ -13,10 +13,7 @@ import (
 //	unmarked ACK   r := min(r * m^(Rmin/r), Rmax)
 //
 // so that a mark is made good after 1/Rmin, at every rate.
-type FIMD struct {
-	ackClocked
-	r, min, max, m float64 // bits per second
-}
+type FIMD struct{ multiplicative }
 
 // FIMDParams are the parameters of FIMD.
 type FIMDParams struct {
@@ -33,27 +30,13 @@ func fimdLaw() Law {
 
 // NewFIMD returns the law for one flow, which starts at the highest rate.
 func NewFIMD(p FIMDParams, s Site) (*FIMD, error) {
-	if err := p.Ratio.check(s); err != nil {
-		return nil, err
-	}
-	if err := p.Factor.check("fimd"); err != nil {
-		return nil, err
-	}
-	most := float64(s.Line)
-	return &FIMD{r: most, min: most / float64(p.RmaxOverRmin), max: most, m: p.M}, nil
+	c, err := newMultiplicative("fimd", p.Ratio, p.Factor, s)
+	return &FIMD{c}, err
 }
 
 // Feedback takes in an ACK.
 func (c *FIMD) Feedback(_ unit.Time, f wire.Frame) {
-	if f.Kind != wire.Ack {
-		return
-	}
-	if f.BECN {
-		c.r = math.Max(c.r/c.m, c.min)
-	} else {
+	if c.unmarked(&f) {
 		c.r = math.Min(c.r*math.Pow(c.m, c.min/c.r), c.max)
 	}
 }
-
-// Rate returns the rate, to the nearest bit per second.
-func (c *FIMD) Rate() unit.Rate { return unit.Rate(math.Round(c.r)) }

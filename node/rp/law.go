@@ -2,6 +2,7 @@ package rp
 
 import (
 	"fmt"
+	"math"
 
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -174,10 +175,33 @@ type Factor struct {
 	M float64 `key:"factor" def:"2" low:"above 1" doc:"What a mark divides the rate by; above 1."`
 }
 
-// check refuses a factor that does not lower a rate.
-func (f Factor) check(law string) error {
-	if !(f.M > 1) {
-		return fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", law, f.M)
-	}
-	return nil
+// multiplicative is the common part of the laws that divide the rate by a factor for a mark.
+type multiplicative struct {
+	ackClocked
+	r, min, max, m float64 // bits per second: the packet length cancels out
 }
+
+// newMultiplicative returns the part of a law of this name, at the highest rate. It refuses a factor that does
+// not lower a rate.
+func newMultiplicative(law string, r Ratio, f Factor, s Site) (c multiplicative, err error) {
+	if err := r.check(s); err != nil {
+		return c, err
+	}
+	if !(f.M > 1) {
+		return c, fmt.Errorf("reaction point: the factor of %s is %v; a mark must divide the rate by more than 1", law, f.M)
+	}
+	most := float64(s.Line)
+	return multiplicative{r: most, min: most / float64(r.RmaxOverRmin), max: most, m: f.M}, nil
+}
+
+// unmarked takes in a frame of feedback. It lowers the rate for a marked ACK, and reports whether the
+// frame is an unmarked one, which raises the rate.
+func (c *multiplicative) unmarked(f *wire.Frame) bool {
+	if f.Kind == wire.Ack && f.BECN {
+		c.r = math.Max(c.r/c.m, c.min)
+	}
+	return f.Kind == wire.Ack && !f.BECN
+}
+
+// Rate returns the rate, to the nearest bit per second.
+func (c *multiplicative) Rate() unit.Rate { return unit.Rate(math.Round(c.r)) }

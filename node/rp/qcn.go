@@ -10,7 +10,7 @@ import (
 // QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
 // Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	Version        Version       `key:"version" def:"standard" words:"standard|talk" doc:"Whose rules hold: those of the standard or those of the talk on QCN. In the talk hyper-active increase counts by events since it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter."`
+	Version        string        `key:"version" def:"standard" words:"standard|talk" doc:"Whose rules hold: those of the standard or those of the talk on QCN. In the talk hyper-active increase counts by events since it began, not by cycles, and only after five cycles of bytes since the last notification; the target rate is reduced in the first cycle of the byte counter only; the timer has 10 ms; nothing has jitter."`
 	TimeReset      unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none" doc:"A cycle of the timer in fast recovery; none is basic QCN, which has a byte counter only." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgTimeReset; the talk has 10 ms"`
 	ByteReset      unit.Size     `key:"byte-reset" def:"150KB" low:"1B" doc:"A cycle of the byte counter in fast recovery." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgByteReset"`
 	Threshold      int           `key:"threshold" def:"5" low:"1" high:"1048576" doc:"Cycles of fast recovery, of byte counter and timer alike; those after it are half as long." source:"IEEE 802.1Qau, IEEE8021-CN-MIB, default of rpgThreshold"`
@@ -24,7 +24,7 @@ type QCNParams struct {
 	CNTag          bool          `key:"cn-tag" def:"false" doc:"Frames carry a CN-TAG, which names their flow and comes back in notifications."`
 }
 
-// Version selects the rules where the talk and the standard differ. Event number i of
+// Talk is the version of the talk. Event number i of
 // hyper-active increase raises the target by i x HyperIncrease; the standard takes the
 // smaller number of cycles by which byte counter and timer are past fast recovery. The
 // target is reduced in the first cycle of the byte counter only; the standard does so in
@@ -32,13 +32,7 @@ type QCNParams struct {
 // since the last notification ("at least 500 pkts have been transmitted since last ding");
 // with the standard it may be up to a cycle less, since a notification in the first cycle
 // of the byte counter lets that go on.
-type Version string
-
-// The versions.
-const (
-	Standard Version = "standard" // IEEE 802.1Qau
-	Talk     Version = "talk"
-)
+const Talk = "talk"
 
 // Traits puts flows that share under one reaction point, and tags data frames.
 func (p QCNParams) Traits() Traits {

@@ -151,14 +151,14 @@ func TestBCNZerosInEquilibrium(t *testing.T) {
 func TestBCNSampling(t *testing.T) {
 	const n = 200_000
 	for _, c := range []struct {
-		sampling BCNSampling
+		sampling string
 		pm       float64
 		jitter   int
 		low      int // the shortest and the longest interval; random: of a hundred thousand and more
 		high     int
 	}{
-		{RandomSampling, 0.01, 0, 1, math.MaxInt},
-		{RandomSampling, 0.1, 0, 1, math.MaxInt},
+		{"random", 0.01, 0, 1, math.MaxInt},
+		{"random", 0.1, 0, 1, math.MaxInt},
 		{IntervalSampling, 0.01, 15, 85, 115},
 		{IntervalSampling, 0.1, 0, 10, 10},
 		{IntervalSampling, 1, 50, 1, 2},
@@ -176,7 +176,7 @@ func TestBCNSampling(t *testing.T) {
 		if diff := math.Abs(float64(samples) - want); diff > 3*math.Sqrt(want)+1 && c.pm < 1 {
 			t.Errorf("%s, Pm %v: %d samples of %d", c.sampling, c.pm, samples, n)
 		}
-		if short < c.low || long > c.high || c.sampling == RandomSampling && (short != 1 || float64(long) < 4/c.pm) {
+		if short < c.low || long > c.high || c.sampling == "random" && (short != 1 || float64(long) < 4/c.pm) {
 			t.Errorf("%s, Pm %v: intervals from %d to %d, want %d to %d", c.sampling, c.pm, short, long, c.low, c.high)
 		}
 	}

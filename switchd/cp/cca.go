@@ -20,7 +20,7 @@ type CCAParams struct {
 	Threshold   int      `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" doc:"How early an output is congested: when (16 - threshold)/16 of an input buffer is exceeded by what waits for it in all inputs, without the frame that leaves. 0: never; 1 is loose, 15 aggressive." source:"ibccconfig(8): 0xF; the fractions are ours, the standard leaves them to the vendor"`
 	PacketSize  int      `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size" doc:"Frames that take fewer credits of 64 bytes are not marked." source:"ibccconfig(8)"`
 	MarkingRate int      `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" doc:"Mean number of frames between two that are marked, of those that leave a congested output. 0: each is marked." source:"ibccconfig(8)"`
-	MarkingGaps CCAGaps  `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
+	MarkingGaps string   `key:"marking-gaps" def:"geometric" words:"geometric|fixed" doc:"How many frames are between two that are marked. geometric: at random, each frame is marked with probability 1/(marking-rate + 1); fixed: marking-rate." source:"ours: opensm says \"mean number\"; with a fixed one frames that come in turns are marked always or never"`
 	VictimMask  PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask" doc:"The outputs that mark although they are victims of congestion elsewhere: those without credit. An output that has credit is its root, and marks. hosts: those that lead to an endpoint; a mask in hexadecimal has a bit for each port, bit 1 for the first link of the switch." source:"ours; ibccconfig(8) prints 0x1FFFFFFFFF, which is all ports"`
 
 	// Starvation is for neighbours without congestion control.
@@ -29,13 +29,10 @@ type CCAParams struct {
 	CSDelay     ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay" doc:"How late, as an entry of a congestion control table, shift:multiplier: credit for a frame goes back (its time on the line >> shift) x multiplier after its tail has left, and that and its time on the line after the credit before it. So the neighbour has at most the line's rate over 1 + multiplier/2^shift." source:"opensm/osm_subnet.c: the form of an entry; that it spaces the credits is ours, as the pause behind a packet is the table's"`
 }
 
-// CCAGaps is how many frames are between two that are marked.
-type CCAGaps string
-
-// The gaps.
+// GeometricCCAGaps and FixedCCAGaps are the words of MarkingGaps.
 const (
-	GeometricCCAGaps CCAGaps = "geometric"
-	FixedCCAGaps     CCAGaps = "fixed"
+	GeometricCCAGaps = "geometric"
+	FixedCCAGaps     = "fixed"
 )
 
 // PortMask selects ports of a switch: one of the words, or a mask as opensm.conf

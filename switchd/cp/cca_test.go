@@ -106,7 +106,7 @@ func TestCCAVictims(t *testing.T) {
 func TestCCAMarkingRate(t *testing.T) {
 	const frames = 100_000
 	for _, rate := range []int{0, 1, 7, 15} {
-		for _, gaps := range []cp.CCAGaps{cp.GeometricCCAGaps, cp.FixedCCAGaps} {
+		for _, gaps := range []string{cp.GeometricCCAGaps, cp.FixedCCAGaps} {
 			c := ccaOf(t, func(p *cp.CCAParams) { p.MarkingRate, p.MarkingGaps = rate, gaps })
 			last, marked, lengths := -1, 0, map[int]bool{}
 			for i := range frames {

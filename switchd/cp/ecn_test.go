@@ -35,7 +35,7 @@ func capable(may bool) *wire.Frame {
 // more often than once in a million times, of 3200 lengths.
 func TestECNLine(t *testing.T) {
 	const kmin, kmax, pmax, repetitions = 500_000, 2_000_000, 0.05, 200
-	for _, moment := range []ECNAt{AtEnqueue, AtDequeue} {
+	for _, moment := range []string{AtEnqueue, AtDequeue} {
 		e := newECN(t, func(c *ECNParams) { c.Min, c.Max, c.MaxP, c.At = kmin, kmax, pmax, moment })
 		all, expected, variance := 0, 0.0, 0.0
 		for q := unit.Size(0); q <= 2_100_000; q += 1000 {

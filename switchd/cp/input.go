@@ -25,32 +25,15 @@ func (p *Full) FitSwitch(single bool, _ unit.Size, given func(key string) bool) 
 // Traits returns the occupancy that counts as full.
 func (p Full) Traits() Traits { return Traits{Full: p.FullAt} }
 
-// Counts is the frames that cnt1 counts.
-type Counts string
-
-// The frames that cnt1 may count.
+// The words of parameters that the points and the switch compare.
 const (
-	Waiting           Counts = "waiting"
-	WaitingAndSending Counts = "waiting-and-sending"
-)
+	WaitingAndSending = "waiting-and-sending" // Counts: the frames that cnt1 counts
+	Scan              = "scan"                // Selection: the frames that wait now: "direct packet scanning" (IV.B)
 
-// Selection is the packets that a marking event marks.
-type Selection string
-
-// The selections.
-const (
-	Counters Selection = "counters" // as many of the next ones to leave as wait now
-	Scan     Selection = "scan"     // those that wait now: "direct packet scanning" (IV.B)
-)
-
-// Comparison is how the threshold is compared.
-type Comparison string
-
-// The comparisons. The paper's "exceeds" is MoreThan by the letter; AtLeast thinks of the
-// packet on the wire as one more that waits, which is nearer to the figures.
-const (
-	AtLeast  Comparison = ">="
-	MoreThan Comparison = ">"
+	// Exceeds: how the threshold is compared. The paper's "exceeds" is MoreThan by the letter; AtLeast
+	// counts the packet on the wire as one more that waits, which is nearer to the figures.
+	AtLeast  = ">="
+	MoreThan = ">"
 )
 
 // NaiveParams are the parameters of naive marking (IV.A).
@@ -58,8 +41,8 @@ type NaiveParams struct{ Full }
 
 // InputParams are the parameters of input-triggered marking (IV.B).
 type InputParams struct {
-	Counts    Counts    `key:"counts" def:"waiting" words:"waiting|waiting-and-sending" doc:"Whether the frame being sent counts among those that wait." source:"HPL-2002-224, footnote 6"`
-	Selection Selection `key:"selection" def:"counters" words:"counters|scan" doc:"Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now." source:"HPL-2002-224, IV.B"`
+	Counts    string `key:"counts" def:"waiting" words:"waiting|waiting-and-sending" doc:"Whether the frame being sent counts among those that wait." source:"HPL-2002-224, footnote 6"`
+	Selection string `key:"selection" def:"counters" words:"counters|scan" doc:"Which frames a marking event marks: counters, as many of the next ones to leave as wait now; scan, those that wait now." source:"HPL-2002-224, IV.B"`
 	Full
 }
 
@@ -70,8 +53,8 @@ func (p InputParams) Traits() Traits {
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
 type InputOutputParams struct {
-	Threshold int        `key:"threshold" def:"4" low:"1" high:"1048576" none:"none" doc:"Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger." source:"HPL-2002-224, Fig. 3(c)"`
-	Exceeds   Comparison `key:"exceeds" def:">=" words:">=|>" doc:"How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."`
+	Threshold int    `key:"threshold" def:"4" low:"1" high:"1048576" none:"none" doc:"Frames that wait for an output, from which on it marks; at least 1. none leaves full buffers as the only trigger." source:"HPL-2002-224, Fig. 3(c)"`
+	Exceeds   string `key:"exceeds" def:">=" words:">=|>" doc:"How the threshold is compared: the paper's \"exceeds\" is > if the frame on the line counts as one that waits, which >= stands for."`
 	InputParams
 }
 

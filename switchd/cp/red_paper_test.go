@@ -123,7 +123,7 @@ func TestREDIdleRule(t *testing.T) {
 
 // redGaps returns how many frames it is from each one that is dropped to the next, at a constant
 // probability p.
-func redGaps(t *testing.T, kind REDGaps, p float64, n int) (all []int) {
+func redGaps(t *testing.T, kind string, p float64, n int) (all []int) {
 	t.Helper()
 	r := newRED(t, func(c *REDParams) { c.Gaps, c.MaxP, c.Weight = kind, 2*p, 1 })
 	for last, i := 0, 1; len(all) < n; i++ {
@@ -140,7 +140,7 @@ func redGaps(t *testing.T, kind REDGaps, p float64, n int) (all []int) {
 func TestREDGaps(t *testing.T) {
 	const p, n = 0.02, 50000
 	for _, c := range []struct {
-		kind      REDGaps
+		kind      string
 		low, high int // of uniform gaps
 	}{{UniformGaps, 1, 50}, {WaitGaps, 50, 99}} {
 		count := map[int]int{}
@@ -259,8 +259,8 @@ func TestREDDefaults(t *testing.T) {
 		}
 		return param.Of(p).Build(keep, param.Complete(given)).(REDParams)
 	}
-	ns2 := red(REDParams{Version: REDns2}, none)
-	want := REDParams{Version: REDns2, Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.1, Weight: 0.002, Gentle: true, Gaps: WaitGaps, MeanPacket: 500, HardDrop: true}
+	ns2 := red(REDParams{Version: "ns-2"}, none)
+	want := REDParams{Version: "ns-2", Min: unit.Room{Packets: 5}, Max: unit.Room{Packets: 15}, MaxP: 0.1, Weight: 0.002, Gentle: true, Gaps: WaitGaps, MeanPacket: 500, HardDrop: true}
 	if ns2 != want {
 		t.Errorf("ns-2: %+v, want %+v", ns2, want)
 	}

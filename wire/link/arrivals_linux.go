@@ -69,7 +69,7 @@ func (a *arrivals) release() {
 }
 
 // next releases the last frame and returns the next one, from its first address on, or nil; and whether it is
-// there as a whole. The kernel takes the tag of 802.1Q out of a frame; it is put back.
+// there as a whole.
 func (a *arrivals) next() (frame []byte, whole bool) {
 	a.release()
 	place := a.place()
@@ -79,15 +79,20 @@ func (a *arrivals) next() (frame []byte, whole bool) {
 		return nil, false
 	}
 	from := int(head.Mac)
-	frame = place[from : from+int(head.Snaplen)]
-	if status&unix.TP_STATUS_VLAN_VALID != 0 && len(frame) >= addresses {
-		kind := uint16(unix.ETH_P_8021Q)
-		if status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-			kind = head.Vlan_tpid
-		}
-		frame = place[from-tagSize : from+int(head.Snaplen)] // the place has room in front: see newArrivals
-		copy(frame[:addresses], frame[tagSize:])
-		binary.BigEndian.PutUint32(frame[addresses:], uint32(kind)<<16|uint32(head.Vlan_tci))
+	frame = place[from-tagSize : from+int(head.Snaplen)] // the place has room in front: see newArrivals
+	return retag(frame, status, head.Vlan_tpid, head.Vlan_tci), head.Snaplen == head.Len
+}
+
+// retag returns a frame that begins behind tagSize bytes. The kernel takes the tag of 802.1Q out of a frame; it is
+// put back.
+func retag(frame []byte, status uint32, kind, tag uint16) []byte {
+	if status&unix.TP_STATUS_VLAN_VALID == 0 || len(frame) < tagSize+addresses {
+		return frame[tagSize:]
 	}
-	return frame, head.Snaplen == head.Len
+	if status&unix.TP_STATUS_VLAN_TPID_VALID == 0 {
+		kind = unix.ETH_P_8021Q
+	}
+	copy(frame[:addresses], frame[tagSize:])
+	binary.BigEndian.PutUint32(frame[addresses:], uint32(kind)<<16|uint32(tag))
+	return frame
 }

@@ -51,12 +51,16 @@ type queue struct {
 // Counts returns the numbers of calls and datagrams so far.
 func (q *queue) Counts() Counts { return q.counts }
 
-// put adds a datagram.
-func (q *queue) put(b []byte) {
+// put adds a datagram unless it cannot be one: err is the reason.
+func (q *queue) put(b []byte, err error) error {
+	if err != nil {
+		return err
+	}
 	if len(q.all) == cap(q.all) {
 		q.shift()
 	}
 	q.all = append(q.all, b)
+	return nil
 }
 
 // shift takes away the datagrams that have been sent.
@@ -87,6 +91,15 @@ func (q *queue) flush(send func(waiting [][]byte) (int, error)) (left int, err e
 	return len(q.all) - q.first, nil
 }
 
+// copied is Recv of a Batch by its Next.
+func copied(b []byte, from Batch) (int, error) {
+	d, err := from.Next()
+	if len(d) > len(b) {
+		return 0, ErrTooLong
+	}
+	return copy(b, d), err
+}
+
 // Batched returns a Batch of any link: the link itself if it is one, and otherwise one
 // that sends and receives datagram by datagram, of at most so many bytes.
 func Batched(l Link, longest int) Batch {
@@ -104,13 +117,7 @@ type single struct {
 }
 
 // Put adds b to the datagrams that Flush sends.
-func (s *single) Put(b []byte) error {
-	err := check(len(b))
-	if err == nil {
-		s.put(b)
-	}
-	return err
-}
+func (s *single) Put(b []byte) error { return s.put(b, check(len(b))) }
 
 // Flush sends the datagram that has waited longest.
 func (s *single) Flush() (left int, err error) { return s.flush(s.one) }

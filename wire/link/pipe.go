@@ -32,13 +32,7 @@ func (p *PipeEnd) Send(b []byte) error {
 }
 
 // Put adds b to the datagrams that Flush puts into the pipe, and keeps it until then.
-func (p *PipeEnd) Put(b []byte) error {
-	err := check(len(b))
-	if err == nil {
-		p.put(b)
-	}
-	return err
-}
+func (p *PipeEnd) Put(b []byte) error { return p.put(b, check(len(b))) }
 
 // Flush puts copies of the datagrams that were put into the pipe, as many as there is room for.
 func (p *PipeEnd) Flush() (left int, err error) { return p.flush(p.out.put) }

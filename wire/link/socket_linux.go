@@ -11,39 +11,82 @@ import (
 
 // socket is a non-blocking socket of the kernel, the end of a link.
 //
-// Its users call the kernel without telling the scheduler (RawSyscall): no call can block,
-// and the detour would cost as much as a third of it.
+// It calls the kernel without the scheduler of Go (RawSyscall): no call can block, and the
+// detour would cost as much as a third of it.
 type socket struct {
 	fd      int    // -1 once closed
 	name    string // of the address that it is bound to, for errors
 	granted unit.Size
+
+	// The memory that receive hands to the kernel. It is here and not on the stack, because the
+	// kernel sees it through pointers within it.
+	in      unix.Msghdr
+	vector  unix.Iovec
+	control [8]uint64 // the control data beside a datagram: 64 bytes, aligned for their headers
 }
 
-// sent returns the result of a call that sends; again: it was interrupted.
-func (s *socket) sent(errno unix.Errno) (again bool, err error) {
+// call calls the kernel for the socket, and again when a signal has interrupted the call.
+func (s *socket) call(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errno unix.Errno) {
+	for s.fd >= 0 {
+		n, _, errno := unix.RawSyscall6(trap, uintptr(s.fd), uintptr(p), a, b, 0, 0)
+		if errno != unix.EINTR {
+			return int(n), errno
+		}
+	}
+	return 0, unix.EBADF
+}
+
+// transmit is call for a call that sends.
+func (s *socket) transmit(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errno unix.Errno) {
+	if n, errno = s.call(trap, p, a, b); errno == unix.EMSGSIZE {
+		n, errno = s.call(trap, p, a, b) // the first time it may be the report of an ICMP message
+	}
+	return n, errno
+}
+
+// sent returns the error of a call that sends.
+func (s *socket) sent(errno unix.Errno) error {
 	switch errno {
 	case 0:
-		return false, nil
-	case unix.EINTR:
-		return true, nil
+		return nil
 	case unix.EAGAIN, unix.ENOBUFS:
-		return false, ErrFull
+		return ErrFull
 	case unix.EMSGSIZE:
-		return false, ErrTooLong
+		return ErrTooLong
 	}
-	return false, s.wrap("send", errno)
+	return s.wrap("send", errno)
 }
 
-// came returns the result of a call that receives and found something; again: it was interrupted, or brought
-// an empty datagram, which is none of ours, and another may be behind it.
-func (s *socket) came(n uintptr, errno unix.Errno) (again bool, err error) {
-	switch errno {
-	case 0:
-		return n == 0, nil
-	case unix.EINTR:
-		return true, nil
+// receive reads the next datagram into b, and the control data beside it. It returns the length, or 0 where
+// none waits. An empty datagram is none of ours.
+func (s *socket) receive(b []byte) (n int, err error) {
+	s.vector.Base = unsafe.SliceData(b)
+	s.vector.SetLen(len(b))
+	s.in.Iov, s.in.Control = &s.vector, (*byte)(unsafe.Pointer(&s.control))
+	s.in.SetIovlen(1)
+	for n == 0 {
+		var errno unix.Errno
+		s.in.SetControllen(int(unsafe.Sizeof(s.control)))
+		// With MSG_TRUNC the kernel returns the length that the datagram had.
+		n, errno = s.call(unix.SYS_RECVMSG, unsafe.Pointer(&s.in), unix.MSG_DONTWAIT|unix.MSG_TRUNC, 0)
+		if errno != 0 {
+			err = s.wrap("receive", errno)
+			break
+		}
 	}
-	return false, s.wrap("receive", errno)
+	s.vector.Base = nil // b is the caller's again
+	return fits(n, err, b)
+}
+
+// fits returns the result of a call that receives n bytes into b.
+func fits(n int, err error, b []byte) (int, error) {
+	switch {
+	case err != nil, n < 0:
+		return 0, err
+	case n > len(b):
+		return 0, ErrTooLong
+	}
+	return n, nil
 }
 
 // read reads an option of the socket that counts losses.
@@ -62,6 +105,10 @@ func (s *socket) read(level, option uintptr, value unsafe.Pointer, size uintptr)
 // wrap turns an error of the kernel into one of this package.
 func (s *socket) wrap(what string, errno unix.Errno) error {
 	switch errno {
+	case 0, unix.EAGAIN: // nothing waits
+		return nil
+	case unix.EBADF:
+		return ErrClosed
 	case unix.ECONNREFUSED:
 		return ErrPeerClosed
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENONET, unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.EMSGSIZE:

@@ -30,13 +30,10 @@ type Train struct {
 	outs  [2 * maxSegments]unix.Iovec // datagrams, and the zeros behind them
 	size  segmentSize
 
-	in      unix.Msghdr
-	inVec   unix.Iovec
-	buf     []byte    // the last packet
-	control [4]uint64 // the control data beside it, aligned for its headers
-	rest    []byte    // of buf: the part that Next has not returned
-	segment int       // the size of its segments
-	zeros   []byte    // never written
+	buf     []byte // the last packet
+	rest    []byte // of buf: the part that Next has not returned
+	segment int    // the size of its segments
+	zeros   []byte // never written
 	foreign uint64
 }
 
@@ -69,15 +66,11 @@ func TrainPair(opts UDPOptions) (a, b *Train, err error) {
 // newTrain makes an end of a UDP link one for trains.
 func newTrain(u *UDP, single bool) (*Train, error) {
 	t := &Train{UDP: u, most: maxSegments, buf: make([]byte, 1<<16), zeros: make([]byte, MaxDatagram)}
-	t.out.Iov, t.in.Iov = &t.outs[0], &t.inVec
+	t.out.Iov = &t.outs[0]
 	t.out.Control = (*byte)(unsafe.Pointer(&t.size))
 	t.out.SetControllen(int(unsafe.Sizeof(t.size)))
 	t.size.head.Level, t.size.head.Type = unix.SOL_UDP, unix.UDP_SEGMENT
 	t.size.head.SetLen(unix.CmsgLen(int(unsafe.Sizeof(t.size.size))))
-	t.inVec.Base = &t.buf[0]
-	t.inVec.SetLen(len(t.buf))
-	t.in.SetIovlen(1)
-	t.in.Control = (*byte)(unsafe.Pointer(&t.control))
 	if single {
 		return t, nil
 	}
@@ -103,13 +96,7 @@ func lacking(err error) bool {
 func (t *Train) Segments() bool { return t.whole }
 
 // Put adds b to the datagrams that Flush sends, and keeps it until then.
-func (t *Train) Put(b []byte) error {
-	err := t.takes(b)
-	if err == nil {
-		t.put(b)
-	}
-	return err
-}
+func (t *Train) Put(b []byte) error { return t.put(b, t.takes(b)) }
 
 // takes reports whether b can be a datagram of a train.
 func (t *Train) takes(b []byte) error {
@@ -141,7 +128,7 @@ func (t *Train) leave(waiting [][]byte) (n int, err error) {
 		return n, err
 	}
 	t.pack(waiting[:n], segment)
-	errno := t.call()
+	_, errno := t.transmit(unix.SYS_SENDMSG, unsafe.Pointer(&t.out), unix.MSG_DONTWAIT, 0)
 	switch {
 	case errno == 0:
 		t.most = min(2*t.most, maxSegments)
@@ -151,8 +138,7 @@ func (t *Train) leave(waiting [][]byte) (n int, err error) {
 		t.whole = false
 		return t.leave(waiting)
 	}
-	_, err = t.sent(errno)
-	return n, err
+	return n, t.sent(errno)
 }
 
 // load returns how many datagrams go together, at most so many, and the size of their segments.
@@ -187,19 +173,6 @@ func (t *Train) pack(datagrams [][]byte, segment int) {
 	t.size.size = uint16(segment)
 }
 
-// call has the kernel send the packet.
-func (t *Train) call() unix.Errno {
-	for wide := false; t.fd >= 0; {
-		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(t.fd), uintptr(unsafe.Pointer(&t.out)), unix.MSG_DONTWAIT)
-		if errno == unix.EMSGSIZE && !wide {
-			wide = true // the first time it may be the report of an ICMP message
-		} else if errno != unix.EINTR {
-			return errno
-		}
-	}
-	return unix.EBADF
-}
-
 // Send sends b as one datagram.
 func (t *Train) Send(b []byte) error {
 	if err := t.takes(b); err != nil {
@@ -210,8 +183,8 @@ func (t *Train) Send(b []byte) error {
 
 // Next returns the next datagram.
 func (t *Train) Next() ([]byte, error) {
-	for t.fd >= 0 {
-		for len(t.rest) > 0 {
+	for {
+		for len(t.rest) > 0 && t.fd >= 0 {
 			n := min(t.segment, len(t.rest))
 			b := t.cut(t.rest[:n:n])
 			t.rest = t.rest[n:]
@@ -220,11 +193,12 @@ func (t *Train) Next() ([]byte, error) {
 			}
 			t.foreign++
 		}
-		if err := t.read(); len(t.rest) == 0 {
+		n, err := t.receive(t.buf)
+		if n == 0 {
 			return nil, err
 		}
+		t.rest, t.segment = t.buf[:n], segmentOf(t.control[:t.in.Controllen/8], n)
 	}
-	return nil, ErrClosed
 }
 
 // cut returns b without the zeros at its end.
@@ -242,25 +216,6 @@ func (t *Train) cut(b []byte) []byte {
 	return b
 }
 
-// read reads the datagrams of one packet, if anything has.
-func (t *Train) read() error {
-	for t.fd >= 0 {
-		t.in.SetControllen(int(unsafe.Sizeof(t.control)))
-		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(t.fd), uintptr(unsafe.Pointer(&t.in)), unix.MSG_DONTWAIT)
-		if errno == unix.EAGAIN {
-			return nil
-		}
-		if again, err := t.came(n, errno); again {
-			continue
-		} else if err != nil {
-			return err
-		}
-		t.rest, t.segment = t.buf[:n], segmentOf(t.control[:t.in.Controllen/8], int(n))
-		return nil
-	}
-	return ErrClosed
-}
-
 // segmentOf returns the size of the segments of a packet of n bytes, by the control data beside it.
 func segmentOf(control []uint64, n int) int {
 	// Nothing else was asked for, so it is the first that came, or there is none: then it is one datagram.
@@ -276,13 +231,7 @@ func segmentOf(control []uint64, n int) int {
 }
 
 // Recv reads the next datagram into b.
-func (t *Train) Recv(b []byte) (int, error) {
-	d, err := t.Next()
-	if len(d) > len(b) {
-		return 0, ErrTooLong
-	}
-	return copy(b, d), err
-}
+func (t *Train) Recv(b []byte) (int, error) { return copied(b, t) }
 
 // Foreign returns how many datagrams came that had nothing but zeros.
 func (t *Train) Foreign() uint64 { return t.foreign }

@@ -16,7 +16,7 @@ import (
 // socket that is bound to the interface. It stays with the network namespace that
 // it was opened in, whatever thread uses it.
 //
-// The kernel takes an 802.1Q tag out of a frame before it delivers it; Recv puts
+// The kernel takes an 802.1Q tag out of a frame before it delivers it; the end puts
 // it back.
 //
 // A veth pair has no flow control and no error for the sender: a frame that the
@@ -31,20 +31,13 @@ type Veth struct {
 	lost    uint32 // the sum of PACKET_STATISTICS so far
 	foreign uint64
 
-	// The memory that Send and Recv hand to the kernel. It is here and not on the stack,
-	// because the kernel sees it through pointers within it.
-	out, in       unix.Msghdr
-	outVec, inVec [3]unix.Iovec
-	header        [headerSize]byte // in front of each frame that is sent
-	expected      [headerSize]byte // in front of each frame that is received
-	got           [headerSize]byte // the header that was received
-	spill         [tagSize]byte
-	control       [8]uint64 // the control data beside a frame: 64 bytes, aligned for their headers
+	header   [headerSize]byte // in front of each frame that is sent
+	expected [headerSize]byte // in front of each frame that is received
 
 	train  [trainOfVeth]message // the messages that Flush hands to the kernel
 	vecs   [trainOfVeth][2]unix.Iovec
 	mapped *arrivals // nil where arrivals are read by calls
-	buf    []byte    // then the datagram that Next has read
+	buf    []byte    // then the last frame, behind room for a tag
 }
 
 // trainOfVeth is how many frames Flush hands to the kernel with one call, at the most.
@@ -214,192 +207,72 @@ func (v *Veth) Send(b []byte) error {
 	if err := v.takes(b); err != nil {
 		return err
 	}
-	n := v.message(b, v.outVec[:])
-	v.out.Iov = &v.outVec[0]
-	v.out.SetIovlen(n)
-	defer func() { v.outVec[n-1].Base = nil }() // b is the caller's again
-	for v.fd >= 0 {
-		_, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.out)), unix.MSG_DONTWAIT)
-		if again, err := v.sent(errno); !again {
-			return err
-		}
-	}
-	return ErrClosed
+	_, err := v.leave([][]byte{b})
+	return err
 }
 
 // Put adds b to the datagrams that Flush sends, and keeps it until then.
-func (v *Veth) Put(b []byte) error {
-	err := v.takes(b)
-	if err == nil {
-		v.put(b)
-	}
-	return err
-}
+func (v *Veth) Put(b []byte) error { return v.put(b, v.takes(b)) }
 
 // Flush sends the oldest datagrams, each datagram as a frame.
 func (v *Veth) Flush() (left int, err error) { return v.flush(v.leave) }
 
 // leave sends the oldest of the waiting datagrams with one call.
 func (v *Veth) leave(waiting [][]byte) (int, error) {
-	if len(waiting) == 1 {
-		return 1, v.Send(waiting[0])
-	}
 	n := min(len(waiting), trainOfVeth)
 	for i, b := range waiting[:n] {
 		v.train[i].head.SetIovlen(v.message(b, v.vecs[i][:]))
 	}
-	for v.fd >= 0 {
-		sent, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(v.fd),
-			uintptr(unsafe.Pointer(&v.train)), uintptr(n), unix.MSG_DONTWAIT, 0, 0)
-		if again, err := v.sent(errno); !again {
-			return int(sent), err
-		}
-	}
-	return 0, ErrClosed
+	sent, errno := v.transmit(unix.SYS_SENDMMSG, unsafe.Pointer(&v.train), uintptr(n), unix.MSG_DONTWAIT)
+	return sent, v.sent(errno)
 }
 
 // Recv reads the next datagram into b.
 func (v *Veth) Recv(b []byte) (int, error) {
 	if v.mapped != nil {
-		d, err := v.Next()
 		defer v.mapped.release()
-		if len(d) > len(b) {
-			return 0, ErrTooLong
-		}
-		return copy(b, d), err
 	}
-	if v.native {
-		return v.recvNative(b)
-	}
-	v.inVec[0].Base = &v.got[0]
-	v.inVec[0].SetLen(headerSize)
-	v.inVec[1].Base = unsafe.SliceData(b)
-	v.inVec[1].SetLen(len(b))
-	defer func() { v.inVec[1].Base = nil }() // b is the caller's again
-	for {
-		n, err := v.receive(2)
-		if n == 0 || err != nil {
-			return 0, err
-		}
-		switch n -= headerSize; {
-		case n <= 0 || v.got != v.expected:
-			v.foreign++
-		case n > len(b):
-			return 0, ErrTooLong
-		default:
-			return n, nil
-		}
-	}
-}
-
-// recvNative reads the next Ethernet frame into b. It leaves room for a tag behind
-// the addresses, and closes up when there is none: it is the large frames that
-// have one.
-func (v *Veth) recvNative(b []byte) (int, error) {
-	if len(b) < addresses+tagSize {
-		n, err := v.receive(0)
-		if n > 0 {
-			err = ErrTooLong
-		}
-		return 0, err
-	}
-	v.inVec[0].Base = &b[0]
-	v.inVec[0].SetLen(addresses)
-	v.inVec[1].Base = unsafe.SliceData(b[addresses+tagSize:])
-	v.inVec[1].SetLen(len(b) - addresses - tagSize)
-	v.inVec[2].Base = &v.spill[0]
-	v.inVec[2].SetLen(tagSize)
-	defer func() { v.inVec[0].Base, v.inVec[1].Base = nil, nil }()
-	n, err := v.receive(3)
-	if n == 0 || err != nil {
-		return 0, err
-	}
-	if tag, ok := v.tag(); ok {
-		if n += tagSize; n > len(b) {
-			return 0, ErrTooLong
-		}
-		binary.BigEndian.PutUint32(b[addresses:], tag)
-		return n, nil
-	}
-	if n > len(b) {
-		return 0, ErrTooLong
-	}
-	if n > addresses {
-		copy(b[addresses:], b[addresses+tagSize:min(n+tagSize, len(b))])
-	}
-	if end := len(b) - tagSize; n > end {
-		copy(b[end:n], v.spill[:])
-	}
-	return n, nil
-}
-
-// receive reads a frame into the first vectors of v.in and returns the length that
-// it had on the line, less a tag, or 0 if none waits.
-func (v *Veth) receive(vectors int) (int, error) {
-	v.in.Iov, v.in.Control = &v.inVec[0], (*byte)(unsafe.Pointer(&v.control))
-	v.in.SetIovlen(vectors)
-	for v.fd >= 0 {
-		v.in.SetControllen(int(unsafe.Sizeof(v.control)))
-		n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(v.fd), uintptr(unsafe.Pointer(&v.in)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)
-		if errno == unix.EAGAIN {
-			return 0, nil
-		}
-		if again, err := v.came(n, errno); !again {
-			if errno != 0 {
-				n = 0
-			}
-			return int(n), err
-		}
-	}
-	return 0, ErrClosed
-}
-
-// tag returns the 802.1Q tag of the last frame: its type, then priority and number.
-func (v *Veth) tag() (uint32, bool) {
-	// Nothing else was asked for, so it is the first that came beside the frame, or there is none.
-	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
-	if int(v.in.Controllen) < unix.CmsgLen(int(unsafe.Sizeof(unix.TpacketAuxdata{}))) ||
-		head.Level != unix.SOL_PACKET || head.Type != unix.PACKET_AUXDATA {
-		return 0, false
-	}
-	aux := (*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
-	if aux.Status&unix.TP_STATUS_VLAN_VALID == 0 {
-		return 0, false
-	}
-	kind := uint32(unix.ETH_P_8021Q)
-	if aux.Status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-		kind = uint32(aux.Vlan_tpid)
-	}
-	return kind<<16 | uint32(aux.Vlan_tci), true
+	return copied(b, v)
 }
 
 // Next returns the next datagram, where it lies.
 func (v *Veth) Next() ([]byte, error) {
-	if v.mapped == nil {
-		if v.buf == nil {
-			v.buf = make([]byte, v.largest)
-		}
-		n, err := v.Recv(v.buf)
-		if n == 0 || err != nil {
-			return nil, err
-		}
-		return v.buf[:n], nil
-	}
-	for v.fd >= 0 {
-		b, whole := v.mapped.next()
+	for {
+		b, err := v.frame()
 		switch {
-		case b == nil:
-			return nil, nil
-		case !whole:
-			return nil, ErrTooLong
-		case v.native:
-			return b, nil
+		case b == nil || v.native:
+			return b, err
 		case len(b) > headerSize && [headerSize]byte(b) == v.expected:
 			return b[headerSize:], nil
 		}
 		v.foreign++
 	}
-	return nil, ErrClosed
+}
+
+// frame returns the next frame, from its first address on, or nil where none waits.
+func (v *Veth) frame() ([]byte, error) {
+	if v.mapped != nil {
+		b, whole := v.mapped.next()
+		if b != nil && !whole {
+			return nil, ErrTooLong
+		}
+		return b, nil
+	}
+	if v.buf == nil {
+		v.buf = make([]byte, tagSize+headerSize+v.largest)
+	}
+	n, err := v.receive(v.buf[tagSize:])
+	if n == 0 {
+		return nil, err
+	}
+	var aux unix.TpacketAuxdata
+	// Nothing else was asked for, so it is the first that came beside the frame, or there is none.
+	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
+	if int(v.in.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(aux))) &&
+		head.Level == unix.SOL_PACKET && head.Type == unix.PACKET_AUXDATA {
+		aux = *(*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
+	}
+	return retag(v.buf[:tagSize+n], aux.Status, aux.Vlan_tpid, aux.Vlan_tci), nil
 }
 
 // Ring reports whether arrivals are read in memory that the end shares with the kernel.

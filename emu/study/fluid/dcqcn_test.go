@@ -63,7 +63,7 @@ func TestModelDCQCNAlone(t *testing.T) {
 	for _, flows := range []int{2, 8} {
 		c := paper(flows)
 		rest, _ := c.Rest()
-		over := func(rule rp.DCQCNPacing) float64 {
+		over := func(rule string) float64 {
 			c.Law.CNPRule = rule
 			p, err := c.Alone(1_000_000)
 			if err != nil {

@@ -43,7 +43,7 @@ func swings(t *testing.T, c TCP) (perMinute, deviation float64) {
 // The loop rests where W^2 p = 2 and N W/R = C, and comes there by itself below the boundary.
 func TestTCPComesToRest(t *testing.T) {
 	for _, rtt := range []unit.Duration{20, 40, 60, 80} {
-		for _, gaps := range []cp.REDGaps{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
+		for _, gaps := range []string{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
 			c := low(rtt * unit.Millisecond)
 			c.RED.Gaps = gaps
 			if gain, _, _ := c.Margin(); gain >= 1 {
@@ -110,7 +110,7 @@ func TestTCPBoundary(t *testing.T) {
 func TestTCPLosesWhatREDDrops(t *testing.T) {
 	c := low(unit.Millisecond)
 	c.RED.MeanPacket, c.RED.Weight = 1000, 1
-	for _, gaps := range []cp.REDGaps{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
+	for _, gaps := range []string{cp.GeometricGaps, cp.UniformGaps, cp.WaitGaps} {
 		for _, gentle := range []bool{false, true} {
 			c.RED.Gaps, c.RED.Gentle = gaps, gentle
 			for _, length := range []int{40, 100, 500, 700, 1200} {

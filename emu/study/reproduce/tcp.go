@@ -146,7 +146,7 @@ func tcpAccuracy(f *Figure) {
 	within("TR-2i", means[0])
 	within("TR-2e", periods[oscillate:len(rtts)-1]...)
 	within("TR-2f", periods[len(rtts)-1])
-	gaps := func(id string, kind cp.REDGaps) {
+	gaps := func(id, kind string) {
 		r := tcpRun("red-stable").With("defaults.switch.marking.gaps=" + string(kind))
 		within(id, overEquations(tcpMean(r), solveTCP(r), solvedMean))
 	}
