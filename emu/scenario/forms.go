@@ -13,14 +13,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The patterns of names, for the schema: they let pass all that the readers take.
+// The patterns of names, for the schema: they accept all texts that the readers accept.
 const (
 	namePattern  = `[A-Za-z][A-Za-z0-9_-]*`
 	rangePattern = namePattern + `(\[[0-9]+-[0-9]+\][A-Za-z0-9_-]*)?`
 )
 
-// ownForms are the ways of writing that need no tables, by the names that tags have for
-// them.
+// ownForms returns the forms that need no tables, by their names in tags.
 func ownForms() param.Forms {
 	form := func(kind param.Kind, wanted, pattern string, read func(s string) (any, error)) param.Param {
 		return param.Param{Kind: kind, Form: &param.Form{Wanted: wanted, Pattern: pattern, Read: read}}
@@ -33,7 +32,7 @@ func ownForms() param.Forms {
 		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
 			readScenarioName),
 		"name":    form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
-		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether there is one is found later
+		"machine": form(param.Own, "the name of a machine", `^`+namePattern+`$`, name), // whether it exists is checked later
 		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
 			func(s string) (any, error) { return s, checkDotted(s, ".") }),
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
@@ -98,25 +97,16 @@ func readScenarioName(s string) (any, error) {
 	return s, nil
 }
 
-// offsetError is an error about a part of a text.
+// offsetError is an error in a part of a text.
 type offsetError struct {
 	error
 	offset int // in bytes
 }
 
-// Offset returns where the mistake is (param.Formed).
+// Offset returns the offset of the mistake (param.Formed).
 func (e offsetError) Offset() int { return e.offset }
 
-func readJoint(s string) (any, error) {
-	j, offset, err := parseJoint(s)
-	if err != nil {
-		return nil, offsetError{err, offset}
-	}
-	return j, nil
-}
-
-// readLink reads the name of a link, or what it joins. Whether there is such a link
-// is found later.
+// readLink reads the name of a link, or its ends. Whether it exists is checked later.
 func readLink(s string) (any, error) {
 	if s == "" {
 		return nil, fmt.Errorf("the name of a link is missing")
@@ -165,7 +155,7 @@ const (
 	packetStep unit.Size = 4
 )
 
-// readPacket reads a payload of either family: which, is found when its links are known.
+// readPacket reads a payload of any family. The function payload checks it once the links are known.
 func readPacket(s string) (any, error) {
 	n, err := unit.ParseSize(s)
 	switch {
@@ -178,7 +168,7 @@ func readPacket(s string) (any, error) {
 	return n, nil
 }
 
-// payload returns an error for a payload that a family of links does not have.
+// payload returns an error for a payload that is not possible in a family of links.
 func payload(n unit.Size, f wire.Family) error {
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:
@@ -213,7 +203,7 @@ func readText(s string) (any, error) {
 	return strings.Join(strings.Fields(s), " "), nil
 }
 
-// readMetric reads the text of a metric. Whether it can be measured is found later.
+// readMetric reads the text of a metric. Whether it can be measured is checked later.
 func readMetric(s string) (any, error) {
 	v, err := readText(s)
 	if err == nil && v == "" {

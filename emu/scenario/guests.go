@@ -25,25 +25,20 @@ type Guest struct {
 	DSCP    DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
 }
 
-// NetstackTCP returns the congestion controls that guests of kind netstack have, the usual one
-// first.
+// NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
 func NetstackTCP() []string { return []string{"cubic", "reno"} }
 
 // String prints a guest as a mapping.
-func (g Guest) String() string {
-	return "{" + fieldsOf(guestFields(), g, ", ") + "}"
-}
+func (g Guest) String() string { return "{" + fieldsOf(param.Of(Guest{}, ownForms()), g, ", ") + "}" }
 
-func guestFields() *param.Struct { return param.Of(Guest{}, ownForms()) }
-
-// Address is an IPv4 address of a device, and how many of its bits are those of the network
-// behind it. The zero value is none.
+// Address is the IPv4 address of a device, and the length in bits of the network behind it. The zero value
+// is none.
 type Address struct {
 	Host [4]byte
 	Bits uint8
 }
 
-// Prefix returns the address as package netip has it.
+// Prefix returns the address as a netip.Prefix.
 func (a Address) Prefix() netip.Prefix { return netip.PrefixFrom(a.Addr(), int(a.Bits)) }
 
 // Addr returns it without the network.
@@ -59,8 +54,8 @@ func (a Address) next() Address {
 	return Address{}
 }
 
-// DSCP has the priority of packets by the six bits of their DSCP, plus 1; 0: it is not listed.
-// RoCEv2 has another priority for what is not listed than guests have.
+// DSCP has the priority of packets plus 1 by the six bits of their DSCP; 0: it is not listed.
+// For a DSCP that is not listed, RoCEv2 and guests have different priorities.
 type DSCP [64]uint8
 
 // Priority returns the priority for a DSCP, if it is listed.
@@ -69,7 +64,7 @@ func (d *DSCP) Priority(dscp uint8) (priority uint8, listed bool) {
 	return p - 1, p > 0
 }
 
-// class returns the priority of a packet: as listed, else the class selector.
+// class returns the priority of a packet: as listed, or else the class selector.
 func (d *DSCP) class(dscp uint8) uint8 {
 	if p, listed := d.Priority(dscp); listed {
 		return p
@@ -126,7 +121,7 @@ func readCommand(s string) (any, error) {
 	return strings.TrimSpace(s), nil
 }
 
-// readWord reads the name of something that the kernel has.
+// readWord reads the name of a congestion control of the kernel.
 func readWord(s string) (any, error) {
 	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return nil, fmt.Errorf("%q is not a word such as reno", s)
@@ -134,7 +129,7 @@ func readWord(s string) (any, error) {
 	return s, nil
 }
 
-// guestOf returns the guest that an endpoint is, if it is one. Its address is that of the
+// guestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
 // first member of a range.
 func guestOf(v view) (g Guest) {
 	sub := v.sub("guest")
@@ -153,9 +148,9 @@ func dscpOf(v view) (all DSCP) {
 	return all
 }
 
-// Guests returns how many endpoints of s are guests, and how many of these are real hosts. A
-// run of a scenario that has real ones is open: it goes on the wall clock only, needs the
-// rights to make network namespaces, and no two of its runs are the same.
+// Guests returns the number of guests in s, and the number of real hosts among them. A
+// run with real hosts is open: it runs on the wall clock only, needs the
+// rights to make network namespaces, and no two runs are the same.
 func (s *Scenario) Guests() (all, real int) {
 	for i := range s.Endpoints {
 		if k := s.Endpoints[i].Guest.Kind; k != "" {
@@ -170,16 +165,11 @@ func (s *Scenario) Guests() (all, real int) {
 
 // Guest returns the guest that an endpoint is; without a kind it is none.
 func (s *Scenario) Guest(endpoint string) Guest {
-	for i := range s.Endpoints {
-		if s.Endpoints[i].Name == endpoint {
-			return s.Endpoints[i].Guest
-		}
-	}
-	return Guest{}
+	e, _ := rowOf(s.Endpoints, func(e *Endpoint) bool { return e.Name == endpoint })
+	return e.Guest
 }
 
-// addressGuests gives the guests that say nothing of it their addresses, and refuses
-// addresses that clash.
+// addressGuests gives guests without an address the next free ones, and refuses addresses of two guests.
 func (r *resolver) addressGuests() {
 	given := map[netip.Addr]string{}
 	for e := range r.eachEndpoint() {
@@ -208,7 +198,7 @@ func (r *resolver) addressGuests() {
 	}
 }
 
-// guestSpot returns where a key of a guest stands, or the guest.
+// guestSpot returns the spot of a key of a guest, or else of the guest.
 func (r *resolver) guestSpot(endpoint, key string) spot {
 	m := r.machines[endpoint]
 	sub := m.view.sub("guest")
@@ -218,7 +208,7 @@ func (r *resolver) guestSpot(endpoint, key string) spot {
 	return m.spot
 }
 
-// guestRoom returns how long a packet of IP can be that a packet of a flow carries.
+// guestRoom returns the length of the longest packet of IP that a packet of a flow can carry.
 func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	family := r.family(f.From)
 	if f.Transport.Acks() {
@@ -231,19 +221,18 @@ func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	return room
 }
 
-// tapOverhead is what a frame of a TAP device has beside its packet of IP at the most: both
+// tapOverhead is the most that a frame of a TAP device has beside its packet of IP: both
 // addresses, the EtherType, and a tag (IEEE 802.1Q).
 const tapOverhead = 18
 
-// The MTU that a guest has by default: that of Ethernet (IEEE 802.3, 3.2.7); and the least
-// that there is (RFC 791).
+// The default MTU of a guest is Ethernet's (IEEE 802.3, 3.2.7). The least MTU is from RFC 791.
 const (
 	usualMTU unit.Size = 1500
 	leastMTU unit.Size = 68
 )
 
-// checkGuests refuses flows between guests that could not be told apart, or have traffic of their
-// own, and finds out which MTU guests have.
+// checkGuests refuses flows between guests that nothing distinguishes, or that have their own traffic. It
+// also computes the MTU of guests.
 func (r *resolver) checkGuests() {
 	if all, _ := r.s.Guests(); all == 0 {
 		return
@@ -253,8 +242,8 @@ func (r *resolver) checkGuests() {
 		priority uint8
 	}
 	first := map[way]*Flow{}
-	tightest := map[string]int{}    // flow of each guest, with the least room, and one more
-	frames, packets := false, false // of Ethernet, of IP: what those that send to one another have
+	tightest := map[string]int{}    // by guest, the index of the flow with the least room, plus one
+	frames, packets := false, false // whether guests send frames of Ethernet, packets of IP
 	for f, of := range r.eachFlow() {
 		kinds := [...]GuestKind{r.guestKind(f.From), r.guestKind(f.To)}
 		if kinds[0] == "" || kinds[1] == "" {
@@ -266,7 +255,7 @@ func (r *resolver) checkGuests() {
 				tightest[name] = of.index + 1
 			}
 		}
-		if r.told[saying{of.node, "guest"}] {
+		if r.reported[subject{of.node, "guest"}] {
 			continue
 		}
 		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy && r.first(of.node, "guest") {
@@ -295,8 +284,8 @@ func (r *resolver) checkGuests() {
 	}
 }
 
-// adaptGuest gives a guest its MTU, and refuses one for which a flow of it, the one with the least
-// room, has none; -1: it has none to another guest.
+// adaptGuest gives a guest its MTU, and refuses an MTU that does not fit into the packets of its flow with
+// the least room; -1: it has no flow to another guest.
 func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	g := &e.Guest
 	if g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {

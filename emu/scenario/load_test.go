@@ -278,7 +278,7 @@ func TestSetOnBadFile(t *testing.T) {
 	if len(list) != 3 || list[0].Line != 3 || list[2].Line != 0 || list[2].File != "" {
 		t.Errorf("%v", err)
 	}
-	for _, e := range err.(*scenario.Errors).Unwrap() {
+	for _, e := range err.(*scenario.Errors).List {
 		if e.Error() == "" {
 			t.Error("an empty message")
 		}

@@ -78,19 +78,6 @@ func newLoaded(s *Scenario, w *Ways) *loaded {
 // is reports whether s is still the scenario that was loaded.
 func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, s) == "" }
 
-// waysOf returns the ways of s, if they are still those of the scenario that was loaded.
-func (l *loaded) waysOf(s *Scenario) (*Ways, bool) {
-	if l == nil || l.ways == nil {
-		return nil, false
-	}
-	c := &l.scenario
-	return l.ways,
-		c.Model == s.Model && c.Routing == s.Routing && slices.Equal(c.Routes, s.Routes) &&
-			slices.Equal(c.Events, s.Events) &&
-			slices.Equal(c.Links, s.Links) && slices.Equal(c.Switches, s.Switches) &&
-			slices.Equal(c.Endpoints, s.Endpoints)
-}
-
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop" doc:"How long the fabric runs, in model time; above zero."`
