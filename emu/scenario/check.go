@@ -23,7 +23,7 @@ func (r *resolver) check(top view) {
 	r.checkWall(top)
 	r.checkRates()
 	r.checkLimits()
-	for _, m := range r.eachSwitch() {
+	for _, m := range each(r.s.Switches, r.switches) {
 		r.checkOnce(m.view.list("ets"), "priority", "priority %s has a weight already%s")
 	}
 	r.checkOnce(top.sub("model").list("dscp"), "dscp", "the DSCP %s has a priority already%s")
@@ -79,7 +79,7 @@ func (r *resolver) checkWall(top view) {
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
 	var missing []*node
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		if rate := of.get("rate"); l.Rate == 0 && !slices.Contains(missing, of.node) && !(rate != nil && rate.bad) {
 			missing = append(missing, of.node)
 		}
@@ -107,7 +107,7 @@ func (r *resolver) checkEndpoints() {
 	if r.broken {
 		return
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		switch item := m.view.chain[0]; {
 		case len(m.links) == 0 && r.first(item, "link"):
 			r.add(m.spot, "endpoint %s has no link: it needs one", e.Name)
@@ -117,7 +117,7 @@ func (r *resolver) checkEndpoints() {
 				e.Name, inLine(m.linkAt[0]))
 		}
 	}
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if len(m.links) == 0 {
 			r.add(m.spot, "switch %s has no link", s.Name)
 		}
@@ -126,7 +126,7 @@ func (r *resolver) checkEndpoints() {
 
 // checkSwitches refuses a switch that would forward before it has read a header.
 func (r *resolver) checkSwitches() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if m.view.refused("forwarding-delay") || r.doubtful(s.Name) || s.Forwarding == StoreAndForward {
 			continue
 		}
@@ -151,7 +151,7 @@ func (r *resolver) checkPaths() {
 	r.ways = WaysOf(&r.s)
 	r.crossed = make([][2]crossing, len(r.s.Links))
 	r.visited = map[footprint]map[Place]bool{}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		frame := r.s.Frame(f, r.family(f.From))
 		length := r.s.Model.Framing.Length(&frame)
 		at, err := r.visitNew(r.key(of), footprint{f.Priority, length, f.Packet}, func(at int, step paths.Step) {
@@ -237,7 +237,7 @@ func blocksOf(payload unit.Size) int {
 
 // checkBuffers refuses a buffer with no room for the largest packet that crosses the link.
 func (r *resolver) checkBuffers() {
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		n, f := of.view.node("buffer"), r.largest(of.index)
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
@@ -257,7 +257,7 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 // checkFull refuses a full-at above every buffer of the switch: it would never
 // be reached.
 func (r *resolver) checkFull() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.sub("marking").node("full-at")
 		full := cp.TraitsOf(s.Marking.Params).Full
 		if n == nil || full == (unit.Room{}) || s.Kind != InputBuffered {

@@ -12,7 +12,7 @@ import (
 // adaptEndpoints clears the fields of endpoints on InfiniBand that only an adapter of Ethernet
 // has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != Unlimited {
@@ -25,7 +25,7 @@ func (r *resolver) adaptEndpoints() {
 // checkFamilies refuses a link whose ends do not support its flow control, and a switch whose
 // links have different ones.
 func (r *resolver) checkFamilies() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if s.Kind != OutputQueued {
 			continue
 		}
@@ -39,7 +39,7 @@ func (r *resolver) checkFamilies() {
 			}
 		}
 	}
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		v := of.view
 		n, at := v.node("flow-control"), v.spot("flow-control", of.spot)
 		if v.refused("flow-control") {
@@ -88,7 +88,7 @@ func (r *resolver) checkPriorities() {
 	if r.lost {
 		return
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
@@ -133,7 +133,7 @@ func (r *resolver) checkOnce(list *node, key, message string) {
 // checkLimits refuses a switch that would drop frames beyond the limit of an output although its flow
 // control promises that no frame is lost.
 func (r *resolver) checkLimits() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.node("output-limit")
 		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil || len(m.links) == 0 {
 			continue
@@ -154,7 +154,7 @@ func (r *resolver) checkLimits() {
 // checkQuanta refuses a PAUSE that would expire before it could be repeated.
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		n := of.view.node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least && r.first(n, "quanta") {
 			r.add(n.spot,

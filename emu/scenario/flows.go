@@ -405,14 +405,14 @@ func (r *resolver) length(f *Flow) unit.Size {
 // checkGroups refuses names of two flows, or of a group and a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if isFlow[f.Name] && r.first(of.node, "name") {
 			r.add(of.field("name"), "the name %q is used twice among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
 	shared := map[[2]string]*Flow{} // the first of those that share their traffic, by group and endpoint
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if source := [2]string{f.Group, f.From}; f.Spread == Uniform {
 			first := cmp.Or(shared[source], f)
 			shared[source] = first

@@ -40,19 +40,25 @@ func ownForms() param.Forms {
 		"joint": form(param.Own, `two machines such as "A - B" or "A[1-10] - A"`,
 			param.Spaced(rangePattern+`\s* - \s*`+rangePattern), readJoint),
 		"link": form(param.Own, "the name of a link", `\S`, readLink),
-		"start": form(param.Own, "a duration such as 1ms, or a first one and a step such as 0us + 100us",
-			param.Spaced(param.DurationPattern+`(\s*\+\s*`+param.DurationPattern+`)?`), readStart),
-		"memory": form(param.Own, "a size such as 2MB, or 300KB per port",
-			param.Spaced(`(`+param.SizePattern+`)(\s*per port)?`), readMemory),
-		"packet": form(param.Own, "a size such as 2048B", param.Spaced(param.SizePattern), readPacket),
-		"text":   form(param.Text, "a text", "", readText),
+		"start": {Kind: param.Own, Form: &param.Form{
+			Wanted:  "a duration such as 1ms, or a first one and a step such as 0us + 100us",
+			Pattern: param.Spaced(param.DurationPattern + `(\s*\+\s*` + param.DurationPattern + `)?`),
+			Units:   unit.DurationUnits(), Read: readStart}},
+		"memory": {Kind: param.Own, High: unit.MaxRoom.String(), Form: &param.Form{
+			Wanted: "a size such as 2MB, or 300KB per port", Pattern: param.Spaced(`(` + param.SizePattern + `)(\s*per port)?`),
+			Units: unit.SizeUnits(), Read: readMemory}},
+		"packet": {Kind: param.Own, Low: minPacket.String(), High: unit.Size(wire.MaxMSDU).String(), Form: &param.Form{
+			Wanted: "a size such as 2048B", Pattern: param.Spaced(param.SizePattern),
+			Units: unit.SizeUnits(), Read: readPacket}},
+		"text": form(param.Text, "a text", "", readText),
 		"metric": form(param.Text, "a metric such as trunk.A-B.utilisation or remote.rate / local.rate", "",
 			readMetric),
 		"address": form(param.Own, "an address such as 10.0.0.1/16", param.Spaced(`[0-9.]+/[0-9]+`),
 			func(s string) (any, error) { return readAddress(strings.TrimSpace(s)) }),
 		"command": form(param.Text, "a command such as iperf3 -c h2", "", readCommand),
 		"word":    form(param.Text, "a word such as reno", "", readWord),
-		"natural": form(param.Whole, "a whole number such as 1", "", readNatural),
+		"natural": {Kind: param.Whole, Low: "0", High: strconv.FormatUint(math.MaxUint64, 10),
+			Form: &param.Form{Wanted: "a whole number such as 1", Read: readNatural}},
 		"shape": {Kind: param.Decimal, What: "a number such as 1.5", Low: float(traffic.MinShape),
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
@@ -66,15 +72,6 @@ func ownForms() param.Forms {
 		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
 			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
 	}
-	bound := func(name, low, high string, units []string) {
-		p := forms[name]
-		p.Low, p.High, p.Form.Units = low, high, units
-		forms[name] = p
-	}
-	bound("natural", "0", strconv.FormatUint(math.MaxUint64, 10), nil)
-	bound("packet", minPacket.String(), unit.Size(wire.MaxMSDU).String(), unit.SizeUnits())
-	bound("memory", "", unit.MaxRoom.String(), unit.SizeUnits())
-	bound("start", "", "", unit.DurationUnits())
 	forms["short"] = param.Param{Kind: param.Object, Object: param.Of(shortRun{}, forms)}
 	return forms
 }
@@ -126,15 +123,10 @@ func readStart(s string) (any, error) {
 	var at startAt
 	var err error
 	first, step, stepped := strings.Cut(s, "+")
-	if at.first, err = unit.ParseDuration(first); err != nil {
-		return nil, err
+	if at.first, err = unit.ParseDuration(first); err == nil && stepped {
+		at.step, err = unit.ParseDuration(step)
 	}
-	if stepped {
-		if at.step, err = unit.ParseDuration(step); err != nil {
-			return nil, err
-		}
-	}
-	return at, nil
+	return at, err
 }
 
 // readMemory reads a size, of a whole switch or for each port.
@@ -142,10 +134,8 @@ func readMemory(s string) (any, error) {
 	text, each := strings.CutSuffix(strings.TrimSpace(s), "per port")
 	size := param.Param{Kind: param.Size, Low: "1B"}
 	n, err := size.Read(strings.TrimSpace(text))
-	if err != nil {
-		return nil, err
-	}
-	return Memory{Bytes: n.(unit.Size), PerPort: each}, nil
+	bytes, _ := n.(unit.Size)
+	return Memory{Bytes: bytes, PerPort: each}, err
 }
 
 // The payloads that a packet may have: on InfiniBand whole words of 4 bytes.
@@ -170,18 +160,18 @@ func readPacket(s string) (any, error) {
 
 // payload returns an error for a payload that is not possible in a family of links.
 func payload(n unit.Size, f wire.Family) error {
+	least, of := minPacket, ""
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:
 		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB",
 			n, wire.MinMSDU, wire.MaxMSDU)
 	case f == wire.RoCEv2 && uint32(n) != f.Fit(uint32(n)):
-		return fmt.Errorf("%v cannot be a payload of RoCEv2: it is a multiple of %d bytes from %v to %v",
-			n, packetStep, unit.Size(f.Fit(0)), maxPacket)
+		least, of = unit.Size(f.Fit(0)), " of RoCEv2"
 	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):
-		return fmt.Errorf("%v cannot be a payload: it is a multiple of %d bytes from %v to %v",
-			n, packetStep, minPacket, maxPacket)
+	default:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%v cannot be a payload%s: it is a multiple of %d bytes from %v to %v", n, of, packetStep, least, maxPacket)
 }
 
 // readNatural reads a whole number from 0 to the largest of 64 bits.

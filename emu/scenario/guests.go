@@ -17,12 +17,12 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	Kind    GuestKind `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
-	Address Address   `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
-	MTU     unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
-	Queue   int       `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
-	TCP     string    `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
-	DSCP    DSCP      `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
+	Kind    GuestKind    `key:"kind" def:"tun" doc:"What leads into the fabric: tun is a device of IP, tap one of Ethernet, each of a network namespace; netstack is gVisor's TCP and IP in this program, on the clock of the model."`
+	Address netip.Prefix `key:"address" form:"address" computed:"10.0.0.1/16, and the next ones in the order of the endpoints" also:"ip|addr" doc:"IPv4 address of the device, and how many of its bits are those of the network behind it. The members of a range have this one and those that follow."`
+	MTU     unit.Size    `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or what the packets of the guest's flows have room for" doc:"Longest packet of IP that the device sends; the packets of all flows between this guest and others have room for it: on Ethernet it and 12 bytes, on InfiniBand it and 4, with tap 18 more." source:"RFC 791: every link carries 68 bytes"`
+	Queue   int          `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen" doc:"How many packets the guest's kernel, or its netstack, keeps while the fabric does not take them. What comes to a full queue is dropped there: counted, and no loss of the fabric. TCP keeps less than its window in it."`
+	TCP     string       `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc" doc:"Congestion control of TCP: one that the kernel has, such as reno or cubic; with netstack cubic, its usual one, or reno."`
+	DSCP    DSCP         `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos" doc:"Which flow to a destination takes the packets of a DSCP: that of this priority. What is not listed goes by the first flow to that destination."`
 }
 
 // NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
@@ -31,28 +31,8 @@ func NetstackTCP() []string { return []string{"cubic", "reno"} }
 // String prints a guest as a mapping.
 func (g Guest) String() string { return "{" + fieldsOf(param.Of(Guest{}, ownForms()), g, ", ") + "}" }
 
-// Address is the IPv4 address of a device, and the length in bits of the network behind it. The zero value
-// is none.
-type Address struct {
-	Host [4]byte
-	Bits uint8
-}
-
-// Prefix returns the address as a netip.Prefix.
-func (a Address) Prefix() netip.Prefix { return netip.PrefixFrom(a.Addr(), int(a.Bits)) }
-
-// Addr returns it without the network.
-func (a Address) Addr() netip.Addr { return netip.AddrFrom4(a.Host) }
-
-func (a Address) String() string { return a.Prefix().String() }
-
-// next returns the address after a, in a network of the same length; none after the last.
-func (a Address) next() Address {
-	if b := a.Addr().Next(); b.IsValid() {
-		return Address{b.As4(), a.Bits}
-	}
-	return Address{}
-}
+// nextAddress returns the address after a, in a network of the same length; the zero value after the last.
+func nextAddress(a netip.Prefix) netip.Prefix { return netip.PrefixFrom(a.Addr().Next(), a.Bits()) }
 
 // DSCP has the priority of packets plus 1 by the six bits of their DSCP; 0: it is not listed.
 // For a DSCP that is not listed, RoCEv2 and guests have different priorities.
@@ -108,7 +88,7 @@ func readAddress(s string) (any, error) {
 	if a := p.Addr(); !a.IsGlobalUnicast() {
 		return nil, fmt.Errorf("%s cannot be the address of a host", a)
 	}
-	return Address{p.Addr().As4(), uint8(p.Bits())}, nil
+	return p, nil
 }
 
 // readCommand reads a command of a shell, which may have several lines.
@@ -172,8 +152,8 @@ func (s *Scenario) Guest(endpoint string) Guest {
 // addressGuests gives guests without an address the next free ones, and refuses addresses of two guests.
 func (r *resolver) addressGuests() {
 	given := map[netip.Addr]string{}
-	for e := range r.eachEndpoint() {
-		if e.Guest.Address == (Address{}) {
+	for e := range each(r.s.Endpoints, r.endpoints) {
+		if !e.Guest.Address.IsValid() {
 			continue
 		}
 		at := r.guestSpot(e.Name, "address")
@@ -186,14 +166,14 @@ func (r *resolver) addressGuests() {
 		}
 		given[a] = e.Name
 	}
-	next := Address{[4]byte{10, 0, 0, 1}, 16}
-	for e := range r.eachEndpoint() {
-		if g := &e.Guest; g.Kind != "" && g.Address == (Address{}) {
+	next := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), 16)
+	for e := range each(r.s.Endpoints, r.endpoints) {
+		if g := &e.Guest; g.Kind != "" && !g.Address.IsValid() {
 			for given[next.Addr()] != "" {
-				next = next.next()
+				next = nextAddress(next)
 			}
 			g.Address = next
-			next = next.next()
+			next = nextAddress(next)
 		}
 	}
 }
@@ -244,7 +224,7 @@ func (r *resolver) checkGuests() {
 	first := map[way]*Flow{}
 	tightest := map[string]int{}    // by guest, the index of the flow with the least room, plus one
 	frames, packets := false, false // whether guests send frames of Ethernet, packets of IP
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		kinds := [...]GuestKind{r.guestKind(f.From), r.guestKind(f.To)}
 		if kinds[0] == "" || kinds[1] == "" {
 			continue
@@ -277,7 +257,7 @@ func (r *resolver) checkGuests() {
 			"guest %s has a TAP device, of Ethernet, and guest %s sends packets of IP: those that send to one another have devices of one kind",
 			tap, r.firstGuest(func(k GuestKind) bool { return k != Tap }))
 	}
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if e.Guest.Kind != "" {
 			r.adaptGuest(e, tightest[e.Name]-1)
 		}
@@ -315,7 +295,7 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 
 // firstGuest returns the first guest of a kind.
 func (r *resolver) firstGuest(of func(GuestKind) bool) string {
-	for e := range r.eachEndpoint() {
+	for e := range each(r.s.Endpoints, r.endpoints) {
 		if k := e.Guest.Kind; k != "" && of(k) {
 			return e.Name
 		}
@@ -329,10 +309,10 @@ func (r *resolver) lintGuests() {
 		return
 	}
 	pairs := map[[2]string]bool{}
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		pairs[[2]string{f.From, f.To}] = true
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.guestKind(f.From) != "" && r.guestKind(f.To) != "" && !pairs[[2]string{f.To, f.From}] &&
 			r.first(of.node, "guest") {
 			r.warn(of.spot,

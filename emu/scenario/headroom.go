@@ -41,7 +41,7 @@ func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.clas
 // checkMemories computes the watermarks of output-queued switches, and refuses those with
 // which a lossless link could lose a frame.
 func (r *resolver) checkMemories() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		if s.Kind != OutputQueued || len(m.links) == 0 || m.view.refused("memory") {
 			continue
 		}
@@ -81,7 +81,7 @@ func (r *resolver) checkAdapters() {
 	for _, e := range r.s.Events {
 		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) != wire.Ethernet || m.view.refused("ingress") || m.view.refused("service") {
 			continue
 		}
@@ -122,18 +122,12 @@ func (r *resolver) inputs(m *machine, name string, lossless uint8) (all []input)
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
 	h := port.Headroom{
-		Rate: l.Rate, There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness,
+		There: l.Propagation, Back: l.Propagation, Response: 2 * r.s.Wall.Lateness,
 		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
-	slowest := l.Rate
-	for i := range r.s.Events {
-		if e := &r.s.Events[i]; e.Rate > 0 && e.Link == l.Name {
-			h.Rate, slowest = max(h.Rate, e.Rate), min(slowest, e.Rate)
-		}
-	}
-	if slowest < h.Rate {
-		h.Slowest = slowest
+	if h.Slowest, h.Rate = r.s.Rates(l); h.Slowest == h.Rate {
+		h.Slowest = 0
 	}
 	return h
 }

@@ -14,19 +14,17 @@ type machine struct {
 
 // declare enters the name of a machine.
 func (r *resolver) declare(name string, m *machine) bool {
-	if first := r.machines[name]; first != nil {
-		r.add(m.spot, "the name %q is used twice: %s has it already%s", name, first.kind(), inLine(first.at))
-		return false
+	first := r.machines[name]
+	if first == nil {
+		r.machines[name] = m
+		return true
 	}
-	r.machines[name] = m
-	return true
-}
-
-func (m *machine) kind() string {
-	if m.isSwitch {
-		return "a switch"
+	kind := "an endpoint"
+	if first.isSwitch {
+		kind = "a switch"
 	}
-	return "an endpoint"
+	r.add(m.spot, "the name %q is used twice: %s has it already%s", name, kind, inLine(first.at))
+	return false
 }
 
 func (r *resolver) resolveSwitches() {
@@ -43,6 +41,7 @@ func (r *resolver) resolveSwitches() {
 		v := r.itemView("switches", e.value)
 		m := &machine{spot: spot{e.at, e.value.path}, isSwitch: true, index: len(r.s.Switches), view: v}
 		if r.declare(e.key, m) {
+			r.switches = append(r.switches, m)
 			r.s.Switches = append(r.s.Switches, newSwitch(e.key, v, r.tables))
 		}
 	}
@@ -61,14 +60,16 @@ func (r *resolver) resolveEndpoints() {
 		p, e := name.value.(pattern), build[Endpoint](v)
 		e.Guest = guestOf(v)
 		for each := range p.all() {
-			if !r.declare(each, &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}) {
+			m := &machine{spot: spot{name.at, n.path}, index: len(r.s.Endpoints), view: v}
+			if !r.declare(each, m) {
 				r.partial = r.partial || p.ranged
 				break // the other names of a range are likely to exist too
 			}
+			r.endpoints = append(r.endpoints, m)
 			e.Name = each
 			r.s.Endpoints = append(r.s.Endpoints, e)
-			if e.Guest.Address != (Address{}) {
-				e.Guest.Address = e.Guest.Address.next()
+			if e.Guest.Address.IsValid() {
+				e.Guest.Address = nextAddress(e.Guest.Address)
 			}
 		}
 	}

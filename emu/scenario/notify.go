@@ -78,7 +78,7 @@ func (r *resolver) checkFeedback() {
 		return
 	}
 	done := map[Key]wire.Frame{} // notifications that are recorded
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
 			continue
 		}
@@ -156,7 +156,7 @@ func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, don
 // checkPoints refuses congestion points at switches without the buffers or queues that they observe,
 // and parameters that do not fit there.
 func (r *resolver) checkPoints() {
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		p, ok := r.s.Point(s)
 		if !ok {
 			continue
@@ -199,7 +199,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 		return
 	}
 	m := r.machines[s.Name]
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		crosses := false
 		r.passes(r.key(of), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
 		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
@@ -217,7 +217,7 @@ func (r *resolver) checkDropper(s *Switch, scheme string, marking view) {
 
 // longest returns the length of the longest frame of Ethernet.
 func (r *resolver) longest() (longest unit.Size) {
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		longest = max(longest, r.length(f))
 	}
 	return longest
@@ -226,7 +226,7 @@ func (r *resolver) longest() (longest unit.Size) {
 // checkLaws refuses laws that receive no feedback, and parameters that do not fit the links of
 // their flows.
 func (r *resolver) checkLaws() {
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		law := r.s.Law(f)
 		c := of.view.sub("control")
 		r.checkParams(c, r.tables.laws.find(law.Name))
@@ -278,12 +278,12 @@ func (r *resolver) checkLaws() {
 // than it has.
 func (r *resolver) checkLimiters() {
 	taken := map[string]int{}
-	for f := range r.eachFlow() {
+	for f := range each(r.s.Flows, r.flows) {
 		if f.RateLimit > 0 {
 			taken[f.From]++
 		}
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
 			r.add(m.view.node("limiters").spot,
 				"%d of the flows from endpoint %s have a rate-limit, which takes a rate limiter each, and it has %d",
@@ -324,7 +324,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, refu
 // not agree with the congestion points on the way.
 func (r *resolver) lintLaws() {
 	var busy map[*crossing]int
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		c := of.view.sub("control")
 		warn := func(key, format string, args ...any) {
 			r.warnAt(c, key, "law", of.node.spot, format, args...)
@@ -349,7 +349,7 @@ func (r *resolver) lintLaws() {
 // busy counts the greedy flows that cross each link in each direction.
 func (r *resolver) busy() map[*crossing]int {
 	flows := map[*crossing]int{}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Traffic == traffic.Greedy {
 			r.ways.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
 		}
@@ -416,7 +416,7 @@ func (r *resolver) lintFeedback() {
 		fed  bool
 	}
 	chosen, order := map[*node]*choice{}, []*node{}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		control := of.view.sub("control")
 		n, law := control.node("law"), r.s.Law(f)
 		if n == nil || law.Hears == rp.Nothing || n.value == control.of.Find("law").Usual() && n.at.set == nil {

@@ -10,6 +10,7 @@ import (
 	"fabemu/wire/param"
 
 	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
 // The limits of a file. They keep a hostile file from exhausting the memory or the stack of the
@@ -79,7 +80,8 @@ func documents(src string) (docs []*yaml.Node, err error) {
 			docs, err = nil, fmt.Errorf("the YAML parser gives up: %v", p)
 		}
 	}()
-	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(rules{}))
+	loader, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(anyAlias{},
+		loaderlimits.New(loaderlimits.DepthFunc(checkDepth), loaderlimits.AliasNone())))
 	for err == nil {
 		var doc yaml.Node
 		if err = loader.Load(&doc); err == nil {
@@ -92,38 +94,35 @@ func documents(src string) (docs []*yaml.Node, err error) {
 	return docs, nil
 }
 
-// rules limits the depth of a file. It accepts all anchors and aliases: node refuses them, with their places.
-type rules struct{}
-
-// CheckDepth refuses lists and mappings that are nested too deeply.
-func (rules) CheckDepth(depth int, _ *yaml.DepthContext) error {
+// checkDepth refuses lists and mappings that are nested too deeply.
+func checkDepth(depth int, _ *yaml.DepthContext) error {
 	if depth > maxDepth {
 		return fmt.Errorf("nested more than %d deep", maxDepth)
 	}
 	return nil
 }
 
-// CheckAlias accepts any number of aliases.
-func (rules) CheckAlias(int, int) error { return nil }
+// anyAlias accepts all anchors and aliases: node refuses them, with their places.
+type anyAlias struct{}
 
 // NewAliasDataContext returns the rules of anchors and aliases.
-func (rules) NewAliasDataContext(yaml.AliasDataServices) (yaml.AliasDataContext, error) {
-	return rules{}, nil
+func (anyAlias) NewAliasDataContext(yaml.AliasDataServices) (yaml.AliasDataContext, error) {
+	return anyAlias{}, nil
 }
 
 // DefineAnchor accepts any anchor.
-func (rules) DefineAnchor(string, *yaml.Node) error { return nil }
+func (anyAlias) DefineAnchor(string, *yaml.Node) error { return nil }
 
 // ResolveAlias returns an empty value for any alias.
-func (rules) ResolveAlias(string) (*yaml.Node, bool, error) {
+func (anyAlias) ResolveAlias(string) (*yaml.Node, bool, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode}, true, nil
 }
 
 // BeginDocument does nothing.
-func (rules) BeginDocument() error { return nil }
+func (anyAlias) BeginDocument() error { return nil }
 
 // EndDocument does nothing.
-func (rules) EndDocument() error { return nil }
+func (anyAlias) EndDocument() error { return nil }
 
 // node converts a node of the YAML tree and all below it.
 func (r *reports) node(n *yaml.Node, path string) *node {

@@ -174,40 +174,36 @@ func (p *printer) switches(switches []Switch) {
 
 // endpoints writes the endpoints: those without an adapter a few to a line.
 func (p *printer) endpoints(s *Scenario) {
-	endpoints := s.Endpoints
 	p.line("endpoints:")
-	for _, e := range endpoints {
-		if e != (Endpoint{Name: e.Name}) {
-			credit := map[string]bool{}
-			for _, l := range s.Links {
-				credit[l.A], credit[l.B] = l.Family() == wire.InfiniBand, l.Family() == wire.InfiniBand
+	plain := func(e Endpoint) bool { return e == Endpoint{Name: e.Name} }
+	if slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return !plain(e) }) {
+		without := map[string][]string{} // the keys that an endpoint on InfiniBand does not have
+		for _, l := range s.Links {
+			if l.Family() == wire.InfiniBand {
+				without[l.A] = adapterKeys()
+				without[l.B] = adapterKeys()
 			}
-			for _, e := range endpoints {
-				p.endpoint(e, credit[e.Name])
-			}
-			return
 		}
+		for _, e := range s.Endpoints {
+			if plain(e) {
+				p.line("  - %s", quote(e.Name))
+				continue
+			}
+			e.Low = lowOf(e.High, e.Low)
+			p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
+		}
+		return
 	}
-	names := make([]string, len(endpoints))
-	for i, e := range endpoints {
+	names := make([]string, len(s.Endpoints))
+	for i, e := range s.Endpoints {
 		names[i] = quote(e.Name)
 	}
-	const width = 74 // of what stands in the brackets
+	const width = 74 // of the text in the brackets
 	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
-func (p *printer) endpoint(e Endpoint, credit bool) {
-	var without []string
-	switch {
-	case e == (Endpoint{Name: e.Name}):
-		p.line("  - %s", quote(e.Name))
-		return
-	case credit:
-		without = []string{"egress", "ingress", "high", "low", "limiters"}
-	}
-	e.Low = lowOf(e.High, e.Low)
-	p.item(fieldsOf(p.tables.section("endpoints"), e, ", ", without...))
-}
+// adapterKeys returns the keys that count only for an endpoint on Ethernet.
+func adapterKeys() []string { return []string{"egress", "ingress", "high", "low", "limiters"} }
 
 // lowOf returns a low watermark for printing; without a high one there is none.
 func lowOf(high, low unit.Size) unit.Size {

@@ -16,7 +16,9 @@ type resolver struct {
 	s      Scenario
 
 	machines  map[string]*machine
-	links     []origin // for each of s.Links
+	switches  []*machine // for each of s.Switches
+	endpoints []*machine // for each of s.Endpoints
+	links     []origin   // for each of s.Links
 	linkNames map[string]*node
 	flows     []origin                     // for each of s.Flows
 	checks    []*node                      // for each of s.Expect
@@ -167,28 +169,11 @@ func (r *resolver) itemView(section string, item *node) view {
 	return v
 }
 
-// The resolved parts of the scenario, each with the source of its values.
-
-func (r *resolver) eachFlow() iter.Seq2[*Flow, origin] {
-	return each(r.s.Flows, func(i int) origin { return r.flows[i] })
-}
-
-func (r *resolver) eachLink() iter.Seq2[*Link, origin] {
-	return each(r.s.Links, func(i int) origin { return r.links[i] })
-}
-
-func (r *resolver) eachSwitch() iter.Seq2[*Switch, *machine] {
-	return each(r.s.Switches, func(i int) *machine { return r.machines[r.s.Switches[i].Name] })
-}
-
-func (r *resolver) eachEndpoint() iter.Seq2[*Endpoint, *machine] {
-	return each(r.s.Endpoints, func(i int) *machine { return r.machines[r.s.Endpoints[i].Name] })
-}
-
-func each[T, O any](all []T, of func(i int) O) iter.Seq2[*T, O] {
+// each returns the resolved objects of a kind, each with the source of its values.
+func each[T, O any](all []T, of []O) iter.Seq2[*T, O] {
 	return func(yield func(*T, O) bool) {
 		for i := range all {
-			if !yield(&all[i], of(i)) {
+			if !yield(&all[i], of[i]) {
 				return
 			}
 		}

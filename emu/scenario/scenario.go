@@ -378,12 +378,19 @@ func (s *Scenario) Loses() bool {
 	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.State == Down || e.Switch != "" })
 }
 
-// IsSwitch reports whether s has a switch of that name.
-func (s *Scenario) IsSwitch(name string) bool {
-	for i := range s.Switches {
-		if s.Switches[i].Name == name {
-			return true
+// Rates returns the lowest and the highest rate of a link in the run.
+func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
+	least, most = l.Rate, l.Rate
+	for i := range s.Events {
+		if e := &s.Events[i]; e.Rate > 0 && e.Link == l.Name {
+			least, most = min(least, e.Rate), max(most, e.Rate)
 		}
 	}
-	return false
+	return least, most
+}
+
+// IsSwitch reports whether s has a switch of that name.
+func (s *Scenario) IsSwitch(name string) bool {
+	_, ok := rowOf(s.Switches, func(w *Switch) bool { return w.Name == name })
+	return ok
 }

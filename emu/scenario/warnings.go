@@ -39,7 +39,7 @@ func (r *resolver) lintLosses() {
 	if !r.s.Loses() {
 		return
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Window == 0 || f.Timeout > 0 {
 			continue
 		}
@@ -163,7 +163,7 @@ func (u *uses) lookAll(v view, pointer any, but ...string) {
 // lintIgnored warns of values that no switch and no flow uses.
 func (r *resolver) lintIgnored() {
 	u := uses{with: map[*node]string{}, used: map[*node]bool{}}
-	for s, m := range r.eachSwitch() {
+	for s, m := range each(r.s.Switches, r.switches) {
 		v := m.view
 		u.lookParams(v.sub("marking"), r.tables.points, s.Marking.Scheme)
 		if s.Kind != OutputQueued || s.stops(r.control(s)) {
@@ -176,16 +176,16 @@ func (r *resolver) lintIgnored() {
 			u.look(v, name, "lossless", false, "lossless other than []")
 		}
 	}
-	for e, m := range r.eachEndpoint() {
+	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		v, ethernet := m.view, r.family(e.Name) == wire.Ethernet
-		for _, name := range []string{"egress", "ingress", "high", "low", "limiters"} {
+		for _, name := range adapterKeys() {
 			u.look(v, name, "ingress", ethernet, "a link of Ethernet")
 		}
 	}
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		u.lookAll(of.view, l)
 	}
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		v := of.view
 		u.lookParams(v.sub("control"), r.tables.laws, f.Control.Law)
 		u.lookParams(v.sub("transport"), r.tables.transports, f.Transport.Kind)
@@ -212,7 +212,7 @@ const maxGranted = 2048
 // endpoint) after the packet began to leave. In that time the sender can send no
 // more than fits into the buffer.
 func (r *resolver) lintCredits() {
-	for l, of := range r.eachLink() {
+	for l, of := range each(r.s.Links, r.links) {
 		for side, c := range r.crossed[of.index] {
 			if c.flow == 0 || l.Family() != wire.InfiniBand {
 				continue
@@ -271,7 +271,7 @@ func (r *resolver) lintRest() {
 		visit(of, func(o output) { crossed[o]++ })
 	}
 	narrow, order := map[output][]*Flow{}, []output(nil)
-	for f, of := range r.eachFlow() {
+	for f, of := range each(r.s.Flows, r.flows) {
 		if !isDCQCN(*f) {
 			continue
 		}
